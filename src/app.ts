@@ -12,6 +12,7 @@ import type { Config } from "./config.ts";
 import { crons, threadCrons } from "./crons/routes.ts";
 import { deploys } from "./deploys/routes.ts";
 import { documented } from "./http/documented.ts";
+import { flowRoutes } from "./flow/routes.ts";
 import { drainBody } from "./http/drain.ts";
 import { crossOrigin, hardening, identified } from "./http/headers.ts";
 import { bulkExports } from "./exports/routes.ts";
@@ -44,7 +45,7 @@ import { custom } from "./users/registry.ts";
 import { webhooks } from "./webhooks/routes.ts";
 
 /** The app, without what the deployment has switched off. A custom application of the registry must be loaded by now. */
-export function createApp({ http }: Config): Hono<App> {
+export function createApp({ http, flow }: Config): Hono<App> {
   // Clients join addresses as they like: a slash at the end of a path means nothing.
   const app = new Hono<App>({ strict: false });
 
@@ -64,6 +65,7 @@ export function createApp({ http }: Config): Hono<App> {
   app.route("/api/v1", auth);
   app.route("/api/v1", auditTrail);
   app.route("/api/v1", webhooks);
+  app.route("/api/v1", flowRoutes(flow));
   app.route("/api/v1/bulk-exports", bulkExports);
   app.route("/graphs", deploys);
   if (!http.disable_assistants) app.route("/assistants", assistants(deleteThreadsOf));

@@ -1,5 +1,6 @@
 /** What of `langgraph.json` the server honours while it runs. */
 import * as v from "valibot";
+import { FlowRules } from "./flow-rule.ts";
 
 /** `http.cors` of the deployment configuration, in LangGraph's names. */
 export interface CorsSettings {
@@ -91,6 +92,7 @@ const Config = v.strictObject({
   http: v.optional(Http, {}),
   store: v.optional(v.strictObject({ ttl: v.optional(StoreTtl), index: v.optional(Index) })),
   checkpointer: v.optional(v.strictObject({ ttl: v.optional(ThreadTtl) })),
+  flow: v.optional(FlowRules, []),
 });
 export type Config = v.InferOutput<typeof Config>;
 

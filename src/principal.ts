@@ -22,6 +22,7 @@ export const PERMISSIONS = {
   "store.read": "read",
   "traces.read": "read",
   "datasets.read": "read",
+  "flow.read": "read",
   "assistants.write": "write",
   "threads.write": "write",
   "runs.create": "write",
@@ -38,6 +39,7 @@ export const PERMISSIONS = {
   "audit.read": "admin",
   "webhooks.manage": "admin",
   "masking.manage": "admin",
+  "flow.manage": "admin",
   "workspace.empty": "admin",
 } as const satisfies Record<string, Scope>;
 export type Permission = keyof typeof PERMISSIONS;

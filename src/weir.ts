@@ -23,7 +23,7 @@ import { type Custom, custom } from "./users/registry.ts";
 export { redeployed } from "./redeploy.ts";
 export { Thread } from "./thread.ts";
 export { embeddingsFrom, workersAiEmbeddings } from "./memory/embeddings.ts";
-export { ThreadIndex } from "./threads/search/object.ts";
+export { ThreadIndex } from "./thread-index.ts";
 export { TracePartition } from "./traces/partition.ts";
 
 export interface WeirOptions extends Omit<Custom, "app"> {

@@ -33,6 +33,7 @@ const SECTIONS: Record<string, Record<string, string>> = {
     api: "The API",
     methods: "Methods of the client",
     streaming: "Streaming",
+    "flow-control": "Flow control",
     a2a: "A2A",
     agui: "AG-UI",
     webhooks: "Webhooks",

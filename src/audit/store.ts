@@ -56,6 +56,8 @@ export type AuditAction =
   | "cron.deleted"
   | "workspace.emptied"
   | "masking.updated"
+  | "flow_rule.updated"
+  | "flow_rule.deleted"
   | "export.created"
   | "export.cancelled";
 

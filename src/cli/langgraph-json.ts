@@ -9,6 +9,7 @@ import {
   StoreTtl as ServedStoreTtl,
   ThreadTtl as ServedThreadTtl,
 } from "../config.ts";
+import { FlowRules } from "../flow-rule.ts";
 import { Fault } from "./fault.ts";
 
 const Count = v.optional(v.pipe(v.number(), v.integer(), v.minValue(1)));
@@ -54,6 +55,7 @@ export const LanggraphConfig = v.looseObject({
   ),
   ui_config: v.optional(UiConfig),
   a2a: v.optional(v.record(v.string(), CardSettings)),
+  flow: v.optional(FlowRules),
   dependencies: v.optional(v.array(v.string())),
 });
 export type LanggraphConfig = v.InferOutput<typeof LanggraphConfig>;
@@ -94,7 +96,7 @@ export const WITHOUT_EFFECT: Record<string, string> = {
 };
 
 /** Of a project's configuration, what the server honours while it runs: the option `config` of createWeir. */
-export function served({ graphs, http, store, checkpointer }: LanggraphConfig): object {
+export function served({ graphs, http, store, checkpointer, flow }: LanggraphConfig): object {
   const fields = store?.index?.fields;
   const texts = Object.entries(graphs).flatMap(([id, graph]) => {
     const text = typeof graph === "string" ? {} : known(graph, GraphText.entries);
@@ -107,6 +109,7 @@ export function served({ graphs, http, store, checkpointer }: LanggraphConfig): 
       store: { ...(store?.ttl && { ttl: known(store.ttl, StoreTtl.entries) }), ...(fields && { index: { fields } }) },
     }),
     ...(checkpointer?.ttl && { checkpointer: { ttl: known(checkpointer.ttl, ThreadTtl.entries) } }),
+    ...(flow && flow.length > 0 && { flow }),
   };
 }
 

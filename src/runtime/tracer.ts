@@ -165,6 +165,11 @@ export class Tracer extends BaseCallbackHandler {
     return this.#spans.values().next().value?.start;
   }
 
+  /** What the model calls of this attempt gave. */
+  get modelOutputs(): unknown[] {
+    return [...this.#spans.values()].flatMap(({ runType, outputs }) => (runType === "llm" ? [outputs] : []));
+  }
+
   /** The JSON text of each run of the trace, root first. What has not ended, ends now. */
   finish({ run, root, error, project, referenceExampleId }: TraceEnd): string[] {
     if (this.#spans.size === 0) this.#beginRoot(root);

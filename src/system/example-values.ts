@@ -29,6 +29,7 @@ export const TELLING = new Set([
   "session",
   "session_id",
   "project_ids",
+  "concurrency",
 ]);
 
 /** Values by name, for members of bodies and for parameters. */
@@ -41,6 +42,9 @@ export const VALUES: Record<string, unknown> = {
   values: { messages: MESSAGES },
   value: { colour: "blue" },
   rules: [{ type: "set", set: "email" }],
+  concurrency: 5,
+  rule: "per-user",
+  rule_id: "per-user",
   schedule: "0 9 * * 1-5",
   channels: ["values", "messages"],
   namespace: ["users", "ada"],

@@ -50,7 +50,7 @@ function watchdogMs({ open }: Runner, now: number): number {
 function nextDue({ record, tables, stale, isProjecting }: ThreadContext, runner: Runner, now: number): number {
   const outbox = tables.outbox.nextDue() ?? Infinity;
   const dues = [
-    runner.busy ? now + watchdogMs(runner, now) : undefined,
+    runner.busy ? (runner.slotsBy ?? now + watchdogMs(runner, now)) : undefined,
     ...runner.open.filter((run) => run.due > now).map((run) => run.due),
     stale && !isProjecting ? now + REPROJECT_MS : undefined,
     outbox > now ? outbox : undefined,

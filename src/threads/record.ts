@@ -86,8 +86,9 @@ export function restartTtl(ttl: ThreadRecord["ttl"]): ThreadRecord["ttl"] {
 }
 
 /** The thread on the wire. */
-export function toWireThread(record: ThreadRecord, busy: boolean, values: Values): Thread {
+export function toWireThread(record: ThreadRecord, busy: boolean, values: Values, mostValues = Infinity): Thread {
   const { ttl, error } = record;
+  const isLong = record.values !== null && values.size(record.values) > mostValues;
   return {
     thread_id: record.thread_id,
     created_at: new Date(record.created).toISOString(),
@@ -96,7 +97,7 @@ export function toWireThread(record: ThreadRecord, busy: boolean, values: Values
     status: busy ? "busy" : record.rest,
     metadata: record.metadata,
     config: record.config,
-    values: record.values && (JSON.parse(values.flatAll(record.values)) as Json),
+    values: isLong ? null : record.values && (JSON.parse(values.flatAll(record.values)) as Json),
     interrupts: record.interrupts,
     ...(error && { error }),
     ...(ttl && {

@@ -1,4 +1,5 @@
 /** What the rest of Weir may ask of a thread: the Durable Object's RPC type. */
+import type { RunFlow } from "../flow/claim.ts";
 import type { Json } from "../json.ts";
 import type { OwnWebhook } from "../loopback/webhook.ts";
 import type { WireCommand } from "../runtime/drive.ts";
@@ -69,6 +70,8 @@ export interface RunRequest {
   keep_until?: number;
   /** Request headers and the user, which the graph sees in `configurable`. */
   configurable?: Json;
+  /** The slots that it needs before it begins, by the rules of flow control. */
+  flow?: RunFlow;
   /** The task it belongs to; the first run of one makes it, with these hooks (see `ThreadRpc.setHook`). */
   task?: { task_id: string; hooks?: Record<string, Json> };
 }
@@ -206,6 +209,9 @@ export interface ThreadRpc {
    * `__interrupt__` or `__error__`. 404 when there is no such run.
    */
   join(runId: string): Promise<ReadableStream<Uint8Array>>;
+
+  /** The limiter grants the run its slots (see `Grant` in flow/rpc.ts). False when it has ended, or there is none. */
+  grant(runId: string, created: number): Promise<boolean>;
 
   task(taskId: string): Promise<TaskView | undefined>;
   /**

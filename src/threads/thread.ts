@@ -18,7 +18,7 @@ import type * as types from "./types.ts";
 import { threadStub } from "./stub.ts";
 import { deleteRun } from "./runs/delete.ts";
 import { Runner } from "./runs/runner.ts";
-import { chooseOpen, listRuns, toOpenRun } from "./runs/list.ts";
+import { chooseOpen, listOpen, listRuns } from "./runs/list.ts";
 import { resultOf } from "./runs/result.ts";
 import { runStream } from "./runs/run-stream.ts";
 import { toWireRun, type StoredRun } from "./run.ts";
@@ -176,17 +176,17 @@ export class Thread extends DurableObject<Env> implements rpc.ThreadRpc, Answeri
 
   async getRun(runId: string): Promise<types.Run | undefined> {
     const run = this.#context.run(runId);
-    return run && toWireRun(run, this.#context.threadId);
+    return run && (await this.#runner.placed([toWireRun(run, this.#context.threadId)]))[0];
   }
 
   async listRuns(query: rpc.RunsQuery): Promise<types.Run[]> {
     this.#existing();
-    return listRuns(this.#context, query);
+    return this.#runner.placed(listRuns(this.#context, query));
   }
 
   async openRuns(most: number): Promise<types.OpenRun[]> {
     this.#existing();
-    return this.#runner.open.slice(0, most).map((run) => toOpenRun(run, this.#context.threadId));
+    return this.#runner.placed(listOpen(this.#runner.open, most, this.#context.threadId));
   }
 
   async cancel(runId: string, action: types.CancelAction, wait: boolean): Promise<types.RunStatus | undefined> {
@@ -211,6 +211,10 @@ export class Thread extends DurableObject<Env> implements rpc.ThreadRpc, Answeri
       return new Blob([restMark(this.#context.eventLog.visible)]).stream();
     await this.#runner.ended(runId);
     return new Blob([resultOf(this.#context, this.#context.run(runId)?.outcome)]).stream();
+  }
+
+  async grant(runId: string, created: number): Promise<boolean> {
+    return this.#runner.grant(runId, created);
   }
 
   async task(taskId: string): Promise<types.TaskView | undefined> {
@@ -284,12 +288,11 @@ export class Thread extends DurableObject<Env> implements rpc.ThreadRpc, Answeri
   protected read(query: TailQuery, framing: Framing = asLine, inside = false): ReadableStream<Uint8Array> {
     const { tables, eventLog, values } = this.#context;
     const runner = this.#runner;
-    const settled = (runId: string) => runner.settled(runId);
-    const source = { tables, eventLog, values, settled, resting: () => runner.resting };
+    const about = { settled: (id: string) => runner.settled(id), resting: () => runner.resting };
     const onLeave = () => {
       if (query.cancelOnDisconnect && query.runId) runner.stop(query.runId, "interrupt");
     };
-    return tail(source, query, framing, { onLeave, inside });
+    return tail({ tables, eventLog, values, ...about }, query, framing, { onLeave, inside });
   }
 
   /** Readers that wait while no run is in progress. */
@@ -392,8 +395,6 @@ export class Thread extends DurableObject<Env> implements rpc.ThreadRpc, Answeri
 
   /** The thread as answers have it, with `values` null when they have more than `mostValues` characters of JSON. */
   #shown(record: ThreadRecord, mostValues = Infinity): types.Thread {
-    const { values } = this.#context;
-    const long = record.values !== null && values.size(record.values) > mostValues;
-    return toWireThread(long ? { ...record, values: null } : record, this.#runner.busy, values);
+    return toWireThread(record, this.#runner.busy, this.#context.values, mostValues);
   }
 }

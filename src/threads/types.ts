@@ -63,6 +63,9 @@ export interface Run {
   metadata: Json;
   multitask_strategy: MultitaskStrategy;
   kwargs: Json;
+  /** Of a run that waits for slots of flow control: its place (1: the next), and which slots are taken. */
+  position?: number;
+  waiting_for?: { rule: string; key: string; reason: string }[];
 }
 
 /** A run in a list over many threads: without what it was given. */

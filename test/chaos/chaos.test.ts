@@ -31,7 +31,9 @@ async function work(seed: number, operations: number) {
   const random = randomOf(generator(seed));
   const done: Record<string, number> = {};
   const struck: Record<string, number> = {};
-  const clients = await Promise.all(Array.from({ length: CLIENTS }, (_, i) => newClient(generator(seed + 1 + i))));
+  const clients = await Promise.all(
+    Array.from({ length: CLIENTS }, (_, i) => newClient(generator(seed + 1 + i), i % 2 === 0)),
+  );
   let started = 0;
   let finished = 0;
   const working = clients.map(async (client) => {

@@ -5,6 +5,7 @@ import { pause } from "../support/aborts.ts";
 import { type Caller, newCaller } from "../support/caller.ts";
 import { injected } from "../support/failing-storage.ts";
 import { type Random, randomOf } from "../support/random.ts";
+import { putRule, uses } from "../flow/rules.ts";
 import { get } from "../threads/client.ts";
 
 export interface Client extends Caller {
@@ -19,8 +20,10 @@ export interface Client extends Caller {
 
 const MOST_THREADS = 50;
 
-export async function newClient(next: () => number): Promise<Client> {
+/** `limited`: flow control holds for the runs of the client. */
+export async function newClient(next: () => number, limited: boolean): Promise<Client> {
   const caller = await newCaller();
+  if (limited) await putRule(caller, "all", { concurrency: 2 });
   return {
     ...caller,
     fetch: patient(caller),
@@ -98,12 +101,14 @@ interface Stats {
   run_count: number;
 }
 
-/** No thread is busy, every webhook has arrived, and every run has exactly one trace. */
+/** No thread is busy, no slot of flow control is held, every webhook has arrived, and every run has exactly one trace. */
 export async function expectAtRest(client: Client): Promise<void> {
   const within = { timeout: 240_000, interval: 500 };
   const busy = async () => (await client.fetch("/threads/count", { body: { status: "busy" } })).json();
   await expect.poll(busy, within).toBe(0);
   await expect.poll(() => [...client.hooked].filter((run) => !received.has(run)), within).toEqual([]);
+  const slots = async () => (await uses(client)).reduce((sum, { held, waiting }) => sum + held + waiting, 0);
+  await expect.poll(slots, within).toBe(0);
   if (client.traced.size === 0) return;
   const [project] = await get<{ id: string }[]>(client, "/api/v1/sessions?name=default");
   const body = { session: [project?.id], is_root: true, start_time: "2026-01-01T00:00:00Z" };

@@ -20,6 +20,8 @@ export const DIMENSIONS = {
   graph: ["same", "throws", "removed", "renamed", "retried"],
   /** What the state holds. */
   values: ["plain", "edited", "look-alike", "delta", "items", "large"],
+  /** Whether a rule of flow control holds for its runs, and whether its slots are taken when a run is made. */
+  slots: ["none", "free", "taken"],
 } as const;
 
 export type Dimension = keyof typeof DIMENSIONS;
@@ -39,6 +41,7 @@ export const PLAIN: Case = {
   repetition: "none",
   graph: "same",
   values: "plain",
+  slots: "none",
 };
 
 interface Exclusion {

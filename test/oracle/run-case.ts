@@ -7,6 +7,7 @@ import * as gates from "./gates.ts";
 import { build, type Shape } from "./graphs.ts";
 import { Model } from "./model.ts";
 import { programOf } from "./program.ts";
+import { endLimit, limit } from "./slots.ts";
 import type { SharedClock } from "./shared-clock.ts";
 import { type Owed, owedBy } from "./traces.ts";
 import { Weir } from "./weir.ts";
@@ -46,6 +47,7 @@ export async function runCase(
   let at = "";
   const steps: number[] = [];
   try {
+    if (given.slots !== "none") await limit(caller, graphId);
     for (const [place, { name, work }] of programOf(given).entries()) {
       if (only && !only.includes(place)) continue;
       at = name;
@@ -54,6 +56,8 @@ export async function runCase(
       await work(world);
       if (process.env.LOUD === "steps") console.log(`oracle-step: ${Math.round(performance.now() - began)} ${name}`);
     }
+    at = "the end";
+    if (given.slots !== "none") await endLimit(caller, graphId);
     owed.push(owedBy(world));
     return undefined;
   } catch (error) {

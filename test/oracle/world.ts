@@ -4,6 +4,7 @@ import type { Case } from "./dimensions.ts";
 import * as gates from "./gates.ts";
 import { type Model, type RunSpec } from "./model.ts";
 import type { SharedClock } from "./shared-clock.ts";
+import { takeSlots } from "./slots.ts";
 import { difference, modelValues } from "./views.ts";
 import type { Start, Weir } from "./weir.ts";
 
@@ -49,9 +50,28 @@ export class World {
 
   async start(spec: RunSpec, how: Start = {}): Promise<void> {
     const webhook = how.reader !== "protocol";
+    const free = this.#meetsTakenSlots(spec) ? await takeSlots(this.weir.caller, this.weir.graphId) : undefined;
     const real = await this.weir.start({ ...spec, webhook }, how);
     const wanted = this.model.start({ ...spec, webhook });
+    if (free && real === 200) await this.#expectWaiting(spec.name);
+    await free?.();
     this.expect(`the request for ${spec.name}`, real, wanted);
+  }
+
+  /** A run that is the only one of its thread, and due, claims its slots at once. */
+  #meetsTakenSlots({ afterMs }: RunSpec): boolean {
+    return this.given.slots === "taken" && !afterMs && this.model.exists && this.model.open.length === 0;
+  }
+
+  async #expectWaiting(name: string): Promise<void> {
+    const path = `${this.weir.path}/runs/${this.weir.ids.get(name) ?? ""}`;
+    for (let tries = 0; tries < 500; tries += 1) {
+      const run = await this.weir.json<{ status: string; position?: number }>(path);
+      if (typeof run === "number" || run.status !== "pending") break;
+      if (run.position !== undefined) return;
+      await new Promise((resolve) => setTimeout(resolve, 10));
+    }
+    throw new Mismatch(`${name} does not wait for its slots`);
   }
 
   /** The run ends, and its caller gets what the model says. */

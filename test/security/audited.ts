@@ -22,6 +22,8 @@ export const AUDITED: Record<string, AuditAction | { why: string }> = {
   "PUT /roles/:name": "role.updated",
   "DELETE /roles/:name": "role.deleted",
   "PUT /masking-rules": "masking.updated",
+  "PUT /flow/rules/:rule_id": "flow_rule.updated",
+  "DELETE /flow/rules/:rule_id": "flow_rule.deleted",
   "POST /masking-rules/preview": { why: "It reads" },
   "POST /webhook-secrets": "webhook_secret.created",
   "DELETE /webhook-secrets/:id": "webhook_secret.deleted",

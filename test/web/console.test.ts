@@ -92,6 +92,8 @@ describe("the audit log", () => {
     "feedback_config.deleted": false,
     "workspace.emptied": false,
     "masking.updated": false,
+    "flow_rule.updated": false,
+    "flow_rule.deleted": false,
     "export.created": false,
     "export.cancelled": false,
   };

@@ -145,6 +145,10 @@ export class RemoteThread implements rpc.ThreadRpc {
     return repeated(() => this.stub().task(taskId));
   }
 
+  async grant(runId: string, created: number): Promise<boolean> {
+    return repeated(() => this.stub().grant(runId, created));
+  }
+
   async setHook(taskId: string, id: string, hook: Json | undefined, most: number): Promise<void> {
     return repeated(() => this.stub().setHook(taskId, id, hook, most));
   }

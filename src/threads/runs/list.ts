@@ -19,10 +19,12 @@ export function listRuns({ tables, threadId }: ThreadContext, { limit, offset, s
   return runs;
 }
 
-/** A run on the wire without what it was given. */
-export function toOpenRun(run: StoredRun, threadId: string): OpenRun {
-  const { kwargs: _kwargs, ...shown } = toWireRun(run, threadId);
-  return shown;
+/** The first `most` open runs on the wire, without what they were given. */
+export function listOpen(open: readonly StoredRun[], most: number, threadId: string): OpenRun[] {
+  return open.slice(0, most).map((run) => {
+    const { kwargs: _kwargs, ...shown } = toWireRun(run, threadId);
+    return shown;
+  });
 }
 
 /** The open runs with one of these ids, or with this status. */

@@ -7,6 +7,7 @@ import { remoteProblem } from "../../http/problem.ts";
 import type { Tracer } from "../../runtime/tracer.ts";
 import { Emitter } from "../log/emit.ts";
 import { execute, tracerOf } from "./execute.ts";
+import { Gate } from "./gate.ts";
 import { feedbackOf } from "./feedback.ts";
 import type { Outbox } from "../tasks/outbox.ts";
 import { queueSideEffects } from "../tasks/side-effects.ts";
@@ -16,7 +17,7 @@ import { endOf, recordAfter } from "./ending.ts";
 import { checkAnswers, newRun, repeatedRun, threadFor } from "./insert.ts";
 import { pendingInterrupts, type ThreadRecord } from "../record.ts";
 import type { RunRequest } from "../rpc.ts";
-import type { CancelAction, RunError, RunStatus, StopReason } from "../types.ts";
+import type { CancelAction, Run, RunError, RunStatus, StopReason } from "../types.ts";
 import { hasNextStep } from "../graph/state.ts";
 import { busy, type Outcome, storedRun, type StoredRun, strategyOf, transitioned } from "../run.ts";
 import { inOrder, isInFlight } from "./queue.ts";
@@ -52,6 +53,7 @@ export class Runner {
   /** How many changes of the state exclude runs, and the end of the last one. */
   #held = 0;
   #exclusive: Promise<unknown> = Promise.resolve();
+  readonly #gate: Gate;
 
   constructor(
     private readonly context: ThreadContext,
@@ -59,6 +61,11 @@ export class Runner {
     private readonly arm: () => void,
   ) {
     this.#open = inOrder(context.tables.openRuns().map(storedRun));
+    this.#gate = new Gate(context, () => {
+      this.#continue();
+      // Readers of a run that waits may let the object rest.
+      context.eventLog.notify();
+    });
     if (this.#open.some(({ status }) => status === "running")) context.eventLog.skipUnwritten();
   }
 
@@ -72,9 +79,17 @@ export class Runner {
     return this.#open.some((run) => isInFlight(run, now));
   }
 
-  /** Whether no run is in progress, nor the end of one. A run that waits for its time begins by an alarm. */
+  /**
+   * Whether no run is in progress, nor the end of one. A run that waits for its time begins by an alarm, one that waits for
+   * slots by a call.
+   */
   get resting(): boolean {
-    return !this.#active && !this.busy && this.#settling.size === 0;
+    return !this.#active && (!this.busy || this.slotsBy !== undefined) && this.#settling.size === 0;
+  }
+
+  /** When the first run claims its slots again, if it waits for the limiter to call. */
+  get slotsBy(): number | undefined {
+    return this.#gate.waitsUntil(this.#open[0]);
   }
 
   settled(runId: string): boolean {
@@ -92,7 +107,7 @@ export class Runner {
     const text = JSON.stringify(request);
     const given = newRun(this.open, request, text.length);
     const before = [...this.open];
-    const starts = !this.#active && this.#held === 0 && isInFlight(given) && !this.busy;
+    const starts = !this.#active && this.#held === 0 && isInFlight(given) && !this.busy && !request.flow;
     const { eventLog, tables } = this.context;
     const run = eventLog.commit(() => {
       const made = starts ? this.#begin(given, record) : given;
@@ -111,6 +126,7 @@ export class Runner {
     this.context.projectSoon(this);
     if (starts) this.#launch(run);
     if (strategy === "interrupt" || strategy === "rollback") for (const one of before) this.stop(one.id, strategy);
+    if (request.flow) this.next();
     this.arm();
     // When the runs before it have only waited, it has begun.
     return this.#open.find((one) => one.id === run.id) ?? run;
@@ -120,7 +136,7 @@ export class Runner {
   next(): void {
     if (this.#active || this.#held > 0) return;
     const [waiting, ...others] = this.open;
-    if (!waiting || !isInFlight(waiting)) return;
+    if (!waiting || !isInFlight(waiting) || !this.#gate.opens(waiting)) return;
     const { eventLog, tables, record } = this.context;
     const { attempt, first_seq = 1 } = waiting.outcome;
     const prior = attempt > 0 ? readPriorAttempt(tables, first_seq, waiting.id) : undefined;
@@ -136,6 +152,21 @@ export class Runner {
     this.#open = [run, ...others];
     this.context.projectSoon(this);
     this.#launch(run, prior);
+  }
+
+  /** Runs of this thread; the one that waits for slots with its place. */
+  async placed<R extends Pick<Run, "run_id">>(runs: R[]): Promise<R[]> {
+    return this.#gate.placed(this.#open[0], runs);
+  }
+
+  /** The run has its slots and begins. False when it has ended, or there is no such run: its slots are free. */
+  grant(runId: string, created: number): boolean {
+    const run = this.#open.find((one) => one.id === runId && one.created === created);
+    if (run?.status === "pending") {
+      this.#gate.grant(runId);
+      this.#continue();
+    }
+    return run !== undefined;
   }
 
   /**
@@ -314,6 +345,7 @@ export class Runner {
       tables.setRun(run.id, run.status, JSON.stringify(outcome));
     });
     eventLog.flush();
+    if (run.request.flow) this.context.ctx.waitUntil(this.outbox.free());
     if (this.#active?.run.id === run.id) this.#active = undefined;
     this.context.keepRecord(record);
     this.#open = others;

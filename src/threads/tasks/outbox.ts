@@ -1,4 +1,5 @@
 /** Carries out the side effects that the transactions of a thread have queued, each at least once. */
+import { type EndedRun, flowControl } from "../../flow/rpc.ts";
 import { toProblem } from "../../http/problem.ts";
 import { storeOwnRuns } from "../../traces/self.ts";
 import type { ThreadContext } from "../context.ts";
@@ -14,7 +15,8 @@ import { type Delivery, webhookCall } from "./webhook.ts";
 const RETRY_SECONDS = [1, 5, 30, 120, 600, 3_600, 3_600, 3_600];
 /** Kinds of effects that wait for each other: a receiver that hangs keeps neither traces nor other receivers' calls. */
 const TRACES = ["trace"];
-const LANES = [TRACES, ["webhook", "webhook-call"], ["task", "task-hook", "task-call"]];
+const SLOTS = ["slots"];
+const LANES = [SLOTS, TRACES, ["webhook", "webhook-call"], ["task", "task-hook", "task-call"]];
 type Lane = readonly string[];
 /** Effects that are carried out together. Calls are carried out one at a time: each may have megabytes. */
 const TOGETHER = 8;
@@ -44,6 +46,11 @@ export class Outbox {
    */
   async deliver(): Promise<void> {
     await Promise.all(LANES.map((lane) => this.#inTurn(lane)));
+  }
+
+  /** Gives back the slots of runs that have ended: others wait for them. */
+  async free(): Promise<void> {
+    return this.#inTurn(SLOTS);
   }
 
   /** Whether no effect reads the thread, or this run of it, when it is carried out. */
@@ -95,6 +102,10 @@ export class Outbox {
     const { outbox } = this.context.tables;
     try {
       if (row.kind === "trace") return await this.#storeTrace(row);
+      if (row.kind === "slots") {
+        await this.#freeSlots(row.body);
+        return outbox.remove(row.id);
+      }
       const call = await this.#callOf(row);
       // What the call is made of may have been deleted in the meantime. Then the row has become a call.
       if (!outbox.holds(row)) return;
@@ -113,6 +124,12 @@ export class Outbox {
     // A trace may be sent twice, so its row is removed with the next transaction: of another run, or of the alarm.
     if (this.context.gone) this.#delivered.add(`trace ${id}`);
     else eventLog.due(() => tables.outbox.remove(id));
+  }
+
+  async #freeSlots(body: string): Promise<void> {
+    const { env, workspaceId } = this.context;
+    const { run_id, created, tokens } = JSON.parse(body) as EndedRun;
+    await flowControl(env, workspaceId).release(run_id, created, tokens);
   }
 
   async #send(call: Call): Promise<void> {
@@ -136,8 +153,9 @@ export class Outbox {
 
   #postpone(row: OutboxRow, error: unknown): void {
     const { tables, threadId } = this.context;
-    // A trace waits until the trace platform takes it, also for longer than a receiver is called.
-    const isKept = row.kind === "trace" && (row.attempts < RETRY_SECONDS.length || toProblem(error).status >= 500);
+    // A trace waits until the trace platform takes it, also for longer than a receiver is called. Slots are always given back.
+    const isTrace = row.kind === "trace" && (row.attempts < RETRY_SECONDS.length || toProblem(error).status >= 500);
+    const isKept = isTrace || row.kind === "slots";
     const seconds = RETRY_SECONDS[row.attempts] ?? (isKept ? RETRY_SECONDS.at(-1) : undefined);
     const log = { level: "warn", thread: threadId, effect: row.kind, attempt: row.attempts + 1, reason: String(error) };
     console.warn(JSON.stringify({ ...log, gaveUp: seconds === undefined }));

@@ -1,7 +1,9 @@
 /** Side effects of a run's end, queued in the transaction that ends the run. The outbox carries them out. */
+import type { EndedRun } from "../../flow/rpc.ts";
 import { logError } from "../../http/log.ts";
 import type { RootFacts, RunFacts, TraceEnd, Tracer } from "../../runtime/tracer.ts";
 import { ownProject } from "../../traces/self.ts";
+import { derivedUsage } from "../../traces/usage/usage.ts";
 import type { ThreadContext } from "../context.ts";
 import type { StoredRun } from "../run.ts";
 import { queueTaskEffects } from "./tasks.ts";
@@ -18,7 +20,16 @@ export function queueSideEffects(context: ThreadContext, run: StoredRun, tracer?
   const end = tracer && traceEndOf(context, run);
   if (end) queueTrace(context, end, tracer);
   if (webhook) queueWebhook(context, run, webhook);
+  // Also of a run that has not begun: its claim may be on its way.
+  if (run.request.flow) queueSlots(context, run, tracer);
   queueTaskEffects(context, run);
+}
+
+/** Queues the return of a run's slots, with the tokens that its trace counts. */
+function queueSlots({ tables }: ThreadContext, { id, created }: StoredRun, tracer?: Tracer): void {
+  const counts = tracer?.modelOutputs.map((outputs) => derivedUsage(outputs)?.total_tokens ?? 0) ?? [];
+  const ended: EndedRun = { run_id: id, created, tokens: counts.reduce((sum, count) => sum + count, 0) };
+  tables.outbox.add("slots", JSON.stringify(ended));
 }
 
 /**

@@ -2,6 +2,9 @@
 import { contextWithoutIdentity, withoutIdentity } from "../../../auth/identity.ts";
 import type { Principal } from "../../../principal.ts";
 import { settings } from "../../../config.ts";
+import { flowFor, type RunFlow } from "../../../flow/claim.ts";
+import { knownRules } from "../../../flow/known.ts";
+import type { FlowRule } from "../../../flow-rule.ts";
 import type { Assistant } from "../../../assistants/store.ts";
 import { isObject } from "../../../http/json.ts";
 import { Problem } from "../../../http/problem.ts";
@@ -87,7 +90,10 @@ export async function runRequest(
   body: RunCreate,
   runId: string = uuidv7(),
 ): Promise<RunRequest> {
-  const { assistant, metadata } = await mayRun(by, threadId, body);
+  const [{ assistant, metadata }, rules] = await Promise.all([
+    mayRun(by, threadId, body),
+    knownRules(by.env, by.principal.workspaceId),
+  ]);
   const { config, checkpoint, checkpoint_id, feedback_keys, langsmith_tracer } = body;
   const { configurable: given = {}, ...settings } = defined(config ?? {}) as { configurable?: Json };
   // Some clients name the checkpoint among the configurables. It must count only until the run has one of its own.
@@ -126,7 +132,26 @@ export async function runRequest(
     langsmith_tracer: langsmith_tracer ? defined(langsmith_tracer) : undefined,
     configurable: by.configurable,
     depth: by.principal.depth,
+    flow: slotsFor(by, assistant, { ...body, metadata }, rules),
   };
+}
+
+/** The slots that the run needs, by the rules of the deployment and of the workspace. */
+function slotsFor(
+  { principal }: Caller,
+  { assistant_id, graph_id, config, context, metadata }: Assistant,
+  body: RunCreate,
+  rules: FlowRule[],
+): RunFlow | undefined {
+  const models = [body.context, body.config?.configurable, context, config.configurable];
+  const named = models.map((values) => (isObject(values) ? values.model : undefined));
+  return flowFor(settings.flow, rules, {
+    assistantId: assistant_id,
+    graphId: graph_id,
+    user: principal.user?.identity,
+    model: named.find((model) => typeof model === "string"),
+    metadata: { ...metadata, ...body.metadata },
+  });
 }
 
 function nodes(given: string | string[] | null | undefined): "*" | string[] | undefined {

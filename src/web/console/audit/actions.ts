@@ -88,6 +88,8 @@ export const ACTIONS: { group: string; actions: [action: string, words: string][
     actions: [
       ["workspace.emptied", "Workspace emptied"],
       ["masking.updated", "Masking rules changed"],
+      ["flow_rule.updated", "Rule of flow control changed"],
+      ["flow_rule.deleted", "Rule of flow control deleted"],
       ["workspace.created", "Workspace created"],
       ["audit_log.exported", "Audit log downloaded"],
     ],

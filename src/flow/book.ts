@@ -1,0 +1,281 @@
+/**
+ * Who holds slots, who waits, and who is next. In memory and pure: no storage, no clock, no calls. docs/flow-control.md says the
+ * rules in prose.
+ */
+import type { Limits, Need } from "./claim.ts";
+import { Pool, type Reason } from "./pool.ts";
+
+/** How long a run waits for each level of priority that it gains, milliseconds. */
+const LEVEL_MS = 60_000;
+const HIGHEST = 9;
+/** Lanes that are kept in memory while nothing waits in some of them. */
+const MOST_LANES = 2_000;
+/** How long an ended claim is kept: limits a minute count its start and its tokens. */
+export const COUNTED_MS = 60_000;
+
+/** A run that needs slots. It holds all of them or none. */
+export interface Claim {
+  runId: string;
+  threadId: string;
+  /** When the run was made: with its id, it names the run also after one with the same id was deleted. */
+  created: number;
+  /** When it was due, by which it is older than others. */
+  due: number;
+  priority: number;
+  needs: Need[];
+  turn?: string;
+  /** When it got its slots. Undefined: it waits. */
+  granted?: number;
+  /** When its run ended. Its slots are free; limits a minute count it. */
+  ended?: number;
+  tokens?: number;
+}
+
+/** Claims with the same needs: the first one is blocked only when all are. */
+interface Lane {
+  waiting: Claim[];
+  pools: Pool[];
+  /** The number of its last grant. */
+  last: number;
+}
+
+export interface Place {
+  /** 1: the next. Turns and other limits may let others begin before. */
+  position: number;
+  waiting_for: { rule: string; key: string; reason: Reason }[];
+}
+
+export interface PoolUse {
+  rule: string;
+  key: string;
+  held: number;
+  waiting: number;
+  starts: number;
+  tokens: number;
+  /** When the claim that waits longest was due. */
+  oldest?: number;
+}
+
+export class Book {
+  readonly #claims = new Map<string, Claim>();
+  readonly #pools = new Map<string, Pool>();
+  readonly #lanes = new Map<string, Lane>();
+  /** The lanes with a claim that waits, by pool. */
+  readonly #lanesOf = new Map<Pool, Set<Lane>>();
+  #grants = 0;
+  #waiting = 0;
+
+  /** `ruleLimits`: the limits of a rule of the workspace; undefined when it is deleted. */
+  constructor(private readonly ruleLimits: (rule: string) => Limits | undefined) {}
+
+  get waiting(): number {
+    return this.#waiting;
+  }
+
+  claim(runId: string): Claim | undefined {
+    return this.#claims.get(runId);
+  }
+
+  /** All claims: held, waiting and ended. */
+  claims(): Iterable<Claim> {
+    return this.#claims.values();
+  }
+
+  /** Adds a claim as it is: one that waits, or one that was granted or has ended. */
+  add(claim: Claim): void {
+    this.#claims.set(claim.runId, claim);
+    if (claim.granted === undefined) return this.#enqueue(claim);
+    this.#count(claim);
+    this.#lane(claim).last = this.#grants += 1;
+  }
+
+  /** The claim's run has ended: its slots are free, its place is gone. False when limits a minute still count it. */
+  end(claim: Claim, now: number, tokens = 0): boolean {
+    const held = claim.granted !== undefined && claim.ended === undefined;
+    if (claim.granted === undefined) this.#dequeue(claim);
+    if (held) for (const pool of this.#poolsOf(claim)) pool.held -= 1;
+    Object.assign(claim, { ended: now, tokens });
+    if (held) this.#countTokens(claim);
+    const kept = held && claim.needs.some((need) => isByMinute(this.#limits(need)));
+    if (!kept) this.#claims.delete(claim.runId);
+    return !kept;
+  }
+
+  /**
+   * Grants what may begin now, in order, and returns it. `near`: only claims that share a slot with this one can have become
+   * free; all are tried without it.
+   */
+  grant(now: number, near?: Claim): Claim[] {
+    const pools = near ? this.#poolsOf(near) : [];
+    const lanes = near ? new Set(pools.flatMap((pool) => [...(this.#lanesOf.get(pool) ?? [])])) : this.#lanes.values();
+    const candidates = [...lanes].filter(({ waiting }) => waiting.length > 0);
+    const granted: Claim[] = [];
+    for (;;) {
+      let best: Lane | undefined;
+      for (const lane of candidates) {
+        if (this.#isBlocked(lane, now)) continue;
+        if (!best || isBefore(lane, best, now)) best = lane;
+      }
+      if (!best) return granted;
+      const [claim] = best.waiting as [Claim];
+      this.#dequeue(claim);
+      claim.granted = now;
+      best.last = this.#grants += 1;
+      this.#count(claim);
+      granted.push(claim);
+    }
+  }
+
+  /** When the first claim that has ended is counted no more. */
+  get nextPrune(): number | undefined {
+    const ends = [...this.#claims.values()].flatMap(({ ended }) => ended ?? []);
+    return ends.length === 0 ? undefined : Math.min(...ends) + COUNTED_MS;
+  }
+
+  /** Removes lanes and keys that nothing uses, and claims that limits a minute no longer count. The ids of these claims. */
+  prune(now: number): string[] {
+    const old = [...this.#claims.values()].filter(({ ended = now }) => ended <= now - COUNTED_MS);
+    for (const { runId } of old) this.#claims.delete(runId);
+    if (this.#lanes.size > MOST_LANES) this.#removeIdle(now);
+    return old.map(({ runId }) => runId);
+  }
+
+  /** The lanes go first: they refer to the pools. */
+  #removeIdle(now: number): void {
+    for (const [id, { waiting }] of this.#lanes) if (waiting.length === 0) this.#lanes.delete(id);
+    for (const [id, pool] of this.#pools) {
+      const { starts, tokens } = pool.counts(now);
+      if (pool.held + starts + tokens > 0 || this.#lanesOf.get(pool)?.size) continue;
+      this.#lanesOf.delete(pool);
+      this.#pools.delete(id);
+    }
+  }
+
+  /** The claims that wait for a rule, or for one key of it: higher levels first, then age. */
+  queue(rule: string, key: string | undefined, most: number): Claim[] {
+    const pools = [...this.#pools.values()].filter((pool) => pool.rule === rule && (key ?? pool.key) === pool.key);
+    const waiting = pools.flatMap((pool) => [...(this.#lanesOf.get(pool) ?? [])].flatMap((lane) => lane.waiting));
+    return waiting.toSorted((a, b) => scoreOf(a) - scoreOf(b)).slice(0, most);
+  }
+
+  /** Where a claim waits: behind those that have a higher level or are older, of those that need what it waits for. */
+  place(claim: Claim, now: number): Place | undefined {
+    if (claim.granted !== undefined) return undefined;
+    const reasons = claim.needs.flatMap((need) => {
+      const reason = this.#pool(need).blocked(this.#limits(need), now);
+      return reason ? [{ rule: need.rule, key: need.key, reason }] : [];
+    });
+    const pools = new Set((reasons.length > 0 ? reasons : claim.needs).map((need) => this.#pool(need)));
+    const lanes = new Set([...pools].flatMap((pool) => [...(this.#lanesOf.get(pool) ?? [])]));
+    const score = scoreOf(claim);
+    let before = 0;
+    for (const { waiting } of lanes) before += waiting.filter((one) => one !== claim && scoreOf(one) < score).length;
+    return { position: before + 1, waiting_for: reasons };
+  }
+
+  /** When time alone may free a slot for a claim that waits. Undefined when it cannot. */
+  nextFree(now: number): number | undefined {
+    let next: number | undefined;
+    for (const { waiting } of this.#lanes.values()) {
+      const [claim] = waiting;
+      if (!claim) continue;
+      const at = Math.max(...claim.needs.map((need) => this.#pool(need).freeAt(this.#limits(need), now)));
+      if (at > now && (next === undefined || at < next)) next = at;
+    }
+    return next;
+  }
+
+  /** What is in use and waits, by rule and key. */
+  uses(now: number): PoolUse[] {
+    return [...this.#pools.values()].flatMap((pool) => {
+      const waiting = [...(this.#lanesOf.get(pool) ?? [])].flatMap((lane) => lane.waiting);
+      const counts = pool.counts(now);
+      if (pool.held + waiting.length + counts.starts + counts.tokens === 0) return [];
+      const oldest = waiting.reduce((least, { due }) => Math.min(least, due), Infinity);
+      const { rule, key, held } = pool;
+      return [{ rule, key, held, waiting: waiting.length, ...counts, ...(waiting.length > 0 && { oldest }) }];
+    });
+  }
+
+  #count(claim: Claim): void {
+    const { granted = 0, ended, needs } = claim;
+    for (const need of needs) {
+      const pool = this.#pool(need);
+      if (ended === undefined) pool.held += 1;
+      if (this.#limits(need).starts_per_minute !== undefined) pool.started(granted);
+    }
+    this.#countTokens(claim);
+  }
+
+  #countTokens({ ended, tokens = 0, needs }: Claim): void {
+    if (ended === undefined || tokens === 0) return;
+    const limited = needs.filter((need) => this.#limits(need).tokens_per_minute !== undefined);
+    for (const need of limited) this.#pool(need).used(ended, tokens);
+  }
+
+  #enqueue(claim: Claim): void {
+    const lane = this.#lane(claim);
+    const score = scoreOf(claim);
+    const place = lane.waiting.findLastIndex((one) => scoreOf(one) <= score) + 1;
+    lane.waiting.splice(place, 0, claim);
+    this.#waiting += 1;
+    for (const pool of lane.pools) {
+      const lanes = this.#lanesOf.get(pool) ?? new Set();
+      this.#lanesOf.set(pool, lanes.add(lane));
+    }
+  }
+
+  #dequeue(claim: Claim): void {
+    const lane = this.#lane(claim);
+    lane.waiting.splice(lane.waiting.indexOf(claim), 1);
+    this.#waiting -= 1;
+    if (lane.waiting.length > 0) return;
+    for (const pool of lane.pools) this.#lanesOf.get(pool)?.delete(lane);
+  }
+
+  #isBlocked({ waiting, pools }: Lane, now: number): boolean {
+    const [claim] = waiting;
+    return !claim || claim.needs.some((need, i) => pools[i]?.blocked(this.#limits(need), now));
+  }
+
+  #limits({ rule, limits }: Need): Limits {
+    return limits ?? this.ruleLimits(rule) ?? {};
+  }
+
+  #lane({ needs, turn = "" }: Claim): Lane {
+    // The limits of a deployment differ between its versions: claims of both wait during a deploy.
+    const id = JSON.stringify([needs, turn]);
+    let lane = this.#lanes.get(id);
+    if (!lane) this.#lanes.set(id, (lane = { waiting: [], pools: needs.map((need) => this.#pool(need)), last: 0 }));
+    return lane;
+  }
+
+  #poolsOf({ needs }: Claim): Pool[] {
+    return needs.map((need) => this.#pool(need));
+  }
+
+  #pool({ rule, key }: Pick<Need, "rule" | "key">): Pool {
+    const id = `${rule} ${key}`;
+    let pool = this.#pools.get(id);
+    if (!pool) this.#pools.set(id, (pool = new Pool(rule, key)));
+    return pool;
+  }
+}
+
+const isByMinute = ({ starts_per_minute, tokens_per_minute }: Limits): boolean =>
+  starts_per_minute !== undefined || tokens_per_minute !== undefined;
+
+/** The order in a lane: a level of priority counts as much as a minute of waiting. */
+const scoreOf = ({ due, priority }: Claim): number => due - priority * LEVEL_MS;
+
+/** The priority of a lane's first claim, which grows while it waits. */
+const levelOf = ({ waiting: [claim] }: Lane, now: number): number =>
+  claim ? Math.min(HIGHEST, Math.floor((now - scoreOf(claim)) / LEVEL_MS)) : -1;
+
+/** Higher levels first, then the lane whose turn was longest ago, then age. */
+function isBefore(a: Lane, b: Lane, now: number): boolean {
+  const [levelA, levelB] = [levelOf(a, now), levelOf(b, now)];
+  if (levelA !== levelB) return levelA > levelB;
+  if (a.last !== b.last) return a.last < b.last;
+  return scoreOf(a.waiting[0] as Claim) < scoreOf(b.waiting[0] as Claim);
+}

@@ -1,0 +1,94 @@
+/** What a run needs before it begins: a slot of each rule that applies to it. */
+import type { Json } from "../json.ts";
+import { uuidOf } from "../http/uuid.ts";
+import type { FlowRule } from "../flow-rule.ts";
+
+/** What rules limit. */
+export interface Limits {
+  concurrency?: number;
+  starts_per_minute?: number;
+  tokens_per_minute?: number;
+}
+
+/** A slot of one rule, of one key. */
+export interface Need {
+  rule: string;
+  key: string;
+  /** Those of a rule of langgraph.json. Without them the rule is the workspace's, and the limiter knows its limits. */
+  limits?: Limits;
+}
+
+/** What travels with a run's request. A run to which no limit applies has none. */
+export interface RunFlow {
+  priority: number;
+  needs: Need[];
+  /** Runs of the same turn follow each other; turns share what they compete for. */
+  turn?: string;
+}
+
+/** What rules read of a run. */
+export interface RunFacts {
+  assistantId: string;
+  graphId: string;
+  user?: string;
+  model?: string;
+  metadata: Json;
+}
+
+/** The priority of a run for which no rule sets one. */
+export const USUAL_PRIORITY = 5;
+
+/** Characters of a key. A longer one is replaced by its hash. */
+const LONGEST_KEY = 200;
+
+/** What the run must claim by the rules: of langgraph.json first, then of the workspace. Undefined when it need not wait. */
+export function flowFor(deployed: FlowRule[], own: FlowRule[], facts: RunFacts): RunFlow | undefined {
+  if (deployed.length === 0 && own.length === 0) return undefined;
+  const taken = new Set(deployed.map(({ id }) => id));
+  const all = [...deployed, ...own.filter(({ id }) => !taken.has(id))];
+  const applying = all.flatMap((rule) => {
+    const key = applies(rule, facts) ? keyIn(rule.key, facts) : undefined;
+    return key === undefined ? [] : [{ rule, key }];
+  });
+  const needs = applying.flatMap(({ rule, key }): Need[] => {
+    const limits = limitsIn(rule);
+    if (Object.keys(limits).length === 0) return [];
+    return [{ rule: rule.id, key, ...(taken.has(rule.id) && { limits }) }];
+  });
+  if (needs.length === 0) return undefined;
+  const priority = applying.find(({ rule }) => rule.priority !== undefined)?.rule.priority ?? USUAL_PRIORITY;
+  const turns = applying.flatMap(({ rule }) => (rule.fair_by ? [keyIn(rule.fair_by, facts) ?? ""] : []));
+  return { priority, needs, ...(turns.length > 0 && { turn: turns.join("\n") }) };
+}
+
+/** The members of a rule that limit. */
+export function limitsIn({ concurrency, starts_per_minute, tokens_per_minute }: Limits): Limits {
+  return {
+    ...(concurrency !== undefined && { concurrency }),
+    ...(starts_per_minute !== undefined && { starts_per_minute }),
+    ...(tokens_per_minute !== undefined && { tokens_per_minute }),
+  };
+}
+
+function applies({ match = {} }: FlowRule, { assistantId, graphId, user, model, metadata }: RunFacts): boolean {
+  const named = match.assistant === undefined || [assistantId, graphId].includes(match.assistant);
+  return (
+    named &&
+    (match.user === undefined || match.user === user) &&
+    (match.model === undefined || match.model === model) &&
+    Object.entries(match.metadata ?? {}).every(([name, value]) => metadata[name] === value)
+  );
+}
+
+/** The value of a rule's key. A run that has none is not counted by the rule. */
+function keyIn(key: string, { assistantId, user, model, metadata }: RunFacts): string | undefined {
+  if (key === "workspace") return "";
+  if (key === "assistant") return assistantId;
+  if (key === "user") return bounded(user);
+  if (key === "model") return bounded(model);
+  const value = metadata[key.slice("metadata.".length)];
+  return ["string", "number", "boolean"].includes(typeof value) ? bounded(String(value)) : undefined;
+}
+
+const bounded = (key: string | undefined): string | undefined =>
+  key !== undefined && key.length > LONGEST_KEY ? uuidOf(`flow key ${key}`) : key;

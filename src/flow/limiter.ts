@@ -1,0 +1,232 @@
+/**
+ * The limiter of a workspace: the claims of its runs, in its object's storage. A slot is free only when the run's thread has
+ * said that the run is over. docs/flow-control.md has the protocol and its proof.
+ */
+import { logError } from "../http/log.ts";
+import { Book, type Claim, COUNTED_MS, type Place, type PoolUse } from "./book.ts";
+import { limitsIn } from "./claim.ts";
+import type { Answer, FlowRpc, Grant, NewClaim, Waiting } from "./rpc.ts";
+import { type FlowRule, MOST_RULES } from "../flow-rule.ts";
+import { FlowTables } from "./tables.ts";
+
+/** Claims that wait at most: about 20 MB of memory. */
+const MOST_WAITING = 50_000;
+/** Milliseconds until the limiter asks whether a run still holds its slots: as long as it has run, within these. */
+const CHECK_MS = { least: 60_000, most: 600_000 };
+/** Milliseconds until a call of a thread that failed is repeated: doubled each time, up to the most. */
+const RETRY_MS = { least: 1_000, most: 60_000 };
+/** Calls of threads at a time. */
+const AT_ONCE = 64;
+/** Milliseconds after which a call that a restart interrupted is repeated. */
+const CALLING_MS = 5_000;
+/** Milliseconds between the calls for two runs after a restart. */
+const SPREAD_MS = 5;
+
+/** A call of a thread about its run. */
+interface Call {
+  at: number;
+  tries: number;
+}
+
+export class Limiter implements FlowRpc {
+  readonly #tables: FlowTables;
+  #rules = new Map<string, FlowRule>();
+  #book: Book;
+  /** By run: when the thread of a claim with slots is called next. */
+  readonly #calls = new Map<string, Call>();
+  readonly #calling = new Set<string>();
+  #alarmAt: number | undefined;
+  /** When a claim that has ended is counted no more. */
+  #pruneAt: number | undefined;
+
+  constructor(
+    private readonly ctx: DurableObjectState,
+    private readonly grant: Grant,
+  ) {
+    this.#tables = new FlowTables(ctx.storage);
+    this.#book = this.#load();
+    this.#arm();
+  }
+
+  async rules(): Promise<FlowRule[]> {
+    return [...this.#rules.values()];
+  }
+
+  async putRule(rule: FlowRule): Promise<boolean> {
+    if (!this.#rules.has(rule.id) && this.#rules.size >= MOST_RULES) return false;
+    this.#change(() => {
+      this.#tables.putRule(rule);
+      this.#rules.set(rule.id, rule);
+      return undefined;
+    });
+    return true;
+  }
+
+  async deleteRule(id: string): Promise<void> {
+    if (!this.#rules.has(id)) return;
+    this.#change(() => {
+      this.#tables.deleteRule(id);
+      this.#rules.delete(id);
+      return undefined;
+    });
+  }
+
+  async acquire(given: NewClaim): Promise<Answer> {
+    const known = this.#book.claim(given.runId);
+    if (known?.created === given.created) return isHeld(known) ? "granted" : "waits";
+    // The run of before was deleted with its thread, and has ended.
+    if (known) await this.release(known.runId, known.created);
+    if (this.#book.waiting >= MOST_WAITING) return "full";
+    const claim: Claim = { ...given };
+    this.#change(() => {
+      this.#book.add(claim);
+      this.#tables.insertClaim(claim);
+      return claim;
+    }, claim);
+    return isHeld(claim) ? "granted" : "waits";
+  }
+
+  async release(runId: string, created: number, tokens = 0): Promise<void> {
+    const claim = this.#book.claim(runId);
+    // A repeated call may be about a run of the past with the same id.
+    if (claim?.created !== created || claim.ended !== undefined) return;
+    this.#calls.delete(runId);
+    this.#change(() => {
+      const now = Date.now();
+      if (this.#book.end(claim, now, tokens)) this.#tables.deleteClaim(runId);
+      else {
+        this.#tables.setClaim(claim);
+        this.#pruneAt ??= now + COUNTED_MS;
+      }
+      return claim;
+    });
+  }
+
+  async place(runId: string): Promise<Place | undefined> {
+    const claim = this.#book.claim(runId);
+    return claim && this.#book.place(claim, Date.now());
+  }
+
+  async uses(most: number): Promise<PoolUse[]> {
+    const uses = this.#book.uses(Date.now());
+    return uses.toSorted((a, b) => b.waiting - a.waiting || b.held - a.held).slice(0, most);
+  }
+
+  async waiting(rule: string, key: string | undefined, most: number): Promise<Waiting[]> {
+    const now = Date.now();
+    return this.#book.queue(rule, key, most).flatMap((claim) => {
+      const { runId, threadId, priority, due } = claim;
+      const place = this.#book.place(claim, now);
+      return place ? [{ run_id: runId, thread_id: threadId, priority, due, ...place }] : [];
+    });
+  }
+
+  /** Calls the threads that are due, and grants what time has freed. Never throws: the platform gives up an alarm after six times. */
+  async alarm(): Promise<void> {
+    this.#alarmAt = undefined;
+    try {
+      const now = Date.now();
+      const old = this.#book.prune(now);
+      this.#pruneAt = this.#book.nextPrune;
+      if (old.length > 0) this.#tables.write(() => old.forEach((runId) => this.#tables.deleteClaim(runId)));
+      if (this.#book.waiting > 0) this.#change(() => undefined);
+      this.#callDue(now);
+    } catch (error) {
+      logError(error, { while: "the alarm of flow control" });
+    }
+    this.#arm();
+  }
+
+  /**
+   * Carries out a change and grants what it frees, in one transaction. `work` gives the claim near which slots became free;
+   * undefined: anywhere. `asker`: a claim whose thread gets the grant as its answer.
+   */
+  #change(work: () => Claim | undefined, asker?: Claim): void {
+    let granted: Claim[] = [];
+    try {
+      this.#tables.write(() => {
+        const near = work();
+        granted = this.#book.grant(Date.now(), near);
+        for (const claim of granted) this.#tables.setClaim(claim);
+      });
+    } catch (error) {
+      // Memory is ahead of the storage.
+      this.#book = this.#load();
+      throw error;
+    }
+    const now = Date.now();
+    for (const claim of granted)
+      this.#calls.set(claim.runId, { at: claim === asker ? now + CHECK_MS.least : now, tries: 0 });
+    this.#callDue(now, granted);
+    this.#arm();
+  }
+
+  /** Calls threads that are due, as far as there is room for calls. */
+  #callDue(now: number, claims: Iterable<Claim> = this.#book.claims()): void {
+    for (const claim of claims) {
+      if (this.#calling.size >= AT_ONCE) return;
+      const call = this.#calls.get(claim.runId);
+      if (!call || call.at > now || this.#calling.has(claim.runId)) continue;
+      this.#calling.add(claim.runId);
+      this.ctx.waitUntil(this.#call(claim, call));
+    }
+  }
+
+  /** Tells the thread that its run has its slots. The slots of a run that is over are free. */
+  async #call(claim: Claim, call: Call): Promise<void> {
+    const { threadId, runId, created } = claim;
+    try {
+      const holds = await this.grant(threadId, runId, created);
+      if (this.#book.claim(runId) !== claim) return;
+      if (!holds) return await this.release(runId, created);
+      const now = Date.now();
+      const age = now - (claim.granted ?? now);
+      this.#calls.set(runId, { at: now + Math.min(CHECK_MS.most, Math.max(CHECK_MS.least, age)), tries: 0 });
+    } catch (error) {
+      logError(error, { thread: threadId, while: "granting a run its slots" });
+      // Whether the run has begun is not known, so it keeps its slots.
+      const wait = Math.min(RETRY_MS.most, RETRY_MS.least * 2 ** call.tries);
+      if (this.#calls.get(runId) === call) this.#calls.set(runId, { at: Date.now() + wait, tries: call.tries + 1 });
+    } finally {
+      this.#calling.delete(runId);
+      if (this.#calling.size === AT_ONCE - 1) this.#callDue(Date.now());
+      this.#arm();
+    }
+  }
+
+  /** Sets the alarm to what is due first. An earlier one stays. */
+  #arm(): void {
+    const free = this.#book.waiting > 0 ? this.#book.nextFree(Date.now()) : undefined;
+    let due = this.#pruneAt !== undefined && this.#pruneAt < (free ?? Infinity) ? this.#pruneAt : free;
+    for (const [runId, { at }] of this.#calls) {
+      // What is being called is called again if this process stops in the meantime.
+      const next = this.#calling.has(runId) ? Date.now() + CALLING_MS : at;
+      if (due === undefined || next < due) due = next;
+    }
+    if (due === undefined || (this.#alarmAt !== undefined && this.#alarmAt <= due)) return;
+    this.#alarmAt = due;
+    this.ctx.waitUntil(this.ctx.storage.setAlarm(due));
+  }
+
+  /** What the storage has. Threads of claims with slots are called soon: a call of before may not have arrived. */
+  #load(): Book {
+    this.#rules = new Map(this.#tables.rules().map((rule) => [rule.id, rule]));
+    const book = new Book((rule) => {
+      const own = this.#rules.get(rule);
+      return own && limitsIn(own);
+    });
+    this.#calls.clear();
+    const now = Date.now();
+    let held = 0;
+    for (const claim of this.#tables.claims()) {
+      book.add(claim);
+      if (!isHeld(claim)) continue;
+      this.#calls.set(claim.runId, { at: now + RETRY_MS.least + held * SPREAD_MS, tries: 0 });
+      held += 1;
+    }
+    this.#pruneAt = book.nextPrune;
+    return book;
+  }
+}
+
+const isHeld = ({ granted, ended }: Claim): boolean => granted !== undefined && ended === undefined;

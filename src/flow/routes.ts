@@ -1,0 +1,103 @@
+/** The rules of flow control, what they have in use, and who waits: `/api/v1/flow`. */
+import { Hono } from "hono";
+import * as v from "valibot";
+import { audit } from "../audit/record.ts";
+import { documented } from "../http/documented.ts";
+import { whole } from "../http/fields.ts";
+import { Problem } from "../http/problem.ts";
+import type { App } from "../http/types.ts";
+import { body, param, query } from "../http/validate.ts";
+import { forgetRules } from "./known.ts";
+import { type FlowRule, MOST_RULES, RuleBody, RuleId } from "../flow-rule.ts";
+import { flowControl, type Waiting } from "./rpc.ts";
+import type { PoolUse } from "./book.ts";
+
+const doc = documented("Flow control");
+
+const RuleParam = v.object({ rule_id: RuleId });
+const UseQuery = v.object({ limit: v.optional(whole(1, 1_000), "100") });
+const WaitingQuery = v.object({
+  rule: RuleId,
+  key: v.optional(v.pipe(v.string(), v.maxLength(200))),
+  limit: v.optional(whole(1, 1_000), "100"),
+});
+
+const shown = (rule: FlowRule, source: "deployment" | "workspace") => ({ ...rule, source });
+
+const shownUse = ({ oldest, starts, tokens, ...use }: PoolUse) => ({
+  ...use,
+  starts_last_minute: starts,
+  tokens_last_minute: tokens,
+  oldest_at: oldest === undefined ? null : new Date(oldest).toISOString(),
+});
+
+const shownWaiting = ({ due, ...waiting }: Waiting) => ({ ...waiting, since: new Date(due).toISOString() });
+
+/** `deployed`: the rules of langgraph.json. The API reads them and changes none. */
+export function flowRoutes(deployed: FlowRule[]): Hono<App> {
+  const isDeployed = (id: string) => deployed.some((rule) => rule.id === id);
+  const refuseDeployed = (id: string) => {
+    if (isDeployed(id)) throw new Problem(409, `The rule "${id}" is in langgraph.json. Change it there and deploy.`);
+  };
+  return new Hono<App>()
+    .get("/flow/rules", doc("List the rules of flow control: of the deployment, then of the workspace"), async (c) => {
+      const own = await flowControl(c.env, c.get("principal").workspaceId).rules();
+      const hidden = own.filter(({ id }) => !isDeployed(id));
+      const rules = [
+        ...deployed.map((rule) => shown(rule, "deployment")),
+        ...hidden.map((rule) => shown(rule, "workspace")),
+      ];
+      return c.json({ rules });
+    })
+    .put(
+      "/flow/rules/:rule_id",
+      doc("Create or replace a rule of the workspace; runs that wait are looked at again"),
+      param(RuleParam),
+      body(RuleBody),
+      async (c) => {
+        const { workspaceId } = c.get("principal");
+        const rule = { id: c.req.valid("param").rule_id, ...c.req.valid("json") };
+        refuseDeployed(rule.id);
+        if (!(await flowControl(c.env, workspaceId).putRule(rule)))
+          throw new Problem(409, `A workspace has at most ${MOST_RULES} rules. Delete one first.`);
+        forgetRules(workspaceId);
+        await audit(c, { action: "flow_rule.updated", targetId: rule.id, detail: rule });
+        return c.json(shown(rule, "workspace"));
+      },
+    )
+    .delete(
+      "/flow/rules/:rule_id",
+      doc("Delete a rule of the workspace: runs that wait for it begin"),
+      param(RuleParam),
+      async (c) => {
+        const { workspaceId } = c.get("principal");
+        const { rule_id } = c.req.valid("param");
+        refuseDeployed(rule_id);
+        const flow = flowControl(c.env, workspaceId);
+        if (!(await flow.rules()).some(({ id }) => id === rule_id)) throw new Problem(404, "Rule not found.");
+        await audit(c, { action: "flow_rule.deleted", targetId: rule_id });
+        await flow.deleteRule(rule_id);
+        forgetRules(workspaceId);
+        return c.body(null, 204);
+      },
+    )
+    .get(
+      "/flow/use",
+      doc("What each key of each rule has in use, and how many runs wait, the longest queues first"),
+      query(UseQuery),
+      async (c) => {
+        const uses = await flowControl(c.env, c.get("principal").workspaceId).uses(c.req.valid("query").limit);
+        return c.json({ uses: uses.map(shownUse) });
+      },
+    )
+    .get(
+      "/flow/waiting",
+      doc("The runs that wait for a rule, or for one key of it, in their order"),
+      query(WaitingQuery),
+      async (c) => {
+        const { rule, key, limit } = c.req.valid("query");
+        const runs = await flowControl(c.env, c.get("principal").workspaceId).waiting(rule, key, limit);
+        return c.json({ runs: runs.map(shownWaiting) });
+      },
+    );
+}

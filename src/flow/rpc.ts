@@ -1,0 +1,64 @@
+/** What the rest of Weir may ask of a workspace's limiter, and how to reach it. */
+import { objectNamed } from "../db/objects.ts";
+import { callsOf } from "../http/calls.ts";
+import { repeating } from "../http/outage.ts";
+import type { Claim, Place, PoolUse } from "./book.ts";
+import type { FlowRule } from "../flow-rule.ts";
+
+/** A claim as a thread makes it. */
+export type NewClaim = Omit<Claim, "granted" | "ended" | "tokens">;
+
+/** `full`: too many wait, so this claim has no place. The thread asks again later. */
+export type Answer = "granted" | "waits" | "full";
+
+export interface Waiting extends Place {
+  run_id: string;
+  thread_id: string;
+  priority: number;
+  /** Milliseconds since the epoch. */
+  due: number;
+}
+
+/** A run that has ended, as its thread's outbox keeps it until its slots are given back. */
+export interface EndedRun {
+  run_id: string;
+  created: number;
+  /** What it used, as traced. */
+  tokens?: number;
+}
+
+/** All calls may be carried out twice. */
+export interface FlowRpc {
+  /** The rules of the workspace, by their ids. */
+  rules(): Promise<FlowRule[]>;
+  /** Creates or replaces a rule. False when the workspace has too many. */
+  putRule(rule: FlowRule): Promise<boolean>;
+  deleteRule(id: string): Promise<void>;
+  /** Claims the slots of a run, which its thread has stored. The run begins only when the answer is "granted", or `Grant` is called. */
+  acquire(claim: NewClaim): Promise<Answer>;
+  /** The run has ended: its thread has stored that. */
+  release(runId: string, created: number, tokens?: number): Promise<void>;
+  /** Where the run waits. Undefined when it does not. */
+  place(runId: string): Promise<Place | undefined>;
+  /** What is in use and waits, by rule and key, the longest queues first. */
+  uses(most: number): Promise<PoolUse[]>;
+  /** The claims that wait for a rule, or for one key of it, in order. */
+  waiting(rule: string, key: string | undefined, most: number): Promise<Waiting[]>;
+}
+
+/**
+ * The thread's run has its slots: it begins now, if it has not begun. False when it has ended, or there is no such run. May be
+ * called any number of times.
+ */
+export type Grant = (threadId: string, runId: string, created: number) => Promise<boolean>;
+
+/** The name of a workspace's limiter among the objects of the thread index, whose other names end in a number. */
+const SUFFIX = ":flow";
+
+/** The workspace of a limiter's name; undefined for the name of another object. */
+export const limiterOf = (name = ""): string | undefined =>
+  name.endsWith(SUFFIX) ? name.slice(0, -SUFFIX.length) : undefined;
+
+export function flowControl(env: Env, workspaceId: string): FlowRpc {
+  return repeating(() => callsOf<FlowRpc>(objectNamed(env, env.THREAD_INDEX, workspaceId + SUFFIX)));
+}

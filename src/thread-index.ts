@@ -1,0 +1,30 @@
+/**
+ * The Durable Object class of a workspace's lists: `threads/search` has its threads, `flow` its limiter, each in objects of its own.
+ * A class more would end `wrangler rollback` to versions without it, and ejected workers would have to export it. Wiring only.
+ */
+import { limiterOf } from "./flow/rpc.ts";
+import { Limiter } from "./flow/limiter.ts";
+import { answerCall } from "./http/calls.ts";
+import { ThreadIndex as IndexObject } from "./threads/search/object.ts";
+import { threadStub } from "./threads/stub.ts";
+
+export class ThreadIndex extends IndexObject {
+  readonly #limiter: Limiter | undefined;
+
+  constructor(ctx: DurableObjectState, env: Env) {
+    super(ctx, env);
+    const workspaceId = limiterOf(ctx.id.name);
+    if (workspaceId === undefined) return;
+    this.#limiter = new Limiter(ctx, (threadId, runId, created) =>
+      threadStub(env, workspaceId, threadId).grant(runId, created),
+    );
+  }
+
+  override async answer(method: string, args: unknown[]): Promise<unknown> {
+    return this.#limiter ? answerCall(this.#limiter, method, args) : super.answer(method, args);
+  }
+
+  override async alarm(): Promise<void> {
+    await this.#limiter?.alarm();
+  }
+}

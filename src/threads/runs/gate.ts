@@ -1,0 +1,90 @@
+/**
+ * The slots of the run whose turn it is on this thread (docs/flow-control.md). A run without rules passes. Another one begins when
+ * the workspace's limiter says so: as the answer to this thread's claim, or later by `ThreadRpc.grant`.
+ */
+import { flowControl, type NewClaim } from "../../flow/rpc.ts";
+import { logError } from "../../http/log.ts";
+import type { ThreadContext } from "../context.ts";
+import type { StoredRun } from "../run.ts";
+import type { Run } from "../types.ts";
+
+/** Milliseconds until the thread claims again: after an error, when no more may wait, and while its claim waits. */
+const AGAIN_MS = { failed: 4_000, full: 30_000, waits: 600_000 };
+
+type State = "asking" | "waits" | "granted" | "failed";
+
+export class Gate {
+  #runId: string | undefined;
+  #state: State = "failed";
+  /** When the thread claims again. */
+  #again = 0;
+
+  /** `settled`: called when the limiter has answered. */
+  constructor(
+    private readonly context: ThreadContext,
+    private readonly settled: () => void,
+  ) {}
+
+  /** Whether the run may begin. Claims its slots when it may not. */
+  opens(run: StoredRun): boolean {
+    // A run that has begun has its slots until it ends.
+    if (!run.request.flow || run.status === "running") return true;
+    if (this.#runId !== run.id) this.#become(run.id, "failed", 0);
+    if (this.#state === "granted") return true;
+    if (this.#state !== "asking" && this.#again <= Date.now()) this.context.ctx.waitUntil(this.#ask(run));
+    return false;
+  }
+
+  /** The run has its slots. */
+  grant(runId: string): void {
+    this.#become(runId, "granted", 0);
+  }
+
+  /** When the thread claims again for a run that waits for the limiter's call. Undefined when it waits for none. */
+  waitsUntil(run: StoredRun | undefined): number | undefined {
+    const waits = run?.status === "pending" && run.id === this.#runId && this.#state === "waits";
+    return waits ? this.#again : undefined;
+  }
+
+  /** Runs of the thread; the one that waits for slots with its place. */
+  async placed<R extends Pick<Run, "run_id">>(waiting: StoredRun | undefined, runs: R[]): Promise<R[]> {
+    const runId = waiting?.id;
+    if (this.waitsUntil(waiting) === undefined || !runs.some(({ run_id }) => run_id === runId)) return runs;
+    const { env, workspaceId, threadId } = this.context;
+    try {
+      const place = await flowControl(env, workspaceId).place(runId as string);
+      return runs.map((run) => (run.run_id === runId ? { ...run, ...place } : run));
+    } catch (error) {
+      logError(error, { thread: threadId, while: "reading the place of a run that waits" });
+      return runs;
+    }
+  }
+
+  async #ask({ id: runId, created, due, request }: StoredRun): Promise<void> {
+    const { env, workspaceId, threadId } = this.context;
+    this.#become(runId, "asking", 0);
+    const claim = { runId, threadId, created, due, ...request.flow } as NewClaim;
+    try {
+      const answer = await flowControl(env, workspaceId).acquire(claim);
+      if (this.#isAsking(runId)) {
+        if (answer === "granted") this.grant(runId);
+        else this.#become(runId, "waits", Date.now() + AGAIN_MS[answer]);
+      }
+    } catch (error) {
+      logError(error, { thread: threadId, while: "claiming the slots of a run" });
+      if (this.#isAsking(runId)) this.#become(runId, "failed", Date.now() + AGAIN_MS.failed);
+    }
+    if (!this.context.gone) this.settled();
+  }
+
+  /** The run may have ended, or got its slots, while its claim was on its way. */
+  #isAsking(runId: string): boolean {
+    return this.#runId === runId && this.#state === "asking";
+  }
+
+  #become(runId: string, state: State, again: number): void {
+    this.#runId = runId;
+    this.#state = state;
+    this.#again = again;
+  }
+}
