@@ -2,13 +2,13 @@
 import { Client as Client2, StreamableHTTPClientTransport as Transport2 } from "@modelcontextprotocol/client";
 import { Client as Client1 } from "@modelcontextprotocol/sdk/client/index.js";
 import { StreamableHTTPClientTransport as Transport1 } from "@modelcontextprotocol/sdk/client/streamableHttp.js";
-import { exports } from "cloudflare:workers";
+import { reach } from "../support/caller.ts";
 
 const URL_OF_MCP = new URL("https://weir.test/mcp");
 const INFO = { name: "test", version: "1" };
 
 const optionsOf = (key: string) => ({
-  fetch: (url: string | URL, init?: RequestInit) => exports.default.fetch(new Request(url, init)),
+  fetch: (url: string | URL, init?: RequestInit) => reach(new Request(url, init)),
   requestInit: { headers: { "x-api-key": key } },
 });
 
