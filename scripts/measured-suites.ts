@@ -54,10 +54,17 @@ const SUITES: Measured[] = [
   {
     suite: "MCP conformance suite 0.2.0-alpha.12, all scenarios",
     source: "npm",
-    passed: 23,
-    failed: [],
-    remarks:
-      "23 of 65 scenarios pass as a whole. The others are not examined one by one. Many call tools, prompts and resources of the suite's own, or need sampling, roots, tasks, skills or a session.",
+    passed: 41,
+    failed: [
+      "tools-call-sampling, tools-call-elicitation, elicitation-sep1034-defaults, elicitation-sep1330-enums: before 2026-07-28 a server asks its client in a session, and Weir has none",
+      "resources-read-text, resources-read-binary, resources-templates-read: resources are threads, runs, traces and assistants, and none of the suite's own",
+      "resources-subscribe, resources-unsubscribe: resources announce no changes",
+      "prompts-get, 4 scenarios: the name of a prompt ends in the id of its assistant, and the suite asks for names of its own",
+      "input-required-result-non-tool-request: a prompt asks for nothing",
+      "http-custom-header-server-validation: no tool takes arguments from headers",
+      "tasks, 9 scenarios: the extension io.modelcontextprotocol/tasks is not offered; its scenario of notifications checks nothing then",
+    ],
+    remarks: "Of 65 scenarios; the 24 others do not apply.",
   },
   {
     suite: "LangSmith SDK (Python): `tests/integration_tests` that need no model",

@@ -59,7 +59,7 @@ const ENTRIES: Entry[] = [
     client: "MCP conformance suite",
     dependency: "@modelcontextprotocol/conformance",
     files: ["test/conformance/mcp-suite.test.ts"],
-    note: "The scenarios about sampling, sessions (elicitation before 2026-07-28), and prompts and resources of the suite's own do not apply.",
+    note: "A case runs all scenarios; those of the table below do not apply.",
   },
   { client: "oauth4webapi", dependency: "oauth4webapi", files: ["test/conformance/oauth4webapi.test.ts"] },
   {

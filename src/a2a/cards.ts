@@ -6,6 +6,7 @@ import { findAnywhere } from "../assistants/store.ts";
 import { sha256 } from "../auth/secret.ts";
 import type { Json } from "../json.ts";
 import { database } from "../db/client.ts";
+import { AnyObject } from "../http/answers.ts";
 import { documented } from "../http/documented.ts";
 import { addressOf } from "../http/origin.ts";
 import { Problem } from "../http/problem.ts";
@@ -73,6 +74,7 @@ export async function extendedCard({ c, assistant, generation }: Call): Promise<
 }
 
 const doc = documented("A2A");
+const CARD = { 200: AnyObject, 304: {} };
 const CardQuery = v.object({ assistant_id: v.optional(v.pipe(v.string(), v.maxLength(200))) });
 
 const byQuery = (c: Context<App, string, { out: { query: v.InferOutput<typeof CardQuery> } }>) => {
@@ -81,14 +83,16 @@ const byQuery = (c: Context<App, string, { out: { query: v.InferOutput<typeof Ca
   return cardResponse(c, assistant_id);
 };
 const byPath = (c: Context<App>) => cardResponse(c, c.req.param("assistant_id") ?? "");
-const card = doc("An assistant's agent card");
-const oldCard = doc("An assistant's agent card, where A2A before 0.3 looks for it");
+const card = doc("An assistant's agent card", CARD);
+const oldCard = doc("An assistant's agent card, where A2A before 0.3 looks for it", CARD);
 
 export const agentCards = new Hono<App>()
   .get("/.well-known/agent-card.json", card, query(CardQuery), byQuery)
   .get("/.well-known/agent.json", oldCard, query(CardQuery), byQuery)
   .get("/a2a/:assistant_id/.well-known/agent-card.json", card, byPath)
   .get("/a2a/:assistant_id/.well-known/agent.json", oldCard, byPath)
-  .get("/.well-known/jwks.json", doc("The public keys that agent cards are signed with"), (c) =>
-    c.json(publicKeys(c.env), 200, { "cache-control": `public, max-age=${MAX_AGE}` }),
+  .get(
+    "/.well-known/jwks.json",
+    doc("The public keys that agent cards are signed with", v.object({ keys: v.array(AnyObject) })),
+    (c) => c.json(publicKeys(c.env), 200, { "cache-control": `public, max-age=${MAX_AGE}` }),
   );

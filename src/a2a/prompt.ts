@@ -6,7 +6,7 @@ import type { Part } from "./types.ts";
 
 interface Question {
   id?: string;
-  value: unknown;
+  value?: unknown;
 }
 
 /** The question as text, if it has one. */

@@ -1,6 +1,7 @@
 /** `POST /a2a/{assistant_id}`: both generations of A2A on one address. The method's name selects the generation. */
 import { type Context, Hono } from "hono";
 import { describeRoute } from "hono-openapi";
+import { documented, RPC } from "../http/documented.ts";
 import * as v from "valibot";
 import { resolveAssistant } from "../assistants/store.ts";
 import { database } from "../db/client.ts";
@@ -153,11 +154,9 @@ async function answer(c: Context<App>): Promise<Response> {
   }
 }
 
-const doc = describeRoute({
-  tags: ["A2A"],
-  summary: "Agent2Agent JSON-RPC 2.0, versions 0.3 and 1.0",
+const doc = documented("A2A")("Agent2Agent JSON-RPC 2.0, versions 0.3 and 1.0", RPC);
+const given = describeRoute({
   requestBody: { required: true, content: { "application/json": { schema: { type: "object" } } } },
-  responses: { 200: { description: "A JSON-RPC answer, or for streaming methods SSE events that each hold one" } },
 });
 
-export const a2a = new Hono<App>().post("/:assistant_id", doc, (c) => answer(c));
+export const a2a = new Hono<App>().post("/:assistant_id", doc, given, (c) => answer(c));

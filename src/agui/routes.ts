@@ -1,7 +1,7 @@
 /** `POST /agui/{assistant_id}`: a run, or a thread, in the Agent-User Interaction protocol (AG-UI), as server-sent events. */
 import { Hono } from "hono";
-import { describeRoute } from "hono-openapi";
 import * as v from "valibot";
+import { documented, EVENTS } from "../http/documented.ts";
 import { logError } from "../http/log.ts";
 import { toProblem } from "../http/problem.ts";
 import { sseFrame, sseResponse } from "../http/sse.ts";
@@ -15,17 +15,7 @@ import { RunAgentInput } from "./schema.ts";
 import type { AguiEvent } from "./speech.ts";
 import { startOf } from "./start.ts";
 
-const doc = (summary: string) =>
-  describeRoute({
-    tags: ["AG-UI"],
-    summary,
-    responses: {
-      200: {
-        description: "The run's events, from RUN_STARTED to RUN_FINISHED or RUN_ERROR",
-        content: { "text/event-stream": { schema: { type: "string" } } },
-      },
-    },
-  });
+const doc = (summary: string) => documented("AG-UI")(summary, EVENTS);
 
 const Path = v.object({ assistant_id: v.pipe(v.string(), v.maxLength(255)) });
 

@@ -1,18 +1,27 @@
 /** `/assistants/{id}/graph`, `/schemas`, `/subgraphs`: the description of an assistant's graph. */
 import { type Context, Hono } from "hono";
+import * as v from "valibot";
 import { database } from "../db/client.ts";
 import type { Graph } from "../graphs/entry.ts";
+import { AnyObject } from "../http/answers.ts";
 import { documented } from "../http/documented.ts";
 import { Problem } from "../http/problem.ts";
 import type { App } from "../http/types.ts";
 import { param, query } from "../http/validate.ts";
 import { schemasOf, subgraphSchemasOf } from "../graphs/schemas.ts";
-import { drawGraph, type GraphSchemas } from "../runtime/introspect.ts";
+import { drawGraph, GraphSchemas } from "../runtime/introspect.ts";
 import { graphOf } from "./graph.ts";
 import { AssistantPath, GraphQuery, SubgraphPath, SubgraphsQuery } from "./schema.ts";
 import { type Assistant, resolveAssistant } from "./store.ts";
 
 const doc = documented("Assistants");
+
+const Drawing = v.object({ nodes: v.array(AnyObject), edges: v.array(AnyObject) });
+const { state_schema: shape } = GraphSchemas.entries;
+const Subgraphs = v.record(
+  v.string(),
+  v.object({ ...GraphSchemas.entries, state: shape, input: shape, output: shape, config: shape }),
+);
 
 async function found(c: Context<App>, id: string): Promise<{ assistant: Assistant; graph: Graph }> {
   const assistant = await resolveAssistant(database(c.env.DB), c.get("principal").workspaceId, id);
@@ -32,7 +41,7 @@ function withShortNames(schemas: Record<string, GraphSchemas>): Record<string, o
 export const assistantGraphs = new Hono<App>()
   .get(
     "/:assistant_id/graph",
-    doc("The graph's nodes and edges"),
+    doc("The graph's nodes and edges", Drawing),
     param(AssistantPath),
     query(GraphQuery),
     async (c) => {
@@ -42,7 +51,10 @@ export const assistantGraphs = new Hono<App>()
   )
   .get(
     "/:assistant_id/schemas",
-    doc("The graph's input, output, state and context as JSON Schema"),
+    doc(
+      "The graph's input, output, state and context as JSON Schema",
+      v.object({ graph_id: v.string(), ...GraphSchemas.entries }),
+    ),
     param(AssistantPath),
     async (c) => {
       const { assistant, graph } = await found(c, c.req.valid("param").assistant_id);
@@ -51,7 +63,7 @@ export const assistantGraphs = new Hono<App>()
   )
   .get(
     "/:assistant_id/subgraphs",
-    doc("The schemas of the graph's subgraphs"),
+    doc("The schemas of the graph's subgraphs", Subgraphs),
     param(AssistantPath),
     query(SubgraphsQuery),
     async (c) => {
@@ -62,7 +74,7 @@ export const assistantGraphs = new Hono<App>()
   )
   .get(
     "/:assistant_id/subgraphs/:namespace",
-    doc("The schemas of one subgraph, or of those under a namespace"),
+    doc("The schemas of one subgraph, or of those under a namespace", Subgraphs),
     param(SubgraphPath),
     query(SubgraphsQuery),
     async (c) => {

@@ -1,8 +1,10 @@
 /** `/assistants`: named, versioned configurations of a graph. An id in a path may also be a graph id. */
 import { Hono } from "hono";
+import * as v from "valibot";
 import { audit } from "../audit/record.ts";
 import { database } from "../db/client.ts";
-import { documented } from "../http/documented.ts";
+import { Count, selectableList } from "../http/answers.ts";
+import { documented, NOTHING } from "../http/documented.ts";
 import { page, selected } from "../http/paging.ts";
 import { Problem } from "../http/problem.ts";
 import type { App } from "../http/types.ts";
@@ -11,6 +13,7 @@ import { newOrEarlier } from "../idempotency/middleware.ts";
 import type { Principal } from "../principal.ts";
 import { assistantIdOf, graphIds } from "./defaults.ts";
 import { assistantGraphs } from "./describe.ts";
+import { Assistant, AssistantVersion } from "./row.ts";
 import {
   ActivateVersion,
   AssistantPath,
@@ -44,7 +47,7 @@ type DeleteThreads = (env: Env, principal: Principal, assistantId: string) => Pr
 
 export const assistants = (deleteThreads: DeleteThreads) =>
   new Hono<App>()
-    .post("/", doc("Create an assistant"), body(CreateAssistant), async (c) => {
+    .post("/", doc("Create an assistant", Assistant), body(CreateAssistant), async (c) => {
       const { graph_id, assistant_id: given, if_exists, ...input } = c.req.valid("json");
       requireGraph(graph_id);
       const db = database(c.env.DB);
@@ -61,7 +64,7 @@ export const assistants = (deleteThreads: DeleteThreads) =>
       if (!existing) throw new Problem(409, "An assistant with this assistant_id exists.");
       return c.json(existing);
     })
-    .post("/search", doc("Search assistants"), body(SearchAssistants), async (c) => {
+    .post("/search", doc("Search assistants", selectableList(Assistant)), body(SearchAssistants), async (c) => {
       const { limit = 10, offset = 0, sort_by, sort_order, select, graph_id, ...filter } = c.req.valid("json");
       const rows = await searchAssistants(database(c.env.DB), c.get("principal").workspaceId, {
         ...filter,
@@ -78,12 +81,12 @@ export const assistants = (deleteThreads: DeleteThreads) =>
         headers,
       );
     })
-    .post("/count", doc("Count assistants"), body(CountAssistants), async (c) => {
+    .post("/count", doc("Count assistants", Count), body(CountAssistants), async (c) => {
       const { graph_id, ...filter } = c.req.valid("json");
       const { workspaceId } = c.get("principal");
       return c.json(await countAssistants(database(c.env.DB), workspaceId, { ...filter, graphId: graph_id }));
     })
-    .get("/:assistant_id", doc("Get an assistant"), param(AssistantPath), async (c) => {
+    .get("/:assistant_id", doc("Get an assistant", Assistant), param(AssistantPath), async (c) => {
       const { assistant_id } = c.req.valid("param");
       const found = await resolveAssistant(database(c.env.DB), c.get("principal").workspaceId, assistant_id);
       if (!found) throw notFound();
@@ -91,7 +94,7 @@ export const assistants = (deleteThreads: DeleteThreads) =>
     })
     .patch(
       "/:assistant_id",
-      doc("Update an assistant: makes and activates a new version"),
+      doc("Update an assistant: makes and activates a new version", Assistant),
       param(AssistantPath),
       body(UpdateAssistant),
       async (c) => {
@@ -111,7 +114,7 @@ export const assistants = (deleteThreads: DeleteThreads) =>
     )
     .delete(
       "/:assistant_id",
-      doc("Delete an assistant and all its versions"),
+      doc("Delete an assistant and all its versions", NOTHING),
       param(AssistantPath),
       query(DeleteQuery),
       async (c) => {
@@ -131,7 +134,7 @@ export const assistants = (deleteThreads: DeleteThreads) =>
     )
     .post(
       "/:assistant_id/versions",
-      doc("List an assistant's versions, newest first"),
+      doc("List an assistant's versions, newest first", v.array(AssistantVersion)),
       param(AssistantPath),
       body(ListVersions),
       async (c) => {
@@ -146,7 +149,7 @@ export const assistants = (deleteThreads: DeleteThreads) =>
     )
     .post(
       "/:assistant_id/latest",
-      doc("Make a version of an assistant the active one"),
+      doc("Make a version of an assistant the active one", Assistant),
       param(AssistantPath),
       body(ActivateVersion),
       async (c) => {

@@ -1,4 +1,6 @@
 /** An assistant and its versions: as rows of D1, and on the wire. */
+import * as v from "valibot";
+import { AnyObject, Count, Id, Time } from "../http/answers.ts";
 import type { Json } from "../json.ts";
 import { and, eq, type SQL } from "drizzle-orm";
 import { configWithoutIdentity, contextWithoutIdentity } from "../auth/identity.ts";
@@ -7,20 +9,22 @@ import { assistants, assistantVersions } from "../db/schema.ts";
 
 export type Row = typeof assistants.$inferSelect;
 export type VersionRow = typeof assistantVersions.$inferSelect;
+const version = {
+  assistant_id: Id,
+  graph_id: v.string(),
+  version: Count,
+  name: v.string(),
+  description: v.nullable(v.string()),
+  config: AnyObject,
+  context: AnyObject,
+  metadata: AnyObject,
+  created_at: Time,
+};
 /** An assistant in the wire format. */
-export interface Assistant {
-  assistant_id: string;
-  graph_id: string;
-  version: number;
-  name: string;
-  description: string | null;
-  config: Json;
-  context: Json;
-  metadata: Json;
-  created_at: string;
-  updated_at: string;
-}
-export type AssistantVersion = Omit<Assistant, "updated_at">;
+export type Assistant = v.InferOutput<typeof Assistant>;
+export const Assistant = v.pipe(v.object({ ...version, updated_at: Time }), v.title("Assistant"));
+export type AssistantVersion = v.InferOutput<typeof AssistantVersion>;
+export const AssistantVersion = v.pipe(v.object(version), v.title("AssistantVersion"));
 
 /** The values of the caller. Absent ones come from the default, or from the previous version. */
 export interface AssistantInput {

@@ -1,5 +1,6 @@
 /** A cron as it is made, changed and shown. */
-import type * as v from "valibot";
+import * as v from "valibot";
+import { AnyObject, Id, Time } from "../http/answers.ts";
 import { METADATA_BYTES, PAYLOAD_BYTES, withinBytes } from "../http/bytes.ts";
 import { nextTime } from "../db/unchanged.ts";
 import type { FiringState } from "../db/crons.ts";
@@ -65,8 +66,29 @@ export function changed(row: CronRow, change: Change): CronRow {
 }
 
 /** The cron on the wire. */
-export function toWire(row: CronRow) {
-  const iso = (time: number | null) => (time === null ? null : new Date(time).toISOString());
+export const Cron = v.pipe(
+  v.object({
+    cron_id: Id,
+    assistant_id: v.string(),
+    thread_id: v.nullable(Id),
+    on_run_completed: v.nullable(v.picklist(["delete", "keep"])),
+    schedule: v.string(),
+    timezone: v.nullable(v.string()),
+    end_time: v.nullable(Time),
+    next_run_date: v.nullable(Time),
+    enabled: v.boolean(),
+    user_id: v.nullable(v.string()),
+    payload: AnyObject,
+    metadata: AnyObject,
+    created_at: Time,
+    updated_at: Time,
+  }),
+  v.title("Cron"),
+);
+
+export function toWire(row: CronRow): v.InferOutput<typeof Cron> {
+  const time = (at: number) => new Date(at).toISOString();
+  const iso = (at: number | null) => (at === null ? null : time(at));
   return {
     cron_id: row.id,
     assistant_id: row.assistantId,
@@ -80,8 +102,8 @@ export function toWire(row: CronRow) {
     user_id: row.userId,
     payload: toWirePayload(row.payload),
     metadata: row.metadata,
-    created_at: iso(row.createdAt),
-    updated_at: iso(row.updatedAt),
+    created_at: time(row.createdAt),
+    updated_at: time(row.updatedAt),
   };
 }
 
@@ -101,7 +123,18 @@ const STATES = {
 } as const satisfies Record<FiringState, string>;
 
 /** A firing on the wire, with the run and the thread that it made. */
-export function toWireFiring({ cronId, due, state, threadId }: ListedFiring) {
+export const Firing = v.pipe(
+  v.object({
+    cron_id: Id,
+    due: Time,
+    state: v.picklist([...new Set(Object.values(STATES))]),
+    thread_id: v.string(),
+    run_id: v.string(),
+  }),
+  v.title("Firing"),
+);
+
+export function toWireFiring({ cronId, due, state, threadId }: ListedFiring): v.InferOutput<typeof Firing> {
   const ids = idsOf({ cronId, due }, threadId ?? undefined);
   const at = new Date(due).toISOString();
   return { cron_id: cronId, due: at, state: STATES[state], thread_id: ids.threadId, run_id: ids.runId };

@@ -1,13 +1,14 @@
 /** `/runs/crons` and `/threads/{id}/runs/crons`: runs that start by the clock. */
 import { type Context, Hono } from "hono";
-import type * as v from "valibot";
+import * as v from "valibot";
 import { audit } from "../audit/record.ts";
 import { requirePermission } from "../auth/require.ts";
 import { assistantIdOf } from "../assistants/defaults.ts";
 import { resolveAssistant } from "../assistants/store.ts";
 import { database } from "../db/client.ts";
 import { CHANGED, untilUnchanged } from "../db/unchanged.ts";
-import { documented } from "../http/documented.ts";
+import { Count, selectableList } from "../http/answers.ts";
+import { documented, NOTHING } from "../http/documented.ts";
 import { page, selected } from "../http/paging.ts";
 import { Problem } from "../http/problem.ts";
 import type { App } from "../http/types.ts";
@@ -15,7 +16,7 @@ import { body, param } from "../http/validate.ts";
 import { readWebhook } from "../users/webhook.ts";
 import { newOrEarlier } from "../idempotency/middleware.ts";
 import { threadStub } from "../threads/stub.ts";
-import { changed, made, toWire, toWireFiring } from "./cron.ts";
+import { changed, Cron, Firing, made, toWire, toWireFiring } from "./cron.ts";
 import { readOutcomes } from "./outcomes.ts";
 import { CountCrons, CreateCron, CronPath, ListFirings, SearchCrons, ThreadPath, UpdateCron } from "./schema.ts";
 import { ownedBy } from "./user.ts";
@@ -69,17 +70,17 @@ async function create(
 
 export const threadCrons = new Hono<App>().post(
   "/:thread_id/runs/crons",
-  doc("Create a cron on a thread"),
+  doc("Create a cron on a thread", Cron),
   param(ThreadPath),
   body(CreateCron),
   (c) => create(c, c.req.valid("json"), c.req.valid("param").thread_id),
 );
 
 export const crons = new Hono<App>()
-  .post("/", doc("Create a cron whose firings each get a thread of their own"), body(CreateCron), (c) =>
+  .post("/", doc("Create a cron whose firings each get a thread of their own", Cron), body(CreateCron), (c) =>
     create(c, c.req.valid("json"), null),
   )
-  .post("/search", doc("Search crons"), body(SearchCrons), async (c) => {
+  .post("/search", doc("Search crons", selectableList(Cron)), body(SearchCrons), async (c) => {
     const {
       limit = 10,
       offset = 0,
@@ -106,39 +107,54 @@ export const crons = new Hono<App>()
       headers,
     );
   })
-  .post("/count", doc("Count crons"), body(CountCrons), async (c) => {
+  .post("/count", doc("Count crons", Count), body(CountCrons), async (c) => {
     const { assistant_id, thread_id, metadata } = c.req.valid("json");
     const filter = { assistantId: assistant_id && assistantIdOf(assistant_id), threadId: thread_id, metadata };
     return c.json(await countCrons(database(c.env.DB), c.get("principal").workspaceId, filter));
   })
-  .post("/firings", doc("List the latest firings of crons, newest first"), body(ListFirings), async (c) => {
-    const { cron_ids, limit = 10 } = c.req.valid("json");
-    const rows = await latestFirings(database(c.env.DB), c.get("principal").workspaceId, cron_ids, limit);
-    return c.json(await readOutcomes(c.env, c.get("principal").workspaceId, rows.map(toWireFiring)));
-  })
-  .get("/:cron_id", doc("Get a cron"), param(CronPath), async (c) => {
+  .post(
+    "/firings",
+    doc("List the latest firings of crons, newest first", v.array(Firing)),
+    body(ListFirings),
+    async (c) => {
+      const { cron_ids, limit = 10 } = c.req.valid("json");
+      const rows = await latestFirings(database(c.env.DB), c.get("principal").workspaceId, cron_ids, limit);
+      return c.json(await readOutcomes(c.env, c.get("principal").workspaceId, rows.map(toWireFiring)));
+    },
+  )
+  .get("/:cron_id", doc("Get a cron", Cron), param(CronPath), async (c) => {
     const row = await findCron(database(c.env.DB), c.get("principal").workspaceId, c.req.valid("param").cron_id);
     if (!row) throw notFound();
     return c.json(toWire(row));
   })
-  .patch("/:cron_id", doc("Change a cron; what is left out stays"), param(CronPath), body(UpdateCron), async (c) => {
-    requireRuns(c);
-    const { cron_id } = c.req.valid("param");
-    const { workspaceId, user } = c.get("principal");
-    const db = database(c.env.DB);
-    if (Object.keys(c.req.valid("json")).length === 0) throw new Problem(400, "Name at least one field to change.");
-    const change = { ...c.req.valid("json"), ...readWebhook(c, c.req.valid("json").webhook) };
-    // A user who changes a cron cannot make it act as another user: from then on it acts as the user who changed it.
-    const owner = user && (await ownedBy(c.env, cron_id, user));
-    const after = await untilUnchanged(async () => {
-      const row = await findCron(db, workspaceId, cron_id);
-      if (!row) throw notFound();
-      return (await updateCron(db, row, { ...changed(row, change), ...owner })) ?? CHANGED;
-    });
-    await audit(c, { action: "cron.updated", targetId: cron_id, detail: { fields: Object.keys(c.req.valid("json")) } });
-    return c.json(toWire(after));
-  })
-  .delete("/:cron_id", doc("Delete a cron"), param(CronPath), async (c) => {
+  .patch(
+    "/:cron_id",
+    doc("Change a cron; what is left out stays", Cron),
+    param(CronPath),
+    body(UpdateCron),
+    async (c) => {
+      requireRuns(c);
+      const { cron_id } = c.req.valid("param");
+      const { workspaceId, user } = c.get("principal");
+      const db = database(c.env.DB);
+      if (Object.keys(c.req.valid("json")).length === 0) throw new Problem(400, "Name at least one field to change.");
+      const change = { ...c.req.valid("json"), ...readWebhook(c, c.req.valid("json").webhook) };
+      // A user who changes a cron cannot make it act as another user: from then on it acts as the user who changed it.
+      const owner = user && (await ownedBy(c.env, cron_id, user));
+      const after = await untilUnchanged(async () => {
+        const row = await findCron(db, workspaceId, cron_id);
+        if (!row) throw notFound();
+        return (await updateCron(db, row, { ...changed(row, change), ...owner })) ?? CHANGED;
+      });
+      await audit(c, {
+        action: "cron.updated",
+        targetId: cron_id,
+        detail: { fields: Object.keys(c.req.valid("json")) },
+      });
+      return c.json(toWire(after));
+    },
+  )
+  .delete("/:cron_id", doc("Delete a cron", NOTHING), param(CronPath), async (c) => {
     const { cron_id: targetId } = c.req.valid("param");
     const { workspaceId } = c.get("principal");
     const db = database(c.env.DB);

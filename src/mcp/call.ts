@@ -14,7 +14,7 @@ import { runRequest } from "../threads/requests/runs/request.ts";
 import type { RunRequest } from "../threads/rpc.ts";
 import { readJson, threadStub } from "../threads/stub.ts";
 import { METHODS } from "./progress.ts";
-import { answersIn, elicit, questionsIn, waits } from "./questions.ts";
+import { answersIn, needsForm, questionsIn, request, stateOf, waits, withIds } from "./questions.ts";
 import { type OutputSchema, toResult } from "./result.ts";
 
 /** The run of a tool call. */
@@ -25,8 +25,9 @@ export interface ToolRun {
   signal: AbortSignal;
   /** Gets the run's events of `METHODS` while it runs. */
   report?: (event: LogEvent) => Promise<void>;
-  /** Whether the client shows questions of a run to a person. */
-  elicits: boolean;
+  /** Whether the client takes requests for input, and whether it shows forms to a person. */
+  takesRequests: boolean;
+  showsForms: boolean;
   schema: OutputSchema | undefined;
 }
 
@@ -40,23 +41,25 @@ export async function callAssistant(by: Caller, assistant: Assistant, input: Jso
   return wait(by, run.id, { ...request, ...kept }, run);
 }
 
-/** The same call again, with what a person answered to the questions of its thread. */
+/** The same call again, with what a person answered to the questions that `state` names. */
 export async function continueCall(
   by: Caller,
   { assistant_id }: Assistant,
-  threadId: string,
+  state: string,
   responses: Record<string, unknown>,
   run: ToolRun,
 ): Promise<Result> {
+  const threadId = state.split(".")[0] ?? "";
   const request = isUuid(threadId) && (await runRequest(by, threadId, { assistant_id }, run.id));
   const standing = request && (await threadStub(by.env, by.principal.workspaceId, threadId).standing());
   if (!standing || standing.assistantId !== assistant_id) throw unknownThread();
   const earlier = await findResult(by, threadId, run);
   if (earlier) return earlier;
-  const asked = standing.interrupts.filter((id) => Object.hasOwn(responses, id));
-  if (standing.interrupts.length === 0) throw invalid("The thread does not wait for an answer.");
-  // Responses to anything else are ignored.
-  const resume = answersIn(Object.fromEntries(asked.map((id) => [id, responses[id]])));
+  const thread = await threadStub(by.env, by.principal.workspaceId, threadId).get(0);
+  const questions = withIds(Object.values(thread?.interrupts ?? {}).flat());
+  if (questions.length === 0) throw invalid("The thread does not wait for an answer.");
+  if (state !== stateOf(threadId, questions)) throw invalid("The thread waits for answers to other questions.");
+  const resume = answersIn(questions, responses);
   if (!resume) return waits({}, threadId, run.schema);
   return wait(by, threadId, { ...request, command: { resume }, answers: Object.keys(resume) }, run);
 }
@@ -98,7 +101,7 @@ async function follow(
   by: Caller,
   threadId: string,
   seq: number,
-  { id: runId, signal, report, elicits, schema }: ToolRun,
+  { id: runId, signal, report, takesRequests, showsForms, schema }: ToolRun,
 ): Promise<Result> {
   const thread = threadStub(by.env, by.principal.workspaceId, threadId);
   const cancel = () => void thread.cancelMany({ runIds: [runId] }, "interrupt").catch(() => undefined);
@@ -111,7 +114,9 @@ async function follow(
     const state = await readJson(await thread.join(runId));
     if (!("__interrupt__" in state)) return toResult(state, schema);
     const questions = questionsIn(state);
-    return elicits && questions.length > 0 ? elicit(questions, threadId) : waits(state, threadId, schema);
+    const asks = takesRequests && questions.length > 0 && (showsForms || !questions.every(needsForm));
+    if (!asks) return waits(state, threadId, schema);
+    return request(questions, showsForms ? questions : questions.filter((one) => !needsForm(one)), threadId);
   } finally {
     signal.removeEventListener("abort", cancel);
   }

@@ -6,30 +6,61 @@ import {
   type InputRequiredResult,
 } from "@modelcontextprotocol/server";
 import { words } from "../a2a/prompt.ts";
+import { sha256 } from "../auth/secret.ts";
 import { isObject } from "../http/json.ts";
 import type { Json } from "../json.ts";
 import type { Interrupt } from "../threads/types.ts";
+import { ownRequest, toInput } from "./requests.ts";
 import { type OutputSchema, structured } from "./result.ts";
 
 /** The tool that answers an interrupt. */
 export const ANSWER = "answer_interrupt";
 
 type Form = ElicitRequestFormParams["requestedSchema"];
-type Asked = Interrupt & { id: string };
-
-/** The questions that a state has, unless one of them has no id, by which it is answered. */
-export function questionsIn(state: Json): Asked[] {
-  const raised = Array.isArray(state.__interrupt__) ? (state.__interrupt__ as Interrupt[]) : [];
-  return raised.flatMap(({ id, value }) => (id === undefined ? [] : [{ id, value }]));
+export interface Asked {
+  id: string;
+  value?: unknown;
 }
 
-/** Each question as an elicitation. The state is the thread: whether the caller may answer there is decided by each call. */
-export function elicit(questions: Asked[], threadId: string): InputRequiredResult {
-  const requests = questions.map(({ id, value }) => [
-    id,
-    inputRequired.elicit({ message: wordsOf(value), requestedSchema: formOf(value) }),
-  ]);
-  return inputRequired({ inputRequests: Object.fromEntries(requests), requestState: threadId });
+/** The questions that a state has, unless one of them has no id, by which it is answered. */
+export const questionsIn = (state: Json): Asked[] =>
+  withIds(Array.isArray(state.__interrupt__) ? (state.__interrupt__ as Interrupt[]) : []);
+
+export const withIds = (raised: Interrupt[]): Asked[] =>
+  raised.flatMap(({ id, value }) => (id === undefined ? [] : [{ id, value }]));
+
+/**
+ * The questions of `asked` as requests. The state names the thread and all questions that wait there: whether the caller may answer
+ * is decided by each call.
+ */
+export function request(questions: Asked[], asked: Asked[], threadId: string): InputRequiredResult {
+  const requests = [...byKey(asked)].map(([key, { value }]) => {
+    const own = ownRequest(value);
+    const words = () => inputRequired.elicit({ message: wordsOf(value), requestedSchema: formOf(value) });
+    return [key, own ? toInput(own) : words()];
+  });
+  return inputRequired({ inputRequests: Object.fromEntries(requests), requestState: stateOf(threadId, questions) });
+}
+
+/** Differs when other questions wait, which may have the same keys and ids. */
+export function stateOf(threadId: string, questions: Asked[]): string {
+  const texts = new Set(questions.map(({ id, value }) => JSON.stringify([id, value])));
+  return `${threadId}.${sha256([...texts].sort().join("\n")).slice(0, 16)}`;
+}
+
+/** Whether a question needs a form, which a client without elicitation does not show. */
+export const needsForm = ({ value }: Asked): boolean =>
+  (ownRequest(value)?.method ?? "elicitation/create") === "elicitation/create";
+
+/** The questions by the keys of their requests: the graph's own name where no other question has it, else the id. */
+export function byKey(questions: Asked[]): Map<string, Asked> {
+  const nameOf = ({ value }: Asked) => ownRequest(value)?.name;
+  const names = questions.map(nameOf);
+  const keyOf = (one: Asked) => {
+    const name = nameOf(one);
+    return name !== undefined && names.indexOf(name) === names.lastIndexOf(name) ? name : one.id;
+  };
+  return new Map(questions.map((one) => [keyOf(one), one]));
 }
 
 /** For clients without elicitation, and for a person who did not answer. */
@@ -49,17 +80,28 @@ export function waits(state: Json, threadId: string, schema: OutputSchema | unde
   };
 }
 
-/** The answers by the ids of their questions. Undefined when one was declined, or is absent. */
-export function answersIn(responses: Record<string, unknown>): Json | undefined {
-  const answers = Object.entries(responses).map(([id, response]) => {
-    const { action, content } = isObject(response) ? response : {};
-    return action === "accept" && isObject(content) ? ([id, answerOf(content)] as const) : undefined;
+/**
+ * The answers by the ids of their questions. Responses to anything else are ignored. Undefined when a question was declined, or
+ * none was answered.
+ */
+export function answersIn(questions: Asked[], responses: Record<string, unknown>): Json | undefined {
+  const asked = [...byKey(questions)].filter(([key]) => Object.hasOwn(responses, key));
+  const answers = asked.map(([key, { id, value }]) => {
+    const response = isObject(responses[key]) ? responses[key] : {};
+    const own = ownRequest(value);
+    if (own && own.method !== "elicitation/create")
+      return Object.keys(response).length > 0 ? ([id, response] as const) : undefined;
+    const { action, content } = response;
+    if (action !== "accept" || !isObject(content)) return undefined;
+    return [id, own ? content : answerOf(content)] as const;
   });
   const given = answers.filter((answer) => answer !== undefined);
   return given.length > 0 && given.length === answers.length ? Object.fromEntries(given) : undefined;
 }
 
 function wordsOf(value: unknown): string {
+  const own = ownRequest(value);
+  if (own?.method === "elicitation/create") return own.params.message;
   return words(value) ?? JSON.stringify(value) ?? "The run has paused.";
 }
 

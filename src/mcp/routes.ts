@@ -8,7 +8,7 @@ import {
   WebStandardStreamableHTTPServerTransport,
 } from "@modelcontextprotocol/server";
 import { type Context, Hono } from "hono";
-import { documented } from "../http/documented.ts";
+import { documented, RPC } from "../http/documented.ts";
 import { decodeJson, NESTING, nestsDeeper } from "../http/json.ts";
 import { Problem } from "../http/problem.ts";
 import type { App } from "../http/types.ts";
@@ -76,7 +76,9 @@ function refuse(): never {
 }
 
 export const mcp = new Hono<App>()
-  .post("/", doc("Model Context Protocol: tools, resources, prompts, completion"), (c) => answer(c))
+  .post("/", doc("Model Context Protocol: tools, resources, prompts, completion", { ...RPC, 202: {} }), (c) =>
+    answer(c),
+  )
   .get("/", doc("No server-sent stream: 405"), refuse)
   .delete("/", doc("No session to end: 404"), () => {
     throw new Problem(404, "There is no session: this endpoint is stateless.");

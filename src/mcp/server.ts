@@ -81,7 +81,8 @@ async function callTool(
     keepUntil: c.get("idempotency")?.ends,
     signal: mcpReq.signal,
     report: reportTo(context),
-    elicits: showsForms(mcpReq.envelope),
+    takesRequests: mcpReq.envelope !== undefined,
+    showsForms: showsForms(mcpReq.envelope),
     schema: assistant && (await outputSchemaOfTool(assistant, c.env)),
   };
   if (!assistant) {
@@ -91,8 +92,8 @@ async function callTool(
     const { thread_id: threadId, interrupt_id: interruptId, answer } = parsed.output;
     return answerInterrupt(by, { threadId, interruptId, answer }, run);
   }
-  const threadId: unknown = mcpReq.requestState();
-  if (typeof threadId === "string") return continueCall(by, assistant, threadId, mcpReq.inputResponses ?? {}, run);
+  const state: unknown = mcpReq.requestState();
+  if (typeof state === "string") return continueCall(by, assistant, state, mcpReq.inputResponses ?? {}, run);
   return callAssistant(by, assistant, given, run);
 }
 

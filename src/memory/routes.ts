@@ -1,20 +1,22 @@
 /** `/store`: long-term memory, by namespace and key. Graphs see the same items as `runtime.store`. */
 import { Hono } from "hono";
+import * as v from "valibot";
 import { database } from "../db/client.ts";
-import { documented } from "../http/documented.ts";
+import { documented, NOTHING } from "../http/documented.ts";
 import type { App } from "../http/types.ts";
 import { body, parse, query } from "../http/validate.ts";
 import { mayReplace, narrowed } from "./allowed.ts";
 import { meaningOf } from "./deployed.ts";
 import { literalPrefix, type NamespaceCondition, selectNamespaces } from "./namespaces.ts";
 import { AskedItem, DeleteItemBody, GetItemQuery, ListNamespacesBody, PutItemBody, SearchItemsBody } from "./schema.ts";
+import { FoundItem, Item } from "./row.ts";
 import { searchItems } from "./search-store.ts";
 import { deleteItem, getItem, namespacesUnder, putItems, refreshesOnRead } from "./store.ts";
 
 const doc = documented("Store");
 
 export const memory = new Hono<App>()
-  .put("/items", doc("Write an item"), body(AskedItem), async (c) => {
+  .put("/items", doc("Write an item", NOTHING), body(AskedItem), async (c) => {
     const principal = c.get("principal");
     const { value, filter } = await narrowed(principal, "put", c.req.valid("json"));
     const item = parse(PutItemBody, value, "body");
@@ -23,51 +25,61 @@ export const memory = new Hono<App>()
     await putItems(db, principal.workspaceId, [{ ...item, filter }], meaningOf(c.env));
     return c.body(null, 204);
   })
-  .get("/items", doc("Read an item; null when there is none"), query(GetItemQuery), async (c) => {
+  .get("/items", doc("Read an item; null when there is none", v.nullable(Item)), query(GetItemQuery), async (c) => {
     const principal = c.get("principal");
     const { value, filter } = await narrowed(principal, "get", c.req.valid("query"));
     const { namespace, key, refresh_ttl = refreshesOnRead() } = value;
     const item = await getItem(database(c.env.DB), principal.workspaceId, namespace, key, refresh_ttl, filter);
     return c.json(item ?? null);
   })
-  .delete("/items", doc("Delete an item"), body(DeleteItemBody), async (c) => {
+  .delete("/items", doc("Delete an item", NOTHING), body(DeleteItemBody), async (c) => {
     const principal = c.get("principal");
     const { value, filter } = await narrowed(principal, "delete", c.req.valid("json"));
     await deleteItem(database(c.env.DB), principal.workspaceId, value.namespace, value.key, filter);
     return c.body(null, 204);
   })
-  .post("/items/search", doc("Search items"), body(SearchItemsBody), async (c) => {
-    const { namespace_prefix, ...asked } = c.req.valid("json");
-    const principal = c.get("principal");
-    const { value, filter } = await narrowed(principal, "search", { ...asked, namespace: namespace_prefix });
-    const { namespace: prefix, ...changed } = value;
-    const { refresh_ttl: refreshTtl = refreshesOnRead(), ...rest } = parse(
-      SearchItemsBody,
-      { ...changed, namespace_prefix: prefix },
-      "body",
-    );
-    const search = {
-      ...rest,
-      prefix,
-      refreshTtl,
-      limit: rest.limit ?? 10,
-      offset: rest.offset ?? 0,
-      sight: filter,
-    };
-    return c.json({ items: await searchItems(database(c.env.DB), principal.workspaceId, search, meaningOf(c.env)) });
-  })
-  .post("/namespaces", doc("List namespaces"), body(ListNamespacesBody), async (c) => {
-    const { prefix: given, ...asked } = c.req.valid("json");
-    const principal = c.get("principal");
-    const { value, filter } = await narrowed(principal, "list_namespaces", { ...asked, namespace: given ?? [] });
-    const { namespace: prefix, suffix, max_depth: maxDepth, limit = 100, offset = 0 } = value;
-    const conditions: NamespaceCondition[] = [
-      ...(prefix.length > 0
-        ? [{ matchType: "prefix" as const, path: prefix, literal: principal.user !== undefined }]
-        : []),
-      ...(suffix ? [{ matchType: "suffix" as const, path: suffix }] : []),
-    ];
-    const db = database(c.env.DB);
-    const all = await namespacesUnder(db, principal.workspaceId, literalPrefix(conditions), filter);
-    return c.json({ namespaces: selectNamespaces(all, { conditions, maxDepth, limit, offset }) });
-  });
+  .post(
+    "/items/search",
+    doc("Search items", v.object({ items: v.array(FoundItem) })),
+    body(SearchItemsBody),
+    async (c) => {
+      const { namespace_prefix, ...asked } = c.req.valid("json");
+      const principal = c.get("principal");
+      const { value, filter } = await narrowed(principal, "search", { ...asked, namespace: namespace_prefix });
+      const { namespace: prefix, ...changed } = value;
+      const { refresh_ttl: refreshTtl = refreshesOnRead(), ...rest } = parse(
+        SearchItemsBody,
+        { ...changed, namespace_prefix: prefix },
+        "body",
+      );
+      const search = {
+        ...rest,
+        prefix,
+        refreshTtl,
+        limit: rest.limit ?? 10,
+        offset: rest.offset ?? 0,
+        sight: filter,
+      };
+      return c.json({ items: await searchItems(database(c.env.DB), principal.workspaceId, search, meaningOf(c.env)) });
+    },
+  )
+  .post(
+    "/namespaces",
+    doc("List namespaces", v.object({ namespaces: v.array(v.array(v.string())) })),
+    body(ListNamespacesBody),
+    async (c) => {
+      const { prefix: given, ...asked } = c.req.valid("json");
+      const principal = c.get("principal");
+      const { value, filter } = await narrowed(principal, "list_namespaces", { ...asked, namespace: given ?? [] });
+      const { namespace: prefix, suffix, max_depth: maxDepth, limit = 100, offset = 0 } = value;
+      const conditions: NamespaceCondition[] = [
+        ...(prefix.length > 0
+          ? [{ matchType: "prefix" as const, path: prefix, literal: principal.user !== undefined }]
+          : []),
+        ...(suffix ? [{ matchType: "suffix" as const, path: suffix }] : []),
+      ];
+      const db = database(c.env.DB);
+      const all = await namespacesUnder(db, principal.workspaceId, literalPrefix(conditions), filter);
+      return c.json({ namespaces: selectNamespaces(all, { conditions, maxDepth, limit, offset }) });
+    },
+  );

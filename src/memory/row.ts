@@ -1,17 +1,19 @@
 /** An item of the Store: as a row of D1, and on the wire. */
 import { and, eq, gt, gte, isNull, lt, or, type SQL } from "drizzle-orm";
+import * as v from "valibot";
 import { storeItems } from "../db/schema.ts";
+import { AnyObject, Time } from "../http/answers.ts";
 
 export type Row = typeof storeItems.$inferSelect;
 
 /** An item in the wire format. */
-export interface Item {
-  namespace: string[];
-  key: string;
-  value: Record<string, unknown>;
-  created_at: string;
-  updated_at: string;
-}
+export type Item = v.InferOutput<typeof Item>;
+export const Item = v.pipe(
+  v.object({ namespace: v.array(v.string()), key: v.string(), value: AnyObject, created_at: Time, updated_at: Time }),
+  v.title("Item"),
+);
+/** An item that a search finds. `score`: how well it matches the query. */
+export const FoundItem = v.pipe(v.object({ ...Item.entries, score: v.optional(v.number()) }), v.title("FoundItem"));
 
 /** A condition: the item's time is not over. */
 export function alive(): SQL | undefined {

@@ -6,7 +6,8 @@ import type * as v from "valibot";
 import { limitAddress } from "../auth/limits.ts";
 import { audit } from "../audit/record.ts";
 import { database } from "../db/client.ts";
-import { documented } from "../http/documented.ts";
+import { AnyObject } from "../http/answers.ts";
+import { documented, either, json as jsonBody, media, PROBLEM } from "../http/documented.ts";
 import { decodeJson } from "../http/json.ts";
 import type { App } from "../http/types.ts";
 import { readBody } from "../http/validate.ts";
@@ -18,11 +19,15 @@ import { resourceMetadata, serverMetadata } from "./metadata.ts";
 import { finishOpenId, startOpenId } from "./openid.ts";
 import { answerError, NO_STORE, OAuthError } from "./problem.ts";
 import { newClient, REGISTRATION_LIMIT, toWireClient } from "./register.ts";
-import { ClientMetadata, Refusal, RegisteredClient } from "./schema.ts";
+import { ClientMetadata, Introspection, Refusal, RegisteredClient, Tokens } from "./schema.ts";
 import { insertClient } from "./store.ts";
 import { issueTokens, revokeToken } from "./token.ts";
 
-const doc = documented("OAuth");
+const doc = (summary: string, answers: Parameters<ReturnType<typeof documented>>[1] & object) =>
+  documented("OAuth")(summary, { default: Refusal, ...answers });
+/** Pages of a person, which lead back to the client. */
+const PAGE = { 200: media("text/html"), 302: {}, 303: {}, default: either(media("text/html"), jsonBody(Refusal)) };
+const METADATA = { 200: jsonBody(AnyObject) };
 const RESOURCE = "/.well-known/oauth-protected-resource";
 
 /** JSON Schema has no word for some checks. The answer to a body that breaks one says which. */
@@ -58,13 +63,17 @@ export const oauth = new Hono<App>()
   .onError(answerError)
   .use("/oauth/authorize/*", keepCookies)
   .use("/oauth/openid/*", keepCookies)
-  .get("/.well-known/oauth-authorization-server", doc("Authorization server metadata (RFC 8414)"), describeServer)
   .get(
-    "/.well-known/openid-configuration",
-    doc("The same, where clients of OpenID Connect look for it (RFC 8414, section 5)"),
+    "/.well-known/oauth-authorization-server",
+    doc("Authorization server metadata (RFC 8414)", METADATA),
     describeServer,
   )
-  .get(`${RESOURCE}/:path{.*}?`, doc("Protected resource metadata (RFC 9728)"), (c) => {
+  .get(
+    "/.well-known/openid-configuration",
+    doc("The same, where clients of OpenID Connect look for it (RFC 8414, section 5)", METADATA),
+    describeServer,
+  )
+  .get(`${RESOURCE}/:path{.*}?`, documented("OAuth")("Protected resource metadata (RFC 9728)", METADATA), (c) => {
     const { pathname } = new URL(c.req.url);
     const metadata = resourceMetadata(issuerOf(c), pathname.slice(RESOURCE.length).replace(/\/$/, ""));
     return metadata ? c.json(metadata, 200, { "cache-control": "max-age=300" }) : c.notFound();
@@ -83,22 +92,24 @@ export const oauth = new Hono<App>()
     });
     return c.json(toWireClient(client), 201, NO_STORE);
   })
-  .get("/oauth/authorize", doc("The sign-in and consent pages (RFC 6749; PKCE S256)"), showAuthorize)
-  .post("/oauth/authorize", doc("A person's answer on those pages"), answerAuthorize)
-  .get("/oauth/openid/start", doc("Sign in through the configured OpenID provider"), startOpenId)
-  .get("/oauth/openid/callback", doc("Where the OpenID provider returns to"), finishOpenId)
-  .post("/oauth/token", doc("Exchange a code or refresh token"), async (c) => {
+  .get("/oauth/authorize", doc("The sign-in and consent pages (RFC 6749; PKCE S256)", PAGE), showAuthorize)
+  .post("/oauth/authorize", doc("A person's answer on those pages", PAGE), answerAuthorize)
+  .get("/oauth/openid/start", doc("Sign in through the configured OpenID provider", PAGE), startOpenId)
+  .get("/oauth/openid/callback", doc("Where the OpenID provider returns to", PAGE), finishOpenId)
+  .post("/oauth/token", doc("Exchange a code or refresh token", { 200: Tokens }), async (c) => {
     await limitAddress(c, "token");
     const form = await readForm(c.req.raw);
     return c.json(await issueTokens(c, form), 200, NO_STORE);
   })
-  .post("/oauth/revoke", doc("Revoke a token (RFC 7009)"), async (c) => {
+  .post("/oauth/revoke", doc("Revoke a token (RFC 7009)", { 200: {} }), async (c) => {
     await limitAddress(c, "revoke");
     await revokeToken(c, await readForm(c.req.raw));
     return c.body(null, 200, NO_STORE);
   })
-  .post("/oauth/introspect", doc("Describe an access token of the workspace (RFC 7662)"), async (c) =>
-    c.json(await introspectToken(c, await readForm(c.req.raw)), 200, NO_STORE),
+  .post(
+    "/oauth/introspect",
+    doc("Describe an access token of the workspace (RFC 7662)", { 200: Introspection, 401: PROBLEM, 403: PROBLEM }),
+    async (c) => c.json(await introspectToken(c, await readForm(c.req.raw)), 200, NO_STORE),
   )
   .all("/oauth/:endpoint{register|token|revoke}", () => {
     throw new OAuthError("invalid_request", "Use POST.", 405, { allow: "POST" });

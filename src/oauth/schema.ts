@@ -63,4 +63,31 @@ export const RegisteredClient = v.object({
 });
 export const Refusal = v.object({ error: v.string(), error_description: v.string() });
 
+/** RFC 6749 section 5.1, with the workspace, which is sent as X-Tenant-Id. Only for /openapi.json. */
+export const Tokens = v.object({
+  access_token: v.string(),
+  token_type: v.literal("Bearer"),
+  expires_in: v.number(),
+  refresh_token: v.optional(v.string()),
+  scope: v.string(),
+  workspace_id: v.string(),
+});
+
+/** RFC 7662 section 2.2. Only for /openapi.json. */
+export const Introspection = v.union([
+  v.object({ active: v.literal(false) }),
+  v.object({
+    active: v.literal(true),
+    scope: v.string(),
+    permissions: v.array(v.string()),
+    client_id: v.string(),
+    token_type: v.literal("Bearer"),
+    exp: v.number(),
+    sub: v.string(),
+    aud: v.string(),
+    iss: v.string(),
+    workspace_id: v.string(),
+  }),
+]);
+
 export type ClientMetadata = v.InferOutput<typeof ClientMetadata>;

@@ -1,6 +1,7 @@
 /** The description of a graph: its drawing, its JSON Schemas, its subgraphs. */
 import type { RunnableConfig } from "@langchain/core/runnables";
 import { messagesStateReducer, type Pregel } from "@langchain/langgraph";
+import * as v from "valibot";
 
 // oxlint-disable-next-line typescript/no-explicit-any -- the state of any graph
 type Graph = Pregel<any, any, any, any, any, any, any, any>;
@@ -11,13 +12,16 @@ const DRAFT = "http://json-schema.org/draft-07/schema#";
 /** Schemas of a graph's types. A kind that they do not declare is absent. */
 export type TypedSchemas = Partial<Record<"input" | "output" | "state" | "config", JsonSchema>>;
 
-export interface GraphSchemas {
-  input_schema: JsonSchema | null;
-  output_schema: JsonSchema | null;
-  state_schema: JsonSchema | null;
-  config_schema: JsonSchema | null;
-  context_schema: JsonSchema | null;
-}
+const kind = v.nullable(v.record(v.string(), v.unknown()));
+export type GraphSchemas = v.InferOutput<typeof GraphSchemas>;
+/** The schemas on the wire. */
+export const GraphSchemas = v.object({
+  input_schema: kind,
+  output_schema: kind,
+  state_schema: kind,
+  config_schema: kind,
+  context_schema: kind,
+});
 
 /** The parts of a StateGraph that LangGraph keeps for tools like this one. */
 interface Builder {

@@ -1,5 +1,7 @@
 /** What providers put beside a message's text or under names of their own, as LangChain's standard content blocks. */
 
+import { withCitations } from "./citations.ts";
+
 export type Part = Record<string, unknown> & { type: string };
 type Extra = Record<string, unknown>;
 
@@ -32,7 +34,7 @@ export function standardPart(part: Part): Part {
       return { ...rest, ...inlineData, type };
     }
     case "text": {
-      if (part.thought !== true) return part;
+      if (part.thought !== true) return withCitations(part);
       const { thought: _, text: reasoning, ...rest } = part;
       return { ...rest, type: "reasoning", reasoning: text(reasoning) };
     }

@@ -1,8 +1,10 @@
 /** The routes of a chat application besides the protocol: its list of threads, their state and their history. */
 import { Hono } from "hono";
+import * as v from "valibot";
 import { audit } from "../audit/record.ts";
 import { defaultGraphId } from "../assistants/defaults.ts";
-import { documented } from "../http/documented.ts";
+import { documented, NOTHING } from "../http/documented.ts";
+import { Id, Time } from "../http/answers.ts";
 import { jsonArrayOfLines } from "../http/array.ts";
 import { page } from "../http/paging.ts";
 import { Problem } from "../http/problem.ts";
@@ -14,7 +16,7 @@ import { titleIn } from "../threads/title.ts";
 import { removeThread } from "../threads/requests/remove.ts";
 import { checkpointAddress } from "../threads/requests/runs/request.ts";
 import type { ThreadRpc } from "../threads/rpc.ts";
-import type { ThreadState } from "../threads/types.ts";
+import { State, type ThreadState } from "../threads/types.ts";
 import { HistoryBody, StateQuery, ThreadParam } from "../threads/requests/schema.ts";
 import { searchThreads } from "../threads/search/store.ts";
 import { authorize } from "../users/authorize.ts";
@@ -23,6 +25,7 @@ import { Bootstrap, ThreadsQuery } from "./schema.ts";
 const doc = documented("Application");
 
 const UNTITLED = "New conversation";
+const Titled = v.object({ id: Id, title: v.string(), updatedAt: Time });
 
 const hasCheckpoint = (state: ThreadState | undefined) => Boolean(state?.checkpoint?.checkpoint_id);
 
@@ -36,7 +39,7 @@ async function stateOf(thread: ThreadRpc, subgraphs = false): Promise<ThreadStat
 }
 
 export const application = new Hono<App>()
-  .get("/", doc("The application's threads, newest first"), query(ThreadsQuery), async (c) => {
+  .get("/", doc("The application's threads, newest first", v.array(Titled)), query(ThreadsQuery), async (c) => {
     const { limit, offset } = c.req.valid("query");
     const metadata = await authorize(c.get("principal"), "threads", "search", { metadata: {} });
     const search = { metadata, limit, offset, sortBy: "updated_at", sortOrder: "desc" } as const;
@@ -49,7 +52,7 @@ export const application = new Hono<App>()
     }));
     return c.json(shown, 200, headers);
   })
-  .delete("/:thread_id", doc("Delete a thread with everything in it"), param(ThreadParam), async (c) => {
+  .delete("/:thread_id", doc("Delete a thread with everything in it", NOTHING), param(ThreadParam), async (c) => {
     // The result is the same for a missing thread.
     const { thread_id: targetId } = c.req.valid("param");
     if (await threadOf(c, targetId).standing()) await audit(c, { action: "thread.deleted", targetId });
@@ -58,14 +61,14 @@ export const application = new Hono<App>()
   })
   .get(
     "/:thread_id/state",
-    doc("The state; 404 when there is none"),
+    doc("The state; 404 when there is none", State),
     param(ThreadParam),
     query(StateQuery),
     async (c) => c.json(await stateOf(threadOf(c, c.req.valid("param").thread_id), c.req.valid("query").subgraphs)),
   )
   .post(
     "/:thread_id/state",
-    doc("Make the thread when there is none, and write values to its state"),
+    doc("Make the thread when there is none, and write values to its state", State),
     param(ThreadParam),
     body(Bootstrap),
     async (c) => {
@@ -86,8 +89,14 @@ export const application = new Hono<App>()
       return c.json(await stateOf(thread));
     },
   )
-  .post("/:thread_id/history", doc("Past states, newest first"), param(ThreadParam), body(HistoryBody), async (c) => {
-    const { limit = 10, before, metadata, checkpoint } = c.req.valid("json");
-    const request = { limit, before, metadata, checkpoint: checkpointAddress(checkpoint) };
-    return jsonArrayOfLines(await threadOf(c, c.req.valid("param").thread_id).history(request));
-  });
+  .post(
+    "/:thread_id/history",
+    doc("Past states, newest first", v.array(State)),
+    param(ThreadParam),
+    body(HistoryBody),
+    async (c) => {
+      const { limit = 10, before, metadata, checkpoint } = c.req.valid("json");
+      const request = { limit, before, metadata, checkpoint: checkpointAddress(checkpoint) };
+      return jsonArrayOfLines(await threadOf(c, c.req.valid("param").thread_id).history(request));
+    },
+  );

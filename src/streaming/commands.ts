@@ -1,17 +1,26 @@
 /** The protocol's commands over HTTP and WebSocket: one table, one shape of answers. */
+import * as v from "valibot";
+import { AnyObject } from "../http/answers.ts";
 import { toProblem } from "../http/problem.ts";
 import { parse } from "../http/validate.ts";
 import type { Json } from "../json.ts";
 import type { Answer, Commander } from "./commander.ts";
-import { CommandError, type ErrorCode } from "./errors.ts";
+import { CommandError, ERROR_CODES, type ErrorCode } from "./errors.ts";
 import { fork, inject, respond, runStart } from "./run-commands.ts";
 import type { Command } from "./schema.ts";
 import * as schema from "./schema.ts";
 import { getState, getTree, listCheckpoints } from "./state-commands.ts";
 
-export type Response =
-  | { type: "success"; id: number; result: Json; meta?: Json }
-  | { type: "error"; id: number | null; error: ErrorCode; message: string };
+export const Answered = v.variant("type", [
+  v.object({ type: v.literal("success"), id: v.number(), result: AnyObject, meta: v.optional(AnyObject) }),
+  v.object({
+    type: v.literal("error"),
+    id: v.nullable(v.number()),
+    error: v.picklist(ERROR_CODES),
+    message: v.string(),
+  }),
+]);
+export type Response = v.InferOutput<typeof Answered>;
 
 /** `params` are checked by each command's own schema. */
 type Handler = (by: Commander, params: Json, command: Command) => Promise<Answer>;

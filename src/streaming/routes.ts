@@ -1,7 +1,7 @@
 /** The streaming protocol's routes: commands, the stream of events, and the WebSocket that carries both. */
 import { type Context, Hono } from "hono";
 import { presentedBy } from "../auth/holds.ts";
-import { documented } from "../http/documented.ts";
+import { documented, EVENTS } from "../http/documented.ts";
 import { repeated } from "../http/outage.ts";
 import { Problem } from "../http/problem.ts";
 import { sseBytes } from "../http/sse.ts";
@@ -11,7 +11,7 @@ import { threadOf } from "../threads/requests/access.ts";
 import { configurableOf } from "../threads/requests/runs/request.ts";
 import { threadObject } from "../threads/stub.ts";
 import { ThreadParam } from "../threads/requests/schema.ts";
-import { carryOut } from "./commands.ts";
+import { Answered, carryOut } from "./commands.ts";
 import { dialectOf } from "./dialect.ts";
 import { streamEvents } from "./rpc.ts";
 import { ANY_ASSISTANT, Command, Filter } from "./schema.ts";
@@ -24,7 +24,7 @@ const doc = documented("Streaming");
 export const streaming = new Hono<App>()
   .post(
     "/:thread_id/commands",
-    doc("Send a command: run.start, input.respond, state.get, …"),
+    doc("Send a command: run.start, input.respond, state.get, …", Answered),
     param(ThreadParam),
     body(Command),
     async (c) => {
@@ -46,30 +46,35 @@ export const streaming = new Hono<App>()
   )
   .post(
     "/:thread_id/stream",
-    doc("The thread's events: replay, then live (SSE)"),
+    doc("The thread's events: replay, then live (SSE)", EVENTS),
     param(ThreadParam),
     body(Filter),
     (c) => events(c, c.req.valid("param").thread_id, c.req.valid("json")),
   )
   .post(
     "/:thread_id/stream/events",
-    doc("The thread's events: replay, then live (SSE)"),
+    doc("The thread's events: replay, then live (SSE)", EVENTS),
     param(ThreadParam),
     body(Filter),
     (c) => events(c, c.req.valid("param").thread_id, c.req.valid("json")),
   )
-  .get("/:thread_id/stream", doc("The protocol over a WebSocket"), param(ThreadParam), async (c, next) => {
+  .get("/:thread_id/stream", doc("The protocol over a WebSocket", { 101: {} }), param(ThreadParam), async (c, next) => {
     // Without an upgrade this path is the classic thread stream's, where there is one.
     if (!isUpgrade(c)) return next();
     return socket(c, c.req.valid("param").thread_id);
   })
-  .get("/:thread_id/stream/events", doc("The protocol over a WebSocket"), param(ThreadParam), async (c) => {
-    if (isUpgrade(c)) return socket(c, c.req.valid("param").thread_id);
-    const headers = { upgrade: "websocket", connection: "upgrade" };
-    throw new Problem(426, "GET opens a WebSocket here. For SSE, POST a filter such as {channels: [...]}.", {
-      headers,
-    });
-  });
+  .get(
+    "/:thread_id/stream/events",
+    doc("The protocol over a WebSocket", { 101: {} }),
+    param(ThreadParam),
+    async (c) => {
+      if (isUpgrade(c)) return socket(c, c.req.valid("param").thread_id);
+      const headers = { upgrade: "websocket", connection: "upgrade" };
+      throw new Problem(426, "GET opens a WebSocket here. For SSE, POST a filter such as {channels: [...]}.", {
+        headers,
+      });
+    },
+  );
 
 const isUpgrade = (c: Context<App>): boolean => c.req.header("upgrade")?.toLowerCase() === "websocket";
 

@@ -1,7 +1,9 @@
 /** What this deployment is and can do: the parts of `GET /info` that never change while it runs. */
 import { version as langgraphVersion } from "@langchain/langgraph/package.json";
+import * as v from "valibot";
 import { version } from "../../package.json";
 import { settings } from "../config.ts";
+import { AnyObject } from "../http/answers.ts";
 import { INGEST_API_VERSION, INGEST_INFO } from "../traces/info.ts";
 
 export { version as VERSION };
@@ -22,11 +24,26 @@ const AGENT_SERVER = {
   metadata: {},
 };
 
+export const Info = v.object({
+  version: v.pipe(v.string(), v.description("Of LangSmith's API, for its SDKs.")),
+  weir_version: v.string(),
+  langgraph_js_version: v.string(),
+  context: v.string(),
+  flags: v.record(v.string(), v.union([v.boolean(), v.picklist(["semantic", "text"])])),
+  host: AnyObject,
+  metadata: AnyObject,
+  git_sha: v.null(),
+  license_expiration_time: v.null(),
+  customer_info: v.null(),
+  batch_ingest_config: v.record(v.string(), v.union([v.number(), v.boolean()])),
+  instance_flags: v.record(v.string(), v.boolean()),
+});
+
 /**
  * `storeSearch`: how the Store matches a query, "semantic" or "text". `openaiKey`: whether OPENAI_API_KEY is set, without
  * which the demo graphs use their offline model.
  */
-export function info(storeSearch: "semantic" | "text", openaiKey: boolean) {
+export function info(storeSearch: "semantic" | "text", openaiKey: boolean): v.InferOutput<typeof Info> {
   const { disable_a2a, disable_agui, disable_mcp } = settings.http;
   const protocols = { a2a: !disable_a2a, agui: !disable_agui, mcp: !disable_mcp };
   return {

@@ -1,4 +1,5 @@
 /** Figures of one workspace: what `GET /metrics` shows to a caller of it. */
+import * as v from "valibot";
 import { countAssistants } from "../assistants/store.ts";
 import { countFirings } from "../crons/store.ts";
 import { database } from "../db/client.ts";
@@ -8,13 +9,22 @@ import { countByStatus } from "../threads/search/store.ts";
 import { BOUNDS, type Histogram, type RunTimes } from "../traces/types.ts";
 import { ownRunTimes } from "../traces/self.ts";
 
-export interface Metric {
-  name: string;
-  help: string;
-  type: "gauge" | "counter" | "histogram";
-  /** `part`: what of a histogram the value is. */
-  values: { part?: "bucket" | "sum" | "count"; labels?: Record<string, string>; value: number }[];
-}
+export type Metric = v.InferOutput<typeof Metric>;
+export const Metric = v.object({
+  name: v.string(),
+  help: v.string(),
+  type: v.picklist(["gauge", "counter", "histogram"]),
+  values: v.array(
+    v.object({
+      part: v.pipe(
+        v.optional(v.picklist(["bucket", "sum", "count"])),
+        v.description("What of a histogram the value is."),
+      ),
+      labels: v.optional(v.record(v.string(), v.string())),
+      value: v.number(),
+    }),
+  ),
+});
 
 /** Busy threads whose runs are read; with more threads, the figures of open runs are partial. */
 const THREADS = 200;

@@ -2,6 +2,7 @@
 import type { Handler, Hono } from "hono";
 import { generateSpecs } from "hono-openapi";
 import { isPublic } from "../auth/public.ts";
+import { isObject } from "../http/json.ts";
 import { mounted } from "../http/origin.ts";
 import type { App } from "../http/types.ts";
 import { addExamples } from "./code-samples.ts";
@@ -44,7 +45,10 @@ const documentation = {
     responses: {
       Problem: {
         description: "The request failed.",
-        content: { "application/problem+json": { schema: { $ref: "#/components/schemas/Problem" } } },
+        content: {
+          "application/problem+json": { schema: { $ref: "#/components/schemas/Problem" } },
+          "text/plain": { schema: { ...text, description: "The detail alone, where Accept has no JSON." } },
+        },
       },
     },
   },
@@ -81,5 +85,19 @@ function finished(specs: Specs): Specs {
       addExamples(method, path, operation);
     }
   }
+  const named = nameShapes(specs.paths);
+  specs.components = { ...specs.components, schemas: { ...specs.components?.schemas, ...named } };
   return specs;
+}
+
+/** Puts a reference in the place of every shape that has a title. Returns the shapes by their titles. */
+function nameShapes(value: unknown, named: Record<string, object> = {}): Record<string, object> {
+  if (typeof value !== "object" || value === null) return named;
+  for (const [key, member] of Object.entries(value)) {
+    nameShapes(member, named);
+    if (!isObject(member) || typeof member.title !== "string") continue;
+    named[member.title] = member;
+    (value as Record<string, unknown>)[key] = { $ref: `#/components/schemas/${member.title}` };
+  }
+  return named;
 }

@@ -3,35 +3,38 @@ import { Hono } from "hono";
 import * as v from "valibot";
 import { audit } from "../audit/record.ts";
 import { isOpen } from "../auth/authenticate.ts";
-import { documented } from "../http/documented.ts";
+import { documented, either, json, media } from "../http/documented.ts";
 import { Flag } from "../http/fields.ts";
 import type { App } from "../http/types.ts";
 import { Problem } from "../http/problem.ts";
 import { body, query } from "../http/validate.ts";
 import { meaningOf } from "../memory/deployed.ts";
-import { info } from "./info.ts";
-import { measure, prometheus } from "./metrics.ts";
+import { Info, info } from "./info.ts";
+import { measure, Metric, prometheus } from "./metrics.ts";
 import { Truncate, truncate } from "./truncate.ts";
-import { usage, UsageQuery } from "./usage.ts";
+import { Usage, usage, UsageQuery } from "./usage.ts";
 
 const doc = documented("System");
+const Done = v.object({ ok: v.boolean() });
 
 export const system = new Hono<App>()
   .get(
     "/ok",
-    doc("Whether the server answers; with check_db=1, whether its database does"),
+    doc("Whether the server answers; with check_db=1, whether its database does", Done),
     query(v.object({ check_db: v.optional(Flag, "false") })),
     async (c) => {
       if (c.req.valid("query").check_db) await c.env.DB.prepare("SELECT 1").run();
       return c.json({ ok: true });
     },
   )
-  .on("GET", ["/info", "/api/v1/info"], doc("Versions, flags and limits"), (c) =>
+  .on("GET", ["/info", "/api/v1/info"], doc("Versions, flags and limits", Info), (c) =>
     c.json(info(meaningOf(c.env) ? "semantic" : "text", Boolean(c.env.OPENAI_API_KEY))),
   )
   .get(
     "/metrics",
-    doc("The workspace's figures, for Prometheus or as JSON"),
+    doc("The workspace's figures, for Prometheus or as JSON", {
+      200: either(media("text/plain"), json(v.array(Metric))),
+    }),
     query(v.object({ format: v.optional(v.picklist(["prometheus", "json"]), "prometheus") })),
     async (c) => {
       const metrics = await measure(c.env, c.get("principal").workspaceId, Date.now());
@@ -41,13 +44,13 @@ export const system = new Hono<App>()
   )
   .get(
     "/api/v1/usage",
-    doc("What the workspace holds: traces by day and project, threads, assistants, Store items"),
+    doc("What the workspace holds: traces by day and project, threads, assistants, Store items", Usage),
     query(UsageQuery),
     async (c) => c.json(await usage(c.env, c.get("principal").workspaceId, c.req.valid("query"), Date.now())),
   )
   .post(
     "/internal/truncate",
-    doc("Delete the named kinds of data from the workspace (only on localhost, with AUTH=open)"),
+    doc("Delete the named kinds of data from the workspace (only on localhost, with AUTH=open)", Done),
     body(Truncate),
     async (c) => {
       if (!isOpen(c.req.raw, c.env)) throw new Problem(404, `No route ${c.req.method} ${c.req.path}.`);

@@ -2,6 +2,7 @@
 import * as v from "valibot";
 import { countAssistants } from "../assistants/store.ts";
 import { database } from "../db/client.ts";
+import { Count } from "../http/answers.ts";
 import { countItems } from "../memory/store.ts";
 import { countByStatus } from "../threads/search/store.ts";
 import { projectNames, usageByDay } from "../traces/store/usage-store.ts";
@@ -14,8 +15,34 @@ const DAY = 86_400_000;
 
 const day = (millis: number) => new Date(millis).toISOString().slice(0, 10);
 
+export const Usage = v.object({
+  start_date: v.string(),
+  end_date: v.string(),
+  traces: v.object({
+    runs: Count,
+    bytes: Count,
+    days: v.array(
+      v.object({
+        day: v.string(),
+        project_id: v.string(),
+        project_name: v.nullable(v.string()),
+        runs: Count,
+        bytes: Count,
+      }),
+    ),
+  }),
+  threads: v.pipe(v.record(v.string(), Count), v.description("How many have each status now.")),
+  assistants: Count,
+  store_items: Count,
+});
+
 /** Days are UTC days; both are included. The last 30 days when none are named. */
-export async function usage(env: Env, workspaceId: string, wanted: v.InferOutput<typeof UsageQuery>, now: number) {
+export async function usage(
+  env: Env,
+  workspaceId: string,
+  wanted: v.InferOutput<typeof UsageQuery>,
+  now: number,
+): Promise<v.InferOutput<typeof Usage>> {
   const db = database(env.DB);
   const { end_date = day(now) } = wanted;
   const { start_date = day(Date.parse(end_date) - 29 * DAY) } = wanted;
@@ -35,7 +62,6 @@ export async function usage(env: Env, workspaceId: string, wanted: v.InferOutput
       bytes: sum(({ bytes }) => bytes),
       days: days.map((row) => ({ ...row, project_name: names.get(row.project_id) ?? null })),
     },
-    /** As they are now. */
     threads,
     assistants,
     store_items: items,

@@ -1,29 +1,32 @@
 /** What a thread, its runs and its states look like on the wire, and the values that they are made of. */
+import * as v from "valibot";
 import type { Parked } from "../graphs/continuity.ts";
+import { AnyObject, Count, Id, open, Time } from "../http/answers.ts";
 import type { Json } from "../json.ts";
 
-export type RunStatus = "pending" | "running" | "success" | "error" | "timeout" | "interrupted";
-export type ThreadStatus = "idle" | "busy" | "interrupted" | "error";
-export type MultitaskStrategy = "reject" | "enqueue" | "interrupt" | "rollback";
+const RunStatus = v.picklist(["pending", "running", "success", "error", "timeout", "interrupted"]);
+export type RunStatus = v.InferOutput<typeof RunStatus>;
+const ThreadStatus = v.picklist(["idle", "busy", "interrupted", "error"]);
+export type ThreadStatus = v.InferOutput<typeof ThreadStatus>;
+const MultitaskStrategy = v.picklist(["reject", "enqueue", "interrupt", "rollback"]);
+export type MultitaskStrategy = v.InferOutput<typeof MultitaskStrategy>;
 export type CancelAction = "interrupt" | "rollback";
 
 /** Why a run is stopped before its graph ends. */
 export type StopReason = CancelAction | "timeout";
 
 /** What a run failed with. */
-export interface RunError {
-  error: string;
-  message: string;
-}
+export type RunError = v.InferOutput<typeof RunError>;
+const RunError = v.object({ error: v.string(), message: v.string() });
 
 /** A question of a graph. */
-export interface Interrupt {
-  id?: string;
-  value: unknown;
-}
+export type Interrupt = v.InferOutput<typeof Interrupt>;
+// An interrupt of LangGraph before 1.0 also says `ns`, `when` and `resumable`.
+const Interrupt = open({ id: v.optional(v.string()), value: v.optional(v.unknown()) });
 
 /** Those that wait for an answer, by the task that raised them. */
-export type Interrupts = Record<string, Interrupt[]>;
+export type Interrupts = v.InferOutput<typeof Interrupts>;
+const Interrupts = v.record(v.string(), v.array(Interrupt));
 
 export interface CheckpointAddress {
   checkpoint_id?: string | null;
@@ -53,37 +56,56 @@ export interface TaskView {
 }
 
 /** A run as the Agent Server's clients read it. */
-export interface Run {
-  run_id: string;
-  thread_id: string;
-  assistant_id: string;
-  created_at: string;
-  updated_at: string;
-  status: RunStatus;
-  metadata: Json;
-  multitask_strategy: MultitaskStrategy;
-  kwargs: Json;
+export type Run = v.InferOutput<typeof Run>;
+const openRun = {
+  run_id: Id,
+  thread_id: Id,
+  assistant_id: v.string(),
+  created_at: Time,
+  updated_at: Time,
+  status: RunStatus,
+  metadata: AnyObject,
+  multitask_strategy: MultitaskStrategy,
   /** Of a run that waits for slots of flow control: its place (1: the next), and which slots are taken. */
-  position?: number;
-  waiting_for?: { rule: string; key: string; reason: string }[];
-}
+  position: v.optional(v.number()),
+  waiting_for: v.optional(v.array(v.object({ rule: v.string(), key: v.string(), reason: v.string() }))),
+};
+export const Run = v.pipe(v.object({ ...openRun, kwargs: AnyObject }), v.title("Run"));
 
 /** A run in a list over many threads: without what it was given. */
-export type OpenRun = Omit<Run, "kwargs">;
+export type OpenRun = v.InferOutput<typeof OpenRun>;
+export const OpenRun = v.pipe(v.object(openRun), v.title("OpenRun"));
 
-export interface Thread {
-  thread_id: string;
-  created_at: string;
-  updated_at: string;
-  state_updated_at: string;
-  status: ThreadStatus;
-  metadata: Json;
-  config: Json;
-  values: Json | null;
-  interrupts: Interrupts;
-  error?: RunError;
-  ttl?: Ttl & { expires_at: string };
+export interface Ttl {
+  strategy: "delete" | "keep_latest";
+  ttl_minutes: number;
 }
+
+export type Thread = v.InferOutput<typeof Thread>;
+export const Thread = v.pipe(
+  v.object({
+    thread_id: Id,
+    created_at: Time,
+    updated_at: Time,
+    state_updated_at: Time,
+    status: ThreadStatus,
+    metadata: AnyObject,
+    config: AnyObject,
+    values: v.nullable(AnyObject),
+    interrupts: Interrupts,
+    error: v.optional(RunError),
+    ttl: v.optional(
+      v.object({ strategy: v.picklist(["delete", "keep_latest"]), ttl_minutes: v.number(), expires_at: Time }),
+    ),
+  }),
+  v.title("Thread"),
+);
+
+/** A thread in the answer of a search. */
+export const FoundThread = v.pipe(
+  v.object({ ...Thread.entries, extracted: v.optional(AnyObject) }),
+  v.title("FoundThread"),
+);
 
 /** Where a thread stands in its graph. */
 export interface ParkedThread {
@@ -100,10 +122,47 @@ export interface Standing {
   interrupts: string[];
 }
 
-export interface Ttl {
-  strategy: "delete" | "keep_latest";
-  ttl_minutes: number;
-}
+const Checkpoint = v.pipe(
+  v.object({
+    thread_id: v.string(),
+    checkpoint_ns: v.optional(v.string()),
+    checkpoint_id: v.optional(v.nullable(v.string())),
+    checkpoint_map: v.optional(v.nullable(AnyObject)),
+  }),
+  v.title("Checkpoint"),
+);
+
+const Task = v.pipe(
+  v.object({
+    id: v.string(),
+    name: v.string(),
+    path: v.nullable(v.array(v.unknown())),
+    error: v.nullable(v.string()),
+    interrupts: v.array(Interrupt),
+    checkpoint: v.nullable(Checkpoint),
+    state: v.pipe(v.nullable(AnyObject), v.description("The state of a nested graph, where the request asks for it.")),
+    result: v.unknown(),
+  }),
+  v.title("Task"),
+);
+
+/** What clients read of a state. Code that only passes it on knows less of it: `ThreadState`. */
+export const State = v.pipe(
+  v.object({
+    values: v.unknown(),
+    next: v.array(v.string()),
+    tasks: v.array(Task),
+    metadata: v.nullable(AnyObject),
+    created_at: v.nullable(v.string()),
+    checkpoint: v.nullable(Checkpoint),
+    parent_checkpoint: v.nullable(Checkpoint),
+    interrupts: v.array(Interrupt),
+  }),
+  v.title("ThreadState"),
+);
+
+/** A state in the answer of a history with `extract`. */
+export const PastState = v.pipe(v.object({ ...State.entries, extracted: v.optional(AnyObject) }), v.title("PastState"));
 
 export interface ThreadState {
   values: unknown;
@@ -116,9 +175,21 @@ export interface ThreadState {
   interrupts: unknown[];
 }
 
-export interface StorageFigures {
-  total_bytes: number;
-  checkpoints: { count: number; bytes: number };
-  channel_values: { count: number; bytes: number; by_channel: Record<string, { count: number; bytes: number }> };
-  pending_writes: { count: number; bytes: number };
-}
+export const Updated = v.object({ checkpoint: open({ thread_id: v.string() }) });
+
+const amount = { count: Count, bytes: Count };
+const Amount = v.object(amount);
+export type StorageFigures = v.InferOutput<typeof StorageFigures>;
+export const StorageFigures = v.object({
+  total_bytes: Count,
+  checkpoints: Amount,
+  channel_values: v.object({ ...amount, by_channel: v.record(v.string(), Amount) }),
+  pending_writes: Amount,
+});
+
+/** The final values of a run, with `__interrupt__` where it paused, or `__error__`. A graph whose state is no object gives any value. */
+export const RunResult = v.union([
+  v.object({ __error__: RunError }),
+  open({ __interrupt__: v.optional(v.array(Interrupt)) }),
+  v.unknown(),
+]);

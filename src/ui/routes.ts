@@ -8,7 +8,7 @@ import * as v from "valibot";
 import type { Principal } from "../principal.ts";
 import { resolveAssistant } from "../assistants/store.ts";
 import { database } from "../db/client.ts";
-import { documented } from "../http/documented.ts";
+import { documented, either, media } from "../http/documented.ts";
 import { addressOf } from "../http/origin.ts";
 import { Problem } from "../http/problem.ts";
 import type { App } from "../http/types.ts";
@@ -25,20 +25,26 @@ const Component = v.object({
 });
 
 const doc = documented("Generative UI");
+const FILE = { 200: either(media("text/javascript"), media("text/css"), media("text/plain")), 304: {} };
 
 const CORP = "cross-origin-resource-policy";
 /** A browser takes this header of a 304 too. */
 const notModified = etag({ retainedHeaders: [...RETAINED_304_HEADERS, CORP] });
 
 export const ui = new Hono<App>()
-  .post("/:assistant_id", doc("The markup that loads a UI component of a graph"), body(Component), async (c) => {
-    const name = await uiOf(c.req.param("assistant_id"), c.env, c.get("principal"));
-    const files = name === undefined ? undefined : await filesOf(name);
-    if (name === undefined || !files) throw new Problem(404, `There is no UI for "${c.req.param("assistant_id")}".`);
-    const base = `${addressOf(c)}/ui/${encodeURIComponent(name)}`;
-    return c.html(markup(name, c.req.valid("json").name, base, files));
-  })
-  .get("/:assistant_id/:file", doc("A script or style sheet of UI components"), notModified, async (c) => {
+  .post(
+    "/:assistant_id",
+    doc("The markup that loads a UI component of a graph", { 200: media("text/html") }),
+    body(Component),
+    async (c) => {
+      const name = await uiOf(c.req.param("assistant_id"), c.env, c.get("principal"));
+      const files = name === undefined ? undefined : await filesOf(name);
+      if (name === undefined || !files) throw new Problem(404, `There is no UI for "${c.req.param("assistant_id")}".`);
+      const base = `${addressOf(c)}/ui/${encodeURIComponent(name)}`;
+      return c.html(markup(name, c.req.valid("json").name, base, files));
+    },
+  )
+  .get("/:assistant_id/:file", doc("A script or style sheet of UI components", FILE), notModified, async (c) => {
     const file = c.req.param("file");
     const files = await filesOf(c.req.param("assistant_id"));
     const text = files && Object.hasOwn(files, file) ? files[file] : undefined;

@@ -13,31 +13,20 @@ interface Check {
   errorMessage?: string;
 }
 
-/** The scenarios about what Weir has. */
-const SERVED = [
-  "server-initialize",
-  "ping",
-  "tools-list",
-  "tools-call-simple-text",
-  "tools-call-error",
-  "tools-call-image",
-  "tools-call-audio",
-  "tools-call-embedded-resource",
-  "tools-call-mixed-content",
-  "tools-call-with-progress",
-  "tools-call-with-logging",
-  "logging-set-level",
-  "prompts-list",
-  "resources-list",
-  "completion-complete",
-  "dns-rebinding-protection",
-];
-/**
- * What the other scenarios need: a session (elicitation, subscriptions), sampling, and prompts, resources and schemas of the suite's
- * own.
- */
-const NOT_OFFERED =
-  /^(prompts-get|elicitation|server-sse)-|^resources-(read-text|read-binary|templates-read|subscribe|unsubscribe)$|^tools-call-(sampling|elicitation)$|^json-schema-2020-12$/;
+/** What does not apply, with the reason. Every other scenario passes, of this version of the suite and of 0.2 (docs/scoreboard.md). */
+const NOT_OFFERED: Record<string, RegExp> = {
+  "before 2026-07-28 a server asks its client in a session": /^tools-call-(sampling|elicitation)$|^elicitation-/,
+  "resources are threads, runs, traces and assistants, and none of the suite's own":
+    /^resources-(read-text|read-binary|templates-read)$/,
+  "lists and resources announce no changes": /^resources-(subscribe|unsubscribe)$/,
+  "the name of a prompt ends in the id of its assistant": /^prompts-get-/,
+  "a prompt asks for nothing": /^input-required-result-non-tool-request$/,
+  "no tool takes arguments from headers": /^http-custom-header-server-validation$/,
+  "the extension io.modelcontextprotocol/tasks is not offered": /^tasks-(?!status-notifications$)/,
+};
+const applies = (scenario: string) => !Object.values(NOT_OFFERED).some((pattern) => pattern.test(scenario));
+/** A scenario may do nothing in a version, warn, or skip checks of what a server does not declare. */
+const isFailure = ({ status }: Check) => status === "FAILURE";
 
 let server: TestServer;
 let results: Map<string, Check[]>;
@@ -64,14 +53,19 @@ async function runSuite(url: string): Promise<Map<string, Check[]>> {
   return found;
 }
 
-it.each(SERVED)("%s", (scenario) => {
-  const checks = results.get(scenario) ?? [];
-  expect(checks.length).toBeGreaterThan(0);
-  expect(checks.filter(({ status }) => status !== "SUCCESS")).toEqual([]);
+it("passes every scenario that applies", () => {
+  const failures = [...results].flatMap(([scenario, checks]) =>
+    applies(scenario) ? checks.filter(isFailure).map(({ id, errorMessage }) => [scenario, id, errorMessage]) : [],
+  );
+  expect(failures).toEqual([]);
+  const succeed = (scenario: string) => results.get(scenario)?.some(({ status }) => status === "SUCCESS");
+  const served = ["tools-call-simple-text", "tools-call-with-progress", "prompts-list", "completion-complete"];
+  expect(served.filter((scenario) => !succeed(scenario))).toEqual([]);
+  expect(results.size).toBeGreaterThan(25);
 });
 
-it("every other scenario is about what Weir does not offer", () => {
-  const others = [...results.keys()].filter((name) => !SERVED.includes(name));
-  expect(others.filter((name) => !NOT_OFFERED.test(name))).toEqual([]);
-  expect(results.size).toBeGreaterThan(SERVED.length);
+it("leaves out no scenario that passes", () => {
+  const left = [...results].filter(([scenario]) => !applies(scenario));
+  // Without a session there is nothing that a scenario of sessions may do wrong.
+  expect(left.filter(([, checks]) => !checks.some(isFailure)).map(([scenario]) => scenario)).toEqual([]);
 });

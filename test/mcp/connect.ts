@@ -1,14 +1,18 @@
 /** Clients of both generations of the MCP SDK, connected to the application. */
-import { Client as Client2, StreamableHTTPClientTransport as Transport2 } from "@modelcontextprotocol/client";
+import {
+  Client as Client2,
+  type ClientCapabilities,
+  StreamableHTTPClientTransport as Transport2,
+} from "@modelcontextprotocol/client";
 import { Client as Client1 } from "@modelcontextprotocol/sdk/client/index.js";
 import { StreamableHTTPClientTransport as Transport1 } from "@modelcontextprotocol/sdk/client/streamableHttp.js";
-import { exports } from "cloudflare:workers";
+import { reach } from "../support/caller.ts";
 
 const URL_OF_MCP = new URL("https://weir.test/mcp");
 const INFO = { name: "test", version: "1" };
 
 const optionsOf = (key: string) => ({
-  fetch: (url: string | URL, init?: RequestInit) => exports.default.fetch(new Request(url, init)),
+  fetch: (url: string | URL, init?: RequestInit) => reach(new Request(url, init)),
   requestInit: { headers: { "x-api-key": key } },
 });
 
@@ -26,6 +30,31 @@ export async function connectSecond(key: string, answer?: (params: Asked) => Ans
   if (answer) client.setRequestHandler("elicitation/create", ({ params }) => ({ ...answer(params as Asked) }));
   await client.connect(new Transport2(URL_OF_MCP, optionsOf(key)));
   return client;
+}
+
+/** The second generation, with these capabilities: a person, a model and a root answer always the same. */
+export async function connectAble(key: string, capabilities: ClientCapabilities) {
+  const client = new Client2(INFO, { capabilities, versionNegotiation: { mode: { pin: "2026-07-28" } } });
+  const forms: string[] = [];
+  if (capabilities.elicitation) {
+    client.setRequestHandler("elicitation/create", ({ params }) => {
+      forms.push(params.message);
+      const { properties } = (params as unknown as Asked).requestedSchema;
+      const known: Record<string, string | boolean> = { name: "Ada", color: "blue", ok: true };
+      const content = Object.keys(properties).map((name) => [name, known[name] ?? ""]);
+      return { action: "accept" as const, content: Object.fromEntries(content) as Record<string, string> };
+    });
+  }
+  if (capabilities.sampling) {
+    client.setRequestHandler("sampling/createMessage", () => ({
+      role: "assistant" as const,
+      content: { type: "text" as const, text: "Paris" },
+      model: "m",
+    }));
+  }
+  if (capabilities.roots) client.setRequestHandler("roots/list", () => ({ roots: [{ uri: "file:///home" }] }));
+  await client.connect(new Transport2(URL_OF_MCP, optionsOf(key)));
+  return { client, forms };
 }
 
 export interface Asked {

@@ -1,8 +1,10 @@
 /** Runs that wait for an answer: elicitation for clients that have it, and else a result that names the thread. */
 import "../support/graphs.ts";
+import "../support/mcp-graphs.ts";
 import { beforeAll, describe, expect, it } from "vitest";
+import { stateOf } from "../../src/mcp/questions.ts";
 import { type Caller, newCaller } from "../support/caller.ts";
-import { type Asked, connectFirst, connectSecond } from "./connect.ts";
+import { type Asked, connectAble, connectFirst, connectSecond } from "./connect.ts";
 
 let caller: Caller;
 beforeAll(async () => {
@@ -75,6 +77,42 @@ describe("a client with elicitation", () => {
   });
 });
 
+/** The forms that a tool shows. */
+const ROUNDS = { elicitation: 1, sampling: 0, list_roots: 0, multiple_inputs: 1, multi_round: 2 };
+
+describe("an interrupt that is a request of the protocol", () => {
+  it.each<[what: string, tool: keyof typeof ROUNDS, expected: string]>([
+    ["a form of its own", "elicitation", '{"name":"Ada"}'],
+    ["a completion by the client's model", "sampling", '"text":"Paris"'],
+    ["the client's roots", "list_roots", '"uri":"file:///home"'],
+    ["all of them at once", "multiple_inputs", '"uri":"file:///home"'],
+    ["one after the other", "multi_round", "Ada likes blue."],
+  ])("is %s", async (_, tool, expected) => {
+    const { client, forms } = await connectAble(caller.key, { elicitation: { form: {} }, sampling: {}, roots: {} });
+    const { content } = await client.callTool({ name: `test_input_required_result_${tool}`, arguments: {} });
+    const texts = (content as { text: string }[]).map(({ text }) => text).join("\n");
+    expect(texts).toContain(expected);
+    expect(forms).toEqual(["What is your name?", "Which color?"].slice(0, ROUNDS[tool]));
+    await client.close();
+  });
+
+  it("is refused with the capability that the client lacks", async () => {
+    const { client } = await connectAble(caller.key, { elicitation: { form: {} } });
+    const called = client.callTool({ name: "test_missing_capability", arguments: {} });
+    await expect(called).rejects.toMatchObject({ code: -32021, data: { requiredCapabilities: { sampling: {} } } });
+    await client.close();
+  });
+
+  it("is sent without those that the client cannot show, which wait", async () => {
+    const by = await newCaller();
+    const { client } = await connectAble(by.key, { sampling: {} });
+    const { content } = await client.callTool({ name: "test_input_required_result_capabilities", arguments: {} });
+    expect((content as { text: string }[])[0]?.text).toContain("What is your name?");
+    expect(await threadsOf(by)).toMatchObject([{ status: "interrupted" }]);
+    await client.close();
+  });
+});
+
 describe.each([
   ["first", connectFirst],
   ["second", (key: string) => connectSecond(key)],
@@ -128,7 +166,9 @@ describe("a thread of another workspace", () => {
     };
     const accepted = (answer: string) => ({ action: "accept", content: { answer } });
     const answers = { [_meta?.interrupts[0]?.id ?? ""]: accepted("mine"), unknown: accepted("x") };
-    const params = { name: "actor", arguments: {}, requestState: thread_id, inputResponses: answers, _meta: meta };
+    const asked = (_meta?.interrupts ?? []).map(({ id, value }) => ({ id, value }));
+    const requestState = stateOf(thread_id, asked);
+    const params = { name: "actor", arguments: {}, requestState, inputResponses: answers, _meta: meta };
     const headers = {
       "mcp-protocol-version": "2026-07-28",
       "mcp-method": "tools/call",
@@ -139,6 +179,12 @@ describe("a thread of another workspace", () => {
     const state = { ...body, params: { ...params, name: "echo" } };
     const elsewhere = await caller.fetch("/mcp", { body: state, headers: { ...headers, "mcp-name": "echo" } });
     expect(await elsewhere.json()).toMatchObject({ error: { code: -32602 } });
+    // Not that of the questions that wait.
+    for (const tampered of [thread_id, `${requestState}x`, stateOf(thread_id, [])]) {
+      const other = { ...body, params: { ...params, requestState: tampered } };
+      const refused = await caller.fetch("/mcp", { body: other, headers });
+      expect(await refused.json()).toMatchObject({ error: { code: -32602 } });
+    }
     // It still waits for its owner. A response to what was not asked is ignored.
     const own = async () => (await caller.fetch("/mcp", { body, headers })).json();
     expect(await own()).toMatchObject({ result: { content: [{ type: "text", text: 'You chose "mine".' }] } });

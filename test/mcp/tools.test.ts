@@ -1,8 +1,7 @@
 import { Client } from "@modelcontextprotocol/sdk/client/index.js";
 import { StreamableHTTPClientTransport } from "@modelcontextprotocol/sdk/client/streamableHttp.js";
-import { exports } from "cloudflare:workers";
 import { beforeEach, describe, expect, it } from "vitest";
-import { type Caller, newCaller, send } from "../support/caller.ts";
+import { type Caller, newCaller, send, reach } from "../support/caller.ts";
 
 let caller: Caller;
 beforeEach(async () => {
@@ -12,7 +11,7 @@ beforeEach(async () => {
 async function connect(): Promise<Client> {
   const client = new Client({ name: "test", version: "1" });
   const transport = new StreamableHTTPClientTransport(new URL("https://weir.test/mcp"), {
-    fetch: (url, init) => exports.default.fetch(new Request(url, init)),
+    fetch: (url, init) => reach(new Request(url, init)),
     requestInit: { headers: { "x-api-key": caller.key } },
   });
   await client.connect(transport);

@@ -1,8 +1,7 @@
 /** Clients of every protocol version: the SDK's second generation, which negotiates, and plain requests of each version. */
 import { Client, StreamableHTTPClientTransport } from "@modelcontextprotocol/client";
-import { exports } from "cloudflare:workers";
 import { beforeAll, describe, expect, it } from "vitest";
-import { type Caller, newCaller } from "../support/caller.ts";
+import { type Caller, newCaller, reach } from "../support/caller.ts";
 
 const NEWEST = "2026-07-28";
 const LEGACY = ["2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05"];
@@ -16,7 +15,7 @@ beforeAll(async () => {
 async function connect(mode: "auto" | "legacy" | { pin: string }): Promise<Client> {
   const client = new Client({ name: "test", version: "1" }, { versionNegotiation: { mode } });
   const transport = new StreamableHTTPClientTransport(new URL("https://weir.test/mcp"), {
-    fetch: (url, init) => exports.default.fetch(new Request(url, init)),
+    fetch: (url, init) => reach(new Request(url, init)),
     requestInit: { headers: { "x-api-key": caller.key } },
   });
   await client.connect(transport);

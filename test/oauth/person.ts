@@ -1,6 +1,5 @@
 /** A client and a person in a browser, as far as the OAuth pages are concerned: cookies, forms, no redirects followed. */
-import { exports } from "cloudflare:workers";
-import { type Caller, send } from "../support/caller.ts";
+import { type Caller, send, reach } from "../support/caller.ts";
 
 export const ORIGIN = "https://weir.test";
 export const CALLBACK = "http://127.0.0.1/cb";
@@ -73,7 +72,7 @@ export class Browser {
       ...(this.cookie ? { cookie: this.cookie } : {}),
       ...init.headers,
     };
-    const response = await exports.default.fetch(new Request(ORIGIN + path, { redirect: "manual", ...init, headers }));
+    const response = await reach(new Request(ORIGIN + path, { redirect: "manual", ...init, headers }));
     const set = response.headers.get("set-cookie");
     if (set) this.cookie = /max-age=0/i.test(set) ? "" : (set.split(";")[0] ?? "");
     return response;
@@ -111,7 +110,7 @@ export class Browser {
 /** A form, from an address of its own unless one is given. */
 export async function post(path: string, fields: Fields, address: string = crypto.randomUUID()): Promise<Response> {
   const headers = { "cf-connecting-ip": address };
-  return exports.default.fetch(new Request(ORIGIN + path, { method: "POST", body: encode(fields), headers }));
+  return reach(new Request(ORIGIN + path, { method: "POST", body: encode(fields), headers }));
 }
 
 /** A good exchange of `code`; `changes` override, undefined removes. */

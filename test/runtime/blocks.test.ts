@@ -181,8 +181,116 @@ describe("what a provider puts in a place of its own", () => {
     const say = (text: string) => parts({ type: "text", text, [name]: [], index: 0 });
     const { added, finished } = blocksOf(given(say("a"), cite("https://1"), say("b"), cite("https://2")));
     const all = ["https://1", "https://2"].map((url) => ({ type: "citation", url }));
-    expect(added).toEqual([{ type: "text", text: "ab", [name]: all }]);
+    expect(added).toEqual([{ type: "text", text: "ab", annotations: all }]);
     expect(finished).toEqual(added);
+  });
+
+  const cited = { document_index: 0, document_title: "Report", file_id: null, cited_text: "It grew." };
+  it.each<[provider: string, model_provider: string, member: string, citation: Fields]>([
+    [
+      "Anthropic's of characters",
+      "anthropic",
+      "citations",
+      { type: "char_location", ...cited, start_char_index: 3, end_char_index: 9 },
+    ],
+    [
+      "Anthropic's of pages",
+      "anthropic",
+      "citations",
+      { type: "page_location", ...cited, start_page_number: 1, end_page_number: 2 },
+    ],
+    [
+      "Anthropic's of blocks",
+      "anthropic",
+      "citations",
+      { type: "content_block_location", ...cited, start_block_index: 0, end_block_index: 1 },
+    ],
+    [
+      "Anthropic's of the web",
+      "anthropic",
+      "citations",
+      {
+        type: "web_search_result_location",
+        url: "https://a.example",
+        title: "A",
+        encrypted_index: "7",
+        cited_text: "a",
+      },
+    ],
+    [
+      "Anthropic's of a search",
+      "anthropic",
+      "citations",
+      {
+        type: "search_result_location",
+        source: "https://a.example",
+        title: "A",
+        search_result_index: 0,
+        start_block_index: 0,
+        end_block_index: 1,
+        cited_text: "a",
+      },
+    ],
+    [
+      "OpenAI's of the web",
+      "openai",
+      "annotations",
+      { type: "url_citation", url: "https://a.example", title: "A", start_index: 1, end_index: 5 },
+    ],
+    [
+      "OpenAI's of a file",
+      "openai",
+      "annotations",
+      { type: "file_citation", file_id: "f", filename: "a.pdf", index: 4 },
+    ],
+    ["OpenAI's of another kind", "openai", "annotations", { type: "file_path", file_id: "f", index: 4 }],
+  ])("is a citation as in process: %s", (_name, model_provider, member, citation) => {
+    const texts = [
+      { type: "text", text: "It ", index: 0 },
+      { type: "text", text: "grew.", index: 0 },
+      { type: "text", text: "", [member]: [citation], index: 0 },
+    ] as Part[];
+    const chunks = texts.map((text) => ({ content: [text], response_metadata: { model_provider } }));
+    const [first, ...more] = chunks.map((chunk) => new AIMessageChunk(chunk as never));
+    const whole = more.reduce((sum, chunk) => sum.concat(chunk), first as AIMessageChunk);
+    const inProcess = new AIMessage({ content: whole.content, response_metadata: { model_provider } }).contentBlocks;
+    const { added, finished } = blocksOf(given(...chunks));
+    expect(finished).toEqual(added);
+    expect(added.map((block) => ({ ...block, index: 0 }))).toEqual(inProcess);
+    expect(added).toMatchObject([{ type: "text", text: "It grew.", annotations: [{}] }]);
+  });
+
+  it("is a citation whose place is no number, or whose document has no title", () => {
+    const web = {
+      type: "web_search_result_location",
+      url: "https://a.example",
+      title: "A",
+      encrypted_index: "Eo8B",
+      cited_text: "a",
+    };
+    const page = { type: "page_location", ...cited, document_title: null, start_page_number: 1, end_page_number: 2 };
+    const { added } = blocksOf(given(parts({ type: "text", text: "a", citations: [web, page], index: 0 })));
+    expect(added[0]?.annotations).toEqual([
+      { type: "citation", source: "url", url: "https://a.example", title: "A", citedText: "a" },
+      {
+        type: "citation",
+        source: "page",
+        document_index: 0,
+        file_id: null,
+        startIndex: 1,
+        endIndex: 2,
+        citedText: "It grew.",
+      },
+    ]);
+  });
+
+  it("is the grounding of Gemini's answer, which is metadata of the message in process too", () => {
+    const groundingMetadata = { groundingChunks: [{ web: { uri: "https://a.example", title: "A" } }] };
+    const response_metadata = { model_provider: "google", groundingMetadata };
+    const message = new AIMessage({ id: "m", content: "It grew.", response_metadata });
+    const events = new MessageBlocks("run").whole(message, "model");
+    expect(events.at(-1)).toMatchObject({ responseMetadata: { groundingMetadata } });
+    expect(blocksOf(events).finished).toEqual(message.contentBlocks);
   });
 
   it("is an image that OpenAI's tool has made, once, or a file of Gemini's", () => {

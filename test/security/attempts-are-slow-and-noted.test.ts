@@ -1,10 +1,9 @@
 /** Guessing is slow, is counted per network and in total, and leaves entries in the audit trail that name its origin. */
-import { exports } from "cloudflare:workers";
 import { describe, expect, it, vi } from "vitest";
 import { addressOf, networkOf } from "../../src/http/network.ts";
 import { limitAddress } from "../../src/auth/limits.ts";
 import { Browser, newClient, ORIGIN, post, request } from "../oauth/person.ts";
-import { ADMIN_KEY, type Caller, newCaller, send } from "../support/caller.ts";
+import { ADMIN_KEY, type Caller, newCaller, send, reach } from "../support/caller.ts";
 
 interface Entry {
   action: string;
@@ -86,9 +85,7 @@ describe("the audit trail", () => {
     const body = new URLSearchParams(fields as Record<string, string>);
     const headers = { origin: ORIGIN, "cf-connecting-ip": "192.0.2.99", "user-agent": "guesser/1.0" };
     const timers = vi.spyOn(globalThis, "setTimeout");
-    const response = await exports.default.fetch(
-      new Request(`${ORIGIN}/oauth/authorize`, { method: "POST", body, headers }),
-    );
+    const response = await reach(new Request(`${ORIGIN}/oauth/authorize`, { method: "POST", body, headers }));
     expect(response.status).toBe(401);
     expect(timers.mock.calls.some(([, wait]) => Number(wait) >= 1_000)).toBe(true);
     timers.mockRestore();

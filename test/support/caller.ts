@@ -1,5 +1,8 @@
 /** A workspace with a key, and calls made with it, in workerd tests. */
 import { exports } from "cloudflare:workers";
+import { custom } from "../../src/users/registry.ts";
+import type { OpenApi } from "./answers/document.ts";
+import { watched } from "./answers/watch.ts";
 
 export const ADMIN_KEY = "admin-key-of-the-tests";
 const ORIGIN = "https://weir.test";
@@ -21,14 +24,23 @@ export interface Caller {
 export async function send(path: string, { method, body, headers = {} }: CallOptions = {}): Promise<Response> {
   const json =
     body !== undefined && typeof body !== "string" && !(body instanceof Uint8Array || body instanceof ReadableStream);
-  return exports.default.fetch(
-    new Request(ORIGIN + path, {
-      method: method ?? (body === undefined ? "GET" : "POST"),
-      headers: { ...(body === undefined ? {} : { "content-type": "application/json" }), ...headers },
-      body: json ? JSON.stringify(body) : (body as BodyInit | undefined),
-    }),
-  );
+  const request = new Request(ORIGIN + path, {
+    method: method ?? (body === undefined ? "GET" : "POST"),
+    headers: { ...(body === undefined ? {} : { "content-type": "application/json" }), ...headers },
+    body: json ? JSON.stringify(body) : (body as BodyInit | undefined),
+  });
+  return reach(request);
 }
+
+/** The Worker's answer to the request, compared with /openapi.json. */
+export async function reach(request: Request): Promise<Response> {
+  const { pathname: path } = new URL(request.url);
+  const response = await exports.default.fetch(request);
+  // An application of the test's own may serve any path.
+  return custom.app ? response : watched(response, { method: request.method, path }, readDocument);
+}
+
+const readDocument = async () => (await exports.default.fetch(`${ORIGIN}/openapi.json`)).json<OpenApi>();
 
 /** A new workspace and a key of it. */
 export async function newCaller(): Promise<Caller> {

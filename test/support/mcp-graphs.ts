@@ -9,12 +9,44 @@ import {
   StateGraph,
   StateSchema,
 } from "@langchain/langgraph";
+import * as z from "zod";
 import { graphs } from "../../src/graphs/index.ts";
 
 const State = new StateSchema({ messages: MessagesValue });
 
 const graphOf = (answer: (state: unknown, config: LangGraphRunnableConfig) => object) =>
   new StateGraph(State).addNode("answer", answer).addEdge(START, "answer").addEdge("answer", END).compile();
+
+const form = (name: string, message: string, properties: object) => ({
+  name,
+  method: "elicitation/create",
+  params: { message, requestedSchema: { type: "object", properties, required: Object.keys(properties) } },
+});
+const NAME = form("user_name", "What is your name?", { name: { type: "string" } });
+const COLOR = form("color", "Which color?", { color: { type: "string" } });
+const CONFIRM = form("confirm", "Please confirm", { ok: { type: "boolean" } });
+const CAPITAL = {
+  method: "sampling/createMessage",
+  params: {
+    messages: [{ role: "user", content: { type: "text", text: "What is the capital of France?" } }],
+    maxTokens: 100,
+  },
+};
+const ROOTS = { method: "roots/list" };
+
+/** Asks all at once, and answers with what it gets. */
+function asking(...requests: object[]) {
+  const graph = new StateGraph(State);
+  for (const [n, request] of requests.entries()) {
+    const node = `ask_${n}`;
+    graph.addNode(node, () => ({ messages: [new AIMessage(JSON.stringify(interrupt(request)))] }));
+    graph.addEdge(START, node as typeof START).addEdge(node as typeof START, END);
+  }
+  return graph.compile();
+}
+
+const Address = z.object({ street: z.string(), city: z.string() }).meta({ id: "address" });
+const Contact = z.object({ name: z.string(), address: Address });
 
 const PIXEL = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mP8z8DwHwAFBQIAX8jx0gAAAABJRU5ErkJggg==";
 const image = { type: "image", mimeType: "image/png", data: PIXEL };
@@ -38,10 +70,29 @@ Object.assign(graphs, {
       writer?.({ level: "info", logger: "graph", data });
     return { messages: [new AIMessage("Logged.")] };
   }),
-  test_input_required_result_elicitation: graphOf(() => {
-    const name = String(interrupt("What is your name?"));
-    return { messages: [new AIMessage(`Hello, ${name}!`)] };
+  test_logging_tool: graphOf((_state, { writer }) => {
+    writer?.({ level: "info", data: "Logged." });
+    return { messages: [new AIMessage("Done.")] };
   }),
+  test_streaming_elicitation: asking(NAME),
+  test_missing_capability: asking(CAPITAL),
+  test_input_required_result_elicitation: asking(NAME),
+  test_input_required_result_sampling: asking(CAPITAL),
+  test_input_required_result_list_roots: asking(ROOTS),
+  test_input_required_result_request_state: asking(CONFIRM),
+  test_input_required_result_tampered_state: asking(CONFIRM),
+  test_input_required_result_multiple_inputs: asking(NAME, CAPITAL, ROOTS),
+  test_input_required_result_capabilities: asking(NAME, CAPITAL),
+  test_input_required_result_multi_round: graphOf(() => {
+    const { name } = interrupt<object, { name: string }>(NAME);
+    const { color } = interrupt<object, { color: string }>(COLOR);
+    return { messages: [new AIMessage(`${name} likes ${color}.`)] };
+  }),
+  json_schema_2020_12_tool: new StateGraph({ state: State, input: Contact })
+    .addNode("answer", () => ({ messages: [new AIMessage("Taken.")] }))
+    .addEdge(START, "answer")
+    .addEdge("answer", END)
+    .compile(),
   test_simple_text: graphOf(() => ({ messages: [new AIMessage("This is a simple text response for testing.")] })),
   test_error_handling: graphOf(() => {
     throw new Error("This tool intentionally returns an error for testing");

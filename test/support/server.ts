@@ -12,6 +12,7 @@ import {
   serve,
   type ServeOptions,
 } from "../../scripts/local-server.ts";
+import { watchAnswersOf } from "./answers/origins.ts";
 import type { Crossing } from "./edge-limits/record.ts";
 import { CrossingsWatch, failOn } from "./edge-limits/watch.ts";
 import { migrate } from "../../src/cli/dev/migrate.ts";
@@ -45,6 +46,7 @@ export interface TestServer extends Access {
 
 /** A new workspace on this server, with a key. */
 export async function access(url: string): Promise<Access> {
+  watchAnswersOf(url);
   const made = await newKey(url, SECRETS.WEIR_ADMIN_KEY);
   return { url, ...made, headers: { "x-api-key": made.key } };
 }

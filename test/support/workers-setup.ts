@@ -5,6 +5,7 @@ import { env } from "cloudflare:workers";
 import { afterAll, afterEach } from "vitest";
 import { graphs } from "../../src/graphs/index.ts";
 import { custom } from "../../src/users/registry.ts";
+import { failOnFaults } from "./answers/watch.ts";
 import { failOnCrossings } from "./edge-limits/record.ts";
 
 if (navigator.userAgent !== "Cloudflare-Workers") throw new Error("These tests must run in workerd.");
@@ -18,6 +19,7 @@ if (!index) throw new Error("migrations/0001_store_text.sql is missing: take it 
 // Also when the code under test caught the error. Errors after a test's end count for the next test.
 afterEach(failOnCrossings);
 afterAll(failOnCrossings);
+failOnFaults();
 
 // Files share an isolate: an Auth, an application or a graph in the place of a demo graph is gone after the file's tests.
 const demo = { ...graphs };

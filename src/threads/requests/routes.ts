@@ -1,8 +1,10 @@
 /** `/threads`: records, state, history. Their runs are in runs/routes.ts. */
 import { Hono } from "hono";
+import * as v from "valibot";
 import { audit } from "../../audit/record.ts";
 import { jsonArray, jsonArrayOfLines } from "../../http/array.ts";
-import { documented } from "../../http/documented.ts";
+import { Count, Id, selectable, selectableList } from "../../http/answers.ts";
+import { documented, EVENTS, NOTHING } from "../../http/documented.ts";
 import { isObject } from "../../http/json.ts";
 import { page, selected } from "../../http/paging.ts";
 import { Problem } from "../../http/problem.ts";
@@ -19,7 +21,7 @@ import { extracted } from "./extract.ts";
 import type { Json } from "../../json.ts";
 import { threadName } from "../named.ts";
 import { readStates } from "../stub.ts";
-import type { ThreadState } from "../types.ts";
+import { FoundThread, PastState, State, StorageFigures, Thread, type ThreadState, Updated } from "../types.ts";
 import * as schema from "./schema.ts";
 import { findThreads } from "./search.ts";
 import { countThreads } from "../search/store.ts";
@@ -41,40 +43,45 @@ function selectedState(state: ThreadState, select: string[] | undefined): Partia
 }
 
 export const threads = new Hono<App>()
-  .post("/", doc("Create a thread"), body(schema.ThreadCreate), async (c) => {
+  .post("/", doc("Create a thread", Thread), body(schema.ThreadCreate), async (c) => {
     const { thread_id, metadata = {}, if_exists: ifExists = "raise", ttl, supersteps } = c.req.valid("json");
     const thread = threadOf(c, thread_id ?? idempotentId(c));
     // The id is the request's own, so a thread that a repeated call finds is the one that the first call made.
     const known = thread_id === undefined ? "do_nothing" : ifExists;
     return c.json(withoutTtl(await thread.create({ metadata, ifExists: known, ttl, supersteps })));
   })
-  .post("/search", doc("Search threads"), body(schema.ThreadSearch), async (c) => {
+  .post("/search", doc("Search threads", selectableList(FoundThread)), body(schema.ThreadSearch), async (c) => {
     const { limit = 10, offset = 0, ...rest } = c.req.valid("json");
     const rows = await findThreads(c.env, c.get("principal").workspaceId, { ...rest, limit, offset });
     const { items, headers } = page(rows, limit, offset);
     return c.json(items, 200, headers);
   })
-  .post("/count", doc("Count threads"), body(schema.ThreadCount), async (c) => {
+  .post("/count", doc("Count threads", Count), body(schema.ThreadCount), async (c) => {
     return c.json(await countThreads(c.env, c.get("principal").workspaceId, c.req.valid("json")));
   })
-  .post("/prune", doc("Delete threads, or all but their latest checkpoint"), body(schema.ThreadPrune), async (c) => {
-    const { thread_ids, strategy } = c.req.valid("json");
-    const { workspaceId } = c.get("principal");
-    const detail = { strategy, thread_ids: thread_ids.slice(0, 100), threads: thread_ids.length };
-    await audit(c, { action: "thread.pruned", targetId: "", detail });
-    const pruned = await forEach([...new Set(thread_ids)], (id) =>
-      strategy === "delete" ? removeThread(c.env, workspaceId, id) : threadOf(c, id).keepLatest(),
-    );
-    return c.json({ pruned_count: pruned.filter(Boolean).length });
-  })
-  .get("/:thread_id", doc("Get a thread"), param(schema.ThreadParam), query(schema.ThreadQuery), async (c) => {
+  .post(
+    "/prune",
+    doc("Delete threads, or all but their latest checkpoint", v.object({ pruned_count: Count })),
+    body(schema.ThreadPrune),
+    async (c) => {
+      const { thread_ids, strategy } = c.req.valid("json");
+      const { workspaceId } = c.get("principal");
+      const detail = { strategy, thread_ids: thread_ids.slice(0, 100), threads: thread_ids.length };
+      await audit(c, { action: "thread.pruned", targetId: "", detail });
+      const pruned = await forEach([...new Set(thread_ids)], (id) =>
+        strategy === "delete" ? removeThread(c.env, workspaceId, id) : threadOf(c, id).keepLatest(),
+      );
+      return c.json({ pruned_count: pruned.filter(Boolean).length });
+    },
+  )
+  .get("/:thread_id", doc("Get a thread", Thread), param(schema.ThreadParam), query(schema.ThreadQuery), async (c) => {
     const { thread_id } = c.req.valid("param");
     const thread = found(await threadOf(c, thread_id).get(), threadName(thread_id));
     return c.json(c.req.valid("query").include?.includes("ttl") ? thread : withoutTtl(thread));
   })
   .patch(
     "/:thread_id",
-    doc("Change a thread's metadata or lifetime"),
+    doc("Change a thread's metadata or lifetime", { 200: Thread, ...NOTHING }),
     param(schema.ThreadParam),
     body(schema.ThreadPatch),
     async (c) => {
@@ -82,15 +89,20 @@ export const threads = new Hono<App>()
       return c.req.header("prefer") === "return=minimal" ? c.body(null, 204) : c.json(withoutTtl(thread));
     },
   )
-  .delete("/:thread_id", doc("Delete a thread with everything in it"), param(schema.ThreadParam), async (c) => {
-    const { workspaceId } = c.get("principal");
-    const { thread_id: targetId } = c.req.valid("param");
-    if (await threadOf(c, targetId).standing()) await audit(c, { action: "thread.deleted", targetId });
-    if (!(await removeThread(c.env, workspaceId, targetId)))
-      throw new Problem(404, `${threadName(targetId)} not found.`);
-    return c.body(null, 204);
-  })
-  .post("/:thread_id/copy", doc("Copy a thread"), param(schema.ThreadParam), async (c) => {
+  .delete(
+    "/:thread_id",
+    doc("Delete a thread with everything in it", NOTHING),
+    param(schema.ThreadParam),
+    async (c) => {
+      const { workspaceId } = c.get("principal");
+      const { thread_id: targetId } = c.req.valid("param");
+      if (await threadOf(c, targetId).standing()) await audit(c, { action: "thread.deleted", targetId });
+      if (!(await removeThread(c.env, workspaceId, targetId)))
+        throw new Problem(404, `${threadName(targetId)} not found.`);
+      return c.body(null, 204);
+    },
+  )
+  .post("/:thread_id/copy", doc("Copy a thread", Thread), param(schema.ThreadParam), async (c) => {
     const { thread_id } = c.req.valid("param");
     const id = idempotentId(c);
     const copy = threadOf(c, id);
@@ -104,15 +116,21 @@ export const threads = new Hono<App>()
     const metadata = isObject(value.metadata) ? value.metadata : {};
     return c.json(withoutTtl(await copy.copyFrom(thread_id, metadata)));
   })
-  .get("/:thread_id/state", doc("The latest state"), param(schema.ThreadParam), query(schema.StateQuery), async (c) => {
-    const { subgraphs, select } = c.req.valid("query");
-    const { thread_id } = c.req.valid("param");
-    const state = await threadOf(c, thread_id).state({ subgraphs });
-    return c.json(selectedState(found(state, threadName(thread_id)), select));
-  })
+  .get(
+    "/:thread_id/state",
+    doc("The latest state", selectable(State)),
+    param(schema.ThreadParam),
+    query(schema.StateQuery),
+    async (c) => {
+      const { subgraphs, select } = c.req.valid("query");
+      const { thread_id } = c.req.valid("param");
+      const state = await threadOf(c, thread_id).state({ subgraphs });
+      return c.json(selectedState(found(state, threadName(thread_id)), select));
+    },
+  )
   .get(
     "/:thread_id/state/:checkpoint_id",
-    doc("The state at a checkpoint"),
+    doc("The state at a checkpoint", selectable(State)),
     param(schema.CheckpointParam),
     query(schema.StateQuery),
     async (c) => {
@@ -124,7 +142,7 @@ export const threads = new Hono<App>()
   )
   .post(
     "/:thread_id/state/checkpoint",
-    doc("The state at a checkpoint of any namespace"),
+    doc("The state at a checkpoint of any namespace", selectable(State)),
     param(schema.ThreadParam),
     body(schema.StateAtCheckpoint),
     async (c) => {
@@ -136,7 +154,7 @@ export const threads = new Hono<App>()
   )
   .post(
     "/:thread_id/state",
-    doc("Update the state as a node would"),
+    doc("Update the state as a node would", Updated),
     param(schema.ThreadParam),
     body(schema.StateUpdate),
     async (c) => {
@@ -147,7 +165,7 @@ export const threads = new Hono<App>()
   )
   .patch(
     "/:thread_id/state",
-    doc("Merge into the thread's metadata"),
+    doc("Merge into the thread's metadata", NOTHING),
     param(schema.ThreadParam),
     body(schema.StatePatch),
     async (c) => {
@@ -157,7 +175,7 @@ export const threads = new Hono<App>()
   )
   .get(
     "/:thread_id/history",
-    doc("Past states, newest first"),
+    doc("Past states, newest first", v.array(State)),
     param(schema.ThreadParam),
     query(schema.HistoryQuery),
     async (c) => {
@@ -167,7 +185,7 @@ export const threads = new Hono<App>()
   )
   .post(
     "/:thread_id/history",
-    doc("Past states, newest first, filtered"),
+    doc("Past states, newest first, filtered", selectableList(PastState)),
     param(schema.ThreadParam),
     body(schema.HistoryBody),
     async (c) => {
@@ -183,7 +201,7 @@ export const threads = new Hono<App>()
   )
   .get(
     "/:thread_id/stream",
-    doc("Everything that happens on the thread, run after run (SSE)"),
+    doc("Everything that happens on the thread, run after run (SSE)", EVENTS),
     param(schema.ThreadParam),
     query(schema.ThreadStreamQuery),
     async (c) => {
@@ -196,7 +214,7 @@ export const threads = new Hono<App>()
   )
   .get(
     "/:thread_id/storage",
-    doc("How much room the thread's checkpoints take"),
+    doc("How much room the thread's checkpoints take", v.object({ thread_id: Id, ...StorageFigures.entries })),
     param(schema.ThreadParam),
     async (c) => {
       const { thread_id } = c.req.valid("param");

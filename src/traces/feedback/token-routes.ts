@@ -2,7 +2,8 @@
 import { type Context, Hono } from "hono";
 import { audit } from "../../audit/record.ts";
 import { limitAddress, limitLink } from "../../auth/limits.ts";
-import { documented } from "../../http/documented.ts";
+import { AnyObject } from "../../http/answers.ts";
+import { documented, either, json, media, PROBLEM } from "../../http/documented.ts";
 import { addressOf } from "../../http/origin.ts";
 import { type Problem, toProblem } from "../../http/problem.ts";
 import type { App } from "../../http/types.ts";
@@ -39,7 +40,10 @@ export const feedbackTokens = new Hono<App>()
   )
   .get(
     "/feedback/tokens/:token",
-    doc("Give feedback by a link; a browser that gives none yet gets a form"),
+    doc("Give feedback by a link; a browser that gives none yet gets a form", {
+      200: either(json(AnyObject), media("text/html")),
+      default: either(PROBLEM, media("text/html")),
+    }),
     param(TokenParam),
     query(GivenInQuery),
     async (c) => {

@@ -2,6 +2,7 @@
 import type { Context, MiddlewareHandler } from "hono";
 import { Hono } from "hono";
 import type { Claim } from "../../http/budget.ts";
+import { AnyObject } from "../../http/answers.ts";
 import { documented } from "../../http/documented.ts";
 import { refuseManyValues } from "../../http/json-values.ts";
 import { Problem } from "../../http/problem.ts";
@@ -14,8 +15,9 @@ import { Intake } from "./intake.ts";
 import { requirePermission } from "../../auth/require.ts";
 
 const doc = documented("Traces");
-const batchRoute = doc("Take a batch of runs as JSON: {post, patch}");
-const runRoute = doc("Take one run");
+const TAKEN = { 202: AnyObject };
+const batchRoute = doc("Take a batch of runs as JSON: {post, patch}", TAKEN);
+const runRoute = doc("Take one run", TAKEN);
 
 /** Gathered runs of this many bytes are stored before more of the body is read. */
 const PIECE_BYTES = 4 * 1024 * 1024;
@@ -39,7 +41,7 @@ export function rootIngestRoutes(): Hono<App> {
 
 function commonRoutes(): Hono<App> {
   return new Hono<App>()
-    .post("/runs/multipart", doc("Take runs as multipart/form-data"), (c) =>
+    .post("/runs/multipart", doc("Take runs as multipart/form-data", TAKEN), (c) =>
       withClaim(c, async (claim) => {
         const boundary = boundaryOf(c.req.header("content-type") ?? null);
         const intake = await Intake.begin(c);
@@ -54,7 +56,7 @@ function commonRoutes(): Hono<App> {
     )
     .patch(
       "/runs/:run_id",
-      doc("Update one run"),
+      doc("Update one run", TAKEN),
       takeWhole((c, _claim, body) => takeOne(c, "patch", body, c.req.param("run_id"))),
     );
 }

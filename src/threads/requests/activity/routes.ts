@@ -1,12 +1,13 @@
 /** `/api/v1/activity`: the open runs of a workspace, and a stream of the threads that change, so that a page need not poll. */
 import { Hono } from "hono";
 import * as v from "valibot";
-import { documented } from "../../../http/documented.ts";
+import { documented, EVENTS } from "../../../http/documented.ts";
 import { whole } from "../../../http/fields.ts";
 import { sseFrame, sseResponse } from "../../../http/sse.ts";
 import type { App } from "../../../http/types.ts";
 import { query } from "../../../http/validate.ts";
 import { openRuns } from "../runs/busy.ts";
+import { OpenRun } from "../../types.ts";
 import { changesOf, shardsOf } from "../../search/store.ts";
 
 /** Milliseconds between two events: changes in between share the next one. */
@@ -17,13 +18,16 @@ const RunsQuery = v.object({ threads: v.optional(whole(1, 500), "200") });
 export const activity = new Hono<App>()
   .get(
     "/activity/runs",
-    documented("Threads")("The running and pending runs of all threads, oldest first"),
+    documented("Threads")(
+      "The running and pending runs of all threads, oldest first",
+      v.object({ runs: v.array(OpenRun), complete: v.boolean() }),
+    ),
     query(RunsQuery),
     async (c) => c.json(await openRuns(c.env, c.get("principal").workspaceId, c.req.valid("query").threads)),
   )
   .get(
     "/activity/stream",
-    documented("Threads")("Which threads of the workspace change, as they change (SSE)"),
+    documented("Threads")("Which threads of the workspace change, as they change (SSE)", EVENTS),
     async (c) => {
       const { workspaceId } = c.get("principal");
       const shards = await shardsOf(c.env, workspaceId);

@@ -1,8 +1,9 @@
 /** `/threads/{id}/runs` and the stateless `/runs`. */
 import { type Context, Hono } from "hono";
-import type * as v from "valibot";
+import * as v from "valibot";
 import { audit } from "../../../audit/record.ts";
-import { documented } from "../../../http/documented.ts";
+import { selectableList } from "../../../http/answers.ts";
+import { documented, EVENTS, NOTHING } from "../../../http/documented.ts";
 import { addressOf } from "../../../http/origin.ts";
 import { sseBytes } from "../../../http/sse.ts";
 import { page, selected } from "../../../http/paging.ts";
@@ -16,7 +17,7 @@ import { cancelEverywhere } from "./busy.ts";
 import { forEach } from "../fan-out.ts";
 import { configurableOf, runRequest } from "./request.ts";
 import type { RunRequest } from "../../rpc.ts";
-import type { Run } from "../../types.ts";
+import { Run, RunResult } from "../../types.ts";
 import * as schema from "./schema.ts";
 import { ThreadParam } from "../schema.ts";
 import { waitResponse } from "./wait.ts";
@@ -101,7 +102,7 @@ async function joinedStream(
 }
 
 export const threadRuns = new Hono<App>()
-  .post("/:thread_id/runs", doc("Start a run in the background"), param(ThreadParam), runBody, async (c) => {
+  .post("/:thread_id/runs", doc("Start a run in the background", Run), param(ThreadParam), runBody, async (c) => {
     const { thread_id } = c.req.valid("param");
     const request = await requestOf(c, thread_id, c.req.valid("json"));
     const run = await threadOf(c, thread_id).startRun(request);
@@ -109,7 +110,7 @@ export const threadRuns = new Hono<App>()
   })
   .post(
     "/:thread_id/runs/stream",
-    doc("Start a run and stream its events (SSE)"),
+    doc("Start a run and stream its events (SSE)", EVENTS),
     param(ThreadParam),
     query(schema.StreamQuery),
     runBody,
@@ -121,7 +122,7 @@ export const threadRuns = new Hono<App>()
   )
   .post(
     "/:thread_id/runs/wait",
-    doc("Start a run and wait for its final state"),
+    doc("Start a run and wait for its final state", RunResult),
     param(ThreadParam),
     runBody,
     async (c) => {
@@ -131,21 +132,27 @@ export const threadRuns = new Hono<App>()
       return resultOf(c, thread_id, run_id, given.on_disconnect === "cancel");
     },
   )
-  .get("/:thread_id/runs", doc("List runs, newest first"), param(ThreadParam), query(schema.RunsQuery), async (c) => {
-    const { limit, offset, status, select } = c.req.valid("query");
-    const rows = await threadOf(c, c.req.valid("param").thread_id).listRuns({ limit: limit + 1, offset, status });
-    const { items, headers } = page(rows, limit, offset);
-    return c.json(
-      items.map((run) => selected(run, select)),
-      200,
-      headers,
-    );
-  })
-  .get("/:thread_id/runs/:run_id", doc("Get a run"), param(schema.RunParam), async (c) => {
+  .get(
+    "/:thread_id/runs",
+    doc("List runs, newest first", selectableList(Run)),
+    param(ThreadParam),
+    query(schema.RunsQuery),
+    async (c) => {
+      const { limit, offset, status, select } = c.req.valid("query");
+      const rows = await threadOf(c, c.req.valid("param").thread_id).listRuns({ limit: limit + 1, offset, status });
+      const { items, headers } = page(rows, limit, offset);
+      return c.json(
+        items.map((run) => selected(run, select)),
+        200,
+        headers,
+      );
+    },
+  )
+  .get("/:thread_id/runs/:run_id", doc("Get a run", Run), param(schema.RunParam), async (c) => {
     const { thread_id, run_id } = c.req.valid("param");
     return c.json(found(await threadOf(c, thread_id).getRun(run_id), "Run"));
   })
-  .delete("/:thread_id/runs/:run_id", doc("Delete a run"), param(schema.RunParam), async (c) => {
+  .delete("/:thread_id/runs/:run_id", doc("Delete a run", NOTHING), param(schema.RunParam), async (c) => {
     const { thread_id, run_id } = c.req.valid("param");
     const thread = threadOf(c, thread_id);
     found(await thread.getRun(run_id), "Run");
@@ -155,7 +162,7 @@ export const threadRuns = new Hono<App>()
   })
   .get(
     "/:thread_id/runs/:run_id/join",
-    doc("Wait for a run's final state"),
+    doc("Wait for a run's final state", RunResult),
     param(schema.RunParam),
     query(schema.JoinQuery),
     async (c) => {
@@ -165,7 +172,7 @@ export const threadRuns = new Hono<App>()
   )
   .get(
     "/:thread_id/runs/:run_id/stream",
-    doc("Join a run's stream, from Last-Event-ID or its beginning (SSE)"),
+    doc("Join a run's stream, from Last-Event-ID or its beginning (SSE)", EVENTS),
     param(schema.RunParam),
     query(schema.JoinQuery),
     async (c) => {
@@ -175,7 +182,7 @@ export const threadRuns = new Hono<App>()
   )
   .post(
     "/:thread_id/runs/:run_id/cancel",
-    doc("Stop a run"),
+    doc("Stop a run", { 202: {}, ...NOTHING }),
     param(schema.RunParam),
     query(schema.CancelQuery),
     async (c) => {
@@ -188,13 +195,13 @@ export const threadRuns = new Hono<App>()
   );
 
 export const statelessRuns = new Hono<App>()
-  .post("/", doc("Start a stateless run in the background"), runBody, async (c) => {
+  .post("/", doc("Start a stateless run in the background", Run), runBody, async (c) => {
     const request = await statelessRequest(c, c.req.valid("json"));
     return created(c, await threadOf(c, request.run_id).startRun(request), "");
   })
   .post(
     "/stream",
-    doc("Start a stateless run and stream its events (SSE)"),
+    doc("Start a stateless run and stream its events (SSE)", EVENTS),
     query(schema.StreamQuery),
     runBody,
     async (c) => {
@@ -202,7 +209,7 @@ export const statelessRuns = new Hono<App>()
       return startedStream(c, request.run_id, request, c.req.valid("query").namespace, "");
     },
   )
-  .post("/wait", doc("Start a stateless run and wait for its final state"), runBody, async (c) => {
+  .post("/wait", doc("Start a stateless run and wait for its final state", RunResult), runBody, async (c) => {
     const request = await statelessRequest(c, c.req.valid("json"));
     const { run_id, on_disconnect } = request;
     await threadOf(c, run_id).startRun(request);
@@ -210,7 +217,7 @@ export const statelessRuns = new Hono<App>()
   })
   .post(
     "/batch",
-    doc("Start several stateless runs in the background"),
+    doc("Start several stateless runs in the background", v.array(Run)),
     body(schema.RunBatch, { members: schema.RUN_MEMBERS }),
     async (c) => {
       const requests = await forEach([...c.req.valid("json").entries()], ([n, one]) =>
@@ -223,7 +230,7 @@ export const statelessRuns = new Hono<App>()
   )
   .post(
     "/cancel",
-    doc("Stop many runs, by status or by their ids on one thread"),
+    doc("Stop many runs, by status or by their ids on one thread", NOTHING),
     query(schema.CancelQuery),
     body(schema.BulkCancel),
     async (c) => {
@@ -240,7 +247,7 @@ export const statelessRuns = new Hono<App>()
   )
   .get(
     "/:run_id/stream",
-    doc("Join a stateless run's stream (SSE)"),
+    doc("Join a stateless run's stream (SSE)", EVENTS),
     param(schema.StatelessRunParam),
     query(schema.JoinQuery),
     async (c) => {
@@ -250,7 +257,7 @@ export const statelessRuns = new Hono<App>()
   )
   .get(
     "/:run_id/join",
-    doc("Wait for a stateless run's final state"),
+    doc("Wait for a stateless run's final state", RunResult),
     param(schema.StatelessRunParam),
     query(schema.JoinQuery),
     async (c) => {
