@@ -48,6 +48,8 @@ const TABLE: Row[] = [
   ["POST", /^\/store\/(?:items\/search|namespaces)$/, "store.read"],
   ["POST", platform("(?:runs|traces|threads)/(?:query|stats|group)(?:/validate|/series)?$"), "traces.read"],
 
+  ["POST", platform("datasets/[^/]+/(?:runs|experiment-runs|search|index(?:/sync)?)$"), "datasets.read"],
+
   // Links for feedback: the holder of a link may write with it.
   ["*", platform("feedback/tokens$"), "traces.annotate"],
 

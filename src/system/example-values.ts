@@ -91,6 +91,9 @@ export const BODIES: Record<string, Body> = {
     },
   },
   "PATCH /api/v1/bulk-exports/{id}": { json: { status: "CANCELLED" } },
+  "POST /api/v2/datasets/{dataset_id}/experiment-runs": {
+    json: { experiment_ids: [ID], selects: ["NAME", "OUTPUTS"] },
+  },
   "POST /api/v2/threads/stats": { json: { project_id: ID, select: ["THREAD_COUNT", "TOTAL_TOKENS"] } },
   "POST /runs/cancel": { json: { thread_id: ID, run_ids: [ID] } },
   "POST /agui/{assistant_id}/connect": { json: { threadId: ID, runId: ID, messages: [] } },
@@ -105,6 +108,17 @@ export const SHARED_BODIES: Record<string, Body> = {
   "POST /feedback": { json: { run_id: ID, key: "helpful", score: 1 } },
   "POST /feedback/eager": { json: { run_id: ID, key: "helpful", score: 1 } },
   "POST /otel/v1/traces": { json: { resourceSpans: [] } },
+  "POST /datasets/upload": {
+    multipart: {
+      file: [{ question: "What is 2 + 2?", answer: "4" }],
+      input_keys: ["question"],
+      output_keys: ["answer"],
+      name: "questions",
+    },
+  },
+  "POST /datasets/{dataset_id}/search": { json: { inputs: { question: "What is 2 + 2?" } } },
+  "POST /datasets/{dataset_id}/runs": { json: { session_ids: [ID] } },
+  "POST /datasets/clone": { json: { source_dataset_id: ID, target_dataset_id: ID } },
   "POST /platform/datasets/{dataset_id}/examples": { multipart: EXAMPLE_PARTS },
   "PATCH /platform/datasets/{dataset_id}/examples": { multipart: EXAMPLE_PARTS },
   "POST /runs/batch": { json: { post: [TRACE], patch: [] } },

@@ -6,9 +6,12 @@ import { Hono } from "hono";
 import type { App } from "../http/types.ts";
 import { comparativeExperiments } from "./datasets/comparative-routes.ts";
 import { compare } from "./datasets/compare/routes.ts";
+import { datasetFiles } from "./datasets/files/routes.ts";
 import { platformExamples } from "./datasets/examples/platform-routes.ts";
+import { experimentRows, experimentRowsV2 } from "./datasets/experiment-runs/routes.ts";
 import { examples } from "./datasets/examples/routes.ts";
 import { datasets } from "./datasets/routes.ts";
+import { exampleSearch } from "./datasets/search/routes.ts";
 import { datasetVersionRoutes } from "./datasets/version-routes.ts";
 import { feedbackConfigs } from "./feedback/config-routes.ts";
 import { feedback } from "./feedback/routes.ts";
@@ -33,10 +36,13 @@ const shared = new Hono<App>()
   .route("/", feedbackTokens)
   .route("/", feedback)
   .route("/", feedbackConfigs)
+  .route("/", datasetFiles)
+  .route("/", exampleSearch)
   .route("/", datasets)
   .route("/", datasetVersionRoutes)
   .route("/", comparativeExperiments)
   .route("/", compare)
+  .route("/", experimentRows)
   .route("/", examples)
   .route("/", shares)
   .route("/", publicShares)
@@ -58,6 +64,7 @@ export const traces = new Hono<App>()
   .route("/api/v2", runQueriesV2)
   .route("/api/v2", messagesV2)
   .route("/api/v2", threadStats)
+  .route("/api/v2", experimentRowsV2)
   .route("/api/v2", runDeletionV2)
   .route("/api/v2", sharesV2)
   .route("/api/v2", publicSharesV2);

@@ -9,6 +9,17 @@ export interface Place {
   shard: number;
 }
 
+/** What `run_type` can be, in both directions: the SDKs know no others. */
+export const RUN_TYPES: ReadonlySet<string> = new Set([
+  "llm",
+  "chain",
+  "tool",
+  "retriever",
+  "embedding",
+  "prompt",
+  "parser",
+]);
+
 /** The payloads of a run that exports and queries read. */
 export const PAYLOAD_FIELDS = ["inputs", "outputs", "error", "extra", "events"] as const;
 

@@ -34,6 +34,10 @@ GET /api/v2/traces/:id/messages
 GET /api/v2/traces/:id/runs
 GET /datasets
 GET /datasets/:id
+GET /datasets/:id/csv
+GET /datasets/:id/jsonl
+GET /datasets/:id/openai
+GET /datasets/:id/openai_ft
 GET /datasets/:id/share
 GET /datasets/:id/splits
 GET /datasets/:id/version
@@ -68,7 +72,14 @@ POST /api/v2/runs/query
 POST /api/v2/threads/query
 POST /api/v2/threads/stats
 POST /api/v2/traces/query
+POST /api/v2/datasets/:id/experiment-runs
 POST /datasets
+POST /datasets/:id/index
+POST /datasets/:id/index/sync
+POST /datasets/:id/runs
+POST /datasets/:id/search
+POST /datasets/clone
+POST /datasets/upload
 POST /datasets/comparative
 POST /examples
 POST /examples/bulk
@@ -107,9 +118,6 @@ GET /sessions/:id/views
 GET /settings
 GET /tags
 GET /workspaces/current/secrets
-POST /datasets/:id/runs
-POST /datasets/clone
-POST /datasets/upload
 POST /runs/generate-query
 POST /runs/group/stats
 POST /v1/platform/examples/multipart

@@ -117,6 +117,8 @@ export const AUDITED: Record<string, AuditAction | { why: string }> = {
   "PUT /datasets/:dataset_id/splits": { why: DATASET },
   "PUT /datasets/:dataset_id/tags": { why: DATASET },
   "POST /datasets/comparative": { why: DATASET },
+  "POST /datasets/upload": { why: DATASET },
+  "POST /datasets/clone": { why: DATASET },
   "POST /examples": { why: DATASET },
   "PATCH /examples/:example_id": { why: DATASET },
   "POST /examples/bulk": { why: DATASET },

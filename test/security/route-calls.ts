@@ -65,6 +65,10 @@ const BODIES: Record<string, (things: Things) => unknown> = {
     reference_dataset_id: dataset_id,
     experiment_ids: [experiment_id],
   }),
+  "POST /datasets/:dataset_id/runs": ({ experiment_id }) => ({ session_ids: [experiment_id] }),
+  "POST /datasets/:dataset_id/experiment-runs": ({ experiment_id }) => ({ experiment_ids: [experiment_id] }),
+  "POST /datasets/:dataset_id/search": ({ marker }) => ({ inputs: { marker } }),
+  "POST /datasets/clone": ({ dataset_id }) => ({ source_dataset_id: dataset_id, target_dataset_id: dataset_id }),
   "PUT /datasets/:dataset_id/splits": ({ example_id }) => ({ split_name: "seen", examples: [example_id] }),
   "PUT /datasets/:dataset_id/tags": () => ({ as_of: "latest", tag: "seen" }),
   "POST /examples": ({ dataset_id }) => ({ dataset_id, inputs: {} }),
@@ -172,11 +176,20 @@ export function callOf(route: string, things: Things): RouteCall {
   if (pattern.endsWith("/platform/datasets/:dataset_id/examples")) {
     return { method, path: at, ...exampleParts(method, things) };
   }
+  if (pattern.endsWith("/datasets/upload")) return { method, path: at, ...form({ file: "a\n1", input_keys: "a" }) };
   if (pattern === "/oauth/introspect") {
     return { method, path: at, body: "token=none", headers: { "content-type": "application/x-www-form-urlencoded" } };
   }
   const body = (EXACT[route] ?? BODIES[route] ?? BODIES[short])?.(things);
   return { method, path: at, body: body ?? (method === "GET" || method === "DELETE" ? undefined : {}) };
+}
+
+/** A form whose file has a name of its own. */
+function form(fields: Record<string, string>): Pick<RouteCall, "body" | "headers"> {
+  const parts = Object.entries({ name: crypto.randomUUID(), ...fields }).map(
+    ([name, value]) => `--b\r\nContent-Disposition: form-data; name="${name}"\r\n\r\n${value}\r\n`,
+  );
+  return { body: `${parts.join("")}--b--\r\n`, headers: { "content-type": "multipart/form-data; boundary=b" } };
 }
 
 function valueOf(name: string, pattern: string, things: Things): string {

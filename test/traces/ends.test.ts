@@ -202,8 +202,8 @@ describe("a run of a project that another isolate has just deleted", () => {
     const { project } = await deletedElsewhere("by id");
     const run = { ...sentRun(NOON + 1, { inputs: { big: BIG } }), session_id: project, session_name: undefined };
     const answer = await sendMultipart(caller, runParts("post", run));
-    const errors = [{ id: run.id, message: expect.stringContaining("no such project") }];
-    expect(await answer.json()).toMatchObject({ taken: 0, rejected: 1, errors });
+    const errors = [{ path: run.id, message: expect.stringContaining("no such project") }];
+    expect(await answer.json()).toMatchObject({ status: 422, errors });
     expect([await partitions(project), await keys(project)]).toEqual([0, []]);
   });
 

@@ -36,6 +36,6 @@ it("names the fault of a body whose run is no id", async () => {
   const caller = await newCaller();
   const id = crypto.randomUUID();
   const answer = await sendMultipart(caller, [part(id, { run_id: "no id", key: "correct" })]);
-  expect(answer.status).toBeLessThan(500);
-  expect(await answer.json()).toMatchObject({ rejected: 1, errors: [{ message: expect.stringContaining("run_id") }] });
+  expect(answer.status).toBe(422);
+  expect(await answer.json()).toMatchObject({ errors: [{ message: expect.stringContaining("run_id") }] });
 });

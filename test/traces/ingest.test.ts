@@ -294,8 +294,9 @@ describe("bad input", () => {
   it("takes 10,000 parts and refuses 30,000", async () => {
     const caller = await newCaller();
     const parts = (count: number) => Array.from({ length: count }, () => ({ name: "x", data: "1" }));
-    expect((await sendMultipart(caller, parts(10_000))).status).toBe(202);
-    expect((await sendMultipart(caller, parts(30_000))).status).toBe(413);
+    const run = runParts("post", root());
+    expect((await sendMultipart(caller, [...run, ...parts(10_000)])).status).toBe(202);
+    expect((await sendMultipart(caller, [...run, ...parts(30_000)])).status).toBe(413);
   });
 
   it("leaves out a dotted_order that contradicts the ids, and says so", async () => {
@@ -363,7 +364,35 @@ describe("who may send", () => {
       mine,
       runParts("post", { ...root(), session_name: undefined, session_id: foreign }),
     );
-    expect(await response.json<Answer>()).toMatchObject({ taken: 0, rejected: 1 });
+    expect([response.status, await response.text()]).toEqual([422, expect.stringContaining("no such project")]);
     expect(await storedRuns(theirs)).toHaveLength(1);
+  });
+});
+
+describe("a run_type", () => {
+  it("that is not known is refused, and only with nothing else the whole request", async () => {
+    const caller = await newCaller();
+    const odd = root({ run_type: "agent" });
+    const alone = await sendMultipart(caller, runParts("post", odd));
+    expect(alone.status).toBe(422);
+    const message = "run_type: expected one of llm, chain, tool, retriever, embedding, prompt, parser";
+    expect(await alone.json()).toMatchObject({
+      detail: `No run was taken: ${message}.`,
+      errors: [{ path: odd.id, message }],
+    });
+    const single = await caller.fetch("/runs", { body: odd });
+    expect([single.status, await single.text()]).toEqual([422, expect.stringContaining(message)]);
+    const good = root();
+    const mixed = await sendMultipart(caller, [...runParts("post", odd), ...runParts("post", good)]);
+    expect(mixed.status).toBe(202);
+    expect(await mixed.json<Answer>()).toMatchObject({ taken: 1, rejected: 1, errors: [{ id: odd.id, message }] });
+    expect(await storedRuns(caller)).toMatchObject([{ id: good.id }]);
+  });
+
+  it("is taken as the second generation of queries shows it", async () => {
+    const caller = await newCaller();
+    const run = root({ run_type: "LLM" });
+    expect((await sendMultipart(caller, runParts("post", run))).status).toBe(202);
+    expect(await storedRuns(caller)).toMatchObject([{ id: run.id, run_type: "llm" }]);
   });
 });

@@ -150,7 +150,7 @@ describe("feedback on a deleted trace", () => {
     const part = { name: `feedback.${crypto.randomUUID()}`, data: JSON.stringify({ ...given, run_id: run.id }) };
     const answer = await sendMultipart(caller, [part]);
     expect(await answer.json()).toMatchObject({
-      rejected: 1,
+      status: 422,
       errors: [{ message: expect.stringContaining("deleted") }],
     });
     expect((await caller.fetch("/feedback", { body: given })).status).toBe(200);

@@ -35,6 +35,7 @@ export class Intake {
   readonly #taken = new Set<string>();
   readonly #projects = new Set<string>();
   readonly #days = new Set<string>();
+  #feedback = 0;
 
   /** An intake whose runs are masked by the rules of the principal's workspace. */
   static async masked(env: Env, principal: Principal, batched = false, newId?: () => string): Promise<Intake> {
@@ -97,10 +98,15 @@ export class Intake {
   /** Stores the remaining operations and the feedback. Returns the answer. */
   async finish(): Promise<IngestAnswer> {
     await this.store(true);
-    await takeFeedback(this.env, this.principal, this.gathering);
+    this.#feedback += await takeFeedback(this.env, this.principal, this.gathering);
     const { rejected, faults } = this.gathering;
     const message = rejected === 0 ? "Runs batch ingested" : "Runs batch ingested in part: see errors";
     return { message, taken: this.#taken.size, rejected, errors: faults };
+  }
+
+  /** Whether all that was sent is rejected. */
+  get isInVain(): boolean {
+    return this.gathering.rejected > 0 && this.#taken.size === 0 && this.#feedback === 0;
   }
 
   #refusal({ draft: { project, refusal } }: Work): string | undefined {
@@ -185,18 +191,24 @@ async function projectOf(
   return projectByName(db, workspaceId, DEFAULT_PROJECT);
 }
 
-/** Stores feedback in order, so that the last one with an id is kept. The runs are located once for all feedback. */
-async function takeFeedback(env: Env, principal: Principal, gathering: Gathering): Promise<void> {
-  if (gathering.feedback.length === 0) return;
+/**
+ * Stores feedback in order, so that the last one with an id is kept. Returns how much. The runs are located once for all
+ * feedback.
+ */
+async function takeFeedback(env: Env, principal: Principal, gathering: Gathering): Promise<number> {
+  if (gathering.feedback.length === 0) return 0;
+  let taken = 0;
   const runIds = [...new Set(gathering.feedback.map(({ runId }) => runId))];
   const places = await locateRuns(env, database(env.DB), principal.workspaceId, runIds);
   for (const { runId, body } of gathering.feedback) {
     try {
       await createFeedback(env, principal, { ...body, run_id: runId }, places);
+      taken++;
     } catch (error) {
       const { status, detail } = toProblem(error);
       if (status >= 500) throw error;
       gathering.fault(runId, `feedback: ${detail}`);
     }
   }
+  return taken;
 }

@@ -10,6 +10,8 @@ export interface Part {
   name: string;
   /** Its Content-Type, without parameters. */
   type: string;
+  /** Undefined for a part that is no file. */
+  filename?: string | undefined;
   /**
    * Undefined when the part is larger than `PART_BYTES`. Data of up to `KEPT_BYTES` is a view on a buffer that is reused, so
    * it must be copied to be kept. Larger data owns its buffer.
@@ -59,18 +61,23 @@ export async function readParts(
   throw parser.incomplete();
 }
 
-function readHead(head: string): { name: string; type: string } {
+type Head = Pick<Part, "name" | "type" | "filename">;
+
+function readHead(head: string): Head {
   let name: string | undefined;
+  let filename: string | undefined;
   let type = "application/octet-stream";
   for (const line of head.split("\r\n")) {
     const colon = line.indexOf(":");
     const value = line.slice(colon + 1).trim();
     const header = line.slice(0, Math.max(0, colon)).trim().toLowerCase();
-    if (header === "content-disposition")
+    if (header === "content-disposition") {
       name = /;\s*name=(?:"((?:[^"\\]|\\.)*)"|([^\s;]+))/i.exec(value)?.slice(1).find(Boolean);
+      filename = /;\s*filename=(?:"((?:[^"\\]|\\.)*)"|([^\s;]+))/i.exec(value)?.slice(1).find(Boolean);
+    }
     if (header === "content-type") type = (value.split(";")[0] ?? "").trim().toLowerCase();
   }
-  return { name: name ?? "", type };
+  return { name: name ?? "", type, filename };
 }
 
 const decoder = new TextDecoder();
@@ -86,7 +93,7 @@ class Parser {
   private readonly open: Buffer;
   private readonly close: Buffer;
   private state: State = "preamble";
-  private head = { name: "", type: "" };
+  private head: Head = { name: "", type: "" };
   private count = 0;
   /** The current part is too large. Its data is discarded while it arrives. */
   private oversized = false;

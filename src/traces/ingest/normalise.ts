@@ -2,7 +2,7 @@
 import { byteLength } from "../../http/bytes.ts";
 import { asUuid, parseDotted, type Segment, uuidTime } from "../dotted.ts";
 import { TAGS_BYTES } from "../limits.ts";
-import { LARGE_FIELDS, type LargeField, type RunWrite } from "../types.ts";
+import { LARGE_FIELDS, type LargeField, RUN_TYPES, type RunWrite } from "../types.ts";
 import { DAY_MICROS, inRange, isOutsideTime, timeOf } from "../time.ts";
 import type { Field } from "./field.ts";
 import type { Operation } from "./operations.ts";
@@ -30,7 +30,7 @@ export function draftOf(operation: Operation): Draft {
   const stated = timeOf(run["start_time"]);
   const segmentStart = place.segments?.at(-1)?.start;
   const isUnread = run["start_time"] !== undefined && run["start_time"] !== null && stated === undefined;
-  const refusal = refusalOf(isUnread ? run["start_time"] : undefined, segmentStart);
+  const refusal = refusalOf(isUnread ? run["start_time"] : undefined, segmentStart) ?? typeRefusal(run["run_type"]);
   if (isUnread) warnings.push("start_time: not a time; it was left out");
   const start = consistentStart(stated, segmentStart) ?? uuidTime(id);
   const fields = fieldsOf(operation, warnings);
@@ -40,7 +40,7 @@ export function draftOf(operation: Operation): Draft {
     id,
     ...place.fields,
     name: text("name", run["name"], 1_000, warnings),
-    run_type: text("run_type", run["run_type"], 60, warnings),
+    run_type: text("run_type", run["run_type"], 60, warnings)?.toLowerCase(),
     start_time: segmentStart === undefined && stated === undefined ? undefined : start,
     start_is_derived: segmentStart === undefined || start === stated ? undefined : true,
     end_time: timeOf(run["end_time"]),
@@ -75,6 +75,13 @@ function refusalOf(unread: unknown, segmentStart: number | undefined): string | 
   if (isOutsideTime(unread)) return "start_time: outside the years 1970 to 2254";
   const isOutside = segmentStart !== undefined && inRange(segmentStart) === undefined;
   return isOutside ? "dotted_order: outside the years 1970 to 2254" : undefined;
+}
+
+/** The second generation of queries shows types in upper case, and a run that is copied has them so. */
+function typeRefusal(type: unknown): string | undefined {
+  if (type === undefined || type === null || type === "") return undefined;
+  if (typeof type === "string" && RUN_TYPES.has(type.toLowerCase())) return undefined;
+  return `run_type: expected one of ${[...RUN_TYPES].join(", ")}`;
 }
 
 function fieldsOf({ fields }: Operation, warnings: string[]): Draft["fields"] {

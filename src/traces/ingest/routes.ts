@@ -51,7 +51,7 @@ function commonRoutes(): Hono<App> {
           await claim.hold(waiting + gathering.weight);
           if (gathering.weight > PIECE_BYTES) await intake.store();
         });
-        return c.json(await intake.finish(), 202);
+        return batchAnswer(c, intake);
       }),
     )
     .patch(
@@ -88,7 +88,15 @@ async function takeBatch(c: Context<App>, claim: Claim, body: Uint8Array): Promi
       await intake.store();
     }
   }
-  return c.json(await intake.finish(), 202);
+  return batchAnswer(c, intake);
+}
+
+/** 202 with what was rejected. 422 when that is everything: the SDKs read the status alone, and report a refusal. */
+async function batchAnswer(c: Context<App>, intake: Intake): Promise<Response> {
+  const answer = await intake.finish();
+  if (!intake.isInVain) return c.json(answer, 202);
+  const errors = answer.errors.map(({ id, message }) => ({ path: id ?? "", message }));
+  throw new Problem(422, `No run was taken: ${errors[0]?.message ?? "see errors"}.`, { errors });
 }
 
 function isNull(json: Uint8Array): boolean {

@@ -1,8 +1,7 @@
 /** The run type and the name of a span. */
+import { RUN_TYPES } from "../types.ts";
 import { firstText, text } from "./flat.ts";
 import type { Attributes, OtlpSpan } from "./span.ts";
-
-const RUN_TYPES = new Set(["llm", "chain", "tool", "retriever", "embedding", "prompt", "parser"]);
 
 /** By `gen_ai.operation.name`, and by OpenLLMetry's type of a request. */
 const OPERATIONS = new Map([

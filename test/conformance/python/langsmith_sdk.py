@@ -4,6 +4,7 @@ Prints one JSON object for each method: its name, `served` or `refused`, and wha
 """
 
 import asyncio
+import importlib.util
 import inspect
 import json
 import os
@@ -16,7 +17,8 @@ from uuid import uuid4
 warnings.filterwarnings("ignore")
 os.environ.setdefault("LANGCHAIN_CALLBACKS_BACKGROUND", "false")
 
-import httpx  # noqa: E402
+# The SDK takes the newer library where it is installed.
+HTTPX = [importlib.import_module(name) for name in ["httpx", "httpx2"] if importlib.util.find_spec(name)]
 import requests  # noqa: E402
 from langsmith import AsyncClient, Client, __version__  # noqa: E402
 from langsmith.schemas import ExampleCreate, ExampleUpdate  # noqa: E402
@@ -146,7 +148,22 @@ async def share_dataset(c, s):
 
 
 async def upload_csv(c, s):
-    c.upload_csv(("x.csv", b"a,b\n1,2"), ["a"], ["b"], name=f"csv-{uuid4()}")
+    made = c.upload_csv(("x.csv", b"a,b\n1,2"), ["a"], ["b"], name=f"csv-{uuid4()}")
+    [example] = c.list_examples(dataset_id=made.id)
+    assert (example.inputs, example.outputs) == ({"a": "1"}, {"b": "2"}), example
+
+
+async def get_experiment_results(c, s):
+    results = c.get_experiment_results(project_id=s.experiment)
+    rows = list(results["examples_with_runs"])
+    assert rows and str(rows[0].dataset_id) == s.dataset and rows[0].runs == [], rows
+
+
+async def experiment_runs(c, s):
+    if not hasattr(s, "experiment"):
+        s.experiment = str((await done(c.create_project(f"e-{uuid4()}", reference_dataset_id=s.dataset))).id)
+    row = await first(c.datasets.experiment_runs.query(s.dataset, experiment_ids=[s.experiment]))
+    assert row, row
 
 
 # In an order in which each finds what it needs.
@@ -209,7 +226,10 @@ SERVED = {
     ),
     "unshare_dataset": lambda c, s: c.unshare_dataset(s.dataset),
     "create_comparative_experiment": create_comparative_experiment,
-    "get_experiment_results": lambda c, s: c.get_experiment_results(project_id=s.experiment),
+    "get_experiment_results": get_experiment_results,
+    "datasets": experiment_runs,
+    "upload_csv": upload_csv,
+    "read_dataset_openai_finetuning": lambda c, s: c.read_dataset_openai_finetuning(dataset_id=s.dataset),
     "create_feedback": create_feedback,
     "read_feedback": lambda c, s: c.read_feedback(s.feedback),
     "update_feedback": lambda c, s: c.update_feedback(s.feedback, score=0),
@@ -231,11 +251,8 @@ SERVED = {
 
 QUEUE = {"queue_id": ID}
 REFUSED = {
-    "upload_csv": upload_csv,
-    "read_dataset_openai_finetuning": lambda c, s: c.read_dataset_openai_finetuning(dataset_id=s.dataset),
     "evaluators": lambda c, s: first(c.evaluators.list()),
     "sandboxes": lambda c, s: first(c.sandboxes.boxes.list()),
-    "datasets": lambda c, s: first(c.datasets.experiment_runs.query(ID)),
     "annotation_queues": lambda c, s: c.annotation_queues.retrieve(ID),
     "list_annotation_queues": lambda c, s: first(c.list_annotation_queues()),
     "create_annotation_queue": lambda c, s: c.create_annotation_queue(name="q"),
@@ -288,19 +305,27 @@ ANSWERS = []
 
 def watch():
     """Notes what the SDK's HTTP clients are answered."""
-    of_requests, of_httpx, of_async = requests.Session.send, httpx.Client.send, httpx.AsyncClient.send
 
-    def send(self, *args, **more):
-        answer = (of_requests if isinstance(self, requests.Session) else of_httpx)(self, *args, **more)
-        ANSWERS.append((answer.status_code, str(answer.url), answer.text if isinstance(self, requests.Session) else answer.read().decode()))
-        return answer
+    def watched(of, text):
+        def send(self, *args, **more):
+            answer = of(self, *args, **more)
+            ANSWERS.append((answer.status_code, str(answer.url), text(answer)))
+            return answer
 
-    async def send_async(self, *args, **more):
-        answer = await of_async(self, *args, **more)
-        ANSWERS.append((answer.status_code, str(answer.url), (await answer.aread()).decode()))
-        return answer
+        return send
 
-    requests.Session.send, httpx.Client.send, httpx.AsyncClient.send = send, send, send_async
+    def watched_async(of):
+        async def send(self, *args, **more):
+            answer = await of(self, *args, **more)
+            ANSWERS.append((answer.status_code, str(answer.url), (await answer.aread()).decode()))
+            return answer
+
+        return send
+
+    requests.Session.send = watched(requests.Session.send, lambda answer: answer.text)
+    for library in HTTPX:
+        library.Client.send = watched(library.Client.send, lambda answer: answer.read().decode())
+        library.AsyncClient.send = watched_async(library.AsyncClient.send)
 
 
 async def check(kind, address, key):
@@ -317,7 +342,6 @@ async def check(kind, address, key):
     for name, call in SERVED.items():
         if name in own:
             report(kind, name, "served", await failure(call, one, state))
-    state.dataset = str(Client(api_url=address, api_key=key).create_dataset(f"refused-{uuid4()}").id)
     for name, call in REFUSED.items():
         if name not in own:
             continue

@@ -1,6 +1,7 @@
 /** `GET /datasets/{id}/compare`: experiments side by side, with what improved and what regressed. */
 import { type Context, Hono } from "hono";
 import * as v from "valibot";
+import { requirePermission } from "../../../auth/require.ts";
 import { database } from "../../../db/client.ts";
 import { documented } from "../../../http/documented.ts";
 import { Uuid, whole } from "../../../http/fields.ts";
@@ -45,6 +46,7 @@ export const compare = new Hono<App>().get(
   param(DatasetId),
   query(Compare),
   async (c) => {
+    requirePermission(c.get("principal"), "traces.read");
     const dataset = await existingDataset(c, c.req.valid("param").dataset_id);
     const { experiment: ids, change, key, limit, offset } = c.req.valid("query");
     const experiments = await existingExperiments(c, dataset.id, ids);

@@ -1,5 +1,7 @@
 /** Examples in answers. Their bodies are sent as the JSON texts that are stored, and bodies in R2 are streamed. */
+import { parseExact } from "../../../http/json.ts";
 import { jsonStream } from "../../../http/json-stream.ts";
+import { placeholder } from "../../query/answer.ts";
 import { attachmentLink } from "../../query/attachments.ts";
 import { blobKey } from "./bodies.ts";
 import type { ExampleRow } from "./store.ts";
@@ -36,8 +38,31 @@ export async function exampleAnswer(env: Env, origin: string, row: ExampleRow): 
   return streamed(env.BLOBS, await examplePieces(env, origin, row, ALL));
 }
 
+/** The example as a value for `runsAnswer`. Bodies in R2 are placeholders. */
+export async function exampleValue(env: Env, origin: string, row: ExampleRow): Promise<object> {
+  const body = (name: "inputs" | "outputs"): unknown => {
+    const hash = row[`${name}Hash`];
+    const text = hash ? placeholder(name, blobKey(row, hash)) : row[name];
+    return text === null ? null : parseExact(text);
+  };
+  return { ...(await restOf(env, origin, row, ALL)), inputs: body("inputs"), outputs: body("outputs") };
+}
+
 async function examplePieces(env: Env, origin: string, row: ExampleRow, shown: Shown): Promise<Piece[]> {
-  const rest = {
+  const rest = await restOf(env, origin, row, shown);
+  const body = (text: string | null, hash: string | null): Piece =>
+    hash ? { key: blobKey(row, hash) } : (text ?? "null");
+  return [
+    `${JSON.stringify(rest).slice(0, -1)},"inputs":`,
+    body(row.inputs, row.inputsHash),
+    ...(shown.outputs ? [`,"outputs":`, body(row.outputs, row.outputsHash)] : []),
+    "}",
+  ];
+}
+
+/** What an example has besides its bodies. */
+async function restOf(env: Env, origin: string, row: ExampleRow, shown: Shown): Promise<object> {
+  return {
     id: row.id,
     dataset_id: row.datasetId,
     created_at: new Date(row.createdAt).toISOString(),
@@ -47,14 +72,6 @@ async function examplePieces(env: Env, origin: string, row: ExampleRow, shown: S
     ...(shown.metadata && { metadata: row.metadata }),
     ...(shown.attachments && { attachment_urls: await attachmentUrls(env, origin, row) }),
   };
-  const body = (text: string | null, hash: string | null): Piece =>
-    hash ? { key: blobKey(row, hash) } : (text ?? "null");
-  return [
-    `${JSON.stringify(rest).slice(0, -1)},"inputs":`,
-    body(row.inputs, row.inputsHash),
-    ...(shown.outputs ? [`,"outputs":`, body(row.outputs, row.outputsHash)] : []),
-    "}",
-  ];
 }
 
 async function attachmentUrls(env: Env, origin: string, row: ExampleRow): Promise<object | null> {

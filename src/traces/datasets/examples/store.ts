@@ -115,12 +115,14 @@ export interface ExamplesWanted {
   filter?: string;
   /** Milliseconds. Now when it is left out. */
   asOf?: number;
+  /** Only examples that come after this one. */
+  after?: Pick<ExampleRow, "createdAt" | "id">;
   limit: number;
   offset: number;
 }
 
 function wantedOf(workspaceId: string, wanted: ExamplesWanted): SQL | undefined {
-  const { dataset, id, splits, metadata, filter, asOf } = wanted;
+  const { dataset, id, splits, metadata, filter, asOf, after } = wanted;
   return and(
     eq(examples.workspaceId, workspaceId),
     dataset === undefined ? undefined : eq(examples.datasetId, dataset),
@@ -130,6 +132,7 @@ function wantedOf(workspaceId: string, wanted: ExamplesWanted): SQL | undefined 
       sql`EXISTS (SELECT 1 FROM json_each(${examples.metadata}, '$.dataset_split') s WHERE s.value IN (SELECT value FROM json_each(${JSON.stringify(splits)})))`,
     metadata && contains(examples.metadata, metadata),
     filter ? exampleFilter(filter) : undefined,
+    after && sql`(${examples.createdAt}, ${examples.id}) < (${after.createdAt}, ${after.id})`,
   );
 }
 

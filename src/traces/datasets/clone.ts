@@ -1,0 +1,79 @@
+/** Copies examples of one dataset to another of the workspace. */
+import { database } from "../../db/client.ts";
+import { CONNECTIONS, inParallel } from "../../http/parallel.ts";
+import { Problem } from "../../http/problem.ts";
+import { blobKey } from "./examples/bodies.ts";
+import { enforceSchemas } from "./examples/enforce.ts";
+import { EXAMPLES } from "./examples/limits.ts";
+import { type ExampleRow, type ExamplesWanted, listExamples, measureExamples, writeVersion } from "./examples/store.ts";
+import type { DatasetRow } from "./store.ts";
+
+type Which = Pick<ExamplesWanted, "id" | "splits" | "asOf">;
+
+/** The most bytes of bodies in D1 and the most objects in R2 that one request copies. An object takes two calls. */
+const MOST_BYTES = 16 * 1024 * 1024;
+const MOST_OBJECTS = 1_000;
+
+/**
+ * Copies the examples that `which` selects, in one version of the target. Returns their new ids, made by `newId` from the place in
+ * the list. @throws Problem 413 when they are too many or too large, 422 when one breaks a schema of the target
+ */
+export async function cloneExamples(
+  env: Env,
+  source: DatasetRow,
+  target: DatasetRow,
+  which: Which,
+  newId: (place: number) => string,
+): Promise<string[]> {
+  const db = database(env.DB);
+  const wanted = { ...which, dataset: source.id, limit: EXAMPLES + 1, offset: 0 };
+  if ((await measureExamples(db, source.workspaceId, wanted)) > MOST_BYTES) {
+    throw new Problem(413, `The examples are larger than ${MOST_BYTES} bytes. Copy fewer at a time.`);
+  }
+  const rows = await listExamples(db, source.workspaceId, wanted);
+  if (rows.length > EXAMPLES) throw new Problem(413, `More than ${EXAMPLES} examples. Copy fewer at a time.`);
+  if (rows.length === 0) return [];
+  const enforce = enforceSchemas(target);
+  for (const row of rows) {
+    const [inputs, outputs] = [await bodyOf(env, row, "inputs", target), await bodyOf(env, row, "outputs", target)];
+    enforce(row.id, { ...(inputs && { inputs }), ...(outputs && { outputs }) });
+  }
+  await copyObjects(env.BLOBS, rows, target);
+  const states = rows.map((row, place) => ({ ...row, id: newId(place) }));
+  await writeVersion(db, target.workspaceId, target.id, { states });
+  return states.map(({ id }) => id);
+}
+
+/** A body for the target's schema; undefined when there is none to check it by. */
+async function bodyOf(
+  env: Env,
+  row: ExampleRow,
+  part: "inputs" | "outputs",
+  { inputsSchema, outputsSchema }: DatasetRow,
+) {
+  if (!(part === "inputs" ? inputsSchema : outputsSchema)) return undefined;
+  const hash = row[`${part}Hash`];
+  const text = hash ? await (await env.BLOBS.get(blobKey(row, hash)))?.text() : row[part];
+  return text === null || text === undefined ? undefined : Buffer.from(text);
+}
+
+async function copyObjects(blobs: R2Bucket, rows: ExampleRow[], target: DatasetRow): Promise<void> {
+  const hashes = rows.flatMap(({ inputsHash, outputsHash, attachments }) => [
+    inputsHash,
+    outputsHash,
+    ...attachments.map(({ hash }) => hash),
+  ]);
+  const keys = new Map<string, string>();
+  for (const hash of new Set(hashes.filter((one) => one !== null))) {
+    const to = blobKey({ workspaceId: target.workspaceId, datasetId: target.id }, hash);
+    const [row] = rows;
+    if (row) keys.set(blobKey(row, hash), to);
+  }
+  if (keys.size > MOST_OBJECTS) {
+    throw new Problem(413, `More than ${MOST_OBJECTS} large bodies and attachments. Copy fewer examples at a time.`);
+  }
+  await inParallel(keys, CONNECTIONS, async ([from, to]) => {
+    const object = await blobs.get(from);
+    if (object) await blobs.put(to, await object.arrayBuffer(), { httpMetadata: object.httpMetadata ?? {} });
+  });
+}

@@ -1,0 +1,129 @@
+/** Examples with the runs of experiments on them: `/datasets/{id}/runs`, and its second generation. */
+import { type Context, Hono } from "hono";
+import { requirePermission } from "../../../auth/require.ts";
+import { database } from "../../../db/client.ts";
+import { documented } from "../../../http/documented.ts";
+import { addressOf } from "../../../http/origin.ts";
+import { Problem } from "../../../http/problem.ts";
+import type { App } from "../../../http/types.ts";
+import { body, param } from "../../../http/validate.ts";
+import { runsAnswer } from "../../query/answer.ts";
+import { contextOf } from "../../query/context.ts";
+import { readCursor, writeCursor } from "../../query/cursor.ts";
+import { payloadsOf } from "../../query/find.ts";
+import { selectsOf } from "../../query/routes-v2.ts";
+import { NAMES_V1, payloadNames, runV1, runV2, type ShapeContext, valuesOf } from "../../query/shape.ts";
+import type { QueriedRun } from "../../types.ts";
+import { listComparatives } from "../comparative-store.ts";
+import { exampleValue } from "../examples/answer.ts";
+import { DatasetId } from "../examples/schema.ts";
+import { existingDataset, existingExperiments } from "../existing.ts";
+import type { DatasetRow } from "../store.ts";
+import { pageOfRows, type RowPage, type RowsWanted } from "./rows.ts";
+import { PAGE_BYTES, type RunsWanted, runsOfRows } from "./runs.ts";
+import { QueryRows, QueryRowsV2 } from "./schema.ts";
+
+const doc = documented("Experiments");
+const route = doc("Examples with the runs of experiments on them");
+const USUAL = 20;
+
+/** What a preview leaves out. */
+const HEAVY = new Set(["inputs", "outputs", "extra", "events", "serialized"]);
+const PREVIEW = new Set([...NAMES_V1].filter((name) => !HEAVY.has(name)));
+
+export const experimentRows = new Hono<App>().post(
+  "/datasets/:dataset_id/runs",
+  route,
+  param(DatasetId),
+  body(QueryRows),
+  async (c) => {
+    const { session_ids, offset = 0, limit = USUAL, preview, ...given } = c.req.valid("json");
+    const dataset = await datasetFor(c, c.req.valid("param").dataset_id, session_ids, given.comparative_experiment_id);
+    const filters = given.filters ?? {};
+    const page = await pageOfRows(c.env, dataset, { experimentIds: session_ids, filters, limit, offset, after: null });
+    const select = preview ? PREVIEW : undefined;
+    const names = payloadNames(select ?? NAMES_V1);
+    const wanted = { experimentIds: session_ids, payloads: payloadsOf(names), values: [] };
+    const runs = await runsOfRows(c.env, dataset.workspaceId, page, wanted);
+    if (!runs) throw new Problem(413, `The runs are larger than ${PAGE_BYTES} bytes. Use a smaller limit, or preview.`);
+    return answer(
+      c,
+      page,
+      runs,
+      (run, context) => runV1(run, select, context),
+      (items) => items,
+    );
+  },
+);
+
+export const experimentRowsV2 = new Hono<App>().post(
+  "/datasets/:dataset_id/experiment-runs",
+  route,
+  param(DatasetId),
+  body(QueryRowsV2),
+  async (c) => {
+    const { experiment_ids, example_ids, filters = {}, sort, page_size = USUAL, ...given } = c.req.valid("json");
+    const { dataset_id } = c.req.valid("param");
+    const dataset = await datasetFor(c, dataset_id, experiment_ids, given.comparative_experiment_id);
+    const selects = selectsOf(given.selects);
+    const payloads = payloadsOf(payloadNames(selects));
+    const wanted = {
+      experimentIds: experiment_ids,
+      exampleIds: example_ids,
+      filters,
+      sort: sort && { key: sort.by.replace(/^feedback\./, ""), ascending: sort.order === "ASC" },
+      offset: 0,
+      after: readCursor(given.cursor),
+    };
+    const runsWanted = { experimentIds: experiment_ids, payloads, values: valuesOf(selects) };
+    const { page, runs } = await fitting(c.env, dataset, wanted, page_size, runsWanted);
+    const next_cursor = writeCursor(page.next);
+    const shown = (run: QueriedRun, context: ShapeContext) => runV2(run, selects, context);
+    return answer(c, page, runs, shown, (items) => ({ items, next_cursor }));
+  },
+);
+
+/** A page whose runs can be held at once: it is halved until they can. */
+async function fitting(
+  env: Env,
+  dataset: DatasetRow,
+  wanted: Omit<RowsWanted, "limit">,
+  most: number,
+  runsWanted: RunsWanted,
+): Promise<{ page: RowPage; runs: Map<string, QueriedRun[]> }> {
+  for (let limit = most; limit >= 1; limit = Math.floor(limit / 2)) {
+    const page = await pageOfRows(env, dataset, { ...wanted, limit });
+    const runs = await runsOfRows(env, dataset.workspaceId, page, runsWanted);
+    if (runs) return { page, runs };
+  }
+  throw new Problem(413, `The runs on one example are larger than ${PAGE_BYTES} bytes. Select fewer fields.`);
+}
+
+/** The dataset, whose experiments and comparison must exist. @throws Problem 404 */
+async function datasetFor(c: Context<App>, id: string, experimentIds: string[], comparativeId: string | undefined) {
+  requirePermission(c.get("principal"), "traces.read");
+  const dataset = await existingDataset(c, id);
+  await existingExperiments(c, id, experimentIds);
+  if (comparativeId === undefined) return dataset;
+  const one = { id: [comparativeId], limit: 1, offset: 0 };
+  const [found] = await listComparatives(database(c.env.DB), dataset.workspaceId, id, one);
+  if (!found) throw new Problem(404, "Comparison not found.");
+  return dataset;
+}
+
+async function answer(
+  c: Context<App>,
+  { rows }: RowPage,
+  runs: Map<string, QueriedRun[]>,
+  shown: (run: QueriedRun, context: ShapeContext) => object,
+  whole: (items: object[]) => object,
+): Promise<Response> {
+  const origin = addressOf(c);
+  const all = [...runs.values()].flat();
+  const context = await contextOf(c.env, origin, c.get("principal").workspaceId, all);
+  const items = rows.map(async (row) => ({
+    ...(await exampleValue(c.env, origin, row)),
+    runs: (runs.get(row.id) ?? []).map((run) => shown(run, context)),
+  }));
+  return runsAnswer(c.env.BLOBS, whole(await Promise.all(items)));
+}
