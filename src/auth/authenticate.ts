@@ -34,7 +34,7 @@ export const authenticate: MiddlewareHandler<App> = async (c, next) => {
   if (isPublic(c.req.path, c.req.method)) return next();
   const rule = ruleFor(c.req.method, c.req.path, acts(c.req.raw));
   if (rule?.access === "deployment") {
-    checkAdminKey(c);
+    c.set("principal", { ...EVERYTHING, workspaceId: "", hash: checkAdminKey(c) });
     noteAdminKey(c, null);
     return next();
   }
@@ -82,14 +82,14 @@ function headerOf(c: Context<App>, name: string): string | undefined {
   return others.every((one) => one === first) ? first : value;
 }
 
-/** Requires the deployment's admin key, with which workspaces and first keys are made. */
-function checkAdminKey(c: Context<App>): void {
+/** Requires the deployment's admin key, with which workspaces and first keys are made. Returns its hash. */
+function checkAdminKey(c: Context<App>): string {
   const key = headerOf(c, "x-api-key");
   if (key === undefined) throw new Problem(401, "Send the deployment's admin key in X-API-Key.");
-  if (!isAdminKey(sha256(key), c.env)) {
-    noteRefusal(c);
-    throw new Problem(403, "This call needs the deployment's admin key.");
-  }
+  const hash = sha256(key);
+  if (isAdminKey(hash, c.env)) return hash;
+  noteRefusal(c);
+  throw new Problem(403, "This call needs the deployment's admin key.");
 }
 
 function checkScope(c: Context<App>, principal: Principal, rule: Rule | undefined): void {
@@ -242,8 +242,10 @@ export function isOpen(request: Request, env: Env): boolean {
 
 const OPEN: Principal = { workspaceId: LOCAL_WORKSPACE_ID, scopes: SCOPES, kind: "open", credentialId: "open" };
 
+const EVERYTHING = { scopes: SCOPES, kind: "admin", credentialId: "admin" } as const;
+
 async function adminPrincipal(c: Context<App>, rule: Rule | undefined, hash: string): Promise<Principal> {
-  const everything = { scopes: SCOPES, kind: "admin", credentialId: "admin", hash } as const;
+  const everything = { ...EVERYTHING, hash };
   const tenant = headerOf(c, "x-tenant-id")?.toLowerCase();
   if (tenant === undefined) {
     if (!rule?.organization) {

@@ -4,6 +4,7 @@ import { audit } from "../audit/record.ts";
 import { database } from "../db/client.ts";
 import { CHANGED, untilUnchanged } from "../db/unchanged.ts";
 import { documented } from "../http/documented.ts";
+import { newSecretId } from "../http/idempotent-id.ts";
 import { Problem } from "../http/problem.ts";
 import type { App } from "../http/types.ts";
 import { body, param, query } from "../http/validate.ts";
@@ -82,8 +83,10 @@ export const keys = new Hono<App>()
       allowedIps: given.allowed_ips === undefined ? (maker.allowedIps ?? null) : given.allowed_ips,
     };
     checkTerms(maker, terms, permissions);
-    const { key, row } = makeKey(maker, terms);
-    if (!(await insertKey(database(c.env.DB), row)))
+    const db = database(c.env.DB);
+    const id = await newSecretId(c, (one) => findKey(db, maker.workspaceId, one));
+    const { key, row } = makeKey(maker, id, terms);
+    if (!(await insertKey(db, row)))
       throw new Problem(409, `A workspace has at most ${MOST_KEYS} API keys. Delete one first.`);
     const detail = {
       name: row.name,
@@ -135,13 +138,14 @@ export const keys = new Hono<App>()
       const maker = c.get("principal");
       const db = database(c.env.DB);
       const { overlap_seconds } = c.req.valid("json");
+      const id = await newSecretId(c, (one) => findKey(db, maker.workspaceId, one));
       const { key, row, old } = await untilUnchanged(async () => {
         const old = await findKey(db, maker.workspaceId, c.req.valid("param").id);
         if (!old) throw notFound();
         if (hasExpired(old)) throw new Problem(409, "The API key has expired. Create a new one.");
         const terms = termsOf(old);
         checkTerms(maker, terms, await knownRole(c, terms.role));
-        const { key, row } = makeKey(maker, terms);
+        const { key, row } = makeKey(maker, id, terms);
         row.grantId ??= old.grantId;
         return (await rollKey(db, old, row, Date.now() + overlap_seconds * 1000)) ? { key, row, old } : CHANGED;
       });
