@@ -11,7 +11,7 @@ import { userRouteScope } from "../users/app.ts";
 import { hasUsers, userOf } from "../users/authenticate.ts";
 import { isApiKeyShaped } from "./api-key.ts";
 import { challenge } from "./challenge.ts";
-import { isAdminKey, keyCredential, presentedBy, stillHolds, tokenCredential } from "./holds.ts";
+import { isAdminKey, keyCredential, presentedBy, sessionCredential, stillHolds, tokenCredential } from "./holds.ts";
 import type { Credential } from "./credential-cache.ts";
 import { limitKey } from "./limits.ts";
 import { endedUnless } from "./long-answers.ts";
@@ -20,6 +20,8 @@ import { LOCAL_WORKSPACE_ID, may, ORGANIZATION_ID, type Principal, type Scope, S
 import { isPublic } from "./public.ts";
 import { acts, mayCall, permissionsOfRule, type Rule, ruleFor, scopeOfRule } from "./scopes.ts";
 import { sha256 } from "./secret.ts";
+import { isFromOwnPage, sessionSecret } from "./session.ts";
+import { noteSessionUse } from "./session-store.ts";
 import { findWorkspace, noteKeyUse } from "./store.ts";
 import { countStream, isLong, type OpenStream, reserveStream } from "./streams.ts";
 import { takeTurn } from "./turns.ts";
@@ -123,6 +125,8 @@ async function principalOf(c: Context<App>, rule: Rule | undefined): Promise<Pri
   if (isBare && c.req.path === TRUNCATE && isOpen(c.req.raw, c.env)) return inWorkspace(c, OPEN, rule);
   // With an `Auth` of the deployment's own, a key that is not Weir's is for its handler, which may ignore it.
   if (key && (!(await hasUsers()) || (await isKnownKey(c.env, key)))) return principalOfKey(c, key, rule);
+  const member = isBare ? await principalOfSession(c, rule) : undefined;
+  if (member) return member;
   if ((await hasUsers()) && !bearer?.includes(TOKEN_PREFIX)) return principalOfUser(c, rule);
   if (bearer !== undefined) return principalOfToken(c, bearer, rule);
   if (isOpen(c.req.raw, c.env)) return inWorkspace(c, OPEN, rule);
@@ -154,15 +158,28 @@ async function principalOfKey(c: Context<App>, key: string, rule: Rule | undefin
   return inWorkspace(c, principal, rule);
 }
 
+/** The member whose browser has a session here. Undefined when it has none, or one that has ended. */
+async function principalOfSession(c: Context<App>, rule: Rule | undefined): Promise<Principal | undefined> {
+  const secret = sessionSecret(c);
+  const credential = secret && (await sessionCredential(c.env, sha256(secret)));
+  if (!credential || credential.expiresAt <= Date.now()) return undefined;
+  if (!isFromOwnPage(c)) throw new Problem(403, "A session is for the pages of this server only. Use an API key.");
+  noteUse(c, credential);
+  return inWorkspace(c, credential.principal, rule);
+}
+
 const HOUR_MS = 3_600_000;
 
-/** Records the use of a key, at most once an hour. The request does not wait for it. */
+/** Records the use of a key or session, at most once an hour. The request does not wait for it. */
 function noteUse(c: Context<App>, credential: Credential): void {
   const now = Date.now();
   if (now - (credential.lastUsedAt ?? 0) < HOUR_MS) return;
   credential.lastUsedAt = now;
-  const noted = noteKeyUse(database(c.env.DB), credential.principal.credentialId, now, now - HOUR_MS);
-  c.executionCtx.waitUntil(noted.catch((error: unknown) => logError(error, { while: "noting the use of a key" })));
+  const { kind, credentialId, hash = "" } = credential.principal;
+  const db = database(c.env.DB);
+  const noted =
+    kind === "member" ? noteSessionUse(db, hash, now, now - HOUR_MS) : noteKeyUse(db, credentialId, now, now - HOUR_MS);
+  c.executionCtx.waitUntil(noted.catch((error: unknown) => logError(error, { while: "noting a use" })));
 }
 
 async function principalOfUser(c: Context<App>, rule: Rule | undefined): Promise<Principal> {

@@ -122,6 +122,7 @@ it.each<[table: string, path: string, body: object, list: (all: Caller) => Promi
 it.each<[table: string, path: string, body: object]>([
   ["api_keys", "/api/v1/api-keys", { name: "made once" }],
   ["webhook_secrets", "/api/v1/webhook-secrets", {}],
+  ["invitations", "/api/v1/invitations", { role: "viewer" }],
 ])("makes one row of %s when its answer, which has the secret, is lost", async (table, path, body) => {
   const before = (await get<unknown[]>(caller, path)).length;
   let left = 1;
@@ -131,6 +132,14 @@ it.each<[table: string, path: string, body: object]>([
   const again = await caller.fetch(path, { body, headers });
   expect([again.status, await again.text()]).toEqual([409, expect.stringContaining("was shown once")]);
   expect(await get<unknown[]>(caller, path)).toHaveLength(before + 1);
+});
+
+it("makes a member once when the answer is lost", async () => {
+  let left = 1;
+  await fail({ d1Answer: (statements) => /insert into "members"/i.test(statements) && left-- > 0 });
+  const add = () => caller.fetch("/api/v1/members", { body: { subject: "ann", role: "viewer" }, headers });
+  expect([(await add()).status >= 500, (await add()).status]).toEqual([true, 201]);
+  expect(await get<unknown[]>(caller, "/api/v1/members")).toHaveLength(1);
 });
 
 it("rolls a key once when the answer is lost", async () => {
