@@ -50,6 +50,8 @@ export default defineConfig(async () => {
           ENCRYPTION_KEY: "MDEyMzQ1Njc4OWFiY2RlZjAxMjM0NTY3ODlhYmNkZWY=",
           WEIR_ADMIN_KEY: "admin-key-of-the-tests",
           AUTH: "",
+          OIDC_ISSUER: "https://id.example",
+          OIDC_CLIENT_ID: "weir",
           REQUEST_LOG_RATE: "0",
           // How a test is run again, and how thorough ones are: `process.env` of the tests holds these bindings.
           ...pick(SETTINGS),

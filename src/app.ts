@@ -22,6 +22,7 @@ import { problemResponse, toProblem } from "./http/problem.ts";
 import type { App } from "./http/types.ts";
 import { idempotency } from "./idempotency/middleware.ts";
 import { mcp } from "./mcp/routes.ts";
+import { people } from "./members/routes.ts";
 import { memory } from "./memory/routes.ts";
 import { oauthClients } from "./oauth/clients-routes.ts";
 import { grants } from "./oauth/grants-routes.ts";
@@ -63,6 +64,7 @@ export function createApp({ http, flow }: Config): Hono<App> {
   app.route("/", system);
   app.route("/", oauth);
   app.route("/api/v1", auth);
+  app.route("/api/v1", people);
   app.route("/api/v1", auditTrail);
   app.route("/api/v1", webhooks);
   app.route("/api/v1", flowRoutes(flow));

@@ -6,11 +6,11 @@ interface Env {
   REQUEST_LOG_RATE?: string;
   /** Origins whose pages may call the API, separated by commas. Left out: any (`*`). */
   CORS_ORIGINS?: string;
-  /** An OpenID provider with which people may sign in on the consent page: its issuer, and Weir's client id there. */
+  /** The OpenID provider by which members sign in: its issuer, and Weir's client id there. */
   OIDC_ISSUER?: string;
   OIDC_CLIENT_ID?: string;
   OIDC_CLIENT_SECRET?: string;
-  /** JSON: `{"ann@example.com":{"workspace":"<id>","scopes":["read"]},"@example.com":{…}}`: who may act where. */
+  /** JSON: `{"ann@example.com":{"workspace":"<id>","scopes":["read"]},"@example.com":{…}}`: who may allow applications without being a member. */
   OIDC_MEMBERS?: string;
   /** The workspace in which the users of the deployment's own `Auth` act; the local one if left out. */
   AUTH_WORKSPACE_ID?: string;

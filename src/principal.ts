@@ -36,6 +36,7 @@ export const PERMISSIONS = {
   "exports.manage": "exports",
   "keys.manage": "admin",
   "roles.manage": "admin",
+  "members.manage": "admin",
   "audit.read": "admin",
   "webhooks.manage": "admin",
   "masking.manage": "admin",
@@ -56,20 +57,20 @@ export function may(
 export interface Principal {
   workspaceId: string;
   scopes: readonly Scope[];
-  /** The role of the API key, or of the key with which a person allowed the token. Undefined: no role, but the scopes alone. */
+  /** The role of the member or API key, or of that with which a person allowed the token. Undefined: no role, but the scopes alone. */
   role?: string;
   /** The permissions of the role, as far as the scopes have them. Undefined: all of the scopes. */
   permissions?: readonly Permission[];
   /**
-   * What proved the caller's identity: an API key, the deployment's admin key, an OAuth token, the deployment's own
-   * `Auth`, nothing (open mode), a cron of the workspace, or a run that calls its own server.
+   * What proved the caller's identity: an API key, the deployment's admin key, an OAuth token, the session of a member's browser,
+   * the deployment's own `Auth`, nothing (open mode), a cron of the workspace, or a run that calls its own server.
    */
-  kind: "key" | "admin" | "token" | "user" | "open" | "cron" | "run";
-  /** The key's, grant's, cron's or run's id, for logs and the audit trail; never the secret. */
+  kind: "key" | "admin" | "token" | "member" | "user" | "open" | "cron" | "run";
+  /** The key's, grant's, member's, cron's or run's id, for logs and the audit trail; never the secret. */
   credentialId: string;
   /** The OAuth grant that it came from: of a token, and of a key that a token made. */
   grantId?: string;
-  /** SHA-256 of the key or token that was sent. */
+  /** SHA-256 of the key, token or session secret that was sent. */
   hash?: string;
   /** When the API key stops working, milliseconds since 1970. */
   expiresAt?: number;

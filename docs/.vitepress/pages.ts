@@ -39,7 +39,7 @@ const SECTIONS: Record<string, Record<string, string>> = {
     webhooks: "Webhooks",
     page: "The page",
   },
-  Access: { keys: "API keys and audit trail", oauth: "OAuth", security: "Security" },
+  Access: { keys: "API keys and audit trail", members: "Members and sign-in", oauth: "OAuth", security: "Security" },
   Traces: {
     traces: "Traces",
     experiments: "Datasets and experiments",

@@ -2,7 +2,7 @@
 import { hasMessages } from "../assistants/graph.ts";
 import { isObject } from "../http/json.ts";
 import { toProblem } from "../http/problem.ts";
-import { idempotentId } from "../idempotency/middleware.ts";
+import { idempotentId } from "../http/idempotent-id.ts";
 import { configurableOf, runRequest } from "../threads/requests/runs/request.ts";
 import type { Json } from "../json.ts";
 import type { RunRequest } from "../threads/rpc.ts";

@@ -9,7 +9,7 @@ import { page, selected } from "../http/paging.ts";
 import { Problem } from "../http/problem.ts";
 import type { App } from "../http/types.ts";
 import { body, param, query } from "../http/validate.ts";
-import { newOrEarlier } from "../idempotency/middleware.ts";
+import { newOrEarlier } from "../http/idempotent-id.ts";
 import type { Principal } from "../principal.ts";
 import { assistantIdOf, graphIds } from "./defaults.ts";
 import { assistantGraphs } from "./describe.ts";

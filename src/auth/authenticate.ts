@@ -11,7 +11,7 @@ import { userRouteScope } from "../users/app.ts";
 import { hasUsers, userOf } from "../users/authenticate.ts";
 import { isApiKeyShaped } from "./api-key.ts";
 import { challenge } from "./challenge.ts";
-import { isAdminKey, keyCredential, presentedBy, stillHolds, tokenCredential } from "./holds.ts";
+import { isAdminKey, keyCredential, presentedBy, sessionCredential, stillHolds, tokenCredential } from "./holds.ts";
 import type { Credential } from "./credential-cache.ts";
 import { limitKey } from "./limits.ts";
 import { endedUnless } from "./long-answers.ts";
@@ -20,6 +20,8 @@ import { LOCAL_WORKSPACE_ID, may, ORGANIZATION_ID, type Principal, type Scope, S
 import { isPublic } from "./public.ts";
 import { acts, mayCall, permissionsOfRule, type Rule, ruleFor, scopeOfRule } from "./scopes.ts";
 import { sha256 } from "./secret.ts";
+import { isFromOwnPage, sessionSecret } from "./session.ts";
+import { noteSessionUse } from "./session-store.ts";
 import { findWorkspace, noteKeyUse } from "./store.ts";
 import { countStream, isLong, type OpenStream, reserveStream } from "./streams.ts";
 import { takeTurn } from "./turns.ts";
@@ -34,7 +36,7 @@ export const authenticate: MiddlewareHandler<App> = async (c, next) => {
   if (isPublic(c.req.path, c.req.method)) return next();
   const rule = ruleFor(c.req.method, c.req.path, acts(c.req.raw));
   if (rule?.access === "deployment") {
-    checkAdminKey(c);
+    c.set("principal", { ...EVERYTHING, workspaceId: "", hash: checkAdminKey(c) });
     noteAdminKey(c, null);
     return next();
   }
@@ -82,14 +84,14 @@ function headerOf(c: Context<App>, name: string): string | undefined {
   return others.every((one) => one === first) ? first : value;
 }
 
-/** Requires the deployment's admin key, with which workspaces and first keys are made. */
-function checkAdminKey(c: Context<App>): void {
+/** Requires the deployment's admin key, with which workspaces and first keys are made. Returns its hash. */
+function checkAdminKey(c: Context<App>): string {
   const key = headerOf(c, "x-api-key");
   if (key === undefined) throw new Problem(401, "Send the deployment's admin key in X-API-Key.");
-  if (!isAdminKey(sha256(key), c.env)) {
-    noteRefusal(c);
-    throw new Problem(403, "This call needs the deployment's admin key.");
-  }
+  const hash = sha256(key);
+  if (isAdminKey(hash, c.env)) return hash;
+  noteRefusal(c);
+  throw new Problem(403, "This call needs the deployment's admin key.");
 }
 
 function checkScope(c: Context<App>, principal: Principal, rule: Rule | undefined): void {
@@ -123,6 +125,8 @@ async function principalOf(c: Context<App>, rule: Rule | undefined): Promise<Pri
   if (isBare && c.req.path === TRUNCATE && isOpen(c.req.raw, c.env)) return inWorkspace(c, OPEN, rule);
   // With an `Auth` of the deployment's own, a key that is not Weir's is for its handler, which may ignore it.
   if (key && (!(await hasUsers()) || (await isKnownKey(c.env, key)))) return principalOfKey(c, key, rule);
+  const member = isBare ? await principalOfSession(c, rule) : undefined;
+  if (member) return member;
   if ((await hasUsers()) && !bearer?.includes(TOKEN_PREFIX)) return principalOfUser(c, rule);
   if (bearer !== undefined) return principalOfToken(c, bearer, rule);
   if (isOpen(c.req.raw, c.env)) return inWorkspace(c, OPEN, rule);
@@ -154,15 +158,28 @@ async function principalOfKey(c: Context<App>, key: string, rule: Rule | undefin
   return inWorkspace(c, principal, rule);
 }
 
+/** The member whose browser has a session here. Undefined when it has none, or one that has ended. */
+async function principalOfSession(c: Context<App>, rule: Rule | undefined): Promise<Principal | undefined> {
+  const secret = sessionSecret(c);
+  const credential = secret && (await sessionCredential(c.env, sha256(secret)));
+  if (!credential || credential.expiresAt <= Date.now()) return undefined;
+  if (!isFromOwnPage(c)) throw new Problem(403, "A session is for the pages of this server only. Use an API key.");
+  noteUse(c, credential);
+  return inWorkspace(c, credential.principal, rule);
+}
+
 const HOUR_MS = 3_600_000;
 
-/** Records the use of a key, at most once an hour. The request does not wait for it. */
+/** Records the use of a key or session, at most once an hour. The request does not wait for it. */
 function noteUse(c: Context<App>, credential: Credential): void {
   const now = Date.now();
   if (now - (credential.lastUsedAt ?? 0) < HOUR_MS) return;
   credential.lastUsedAt = now;
-  const noted = noteKeyUse(database(c.env.DB), credential.principal.credentialId, now, now - HOUR_MS);
-  c.executionCtx.waitUntil(noted.catch((error: unknown) => logError(error, { while: "noting the use of a key" })));
+  const { kind, credentialId, hash = "" } = credential.principal;
+  const db = database(c.env.DB);
+  const noted =
+    kind === "member" ? noteSessionUse(db, hash, now, now - HOUR_MS) : noteKeyUse(db, credentialId, now, now - HOUR_MS);
+  c.executionCtx.waitUntil(noted.catch((error: unknown) => logError(error, { while: "noting a use" })));
 }
 
 async function principalOfUser(c: Context<App>, rule: Rule | undefined): Promise<Principal> {
@@ -242,8 +259,10 @@ export function isOpen(request: Request, env: Env): boolean {
 
 const OPEN: Principal = { workspaceId: LOCAL_WORKSPACE_ID, scopes: SCOPES, kind: "open", credentialId: "open" };
 
+const EVERYTHING = { scopes: SCOPES, kind: "admin", credentialId: "admin" } as const;
+
 async function adminPrincipal(c: Context<App>, rule: Rule | undefined, hash: string): Promise<Principal> {
-  const everything = { scopes: SCOPES, kind: "admin", credentialId: "admin", hash } as const;
+  const everything = { ...EVERYTHING, hash };
   const tenant = headerOf(c, "x-tenant-id")?.toLowerCase();
   if (tenant === undefined) {
     if (!rule?.organization) {

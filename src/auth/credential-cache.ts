@@ -5,14 +5,14 @@
 import { RowCache } from "../db/row-cache.ts";
 import type { Principal } from "../principal.ts";
 
-/** The identity and rights that a key or token grants. */
+/** The identity and rights that a key, token or session grants. */
 export interface Credential {
   principal: Principal;
   /** RFC 8707: the path under which a token works; null is the whole server. */
   resource: string | null;
   /** Milliseconds since 1970; Infinity for a key that does not expire. */
   expiresAt: number;
-  /** Of a key: when its last use was noted, milliseconds since 1970. */
+  /** Of a key or session: when its last use was noted, milliseconds since 1970. */
   lastUsedAt?: number;
 }
 

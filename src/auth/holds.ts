@@ -5,9 +5,10 @@ import { toProblem } from "../http/problem.ts";
 import { userOf } from "../users/authenticate.ts";
 import { type Credential, credentialOf } from "./credential-cache.ts";
 import { isWithin } from "../http/network.ts";
-import { ALL_PERMISSIONS, may, type Principal, type Scope } from "../principal.ts";
+import { ALL_PERMISSIONS, may, type Principal, type Scope, SCOPES } from "../principal.ts";
 import { permissionsOfRole } from "./roles.ts";
 import { equalHashes, sha256 } from "./secret.ts";
+import { endOfSession, findSession } from "./session-store.ts";
 import { findAccess, findKeyByHash } from "./store.ts";
 
 /** The credential of an API key, by the key's hash. */
@@ -55,7 +56,20 @@ export async function tokenCredential(env: Env, hash: string): Promise<Credentia
   });
 }
 
-/** The role of a key and its permissions. */
+/** The credential of a member's browser, by the hash of the session's secret. */
+export async function sessionCredential(env: Env, hash: string): Promise<Credential | undefined> {
+  return credentialOf(`session ${hash}`, async () => {
+    const found = await findSession(database(env.DB), hash, Date.now());
+    if (!found) return undefined;
+    const { session, member } = found;
+    const { workspaceId, id } = member;
+    const role = await roleOf(env, workspaceId, member.role);
+    const principal: Principal = { workspaceId, scopes: SCOPES, kind: "member", credentialId: id, hash, ...role };
+    return { principal, resource: null, expiresAt: endOfSession(session), lastUsedAt: session.lastUsedAt };
+  });
+}
+
+/** The role of a member or key, and its permissions. */
 async function roleOf(
   env: Env,
   workspaceId: string,
@@ -107,6 +121,7 @@ async function holds(env: Env, principal: Principal, presented: Presented): Prom
   const { kind, hash = "" } = principal;
   if (kind === "key") return credentialHolds(await keyCredential(env, hash), principal, presented);
   if (kind === "token") return credentialHolds(await tokenCredential(env, hash), principal, presented);
+  if (kind === "member") return credentialHolds(await sessionCredential(env, hash), principal, presented);
   if (kind === "admin") return isAdminKey(hash, env);
   if (kind === "user") return userHolds(principal, presented);
   return true;

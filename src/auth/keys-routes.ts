@@ -4,13 +4,14 @@ import { audit } from "../audit/record.ts";
 import { database } from "../db/client.ts";
 import { CHANGED, untilUnchanged } from "../db/unchanged.ts";
 import { documented } from "../http/documented.ts";
+import { newSecretId } from "../http/idempotent-id.ts";
 import { Problem } from "../http/problem.ts";
 import type { App } from "../http/types.ts";
 import { body, param, query } from "../http/validate.ts";
 import { type Deleted, deleteKeys, findDeletion } from "./delete-store.ts";
 import { checkTerms, type KeyTerms, makeKey } from "./keys.ts";
-import { type Permission, PERMISSIONS, type Principal, type Scope } from "../principal.ts";
-import { permissionsOfRole } from "./roles.ts";
+import { knownRole, scopesOfPermissions } from "./known-role.ts";
+import type { Permission, Principal, Scope } from "../principal.ts";
 import { CreateKey, DeleteKey, KeyParam, RollKey, UpdateKey } from "./schema.ts";
 import { type ApiKeyRow, findKey, hasExpired, insertKey, listKeys, MOST_KEYS, rollKey, updateKey } from "./store.ts";
 
@@ -43,19 +44,14 @@ const termsOf = ({ name, scopes, expiresAt, allowedIps, role }: ApiKeyRow): KeyT
 const NO_STORE = { "cache-control": "no-store" };
 const notFound = () => new Problem(404, "API key not found.");
 
-/** The permissions of a role. @throws Problem 422 when the workspace has none of this name */
-async function knownRole(c: Context<App>, role: string | null): Promise<readonly Permission[]> {
-  if (role === null) return [];
-  const permissions = await permissionsOfRole(database(c.env.DB), c.get("principal").workspaceId, role);
-  if (permissions.length === 0)
-    throw new Problem(422, `Invalid body.role: there is no role ${role} in this workspace.`);
-  return permissions;
+async function permissionsOfKey(c: Context<App>, role: string | null): Promise<readonly Permission[]> {
+  return role === null ? [] : knownRole(c, role);
 }
 
 /** The scopes of a new key: those of its role, as far as the maker has them; without a role all of the maker's. */
 function scopesOf({ scopes }: Principal, permissions: readonly Permission[] | undefined): Scope[] {
-  const needed = permissions && new Set<Scope>(permissions.map((permission) => PERMISSIONS[permission]));
-  return scopes.filter((scope) => needed?.has(scope) ?? true);
+  const needed = permissions && scopesOfPermissions(permissions);
+  return scopes.filter((scope) => needed?.includes(scope) ?? true);
 }
 
 /** Records what a deletion deletes and revokes, except what was `noted` before. */
@@ -73,7 +69,7 @@ export const keys = new Hono<App>()
     const maker = c.get("principal");
     const given = c.req.valid("json");
     const role = given.role === undefined ? (maker.role ?? null) : given.role;
-    const permissions = await knownRole(c, role);
+    const permissions = await permissionsOfKey(c, role);
     const terms = {
       name: given.name,
       role,
@@ -82,8 +78,10 @@ export const keys = new Hono<App>()
       allowedIps: given.allowed_ips === undefined ? (maker.allowedIps ?? null) : given.allowed_ips,
     };
     checkTerms(maker, terms, permissions);
-    const { key, row } = makeKey(maker, terms);
-    if (!(await insertKey(database(c.env.DB), row)))
+    const db = database(c.env.DB);
+    const id = await newSecretId(c, (one) => findKey(db, maker.workspaceId, one));
+    const { key, row } = makeKey(maker, id, terms);
+    if (!(await insertKey(db, row)))
       throw new Problem(409, `A workspace has at most ${MOST_KEYS} API keys. Delete one first.`);
     const detail = {
       name: row.name,
@@ -118,7 +116,7 @@ export const keys = new Hono<App>()
         if (!row) throw notFound();
         if (changes.length === 0) return row;
         const terms = { ...termsOf(row), ...change };
-        if (changes.some((field) => field !== "name")) checkTerms(maker, terms, await knownRole(c, terms.role));
+        if (changes.some((field) => field !== "name")) checkTerms(maker, terms, await permissionsOfKey(c, terms.role));
         return (await updateKey(db, row, change)) ?? CHANGED;
       });
       if (changes.length === 0) return c.json(toWire(changed));
@@ -135,13 +133,14 @@ export const keys = new Hono<App>()
       const maker = c.get("principal");
       const db = database(c.env.DB);
       const { overlap_seconds } = c.req.valid("json");
+      const id = await newSecretId(c, (one) => findKey(db, maker.workspaceId, one));
       const { key, row, old } = await untilUnchanged(async () => {
         const old = await findKey(db, maker.workspaceId, c.req.valid("param").id);
         if (!old) throw notFound();
         if (hasExpired(old)) throw new Problem(409, "The API key has expired. Create a new one.");
         const terms = termsOf(old);
-        checkTerms(maker, terms, await knownRole(c, terms.role));
-        const { key, row } = makeKey(maker, terms);
+        checkTerms(maker, terms, await permissionsOfKey(c, terms.role));
+        const { key, row } = makeKey(maker, id, terms);
         row.grantId ??= old.grantId;
         return (await rollKey(db, old, row, Date.now() + overlap_seconds * 1000)) ? { key, row, old } : CHANGED;
       });

@@ -15,11 +15,11 @@ export interface KeyTerms {
 }
 
 /** A new key and its row. */
-export function makeKey(maker: Principal, terms: KeyTerms): { key: string; row: ApiKeyRow } {
+export function makeKey(maker: Principal, id: string, terms: KeyTerms): { key: string; row: ApiKeyRow } {
   const key = newApiKey();
   const row = {
     ...terms,
-    id: crypto.randomUUID(),
+    id,
     workspaceId: maker.workspaceId,
     hash: sha256(key),
     hint: hintOf(key),

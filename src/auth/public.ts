@@ -12,7 +12,7 @@ const PUBLIC: RegExp[] = [
   /^\/\.well-known\/(oauth-authorization-server|oauth-protected-resource|openid-configuration)(\/|$)/,
   // Below a resource, clients of OpenID Connect look for what is only at the root: they read a 404, and no 401, as an answer.
   /^\/(mcp|(a2a|agui)\/[^/]+)\/\.well-known\/openid-configuration\/?$/,
-  /^\/oauth\/(register|authorize|token|revoke|openid\/start|openid\/callback)$/,
+  /^\/oauth\/(register|authorize|token|revoke|openid\/(start|callback|sign-in|sign-out|invitation))$/,
   /^(\/a2a\/[^/]+)?\/\.well-known\/agent(-card)?\.json$/,
   /^\/\.well-known\/jwks\.json$/,
 ];

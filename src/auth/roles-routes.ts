@@ -7,7 +7,8 @@ import { documented } from "../http/documented.ts";
 import { Problem } from "../http/problem.ts";
 import type { App } from "../http/types.ts";
 import { body, param } from "../http/validate.ts";
-import { may, type Permission, PERMISSIONS } from "../principal.ts";
+import { type Permission, PERMISSIONS } from "../principal.ts";
+import { checkGiven } from "./known-role.ts";
 import { ROLES } from "./roles.ts";
 import { deleteUnusedRole, findRole, isRoleUsed, listRoles, putRole } from "./roles-store.ts";
 import { RoleName } from "./schema.ts";
@@ -38,21 +39,19 @@ export const roles = new Hono<App>()
     const { permissions } = c.req.valid("json");
     notBuiltIn(name);
     const maker = c.get("principal");
-    const more = permissions.filter((permission) => !may(maker, permission));
-    if (more.length > 0)
-      throw new Problem(403, `A role cannot have permissions that its maker lacks: ${more.join(", ")}.`);
+    checkGiven(maker, permissions, "A role");
     const row = { workspaceId: maker.workspaceId, name, permissions, modifiedAt: Date.now() };
     if (!(await putRole(database(c.env.DB), row)))
       throw new Problem(409, "A workspace has at most 100 roles. Delete one first.");
     await audit(c, { action: "role.updated", targetId: name, detail: { permissions } });
     return c.json({ name, permissions, built_in: false });
   })
-  .delete("/:name", doc("Delete a role that no API key has"), param(RoleParam), async (c) => {
+  .delete("/:name", doc("Delete a role that no API key, member or invitation has"), param(RoleParam), async (c) => {
     const { name } = c.req.valid("param");
     notBuiltIn(name);
     const { workspaceId } = c.get("principal");
     const db = database(c.env.DB);
-    const inUse = () => new Problem(409, "An API key has this role. Change the key first.");
+    const inUse = () => new Problem(409, "An API key, a member or an invitation has this role. Change that first.");
     if (!(await findRole(db, workspaceId, name))) throw new Problem(404, "Role not found.");
     if (await isRoleUsed(db, workspaceId, name)) throw inUse();
     await audit(c, { action: "role.deleted", targetId: name });

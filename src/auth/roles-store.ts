@@ -2,7 +2,7 @@
 import { and, asc, eq, notExists } from "drizzle-orm";
 import type { Database } from "../db/client.ts";
 import { insertBelow } from "../db/insert-below.ts";
-import { apiKeys, roles } from "../db/schema.ts";
+import { apiKeys, invitations, members, roles } from "../db/schema.ts";
 import { forgetCredentials } from "./credential-cache.ts";
 
 export type RoleRow = typeof roles.$inferSelect;
@@ -10,11 +10,15 @@ export type RoleRow = typeof roles.$inferSelect;
 const MOST_ROLES = 100;
 const isRole = (workspaceId: string, name: string) => and(eq(roles.workspaceId, workspaceId), eq(roles.name, name));
 
-const keysWith = (db: Database, workspaceId: string, name: string) =>
-  db
-    .select({ id: apiKeys.id })
-    .from(apiKeys)
-    .where(and(eq(apiKeys.workspaceId, workspaceId), eq(apiKeys.role, name)));
+/** Which keys, members and invitations have the role. */
+function holders(db: Database, workspaceId: string, name: string) {
+  const having = (table: typeof apiKeys | typeof members | typeof invitations) =>
+    db
+      .select({ id: table.id })
+      .from(table)
+      .where(and(eq(table.workspaceId, workspaceId), eq(table.role, name)));
+  return having(apiKeys).unionAll(having(members)).unionAll(having(invitations));
+}
 
 export async function findRole(db: Database, workspaceId: string, name: string): Promise<RoleRow | undefined> {
   return db.select().from(roles).where(isRole(workspaceId, name)).get();
@@ -38,16 +42,16 @@ export async function putRole(db: Database, row: RoleRow): Promise<boolean> {
   return held;
 }
 
-/** Whether a key has the role. */
+/** Whether a key, a member or an invitation has the role. */
 export async function isRoleUsed(db: Database, workspaceId: string, name: string): Promise<boolean> {
-  return (await keysWith(db, workspaceId, name).limit(1).get()) !== undefined;
+  return (await holders(db, workspaceId, name).limit(1)).length > 0;
 }
 
-/** Deletes a role that no key has. False when one has it, or there is none. */
+/** Deletes a role that is not used. False when it is, or there is none. */
 export async function deleteUnusedRole(db: Database, workspaceId: string, name: string): Promise<boolean> {
   const gone = await db
     .delete(roles)
-    .where(and(isRole(workspaceId, name), notExists(keysWith(db, workspaceId, name))))
+    .where(and(isRole(workspaceId, name), notExists(holders(db, workspaceId, name))))
     .returning({ name: roles.name });
   forgetCredentials();
   return gone.length > 0;

@@ -5,12 +5,13 @@ import { database } from "../db/client.ts";
 import { documented } from "../http/documented.ts";
 import { Problem } from "../http/problem.ts";
 import type { App } from "../http/types.ts";
+import { newOrEarlier } from "../http/idempotent-id.ts";
 import { body } from "../http/validate.ts";
 import { keys } from "./keys-routes.ts";
 import { roles } from "./roles-routes.ts";
 import { ORGANIZATION_ID } from "../principal.ts";
 import { CreateWorkspace } from "./schema.ts";
-import { insertWorkspace, listWorkspaces, type WorkspaceRow } from "./store.ts";
+import { findWorkspace, insertWorkspace, listWorkspaces, type WorkspaceRow } from "./store.ts";
 
 const doc = documented("Workspaces and keys");
 const toWireWorkspace = ({ id, name, createdAt }: WorkspaceRow) => ({
@@ -23,12 +24,17 @@ const toWireWorkspace = ({ id, name, createdAt }: WorkspaceRow) => ({
 
 export const auth = new Hono<App>()
   .post("/workspaces", doc("Create a workspace (admin key)"), body(CreateWorkspace), async (c) => {
-    const { id = crypto.randomUUID(), name } = c.req.valid("json");
+    const { id: given, name } = c.req.valid("json");
     const db = database(c.env.DB);
-    const row = await insertWorkspace(db, { id, name, settings: {}, createdAt: Date.now() });
+    const { id: made, earlier } = await newOrEarlier(c, async (one) => {
+      const found = await findWorkspace(db, given ?? one);
+      // An id that the caller chose may be that of a workspace from before the request.
+      return found && found.createdAt >= (c.get("idempotency")?.epoch ?? Infinity) ? found : undefined;
+    });
+    const id = given ?? made;
+    const row = earlier ?? (await insertWorkspace(db, { id, name, settings: {}, createdAt: Date.now() }));
     if (!row) throw new Problem(409, "A workspace with this id exists.");
-    const actor = { kind: "admin", credentialId: "admin" };
-    await audit(c, { workspaceId: id, actor, action: "workspace.created", targetId: id, detail: { name } });
+    await audit(c, { workspaceId: id, action: "workspace.created", targetId: id, detail: { name } });
     return c.json(toWireWorkspace(row), 201);
   })
   .get("/workspaces", doc("List the workspaces that the credential may act in"), async (c) => {

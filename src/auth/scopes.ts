@@ -2,10 +2,13 @@
  * Which permission a call needs: ONE table, for both API keys and tokens. The scope is that of the permission. The first row
  * that fits decides; a route that no row fits is refused (see `authenticate`), so a new noun adds its row here.
  */
-import { may, type Permission, PERMISSIONS, type Principal, type Scope } from "../principal.ts";
+import { ALL_PERMISSIONS, may, type Permission, PERMISSIONS, type Principal, type Scope } from "../principal.ts";
 
-/** `deployment`: only the deployment's admin key. Of several permissions one is enough: the handler decides by the body. */
-export type Access = Permission | "deployment" | readonly Permission[];
+/**
+ * `deployment`: only the deployment's admin key. `any`: every credential, also one without a permission. Of several permissions one is
+ * enough: the handler decides by the body.
+ */
+export type Access = Permission | "deployment" | "any" | readonly Permission[];
 
 export interface Rule {
   access: Access;
@@ -25,6 +28,9 @@ const TABLE: Row[] = [
   ["POST", /^\/api\/v1\/workspaces$/, "deployment"],
   ["*", /^\/api\/v1\/(?:api-keys|grants|oauth-clients)(?:\/|$)/, "keys.manage"],
   ["*", /^\/api\/v1\/roles(?:\/|$)/, "roles.manage"],
+  ["*", /^\/api\/v1\/(?:members|invitations)(?:\/|$)/, "members.manage"],
+  // About the caller itself.
+  ["*", /^\/api\/v1\/me(?:\/|$)/, "any"],
   ["*", /^\/api\/v1\/audit-log(?:\/|$)/, "audit.read"],
   ["*", /^\/api\/v1\/webhook-secrets(?:\/|$)/, "webhooks.manage"],
   ["*", /^\/api\/v1\/masking-rules(?:\/|$)/, "masking.manage"],
@@ -108,17 +114,19 @@ export function ruleFor(method: string, path: string, acting = false): Rule | un
 }
 
 /** The permissions of which a call needs one. */
-export const permissionsOfRule = (access: Exclude<Access, "deployment">): readonly Permission[] =>
-  typeof access === "string" ? [access] : access;
+export function permissionsOfRule(access: Exclude<Access, "deployment">): readonly Permission[] {
+  if (access === "any") return ALL_PERMISSIONS;
+  return typeof access === "string" ? [access] : access;
+}
 
 /** The scope of a call. */
-export function scopeOfRule(access: Access): Scope | "deployment" {
-  if (access === "deployment") return access;
+export function scopeOfRule(access: Access): Scope | "deployment" | "any" {
+  if (access === "deployment" || access === "any") return access;
   const [permission] = permissionsOfRule(access);
   return permission ? PERMISSIONS[permission] : "admin";
 }
 
 /** Whether a principal may make a call with this access. */
 export function mayCall(principal: Principal, access: Exclude<Access, "deployment">): boolean {
-  return permissionsOfRule(access).some((permission) => may(principal, permission));
+  return access === "any" || permissionsOfRule(access).some((permission) => may(principal, permission));
 }

@@ -3,7 +3,7 @@ import { insertBelow, rowIf } from "../db/insert-below.ts";
 import { deleteOverdue } from "../db/delete.ts";
 import type { Database } from "../db/client.ts";
 import { forgetCredentials } from "./credential-cache.ts";
-import { apiKeys, oauthGrants, oauthTokens, workspaces } from "../db/schema.ts";
+import { apiKeys, members, oauthGrants, oauthTokens, workspaces } from "../db/schema.ts";
 
 export type ApiKeyRow = typeof apiKeys.$inferSelect;
 export type GrantRow = typeof oauthGrants.$inferSelect;
@@ -13,12 +13,19 @@ export function hasExpired({ expiresAt }: Pick<ApiKeyRow, "expiresAt">): boolean
   return expiresAt !== null && expiresAt <= Date.now();
 }
 
+/** The id of a member as the `credentialId` of what the person allowed. */
+export const MEMBER = "member:";
+
+/** The id of the member who allowed the grant; nothing if no member did. */
+const memberOfGrant = sql`CASE WHEN ${oauthGrants.credentialId} LIKE 'member:%' THEN substr(${oauthGrants.credentialId}, 8) END`;
+
 /**
- * A condition: the API key with which a person allowed the grant exists, or they signed in without one. A grant whose key is
- * gone allows nothing: what its role and networks were is not known.
+ * A condition: the API key with which a person allowed the grant exists, or the person is still a member, or they signed in
+ * without either. A grant whose key or member is gone allows nothing: what its role and networks were is not known.
  */
 export const isAllowed = sql<boolean>`(${oauthGrants.credentialId} = 'open' OR ${oauthGrants.credentialId} LIKE 'openid:%' OR EXISTS (
-  SELECT 1 FROM api_keys k WHERE k.id = ${oauthGrants.credentialId} AND k.workspace_id = ${oauthGrants.workspaceId}))`;
+  SELECT 1 FROM api_keys k WHERE k.id = ${oauthGrants.credentialId} AND k.workspace_id = ${oauthGrants.workspaceId}) OR EXISTS (
+  SELECT 1 FROM members m WHERE m.id = ${memberOfGrant} AND m.workspace_id = ${oauthGrants.workspaceId}))`;
 
 /** A condition: no OAuth grant made the key, or one that has not ended. */
 function grantLives(db: Database): SQL | undefined {
@@ -36,7 +43,7 @@ export async function findKeyByHash(db: Database, hash: string): Promise<ApiKeyR
     .get();
 }
 
-/** An access token with its grant, in one read. None when the API key with which a person allowed it is gone. */
+/** An access token with its grant, in one read. None when the API key or the member that allowed it is gone. */
 export async function findAccess(db: Database, hash: string) {
   return db
     .select({
@@ -49,12 +56,13 @@ export async function findAccess(db: Database, hash: string) {
       grantExpiresAt: oauthGrants.expiresAt,
       /** The networks of the API key with which a person allowed it. */
       allowedIps: apiKeys.allowedIps,
-      /** Its role. */
-      role: apiKeys.role,
+      /** The role of that key, or of the member. */
+      role: sql<string | null>`coalesce(${apiKeys.role}, ${members.role})`,
     })
     .from(oauthTokens)
     .innerJoin(oauthGrants, eq(oauthGrants.id, oauthTokens.grantId))
     .leftJoin(apiKeys, and(eq(apiKeys.id, oauthGrants.credentialId), eq(apiKeys.workspaceId, oauthGrants.workspaceId)))
+    .leftJoin(members, and(eq(members.id, memberOfGrant), eq(members.workspaceId, oauthGrants.workspaceId)))
     .where(and(eq(oauthTokens.hash, hash), eq(oauthTokens.kind, "access"), isAllowed))
     .get();
 }

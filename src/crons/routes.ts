@@ -14,7 +14,7 @@ import { Problem } from "../http/problem.ts";
 import type { App } from "../http/types.ts";
 import { body, param } from "../http/validate.ts";
 import { readWebhook } from "../users/webhook.ts";
-import { newOrEarlier } from "../idempotency/middleware.ts";
+import { newOrEarlier } from "../http/idempotent-id.ts";
 import { threadStub } from "../threads/stub.ts";
 import { changed, Cron, Firing, made, toWire, toWireFiring } from "./cron.ts";
 import { readOutcomes } from "./outcomes.ts";

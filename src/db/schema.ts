@@ -1,5 +1,6 @@
 /** Every D1 table, one file a noun. `npm run db:generate` makes the migration. */
 export * from "./auth.ts";
+export * from "./members.ts";
 export * from "./assistants.ts";
 export * from "./traces.ts";
 export * from "./datasets.ts";

@@ -7,7 +7,7 @@ import { page } from "../http/paging.ts";
 import { Problem } from "../http/problem.ts";
 import type { App } from "../http/types.ts";
 import { body, param, query } from "../http/validate.ts";
-import { newOrEarlier } from "../idempotency/middleware.ts";
+import { newOrEarlier } from "../http/idempotent-id.ts";
 import { createExport } from "./create.ts";
 import { depsOf } from "./deps.ts";
 import { destinations } from "./destinations/routes.ts";

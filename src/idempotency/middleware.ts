@@ -11,7 +11,6 @@ import { logError } from "../http/log.ts";
 import { repeated } from "../http/outage.ts";
 import { Problem } from "../http/problem.ts";
 import type { App } from "../http/types.ts";
-import { uuidOf, uuidv7 } from "../http/uuid.ts";
 import { BODY_LIMIT, readBody } from "../http/validate.ts";
 import { type Claim, claimKey, endOf, epochOf, holds, type KeyRow, releaseKey, saveAnswer } from "./store.ts";
 
@@ -57,34 +56,6 @@ export const idempotency: MiddlewareHandler<App> = async (c, next) => {
   }
   c.res = await replay(c, held);
 };
-
-/**
- * The id (UUID) for what this request makes: a new one, but always the same one for repetitions of a request under its
- * Idempotency-Key, as long as the key is kept. So a repetition leads to what the request made when its answer is not kept
- * or was lost. `part` tells apart what one request makes.
- */
-export function idempotentId(c: Context<App>, part = ""): string {
-  const held = c.get("idempotency");
-  if (!held) return uuidv7();
-  const { key, epoch } = held;
-  const texts = ["idempotency", c.get("principal").workspaceId, key];
-  // A request of version 1.0 has made its id without an epoch.
-  if (epoch !== undefined) texts.push(String(epoch));
-  if (part !== "") texts.push(part);
-  return uuidOf(texts.join("\n"));
-}
-
-/**
- * The id for a row that this request inserts, or the row that an earlier try of the request inserted: the database may
- * carry out a write and lose its answer.
- */
-export async function newOrEarlier<T>(
-  c: Context<App>,
-  find: (id: string) => Promise<T | undefined>,
-): Promise<{ id: string; earlier?: T }> {
-  const id = idempotentId(c);
-  return { id, earlier: c.get("idempotency") && (await find(id)) };
-}
 
 /** Each credential has keys of its own: another one of the workspace may have other scopes. */
 function keyOf({ kind, credentialId }: Principal, given: string): string {

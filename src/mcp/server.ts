@@ -13,7 +13,7 @@ import * as v from "valibot";
 import { isObject } from "../http/json.ts";
 import { toProblem } from "../http/problem.ts";
 import type { App } from "../http/types.ts";
-import { idempotentId } from "../idempotency/middleware.ts";
+import { idempotentId } from "../http/idempotent-id.ts";
 import { VERSION } from "../system/info.ts";
 import { configurableOf } from "../threads/requests/runs/request.ts";
 import { authorize } from "../users/authorize.ts";

@@ -6,8 +6,9 @@ import { limitAddress, slowDown } from "../auth/limits.ts";
 import { LOCAL_WORKSPACE_ID, type Scope, SCOPES } from "../principal.ts";
 import { newSecret, sameSecret, sha256 } from "../auth/secret.ts";
 import { addressOf, isWithin } from "../http/network.ts";
-import { type ApiKeyRow, findKey, findKeyByHash, findWorkspace, hasExpired } from "../auth/store.ts";
+import { findKeyByHash, findWorkspace, hasExpired } from "../auth/store.ts";
 import { database } from "../db/client.ts";
+import { isOwnOrigin } from "../http/cookies.ts";
 import { mounted } from "../http/origin.ts";
 import type { App } from "../http/types.ts";
 import { documentClient, isDocumentId } from "./client-document.ts";
@@ -15,6 +16,7 @@ import { issuerOf } from "./issuer.ts";
 import { readForm } from "./form.ts";
 import { consentPage, errorPage, signInPage } from "./pages.ts";
 import { answerAddress, type AuthorizationRequest, readRequest, RequestFault, Untrusted } from "./request.ts";
+import { type Source, sourceOf } from "./source.ts";
 import { currentSignIn, endSignIn, proofOf, startSignIn } from "./sign-in.ts";
 import { type ClientRow, findClient, insertGrant, type SignInRow } from "./store.ts";
 
@@ -33,7 +35,7 @@ export async function showAuthorize(c: Context<App>): Promise<Response> {
 
 /** POST: what a person answered on one of the pages. */
 export async function answerAuthorize(c: Context<App>): Promise<Response> {
-  if (!isOwnForm(c)) return errorPage("The answer did not come from this server's own page.");
+  if (!isOwnOrigin(c)) return errorPage("The answer did not come from this server's own page.");
   const form = await readForm(c.req.raw);
   return withRequest(c, form, async (request) => {
     switch (form.get("step") ?? "") {
@@ -48,11 +50,6 @@ export async function answerAuthorize(c: Context<App>): Promise<Response> {
         return errorPage("The page sent an answer that is not known here.");
     }
   });
-}
-
-/** Another site's form carries its own Origin; every browser sends one with a POST. */
-function isOwnForm(c: Context<App>): boolean {
-  return c.req.header("origin") === new URL(issuerOf(c)).origin;
 }
 
 /** Runs `next` with the request that the parameters make, or shows or sends on what is wrong with it. */
@@ -138,11 +135,11 @@ async function askConsent(
   const scopes = grantable(request, person);
   if (scopes.length === 0) return askSignIn(c, request, "This key has none of the scopes that the application needs.");
   const workspace = await findWorkspace(database(c.env.DB), person.workspaceId);
-  const key = await keyOf(c, person);
+  const source = await sourceOf(database(c.env.DB), person);
   return consentPage(request, {
     workspace: workspace?.name ?? person.workspaceId,
     scopes,
-    networks: key === "ended" ? [] : (key?.allowedIps ?? []),
+    networks: source === "ended" ? [] : source.networks,
     proof: proofOf(secret, request.parameters),
   });
 }
@@ -161,11 +158,11 @@ async function decide(c: Context<App>, request: AuthorizationRequest, form: URLS
     await slowDown();
     return errorPage("The answer does not belong to the page that was shown.");
   }
-  const key = await keyOf(c, signIn.person);
-  if (key === "ended") return askSignIn(c, request, "The API key that you signed in with has ended. Sign in again.");
+  const source = await sourceOf(database(c.env.DB), signIn.person);
+  if (source === "ended") return askSignIn(c, request, "What you signed in with has ended. Sign in again.");
   const ticked = form.getAll("grant");
-  // The key may have been narrowed since the sign-in.
-  const mayGive = (scope: Scope) => key?.scopes.includes(scope) ?? true;
+  // The key or the role may have been narrowed since the sign-in.
+  const mayGive = (scope: Scope) => source.scopes.includes(scope);
   const scopes = grantable(request, signIn.person).filter((scope) => ticked.includes(scope) && mayGive(scope));
   const person = await endSignIn(c, signIn.secret);
   if (!person) return askSignIn(c, request, "This page was answered already. Sign in again.");
@@ -177,29 +174,18 @@ async function decide(c: Context<App>, request: AuthorizationRequest, form: URLS
     const denied = { error: "access_denied", error_description: "The person did not allow it." };
     return redirect(c, answerAddress(request.redirectUri, origin, denied, request.state));
   }
-  const code = await grant(c, request, person, scopes, key);
-  if (code === undefined)
-    return askSignIn(c, request, "The API key that you signed in with has changed. Sign in again.");
+  const code = await grant(c, request, person, scopes, source);
+  if (code === undefined) return askSignIn(c, request, "What you signed in with has changed. Sign in again.");
   return redirect(c, answerAddress(request.redirectUri, origin, { code }, request.state));
 }
 
-/** The API key with which a person signed in; undefined for one who signed in without. */
-async function keyOf(
-  c: Context<App>,
-  { workspaceId, credentialId }: SignInRow,
-): Promise<ApiKeyRow | "ended" | undefined> {
-  if (credentialId === "open" || credentialId.startsWith("openid:")) return undefined;
-  const key = await findKey(database(c.env.DB), workspaceId, credentialId);
-  return key && !hasExpired(key) ? key : "ended";
-}
-
-/** Records the grant, which ends with `key`, and returns its authorization code. Undefined when the key has changed. */
+/** Records the grant, which ends with its source, and returns its authorization code. Undefined when the source has changed. */
 async function grant(
   c: Context<App>,
   request: AuthorizationRequest,
   person: SignInRow,
   scopes: Scope[],
-  key: ApiKeyRow | undefined,
+  source: Source,
 ): Promise<string | undefined> {
   const { client, redirectUri, challenge, resource } = request;
   const { workspaceId, credentialId } = person;
@@ -219,7 +205,7 @@ async function grant(
       resource,
       createdAt: now,
       revokedAt: null,
-      expiresAt: key?.expiresAt ?? null,
+      expiresAt: source.expiresAt,
     },
     {
       hash: sha256(code),
@@ -231,7 +217,7 @@ async function grant(
       expiresAt: now + CODE_MS,
       successor: null,
     },
-    key,
+    source.unchanged,
   );
   if (!inserted) return undefined;
   await audit(c, {

@@ -11,6 +11,8 @@ import { documented, either, json as jsonBody, media, PROBLEM } from "../http/do
 import { decodeJson } from "../http/json.ts";
 import type { App } from "../http/types.ts";
 import { readBody } from "../http/validate.ts";
+import { signOut, startConsole } from "./console.ts";
+import { showInvitation, startInvitation } from "./invitation.ts";
 import { issuerOf } from "./issuer.ts";
 import { answerAuthorize, showAuthorize } from "./authorize.ts";
 import { readForm } from "./form.ts";
@@ -96,6 +98,10 @@ export const oauth = new Hono<App>()
   .post("/oauth/authorize", doc("A person's answer on those pages", PAGE), answerAuthorize)
   .get("/oauth/openid/start", doc("Sign in through the configured OpenID provider", PAGE), startOpenId)
   .get("/oauth/openid/callback", doc("Where the OpenID provider returns to", PAGE), finishOpenId)
+  .get("/oauth/openid/sign-in", doc("Sign in to the console through the OpenID provider", PAGE), startConsole)
+  .post("/oauth/openid/sign-out", doc("End the session of this browser"), signOut)
+  .get("/oauth/openid/invitation", doc("The page of an invitation", PAGE), showInvitation)
+  .post("/oauth/openid/invitation", doc("Accept an invitation: sign in", PAGE), startInvitation)
   .post("/oauth/token", doc("Exchange a code or refresh token", { 200: Tokens }), async (c) => {
     await limitAddress(c, "token");
     const form = await readForm(c.req.raw);

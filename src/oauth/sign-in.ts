@@ -5,8 +5,8 @@ import type { Context } from "hono";
 import { audit } from "../audit/record.ts";
 import { newSecret, sha256 } from "../auth/secret.ts";
 import { database } from "../db/client.ts";
+import { cookieAttributes, cookieName } from "../http/cookies.ts";
 import type { App } from "../http/types.ts";
-import { issuerOf } from "./issuer.ts";
 import { findSignIn, insertSignIn, type SignInRow, takeSignIn } from "./store.ts";
 import type { Parameters } from "./request.ts";
 
@@ -44,9 +44,3 @@ export async function endSignIn(c: Context<App>, secret: string): Promise<SignIn
 export function proofOf(secret: string, parameters: Parameters): string {
   return createHmac("sha256", secret).update(JSON.stringify(parameters)).digest("hex");
 }
-
-const isHttps = (c: Context<App>) => issuerOf(c).startsWith("https:");
-// A __Host- cookie must be Secure, which not every browser allows over plain http on localhost.
-export const cookieName = (c: Context<App>, name: string) => (isHttps(c) ? `__Host-${name}` : name);
-export const cookieAttributes = (c: Context<App>) =>
-  ({ path: "/", httpOnly: true, secure: isHttps(c), sameSite: "Lax" }) as const;

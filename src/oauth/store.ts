@@ -2,7 +2,7 @@ import { and, desc, eq, exists, gt, isNotNull, isNull, lt, ne, not, notExists, o
 import { alias } from "drizzle-orm/sqlite-core";
 import { endKeys, keyEnds } from "../auth/ended-store.ts";
 import { forgetCredentials } from "../auth/credential-cache.ts";
-import { type ApiKeyRow, type GrantRow, isAllowed, unchangedKey } from "../auth/store.ts";
+import { type GrantRow, isAllowed } from "../auth/store.ts";
 import type { Database } from "../db/client.ts";
 import { deleteOverdue } from "../db/delete.ts";
 import { rowIf } from "../db/insert-below.ts";
@@ -45,22 +45,22 @@ export async function takeSignIn(db: Database, hash: string, now: number): Promi
 
 /**
  * A person's yes: the grant, its code, and the client as it was shown, together. The token endpoint reads that client: it
- * fetches no metadata document. False when the API key of the person is no longer as it was read: the grant would not end
- * with it.
+ * fetches no metadata document. False when what the person signed in with is no longer as it was read (`unchanged`): the grant
+ * would not end with it.
  */
 export async function insertGrant(
   db: Database,
   client: ClientRow,
   grant: GrantRow,
   code: CodeRow,
-  key: ApiKeyRow | undefined,
+  unchanged: SQL,
 ): Promise<boolean> {
   const { id: _id, createdAt: _createdAt, ...shown } = { ...client, usedAt: grant.createdAt };
   const granted = exists(db.select({ id: oauthGrants.id }).from(oauthGrants).where(eq(oauthGrants.id, grant.id)));
   const [inserted] = await db.batch([
     db
       .insert(oauthGrants)
-      .select(rowIf(oauthGrants, grant, key ? exists(unchangedKey(db, key)) : sql`true`))
+      .select(rowIf(oauthGrants, grant, unchanged))
       .returning({ id: oauthGrants.id }),
     db.insert(oauthCodes).select(rowIf(oauthCodes, code, granted)),
     db

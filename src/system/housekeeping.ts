@@ -2,10 +2,12 @@
 import { chainAll } from "../audit/chain.ts";
 import { keepRoots } from "../audit/roots.ts";
 import { forgetAnonymous } from "../audit/store.ts";
+import { deleteEndedSessions } from "../auth/session-store.ts";
 import { deleteExpiredKeys } from "../auth/store.ts";
 import { database } from "../db/client.ts";
 import { allOf } from "../http/parallel.ts";
 import { deleteOldKeys } from "../idempotency/store.ts";
+import { deleteOldInvitations } from "../members/invitation-store.ts";
 import { deleteExpired } from "../memory/store.ts";
 import { forgetExpired } from "../oauth/store.ts";
 import { deleteExpiredTokens } from "../traces/feedback/token-store.ts";
@@ -33,6 +35,8 @@ export async function housekeeping(env: Env, now: number): Promise<void> {
     ...(hourly && {
       "keeping the roots of the audit trail": () => keepRoots(db, env.EXPORTS_BUCKET, now),
       "deleting what OAuth leaves": () => forgetExpired(db, now),
+      "deleting sessions": () => deleteEndedSessions(db, now),
+      "deleting invitations": () => deleteOldInvitations(db, now),
       "deleting API keys": () => deleteExpiredKeys(db, now - EXPIRED_KEY_DAYS * 24 * 60 * MINUTE_MS),
       "deleting audit entries": () => forgetAnonymous(db, now - ANONYMOUS_DAYS * 24 * 60 * MINUTE_MS),
     }),

@@ -6,6 +6,7 @@ import { sealText } from "../auth/seal.ts";
 import { newSecret } from "../auth/secret.ts";
 import { database } from "../db/client.ts";
 import { documented } from "../http/documented.ts";
+import { newSecretId } from "../http/idempotent-id.ts";
 import { Problem } from "../http/problem.ts";
 import type { App } from "../http/types.ts";
 import { body } from "../http/validate.ts";
@@ -47,7 +48,7 @@ export const webhooks = new Hono<App>()
         throw new Problem(409, `A workspace has at most ${MOST} valid secrets. Delete one, or rotate without overlap.`);
       }
       const secret = newSecret("weir_whsec_");
-      const id = crypto.randomUUID();
+      const id = await newSecretId(c, (one) => findSecret(db, workspaceId, one));
       const sealed = await sealText(c.env, secret, purposeOf(id));
       const row = { id, workspaceId, sealed, hint: secret.slice(0, 15), createdAt: now, expiresAt: null };
       await rotateSecret(db, row, until);

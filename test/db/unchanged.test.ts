@@ -204,7 +204,7 @@ describe("a row that has changed since it was read is not written", () => {
       allowedIps: null,
       role: null,
     };
-    const { row } = makeKey(maker, terms);
+    const { row } = makeKey(maker, crypto.randomUUID(), terms);
     expect(await rollKey(db, old, row, Date.now() + 3_600_000)).toBe(false);
     expect(await findKey(db, caller.workspaceId, id)).toEqual(after);
     expect(await findKey(db, caller.workspaceId, row.id)).toBeUndefined();

@@ -19,6 +19,9 @@ export function oauthRequest(dice: Dice, actor: Actor): FuzzRequest {
     "/oauth/introspect",
     "/oauth/openid/start",
     "/oauth/openid/callback",
+    "/oauth/openid/sign-in",
+    "/oauth/openid/sign-out",
+    "/oauth/openid/invitation",
     "/.well-known/oauth-protected-resource/",
     "/.well-known/openid-configuration/",
   ]);
@@ -66,7 +69,7 @@ export function oauthRequest(dice: Dice, actor: Actor): FuzzRequest {
   for (const [name, make] of Object.entries(all)) if (dice.chance(0.6)) fields.append(name, make());
   if (dice.chance(0.1)) fields.append(dice.pick(Object.keys(all)), hostileText(dice));
   const text = fields.toString();
-  if (/token|revoke|introspect/.test(path) || (path === "/oauth/authorize" && dice.chance(0.5))) {
+  if (/token|revoke|introspect|sign-out/.test(path) || (/authorize|invitation/.test(path) && dice.chance(0.5))) {
     const form = { "content-type": "application/x-www-form-urlencoded", ...headers };
     return {
       ...request,

@@ -25,7 +25,14 @@ export async function startFuzzed() {
   const config = configuration();
   const persistTo = await newState(config);
   const envFile = join(persistTo, "secrets.env");
-  const vars = { ...SECRETS, AUTH_WORKSPACE_ID: USERS_WORKSPACE, OFFLINE_MODEL_DELAY_MS: "0" };
+  const vars = {
+    ...SECRETS,
+    AUTH_WORKSPACE_ID: USERS_WORKSPACE,
+    OFFLINE_MODEL_DELAY_MS: "0",
+    // Nothing listens there.
+    OIDC_ISSUER: "http://127.0.0.1:9",
+    OIDC_CLIENT_ID: "weir",
+  };
   writeFileSync(
     envFile,
     Object.entries(vars)

@@ -4,7 +4,7 @@ import { runInDurableObject } from "cloudflare:test";
 import { afterEach, beforeEach, expect, it, vi } from "vitest";
 import { message1, rpc } from "../a2a/rpc.ts";
 import { human } from "../streaming/client.ts";
-import { type Caller, newCaller } from "../support/caller.ts";
+import { ADMIN_KEY, type Caller, newCaller, send } from "../support/caller.ts";
 import { type Failing, failStorage } from "../support/failing-storage.ts";
 import { type MultipartPart, NOON, runParts, sendMultipart, sentRun, storedRuns } from "../support/traces.ts";
 import { get, say } from "../threads/client.ts";
@@ -118,6 +118,59 @@ it.each<[table: string, path: string, body: object, list: (all: Caller) => Promi
   expect(await list(caller)).toMatchObject([
     { ...(id && { id }), ...(cron_id && { cron_id }), ...(assistant_id && { assistant_id }) },
   ]);
+});
+
+it.each<[table: string, path: string, body: object]>([
+  ["api_keys", "/api/v1/api-keys", { name: "made once" }],
+  ["webhook_secrets", "/api/v1/webhook-secrets", {}],
+  ["invitations", "/api/v1/invitations", { role: "viewer" }],
+])("makes one row of %s when its answer, which has the secret, is lost", async (table, path, body) => {
+  const before = (await get<unknown[]>(caller, path)).length;
+  let left = 1;
+  await fail({ d1Answer: (statements) => new RegExp(`insert into "${table}"`, "i").test(statements) && left-- > 0 });
+  expect((await caller.fetch(path, { body, headers })).status).toBeGreaterThanOrEqual(500);
+  expect(left).toBeLessThanOrEqual(0);
+  const again = await caller.fetch(path, { body, headers });
+  expect([again.status, await again.text()]).toEqual([409, expect.stringContaining("was shown once")]);
+  expect(await get<unknown[]>(caller, path)).toHaveLength(before + 1);
+});
+
+it("makes a member once when the answer is lost", async () => {
+  let left = 1;
+  await fail({ d1Answer: (statements) => /insert into "members"/i.test(statements) && left-- > 0 });
+  const add = () => caller.fetch("/api/v1/members", { body: { subject: "ann", role: "viewer" }, headers });
+  expect([(await add()).status >= 500, (await add()).status]).toEqual([true, 201]);
+  expect(await get<unknown[]>(caller, "/api/v1/members")).toHaveLength(1);
+});
+
+it("rolls a key once when the answer is lost", async () => {
+  const made = await caller.fetch("/api/v1/api-keys", { body: { name: "rolled once" } });
+  const { id } = await made.json<{ id: string }>();
+  let left = 1;
+  await fail({ d1Answer: (statements) => /insert into "api_keys"/i.test(statements) && left-- > 0 });
+  const roll = () => caller.fetch(`/api/v1/api-keys/${id}/roll`, { body: {}, headers });
+  expect([(await roll()).status >= 500, (await roll()).status]).toEqual([true, 409]);
+  expect(await get<unknown[]>(caller, "/api/v1/api-keys")).toHaveLength(3);
+});
+
+it.each([{}, { id: crypto.randomUUID() }])("makes one workspace when the answer is lost: %j", async (given) => {
+  const name = crypto.randomUUID();
+  const make = (more: object = {}, key = name) =>
+    send("/api/v1/workspaces", {
+      body: { ...given, name, ...more },
+      headers: { "x-api-key": ADMIN_KEY, "idempotency-key": key },
+    });
+  let left = 1;
+  await fail({ d1Answer: (statements) => /^insert into "workspaces"/i.test(statements) && left-- > 0 });
+  expect((await make()).status).toBeGreaterThanOrEqual(500);
+  expect(left).toBeLessThanOrEqual(0);
+  const made = await make();
+  const first = await made.json<{ id: string }>();
+  expect([made.status, first]).toMatchObject([201, { name, ...given }]);
+  expect(await (await make()).json()).toEqual(first);
+  const all = await send("/api/v1/workspaces", { headers: { "x-api-key": ADMIN_KEY } });
+  expect((await all.json<{ name: string }[]>()).filter((one) => one.name === name)).toHaveLength(1);
+  expect((await make({ id: first.id }, `${name} again`)).status).toBe(409);
 });
 
 const search = async (from: Caller, path: string, body = {}) => (await from.fetch(path, { body })).json<unknown[]>();

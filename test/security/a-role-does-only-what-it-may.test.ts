@@ -5,6 +5,7 @@ import { permissionsOfRule, ruleFor, scopeOfRule } from "../../src/auth/scopes.t
 import { PERMISSIONS } from "../../src/principal.ts";
 import { newTokens, withToken } from "../oauth/person.ts";
 import { type Caller, newCaller, send } from "../support/caller.ts";
+import { signIn } from "../support/sessions.ts";
 import { firstText } from "./first-text.ts";
 import { callOf } from "./route-calls.ts";
 import { ROUTES } from "./routes.ts";
@@ -19,6 +20,13 @@ async function keyOf(caller: Caller, terms: object): Promise<{ id: string; key: 
   const made = await caller.fetch(KEYS, { body: terms });
   expect(made.status).toBe(201);
   return made.json();
+}
+
+/** What a page of the server sends for a member of this role. */
+async function memberOf(caller: Caller, role: string): Promise<Record<string, string>> {
+  const made = await caller.fetch("/api/v1/members", { body: { subject: crypto.randomUUID(), role } });
+  const { id } = await made.json<{ id: string }>();
+  return { cookie: (await signIn(id)).cookie, origin: "https://weir.test" };
 }
 
 const SCOPED = Object.entries(ROUTES).filter(([, access]) => access !== "public" && access !== "deployment");
@@ -41,10 +49,15 @@ describe("on every route", { timeout: 60_000 }, () => {
     }
   });
 
-  it.each([...Object.keys(ROLES), "reviewer"])(
-    "%s",
-    async (role) => {
-      const { key } = await keyOf(caller, { role });
+  const cases = [...Object.keys(ROLES), "reviewer"].flatMap((role) => [
+    { who: "a key", role },
+    { who: "a member", role },
+  ]);
+  it.each(cases)(
+    "$who with the role $role",
+    async ({ who, role }) => {
+      const credential =
+        who === "a key" ? { "x-api-key": (await keyOf(caller, { role })).key } : await memberOf(caller, role);
       const permissions = ROLES[role] ?? ["traces.read", "traces.annotate"];
       const wrong: string[] = [];
       for (const [route] of SCOPED.filter(([one]) => !one.startsWith("POST /oauth"))) {
@@ -57,7 +70,7 @@ describe("on every route", { timeout: 60_000 }, () => {
           access !== undefined &&
           access !== "deployment" &&
           permissionsOfRule(access).some((one) => permissions.includes(one));
-        const answer = await send(path, { method, body, headers: { "x-api-key": key, ...headers } });
+        const answer = await send(path, { method, body, headers: { ...credential, ...headers } });
         await firstText(answer);
         if ((answer.status !== 403) !== allowed) wrong.push(`${route}: ${answer.status}`);
       }

@@ -4,23 +4,31 @@ import { expect, it } from "vitest";
 import { MOST_KEYS } from "../../src/auth/store.ts";
 import { MOST_CRONS } from "../../src/crons/store.ts";
 import { MOST_DESTINATIONS } from "../../src/exports/destinations/store.ts";
+import { MOST_INVITATIONS } from "../../src/members/invitation-store.ts";
+import { MOST_MEMBERS } from "../../src/members/store.ts";
 import { type Caller, newCaller } from "../support/caller.ts";
 
 const run = { assistant_id: "echo", schedule: "0 0 1 1 *", input: { messages: [] } };
 const r2 = { destination_type: "r2", display_name: "d", config: { prefix: "p" } };
 
-const CASES: [table: string, most: number, path: string, body: object, says: string][] = [
-  ["crons", MOST_CRONS, "/runs/crons", run, "1000 crons"],
-  ["export_destinations", MOST_DESTINATIONS, "/api/v1/bulk-exports/destinations", r2, "100 destinations"],
-  ["assistants", 10_000, "/assistants", { graph_id: "echo" }, "10000 assistants"],
-  ["api_keys", MOST_KEYS, "/api/v1/api-keys", {}, "10000 API keys"],
+const viewer = { role: "viewer" };
+
+const CASES: [table: string, most: number, path: string, make: () => object, says: string][] = [
+  ["crons", MOST_CRONS, "/runs/crons", () => run, "1000 crons"],
+  ["export_destinations", MOST_DESTINATIONS, "/api/v1/bulk-exports/destinations", () => r2, "100 destinations"],
+  ["assistants", 10_000, "/assistants", () => ({ graph_id: "echo" }), "10000 assistants"],
+  ["api_keys", MOST_KEYS, "/api/v1/api-keys", () => ({}), "10000 API keys"],
+  ["members", MOST_MEMBERS, "/api/v1/members", () => ({ ...viewer, subject: crypto.randomUUID() }), "1000 members"],
+  ["invitations", MOST_INVITATIONS, "/api/v1/invitations", () => viewer, "1000 invitations"],
 ];
 
 /** Copies the row that is there until the workspace holds `most`. */
 async function fill(table: string, { workspaceId }: Caller, most: number): Promise<void> {
   const info = await env.DB.prepare(`select name from pragma_table_info('${table}')`).all<{ name: string }>();
   const columns = info.results.map(({ name }) => name);
-  const fresh = columns.map((name) => (["id", "hash"].includes(name) ? `'copy-' || hex(randomblob(16))` : `t.${name}`));
+  const fresh = columns.map((name) =>
+    ["id", "hash", "subject"].includes(name) ? `'copy-' || hex(randomblob(16))` : `t.${name}`,
+  );
   const held = await env.DB.prepare(`select count(*) as n from ${table} where workspace_id = ?`)
     .bind(workspaceId)
     .first<number>("n");
@@ -33,15 +41,15 @@ async function fill(table: string, { workspaceId }: Caller, most: number): Promi
     .run();
 }
 
-it.for(CASES)("of %s", async ([table, most, path, body, says]) => {
+it.for(CASES)("of %s", async ([table, most, path, make, says]) => {
   const [caller, other] = [await newCaller(), await newCaller()];
-  expect((await caller.fetch(path, { body })).status).toBeLessThan(300);
+  expect((await caller.fetch(path, { body: make() })).status).toBeLessThan(300);
   await fill(table, caller, most - 1);
-  const answers = await Promise.all([1, 2, 3].map(() => caller.fetch(path, { body })));
+  const answers = await Promise.all([1, 2, 3].map(() => caller.fetch(path, { body: make() })));
   expect(answers.map(({ status }) => (status < 300 ? 200 : status)).toSorted((a, b) => a - b)).toEqual([200, 409, 409]);
   const refused = answers.find(({ status }) => status === 409);
   expect(await refused?.json()).toMatchObject({ detail: expect.stringContaining(says) });
-  expect((await other.fetch(path, { body })).status).toBeLessThan(300);
+  expect((await other.fetch(path, { body: make() })).status).toBeLessThan(300);
 });
 
 it("an assistant whose id is taken says so, also in a full workspace", async () => {

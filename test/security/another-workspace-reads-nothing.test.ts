@@ -6,6 +6,7 @@ import { beforeAll, describe, expect, it } from "vitest";
 import { uis } from "../../src/ui/files.ts";
 import { newTokens } from "../oauth/person.ts";
 import { type Caller, newCaller, send } from "../support/caller.ts";
+import { signIn } from "../support/sessions.ts";
 import { callOf } from "./route-calls.ts";
 import { firstText } from "./first-text.ts";
 import { ROUTES } from "./routes.ts";
@@ -57,6 +58,8 @@ const OWNED: Record<string, number> = {
   // Their project has been deleted by then.
   "DELETE /api/v2/threads/:thread_id": 404,
   "DELETE /api/v2/traces/:trace_id": 404,
+  // A key has no sessions.
+  "DELETE /api/v1/me/sessions/:session_id": 404,
   "GET /mcp": 405,
   "DELETE /mcp": 404,
   "PATCH /api/v1/bulk-exports/destinations/:id": 422,
@@ -78,11 +81,17 @@ beforeAll(async () => {
   const grants = (await askOf(owner)("GET", "/api/v1/grants")) as unknown as Json[];
   const grant = grants.find(({ client_id }) => client_id !== client);
   for (const name of ["api", "root"])
-    things[name] = await makeThings(askOf(owner), `${MARKER}-${name}`, {
-      grant_id: String(grant?.id),
-      client_id: client,
-    });
-});
+    things[name] = await withSession(
+      await makeThings(askOf(owner), `${MARKER}-${name}`, {
+        grant_id: String(grant?.id),
+        client_id: client,
+      }),
+    );
+}, 60_000);
+
+async function withSession(made: Things): Promise<Things> {
+  return { ...made, member_session_id: (await signIn(made.member_id)).session };
+}
 
 async function answerTo(route: string, key: string): Promise<{ status: number; text: string }> {
   const about = / \/api\//.test(route) ? things.api : things.root;

@@ -3,6 +3,7 @@ import { env } from "cloudflare:workers";
 import { beforeAll, describe, expect, it } from "vitest";
 import { CALLBACK, newTokens } from "../oauth/person.ts";
 import { ADMIN_KEY, type Caller, newCaller, send } from "../support/caller.ts";
+import { signIn } from "../support/sessions.ts";
 import { AUDITED } from "./audited.ts";
 import { callOf, type RouteCall } from "./route-calls.ts";
 import { ROUTES } from "./routes.ts";
@@ -32,7 +33,8 @@ async function newWorld(): Promise<void> {
   const { client } = await newTokens(caller);
   const [grant] = (await askOf(caller)("GET", "/api/v1/grants")) as unknown as Json[];
   const ids = { grant_id: String(grant?.id), client_id: client };
-  worlds.push({ caller, things: await makeThings(askOf(caller), `audited-${worlds.length}`, ids) });
+  const things = await makeThings(askOf(caller), `audited-${worlds.length}`, ids);
+  worlds.push({ caller, things: { ...things, member_session_id: (await signIn(things.member_id)).session } });
 }
 
 beforeAll(async () => {

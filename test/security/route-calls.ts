@@ -47,6 +47,9 @@ const BODIES: Record<string, (things: Things) => unknown> = {
   "POST /masking-rules/preview": () => ({ rules: [{ type: "set", set: "email" }] }),
   "POST /api-keys": () => ({ name: "another" }),
   "PATCH /api-keys/:id": () => ({ name: "renamed" }),
+  "POST /members": () => ({ subject: crypto.randomUUID(), role: "viewer" }),
+  "PATCH /members/:id": () => ({ role: "developer" }),
+  "POST /invitations": () => ({ role: "viewer" }),
   "POST /bulk-exports": ({ destination_id, project_id }) => ({
     bulk_export_destination_id: destination_id,
     session_id: project_id,
@@ -197,7 +200,7 @@ function valueOf(name: string, pattern: string, things: Things): string {
     id: idIn(pattern, things),
     run_id: runIn(pattern, things),
     thread_id: /^\/api\/v2\/|\/runs\/threads\//.test(pattern) ? things.trace_thread_id : things.thread_id,
-    session_id: things.project_id,
+    session_id: /\/(?:me|members)\//.test(pattern) ? things.member_session_id : things.project_id,
     trace_id: things.trace_run_id,
     namespace: "none",
     token: "none",
@@ -208,6 +211,8 @@ function valueOf(name: string, pattern: string, things: Things): string {
 function idIn(pattern: string, things: Things): string {
   if (pattern.includes("/destinations/")) return things.destination_id;
   if (pattern.includes("/api-keys/")) return things.key_id;
+  if (pattern.includes("/members/")) return things.member_id;
+  if (pattern.includes("/invitations/")) return things.invitation_id;
   if (pattern.includes("/grants/")) return things.grant_id;
   if (pattern.includes("/webhook-secrets/")) return things.webhook_secret_id;
   return pattern === "/api/v1/bulk-exports/:id" ? things.schedule_id : things.export_id;

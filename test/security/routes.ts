@@ -4,11 +4,12 @@
  *
  * - "public": no credential needed
  * - "deployment": only the deployment's admin key
+ * - "any": each credential of the workspace
  * - a scope: a key or token of the workspace that has it
  */
 import type { Scope } from "../../src/principal.ts";
 
-export const ROUTES: Record<string, Scope | "deployment" | "public"> = {
+export const ROUTES: Record<string, Scope | "deployment" | "any" | "public"> = {
   "GET /.well-known/agent-card.json": "public",
   "GET /.well-known/agent.json": "public",
   "GET /.well-known/jwks.json": "public",
@@ -119,6 +120,18 @@ export const ROUTES: Record<string, Scope | "deployment" | "public"> = {
   "GET /api/v1/grants": "admin",
   "DELETE /api/v1/grants/:id": "admin",
   "GET /api/v1/info": "public",
+  "GET /api/v1/invitations": "admin",
+  "POST /api/v1/invitations": "admin",
+  "DELETE /api/v1/invitations/:id": "admin",
+  "GET /api/v1/me": "any",
+  "GET /api/v1/me/sessions": "any",
+  "DELETE /api/v1/me/sessions/:session_id": "any",
+  "GET /api/v1/members": "admin",
+  "POST /api/v1/members": "admin",
+  "DELETE /api/v1/members/:id": "admin",
+  "PATCH /api/v1/members/:id": "admin",
+  "GET /api/v1/members/:id/sessions": "admin",
+  "DELETE /api/v1/members/:id/sessions/:session_id": "admin",
   "GET /api/v1/masking-rules": "admin",
   "PUT /api/v1/masking-rules": "admin",
   "POST /api/v1/masking-rules/preview": "admin",
@@ -262,6 +275,10 @@ export const ROUTES: Record<string, Scope | "deployment" | "public"> = {
   "POST /oauth/authorize": "public",
   "POST /oauth/introspect": "read",
   "GET /oauth/openid/callback": "public",
+  "GET /oauth/openid/invitation": "public",
+  "POST /oauth/openid/invitation": "public",
+  "GET /oauth/openid/sign-in": "public",
+  "POST /oauth/openid/sign-out": "public",
   "GET /oauth/openid/start": "public",
   "POST /oauth/register": "public",
   "POST /oauth/revoke": "public",

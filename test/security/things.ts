@@ -29,6 +29,10 @@ export interface Things {
   comparative_experiment_id: string;
   feedback_id: string;
   key_id: string;
+  member_id: string;
+  invitation_id: string;
+  /** A browser in which the member is signed in; the caller makes it. */
+  member_session_id: string;
   /** A grant that a person allowed; the caller makes it. */
   grant_id: string;
   /** A client that a person allowed; the caller makes it. */
@@ -109,6 +113,10 @@ export async function makeThings(
   await ask("POST", "/feedback/tokens", { run_id: trace_run_id, feedback_key: marker });
 
   const key_id = await post("/api/v1/api-keys", { name: `${marker}-key` }, "id");
+  const person = { subject: `${marker}-person`, email: `ann@${marker}.example`, role: "viewer" };
+  const member_id = await post("/api/v1/members", person, "id");
+  const invited = { email: `bob@${marker}.example`, role: "viewer" };
+  const invitation_id = await post("/api/v1/invitations", invited, "id");
   const webhook_secret_id = await post("/api/v1/webhook-secrets", {}, "id");
   const destination = { destination_type: "r2", display_name: `${marker}-destination`, config: { prefix: marker } };
   const destination_id = await post("/api/v1/bulk-exports/destinations", destination, "id");
@@ -144,6 +152,9 @@ export async function makeThings(
     comparative_experiment_id,
     feedback_id,
     key_id,
+    member_id,
+    invitation_id,
+    member_session_id: "none",
     grant_id,
     client_id,
     webhook_secret_id,

@@ -8,7 +8,7 @@ import { documented } from "../../http/documented.ts";
 import { Problem } from "../../http/problem.ts";
 import type { App } from "../../http/types.ts";
 import { body, param } from "../../http/validate.ts";
-import { newOrEarlier } from "../../idempotency/middleware.ts";
+import { newOrEarlier } from "../../http/idempotent-id.ts";
 import { StoreError } from "../../s3/errors.ts";
 import { requirePlan } from "../plan-gate.ts";
 import { lock, unlock } from "./credentials.ts";

@@ -11,7 +11,7 @@ import { Problem } from "../../http/problem.ts";
 import { sseBytes } from "../../http/sse.ts";
 import type { App } from "../../http/types.ts";
 import { body, param, query } from "../../http/validate.ts";
-import { idempotentId } from "../../idempotency/middleware.ts";
+import { idempotentId } from "../../http/idempotent-id.ts";
 import { authorize } from "../../users/authorize.ts";
 import { found, threadOf } from "./access.ts";
 import { forEach } from "./fan-out.ts";

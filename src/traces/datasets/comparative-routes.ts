@@ -10,7 +10,7 @@ import { JsonMembers } from "../../http/json.ts";
 import { Problem } from "../../http/problem.ts";
 import type { App } from "../../http/types.ts";
 import { body, param, query } from "../../http/validate.ts";
-import { newOrEarlier } from "../../idempotency/middleware.ts";
+import { newOrEarlier } from "../../http/idempotent-id.ts";
 import { Time } from "../time.ts";
 import { type ComparativeRow, deleteComparative, insertComparative, listComparatives } from "./comparative-store.ts";
 import { existingDataset, existingExperiments, knownExperiments } from "./existing.ts";

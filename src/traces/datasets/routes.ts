@@ -9,7 +9,7 @@ import { Uuid } from "../../http/fields.ts";
 import { Problem } from "../../http/problem.ts";
 import type { App } from "../../http/types.ts";
 import { body, param, query } from "../../http/validate.ts";
-import { newOrEarlier } from "../../idempotency/middleware.ts";
+import { newOrEarlier } from "../../http/idempotent-id.ts";
 import { destroyDataset } from "./destroy.ts";
 import { existingDataset } from "./existing.ts";
 import { CreateDataset, ListDatasets, UpdateDataset } from "./schema.ts";

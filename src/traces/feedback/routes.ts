@@ -9,7 +9,7 @@ import { CONNECTIONS, inParallel } from "../../http/parallel.ts";
 import { Problem } from "../../http/problem.ts";
 import type { App } from "../../http/types.ts";
 import { body, param, query, readJson } from "../../http/validate.ts";
-import { idempotentId } from "../../idempotency/middleware.ts";
+import { idempotentId } from "../../http/idempotent-id.ts";
 import { projectById } from "../projects/resolve.ts";
 import { refuseHeld } from "../projects/retention.ts";
 import { listPartitions } from "../store/partition-store.ts";

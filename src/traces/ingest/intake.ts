@@ -4,7 +4,7 @@ import { type Database, database } from "../../db/client.ts";
 import type { Principal } from "../../principal.ts";
 import { toProblem } from "../../http/problem.ts";
 import type { App } from "../../http/types.ts";
-import { idempotentId } from "../../idempotency/middleware.ts";
+import { idempotentId } from "../../http/idempotent-id.ts";
 import { createFeedback } from "../feedback/create.ts";
 import { locateRuns } from "../locate.ts";
 import { DEFAULT_PROJECT, forgetProjects, projectById, projectByName } from "../projects/resolve.ts";

@@ -11,7 +11,7 @@ import { Problem } from "../../../http/problem.ts";
 import type { App } from "../../../http/types.ts";
 import { body, param, query } from "../../../http/validate.ts";
 import { readWebhook } from "../../../users/webhook.ts";
-import { idempotentId } from "../../../idempotency/middleware.ts";
+import { idempotentId } from "../../../http/idempotent-id.ts";
 import { found, threadOf } from "../access.ts";
 import { cancelEverywhere } from "./busy.ts";
 import { forEach } from "../fan-out.ts";

@@ -8,7 +8,7 @@ import { addressOf } from "../../../http/origin.ts";
 import { Problem } from "../../../http/problem.ts";
 import type { App } from "../../../http/types.ts";
 import { body, param, query } from "../../../http/validate.ts";
-import { idempotentId } from "../../../idempotency/middleware.ts";
+import { idempotentId } from "../../../http/idempotent-id.ts";
 import { existingDataset } from "../existing.ts";
 import { timeOfVersion } from "../versions.ts";
 import { exampleAnswer, examplesAnswer, shownOf } from "./answer.ts";

@@ -16,10 +16,22 @@ export const ACTIONS: { group: string; actions: [action: string, words: string][
     ],
   },
   {
+    group: "People",
+    actions: [
+      ["member.added", "Member added"],
+      ["member.updated", "Member's role changed"],
+      ["member.removed", "Member removed"],
+      ["invitation.created", "Invitation created"],
+      ["invitation.deleted", "Invitation taken back"],
+      ["invitation.accepted", "Invitation accepted"],
+    ],
+  },
+  {
     group: "Access",
     actions: [
       ["sign_in.succeeded", "Signed in"],
       ["sign_in.failed", "Sign-in failed"],
+      ["session.ended", "Signed out"],
       ["credential.refused", "Credential refused"],
       ["admin_key.used", "Admin key used"],
     ],
@@ -113,6 +125,7 @@ const ACTORS: Record<string, string> = {
   open: "This machine",
   anonymous: "No sign-in",
   person: "Person",
+  member: "Member",
   system: "Server",
 };
 

@@ -1,0 +1,30 @@
+/** The roles that a caller may give: those that exist, and no more than it may do itself. */
+import type { Context } from "hono";
+import { database } from "../db/client.ts";
+import { Problem } from "../http/problem.ts";
+import type { App } from "../http/types.ts";
+import { may, type Permission, PERMISSIONS, type Principal, type Scope } from "../principal.ts";
+import { permissionsOfRole } from "./roles.ts";
+
+/** The permissions of a role. @throws Problem 422 when the workspace has none of this name */
+export async function knownRole(c: Context<App>, role: string): Promise<readonly Permission[]> {
+  const permissions = await permissionsOfRole(database(c.env.DB), c.get("principal").workspaceId, role);
+  if (permissions.length > 0) return permissions;
+  throw new Problem(422, `Invalid body.role: there is no role ${role} in this workspace.`);
+}
+
+/** @throws Problem 403 when the permissions are more than the maker's. `what`: that which would have them. */
+export function checkGiven(
+  maker: Pick<Principal, "scopes" | "permissions">,
+  permissions: readonly Permission[],
+  what: string,
+): void {
+  const more = permissions.filter((permission) => !may(maker, permission));
+  if (more.length === 0) return;
+  throw new Problem(403, `${what} cannot have permissions that its maker lacks: ${more.join(", ")}.`);
+}
+
+/** The scopes to which these permissions belong. */
+export function scopesOfPermissions(permissions: readonly Permission[]): Scope[] {
+  return [...new Set<Scope>(permissions.map((permission) => PERMISSIONS[permission]))];
+}

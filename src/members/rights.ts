@@ -1,0 +1,43 @@
+/** What may be given to people, and by whom. */
+import { hasExpired, findKey } from "../auth/store.ts";
+import { permissionsOfRole } from "../auth/roles.ts";
+import type { Database } from "../db/client.ts";
+import { Problem } from "../http/problem.ts";
+import { may, type Permission, type Principal, type Scope, SCOPES } from "../principal.ts";
+import type { InvitationRow } from "./invitation-store.ts";
+import { findMember } from "./store.ts";
+
+/**
+ * A member outlives the access of an application, so an application makes none: its access could not be taken back.
+ *
+ * @throws Problem 403
+ */
+export function refuseApplications({ grantId }: Principal): void {
+  if (grantId === undefined) return;
+  throw new Problem(403, "An application cannot give people access. Use an API key, or sign in.");
+}
+
+/** Whether the maker of an invitation may still give its role: its own rights may have changed, or ended. */
+export async function makerStillMay(db: Database, invitation: InvitationRow): Promise<boolean> {
+  const { workspaceId, role } = invitation;
+  const rights = await rightsOfMaker(db, invitation);
+  if (!rights) return false;
+  const given = await permissionsOfRole(db, workspaceId, role);
+  return given.length > 0 && [...given, "members.manage" as const].every((permission) => may(rights, permission));
+}
+
+async function rightsOfMaker(
+  db: Database,
+  { workspaceId, makerKind, makerId }: InvitationRow,
+): Promise<Pick<Principal, "scopes" | "permissions"> | undefined> {
+  if (makerKind === "admin" || makerKind === "open") return { scopes: SCOPES };
+  if (makerKind === "member") {
+    const member = await findMember(db, workspaceId, makerId);
+    return member && { scopes: SCOPES, permissions: await permissionsOfRole(db, workspaceId, member.role) };
+  }
+  const key = await findKey(db, workspaceId, makerId);
+  if (!key || hasExpired(key)) return undefined;
+  const permissions: readonly Permission[] | undefined =
+    key.role === null ? undefined : await permissionsOfRole(db, workspaceId, key.role);
+  return { scopes: key.scopes as Scope[], permissions };
+}
