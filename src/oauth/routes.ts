@@ -99,7 +99,11 @@ export const oauth = new Hono<App>()
   .get("/oauth/openid/start", doc("Sign in through the configured OpenID provider", PAGE), startOpenId)
   .get("/oauth/openid/callback", doc("Where the OpenID provider returns to", PAGE), finishOpenId)
   .get("/oauth/openid/sign-in", doc("Sign in to the console through the OpenID provider", PAGE), startConsole)
-  .post("/oauth/openid/sign-out", doc("End the session of this browser"), signOut)
+  .post(
+    "/oauth/openid/sign-out",
+    doc("End the session of this browser", { 204: {}, default: media("text/html") }),
+    signOut,
+  )
   .get("/oauth/openid/invitation", doc("The page of an invitation", PAGE), showInvitation)
   .post("/oauth/openid/invitation", doc("Accept an invitation: sign in", PAGE), startInvitation)
   .post("/oauth/token", doc("Exchange a code or refresh token", { 200: Tokens }), async (c) => {

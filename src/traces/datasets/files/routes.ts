@@ -8,7 +8,7 @@ import { jsonStream } from "../../../http/json-stream.ts";
 import { Problem } from "../../../http/problem.ts";
 import type { App } from "../../../http/types.ts";
 import { param, query } from "../../../http/validate.ts";
-import { idempotentId, newOrEarlier } from "../../../idempotency/middleware.ts";
+import { idempotentId, newOrEarlier } from "../../../http/idempotent-id.ts";
 import { decodedBody, WHOLE_BYTES, withClaim } from "../../ingest/body.ts";
 import { boundaryOf, readParts } from "../../ingest/multipart.ts";
 import { destroyDataset } from "../destroy.ts";

@@ -9,7 +9,7 @@ import { addressOf } from "../../../http/origin.ts";
 import { Problem } from "../../../http/problem.ts";
 import type { App } from "../../../http/types.ts";
 import { body, param } from "../../../http/validate.ts";
-import { idempotentId } from "../../../idempotency/middleware.ts";
+import { idempotentId } from "../../../http/idempotent-id.ts";
 import { runsAnswer } from "../../query/answer.ts";
 import { cloneExamples } from "../clone.ts";
 import { examplesAnswer, exampleValue } from "../examples/answer.ts";
