@@ -10,6 +10,7 @@ import { privateAnswers } from "./auth/caching.ts";
 import { auth } from "./auth/routes.ts";
 import type { Config } from "./config.ts";
 import { crons, threadCrons } from "./crons/routes.ts";
+import { encryption } from "./encryption/routes.ts";
 import { documented } from "./http/documented.ts";
 import { drainBody } from "./http/drain.ts";
 import { crossOrigin, hardening, identified } from "./http/headers.ts";
@@ -81,6 +82,7 @@ export function createApp({ http }: Config): Hono<App> {
   if (!http.disable_store) app.route("/store", memory);
   if (!http.disable_mcp) app.route("/mcp", mcp);
   app.route("/api/v1", masking);
+  app.route("/api/v1", encryption);
   app.route("/api/v1", grants);
   app.route("/api/v1", oauthClients);
   app.route("/", traces);

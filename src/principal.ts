@@ -38,6 +38,7 @@ export const PERMISSIONS = {
   "audit.read": "admin",
   "webhooks.manage": "admin",
   "masking.manage": "admin",
+  "encryption.manage": "admin",
   "workspace.empty": "admin",
 } as const satisfies Record<string, Scope>;
 export type Permission = keyof typeof PERMISSIONS;

@@ -56,6 +56,8 @@ export type AuditAction =
   | "cron.deleted"
   | "workspace.emptied"
   | "masking.updated"
+  | "encryption_key.created"
+  | "encryption_key.destroyed"
   | "export.created"
   | "export.cancelled";
 

@@ -28,6 +28,7 @@ const TABLE: Row[] = [
   ["*", /^\/api\/v1\/audit-log(?:\/|$)/, "audit.read"],
   ["*", /^\/api\/v1\/webhook-secrets(?:\/|$)/, "webhooks.manage"],
   ["*", /^\/api\/v1\/masking-rules(?:\/|$)/, "masking.manage"],
+  ["*", /^\/api\/v1\/encryption-keys(?:\/|$)/, "encryption.manage"],
   ["*", /^\/api\/v1\/bulk-exports(?:\/|$)/, "exports.manage"],
   ["*", /^\/internal\//, "workspace.empty"],
   ["POST", /^\/oauth\/introspect$/, "workspace.read"],

@@ -1,5 +1,5 @@
 /** Everything the engine needs of the world, in one parameter: with these under control, a seed controls a whole export. */
-import type { SealKeys } from "../auth/seal.ts";
+import type { KeySource } from "../encryption/load.ts";
 import { database, type Database } from "../db/client.ts";
 import type { ObjectStore } from "../s3/object-store.ts";
 import { resolveColumn, type RunPage } from "../traces/page.ts";
@@ -35,7 +35,7 @@ export type Point =
 
 export interface Deps {
   db: Database;
-  keys: SealKeys;
+  keys: KeySource;
   limits: Limits;
   slots: Slots;
   maxExperiments: number;

@@ -1,6 +1,8 @@
 /** An item of the Store: as a row of D1, and on the wire. */
 import { and, eq, gt, gte, isNull, lt, or, type SQL } from "drizzle-orm";
 import { storeItems } from "../db/schema.ts";
+import { openJson, openListed } from "../encryption/json.ts";
+import type { Ring } from "../encryption/ring.ts";
 
 export type Row = typeof storeItems.$inferSelect;
 
@@ -11,6 +13,8 @@ export interface Item {
   value: Record<string, unknown>;
   created_at: string;
   updated_at: string;
+  /** In lists: the value was encrypted with a key that is destroyed. */
+  key_destroyed?: true;
 }
 
 /** A condition: the item's time is not over. */
@@ -60,7 +64,21 @@ export function labels(namespace: string): string[] {
         .map((label) => label.replaceAll(DOT_WITHIN, "."));
 }
 
-export function toWire({ namespace, key, value, createdAt, updatedAt }: Row): Item {
+/** Where an item's value is stored: the namespace as the column has it. */
+export const placeOf = (namespace: string, key: string) => ["store", namespace, key];
+
+/** The item of a row. */
+export function toWire(ring: Ring, row: Row): Item {
+  return { ...wire(row), value: openJson(ring, row.value, placeOf(row.namespace, row.key)) };
+}
+
+/** The item in a list. One whose key is destroyed has no value. */
+export function toListed(ring: Ring, row: Row): Item {
+  const value = openListed(ring, row.value, placeOf(row.namespace, row.key));
+  return value ? { ...wire(row), value } : { ...wire(row), value: {}, key_destroyed: true };
+}
+
+function wire({ namespace, key, value, createdAt, updatedAt }: Row): Item {
   return {
     namespace: labels(namespace),
     key,

@@ -1,6 +1,6 @@
 /** Signatures of webhooks: a receiver can check who sent a delivery, when, and that its body is unchanged. */
 import { createHmac } from "node:crypto";
-import { unseal } from "../auth/seal.ts";
+import { openSecret } from "../encryption/secrets.ts";
 import { database } from "../db/client.ts";
 import { listSecrets } from "./store.ts";
 
@@ -18,7 +18,7 @@ export async function signedHeaders(
   { delivery, body, now = Date.now() }: { delivery: string; body: string; now?: number },
 ): Promise<Record<string, string>> {
   const rows = await listSecrets(database(env.DB), workspaceId, now);
-  const secrets = await Promise.all(rows.map(({ id, sealed }) => unseal(env, sealed, purposeOf(id))));
+  const secrets = await Promise.all(rows.map(({ id, sealed }) => openSecret(env, workspaceId, sealed, purposeOf(id))));
   const time = Math.floor(now / 1000);
   const signatures = secrets.map((secret) => `v1=${hmac(secret, `${time}.${delivery}.`, body)}`);
   const signature = signatures.length > 0 && { "weir-signature": [`t=${time}`, ...signatures].join(",") };

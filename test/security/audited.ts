@@ -22,6 +22,8 @@ export const AUDITED: Record<string, AuditAction | { why: string }> = {
   "PUT /roles/:name": "role.updated",
   "DELETE /roles/:name": "role.deleted",
   "PUT /masking-rules": "masking.updated",
+  "POST /encryption-keys": "encryption_key.created",
+  "POST /encryption-keys/:id/destroy": { why: "The things have no such key; encryption/keys.test.ts has it" },
   "POST /masking-rules/preview": { why: "It reads" },
   "POST /webhook-secrets": "webhook_secret.created",
   "DELETE /webhook-secrets/:id": "webhook_secret.deleted",

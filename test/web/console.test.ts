@@ -92,6 +92,8 @@ describe("the audit log", () => {
     "feedback_config.deleted": false,
     "workspace.emptied": false,
     "masking.updated": false,
+    "encryption_key.created": false,
+    "encryption_key.destroyed": false,
     "export.created": false,
     "export.cancelled": false,
   };

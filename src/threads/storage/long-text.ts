@@ -2,41 +2,51 @@
  * Texts of any length in columns that hold 2 MB. A long text is stored in `blobs`, in parts below that limit, and the
  * column holds a reference to it. Limits count bytes of UTF-8, because SQLite's limit does.
  */
-import { createHash } from "node:crypto";
+import type { Vault } from "./vault.ts";
 
 /** One value of a row, as SQLite keeps it here. */
 export type Value = string | number | null;
 
-/** Bytes that a column holds itself. Three such columns and their keys fit a row of 2,000,000 bytes. */
-const INLINE = 500_000;
-/** Bytes of one part. */
-const PART = 1_900_000;
+/** Bytes that a column holds itself. Three such columns and their keys fit a row of 2,000,000 bytes, also when they are sealed. */
+const INLINE = { plain: 500_000, sealed: 450_000 };
+/** Bytes of one part. Sealed it takes a third more. */
+const PART = { plain: 1_900_000, sealed: 1_400_000 };
 /** The first character of a reference. Long texts here are JSON, which has no raw control characters. */
 const MARK = "\u0001";
 
 type Exec = (statement: string, ...params: Value[]) => Record<string, Value>[];
 
 export class LongTexts {
-  constructor(private readonly exec: Exec) {}
+  constructor(
+    private readonly exec: Exec,
+    private readonly vault: Vault,
+  ) {}
 
-  /** What a column holds for `value`: itself, or a reference to its parts, which are written at once. */
-  readonly store = (value: Value): Value => {
-    if (typeof value !== "string" || !exceeds(value, INLINE)) return value;
-    const hash = createHash("sha256").update(value).digest("base64url");
-    this.put(hash, value);
+  /** What a column of this row holds for a text: the text, sealed, or a reference to its parts, which are written at once. */
+  store(text: string, ...row: Value[]): string {
+    if (!exceeds(text, INLINE[this.#kind])) return this.vault.seal(text, ...row);
+    const hash = this.vault.ring.hash(text);
+    this.put(hash, text);
     return `${MARK}${hash}`;
-  };
+  }
 
-  /** The full value of a column. */
-  load(held: Value): Value {
-    return isReference(held) ? this.get(held.slice(1)) : held;
+  /** The full text of a column of this row. */
+  load(held: string, ...row: Value[]): string {
+    return isReference(held) ? this.get(held.slice(1)) : this.vault.open(held, ...row);
+  }
+
+  get #kind(): keyof typeof PART {
+    return this.vault.ring.isOn ? "sealed" : "plain";
   }
 
   /** Keeps a text under its content's hash, once. */
   put(hash: string, text: string): void {
     if (this.exec("SELECT 1 FROM blobs WHERE hash = ? LIMIT 1", hash).length > 0) return;
     let part = 0;
-    for (const body of partsOf(text, PART)) this.exec("INSERT INTO blobs VALUES (?, ?, ?)", hash, part++, body);
+    for (const body of partsOf(text, PART[this.#kind])) {
+      this.exec("INSERT INTO blobs VALUES (?, ?, ?)", hash, part, this.vault.seal(body, "blobs", hash, part));
+      part += 1;
+    }
   }
 
   /** Deletes the text of a column's only row that refers to it. */
@@ -52,12 +62,13 @@ export class LongTexts {
 
   /** The text of this hash; "" when there is none. */
   get(hash: string): string {
-    const rows = this.exec("SELECT body FROM blobs WHERE hash = ? ORDER BY part", hash);
-    return rows.map((row) => row.body).join("");
+    const rows = this.exec("SELECT part, body FROM blobs WHERE hash = ? ORDER BY part", hash);
+    return rows.map(({ part, body }) => this.vault.open(String(body), "blobs", hash, Number(part))).join("");
   }
 }
 
-const isReference = (held: Value): held is string => typeof held === "string" && held.startsWith(MARK);
+/** Whether a column holds a reference. */
+export const isReference = (held: Value): held is string => typeof held === "string" && held.startsWith(MARK);
 
 /** Whether the text takes more than `size` bytes of UTF-8. A UTF-16 unit takes three at most. */
 function exceeds(text: string, size: number): boolean {

@@ -118,15 +118,16 @@ export class OutboxStore {
     // Memory changes after the statement: an effect whose statement fails stays due.
     const id = this.#moved.get(given) ?? given;
     if (id > 0) {
-      const [row] = this.statements.held("DELETE FROM outbox WHERE id = ? RETURNING body", id);
-      if (row) this.statements.texts.drop(row.body ?? null);
+      const [row] = this.statements.all<{ body: string }>("DELETE FROM outbox WHERE id = ? RETURNING body", id);
+      if (row) this.statements.texts.drop(row.body);
     }
     this.done(given);
   }
 
   /** Replaces what the effect is. Its attempts and its due time stay. Called inside a transaction. */
   replace(id: number, kind: string, body: string): void {
-    this.statements.run("UPDATE outbox SET kind = ?, body = ? WHERE id = ?", kind, body, id);
+    const held = this.statements.texts.store(body, "outbox", id);
+    this.statements.run("UPDATE outbox SET kind = ?, body = ? WHERE id = ?", kind, held, id);
     const { due } = this.#dues().get(id) ?? { due: Date.now() };
     this.#dues().set(id, { due, kind });
   }
@@ -177,11 +178,15 @@ export class OutboxStore {
     this.#dues();
     this.#last += 1;
     const sql = "INSERT INTO outbox (id, kind, body, attempts, due) VALUES (?, ?, ?, ?, ?) RETURNING id";
-    return this.statements.all<{ id: number }>(sql, this.#last, kind, body, attempts, due)[0]?.id;
+    const held = this.statements.texts.store(body, "outbox", this.#last);
+    return this.statements.all<{ id: number }>(sql, this.#last, kind, held, attempts, due)[0]?.id;
   }
 
   #row(id: number): OutboxRow | undefined {
-    return this.#dues().get(id)?.row ?? this.statements.all<OutboxRow>("SELECT * FROM outbox WHERE id = ?", id)[0];
+    const known = this.#dues().get(id)?.row;
+    if (known) return known;
+    const [row] = this.statements.all<OutboxRow>("SELECT * FROM outbox WHERE id = ?", id);
+    return row && { ...row, body: this.statements.texts.load(row.body, "outbox", id) };
   }
 
   #dues(): Map<number, Due> {

@@ -1,4 +1,5 @@
 import { LongTexts, type Value } from "./long-text.ts";
+import type { Vault } from "./vault.ts";
 
 type Row = Record<string, Value>;
 
@@ -14,7 +15,8 @@ const tables = new Map<string, string>();
 export class Statements {
   /** Rows written since the object woke: what the bench reports. */
   rowsWritten = 0;
-  readonly texts = new LongTexts((statement, ...params) => this.#exec(statement, params));
+  /** What columns hold of texts: sealed, or a reference. Statements take and give that. */
+  readonly texts: LongTexts;
   /** The tables that exist. */
   #made: Set<string>;
   #closed = false;
@@ -23,25 +25,20 @@ export class Statements {
   constructor(
     private readonly sql: SqlStorage,
     private readonly definitions: Record<string, string>,
+    vault: Vault,
   ) {
+    this.texts = new LongTexts((statement, ...params) => this.#exec(statement, params), vault);
     this.#made = tablesOf(sql);
   }
 
   /** Runs a statement and gives its rows. */
   all<T extends object>(statement: string, ...params: Value[]): T[] {
-    const rows = this.#exec(statement, params.map(this.texts.store));
-    for (const row of rows) for (const name in row) row[name] = this.texts.load(row[name] as Value);
-    return rows as unknown as T[];
+    return this.#exec(statement, params) as unknown as T[];
   }
 
   /** Runs a statement that gives none. */
   run(statement: string, ...params: Value[]): void {
-    this.#exec(statement, params.map(this.texts.store));
-  }
-
-  /** Runs a statement on values as columns hold them: long texts are references. */
-  held(statement: string, ...params: Value[]): Row[] {
-    return this.#exec(statement, params);
+    this.#exec(statement, params);
   }
 
   /** Tables have been deleted, or a transaction failed and the tables that it created were rolled back. */

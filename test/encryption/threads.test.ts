@@ -1,0 +1,93 @@
+/** A thread of a workspace that encrypts: what is stored, what a destroyed key leaves, and what still works then. */
+import { env } from "cloudflare:workers";
+import { runInDurableObject } from "cloudflare:test";
+import { describe, expect, it } from "vitest";
+import { threadObject } from "../../src/threads/stub.ts";
+import { type Caller, newCaller } from "../support/caller.ts";
+
+const SAID = "the vault is behind the painting";
+const input = { messages: [{ role: "user", content: SAID }] };
+
+interface Key {
+  id: string;
+  version: number;
+  status: string;
+}
+
+async function makeKey(caller: Caller): Promise<Key> {
+  const made = await caller.fetch("/api/v1/encryption-keys", { method: "POST" });
+  expect(made.status).toBe(201);
+  return made.json<Key>();
+}
+
+const destroy = async (caller: Caller, { id }: Key) =>
+  caller.fetch(`/api/v1/encryption-keys/${id}/destroy`, { body: { confirm: id } });
+
+async function newThread(caller: Caller): Promise<string> {
+  const made = await caller.fetch("/threads", { body: {} });
+  return (await made.json<{ thread_id: string }>()).thread_id;
+}
+
+const run = async (caller: Caller, thread: string) =>
+  caller.fetch(`/threads/${thread}/runs/wait`, { body: { assistant_id: "echo", input } });
+
+/** All texts of all tables of a thread's object. */
+async function stored(caller: Caller, thread: string): Promise<string> {
+  return runInDurableObject(threadObject(env, caller.workspaceId, thread), (_, { storage }) => {
+    const names = storage.sql.exec<{ name: string }>("SELECT name FROM sqlite_master WHERE type = 'table'").toArray();
+    const own = names.filter(({ name }) => !name.startsWith("_cf"));
+    return JSON.stringify(own.map(({ name }) => storage.sql.exec(`SELECT * FROM ${name}`).toArray()));
+  });
+}
+
+describe("a thread of a workspace that encrypts", () => {
+  it("holds nothing readable of what was said, and reads as any other", async () => {
+    const [caller, plain] = [await newCaller(), await newCaller()];
+    const key = await makeKey(caller);
+    const [thread, other] = [await newThread(caller), await newThread(plain)];
+    expect((await run(caller, thread)).status).toBe(200);
+    expect((await run(plain, other)).status).toBe(200);
+    expect(await stored(plain, other)).toContain(SAID);
+    const held = await stored(caller, thread);
+    expect(held).not.toContain(SAID);
+    expect(held).toContain(key.id);
+    const state = await (await caller.fetch(`/threads/${thread}/state`)).text();
+    expect(state).toContain(SAID);
+    const found = await (await caller.fetch("/threads/search", { body: {} })).text();
+    expect(found).toContain(SAID);
+  });
+
+  it("is read with the older keys after a rotation, and not after one is destroyed", async () => {
+    const caller = await newCaller();
+    const first = await makeKey(caller);
+    const [thread, old] = [await newThread(caller), await newThread(caller)];
+    await run(caller, thread);
+    await run(caller, old);
+    const second = await makeKey(caller);
+    expect((await run(caller, thread)).status).toBe(200);
+    expect(await stored(caller, thread)).toContain(second.id);
+    expect((await destroy(caller, second)).status).toBe(409);
+    expect((await destroy(caller, first)).status).toBe(200);
+    for (const path of ["", "/state", "/runs"]) {
+      const answer = await caller.fetch(`/threads/${old}${path}`);
+      expect([path, answer.status, (await answer.json<{ detail: string }>()).detail]).toEqual([
+        path,
+        410,
+        expect.stringContaining("destroyed"),
+      ]);
+    }
+    expect((await run(caller, old)).status).toBe(410);
+    expect((await caller.fetch(`/threads/${thread}/history`)).status).toBeLessThan(500);
+    const listed = await (await caller.fetch("/threads/search", { body: {} })).json<Record<string, unknown>[]>();
+    expect(listed.find(({ thread_id }) => thread_id === old)).toMatchObject({
+      values: null,
+      error: { error: "KeyDestroyed" },
+    });
+    expect(JSON.stringify(listed)).toContain(SAID);
+    for (const id of [old, thread]) {
+      expect((await caller.fetch(`/threads/${id}`, { method: "DELETE" })).status).toBe(204);
+      expect((await caller.fetch(`/threads/${id}`)).status).toBe(404);
+    }
+    expect(await (await caller.fetch("/threads/search", { body: {} })).json()).toEqual([]);
+  });
+});
