@@ -40,6 +40,12 @@ export class UnknownKey extends Error {
 /** Whether a text is sealed. */
 export const isSealed = (held: unknown): held is string => typeof held === "string" && held.startsWith(MARK);
 
+/** How the JSON of a sealed text begins. */
+export const JSON_MARK = JSON.stringify(MARK).slice(0, -1);
+
+/** Whether a text is sealed, or the JSON of a sealed text. */
+export const isSealedJson = (text: string): boolean => text.startsWith(MARK) || text.startsWith(JSON_MARK);
+
 export class Ring {
   /** `rows`: oldest first. `keys`: those that are not destroyed, by their id. `isFresh`: the rows were read for this use. */
   constructor(
@@ -56,14 +62,19 @@ export class Ring {
 
   /** The text as it is to be stored: sealed with the newest key, or as it is where the workspace has no key. */
   seal(text: string, place: Place): string {
-    const newest = this.rows.at(-1);
-    if (!newest) return text;
-    const key = this.keys.get(newest.id);
+    if (!this.isOn) return text;
+    const { keyId, bytes } = this.sealBytes(Buffer.from(text), place);
+    return `${MARK}${VERSION}.${keyId}.${bytes.toString("base64")}`;
+  }
+
+  /** The same for bytes that are stored beside the id of their key. Only while the ring is on. */
+  sealBytes(data: Uint8Array, place: Place): { keyId: string; bytes: Buffer } {
+    const keyId = this.rows.at(-1)?.id ?? "";
+    const key = this.keys.get(keyId);
     if (!key) throw destroyed();
     const iv = randomBytes(IV_BYTES);
-    const cipher = createCipheriv("aes-256-gcm", key, iv).setAAD(this.#bound(newest.id, place));
-    const body = Buffer.concat([iv, cipher.update(text, "utf8"), cipher.final(), cipher.getAuthTag()]);
-    return `${MARK}${VERSION}.${newest.id}.${body.toString("base64")}`;
+    const cipher = createCipheriv("aes-256-gcm", key, iv).setAAD(this.#bound(keyId, place));
+    return { keyId, bytes: Buffer.concat([iv, cipher.update(data), cipher.final(), cipher.getAuthTag()]) };
   }
 
   /**
@@ -74,24 +85,27 @@ export class Ring {
     if (!isSealed(held)) return held;
     const [header = "", version, id = ""] = HEADER.exec(held.slice(MARK.length, 30)) ?? [];
     if (version === undefined) return held;
-    const key = this.keys.get(id);
-    if (!key && this.rows.some((row) => row.id === id)) throw destroyed();
     // No row of a key is ever deleted, so a text under another id was sent as it is by a client.
-    if (!key && this.isFresh) return held;
-    if (!key) throw new UnknownKey();
+    if (this.isFresh && !this.rows.some((row) => row.id === id)) return held;
     if (version !== VERSION) throw remoteProblem(503, "A newer version of Weir encrypted this data.");
-    const bytes = Buffer.from(held.slice(MARK.length + header.length), "base64");
-    const end = bytes.length - TAG_BYTES;
-    const decipher = createDecipheriv("aes-256-gcm", key, bytes.subarray(0, IV_BYTES), { authTagLength: TAG_BYTES })
-      .setAAD(this.#bound(id, place))
-      .setAuthTag(bytes.subarray(end));
-    return decipher.update(bytes.subarray(IV_BYTES, end), undefined, "utf8") + decipher.final("utf8");
+    return this.openBytes(id, Buffer.from(held.slice(MARK.length + header.length), "base64"), place).toString();
   }
 
-  /** SHA-256 of a text, base64url. With a key it is an HMAC: who can read the storage cannot confirm a guess of the text. */
-  hash(text: string): string {
+  /** The bytes that `sealBytes` has sealed at this place with a key. Throws as `open`. */
+  openBytes(keyId: string, bytes: Uint8Array, place: Place): Buffer {
+    const key = this.keys.get(keyId);
+    if (!key) throw this.rows.some(({ id }) => id === keyId) ? destroyed() : new UnknownKey();
+    const end = bytes.length - TAG_BYTES;
+    const decipher = createDecipheriv("aes-256-gcm", key, bytes.subarray(0, IV_BYTES), { authTagLength: TAG_BYTES })
+      .setAAD(this.#bound(keyId, place))
+      .setAuthTag(bytes.subarray(end));
+    return Buffer.concat([decipher.update(bytes.subarray(IV_BYTES, end)), decipher.final()]);
+  }
+
+  /** SHA-256 of content. With a key it is an HMAC: who can read the storage cannot confirm a guess. */
+  hash(data: string | Uint8Array, encoding: "base64url" | "hex" = "base64url"): string {
     const key = this.keys.get(this.rows.at(-1)?.id ?? "");
-    return (key ? createHmac("sha256", key) : createHash("sha256")).update(text).digest("base64url");
+    return (key ? createHmac("sha256", key) : createHash("sha256")).update(data).digest(encoding);
   }
 
   /** The same keys, for a caller that has just read their rows: a text under an id that they lack is not sealed. */

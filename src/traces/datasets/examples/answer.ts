@@ -1,5 +1,6 @@
 /** Examples in answers. Their bodies are sent as the JSON texts that are stored, and bodies in R2 are streamed. */
 import { jsonStream } from "../../../http/json-stream.ts";
+import { type Blobs, blobsOf } from "../../../encryption/blobs.ts";
 import { attachmentLink } from "../../query/attachments.ts";
 import { blobKey } from "./bodies.ts";
 import type { ExampleRow } from "./store.ts";
@@ -29,11 +30,11 @@ export async function examplesAnswer(env: Env, origin: string, rows: ExampleRow[
     if (index > 0) pieces.push(",");
     pieces.push(...(await examplePieces(env, origin, row, shown)));
   }
-  return streamed(env.BLOBS, [...pieces, "]"]);
+  return streamed(blobsOf(env), [...pieces, "]"]);
 }
 
 export async function exampleAnswer(env: Env, origin: string, row: ExampleRow): Promise<Response> {
-  return streamed(env.BLOBS, await examplePieces(env, origin, row, ALL));
+  return streamed(blobsOf(env), await examplePieces(env, origin, row, ALL));
 }
 
 async function examplePieces(env: Env, origin: string, row: ExampleRow, shown: Shown): Promise<Piece[]> {
@@ -67,13 +68,13 @@ async function attachmentUrls(env: Env, origin: string, row: ExampleRow): Promis
   return urls;
 }
 
-function streamed(blobs: Pick<R2Bucket, "get">, pieces: Piece[]): Response {
+function streamed(blobs: Pick<Blobs, "get">, pieces: Piece[]): Response {
   const headers = { "content-type": "application/json" };
   if (pieces.every((piece) => typeof piece === "string")) return new Response(pieces.join(""), { headers });
   return jsonStream(written(blobs, pieces));
 }
 
-async function* written(blobs: Pick<R2Bucket, "get">, pieces: Piece[]): AsyncGenerator<Uint8Array, void, void> {
+async function* written(blobs: Pick<Blobs, "get">, pieces: Piece[]): AsyncGenerator<Uint8Array, void, void> {
   const encoder = new TextEncoder();
   for (const piece of pieces) {
     const object = typeof piece === "string" ? undefined : await blobs.get(piece.key);
