@@ -37,7 +37,7 @@ const SECTIONS: Record<string, Record<string, string>> = {
     webhooks: "Webhooks",
     page: "The page",
   },
-  Access: { keys: "API keys and audit trail", oauth: "OAuth", security: "Security" },
+  Access: { keys: "API keys and audit trail", oauth: "OAuth", security: "Security", encryption: "Encryption" },
   Traces: {
     traces: "Traces",
     experiments: "Datasets and experiments",

@@ -1,4 +1,5 @@
 /** The outbox's rows: side effects that are still to be carried out. */
+import { isKeyDestroyed } from "../../encryption/ring.ts";
 import type { Statements } from "../storage/statements.ts";
 
 export interface OutboxRow {
@@ -186,7 +187,14 @@ export class OutboxStore {
     const known = this.#dues().get(id)?.row;
     if (known) return known;
     const [row] = this.statements.all<OutboxRow>("SELECT * FROM outbox WHERE id = ?", id);
-    return row && { ...row, body: this.statements.texts.load(row.body, "outbox", id) };
+    try {
+      return row && { ...row, body: this.statements.texts.load(row.body, "outbox", id) };
+    } catch (error) {
+      if (!isKeyDestroyed(error)) throw error;
+      // Nobody can carry it out any more, and a deletion of the thread must not wait for it.
+      this.remove(id);
+      return undefined;
+    }
   }
 
   #dues(): Map<number, Due> {

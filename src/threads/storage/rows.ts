@@ -1,4 +1,5 @@
 /** The rows of a thread's tables. */
+import { isSealed } from "../../encryption/ring.ts";
 
 export interface RunRow {
   run_id: string;
@@ -38,3 +39,13 @@ export interface WritesRow {
   n: number;
   body: string;
 }
+
+/** A sealed record as its row holds it. The version before reads the format, answers 503 and writes nothing (db/format.ts). */
+const SEALED_RECORD = '{"format":2,"sealed":';
+
+export const wrapped = (record: string): string =>
+  isSealed(record) ? `${SEALED_RECORD}${JSON.stringify(record)}}` : record;
+
+/** What `wrapped` was given. */
+export const unwrapped = (held: string): string =>
+  held.startsWith(SEALED_RECORD) ? (JSON.parse(held) as { sealed: string }).sealed : held;

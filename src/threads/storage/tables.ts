@@ -12,6 +12,8 @@ import {
   SEGMENT_TEXTS,
   type SegmentRow,
   type WritesRow,
+  unwrapped,
+  wrapped,
 } from "./rows.ts";
 import { Statements } from "./statements.ts";
 import { Vault } from "./vault.ts";
@@ -88,18 +90,20 @@ export class Tables {
   /** Texts of the tables that the object reads when it wakes, as they are held: one of each. */
   heldTexts(): unknown[] {
     const first = ["record FROM thread", "request FROM runs", "body FROM outbox", "body FROM blobs"];
-    return first.flatMap((what) => this.#sql.all(`SELECT ${what} LIMIT 1`)).flatMap((row) => Object.values(row));
+    return first
+      .flatMap((what) => this.#sql.all(`SELECT ${what} LIMIT 1`))
+      .flatMap((row) => Object.values(row).map(unwrapped));
   }
 
   thread(): string | undefined {
     const [row] = this.#sql.all<{ record: string }>("SELECT record FROM thread");
-    return row && this.#sql.texts.load(row.record, "thread");
+    return row && this.#sql.texts.load(unwrapped(row.record), "thread");
   }
 
   /** Writes the record (a JSON object), and with it the trace that is to be delivered. */
   putThread(record: string): void {
     const sql = "INSERT INTO thread VALUES (1, ?) ON CONFLICT DO UPDATE SET record = excluded.record";
-    this.#sql.run(sql, this.#sql.texts.store(this.outbox.withTrace(record), "thread"));
+    this.#sql.run(sql, wrapped(this.#sql.texts.store(this.outbox.withTrace(record), "thread")));
   }
 
   run(runId: string): RunRow | undefined {
