@@ -1,6 +1,6 @@
 /** A thread of a workspace that encrypts: what is stored, what a destroyed key leaves, and what still works then. */
 import { env } from "cloudflare:workers";
-import { runInDurableObject } from "cloudflare:test";
+import { abortAllDurableObjects, runInDurableObject } from "cloudflare:test";
 import { describe, expect, it, vi } from "vitest";
 import { threadObject } from "../../src/threads/stub.ts";
 import { type Caller, newCaller } from "../support/caller.ts";
@@ -88,5 +88,51 @@ describe("a thread of a workspace that encrypts", () => {
       expect((await caller.fetch(`/threads/${id}`)).status).toBe(404);
     }
     expect(await (await caller.fetch("/threads/search", { body: {} })).json()).toEqual([]);
+  });
+
+  it("reads what it stored before the first key, and a copy of it holds nothing readable", async () => {
+    const caller = await newCaller();
+    const thread = await newThread(caller);
+    const long = { role: "user", content: SAID + "x".repeat(2_000_000) };
+    await run(caller, thread);
+    await caller.fetch(`/threads/${thread}/state`, { body: { values: { messages: [long] } } });
+    const before = await (await caller.fetch(`/threads/${thread}/state`)).json<{ values: unknown }>();
+    await makeKey(caller);
+    const after = await (await caller.fetch(`/threads/${thread}/state`)).json<{ values: unknown }>();
+    expect(after.values).toEqual(before.values);
+    expect(await stored(caller, thread)).toContain(SAID);
+    const copied = await caller.fetch(`/threads/${thread}/copy`, { method: "POST" });
+    const { thread_id: copy } = await copied.json<{ thread_id: string }>();
+    expect(await stored(caller, copy)).not.toContain(SAID);
+    const again = await caller.fetch(`/threads/${copy}/copy`, { method: "POST" });
+    const { thread_id: second } = await again.json<{ thread_id: string }>();
+    for (const id of [copy, second]) {
+      await abortAllDurableObjects();
+      const state = await (await caller.fetch(`/threads/${id}/state`)).json<{ values: unknown }>();
+      expect(state.values).toEqual(before.values);
+      expect((await run(caller, id)).status).toBe(200);
+      expect(await stored(caller, id)).not.toContain(SAID);
+    }
+  });
+
+  it("answers 410 where a row of a destroyed key is needed, and can be deleted", async () => {
+    const caller = await newCaller();
+    const first = await makeKey(caller);
+    const thread = await newThread(caller);
+    const webhook = "https://hooks.example/never";
+    await caller.fetch(`/threads/${thread}/runs/wait`, { body: { assistant_id: "echo", input, webhook } });
+    await makeKey(caller);
+    await caller.fetch(`/threads/${thread}`, { method: "PATCH", body: { metadata: { seen: true } } });
+    expect((await destroy(caller, first)).status).toBe(200);
+    await abortAllDurableObjects();
+    const shown = await caller.fetch(`/threads/${thread}`);
+    expect(shown.status).toBe(410);
+    for (const path of ["/state", "/runs", "/history"]) {
+      const answer = await caller.fetch(`/threads/${thread}${path}`);
+      expect([path, answer.status < 500]).toEqual([path, true]);
+      await answer.text().catch(() => undefined);
+    }
+    expect((await caller.fetch(`/threads/${thread}`, { method: "DELETE" })).status).toBe(204);
+    expect(await stored(caller, thread)).toBe("[]");
   });
 });
