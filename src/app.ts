@@ -11,6 +11,7 @@ import { auth } from "./auth/routes.ts";
 import type { Config } from "./config.ts";
 import { crons, threadCrons } from "./crons/routes.ts";
 import { deploys } from "./deploys/routes.ts";
+import { encryption } from "./encryption/routes.ts";
 import { documented } from "./http/documented.ts";
 import { flowRoutes } from "./flow/routes.ts";
 import { drainBody } from "./http/drain.ts";
@@ -88,6 +89,7 @@ export function createApp({ http, flow }: Config): Hono<App> {
   if (!http.disable_store) app.route("/store", memory);
   if (!http.disable_mcp) app.route("/mcp", mcp);
   app.route("/api/v1", masking);
+  app.route("/api/v1", encryption);
   app.route("/api/v1", grants);
   app.route("/api/v1", oauthClients);
   app.route("/", traces);

@@ -41,6 +41,7 @@ export const PERMISSIONS = {
   "webhooks.manage": "admin",
   "masking.manage": "admin",
   "flow.manage": "admin",
+  "encryption.manage": "admin",
   "workspace.empty": "admin",
 } as const satisfies Record<string, Scope>;
 export type Permission = keyof typeof PERMISSIONS;

@@ -20,6 +20,7 @@ export class Thread extends ThreadObject {
   }
 
   override async fetch(request: Request): Promise<Response> {
+    await this.unlock();
     const after = sleepAfter(request.url);
     return after === undefined ? this.sockets.accept(request) : this.sleepers.accept(after);
   }
@@ -33,6 +34,7 @@ export class Thread extends ThreadObject {
   }
 
   override async webSocketMessage(socket: WebSocket, message: string | ArrayBuffer): Promise<void> {
+    await this.unlock();
     if (!isSleeper(this.ctx, socket)) await this.sockets.onMessage(socket, message);
   }
 

@@ -39,7 +39,13 @@ const SECTIONS: Record<string, Record<string, string>> = {
     webhooks: "Webhooks",
     page: "The page",
   },
-  Access: { keys: "API keys and audit trail", members: "Members and sign-in", oauth: "OAuth", security: "Security" },
+  Access: {
+    keys: "API keys and audit trail",
+    members: "Members and sign-in",
+    oauth: "OAuth",
+    security: "Security",
+    encryption: "Encryption",
+  },
   Traces: {
     traces: "Traces",
     experiments: "Datasets and experiments",

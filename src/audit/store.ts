@@ -65,6 +65,8 @@ export type AuditAction =
   | "masking.updated"
   | "flow_rule.updated"
   | "flow_rule.deleted"
+  | "encryption_key.created"
+  | "encryption_key.destroyed"
   | "export.created"
   | "export.cancelled";
 

@@ -19,6 +19,7 @@ import { threadStub } from "../threads/stub.ts";
 import { changed, Cron, Firing, made, toWire, toWireFiring } from "./cron.ts";
 import { readOutcomes } from "./outcomes.ts";
 import { CountCrons, CreateCron, CronPath, ListFirings, SearchCrons, ThreadPath, UpdateCron } from "./schema.ts";
+import { openCron, openCrons, sealCron } from "./sealed.ts";
 import { ownedBy } from "./user.ts";
 import {
   countCrons,
@@ -54,10 +55,10 @@ async function create(
   }
   const webhook = readWebhook(c, input.webhook);
   const { id, earlier } = await newOrEarlier(c, (one) => findCron(db, workspaceId, one));
-  if (earlier) return c.json(toWire(earlier));
+  if (earlier) return c.json(toWire(await openCron(c.env, earlier)));
   const cron = made({ id, workspaceId }, { ...input, ...webhook, assistant_id: assistant.assistant_id }, threadId);
-  const row = { ...cron, ...(await ownedBy(c.env, cron.id, user)) };
-  if (!(await insertCron(db, row)))
+  const row = { ...cron, ...(await ownedBy(c.env, cron, user)) };
+  if (!(await insertCron(db, await sealCron(c.env, row))))
     throw new Problem(409, `A workspace has at most ${MOST_CRONS} crons. Delete one first.`);
   const detail = {
     assistant_id: row.assistantId,
@@ -91,7 +92,8 @@ export const crons = new Hono<App>()
       thread_id,
       ...filter
     } = c.req.valid("json");
-    const rows = await searchCrons(database(c.env.DB), c.get("principal").workspaceId, {
+    const { workspaceId } = c.get("principal");
+    const rows = await searchCrons(database(c.env.DB), workspaceId, {
       ...filter,
       assistantId: assistant_id && assistantIdOf(assistant_id),
       threadId: thread_id,
@@ -100,7 +102,7 @@ export const crons = new Hono<App>()
       sortBy: sort_by ?? "created_at",
       sortOrder: sort_order ?? "desc",
     });
-    const { items, headers } = page(rows.map(toWire), limit, offset);
+    const { items, headers } = page((await openCrons(c.env, workspaceId, rows)).map(toWire), limit, offset);
     return c.json(
       items.map((item) => selected(item, select)),
       200,
@@ -125,7 +127,7 @@ export const crons = new Hono<App>()
   .get("/:cron_id", doc("Get a cron", Cron), param(CronPath), async (c) => {
     const row = await findCron(database(c.env.DB), c.get("principal").workspaceId, c.req.valid("param").cron_id);
     if (!row) throw notFound();
-    return c.json(toWire(row));
+    return c.json(toWire(await openCron(c.env, row)));
   })
   .patch(
     "/:cron_id",
@@ -140,18 +142,19 @@ export const crons = new Hono<App>()
       if (Object.keys(c.req.valid("json")).length === 0) throw new Problem(400, "Name at least one field to change.");
       const change = { ...c.req.valid("json"), ...readWebhook(c, c.req.valid("json").webhook) };
       // A user who changes a cron cannot make it act as another user: from then on it acts as the user who changed it.
-      const owner = user && (await ownedBy(c.env, cron_id, user));
+      const owner = user && (await ownedBy(c.env, { id: cron_id, workspaceId }, user));
       const after = await untilUnchanged(async () => {
         const row = await findCron(db, workspaceId, cron_id);
         if (!row) throw notFound();
-        return (await updateCron(db, row, { ...changed(row, change), ...owner })) ?? CHANGED;
+        const next = { ...changed(await openCron(c.env, row), change), ...owner };
+        return (await updateCron(db, row, await sealCron(c.env, next))) ?? CHANGED;
       });
       await audit(c, {
         action: "cron.updated",
         targetId: cron_id,
         detail: { fields: Object.keys(c.req.valid("json")) },
       });
-      return c.json(toWire(after));
+      return c.json(toWire(await openCron(c.env, after)));
     },
   )
   .delete("/:cron_id", doc("Delete a cron", NOTHING), param(CronPath), async (c) => {

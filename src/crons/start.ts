@@ -5,6 +5,7 @@ import type { StoredWebhook } from "../loopback/webhook.ts";
 import type { RunCreate } from "../threads/requests/runs/schema.ts";
 import type { FiringIds, Threads } from "./fire.ts";
 import type { CronRow } from "./store.ts";
+import { openCron } from "./sealed.ts";
 import { principalOf } from "./user.ts";
 
 /** What a firing does to the deployment's threads. */
@@ -21,7 +22,8 @@ export function threadsOf(env: Env): Threads {
   };
 }
 
-async function start(env: Env, cron: CronRow, { threadId, runId }: FiringIds): Promise<void> {
+async function start(env: Env, row: CronRow, { threadId, runId }: FiringIds): Promise<void> {
+  const cron = await openCron(env, row);
   const body = {
     ...cron.payload,
     assistant_id: cron.assistantId,

@@ -1,6 +1,6 @@
 /** The user of a cron: whose runs it starts. Kept encrypted, because an `Auth` may put tokens into its users. */
 import { LOCAL_WORKSPACE_ID, type Principal } from "../principal.ts";
-import { sealText, unseal } from "../auth/seal.ts";
+import { openSecret, sealSecret } from "../encryption/secrets.ts";
 import { Problem } from "../http/problem.ts";
 import { hasUsers } from "../users/authenticate.ts";
 import type { AppUser } from "../principal.ts";
@@ -11,9 +11,14 @@ type Owned = Pick<CronRow, "userId" | "user">;
 const purposeOf = (cronId: string) => `cron:${cronId}:user`;
 
 /** The columns that name the user; without a user the cron is the workspace's. */
-export async function ownedBy(env: Env, cronId: string, user: AppUser | undefined): Promise<Owned> {
+export async function ownedBy(
+  env: Env,
+  { id, workspaceId }: Pick<CronRow, "id" | "workspaceId">,
+  user: AppUser | undefined,
+): Promise<Owned> {
   if (!user) return { userId: null, user: null };
-  return { userId: user.identity, user: await sealText(env, JSON.stringify(user), purposeOf(cronId)) };
+  const sealed = await sealSecret(env, workspaceId, JSON.stringify(user), purposeOf(id));
+  return { userId: user.identity, user: sealed };
 }
 
 /** Who acts when the cron fires. Throws 403 when the deployment no longer has its users. */
@@ -28,7 +33,7 @@ export async function principalOf(env: Env, cron: CronRow): Promise<Principal> {
 }
 
 /** A row from before users were stored has an identity only: without permissions its handlers decide. */
-async function userOf(env: Env, identity: string, { id, user }: CronRow): Promise<AppUser> {
+async function userOf(env: Env, identity: string, { id, workspaceId, user }: CronRow): Promise<AppUser> {
   if (user === null) return { identity, permissions: [], display_name: identity, is_authenticated: true };
-  return JSON.parse(await unseal(env, user, purposeOf(id))) as AppUser;
+  return JSON.parse(await openSecret(env, workspaceId, user, purposeOf(id))) as AppUser;
 }

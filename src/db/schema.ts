@@ -13,3 +13,4 @@ export * from "./crons.ts";
 export * from "./exports.ts";
 export * from "./a2a.ts";
 export * from "./webhooks.ts";
+export * from "./encryption.ts";

@@ -1,6 +1,6 @@
 /** Creating an export: the checks that the schema cannot do. */
 import { Problem } from "../http/problem.ts";
-import { checkFilters } from "../traces/filter/check.ts";
+import { checkFilters, requireReadable } from "../traces/filter/check.ts";
 import { findProject } from "../traces/store/project-store.ts";
 import type { Deps } from "./deps.ts";
 import { findDestination } from "./destinations/store.ts";
@@ -21,6 +21,7 @@ export async function createExport(
   id: string = deps.newId(),
 ): Promise<ExportRow> {
   checkFilters([input.filter]);
+  await requireReadable(deps.keys, workspaceId, [input.filter]);
   const missing = new Problem(404, "Destination not found.");
   if (!(await findDestination(deps.db, workspaceId, input.bulk_export_destination_id))) throw missing;
   if (input.session_id !== undefined && !(await findProject(deps.db, workspaceId, input.session_id))) {

@@ -1,5 +1,6 @@
 /** Everything the engine needs of the world, in one parameter: with these under control, a seed controls a whole export. */
-import type { SealKeys } from "../auth/seal.ts";
+import type { KeySource } from "../encryption/load.ts";
+import { blobsOf } from "../encryption/blobs.ts";
 import { database, type Database } from "../db/client.ts";
 import type { ObjectStore } from "../s3/object-store.ts";
 import { resolveColumn, type RunPage } from "../traces/page.ts";
@@ -35,7 +36,7 @@ export type Point =
 
 export interface Deps {
   db: Database;
-  keys: SealKeys;
+  keys: KeySource;
   limits: Limits;
   slots: Slots;
   maxExperiments: number;
@@ -67,7 +68,7 @@ export function depsOf(env: Env): Deps {
     now: () => Date.now(),
     newId: () => crypto.randomUUID(),
     partition: (workspaceId, place) => tracePartition(env, workspaceId, place),
-    resolve: (page, field) => resolveColumn(env.BLOBS, page, field),
+    resolve: (page, field) => resolveColumn(blobsOf(env), page, field),
     open: (destination) => openStore(destination, world),
     send: async (sent, delaySeconds = 0) => {
       await env.EXPORTS.send(sent, { delaySeconds });

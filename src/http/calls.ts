@@ -8,7 +8,8 @@ import { remoteProblem } from "./problem.ts";
 
 /** An object whose methods are called through one. */
 export interface Answering {
-  answer(method: string, args: unknown[]): Promise<unknown>;
+  /** `keys`: those of the workspace, as the caller has read them (encryption/ring.ts). Left out for an object that needs none. */
+  answer(method: string, args: unknown[], keys?: unknown): Promise<unknown>;
 }
 
 /** An expected error as a value. No method gives an object with this member. */
@@ -30,10 +31,16 @@ export async function answerCall(object: object, method: string, args: unknown[]
   }
 }
 
-/** The calls of the object behind a stub: they throw what its methods throw. `Calls` is the type of the object's RPC. */
-export function callsOf<Calls extends object>(stub: Answering & Partial<Calls>): Calls {
+/**
+ * The calls of the object behind a stub: they throw what its methods throw. `Calls` is the type of the object's RPC. `keysOf` reads
+ * what each call tells the object of its workspace's keys.
+ */
+export function callsOf<Calls extends object>(
+  stub: Answering & Partial<Calls>,
+  keysOf?: () => Promise<unknown>,
+): Calls {
   const call = async (method: string, args: unknown[]) => {
-    const value = await stub.answer(method, args);
+    const value = await (keysOf ? stub.answer(method, args, await keysOf()) : stub.answer(method, args));
     if (isRefusal(value)) throw remoteProblem(value.$problem.status, value.$problem.detail);
     return value;
   };

@@ -5,7 +5,7 @@
 import type { Context, MiddlewareHandler } from "hono";
 import { createHash } from "node:crypto";
 import type { Principal } from "../principal.ts";
-import { sealText, unseal } from "../auth/seal.ts";
+import { openSecret, sealSecret } from "../encryption/secrets.ts";
 import { database } from "../db/client.ts";
 import { logError } from "../http/log.ts";
 import { repeated } from "../http/outage.ts";
@@ -93,7 +93,7 @@ async function keep(c: Context<App>, claim: Claim): Promise<void> {
   await saveAnswer(db, claim, {
     status,
     headers: Object.fromEntries(kept),
-    body: await sealText(c.env, text, purposeOf(claim)),
+    body: await sealSecret(c.env, claim.workspaceId, text, purposeOf(claim)),
   });
 }
 
@@ -116,7 +116,7 @@ function isStream(c: Context<App>): boolean {
 
 async function replay(c: Context<App>, held: KeyRow): Promise<Response> {
   const { status, headers, body } = held;
-  const text = body === null ? null : await unseal(c.env, body, purposeOf(held));
+  const text = body === null ? null : await openSecret(c.env, held.workspaceId, body, purposeOf(held));
   const init = { status: status ?? 200, headers: { ...headers, "idempotency-replayed": "true" } };
   return new Response(status === 204 ? null : text, init);
 }

@@ -4,6 +4,7 @@ import * as v from "valibot";
 import type { Principal } from "../principal.ts";
 import { Problem } from "../http/problem.ts";
 import type { Database } from "../db/client.ts";
+import type { Ring } from "../encryption/ring.ts";
 import { rulesFor } from "../users/authorize.ts";
 import { Namespace } from "./schema.ts";
 import { sees, type Sight, sightOf } from "./sight.ts";
@@ -26,10 +27,10 @@ export async function narrowed<V extends { namespace: string[] }>(
 }
 
 /** Throws unless the user sees what is written, and what it replaces. */
-export async function mayReplace(db: Database, workspaceId: string, item: PutItem, filter: Sight): Promise<void> {
+export async function mayReplace(db: Database, ring: Ring, item: PutItem, filter: Sight): Promise<void> {
   if (!sees(filter, item)) {
     throw new Problem(403, "Not allowed: the item does not match the auth handler's filter.");
   }
-  const replaced = await getItem(db, workspaceId, item.namespace, item.key, false);
+  const replaced = await getItem(db, ring, item.namespace, item.key, false);
   if (replaced && !sees(filter, replaced)) throw new Problem(409, "This key is taken.");
 }

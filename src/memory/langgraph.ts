@@ -10,6 +10,8 @@ import {
   type SearchOperation,
 } from "@langchain/langgraph-checkpoint";
 import { type Database, database } from "../db/client.ts";
+import { ringOf, withRing } from "../encryption/load.ts";
+import type { Ring } from "../encryption/ring.ts";
 import { parse } from "../http/validate.ts";
 import { meaningOf } from "./deployed.ts";
 import type { Meaning } from "./meaning.ts";
@@ -21,11 +23,12 @@ import { deleteItem, getItem, namespacesUnder, type PutItem, putItems, refreshes
 
 /** The store of one workspace. */
 export function storeFor(env: Env, workspaceId: string): BaseStore {
-  return new D1Store(database(env.DB), workspaceId, meaningOf(env));
+  return new D1Store(env, database(env.DB), workspaceId, meaningOf(env));
 }
 
 class D1Store extends BaseStore {
   constructor(
+    private readonly env: Env,
     private readonly db: Database,
     private readonly workspaceId: string,
     private readonly meaning: Meaning | undefined,
@@ -39,7 +42,7 @@ class D1Store extends BaseStore {
     const puts = operations.filter((operation): operation is PutOperation => "value" in operation);
     const items = puts.filter((put): put is PutOperation & { value: PutItem["value"] } => put.value !== null);
     for (const item of items) parse(StoredItem, item, "item");
-    if (items.length > 0) await putItems(this.db, this.workspaceId, items, this.meaning);
+    if (items.length > 0) await putItems(this.db, await ringOf(this.env, this.workspaceId), items, this.meaning);
     for (const { namespace, key, value } of puts) {
       if (value === null) await deleteItem(this.db, this.workspaceId, namespace, key);
     }
@@ -54,14 +57,18 @@ class D1Store extends BaseStore {
   }
 
   private async getItem({ namespace, key }: GetOperation): Promise<LangGraphItem | null> {
-    const item = await getItem(this.db, this.workspaceId, namespace, key, refreshesOnRead());
+    const item = await this.unsealing(async (ring) => getItem(this.db, ring, namespace, key, refreshesOnRead()));
     return item ? forLangGraph(item) : null;
   }
 
   private async searchItems({ namespacePrefix, filter, limit = 10, offset = 0, query }: SearchOperation) {
     const search = { prefix: namespacePrefix, filter, limit, offset, query, refreshTtl: refreshesOnRead() };
-    const items = await searchItems(this.db, this.workspaceId, search, this.meaning);
+    const items = await this.unsealing(async (ring) => searchItems(this.db, ring, search, this.meaning));
     return items.map((item) => ({ ...forLangGraph(item), score: item.score }));
+  }
+
+  private async unsealing<T>(read: (ring: Ring) => Promise<T>): Promise<T> {
+    return withRing(this.env, this.workspaceId, read);
   }
 
   private async listAll({ matchConditions = [], maxDepth, limit, offset }: ListNamespacesOperation) {

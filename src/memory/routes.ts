@@ -2,6 +2,7 @@
 import { Hono } from "hono";
 import * as v from "valibot";
 import { database } from "../db/client.ts";
+import { ringOf, withRing } from "../encryption/load.ts";
 import { documented, NOTHING } from "../http/documented.ts";
 import type { App } from "../http/types.ts";
 import { body, parse, query } from "../http/validate.ts";
@@ -21,15 +22,18 @@ export const memory = new Hono<App>()
     const { value, filter } = await narrowed(principal, "put", c.req.valid("json"));
     const item = parse(PutItemBody, value, "body");
     const db = database(c.env.DB);
-    if (filter) await mayReplace(db, principal.workspaceId, item, filter);
-    await putItems(db, principal.workspaceId, [{ ...item, filter }], meaningOf(c.env));
+    const ring = await ringOf(c.env, principal.workspaceId);
+    if (filter) await mayReplace(db, ring, item, filter);
+    await putItems(db, ring, [{ ...item, filter }], meaningOf(c.env));
     return c.body(null, 204);
   })
   .get("/items", doc("Read an item; null when there is none", v.nullable(Item)), query(GetItemQuery), async (c) => {
     const principal = c.get("principal");
     const { value, filter } = await narrowed(principal, "get", c.req.valid("query"));
     const { namespace, key, refresh_ttl = refreshesOnRead() } = value;
-    const item = await getItem(database(c.env.DB), principal.workspaceId, namespace, key, refresh_ttl, filter);
+    const item = await withRing(c.env, principal.workspaceId, async (ring) =>
+      getItem(database(c.env.DB), ring, namespace, key, refresh_ttl, filter),
+    );
     return c.json(item ?? null);
   })
   .delete("/items", doc("Delete an item", NOTHING), body(DeleteItemBody), async (c) => {
@@ -60,7 +64,10 @@ export const memory = new Hono<App>()
         offset: rest.offset ?? 0,
         sight: filter,
       };
-      return c.json({ items: await searchItems(database(c.env.DB), principal.workspaceId, search, meaningOf(c.env)) });
+      const items = await withRing(c.env, principal.workspaceId, async (ring) =>
+        searchItems(database(c.env.DB), ring, search, meaningOf(c.env)),
+      );
+      return c.json({ items });
     },
   )
   .post(

@@ -2,6 +2,8 @@
 import { and, eq, gt, gte, isNull, lt, or, type SQL } from "drizzle-orm";
 import * as v from "valibot";
 import { storeItems } from "../db/schema.ts";
+import { openJson, openListed } from "../encryption/json.ts";
+import type { Ring } from "../encryption/ring.ts";
 import { AnyObject, Time } from "../http/answers.ts";
 
 export type Row = typeof storeItems.$inferSelect;
@@ -9,7 +11,15 @@ export type Row = typeof storeItems.$inferSelect;
 /** An item in the wire format. */
 export type Item = v.InferOutput<typeof Item>;
 export const Item = v.pipe(
-  v.object({ namespace: v.array(v.string()), key: v.string(), value: AnyObject, created_at: Time, updated_at: Time }),
+  v.object({
+    namespace: v.array(v.string()),
+    key: v.string(),
+    value: AnyObject,
+    created_at: Time,
+    updated_at: Time,
+    /** In lists: the value was encrypted with a key that is destroyed. */
+    key_destroyed: v.optional(v.literal(true)),
+  }),
   v.title("Item"),
 );
 /** An item that a search finds. `score`: how well it matches the query. */
@@ -62,7 +72,21 @@ export function labels(namespace: string): string[] {
         .map((label) => label.replaceAll(DOT_WITHIN, "."));
 }
 
-export function toWire({ namespace, key, value, createdAt, updatedAt }: Row): Item {
+/** Where an item's value is stored: the namespace as the column has it. */
+export const placeOf = (namespace: string, key: string) => ["store", namespace, key];
+
+/** The item of a row. */
+export function toWire(ring: Ring, row: Row): Item {
+  return { ...wire(row), value: openJson(ring, row.value, placeOf(row.namespace, row.key)) };
+}
+
+/** The item in a list. One whose key is destroyed has no value. */
+export function toListed(ring: Ring, row: Row): Item {
+  const value = openListed(ring, row.value, placeOf(row.namespace, row.key));
+  return value ? { ...wire(row), value } : { ...wire(row), value: {}, key_destroyed: true };
+}
+
+function wire({ namespace, key, value, createdAt, updatedAt }: Row): Item {
   return {
     namespace: labels(namespace),
     key,

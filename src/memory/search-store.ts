@@ -7,7 +7,9 @@ import { bytesOf, totalBytes } from "../db/size.ts";
 import { boundAnswer } from "../http/bytes.ts";
 import { passes } from "./filter.ts";
 import { type Meaning, type MeaningSearch, ranked } from "./meaning.ts";
-import { alive, isUnder, type Item, type Row, toWire } from "./row.ts";
+import type { Ring } from "../encryption/ring.ts";
+import { remoteProblem } from "../http/problem.ts";
+import { alive, isUnder, type Item, type Row, toListed } from "./row.ts";
 import { isSeen, type Sight } from "./sight.ts";
 import { refresh } from "./store.ts";
 import { matchAny } from "./text.ts";
@@ -31,10 +33,12 @@ const BYTES = bytesOf(storeItems.value, storeItems.text);
  */
 export async function searchItems(
   db: Database,
-  workspaceId: string,
+  ring: Ring,
   search: ItemSearch,
   meaning?: Meaning,
 ): Promise<(Item & { score?: number })[]> {
+  const { workspaceId } = ring;
+  if (ring.isOn && (search.query || Object.keys(search.filter ?? {}).length > 0)) throw notSearched();
   const where = and(
     isUnder(workspaceId, search.prefix),
     alive(),
@@ -43,8 +47,15 @@ export async function searchItems(
   );
   const rows = await found(db, workspaceId, where, search, meaning);
   if (search.refreshTtl) await refresh(db, rows);
-  return rows.map(({ score, ...row }) => ({ ...toWire(row), ...(score === undefined ? {} : { score }) }));
+  return rows.map(({ score, ...row }) => ({ ...toListed(ring, row), ...(score === undefined ? {} : { score }) }));
 }
+
+/** 422: an answer without the encrypted items would look complete. */
+const notSearched = () =>
+  remoteProblem(
+    422,
+    "This workspace encrypts the items of the Store, so they cannot be searched by query or filter. List them by namespace.",
+  );
 
 type Found = Row & { score?: number };
 

@@ -4,9 +4,11 @@ import { inList } from "../db/in-list.ts";
 import type { Database } from "../db/client.ts";
 import { deleteOverdue } from "../db/delete.ts";
 import { storeItems, storeVectors } from "../db/schema.ts";
+import { sealJson } from "../encryption/json.ts";
+import type { Ring } from "../encryption/ring.ts";
 import { cutBytes } from "../http/bytes.ts";
 import type { Meaning } from "./meaning.ts";
-import { alive, isItem, isUnder, type Item, joined, labels, type Row, toWire } from "./row.ts";
+import { alive, isItem, isUnder, type Item, joined, labels, placeOf, type Row, toWire } from "./row.ts";
 import { isSeen, type Sight } from "./sight.ts";
 import { type Index, textsOf } from "./text.ts";
 import { type IndexedItem, indexItems } from "./vector-index.ts";
@@ -33,14 +35,21 @@ const TEXT_BYTES = 768 * 1024;
 /** The most texts of one item that are embedded. Each is one statement of the transaction. */
 const MAX_VECTORS = 100;
 
-/** Writes the items in one transaction, replacing what has the same namespace and key. */
-export async function putItems(db: Database, workspaceId: string, items: PutItem[], meaning?: Meaning): Promise<void> {
-  const texts = items.map(({ value, index }) => textsOf(value, index ?? settings.store?.index?.fields));
+/**
+ * Writes the items in one transaction, replacing what has the same namespace and key. With a key the values are sealed, and neither
+ * their words nor their meaning is indexed.
+ */
+export async function putItems(db: Database, ring: Ring, items: PutItem[], meant?: Meaning): Promise<void> {
+  const { workspaceId } = ring;
+  const meaning = ring.isOn ? undefined : meant;
+  const texts = items.map(({ value, index }) =>
+    ring.isOn ? [] : textsOf(value, index ?? settings.store?.index?.fields),
+  );
   const embedded = texts.map((own) => own.slice(0, MAX_VECTORS));
   const vectors = meaning ? await embedEach(embedded, meaning.embed) : [];
   const statements = items.flatMap((item, n) => [
-    upsert(db, workspaceId, item, texts[n] ?? []),
-    ...vectorStatements(db, workspaceId, item, vectors[n]),
+    upsert(db, ring, item, texts[n] ?? []),
+    ...vectorStatements(db, workspaceId, item, ring.isOn ? [] : vectors[n]),
   ]);
   const [first, ...rest] = statements;
   if (first) await db.batch([first, ...rest]);
@@ -68,7 +77,7 @@ async function written(
 /** The item, or undefined when there is none or its time is over. */
 export async function getItem(
   db: Database,
-  workspaceId: string,
+  ring: Ring,
   namespace: string[],
   key: string,
   refreshTtl: boolean,
@@ -77,10 +86,10 @@ export async function getItem(
   const row = await db
     .select()
     .from(storeItems)
-    .where(and(isItem(workspaceId, namespace, key), alive(), isSeen(filter)))
+    .where(and(isItem(ring.workspaceId, namespace, key), alive(), isSeen(filter)))
     .get();
   if (row && refreshTtl) await refresh(db, [row]);
-  return row && toWire(row);
+  return row && toWire(ring, row);
 }
 
 export async function deleteItem(
@@ -128,16 +137,12 @@ export async function deleteAllItems(db: Database, workspaceId: string): Promise
   await db.delete(storeItems).where(eq(storeItems.workspaceId, workspaceId));
 }
 
-function upsert(
-  db: Database,
-  workspaceId: string,
-  { namespace, key, value, filter, ...item }: PutItem,
-  texts: string[],
-) {
+function upsert(db: Database, ring: Ring, { namespace, key, value, filter, ...item }: PutItem, texts: string[]) {
   const now = Date.now();
   const ttl = item.ttl ?? settings.store?.ttl?.default_ttl;
+  const { workspaceId } = ring;
   const change = {
-    value,
+    value: sealJson(ring, value, placeOf(joined(namespace), key)),
     text: texts.length > 0 ? cutBytes(texts.join("\n"), TEXT_BYTES) : null,
     ttlMinutes: ttl ?? null,
     expiresAt: ttl === undefined ? null : now + ttl * MINUTE,

@@ -1,4 +1,5 @@
 /** One alarm for everything the thread must do later. */
+import { isKeyDestroyed } from "../encryption/ring.ts";
 import { logError } from "../http/log.ts";
 import { compact } from "./compaction.ts";
 import { keepLatest } from "./graph/prune.ts";
@@ -13,6 +14,8 @@ import type { Runner } from "./runs/runner.ts";
  */
 const WATCHDOG_MS = { least: 4_000, most: 30_000 };
 const REPROJECT_MS = 2_000;
+/** The pause after work that needs rows whose key is destroyed: it will fail again, and other work may be due later. */
+const UNREADABLE_MS = 24 * 3_600_000;
 
 /**
  * Sets the alarm to the earliest thing due. An earlier alarm that is already set is kept: it finds nothing to do and
@@ -100,6 +103,7 @@ export async function onAlarm(
   } catch (error) {
     logError(error, { thread: context.threadId, while: "its alarm" });
     // What failed is still due. It must not fail again at once, and again.
-    if (!context.gone) setAlarm(context, Date.now() + WATCHDOG_MS.least);
+    const pause = isKeyDestroyed(error) ? UNREADABLE_MS : WATCHDOG_MS.least;
+    if (!context.gone) setAlarm(context, Date.now() + pause);
   }
 }

@@ -107,7 +107,7 @@ export class ThreadContext {
     this.#writes += 1;
     this.#projecting = this.#projecting.then(async () => {
       try {
-        await putThread(this.env, this.workspaceId, record.shard ?? 0, row);
+        await putThread(this.env, this.workspaceId, { shard: record.shard, row, ring: this.tables.vault.ring });
         if (row.revision === this.#revision) this.stale = false;
       } catch (error) {
         logError(error, { thread: this.threadId, while: "writing its index row" });

@@ -5,7 +5,7 @@
  */
 import { backOff } from "../http/outage.ts";
 import { remoteProblem } from "../http/problem.ts";
-import { BEGINNING, type CopiedRow, copiedRows } from "./storage/copy-store.ts";
+import { BEGINNING, type CopiedRow, copiedRows, insertCopied } from "./storage/copy-store.ts";
 import { hasNextStep } from "./graph/state.ts";
 import { withinMetadata } from "./limits.ts";
 import { restartTtl, type ThreadRecord } from "./record.ts";
@@ -58,6 +58,7 @@ class Changed extends Error {
 
 async function paste({ tables, threadId }: ThreadContext, source: ThreadRpc, given?: Json): Promise<void> {
   const first = await source.copyPage();
+  tables.vault.origin = first.thread.sealed_as ?? first.thread.thread_id;
   for (let page = first; ; page = await source.copyPage(page.next)) {
     if (page.version !== first.version) throw new Changed();
     tables.transaction(() => {
@@ -69,14 +70,22 @@ async function paste({ tables, threadId }: ThreadContext, source: ThreadRpc, giv
   // What is due on the source is not due on the copy, and it has a log of its own.
   const { temporary: _temporary, compacted: _compacted, prune: _prune, ...record } = first.thread;
   const metadata = withinMetadata({ ...(given ?? record.metadata), thread_id: threadId });
-  const own = { thread_id: threadId, metadata, created: now, updated: now, ttl: restartTtl(record.ttl) };
+  const own = {
+    thread_id: threadId,
+    sealed_as: tables.vault.origin,
+    metadata,
+    created: now,
+    updated: now,
+    ttl: restartTtl(record.ttl),
+  };
   tables.putThread(JSON.stringify({ ...record, ...own, format: tables.format }));
 }
 
 /** Checkpoint metadata names the thread, so packs are written again. */
-function insert(tables: Tables, { table, row }: CopiedRow, threadId: string): void {
-  if (table !== "packs") return tables.insertCopied(table, row);
-  const entries = JSON.parse(tables.textOf(row.entries ?? null)) as { metadata: Record<string, unknown> }[];
+function insert(tables: Tables, copied: CopiedRow, threadId: string): void {
+  const { table, row } = copied;
+  if (table !== "packs") return insertCopied(tables, copied);
+  const entries = JSON.parse(tables.entriesIn(row)) as { metadata: Record<string, unknown> }[];
   for (const entry of entries) entry.metadata.thread_id = threadId;
   tables.insertPack(String(row.last_id), String(row.first_id), JSON.stringify(entries));
 }

@@ -13,6 +13,8 @@ export interface ThreadRecord {
   workspace_id: string;
   /** The format of the thread's storage (db/format.ts). */
   format?: number;
+  /** The thread of which this one is a copy: encrypted rows that it has taken are bound to that id (storage/vault.ts). */
+  sealed_as?: string;
   /** The shard of the workspace's index that lists the thread; 0 when absent. */
   shard?: number;
   created: number;
@@ -66,6 +68,7 @@ export function readRecord(tables: Tables): ThreadRecord | undefined {
   if (text === undefined) return undefined;
   const { trace, ...record } = JSON.parse(text) as ThreadRecord & { trace?: unknown[] };
   if (trace) tables.outbox.foundTrace(JSON.stringify(trace));
+  tables.vault.origin = record.sealed_as ?? record.thread_id;
   return record;
 }
 
@@ -112,6 +115,9 @@ export function standingOf(record: ThreadRecord | undefined, busy: boolean): Sta
   const { graph_id, assistant_id } = record.metadata as { graph_id?: string; assistant_id?: string };
   return { busy, graphId: graph_id, assistantId: assistant_id, interrupts: pendingInterrupts(record) };
 }
+
+/** The same of a thread that cannot be read, because its key is destroyed: it exists, and can be deleted. */
+export const UNREAD: Standing = { busy: false, graphId: undefined, assistantId: undefined, interrupts: [] };
 
 /** The ids of the interrupts that the last run left. */
 export function pendingInterrupts(record: ThreadRecord | undefined): string[] {

@@ -1,8 +1,8 @@
 /** The Durable Object of one thread: its runs, checkpoints and event log. One writer, by construction. */
-import { DurableObject } from "cloudflare:workers";
-import { isNewer, NEWER_ALARM_MS, newerFormat } from "../db/format.ts";
-import { answerCall, type Answering } from "../http/calls.ts";
+import { NEWER_ALARM_MS } from "../db/format.ts";
+import { isKeyDestroyed } from "../encryption/ring.ts";
 import { remoteProblem } from "../http/problem.ts";
+import { Keyed } from "./keyed.ts";
 import { armAlarm, onAlarm } from "./alarm.ts";
 import type { Json } from "../json.ts";
 import { copyInto, copyPage } from "./copy.ts";
@@ -10,14 +10,16 @@ import type { CopyPlace } from "./storage/copy-store.ts";
 import { asLine, type Framing, restMark, type TailQuery } from "./log/events.ts";
 import { lineStream } from "./remote/lines.ts";
 import type { OnTask } from "./tasks/effect.ts";
-import { Outbox } from "./tasks/outbox.ts";
-import { ThreadContext } from "./context.ts";
-import { newRecord, readRecord, toWireThread, standingOf, startTtl, type ThreadRecord } from "./record.ts";
+import type { Outbox } from "./tasks/outbox.ts";
+import type { ThreadContext } from "./context.ts";
+import { newRecord, toWireThread, standingOf, startTtl, type ThreadRecord, UNREAD } from "./record.ts";
+import { type Parts, readParts, removeUnread } from "./parts.ts";
 import type * as rpc from "./rpc.ts";
 import type * as types from "./types.ts";
 import { threadStub } from "./stub.ts";
+import { idsIn } from "./thread-id.ts";
 import { deleteRun } from "./runs/delete.ts";
-import { Runner } from "./runs/runner.ts";
+import type { Runner } from "./runs/runner.ts";
 import { chooseOpen, listOpen, listRuns } from "./runs/list.ts";
 import { resultOf } from "./runs/result.ts";
 import { runStream } from "./runs/run-stream.ts";
@@ -25,23 +27,23 @@ import { toWireRun, type StoredRun } from "./run.ts";
 import { refuseBroken } from "./graph/continue.ts";
 import { parkedThread } from "./graph/parked.ts";
 import { keepLatestOnce } from "./graph/prune.ts";
-import { applyUpdates, historyOf, stateOf } from "./graph/state.ts";
+import { applyUpdates, historyOf, readShownState } from "./graph/state.ts";
 import { Tables } from "./storage/tables.ts";
 import { storageFigures } from "./checkpoints/stats.ts";
 import { withinMetadata } from "./limits.ts";
 import { tail } from "./log/tail.ts";
-import { Sleepers } from "./log/sleepers.ts";
+import type { Sleepers } from "./log/sleepers.ts";
 import { threadStream } from "./runs/thread-stream.ts";
 import { titleOf } from "./title.ts";
-import { markCanceled, setHook, viewTask } from "./tasks/tasks.ts";
+import { cancelTask, setHook, viewTask } from "./tasks/tasks.ts";
 import { absentThread } from "./named.ts";
 
 /** Characters of the longest state in the answer to a copy: an RPC message holds at most 32 MiB. */
 const LONG_STATE = 8_000_000;
 
-export class Thread extends DurableObject<Env> implements rpc.ThreadRpc, Answering {
-  /** Undefined when a newer version wrote the thread: every call then answers 503. */
-  #parts: { context: ThreadContext; outbox: Outbox; runner: Runner; sleepers: Sleepers } | undefined;
+export class Thread extends Keyed implements rpc.ThreadRpc {
+  /** The error that every call answers when the thread cannot be read. */
+  #parts: Parts | Error = new Error("The object has not begun.");
   #copying: Promise<void> | undefined;
 
   constructor(
@@ -49,22 +51,34 @@ export class Thread extends DurableObject<Env> implements rpc.ThreadRpc, Answeri
     env: Env,
     private readonly onTask: OnTask,
   ) {
-    super(ctx, env);
-    this.#parts = this.#read();
-    if (!this.#parts) return;
+    super(ctx, env, idsIn(ctx.id).workspaceId);
+    this.begin(new Tables(ctx.storage).heldTexts(), () => this.#start());
+  }
+
+  #start(before?: Outbox): void {
+    const { ctx, ring, onTask } = this;
+    this.#parts = readParts(ctx, this.env, { ring, onTask, before });
+    if (before || this.#parts instanceof Error) return;
     // A run that was open at a crash resumes immediately, not only when the alarm fires.
     if (this.#runner.open.length > 0) ctx.waitUntil(Promise.resolve().then(() => this.#runner.next()));
     // A deleted thread may have left effects that are still to be carried out.
     if (!this.#context.record) armAlarm(this.#context, this.#runner);
   }
 
-  async answer(method: string, args: unknown[]): Promise<unknown> {
-    return answerCall(this, method, args);
+  protected rekey(lost: boolean): void {
+    if (this.#parts instanceof Error) return this.#start();
+    this.#context.tables.vault.ring = this.ring;
+    if (!lost) return;
+    // A run in flight has the texts in its memory.
+    if (this.#runner.open.length > 0) this.ctx.abort("A key of the workspace is destroyed.");
+    else this.#rebuild();
   }
 
   override async alarm(): Promise<void> {
     // An alarm that throws is dropped after six times.
-    if (!this.#parts) return this.ctx.storage.setAlarm(Date.now() + NEWER_ALARM_MS);
+    const isUnlocked = await this.unlocked();
+    if (isUnlocked && isKeyDestroyed(this.#parts)) return;
+    if (!isUnlocked || this.#parts instanceof Error) return this.ctx.storage.setAlarm(Date.now() + NEWER_ALARM_MS);
     await onAlarm(this.#context, this.#runner, this.#outbox, (isDue) => this.#forget(isDue));
   }
 
@@ -88,11 +102,11 @@ export class Thread extends DurableObject<Env> implements rpc.ThreadRpc, Answeri
   }
 
   async standing(): Promise<types.Standing | undefined> {
-    return standingOf(this.#context.record, this.#runner.busy);
+    return isKeyDestroyed(this.#parts) ? UNREAD : standingOf(this.#context.record, this.#runner.busy);
   }
 
   async title(): Promise<string | undefined> {
-    return titleOf(this.#context, this.#runner.open[0]?.request.input);
+    return isKeyDestroyed(this.#parts) ? undefined : titleOf(this.#context, this.#runner.open[0]?.request.input);
   }
 
   async patch({ metadata, ttl }: rpc.ThreadPatch): Promise<types.Thread> {
@@ -105,6 +119,7 @@ export class Thread extends DurableObject<Env> implements rpc.ThreadRpc, Answeri
   }
 
   async remove(): Promise<boolean> {
+    if (isKeyDestroyed(this.#parts)) return this.removeIdle();
     const { context, runner } = this.#open();
     if (!context.record) return false;
     // While runs end, others may begin, or another request may delete the thread.
@@ -114,6 +129,7 @@ export class Thread extends DurableObject<Env> implements rpc.ThreadRpc, Answeri
   }
 
   async removeIdle(): Promise<boolean> {
+    if (isKeyDestroyed(this.#parts)) return removeUnread(this.ctx, this.env).finally(() => this.#start());
     return !this.#context.record || this.#forget();
   }
 
@@ -185,8 +201,8 @@ export class Thread extends DurableObject<Env> implements rpc.ThreadRpc, Answeri
   }
 
   async openRuns(most: number): Promise<types.OpenRun[]> {
-    this.#existing();
-    return this.#runner.placed(listOpen(this.#runner.open, most, this.#context.threadId));
+    const { thread_id } = this.#existing();
+    return this.#runner.placed(listOpen(this.#runner.open, most, thread_id));
   }
 
   async cancel(runId: string, action: types.CancelAction, wait: boolean): Promise<types.RunStatus | undefined> {
@@ -228,10 +244,7 @@ export class Thread extends DurableObject<Env> implements rpc.ThreadRpc, Answeri
   }
 
   async cancelTask(taskId: string): Promise<void> {
-    const ids = viewTask(this.#context, taskId)?.runs.map((run) => run.run_id) ?? [];
-    const stopped = await this.cancelMany({ runIds: ids }, "interrupt");
-    if (stopped === 0) markCanceled(this.#context, taskId);
-    await Promise.all(ids.map((id) => this.#runner.ended(id)));
+    await cancelTask(this.#context, this.#runner, taskId);
     armAlarm(this.#context, this.#runner);
     this.ctx.waitUntil(this.#outbox.deliver());
   }
@@ -259,11 +272,7 @@ export class Thread extends DurableObject<Env> implements rpc.ThreadRpc, Answeri
   }
 
   async state(query: rpc.StateQuery): Promise<types.ThreadState | undefined> {
-    if (!this.#context.record) return undefined;
-    const state = await stateOf(this.#context, query);
-    // A client that reads the state of a thread at work must not take it for one at rest, and look away.
-    const waiting = this.#runner.busy && !query.checkpoint && state.next.length === 0;
-    return waiting ? { ...state, next: ["__start__"] } : state;
+    return this.#context.record && readShownState(this.#context, this.#runner.busy, query);
   }
 
   async history(query: rpc.HistoryQuery): Promise<ReadableStream<Uint8Array>> {
@@ -350,22 +359,11 @@ export class Thread extends DurableObject<Env> implements rpc.ThreadRpc, Answeri
   #rebuild(): void {
     const { context, outbox } = this.#open();
     context.close();
-    this.#parts = this.#read(outbox);
-  }
-
-  /** Undefined when a newer version wrote the thread: nothing else of its storage may be read then. */
-  #read(before?: Outbox) {
-    const tables = new Tables(this.ctx.storage);
-    const record = readRecord(tables);
-    if (isNewer(record?.format, "thread")) return undefined;
-    const context = new ThreadContext(this.ctx, this.env, tables, record);
-    const outbox = new Outbox(context, this.onTask, before);
-    const runner = new Runner(context, outbox, () => armAlarm(context, runner));
-    return { context, outbox, runner, sleepers: new Sleepers(this.ctx, context.eventLog) };
+    this.#start(outbox);
   }
 
   #open() {
-    if (!this.#parts) throw newerFormat();
+    if (this.#parts instanceof Error) throw this.#parts;
     return this.#parts;
   }
 

@@ -2,6 +2,7 @@
  * Runs by the thousand, as columns: what an export reads of a partition. A row as an object costs ten times as much to
  * read, to send and to write again.
  */
+import type { Blobs } from "../encryption/blobs.ts";
 import type { LargePayload, PayloadField, RunPosition, StoredRun } from "./types.ts";
 import { type Texts, TextsBuilder, textsOf } from "./texts.ts";
 import { PAYLOAD_FIELDS } from "./types.ts";
@@ -105,7 +106,7 @@ export function isConstant(field: string): field is ConstantField {
  * are resolved separately, because the payloads of one run can be 60 MB.
  */
 export async function resolveColumn(
-  blobs: Pick<R2Bucket, "get">,
+  blobs: Pick<Blobs, "get">,
   { payloads, large }: RunPage,
   field: PayloadField,
 ): Promise<Texts | undefined> {

@@ -2,6 +2,7 @@
 import { objectNamed } from "../db/objects.ts";
 import { callsOf } from "../http/calls.ts";
 import { repeating } from "../http/outage.ts";
+import { opened } from "./sealed.ts";
 import type { TracePartitionRpc } from "./rpc.ts";
 import { dayOf } from "./time.ts";
 import type { Place, QueriedRun } from "./types.ts";
@@ -27,7 +28,8 @@ export function payloadKey(prefix: string, hash: string): string {
  */
 export function tracePartition(env: Env, workspaceId: string, place: Place): TracePartitionRpc {
   const name = pathOf(workspaceId, place);
-  return repeating(() => callsOf<TracePartitionRpc>(objectNamed(env, env.TRACE_PARTITION, name)));
+  const calls = repeating(() => callsOf<TracePartitionRpc>(objectNamed(env, env.TRACE_PARTITION, name)));
+  return opened(env, workspaceId, calls);
 }
 
 /** Shard 0 has the name of a day without shards. */

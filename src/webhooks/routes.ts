@@ -2,7 +2,7 @@
 import { Hono } from "hono";
 import * as v from "valibot";
 import { audit } from "../audit/record.ts";
-import { sealText } from "../auth/seal.ts";
+import { sealSecret } from "../encryption/secrets.ts";
 import { newSecret } from "../auth/secret.ts";
 import { database } from "../db/client.ts";
 import { documented } from "../http/documented.ts";
@@ -49,7 +49,7 @@ export const webhooks = new Hono<App>()
       }
       const secret = newSecret("weir_whsec_");
       const id = await newSecretId(c, (one) => findSecret(db, workspaceId, one));
-      const sealed = await sealText(c.env, secret, purposeOf(id));
+      const sealed = await sealSecret(c.env, workspaceId, secret, purposeOf(id));
       const row = { id, workspaceId, sealed, hint: secret.slice(0, 15), createdAt: now, expiresAt: null };
       await rotateSecret(db, row, until);
       await audit(c, { action: "webhook_secret.created", targetId: id });

@@ -1,6 +1,7 @@
 /** Signatures of webhooks: a receiver can check who sent a delivery, when, and that its body is unchanged. */
 import { createHmac } from "node:crypto";
-import { unseal } from "../auth/seal.ts";
+import { isKeyDestroyed } from "../encryption/ring.ts";
+import { openSecret } from "../encryption/secrets.ts";
 import { database } from "../db/client.ts";
 import { listSecrets } from "./store.ts";
 
@@ -18,7 +19,15 @@ export async function signedHeaders(
   { delivery, body, now = Date.now() }: { delivery: string; body: string; now?: number },
 ): Promise<Record<string, string>> {
   const rows = await listSecrets(database(env.DB), workspaceId, now);
-  const secrets = await Promise.all(rows.map(({ id, sealed }) => unseal(env, sealed, purposeOf(id))));
+  const opened = await Promise.allSettled(
+    rows.map(({ id, sealed }) => openSecret(env, workspaceId, sealed, purposeOf(id))),
+  );
+  const secrets = opened.flatMap((one) => (one.status === "fulfilled" ? [one.value] : []));
+  // A secret whose key is destroyed signs no more, as long as another one does.
+  const failed = opened.find(
+    (one) => one.status === "rejected" && (secrets.length === 0 || !isKeyDestroyed(one.reason)),
+  );
+  if (failed?.status === "rejected") throw failed.reason;
   const time = Math.floor(now / 1000);
   const signatures = secrets.map((secret) => `v1=${hmac(secret, `${time}.${delivery}.`, body)}`);
   const signature = signatures.length > 0 && { "weir-signature": [`t=${time}`, ...signatures].join(",") };

@@ -237,14 +237,19 @@ describe("credentials at rest", () => {
       .get();
     if (!row) throw new Error("no row");
     const newKey = btoa("n".repeat(32));
-    const rotated = { ENCRYPTION_KEY: newKey, ENCRYPTION_KEYS_OLD: `${btoa("x".repeat(32))}, ${env.ENCRYPTION_KEY}` };
+    const { DB } = env;
+    const rotated = {
+      DB,
+      ENCRYPTION_KEY: newKey,
+      ENCRYPTION_KEYS_OLD: `${btoa("x".repeat(32))}, ${env.ENCRYPTION_KEY}`,
+    };
     expect(await unlock(db, rotated, row)).toMatchObject({ credentials: { secret_access_key: SECRET } });
     const moved = await storedCredentials(String(id));
     expect(moved).not.toBe(row.credentials);
-    expect(await unlock(db, { ENCRYPTION_KEY: newKey }, { ...row, credentials: moved })).toMatchObject({
+    expect(await unlock(db, { DB, ENCRYPTION_KEY: newKey }, { ...row, credentials: moved })).toMatchObject({
       credentials: { secret_access_key: SECRET },
     });
-    await expect(unlock(db, { ENCRYPTION_KEY: btoa("z".repeat(32)) }, row)).rejects.toThrow(/no ENCRYPTION_KEY/);
+    await expect(unlock(db, { DB, ENCRYPTION_KEY: btoa("z".repeat(32)) }, row)).rejects.toThrow(/no ENCRYPTION_KEY/);
     await expect(sealText({ ENCRYPTION_KEY: "c2hvcnQ=" }, "x", "y")).rejects.toThrow(/32 bytes/);
   });
 });

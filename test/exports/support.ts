@@ -63,7 +63,7 @@ export async function newDestination(world: World, workspaceId: string): Promise
       config_kwargs_s3: null,
       s3_additional_kwargs: null,
     },
-    credentials: await lock(env, id, { access_key_id: "AKID", secret_access_key: SECRET }),
+    credentials: await lock(env, { id, workspaceId }, { access_key_id: "AKID", secret_access_key: SECRET }),
     credentialsKeys: ["access_key_id", "secret_access_key"],
     createdAt: world.clock.now,
     updatedAt: world.clock.now,

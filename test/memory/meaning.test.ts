@@ -3,6 +3,7 @@ import { expect, it } from "vitest";
 import { database } from "../../src/db/client.ts";
 import { searchItems } from "../../src/memory/search-store.ts";
 import { deleteItem, putItems } from "../../src/memory/store.ts";
+import { Ring } from "../../src/encryption/ring.ts";
 
 /** Texts as points: how much each is about animals, food and cars. */
 const SUBJECTS = [/dog|cat|pet/, /bread|cake|pet food/, /car|wheel/];
@@ -15,7 +16,7 @@ it("with an embeddings function, a query ranks by meaning", async () => {
   const before = await stored();
   const workspace = crypto.randomUUID();
   const put = (key: string, value: object, index?: string[] | false) =>
-    putItems(db, workspace, [{ namespace: ["m"], key, value: { ...value }, index }], { embed });
+    putItems(db, new Ring(workspace), [{ namespace: ["m"], key, value: { ...value }, index }], { embed });
   await put("dog", { text: "a dog", note: "likes the car" }, ["text"]);
   await put("bread", { text: "some bread" });
   await put("both", { text: "a car", also: "a pet" });
@@ -23,7 +24,7 @@ it("with an embeddings function, a query ranks by meaning", async () => {
   const search = async (query: string, offset = 0) => {
     const found = await searchItems(
       db,
-      workspace,
+      new Ring(workspace),
       { prefix: ["m"], query, limit: 10, offset, refreshTtl: false },
       { embed },
     );

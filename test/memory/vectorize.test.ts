@@ -4,6 +4,7 @@ import { beforeEach, describe, expect, it, vi } from "vitest";
 import { database } from "../../src/db/client.ts";
 import { searchItems } from "../../src/memory/search-store.ts";
 import { deleteItem, putItems } from "../../src/memory/store.ts";
+import { Ring } from "../../src/encryption/ring.ts";
 import type { VectorIndex } from "../../src/memory/vector-index.ts";
 
 const db = database(env.DB);
@@ -38,13 +39,13 @@ function standIn() {
 const put = (index: VectorIndex | undefined, items: Record<string, string>, namespace = ["m"]) =>
   putItems(
     db,
-    workspace,
+    new Ring(workspace),
     Object.entries(items).map(([key, text]) => ({ namespace, key, value: { text } })),
     { embed, index },
   );
 async function search(index: VectorIndex, query: string, limit: number, prefix = ["m"]): Promise<string[]> {
   const asked = { prefix, query, limit, offset: 0, refreshTtl: false };
-  return (await searchItems(db, workspace, asked, { embed, index })).map(({ key }) => key);
+  return (await searchItems(db, new Ring(workspace), asked, { embed, index })).map(({ key }) => key);
 }
 /** Statements in which D1 compares with vectors page by page. */
 const scans = (prepare: { mock: { calls: unknown[][] } }) =>

@@ -33,6 +33,8 @@ export const AUDITED: Record<string, AuditAction | { why: string }> = {
   "PUT /masking-rules": "masking.updated",
   "PUT /flow/rules/:rule_id": "flow_rule.updated",
   "DELETE /flow/rules/:rule_id": "flow_rule.deleted",
+  "POST /encryption-keys": "encryption_key.created",
+  "POST /encryption-keys/:id/destroy": { why: "The things have no such key; encryption/keys.test.ts has it" },
   "POST /masking-rules/preview": { why: "It reads" },
   "POST /webhook-secrets": "webhook_secret.created",
   "DELETE /webhook-secrets/:id": "webhook_secret.deleted",

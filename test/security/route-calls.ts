@@ -45,6 +45,7 @@ const BODIES: Record<string, (things: Things) => unknown> = {
   "PUT /flow/rules/:rule_id": () => ({ concurrency: 1_000 }),
   "PUT /masking-rules": () => ({ rules: [{ type: "set", set: "iban" }] }),
   "POST /masking-rules/preview": () => ({ rules: [{ type: "set", set: "email" }] }),
+  "POST /encryption-keys/:id/destroy": () => ({ confirm: NO_KEY }),
   "POST /api-keys": () => ({ name: "another" }),
   "PATCH /api-keys/:id": () => ({ name: "renamed" }),
   "POST /members": () => ({ subject: crypto.randomUUID(), role: "viewer" }),
@@ -103,6 +104,9 @@ const BODIES: Record<string, (things: Things) => unknown> = {
   "PATCH /sessions/:session_id": () => ({ description: "seen" }),
   "POST /otel/v1/traces": () => ({ resourceSpans: [] }),
 };
+
+/** No encryption key has this id. Things of a workspace that encrypts cannot be searched. */
+const NO_KEY = "0".repeat(16);
 
 /** Bodies of routes whose twin without `/api/v1` or `/api/v2` takes another. */
 const EXACT: Record<string, (things: Things) => unknown> = {
@@ -215,6 +219,7 @@ function idIn(pattern: string, things: Things): string {
   if (pattern.includes("/invitations/")) return things.invitation_id;
   if (pattern.includes("/grants/")) return things.grant_id;
   if (pattern.includes("/webhook-secrets/")) return things.webhook_secret_id;
+  if (pattern.includes("/encryption-keys/")) return NO_KEY;
   return pattern === "/api/v1/bulk-exports/:id" ? things.schedule_id : things.export_id;
 }
 

@@ -101,6 +101,8 @@ describe("the audit log", () => {
     "masking.updated": false,
     "flow_rule.updated": false,
     "flow_rule.deleted": false,
+    "encryption_key.created": false,
+    "encryption_key.destroyed": false,
     "export.created": false,
     "export.cancelled": false,
   };

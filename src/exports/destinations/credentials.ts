@@ -1,5 +1,7 @@
 /** Credentials at rest: sealed for their destination and nothing else, in the clear only at the moment of use. */
-import { isStale, sealText, type SealKeys, unseal } from "../../auth/seal.ts";
+import { isStale, unseal } from "../../auth/seal.ts";
+import type { KeySource } from "../../encryption/load.ts";
+import { innerSecret, sealSecret } from "../../encryption/secrets.ts";
 import type { Database } from "../../db/client.ts";
 import { logError } from "../../http/log.ts";
 import type { DestinationCredentials, OpenDestination } from "./open.ts";
@@ -7,20 +9,26 @@ import { type DestinationRow, resealCredentials } from "./store.ts";
 
 const purposeOf = (destinationId: string) => `export destination ${destinationId}`;
 
-export async function lock(keys: SealKeys, id: string, credentials: DestinationCredentials): Promise<string> {
-  return sealText(keys, JSON.stringify(credentials), purposeOf(id));
+/** `row`: the destination. */
+export async function lock(
+  keys: KeySource,
+  { id, workspaceId }: Pick<DestinationRow, "id" | "workspaceId">,
+  credentials: DestinationCredentials,
+): Promise<string> {
+  return sealSecret(keys, workspaceId, JSON.stringify(credentials), purposeOf(id));
 }
 
 /**
  * A stored destination with its credentials. A ciphertext of an older key is replaced by one of the current key.
  * @throws when no key of the deployment opens the credentials
  */
-export async function unlock(db: Database, keys: SealKeys, row: DestinationRow): Promise<OpenDestination> {
-  const { id, type, config, credentials: sealed } = row;
-  if (sealed === null) return { type, config, credentials: null };
+export async function unlock(db: Database, keys: KeySource, row: DestinationRow): Promise<OpenDestination> {
+  const { id, workspaceId, type, config, credentials: held } = row;
+  if (held === null) return { type, config, credentials: null };
+  const sealed = await innerSecret(keys, workspaceId, held, purposeOf(id));
   const credentials = JSON.parse(await unseal(keys, sealed, purposeOf(id))) as DestinationCredentials;
   // The older key still opens the text, so a failed replacement waits for the next use.
   if (await isStale(keys, sealed))
-    await resealCredentials(db, id, sealed, await lock(keys, id, credentials)).catch(logError);
+    await resealCredentials(db, id, held, await lock(keys, row, credentials)).catch(logError);
   return { type, config, credentials };
 }

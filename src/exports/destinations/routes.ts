@@ -69,7 +69,7 @@ export const destinations = new Hono<App>()
         type,
         displayName,
         config,
-        credentials: credentials ? await lock(c.env, id, credentials) : null,
+        credentials: credentials ? await lock(c.env, { id, workspaceId: principal.workspaceId }, credentials) : null,
         credentialsKeys: keysOf(credentials),
         createdAt: now,
         updatedAt: now,
@@ -107,7 +107,7 @@ export const destinations = new Hono<App>()
       await check(row.id, { type: row.type, config: row.config, credentials }, c.env);
       const updated = await updateCredentials(db, {
         id: row.id,
-        credentials: await lock(c.env, row.id, credentials),
+        credentials: await lock(c.env, row, credentials),
         credentialsKeys: keysOf(credentials),
         updatedAt: Date.now(),
       });
@@ -129,7 +129,10 @@ export const destinations = new Hono<App>()
       const row = await findDestination(db, c.get("principal").workspaceId, c.req.valid("param").id);
       if (!row) throw notFound();
       const destination = await unlock(db, c.env, row).catch(() => {
-        throw new Problem(409, "No ENCRYPTION_KEY of this deployment opens the stored credentials. Send them again.");
+        throw new Problem(
+          409,
+          "No ENCRYPTION_KEY of this deployment, or no key of the workspace, opens the stored credentials. Send them again.",
+        );
       });
       await audit(c, { action: "destination.checked", targetId: row.id });
       await check(row.id, destination, c.env);

@@ -44,6 +44,12 @@ export async function stateOf(context: ThreadContext, { checkpoint, subgraphs }:
   return withQuestions(context, withGone(context, state, await goneNodes(graph, place)));
 }
 
+/** The state as clients read it. One that reads a thread at work must not take it for one at rest, and look away. */
+export async function readShownState(context: ThreadContext, busy: boolean, query: StateQuery): Promise<ThreadState> {
+  const state = await stateOf(context, query);
+  return busy && !query.checkpoint && state.next.length === 0 ? { ...state, next: ["__start__"] } : state;
+}
+
 /**
  * The state with the nodes that wait and that the deployed graph no longer has. LangGraph leaves them out, so that a thread
  * which waits for an answer would seem to be at its end.

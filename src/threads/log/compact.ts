@@ -7,7 +7,8 @@
 import { Accumulator } from "../../runtime/accumulate.ts";
 import type { Json } from "../../json.ts";
 import { canonical } from "./canonical.ts";
-import type { EventsRow, Tables } from "../storage/tables.ts";
+import type { EventsRow } from "../storage/rows.ts";
+import type { Tables } from "../storage/tables.ts";
 import { cutsOf, textOf, type TextDelta, withText } from "./cuts.ts";
 import type { StoredEvent } from "./segments.ts";
 

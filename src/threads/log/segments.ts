@@ -2,7 +2,7 @@
 import type { Json } from "../../json.ts";
 import type { EventText } from "./events.ts";
 import type { RecentEvent } from "./recent.ts";
-import type { SegmentRow } from "../storage/tables.ts";
+import type { SegmentRow } from "../storage/rows.ts";
 
 /** The location of a chunk of list items: its segment row, its index there, the number of items and of characters. */
 export type ChunkRef = [first: number, n: number, place: number, count: number, size: number];

@@ -3,7 +3,8 @@ import { type EventText, type Framing, PING, restMark, type TailQuery } from "./
 import { unfold } from "./cuts.ts";
 import type { EventLog } from "./event-log.ts";
 import type { StoredEvent } from "./segments.ts";
-import type { EventsRow, Tables } from "../storage/tables.ts";
+import type { EventsRow } from "../storage/rows.ts";
+import type { Tables } from "../storage/tables.ts";
 import type { Json } from "../../json.ts";
 import type { Refs, Values } from "./values.ts";
 

@@ -1,5 +1,4 @@
 /** Channel values, normalised: a list is a sequence of shared chunks (lists.ts), other large values are kept once per content. */
-import { createHash } from "node:crypto";
 import { dump, flatten, revive } from "../../runtime/stored.ts";
 import type { EventLog } from "../log/event-log.ts";
 import { withinState } from "../limits.ts";
@@ -61,7 +60,7 @@ export class Values {
 
   /** Keeps a text under its hash. */
   blob(text: string): string {
-    const hash = createHash("sha256").update(text).digest("base64url");
+    const hash = this.tables.vault.ring.hash(text);
     if (this.#pendingBlobs.has(hash)) return hash;
     this.#pendingBlobs.set(hash, text);
     this.eventLog.due(() => {

@@ -1,4 +1,6 @@
 /** The thread index of a workspace over all its shards. A workspace has one shard until that is full. */
+import type { Ring } from "../../encryption/ring.ts";
+import { openRows, requireSearchable, sealRow } from "./sealed.ts";
 import { type IndexRow, indexShard, type RowVersion, type SortBy, type ThreadFilter, type ThreadPage } from "./rpc.ts";
 
 /** The shard for new threads of a workspace, as last read by this isolate. */
@@ -6,9 +8,13 @@ const current = new Map<string, number>();
 
 export const currentShard = (workspaceId: string): number => current.get(workspaceId) ?? 0;
 
-/** Writes a thread's row in its shard; 409 when a newer one is there. */
-export async function putThread(env: Env, workspaceId: string, shard: number, row: IndexRow): Promise<void> {
-  const next = await indexShard(env, workspaceId, shard).put(row);
+/** Writes a thread's row in its shard, sealed with these keys; 409 when a newer one is there. */
+export async function putThread(
+  env: Env,
+  workspaceId: string,
+  { shard = 0, row, ring }: { shard?: number; row: IndexRow; ring: Ring },
+): Promise<void> {
+  const next = await indexShard(env, workspaceId, shard).put(sealRow(ring, row));
   if (next > currentShard(workspaceId)) current.set(workspaceId, next);
 }
 
@@ -28,6 +34,7 @@ export async function threadIds(
   workspaceId: string,
   { limit, offset, ...filter }: ThreadFilter & { limit: number; offset: number },
 ): Promise<RowVersion[]> {
+  await requireSearchable(env, workspaceId, filter);
   const found = await overShards(env, workspaceId, async (shard) => shard.ids(filter, offset + limit + 1, 0));
   return found
     .flat()
@@ -41,19 +48,21 @@ export async function searchThreads(
   workspaceId: string,
   { limit, offset, ...page }: ThreadPage,
 ): Promise<IndexRow[]> {
+  await requireSearchable(env, workspaceId, page);
   const [only, ...others] = await overShards(env, workspaceId, async (shard, shards) =>
     shards === 1
       ? shard.search({ ...page, limit: limit + 1, offset })
       : shard.search({ ...page, limit: offset + limit + 1, offset: 0 }),
   );
-  if (others.length === 0) return only ?? [];
+  if (others.length === 0) return openRows(env, workspaceId, only ?? []);
   const before = ascending(page.sortBy);
   const all = [only ?? [], ...others].flat().sort((a, b) => (page.sortOrder === "asc" ? before(a, b) : before(b, a)));
-  return all.slice(offset, offset + limit + 1);
+  return openRows(env, workspaceId, all.slice(offset, offset + limit + 1));
 }
 
 /** How many rows a search would find. */
 export async function countThreads(env: Env, workspaceId: string, filter: ThreadFilter): Promise<number> {
+  await requireSearchable(env, workspaceId, filter);
   const counts = await overShards(env, workspaceId, async (shard) => shard.count(filter));
   return counts.reduce((sum, count) => sum + count, 0);
 }

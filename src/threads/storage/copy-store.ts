@@ -1,5 +1,6 @@
 /** The rows of a thread that a copy includes: read in pages, written one by one. */
-import type { Value } from "./long-text.ts";
+import { isReference, partsOf, type Value } from "./long-text.ts";
+import { isSealed } from "../../encryption/ring.ts";
 import { COPIED_TABLES, type CopiedTable, type Row, type Tables } from "./tables.ts";
 
 /** The primary key of each table: its rows are read in this order. */
@@ -10,6 +11,44 @@ const KEYS: Record<CopiedTable, string[]> = {
   blobs: ["hash", "part"],
   segments: ["first_seq", "n"],
 };
+
+/** The columns of each table that hold text, as the tables bind them to their rows. */
+const TEXTS: Record<CopiedTable, string[]> = {
+  packs: [],
+  heads: [],
+  writes: ["body"],
+  blobs: ["body"],
+  segments: ["events", "metas", "chunks"],
+};
+/** Bytes of a part of a long text that is sealed on its way: the source's may be longer, and is cut into two. */
+const HALF = 1_000_000;
+
+/**
+ * Writes a row of another thread. What that thread stored before the workspace had a key is sealed. Long texts that a deleted thread
+ * has left are the same under the same hash.
+ */
+export function insertCopied(tables: Tables, { table, row }: CopiedRow): void {
+  const { vault } = tables;
+  const isHeld = (text: Value) => isReference(text) || isSealed(text);
+  const isPlain = (text: Value) => vault.ring.isOn && typeof text === "string" && !isHeld(text);
+  if (table === "blobs" && isPlain(row.body ?? null)) {
+    const hash = String(row.hash);
+    let part = Number(row.part) * 2;
+    for (const body of partsOf(String(row.body), HALF)) {
+      tables.insertHeld(table, { hash, part, body: vault.seal(body, "blobs", hash, part) });
+      part += 1;
+    }
+    return;
+  }
+  const sealed = { ...row };
+  const key = table === "writes" ? [row.ns, row.checkpoint_id] : [row.first_seq, row.n];
+  for (const name of TEXTS[table]) {
+    const column = table === "writes" ? table : `${table}.${name}`;
+    const text = row[name] ?? null;
+    if (isPlain(text)) sealed[name] = vault.seal(String(text), column, ...key.map((value) => value ?? null));
+  }
+  tables.insertHeld(table, sealed);
+}
 
 /** A place after a row; without `key`, before the first row of the table. */
 export interface CopyPlace {

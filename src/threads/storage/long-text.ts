@@ -2,46 +2,56 @@
  * Texts of any length in columns that hold 2 MB. A long text is stored in `blobs`, in parts below that limit, and the
  * column holds a reference to it. Limits count bytes of UTF-8, because SQLite's limit does.
  */
-import { createHash } from "node:crypto";
+import type { Vault } from "./vault.ts";
 
 /** One value of a row, as SQLite keeps it here. */
 export type Value = string | number | null;
 
-/** Bytes that a column holds itself. Three such columns and their keys fit a row of 2,000,000 bytes. */
-const INLINE = 500_000;
-/** Bytes of one part. */
-const PART = 1_900_000;
+/** Bytes that a column holds itself. Three such columns and their keys fit a row of 2,000,000 bytes, also when they are sealed. */
+const INLINE = { plain: 500_000, sealed: 450_000 };
+/** Bytes of one part. Sealed it takes a third more. */
+const PART = { plain: 1_900_000, sealed: 1_400_000 };
 /** The first character of a reference. Long texts here are JSON, which has no raw control characters. */
 const MARK = "\u0001";
 
-/** The table `blobs`, with values as its columns hold them. */
+/** The table `blobs`. */
 interface Blobs {
-  held: (statement: string, ...params: Value[]) => Record<string, Value>[];
-  insertHeld: (table: "blobs", row: Record<string, Value>) => boolean;
+  all: <T extends object>(statement: string, ...params: Value[]) => T[];
+  insert: (table: "blobs", row: Record<string, Value>) => boolean;
   remove: (table: "blobs", key: { hash: Value }) => void;
 }
 
 export class LongTexts {
-  constructor(private readonly blobs: Blobs) {}
+  constructor(
+    private readonly blobs: Blobs,
+    private readonly vault: Vault,
+  ) {}
 
-  /** What a column holds for `value`: itself, or a reference to its parts, which are written at once. */
-  readonly store = (value: Value): Value => {
-    if (typeof value !== "string" || !exceeds(value, INLINE)) return value;
-    const hash = createHash("sha256").update(value).digest("base64url");
-    this.put(hash, value);
+  /** What a column of this row holds for a text: the text, sealed, or a reference to its parts, which are written at once. */
+  store(text: string, ...row: Value[]): string {
+    if (!exceeds(text, INLINE[this.#kind])) return this.vault.seal(text, ...row);
+    const hash = this.vault.ring.hash(text);
+    this.put(hash, text);
     return `${MARK}${hash}`;
-  };
+  }
 
-  /** The full value of a column. */
-  load(held: Value): Value {
-    return isReference(held) ? this.get(held.slice(1)) : held;
+  /** The full text of a column of this row. */
+  load(held: string, ...row: Value[]): string {
+    return isReference(held) ? this.get(held.slice(1)) : this.vault.open(held, ...row);
+  }
+
+  get #kind(): keyof typeof PART {
+    return this.vault.ring.isOn ? "sealed" : "plain";
   }
 
   /** Keeps a text under its content's hash, once. */
   put(hash: string, text: string): void {
-    if (this.blobs.held("SELECT 1 FROM blobs WHERE hash = ? LIMIT 1", hash).length > 0) return;
+    if (this.blobs.all("SELECT 1 FROM blobs WHERE hash = ? LIMIT 1", hash).length > 0) return;
     let part = 0;
-    for (const body of partsOf(text, PART)) this.blobs.insertHeld("blobs", { hash, part: part++, body });
+    for (const body of partsOf(text, PART[this.#kind])) {
+      this.blobs.insert("blobs", { hash, part, body: this.vault.seal(body, "blobs", hash, part) });
+      part += 1;
+    }
   }
 
   /** Deletes the text of a column's only row that refers to it. */
@@ -52,18 +62,22 @@ export class LongTexts {
   /** Deletes all texts but those to which one of these values of columns refers. */
   keepOnly(held: Value[]): void {
     const used = new Set(held.filter(isReference).map((reference) => reference.slice(1)));
-    for (const { hash = null } of this.blobs.held("SELECT DISTINCT hash FROM blobs"))
-      if (!used.has(String(hash))) this.blobs.remove("blobs", { hash });
+    for (const { hash } of this.blobs.all<{ hash: string }>("SELECT DISTINCT hash FROM blobs"))
+      if (!used.has(hash)) this.blobs.remove("blobs", { hash });
   }
 
   /** The text of this hash; "" when there is none. */
   get(hash: string): string {
-    const rows = this.blobs.held("SELECT body FROM blobs WHERE hash = ? ORDER BY part", hash);
-    return rows.map((row) => row.body).join("");
+    const rows = this.blobs.all<{ part: number; body: string }>(
+      "SELECT part, body FROM blobs WHERE hash = ? ORDER BY part",
+      hash,
+    );
+    return rows.map(({ part, body }) => this.vault.open(body, "blobs", hash, part)).join("");
   }
 }
 
-const isReference = (held: Value): held is string => typeof held === "string" && held.startsWith(MARK);
+/** Whether a column holds a reference. */
+export const isReference = (held: Value): held is string => typeof held === "string" && held.startsWith(MARK);
 
 /** Whether the text takes more than `size` bytes of UTF-8. A UTF-16 unit takes three at most. */
 function exceeds(text: string, size: number): boolean {

@@ -1,4 +1,5 @@
 /** The outbox's rows: side effects that are still to be carried out. */
+import { isKeyDestroyed } from "../../encryption/ring.ts";
 import type { Statements } from "../storage/statements.ts";
 
 export interface OutboxRow {
@@ -118,16 +119,16 @@ export class OutboxStore {
     // Memory changes after the statement: an effect whose statement fails stays due.
     const id = this.#moved.get(given) ?? given;
     if (id > 0) {
-      const [row] = this.statements.held("SELECT body FROM outbox WHERE id = ?", id);
+      const [row] = this.statements.all<{ body: string }>("SELECT body FROM outbox WHERE id = ?", id);
       this.statements.remove("outbox", { id });
-      if (row) this.statements.texts.drop(row.body ?? null);
+      if (row) this.statements.texts.drop(row.body);
     }
     this.done(given);
   }
 
   /** Replaces what the effect is. Its attempts and its due time stay. Called inside a transaction. */
   replace(id: number, kind: string, body: string): void {
-    this.statements.update("outbox", { id }, { kind, body });
+    this.statements.update("outbox", { id }, { kind, body: this.statements.texts.store(body, "outbox", id) });
     const { due } = this.#dues().get(id) ?? { due: Date.now() };
     this.#dues().set(id, { due, kind });
   }
@@ -139,9 +140,10 @@ export class OutboxStore {
   leave(): () => void {
     const trace = this.#trace;
     const id = trace && this.#insert(trace);
-    for (const { id: task = null } of this.statements.held("SELECT id FROM outbox WHERE kind = 'task'"))
+    for (const { id: task } of this.statements.all<{ id: number }>("SELECT id FROM outbox WHERE kind = 'task'"))
       this.statements.remove("outbox", { id: task });
-    this.statements.texts.keepOnly(this.statements.held("SELECT body FROM outbox").map(({ body = null }) => body));
+    const left = this.statements.all<{ body: string }>("SELECT body FROM outbox");
+    this.statements.texts.keepOnly(left.map(({ body }) => body));
     return () => {
       if (trace && id !== undefined) this.#moved.set(trace.id, id);
       this.#trace = undefined;
@@ -178,11 +180,22 @@ export class OutboxStore {
   #insert({ kind, body, attempts, due }: Omit<OutboxRow, "id">): number | undefined {
     this.#dues();
     const id = (this.#last += 1);
-    return this.statements.insert("outbox", { id, kind, body, attempts, due }) ? id : undefined;
+    const held = this.statements.texts.store(body, "outbox", id);
+    return this.statements.insert("outbox", { id, kind, body: held, attempts, due }) ? id : undefined;
   }
 
   #row(id: number): OutboxRow | undefined {
-    return this.#dues().get(id)?.row ?? this.statements.all<OutboxRow>("SELECT * FROM outbox WHERE id = ?", id)[0];
+    const known = this.#dues().get(id)?.row;
+    if (known) return known;
+    const [row] = this.statements.all<OutboxRow>("SELECT * FROM outbox WHERE id = ?", id);
+    try {
+      return row && { ...row, body: this.statements.texts.load(row.body, "outbox", id) };
+    } catch (error) {
+      if (!isKeyDestroyed(error)) throw error;
+      // Nobody can carry it out any more, and a deletion of the thread must not wait for it.
+      this.remove(id);
+      return undefined;
+    }
   }
 
   #dues(): Map<number, Due> {

@@ -8,6 +8,7 @@ import {
   type TableName,
 } from "./layout-store.ts";
 import { LongTexts, type Value } from "./long-text.ts";
+import { Vault } from "./vault.ts";
 
 export type Row = Record<string, Value>;
 
@@ -26,13 +27,18 @@ const texts = new Map<Layout, Map<string, string>>([
 export class Statements {
   /** Rows written since the object woke: what the bench reports. */
   rowsWritten = 0;
-  readonly texts = new LongTexts(this);
+  /** What columns hold of texts: sealed, or a reference. Statements take and give that. */
+  readonly texts: LongTexts;
   #layout: Layout = shared;
   /** The tables of SQLite that exist. */
   #made = new Set<string>();
   #closed = false;
 
-  constructor(private readonly sql: SqlStorage) {
+  constructor(
+    private readonly sql: SqlStorage,
+    vault: Vault = new Vault(""),
+  ) {
+    this.texts = new LongTexts(this, vault);
     this.forget();
   }
 
@@ -43,29 +49,14 @@ export class Statements {
 
   /** Runs a SELECT on one table and gives its rows. */
   all<T extends object>(statement: string, ...params: Value[]): T[] {
-    const rows = this.held(statement, ...params.map(this.texts.store));
-    for (const row of rows) for (const name in row) row[name] = this.texts.load(row[name] as Value);
-    return rows as unknown as T[];
-  }
-
-  /** Runs a SELECT on values as columns hold them: long texts are references. */
-  held(statement: string, ...params: Value[]): Row[] {
     const table = this.#text(`table ${statement}`, () => TABLE.exec(statement)?.[1] ?? "") as TableName;
     if (!this.#made.has(this.#layout.holderOf(table))) return [];
-    return this.#exec(
-      this.#text(statement, () => this.#layout.select(table, statement)),
-      params,
-    );
+    const text = this.#text(statement, () => this.#layout.select(table, statement));
+    return this.#exec(text, params) as unknown as T[];
   }
 
   /** Inserts a row. False when the thread is closed. */
   insert(table: TableName, row: Row, onConflict: OnConflict = "fail"): boolean {
-    const held = Object.fromEntries(Object.entries(row).map(([column, value]) => [column, this.texts.store(value)]));
-    return this.insertHeld(table, held, onConflict);
-  }
-
-  /** The same of values as columns hold them. */
-  insertHeld(table: TableName, row: Row, onConflict: OnConflict = "fail"): boolean {
     if (this.#closed) return false;
     this.#make(table);
     const columns = Object.keys(row);
@@ -83,7 +74,7 @@ export class Statements {
     const text = this.#text(`update ${table} ${columns.join()} ${keys.join()}`, () =>
       this.#layout.update(table, columns, keys),
     );
-    this.#exec(text, [...Object.values(set).map(this.texts.store), ...Object.values(key)]);
+    this.#exec(text, [...Object.values(set), ...Object.values(key)]);
   }
 
   /** Deletes the rows with this key, or with these first parts of it. */

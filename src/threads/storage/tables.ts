@@ -4,34 +4,24 @@
  */
 import { OutboxStore } from "./outbox-store.ts";
 import type { Value } from "./long-text.ts";
+import {
+  EVENT_TEXTS,
+  type EventsRow,
+  type PackRow,
+  type RunRow,
+  SEGMENT_TEXTS,
+  type SegmentRow,
+  type WritesRow,
+  unwrapped,
+  wrapped,
+} from "./rows.ts";
 import { type Row, Statements } from "./statements.ts";
+import { Vault } from "./vault.ts";
 
 /** Rows that one statement reads. Packs and rows of events may have some 400,000 characters each. */
 const PACKS = 8;
 const EVENT_ROWS = 4;
 const RUN_ROWS = 20;
-
-export interface RunRow {
-  run_id: string;
-  created: number;
-  status: string;
-  request: string;
-  outcome: string | null;
-}
-
-/** Events that one flush wrote, and the metadata that they share: JSON arrays. */
-export interface EventsRow {
-  first_seq: number;
-  n: number;
-  last_seq: number;
-  events: string;
-  metas: string;
-}
-
-export interface SegmentRow extends EventsRow {
-  /** JSON, an array of arrays of items. */
-  chunks: string;
-}
 
 /** The tables that a copy of a thread includes, long texts (`blobs`) before the columns that refer to them. */
 export const COPIED_TABLES = ["blobs", "packs", "heads", "writes", "segments"] as const;
@@ -42,8 +32,11 @@ export class Tables {
   readonly outbox: OutboxStore;
   readonly #sql: Statements;
 
-  constructor(private readonly storage: DurableObjectStorage) {
-    this.#sql = new Statements(storage.sql);
+  constructor(
+    private readonly storage: DurableObjectStorage,
+    readonly vault: Vault = new Vault(""),
+  ) {
+    this.#sql = new Statements(storage.sql, vault);
     this.outbox = new OutboxStore(this.#sql);
   }
 
@@ -77,25 +70,36 @@ export class Tables {
     }
   }
 
+  /** Texts of the tables that the object reads when it wakes, as they are held: one of each. */
+  heldTexts(): unknown[] {
+    const first = ["record FROM thread", "request FROM runs", "body FROM outbox", "body FROM blobs"];
+    return first
+      .flatMap((what) => this.#sql.all(`SELECT ${what} LIMIT 1`))
+      .flatMap((row) => Object.values(row).map(unwrapped));
+  }
+
   thread(): string | undefined {
-    return this.#sql.all<{ record: string }>("SELECT record FROM thread")[0]?.record;
+    const [row] = this.#sql.all<{ record: string }>("SELECT record FROM thread");
+    return row && this.#sql.texts.load(unwrapped(row.record), "thread");
   }
 
   /** Writes the record (a JSON object), and with it the trace that is to be delivered. */
   putThread(record: string): void {
-    this.#sql.insert("thread", { only: 1, record: this.outbox.withTrace(record) }, "replace");
+    const held = wrapped(this.#sql.texts.store(this.outbox.withTrace(record), "thread"));
+    this.#sql.insert("thread", { only: 1, record: held }, "replace");
   }
 
   run(runId: string): RunRow | undefined {
-    return this.#sql.all<RunRow>("SELECT * FROM runs WHERE run_id = ?", runId)[0];
+    return this.#runs("SELECT * FROM runs WHERE run_id = ?", runId)[0];
   }
 
   insertRun(row: RunRow): void {
-    this.#sql.insert("runs", { ...row });
+    const request = this.#sql.texts.store(row.request, "runs.request", row.run_id);
+    this.#sql.insert("runs", { ...row, request, outcome: this.#outcome(row.run_id, row.outcome) });
   }
 
   setRun(runId: string, status: string, outcome: string | null): void {
-    this.#sql.update("runs", { run_id: runId }, { status, outcome });
+    this.#sql.update("runs", { run_id: runId }, { status, outcome: this.#outcome(runId, outcome) });
   }
 
   /** Newest first, read a few at a time: a request may have megabytes. */
@@ -105,7 +109,7 @@ export class Tables {
     const filter = status === undefined ? [] : [status];
     for (let read = 0; read < limit; read += RUN_ROWS) {
       const most = Math.min(RUN_ROWS, limit - read);
-      const rows = this.#sql.all<RunRow>(sql, ...filter, most, offset + read);
+      const rows = this.#runs(sql, ...filter, most, offset + read);
       yield* rows;
       if (rows.length < most) return;
     }
@@ -113,7 +117,19 @@ export class Tables {
 
   /** Pending and running, in the order they will run. */
   openRuns(): RunRow[] {
-    return this.#sql.all<RunRow>("SELECT * FROM runs WHERE status IN ('pending', 'running') ORDER BY created, run_id");
+    return this.#runs("SELECT * FROM runs WHERE status IN ('pending', 'running') ORDER BY created, run_id");
+  }
+
+  #runs(statement: string, ...params: Value[]): RunRow[] {
+    const { texts } = this.#sql;
+    return this.#sql.all<RunRow>(statement, ...params).map((row) => {
+      const request = texts.load(row.request, "runs.request", row.run_id);
+      return { ...row, request, outcome: row.outcome && texts.load(row.outcome, "runs.outcome", row.run_id) };
+    });
+  }
+
+  #outcome(runId: string, outcome: string | null): string | null {
+    return outcome && this.#sql.texts.store(outcome, "runs.outcome", runId);
   }
 
   deleteRun(runId: string): void {
@@ -133,7 +149,14 @@ export class Tables {
   }
 
   insertSegment(row: SegmentRow): void {
-    this.#sql.insert("segments", { ...row });
+    const { first_seq, n, last_seq } = row;
+    this.#sql.insert("segments", { first_seq, n, last_seq, ...this.#storeTexts(row, SEGMENT_TEXTS) });
+  }
+
+  /** What these columns of a row of segments hold. */
+  #storeTexts<N extends "events" | "metas" | "chunks">(row: EventsRow & Record<N, string>, names: readonly N[]): Row {
+    const held = (name: N) => this.#sql.texts.store(row[name], `segments.${name}`, row.first_seq, row.n);
+    return Object.fromEntries(names.map((name) => [name, held(name)]));
   }
 
   /**
@@ -154,56 +177,68 @@ export class Tables {
         ...cursor,
         seq,
       );
-      yield* rows;
+      for (const row of rows) {
+        const [events, metas] = EVENT_TEXTS.map((name) =>
+          this.#sql.texts.load(row[name], `segments.${name}`, row.first_seq, row.n),
+        ) as [string, string];
+        yield { ...row, events, metas };
+      }
       const last = rows.at(-1);
       if (!last || rows.length < EVENT_ROWS) return;
       cursor = [last.first_seq, last.n];
     }
   }
 
-  setEvents({ first_seq, n, last_seq, events, metas }: EventsRow): void {
-    this.#sql.update("segments", { first_seq, n }, { last_seq, events, metas });
+  setEvents(row: EventsRow): void {
+    const { first_seq, n, last_seq } = row;
+    this.#sql.update("segments", { first_seq, n }, { last_seq, ...this.#storeTexts(row, EVENT_TEXTS) });
   }
 
   /** The chunks kept in one segment's row: JSON, an array of arrays of items. */
   chunks(first: number, n: number): string | undefined {
     const sql = "SELECT chunks FROM segments WHERE first_seq = ? AND n = ?";
-    return this.#sql.all<{ chunks: string }>(sql, first, n)[0]?.chunks;
+    const [row] = this.#sql.all<{ chunks: string }>(sql, first, n);
+    return row && this.#sql.texts.load(row.chunks, "segments.chunks", first, n);
   }
 
   insertPack(lastId: string, firstId: string, entries: string): void {
     const sql = "SELECT max(n) + 1 AS n FROM packs WHERE last_id = ?";
     const n = this.#sql.all<{ n: number | null }>(sql, lastId)[0]?.n ?? 0;
-    this.#sql.insert("packs", { last_id: lastId, n, first_id: firstId, entries });
+    const held = this.#sql.texts.store(entries, "packs", lastId);
+    this.#sql.insert("packs", { last_id: lastId, n, first_id: firstId, entries: held });
   }
 
   /** Packs newest first, from those that may hold checkpoints before `before`. */
-  *packs(before?: string): Generator<{ last_id: string; n: number; entries: string }> {
+  *packs(before?: string): Generator<PackRow> {
     let cursor: { last_id: string; n: number } | undefined;
     for (;;) {
-      const rows: { last_id: string; n: number; entries: string }[] = this.#sql.all(
+      const rows: PackRow[] = this.#sql.all(
         `SELECT last_id, n, entries FROM packs WHERE (?1 IS NULL OR first_id < ?1)
          AND (?2 IS NULL OR (last_id, n) < (?2, ?3)) ORDER BY last_id DESC, n DESC LIMIT ${PACKS}`,
         before ?? null,
         cursor?.last_id ?? null,
         cursor?.n ?? null,
       );
-      yield* rows;
+      yield* rows.map((row) => this.#pack(row));
       if (rows.length < PACKS) return;
       cursor = rows.at(-1);
     }
   }
 
   /** Packs that may hold checkpoint `id`. */
-  packsAt(id: string): { last_id: string; n: number; entries: string }[] {
+  packsAt(id: string): PackRow[] {
     const sql = "SELECT last_id, n, entries FROM packs WHERE last_id >= ?1 AND first_id <= ?1 ORDER BY last_id LIMIT 8";
-    return this.#sql.all(sql, id);
+    return this.#sql.all<PackRow>(sql, id).map((row) => this.#pack(row));
+  }
+
+  #pack(row: PackRow): PackRow {
+    return { ...row, entries: this.#sql.texts.load(row.entries, "packs", row.last_id) };
   }
 
   setPack(lastId: string, n: number, entries: string): void {
     const key = { last_id: lastId, n };
     if (entries === "[]") this.#sql.remove("packs", key);
-    else this.#sql.update("packs", key, { entries });
+    else this.#sql.update("packs", key, { entries: this.#sql.texts.store(entries, "packs", lastId) });
   }
 
   head(ns: string): string | undefined {
@@ -233,30 +268,34 @@ export class Tables {
   insertWrites(ns: string, checkpointId: string, body: string): void {
     const sql = "SELECT max(n) + 1 AS n FROM writes WHERE ns = ? AND checkpoint_id = ?";
     const n = this.#sql.all<{ n: number | null }>(sql, ns, checkpointId)[0]?.n ?? 0;
-    this.#sql.insert("writes", { ns, checkpoint_id: checkpointId, n, body });
+    const held = this.#sql.texts.store(body, "writes", ns, checkpointId);
+    this.#sql.insert("writes", { ns, checkpoint_id: checkpointId, n, body: held });
   }
 
   writes(ns: string, checkpointId: string): string[] {
-    const sql = "SELECT body FROM writes WHERE ns = ? AND checkpoint_id = ? ORDER BY n";
-    return this.#sql.all<{ body: string }>(sql, ns, checkpointId).map((row) => row.body);
+    return this.writesUnder(ns, checkpointId).map(({ body }) => body);
   }
 
   /** The rows under one checkpoint. */
   writesUnder(ns: string, checkpointId: string): { n: number; body: string }[] {
-    return this.#sql.all("SELECT n, body FROM writes WHERE ns = ? AND checkpoint_id = ? ORDER BY n", ns, checkpointId);
+    const sql = "SELECT * FROM writes WHERE ns = ? AND checkpoint_id = ? ORDER BY n";
+    return this.#sql.all<WritesRow>(sql, ns, checkpointId).map((row) => this.#written(row));
   }
 
-  /** The rows that may hold writes of a run. A long body is kept apart, so its row may be one. */
-  writesOf(runId: string): { ns: string; checkpoint_id: string; n: number; body: string }[] {
-    const sql =
-      "SELECT ns, checkpoint_id, n, body FROM writes WHERE instr(body, ?) > 0 OR substr(body, 1, 1) = char(1)";
-    return this.#sql.all(sql, runId);
+  /** The rows that may hold writes of a run: those that name it, and those whose text the statement cannot read. */
+  writesOf(runId: string): WritesRow[] {
+    const sql = "SELECT * FROM writes WHERE instr(body, ?) > 0 OR substr(body, 1, 1) IN (char(1), char(2))";
+    return this.#sql.all<WritesRow>(sql, runId).map((row) => this.#written(row));
+  }
+
+  #written(row: WritesRow): WritesRow {
+    return { ...row, body: this.#sql.texts.load(row.body, "writes", row.ns, row.checkpoint_id) };
   }
 
   setWrites(ns: string, checkpointId: string, n: number, body: string): void {
     const key = { ns, checkpoint_id: checkpointId, n };
     if (body === "[]") this.#sql.remove("writes", key);
-    else this.#sql.update("writes", key, { body });
+    else this.#sql.update("writes", key, { body: this.#sql.texts.store(body, "writes", ns, checkpointId) });
   }
 
   deleteWrites(ns: string, checkpointId: string): void {
@@ -272,20 +311,19 @@ export class Tables {
     return this.#sql.texts.get(hash);
   }
 
-  /** Writes a row of another thread as that thread's tables hold it. */
-  insertCopied(table: CopiedTable, row: Row): void {
-    // Long texts that a deleted thread has left are the same under the same hash.
-    this.#sql.insertHeld(table, row, "keep");
+  /** Writes a row as the tables hold it, unless there is one with its key. */
+  insertHeld(table: CopiedTable, row: Row): void {
+    this.#sql.insert(table, row, "keep");
   }
 
   /** Rows as the tables hold them, for a copy. */
   heldRows(statement: string, ...params: Value[]): Row[] {
-    return this.#sql.held(statement, ...params);
+    return this.#sql.all(statement, ...params);
   }
 
-  /** The full text of a column of a copied row. */
-  textOf(held: Value): string {
-    return String(this.#sql.texts.load(held));
+  /** The entries of a copied pack. */
+  entriesIn({ entries = null, last_id = null }: Row): string {
+    return this.#sql.texts.load(String(entries), "packs", last_id);
   }
 
   writesFigures(): { count: number; bytes: number } {
@@ -296,11 +334,12 @@ export class Tables {
   }
 
   task(taskId: string): string | undefined {
-    return this.#sql.all<{ body: string }>("SELECT body FROM tasks WHERE task_id = ?", taskId)[0]?.body;
+    const [row] = this.#sql.all<{ body: string }>("SELECT body FROM tasks WHERE task_id = ?", taskId);
+    return row && this.#sql.texts.load(row.body, "tasks", taskId);
   }
 
   putTask(taskId: string, body: string): void {
-    this.#sql.insert("tasks", { task_id: taskId, body }, "replace");
+    this.#sql.insert("tasks", { task_id: taskId, body: this.#sql.texts.store(body, "tasks", taskId) }, "replace");
   }
 
   /** Deletes the thread as a whole, but not what its outbox is still to carry out. */

@@ -3,7 +3,7 @@ import { remoteProblem } from "../../http/problem.ts";
 import type { ThreadContext } from "../context.ts";
 import type { Json } from "../../json.ts";
 import type { RunRequest } from "../rpc.ts";
-import type { TaskView } from "../types.ts";
+import type { CancelAction, TaskView } from "../types.ts";
 import { isOpen, toWireRun, type StoredRun } from "../run.ts";
 
 interface Task {
@@ -77,12 +77,28 @@ export function setHook(
 }
 
 /** Marks a task without open runs as abandoned. */
-export function markCanceled(context: ThreadContext, taskId: string): void {
+function markCanceled(context: ThreadContext, taskId: string): void {
   const task = existing(context, taskId);
   context.tables.transaction(() => {
     context.tables.putTask(taskId, JSON.stringify({ ...task, canceled: Date.now() }));
     queueTask(context, taskId, task.runs.at(-1) ?? "");
   });
+}
+
+/** The runs of the thread. */
+interface Runs {
+  open: readonly StoredRun[];
+  stop(runId: string, action: CancelAction): void;
+  ended(runId: string): Promise<unknown>;
+}
+
+/** Stops the runs of a task, and waits until they have ended. A task without open runs is marked as canceled. */
+export async function cancelTask(context: ThreadContext, runs: Runs, taskId: string): Promise<void> {
+  const ids = viewTask(context, taskId)?.runs.map((run) => run.run_id) ?? [];
+  const open = runs.open.filter(({ id }) => ids.includes(id));
+  for (const { id } of open) runs.stop(id, "interrupt");
+  if (open.length === 0) markCanceled(context, taskId);
+  await Promise.all(ids.map((id) => runs.ended(id)));
 }
 
 /** Queues the notifications that a run of the task begins. Called inside the transaction that begins the run. */

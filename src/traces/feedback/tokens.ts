@@ -2,7 +2,7 @@
  * Presigned links: who holds one may give one key's feedback on one run until it expires, and nothing else. A token is
  * a random UUID, for that is what the clients that read it out of a link insist on.
  */
-import { sealText, unseal } from "../../auth/seal.ts";
+import { openSecret, sealSecret } from "../../encryption/secrets.ts";
 import { sha256 } from "../../auth/secret.ts";
 import { database } from "../../db/client.ts";
 import type { FeedbackConfig } from "../../db/traces.ts";
@@ -55,7 +55,7 @@ async function tokenRow(env: Env, workspaceId: string, { runId, key, config, exp
   const token = crypto.randomUUID();
   const row: TokenRow = {
     hash: sha256(token),
-    sealed: await sealText(env, token, PURPOSE),
+    sealed: await sealSecret(env, workspaceId, token, PURPOSE),
     workspaceId,
     runId,
     key,
@@ -85,7 +85,7 @@ export async function listTokens(
   const rows = await tokensOfRun(database(env.DB), workspaceId, run_id, { now: Date.now(), limit, offset });
   const open = rows.map(async (row) => {
     // Encrypted with a key that the deployment no longer has: the link still works, but cannot be shown again.
-    const token = await unseal(env, row.sealed, PURPOSE).catch(() => undefined);
+    const token = await openSecret(env, workspaceId, row.sealed, PURPOSE).catch(() => undefined);
     return token === undefined ? [] : [toWire(token, row, origin)];
   });
   return (await Promise.all(open)).flat();

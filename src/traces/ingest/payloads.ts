@@ -1,8 +1,10 @@
 /** Large payloads and attachments go to R2; what stays in the write is small. */
-import { createHash } from "node:crypto";
+import type { Blobs } from "../../encryption/blobs.ts";
+import type { Ring } from "../../encryption/ring.ts";
 import { logError } from "../../http/log.ts";
 import { CONNECTIONS, inParallel } from "../../http/parallel.ts";
 import { Problem } from "../../http/problem.ts";
+import { sealWrite } from "../sealed.ts";
 import { payloadKey } from "../stub.ts";
 import { LARGE_FIELDS } from "../types.ts";
 import { giveBack } from "./body.ts";
@@ -21,7 +23,12 @@ export interface Blob {
  * Adds the payloads to a draft's write. Returns the R2 objects that it refers to, which must be stored before it below the
  * partition's prefix.
  */
-export function placePayloads(prefix: string, { write, fields }: Draft, { attachments }: Operation): Blob[] {
+export function placePayloads(
+  prefix: string,
+  ring: Ring,
+  { write, fields }: Draft,
+  { attachments }: Operation,
+): Blob[] {
   const blobs: Blob[] = [];
   for (const name of LARGE_FIELDS) {
     const content = fields[name]?.content;
@@ -31,10 +38,11 @@ export function placePayloads(prefix: string, { write, fields }: Draft, { attach
       continue;
     }
     const { bytes, preview } = content;
-    const hash = createHash("sha256").update(bytes).digest("hex");
+    const hash = ring.hash(bytes, "hex");
     blobs.push({ key: payloadKey(prefix, hash), data: bytes });
     write[name] = { hash, bytes: bytes.byteLength, preview };
   }
+  sealWrite(ring, write);
   for (const { name, type, data } of attachments)
     blobs.push({ key: attachmentKey(prefix, write.id, name), data, type });
   if (attachments.length > 0) {
@@ -49,7 +57,7 @@ export function attachmentKey(prefix: string, runId: string, name: string): stri
 }
 
 /** Writes one object to R2 and frees its bytes. 503 when R2 fails; the SDKs then send the batch again. */
-export async function putBlob(bucket: R2Bucket, { key, data, type }: Blob): Promise<void> {
+export async function putBlob(bucket: Blobs, { key, data, type }: Blob): Promise<void> {
   await put(bucket, key, data, type);
   giveBack(data);
 }
@@ -58,7 +66,7 @@ export async function putBlob(bucket: R2Bucket, { key, data, type }: Blob): Prom
  * Copies objects, for runs that another partition takes. The originals are deleted with theirs.
  * @throws Problem 503 when they are deleted already. The client sends them again.
  */
-export async function copyBlobs(bucket: R2Bucket, copies: { from: string; to: string }[]): Promise<void> {
+export async function copyBlobs(bucket: Blobs, copies: { from: string; to: string }[]): Promise<void> {
   await inParallel(copies, CONNECTIONS, async ({ from, to }) => {
     const object = await bucket.get(from);
     if (!object) throw busy("Payloads of the batch were deleted with their project or day. Send the batch again.");
@@ -66,7 +74,7 @@ export async function copyBlobs(bucket: R2Bucket, copies: { from: string; to: st
   });
 }
 
-async function put(bucket: R2Bucket, key: string, data: Uint8Array | ReadableStream, type?: string): Promise<void> {
+async function put(bucket: Blobs, key: string, data: Uint8Array | ReadableStream, type?: string): Promise<void> {
   try {
     await bucket.put(key, data, type === undefined ? {} : { httpMetadata: { contentType: type } });
   } catch (error) {

@@ -1,5 +1,7 @@
 /** Stores drafted runs in the partitions of their days: objects to R2 first, then the runs that refer to them. */
 import { outageOf } from "../../http/outage.ts";
+import { blobsOf } from "../../encryption/blobs.ts";
+import { ringOf } from "../../encryption/load.ts";
 import { CONNECTIONS, inParallel } from "../../http/parallel.ts";
 import { isProjectGone } from "../projects/gone.ts";
 import { blobPrefix, tracePartition } from "../stub.ts";
@@ -48,7 +50,7 @@ export async function storeGroups(env: Env, groups: Group[], batched: boolean): 
     const batches = (
       await inParallel(left, CONNECTIONS, (group) => unlessGone(group.work, () => batchesOf(env, group)))
     ).flat();
-    await storeBlobs(env.BLOBS, batches);
+    await storeBlobs(env, batches);
     left = (
       await inParallel(batches, CONNECTIONS, (batch) => unlessGone(batch.work, () => upsert(env, batch, batched)))
     ).flat();
@@ -82,15 +84,17 @@ async function batchesOf(env: Env, { day, work }: Group): Promise<Batch[]> {
   return [...byShard].map(([shard, own]) => ({ partition: { ...day, shard }, shards, work: own }));
 }
 
-async function storeBlobs(bucket: R2Bucket, batches: Batch[]): Promise<void> {
+async function storeBlobs(env: Env, batches: Batch[]): Promise<void> {
+  const bucket = blobsOf(env);
   const blobs = new Map<string, Blob>();
   const copies: { from: string; to: string }[] = [];
   for (const { partition, work } of batches) {
     const prefix = blobPrefix(partition.workspaceId, partition);
+    const ring = await ringOf(env, partition.workspaceId);
     for (const item of work) {
       const before = item.blobs;
       if (!before) {
-        const own = placePayloads(prefix, item.draft, item.operation);
+        const own = placePayloads(prefix, ring, item.draft, item.operation);
         for (const blob of own) blobs.set(blob.key, blob);
         item.blobs = { prefix, names: own.map(({ key }) => key.slice(prefix.length)) };
       } else if (before.prefix !== prefix) {

@@ -2,6 +2,7 @@
  * JSON answers that stream large payloads from R2. The payloads of one run can be 60 MB, and as values they take several times
  * as much memory.
  */
+import type { Blobs as StoredBlobs } from "../../encryption/blobs.ts";
 import { jsonStream } from "../../http/json-stream.ts";
 import type { LargeField } from "../types.ts";
 
@@ -20,7 +21,7 @@ export function placeholder(field: LargeField, key: string): string {
   return field === "error" ? `${markOf()}text:${key}` : JSON.stringify(`${markOf()}json:${key}`);
 }
 
-type Blobs = Pick<R2Bucket, "get">;
+type Blobs = Pick<StoredBlobs, "get">;
 
 /** The value as a JSON answer. Placeholders are replaced by payloads, or by null for a missing payload. */
 export function runsAnswer(blobs: Blobs, value: object): Response {

@@ -1,5 +1,6 @@
 /** Attachments by a link that needs no key, as the SDKs read them: sealed, and valid for a while. */
 import { Hono } from "hono";
+import { blobsOf } from "../../encryption/blobs.ts";
 import { sealText, unseal } from "../../auth/seal.ts";
 import { documented } from "../../http/documented.ts";
 import { Problem } from "../../http/problem.ts";
@@ -35,7 +36,7 @@ export const attachments = new Hono<App>().get(
   `${ATTACHMENTS_PATH}/:token`,
   documented("Traces")("An attachment of a run, by the link that the run shows"),
   async (c) => {
-    const object = await c.env.BLOBS.get(await keyOf(c.env, c.req.param("token")));
+    const object = await blobsOf(c.env).get(await keyOf(c.env, c.req.param("token")));
     if (!object) throw new Problem(404, "The attachment does not exist.");
     return new Response(object.body, {
       headers: {

@@ -1,5 +1,6 @@
 /** Reading runs back, first generation: `/runs/query`, `/runs/{id}`, `/runs/stats`, `/runs/group`. */
 import { Hono } from "hono";
+import { blobsOf } from "../../encryption/blobs.ts";
 import * as v from "valibot";
 import { database } from "../../db/client.ts";
 import { documented } from "../../http/documented.ts";
@@ -54,7 +55,7 @@ export const runQueries = new Hono<App>()
     });
     const context = await contextOf(c.env, addressOf(c), workspaceId, found.runs);
     const runs = found.runs.map((run) => runV1(run, select, context));
-    return runsAnswer(c.env.BLOBS, { runs, cursors: { next: writeCursor(found.next) }, parsed_query: null });
+    return runsAnswer(blobsOf(c.env), { runs, cursors: { next: writeCursor(found.next) }, parsed_query: null });
   })
   .post("/runs/stats", doc("Statistics over the runs that match"), body(QueryV1), async (c) => {
     const wanted = c.req.valid("json");
@@ -128,7 +129,7 @@ export const runQueries = new Hono<App>()
     const shown = runV1(run, undefined, await contextOf(c.env, addressOf(c), workspaceId, found.runs));
     const whose = { workspaceId, projectIds: find.projectIds, selection: find.selection };
     const messages = include_messages ? { messages: await messagesOfRun(c.env, whose) } : {};
-    return runsAnswer(c.env.BLOBS, {
+    return runsAnswer(blobsOf(c.env), {
       ...shown,
       ...messages,
       child_run_ids: children.all,

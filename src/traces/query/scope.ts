@@ -2,6 +2,7 @@
 import type { Database } from "../../db/client.ts";
 import { CONNECTIONS, inParallel } from "../../http/parallel.ts";
 import { Problem } from "../../http/problem.ts";
+import { requireReadable } from "../filter/check.ts";
 import { uuidTime } from "../dotted.ts";
 import { locateRuns } from "../locate.ts";
 import type { RunSelection } from "../rpc.ts";
@@ -32,6 +33,8 @@ export async function scopeOf(
   recent = RECENT,
 ): Promise<Place[]> {
   if (projectIds.length > MAX_PROJECTS) throw new Problem(422, `Request at most ${MAX_PROJECTS} projects at once.`);
+  const { filter, traceFilter, treeFilter } = selection;
+  await requireReadable(env, workspaceId, [filter, traceFilter, treeFilter]);
   const { first, last } = windowOf(selection);
   const found =
     projectIds.length > 0

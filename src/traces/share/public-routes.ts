@@ -1,5 +1,6 @@
 /** The content of a shared link. These routes need no key: the token in the path is the credential. */
 import { type Context, Hono, type MiddlewareHandler } from "hono";
+import { blobsOf } from "../../encryption/blobs.ts";
 import * as v from "valibot";
 import { limitLink } from "../../auth/limits.ts";
 import { database } from "../../db/client.ts";
@@ -69,7 +70,7 @@ export const publicShares = new Hono<App>()
       const find = { ids: c.req.valid("json").id, limit: MOST_RUNS, payloads: payloadsOf(NAMES_V1) };
       const runs = await sharedRuns(c.env, share, find);
       const context = await contextOf(c.env, addressOf(c), share.workspaceId, runs);
-      return runsAnswer(c.env.BLOBS, {
+      return runsAnswer(blobsOf(c.env), {
         runs: runs.map((run) => runV1(run, undefined, context)),
         cursors: { next: null },
       });
@@ -82,7 +83,7 @@ export const publicShares = new Hono<App>()
     const runs = (await sharedRuns(c.env, share, find)).slice(offset);
     const context = await contextOf(c.env, addressOf(c), share.workspaceId, runs);
     return runsAnswer(
-      c.env.BLOBS,
+      blobsOf(c.env),
       runs.map((run) => runV1(run, undefined, context)),
     );
   })
@@ -126,7 +127,7 @@ export const publicSharesV2 = new Hono<App>()
       const [run] = await sharedRuns(c.env, share, find);
       if (!run) throw new Problem(404, "Run not found.");
       return runsAnswer(
-        c.env.BLOBS,
+        blobsOf(c.env),
         runV2(run, selects, await contextOf(c.env, addressOf(c), share.workspaceId, [run])),
       );
     },
@@ -142,14 +143,17 @@ export const publicSharesV2 = new Hono<App>()
       const payloads = payloadsOf(payloadNames(selects));
       const runs = await sharedRuns(c.env, share, { limit: MOST_RUNS, payloads, values: valuesOf(selects) });
       const context = await contextOf(c.env, addressOf(c), share.workspaceId, runs);
-      return runsAnswer(c.env.BLOBS, { items: runs.map((run) => runV2(run, selects, context)) });
+      return runsAnswer(blobsOf(c.env), { items: runs.map((run) => runV2(run, selects, context)) });
     },
   );
 
 async function sharedRun(c: Context<App>, share: ShareRow, id: string): Promise<Response> {
   const [run] = await sharedRuns(c.env, share, { ids: [id], limit: 1, payloads: payloadsOf(NAMES_V1) });
   if (!run) throw new Problem(404, "Run not found.");
-  return runsAnswer(c.env.BLOBS, runV1(run, undefined, await contextOf(c.env, addressOf(c), share.workspaceId, [run])));
+  return runsAnswer(
+    blobsOf(c.env),
+    runV1(run, undefined, await contextOf(c.env, addressOf(c), share.workspaceId, [run])),
+  );
 }
 
 interface Wanted {

@@ -1,5 +1,5 @@
 /** Links by which anyone may read one trace or one dataset, until it ends or is deleted. The token is the only credential. */
-import { sealText, unseal } from "../../auth/seal.ts";
+import { openSecret, sealSecret } from "../../encryption/secrets.ts";
 import { sha256 } from "../../auth/secret.ts";
 import { database } from "../../db/client.ts";
 import { Problem } from "../../http/problem.ts";
@@ -30,7 +30,7 @@ export type ShareTarget = Target & { projectId: string | null };
 export async function shareOf(env: Env, target: ShareTarget, expiresAt: LinkEnd): Promise<Share> {
   const token = crypto.randomUUID();
   const db = database(env.DB);
-  const sealed = await sealText(env, token, PURPOSE);
+  const sealed = await sealSecret(env, target.workspaceId, token, PURPOSE);
   const row = { ...target, hash: sha256(token), sealed, createdAt: Date.now(), expiresAt: expiresAt ?? null };
   await insertShare(db, row);
   if (expiresAt !== undefined) await setShareExpiry(db, target, expiresAt);
@@ -44,7 +44,7 @@ export async function knownShare(env: Env, target: Target): Promise<Share | unde
   const row = await findShare(database(env.DB), target);
   if (!row) return undefined;
   const expires_at = row.expiresAt === null ? null : new Date(row.expiresAt).toISOString();
-  return { share_token: await unseal(env, row.sealed, PURPOSE), expires_at };
+  return { share_token: await openSecret(env, row.workspaceId, row.sealed, PURPOSE), expires_at };
 }
 
 /** What the token lets its holder read. @throws Problem 404 */

@@ -54,6 +54,7 @@ async function exportWindow(world: World): Promise<void> {
   if (given.export === "resealed") {
     const { ENCRYPTION_KEY } = engine.deps.keys;
     engine.deps.keys = {
+      DB: env.DB,
       ENCRYPTION_KEY: btoa("another key of thirty-two bytes."),
       ENCRYPTION_KEYS_OLD: ENCRYPTION_KEY ?? "",
     };

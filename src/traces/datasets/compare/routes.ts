@@ -1,5 +1,6 @@
 /** `GET /datasets/{id}/compare`: experiments side by side, with what improved and what regressed. */
 import { type Context, Hono } from "hono";
+import { blobsOf } from "../../../encryption/blobs.ts";
 import * as v from "valibot";
 import { requirePermission } from "../../../auth/require.ts";
 import { database } from "../../../db/client.ts";
@@ -58,7 +59,7 @@ export const compare = new Hono<App>().get(
     const page = wanted.slice(offset, offset + limit);
     const shown = await pageRows(c.env, dataset, ids, page);
     const summaries = experiments.map((row, index) => summary(row, runs[index] ?? [], rows, index));
-    return runsAnswer(c.env.BLOBS, {
+    return runsAnswer(blobsOf(c.env), {
       dataset_id: dataset.id,
       experiments: summaries,
       total: wanted.length,

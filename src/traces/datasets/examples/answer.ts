@@ -2,6 +2,7 @@
 import { parseExact } from "../../../http/json.ts";
 import { jsonStream } from "../../../http/json-stream.ts";
 import { placeholder } from "../../query/answer.ts";
+import { type Blobs, blobsOf } from "../../../encryption/blobs.ts";
 import { attachmentLink } from "../../query/attachments.ts";
 import { blobKey } from "./bodies.ts";
 import type { ExampleRow } from "./store.ts";
@@ -31,11 +32,11 @@ export async function examplesAnswer(env: Env, origin: string, rows: ExampleRow[
     if (index > 0) pieces.push(",");
     pieces.push(...(await examplePieces(env, origin, row, shown)));
   }
-  return streamed(env.BLOBS, [...pieces, "]"]);
+  return streamed(blobsOf(env), [...pieces, "]"]);
 }
 
 export async function exampleAnswer(env: Env, origin: string, row: ExampleRow): Promise<Response> {
-  return streamed(env.BLOBS, await examplePieces(env, origin, row, ALL));
+  return streamed(blobsOf(env), await examplePieces(env, origin, row, ALL));
 }
 
 /** The example as a value for `runsAnswer`. Bodies in R2 are placeholders. */
@@ -84,13 +85,13 @@ async function attachmentUrls(env: Env, origin: string, row: ExampleRow): Promis
   return urls;
 }
 
-function streamed(blobs: Pick<R2Bucket, "get">, pieces: Piece[]): Response {
+function streamed(blobs: Pick<Blobs, "get">, pieces: Piece[]): Response {
   const headers = { "content-type": "application/json" };
   if (pieces.every((piece) => typeof piece === "string")) return new Response(pieces.join(""), { headers });
   return jsonStream(written(blobs, pieces));
 }
 
-async function* written(blobs: Pick<R2Bucket, "get">, pieces: Piece[]): AsyncGenerator<Uint8Array, void, void> {
+async function* written(blobs: Pick<Blobs, "get">, pieces: Piece[]): AsyncGenerator<Uint8Array, void, void> {
   const encoder = new TextEncoder();
   for (const piece of pieces) {
     const object = typeof piece === "string" ? undefined : await blobs.get(piece.key);

@@ -1,5 +1,6 @@
 /** Bodies and attachments of examples in R2, by content hash. All objects of a dataset have one prefix. */
-import { createHash } from "node:crypto";
+import type { Blobs as StoredBlobs } from "../../../encryption/blobs.ts";
+import type { Ring } from "../../../encryption/ring.ts";
 import { Problem } from "../../../http/problem.ts";
 import { CONNECTIONS, inParallel } from "../../../http/parallel.ts";
 import { type Blob, putBlob } from "../../ingest/payloads.ts";
@@ -32,14 +33,18 @@ export class Blobs {
   readonly #waiting = new Map<string, Blob>();
   #inline = 0;
 
-  constructor(private readonly prefix: string) {}
+  /** In a workspace that encrypts, all bodies are in R2, where they are sealed (encryption/blobs.ts). */
+  constructor(
+    private readonly prefix: string,
+    private readonly ring: Ring,
+  ) {}
 
   /** @throws Problem 413 when the body is too large, or too many small ones are in one request. */
   addBody(json: Uint8Array): PlacedBody {
     if (json.byteLength > BODY_BYTES) {
       throw new Problem(413, `inputs and outputs of an example hold at most ${BODY_BYTES} bytes each.`);
     }
-    if (json.byteLength <= INLINE_BYTES) {
+    if (json.byteLength <= INLINE_BYTES && !this.ring.isOn) {
       this.#inline += json.byteLength;
       if (this.#inline > INLINE_TOTAL_BYTES) {
         throw new Problem(
@@ -58,15 +63,12 @@ export class Blobs {
 
   #add(data: Uint8Array, type?: string): string {
     // The type is part of the identity, because R2 stores it with the object.
-    const hash = createHash("sha256")
-      .update(`${type ?? ""}\n`)
-      .update(data)
-      .digest("hex");
+    const hash = this.ring.hash(Buffer.concat([Buffer.from(`${type ?? ""}\n`), data]), "hex");
     this.#waiting.set(hash, { key: `${this.prefix}${hash}`, data, ...(type === undefined ? {} : { type }) });
     return hash;
   }
 
-  async store(bucket: R2Bucket): Promise<void> {
+  async store(bucket: StoredBlobs): Promise<void> {
     await inParallel(this.#waiting.values(), CONNECTIONS, (blob) => putBlob(bucket, blob));
     this.#waiting.clear();
   }

@@ -1,5 +1,6 @@
 /** Inputs, outputs and attachments that an example takes over from a run. */
 import { Problem } from "../../../http/problem.ts";
+import { blobsOf } from "../../../encryption/blobs.ts";
 import { isObject, parseJson } from "../../../http/json.ts";
 import { attachmentKey } from "../../ingest/payloads.ts";
 import { findRuns } from "../../query/find.ts";
@@ -61,7 +62,7 @@ async function taken(env: Env, run: QueriedRun, io: boolean, names: string[]): P
   const attachments: NewAttachment[] = [];
   for (const name of names) {
     const known = run.attachments.find((attachment) => attachment.name === name);
-    const object = known && (await env.BLOBS.get(attachmentKey(blobPrefixOf(run), run.id, name)));
+    const object = known && (await blobsOf(env).get(attachmentKey(blobPrefixOf(run), run.id, name)));
     if (!known || !object) throw new Problem(404, "The run has no attachment of one of these names.");
     attachments.push({ name, type: known.type, data: new Uint8Array(await object.arrayBuffer()) });
   }

@@ -1,4 +1,5 @@
 /** Merging a write into a run, so that the order and the number of arrivals do not matter. */
+import { isSealedJson } from "../../../encryption/ring.ts";
 import { byteLength } from "../../../http/bytes.ts";
 import { hasMembers, parseExact } from "../../../http/json.ts";
 import { parseDotted, segment } from "../../dotted.ts";
@@ -170,13 +171,19 @@ function setPayload(row: WholeRow, field: LargeField, payload: PayloadWrite): vo
 function mergeExtra(row: WholeRow, write: RunWrite, extra: PayloadWrite, wins: boolean): void {
   const joined = joinedExtra(row, extra, wins);
   if (joined === undefined) {
-    if (!wins && row.extra !== null) return;
-    setPayload(row, "extra", extra);
-    row.metadata = write.metadata ?? null;
+    const isSealed = row.extra !== null && isSealedJson(row.extra);
+    if (wins || row.extra === null) setPayload(row, "extra", extra);
+    // Metadata is not sealed, and is joined even where `extra` cannot be.
+    if (isSealed) mergeMetadata(row, write, wins);
+    else if (wins || row.extra === null) row.metadata = write.metadata ?? null;
     return;
   }
   if (joined === row.extra) return;
   setPayload(row, "extra", { text: joined });
+  mergeMetadata(row, write, wins);
+}
+
+function mergeMetadata(row: WholeRow, write: RunWrite, wins: boolean): void {
   if (write.metadata === undefined) return;
   const mine = parseExact(row.metadata ?? "{}") as Record<string, unknown>;
   const theirs = parseExact(write.metadata) as Record<string, unknown>;
@@ -187,6 +194,7 @@ function mergeExtra(row: WholeRow, write: RunWrite, extra: PayloadWrite, wins: b
 function joinedExtra(row: WholeRow, extra: PayloadWrite, wins: boolean): string | undefined {
   const storedIsLarge = row.large !== null && "extra" in (JSON.parse(row.large) as object);
   if (row.extra === null || row.extra === "{}" || storedIsLarge || !("text" in extra)) return undefined;
+  if (isSealedJson(row.extra) || isSealedJson(extra.text)) return undefined;
   if (extra.text === row.extra) return row.extra;
   const stored = parseExact(row.extra) as Record<string, unknown>;
   const given = parseExact(extra.text) as Record<string, unknown>;

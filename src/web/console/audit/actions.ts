@@ -13,6 +13,8 @@ export const ACTIONS: { group: string; actions: [action: string, words: string][
       ["role.deleted", "Role deleted"],
       ["webhook_secret.created", "Signing secret created"],
       ["webhook_secret.deleted", "Signing secret deleted"],
+      ["encryption_key.created", "Encryption key made"],
+      ["encryption_key.destroyed", "Encryption key destroyed"],
     ],
   },
   {

@@ -1,0 +1,51 @@
+/** The rows of a thread's tables. */
+import { isSealed } from "../../encryption/ring.ts";
+
+export interface RunRow {
+  run_id: string;
+  created: number;
+  status: string;
+  request: string;
+  outcome: string | null;
+}
+
+/** Events that one flush wrote, and the metadata that they share: JSON arrays. */
+export interface EventsRow {
+  first_seq: number;
+  n: number;
+  last_seq: number;
+  events: string;
+  metas: string;
+}
+
+export interface SegmentRow extends EventsRow {
+  /** JSON, an array of arrays of items. */
+  chunks: string;
+}
+
+/** The texts of a segment in the order of their columns, and those that are events. */
+export const SEGMENT_TEXTS = ["events", "metas", "chunks"] as const;
+export const EVENT_TEXTS = ["events", "metas"] as const;
+
+export interface PackRow {
+  last_id: string;
+  n: number;
+  entries: string;
+}
+
+export interface WritesRow {
+  ns: string;
+  checkpoint_id: string;
+  n: number;
+  body: string;
+}
+
+/** A sealed record as its row holds it. The version before reads the format, answers 503 and writes nothing (db/format.ts). */
+const SEALED_RECORD = '{"format":2,"sealed":';
+
+export const wrapped = (record: string): string =>
+  isSealed(record) ? `${SEALED_RECORD}${JSON.stringify(record)}}` : record;
+
+/** What `wrapped` was given. */
+export const unwrapped = (held: string): string =>
+  held.startsWith(SEALED_RECORD) ? (JSON.parse(held) as { sealed: string }).sealed : held;

@@ -1,0 +1,211 @@
+/**
+ * Traces of a workspace that encrypts. What a run was given and said is sealed before it is sent to its partition, and opened when it
+ * comes from there: a partition has no key, and what it filters, sums and sorts by stays readable. docs/encryption.md has the list.
+ */
+import { withRing } from "../encryption/load.ts";
+import { isKeyDestroyed, isSealed, isSealedJson, JSON_MARK, type Ring, UnknownKey } from "../encryption/ring.ts";
+import { isObject, parseJson } from "../http/json.ts";
+import type { PageRequest, RunPage } from "./page.ts";
+import type { TracePartitionRpc } from "./rpc.ts";
+import { TextsBuilder, textsOf, type Texts } from "./texts.ts";
+import {
+  LARGE_FIELDS,
+  type LargeField,
+  PAYLOAD_FIELDS,
+  type PayloadWrite,
+  type QueriedRun,
+  type RunWrite,
+  type StoredFeedback,
+} from "./types.ts";
+
+const DESTROYED = "This run was encrypted with a key that has been destroyed.";
+
+const placeOf = (runId: string, field: string) => ["trace run", runId, field];
+
+/** The text of a payload as its row may hold it. "{}" stays: a merge takes it for "nothing to say". */
+function sealText(ring: Ring, runId: string, field: LargeField, text: string): string {
+  if (!ring.isOn || text === "{}") return text;
+  const sealed = ring.seal(text, placeOf(runId, field));
+  return field === "error" ? sealed : JSON.stringify(sealed);
+}
+
+/** Seals the payloads of a write. The entries that filters search are left out. */
+export function sealWrite(ring: Ring, write: RunWrite): void {
+  if (!ring.isOn) return;
+  for (const field of LARGE_FIELDS) {
+    const payload: PayloadWrite | undefined = write[field];
+    if (!payload) continue;
+    if ("text" in payload) write[field] = { text: sealText(ring, write.id, field, payload.text) };
+    else write[field] = { ...payload, preview: sealText(ring, write.id, field, payload.preview) };
+  }
+  delete write.input_pairs;
+  delete write.output_pairs;
+}
+
+function openText(ring: Ring, runId: string, field: string, text: string): string {
+  const held = text.startsWith(JSON_MARK) ? (JSON.parse(text) as string) : text;
+  const open = ring.open(held, placeOf(runId, field));
+  return open === held ? text : open;
+}
+
+/** The calls of a partition of this workspace, with runs and feedback as they were sent. */
+export function opened(env: Env, workspaceId: string, calls: TracePartitionRpc): TracePartitionRpc {
+  const use = <T>(read: (ring: Ring) => T) => withRing(env, workspaceId, read);
+  const feedbackIn = async (feedback: StoredFeedback) => use((ring) => sealFeedback(ring, feedback));
+  const feedbackOut = async (all: StoredFeedback[]) =>
+    all.some(isSealedFeedback) ? use((ring) => all.map((one) => openFeedback(ring, one))) : all;
+  const own: Partial<TracePartitionRpc> = {
+    async query(request) {
+      const { runs, ...rest } = await calls.query(request);
+      return {
+        ...rest,
+        runs: runs.some(isSealedRun) ? await use((ring) => runs.map((run) => openRun(ring, run))) : runs,
+      };
+    },
+    async threads(selection) {
+      // Previews are cut, and a cut text cannot be opened.
+      const shown = (text: string | null) => (text !== null && isSealedJson(text) ? null : text);
+      return (await calls.threads(selection)).map((one) => ({
+        ...one,
+        first_inputs: shown(one.first_inputs),
+        last_outputs: shown(one.last_outputs),
+        last_error: shown(one.last_error),
+      }));
+    },
+    async readPage(request) {
+      const ring = await use((ring) => ring);
+      const page = await calls.readPage(ring.isOn ? withIds(request) : request);
+      return page && ring.isOn ? use((ring) => openPage(ring, page)) : page;
+    },
+    async putFeedback(identity, feedback, asRead) {
+      const stored = await calls.putFeedback(identity, await feedbackIn(feedback), asRead);
+      return stored && (await feedbackOut([stored]))[0];
+    },
+    takeFeedback: async (identity, feedback) => calls.takeFeedback(identity, await feedbackIn(feedback)),
+    getFeedback: async (ids) => feedbackOut(await calls.getFeedback(ids)),
+  };
+  return new Proxy(calls, {
+    get: (target, name) => Reflect.get(own, name) ?? Reflect.get(target, name),
+  });
+}
+
+const isSealedRun = (run: QueriedRun) =>
+  run.feedback_stats !== null ||
+  LARGE_FIELDS.some((field) => isSealedJson(run[field] ?? "") || isSealedJson(run.previews?.[field] ?? ""));
+
+/** The run as it was sent. One whose key is destroyed has no payloads, and an error that says so. */
+function openRun(ring: Ring, run: QueriedRun): QueriedRun {
+  const shown = { ...run, feedback_stats: withoutSealed(run.feedback_stats) };
+  try {
+    for (const field of LARGE_FIELDS) {
+      const text = run[field];
+      if (text !== null) shown[field] = openText(ring, run.id, field, text);
+    }
+    if (run.previews) {
+      const previews = Object.entries(run.previews).map(([field, text]) => [
+        field,
+        openText(ring, run.id, field, text),
+      ]);
+      shown.previews = Object.fromEntries(previews) as QueriedRun["previews"];
+    }
+    return shown;
+  } catch (error) {
+    if (error instanceof UnknownKey || !isKeyDestroyed(error)) throw error;
+    const none = Object.fromEntries(LARGE_FIELDS.map((field) => [field, null]));
+    return { ...shown, ...none, large: undefined, previews: undefined, error: DESTROYED };
+  }
+}
+
+/** Statistics of feedback have the beginnings of comments. */
+function withoutSealed(stats: string | null): string | null {
+  if (stats === null || !stats.includes(JSON_MARK)) return stats;
+  const keys = Object.entries(JSON.parse(stats) as Record<string, { comments?: unknown[] }>);
+  const shown = keys.map(([key, one]) => [key, { ...one, comments: one.comments?.filter((text) => !isSealed(text)) }]);
+  return JSON.stringify(Object.fromEntries(shown));
+}
+
+/** The members of a feedback that are sealed. Its key, score and value are what statistics are made of. */
+const SAID = ["comment", "correction", "extra"] as const;
+
+function sealFeedback(ring: Ring, feedback: StoredFeedback): StoredFeedback {
+  if (!ring.isOn) return feedback;
+  const sealed = SAID.map((name) => {
+    const value = feedback[name] ?? null;
+    return [name, value === null ? null : ring.seal(JSON.stringify(value), ["feedback", feedback.id, name])];
+  });
+  return { ...feedback, ...Object.fromEntries(sealed) };
+}
+
+const isSealedFeedback = (feedback: StoredFeedback) => SAID.some((name) => isSealed(feedback[name]));
+
+/** The feedback as it was given. What a destroyed key has sealed is null. */
+function openFeedback(ring: Ring, feedback: StoredFeedback): StoredFeedback {
+  const open = SAID.map((name) => {
+    const held = feedback[name];
+    if (!isSealed(held)) return [name, held];
+    try {
+      const text = ring.open(held, ["feedback", feedback.id, name]);
+      return [name, text === held ? held : (JSON.parse(text) as unknown)];
+    } catch (error) {
+      if (error instanceof UnknownKey || !isKeyDestroyed(error)) throw error;
+      return [name, null];
+    }
+  });
+  return { ...feedback, ...Object.fromEntries(open) };
+}
+
+/** A sealed payload is bound to the id of its run. */
+const withIds = (request: PageRequest): PageRequest =>
+  request.fields.includes("id") ? request : { ...request, fields: [...request.fields, "id"] };
+
+const decoder = new TextDecoder();
+
+function openPage(ring: Ring, page: RunPage): RunPage {
+  const ids = [...textsOf(page.unique.id as Texts)].map((id) => decoder.decode(id ?? new Uint8Array()));
+  const payloads = { ...page.payloads };
+  for (const field of PAYLOAD_FIELDS) {
+    const texts = payloads[field];
+    if (texts)
+      payloads[field] = openTexts(texts, (text, row) => openOr(() => openText(ring, ids[row] ?? "", field, text)));
+  }
+  const light = { ...page.light };
+  if (light.feedback_stats) {
+    const stats = JSON.parse(light.feedback_stats) as (string | null)[];
+    light.feedback_stats = JSON.stringify(stats.map(withoutSealed));
+  }
+  if (light.feedbacks) {
+    const all = JSON.parse(light.feedbacks) as (string | null)[];
+    light.feedbacks = JSON.stringify(all.map((text) => text && openFeedbacks(ring, text)));
+  }
+  return { ...page, payloads, light };
+}
+
+function openFeedbacks(ring: Ring, text: string): string {
+  const all = parseJson(text);
+  if (!Array.isArray(all)) return text;
+  const open = all.map((one: unknown) => (isObject(one) ? openFeedback(ring, one as unknown as StoredFeedback) : one));
+  return JSON.stringify(open);
+}
+
+/** Null for what a destroyed key has sealed. */
+function openOr(read: () => string): string | null {
+  try {
+    return read();
+  } catch (error) {
+    if (error instanceof UnknownKey || !isKeyDestroyed(error)) throw error;
+    return null;
+  }
+}
+
+function openTexts(texts: Texts, open: (text: string, row: number) => string | null): Texts {
+  const builder = new TextsBuilder();
+  let row = 0;
+  for (const bytes of textsOf(texts)) {
+    const isHeld = bytes !== null && (bytes[0] === 2 || (bytes[0] === 34 && bytes[1] === 92));
+    const text = isHeld ? open(decoder.decode(bytes), row) : undefined;
+    if (text === undefined) builder.add(bytes, false);
+    else builder.add(text === null ? null : Buffer.from(text), false);
+    row += 1;
+  }
+  return builder.build();
+}
