@@ -69,7 +69,7 @@ describe("the counting Worker", () => {
       expect(rose(meter)).toBeGreaterThan(0);
     expect(rose("subrequests")).toBeGreaterThanOrEqual(rose("calls: Thread") + 1);
 
-    await call(`/threads/${thread_id}/state`);
+    await call(`/threads/${thread_id}/history`);
     const read = await counts();
     expect(read.requests).toBe((ran.requests ?? 0) + 1);
     expect(read["rows read: Thread"]).toBeGreaterThan(ran["rows read: Thread"] ?? 0);

@@ -78,10 +78,6 @@ export async function startServer(
     ...own,
     crossings: () => watch.take(),
     another: () => access(origin),
-    rowsWritten: (threadId) =>
-      THREAD.getByName(`${own.workspaceId}:${threadId}`)
-        .figures()
-        .then(({ rowsWritten }) => rowsWritten),
     readers: (threadId) => THREAD.getByName(`${own.workspaceId}:${threadId}`).figures(),
     async stop() {
       const found = await watch.take();
@@ -173,8 +169,6 @@ export async function multiply(
 }
 
 export interface CountingServer extends TestServer {
-  /** Rows that the Durable Object of a thread wrote since it woke. */
-  rowsWritten(threadId: string): Promise<number>;
   /** Open streams and WebSockets of a thread in its Durable Object. */
   readers(threadId: string): Promise<{ streams: number; sockets: number }>;
 }
