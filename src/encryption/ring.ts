@@ -99,7 +99,11 @@ export class Ring {
     const decipher = createDecipheriv("aes-256-gcm", key, bytes.subarray(0, IV_BYTES), { authTagLength: TAG_BYTES })
       .setAAD(this.#bound(keyId, place))
       .setAuthTag(bytes.subarray(end));
-    return Buffer.concat([decipher.update(bytes.subarray(IV_BYTES, end)), decipher.final()]);
+    try {
+      return Buffer.concat([decipher.update(bytes.subarray(IV_BYTES, end)), decipher.final()]);
+    } catch (cause) {
+      throw new Error("Encrypted data was changed, or belongs to another place.", { cause });
+    }
   }
 
   /** SHA-256 of content. With a key it is an HMAC: who can read the storage cannot confirm a guess. */

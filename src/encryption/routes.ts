@@ -37,7 +37,7 @@ const shown = (keys: StoredKey[]) =>
 export const encryption = new Hono<App>()
   .get("/encryption-keys", doc("List the keys that encrypt what the workspace stores, newest first"), async (c) => {
     const keys = await listKeys(database(c.env.DB), c.get("principal").workspaceId);
-    return c.json(shown(keys).reverse());
+    return c.json(shown(keys).toReversed());
   })
   .post(
     "/encryption-keys",
