@@ -22,7 +22,7 @@ const IV_BYTES = 12;
 const TAG_BYTES = 16;
 const HEADER = /^(\w{1,3})\.([0-9a-f]{16})\./;
 
-/** 410: a data key that the text needs does not exist any more. */
+/** 410: a data key that the text needs no longer exists. */
 const destroyed = () =>
   remoteProblem(410, "This data was encrypted with a key that has been destroyed. It can be deleted, but not read.");
 
