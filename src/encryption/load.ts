@@ -84,7 +84,7 @@ export function forgetRings(): void {
   cache.forget();
 }
 
-/** Keys that an older ENCRYPTION_KEY wraps move to the current one. A key that is destroyed meanwhile stays destroyed. */
+/** Keys that an older ENCRYPTION_KEY wraps move to the current one. A key that is destroyed in the meantime stays destroyed. */
 async function rewrapped(env: SealKeys, db: Database, workspaceId: string, rows: KeyRow[]): Promise<KeyRow[]> {
   return Promise.all(
     rows.map(async ({ id, wrapped }) => {

@@ -22,7 +22,7 @@ const IV_BYTES = 12;
 const TAG_BYTES = 16;
 const HEADER = /^(\w{1,3})\.([0-9a-f]{16})\./;
 
-/** 410: a data key that the text needs does not exist any more. */
+/** 410: a data key that the text needs no longer exists. */
 const destroyed = () =>
   remoteProblem(410, "This data was encrypted with a key that has been destroyed. It can be deleted, but not read.");
 
@@ -99,7 +99,11 @@ export class Ring {
     const decipher = createDecipheriv("aes-256-gcm", key, bytes.subarray(0, IV_BYTES), { authTagLength: TAG_BYTES })
       .setAAD(this.#bound(keyId, place))
       .setAuthTag(bytes.subarray(end));
-    return Buffer.concat([decipher.update(bytes.subarray(IV_BYTES, end)), decipher.final()]);
+    try {
+      return Buffer.concat([decipher.update(bytes.subarray(IV_BYTES, end)), decipher.final()]);
+    } catch (cause) {
+      throw new Error("Encrypted data was changed, or belongs to another place.", { cause });
+    }
   }
 
   /** SHA-256 of content. With a key it is an HMAC: who can read the storage cannot confirm a guess. */

@@ -47,7 +47,7 @@ describe("the keys of a workspace", () => {
       (await destroy(caller, "0".repeat(16))).status,
       (await destroy(caller, "all")).status,
     ];
-    expect(statuses).toEqual([422, 409, 404, 404, 422]);
+    expect(statuses).toEqual([422, 409, 404, 404, 404]);
     expect((await list(caller)).map(({ status }) => status)).toEqual(["encrypts", "decrypts"]);
   });
 
@@ -81,7 +81,7 @@ describe("the keys of a workspace", () => {
       [second.id, false],
     ]);
     expect(rows[1]?.wrapped).toBe(moved.rows[1]?.wrapped);
-    // The tests go on with the key of before.
+    // The other tests use the key of before.
     const back = { ...rotated, ENCRYPTION_KEY: env.ENCRYPTION_KEY, ENCRYPTION_KEYS_OLD: btoa("n".repeat(32)) } as Env;
     expect((await freshRing(back, caller.workspaceId)).open(sealed, ["p"])).toBe("said");
   });

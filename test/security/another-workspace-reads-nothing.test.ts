@@ -64,6 +64,8 @@ const OWNED: Record<string, number> = {
   "DELETE /mcp": 404,
   "PATCH /api/v1/bulk-exports/destinations/:id": 422,
   "DELETE /api/v1/bulk-exports/destinations/:id": 409,
+  // The things have no key, because a workspace with one cannot be searched: encryption/keys.test.ts.
+  "POST /api/v1/encryption-keys/:id/destroy": 404,
   // Not on a server whose workspaces are real.
   "POST /internal/truncate": 404,
 };

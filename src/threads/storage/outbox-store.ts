@@ -192,7 +192,7 @@ export class OutboxStore {
       return row && { ...row, body: this.statements.texts.load(row.body, "outbox", id) };
     } catch (error) {
       if (!isKeyDestroyed(error)) throw error;
-      // Nobody can carry it out any more, and a deletion of the thread must not wait for it.
+      // It can no longer be carried out, and a deletion of the thread must not wait for it.
       this.remove(id);
       return undefined;
     }
