@@ -18,6 +18,7 @@ const ALONE = [
   "test/http/sse.test.ts",
   "test/threads/{first-byte,own-webhook,resume}.test.ts",
   "test/exports/lease.test.ts",
+  "test/flow/{minute,singleton}.test.ts",
 ];
 
 const ORACLE = "test/oracle/**/*.test.ts";

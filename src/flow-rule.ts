@@ -37,6 +37,13 @@ const effects = {
   starts_per_minute: count(MOST.runs),
   /** Tokens of runs that ended within the last 60 seconds, of each key. A run begins while there are fewer. */
   tokens_per_minute: count(MOST.tokens),
+  /**
+   * One open run of each key: a new one is stopped while another is open (`first`), or stops the others and begins when they
+   * have ended (`last`).
+   */
+  singleton: v.optional(v.picklist(["first", "last"])),
+  /** A run waits for this time, and is stopped when another one of its key comes in it. */
+  debounce_seconds: count(3_600),
   /** 9 is first. Of several rules with one, the first decides. */
   priority: v.optional(v.pipe(v.number(), v.integer(), v.minValue(0), v.maxValue(9))),
 };
@@ -51,7 +58,7 @@ const members = {
 
 type Effect = keyof typeof effects;
 const EFFECTS = Object.keys(effects) as Effect[];
-const hasEffect = (rule: Partial<Record<Effect, number>>): boolean =>
+const hasEffect = (rule: Partial<Record<Effect, unknown>>): boolean =>
   EFFECTS.some((effect) => rule[effect] !== undefined);
 const NO_EFFECT = `expected at least one of ${EFFECTS.join(", ")}`;
 

@@ -15,9 +15,7 @@ export class ThreadIndex extends IndexObject {
     super(ctx, env);
     const workspaceId = limiterOf(ctx.id.name);
     if (workspaceId === undefined) return;
-    this.#limiter = new Limiter(ctx, (threadId, runId, created) =>
-      threadStub(env, workspaceId, threadId).grant(runId, created),
-    );
+    this.#limiter = new Limiter(ctx, (threadId, ...run) => threadStub(env, workspaceId, threadId).grant(...run));
   }
 
   override async answer(method: string, args: unknown[]): Promise<unknown> {

@@ -29,12 +29,14 @@ export interface Claim {
   /** When its run ended. Its slots are free; limits a minute count it. */
   ended?: number;
   tokens?: number;
+  /** Another run of its key has taken its place: its thread stops it. It waits no longer, and holds what it holds until its end. */
+  stopped?: boolean;
 }
 
 /** Claims with the same needs: the first one is blocked only when all are. */
 interface Lane {
   waiting: Claim[];
-  pools: Pool[];
+  pools: Pool<Claim>[];
   /** The number of its last grant. */
   last: number;
 }
@@ -58,10 +60,10 @@ export interface PoolUse {
 
 export class Book {
   readonly #claims = new Map<string, Claim>();
-  readonly #pools = new Map<string, Pool>();
+  readonly #pools = new Map<string, Pool<Claim>>();
   readonly #lanes = new Map<string, Lane>();
   /** The lanes with a claim that waits, by pool. */
-  readonly #lanesOf = new Map<Pool, Set<Lane>>();
+  readonly #lanesOf = new Map<Pool<Claim>, Set<Lane>>();
   #grants = 0;
   #waiting = 0;
 
@@ -84,16 +86,34 @@ export class Book {
   /** Adds a claim as it is: one that waits, or one that was granted or has ended. */
   add(claim: Claim): void {
     this.#claims.set(claim.runId, claim);
-    if (claim.granted === undefined) return this.#enqueue(claim);
+    if (claim.granted === undefined) return claim.stopped ? undefined : this.#enqueue(claim);
     this.#count(claim);
     this.#lane(claim).last = this.#grants += 1;
+  }
+
+  /** Stops what a new claim replaces, or the claim itself, by `singleton` and `debounce_seconds`. What is stopped. */
+  replace(claim: Claim): Claim[] {
+    const found = claim.needs.map((need) => {
+      const { singleton, debounce_seconds } = this.#limits(need);
+      const pool = this.#pool(need);
+      const waiting = [...(this.#lanesOf.get(pool) ?? [])].flatMap((lane) => lane.waiting);
+      const others = [...(singleton || debounce_seconds ? waiting : []), ...(singleton ? pool.holders : [])];
+      return { singleton, others: others.filter((one) => one !== claim) };
+    });
+    const loses = found.some(({ singleton, others }) => singleton === "first" && others.length > 0);
+    const stopped = loses ? [claim] : [...new Set(found.flatMap(({ others }) => others))];
+    for (const one of stopped.filter((other) => !other.stopped)) {
+      if (one.granted === undefined) this.#dequeue(one);
+      one.stopped = true;
+    }
+    return stopped;
   }
 
   /** The claim's run has ended: its slots are free, its place is gone. False when limits a minute still count it. */
   end(claim: Claim, now: number, tokens = 0): boolean {
     const held = claim.granted !== undefined && claim.ended === undefined;
-    if (claim.granted === undefined) this.#dequeue(claim);
-    if (held) for (const pool of this.#poolsOf(claim)) pool.held -= 1;
+    if (claim.granted === undefined && !claim.stopped) this.#dequeue(claim);
+    if (held) for (const pool of this.#poolsOf(claim)) pool.holders.delete(claim);
     Object.assign(claim, { ended: now, tokens });
     if (held) this.#countTokens(claim);
     const kept = held && claim.needs.some((need) => isByMinute(this.#limits(need)));
@@ -160,9 +180,9 @@ export class Book {
 
   /** Where a claim waits: behind those that have a higher level or are older, of those that need what it waits for. */
   place(claim: Claim, now: number): Place | undefined {
-    if (claim.granted !== undefined) return undefined;
+    if (claim.granted !== undefined || claim.stopped) return undefined;
     const reasons = claim.needs.flatMap((need) => {
-      const reason = this.#pool(need).blocked(this.#limits(need), now);
+      const reason = this.#pool(need).blocked(this.#limits(need), now, claim.due);
       return reason ? [{ rule: need.rule, key: need.key, reason }] : [];
     });
     const pools = new Set((reasons.length > 0 ? reasons : claim.needs).map((need) => this.#pool(need)));
@@ -179,7 +199,7 @@ export class Book {
     for (const { waiting } of this.#lanes.values()) {
       const [claim] = waiting;
       if (!claim) continue;
-      const at = Math.max(...claim.needs.map((need) => this.#pool(need).freeAt(this.#limits(need), now)));
+      const at = Math.max(...claim.needs.map((need) => this.#pool(need).freeAt(this.#limits(need), now, claim.due)));
       if (at > now && (next === undefined || at < next)) next = at;
     }
     return next;
@@ -201,7 +221,7 @@ export class Book {
     const { granted = 0, ended, needs } = claim;
     for (const need of needs) {
       const pool = this.#pool(need);
-      if (ended === undefined) pool.held += 1;
+      if (ended === undefined) pool.holders.add(claim);
       if (this.#limits(need).starts_per_minute !== undefined) pool.started(granted);
     }
     this.#countTokens(claim);
@@ -235,7 +255,7 @@ export class Book {
 
   #isBlocked({ waiting, pools }: Lane, now: number): boolean {
     const [claim] = waiting;
-    return !claim || claim.needs.some((need, i) => pools[i]?.blocked(this.#limits(need), now));
+    return !claim || claim.needs.some((need, i) => pools[i]?.blocked(this.#limits(need), now, claim.due));
   }
 
   #limits({ rule, limits }: Need): Limits {
@@ -250,11 +270,11 @@ export class Book {
     return lane;
   }
 
-  #poolsOf({ needs }: Claim): Pool[] {
+  #poolsOf({ needs }: Claim): Pool<Claim>[] {
     return needs.map((need) => this.#pool(need));
   }
 
-  #pool({ rule, key }: Pick<Need, "rule" | "key">): Pool {
+  #pool({ rule, key }: Pick<Need, "rule" | "key">): Pool<Claim> {
     const id = `${rule} ${key}`;
     let pool = this.#pools.get(id);
     if (!pool) this.#pools.set(id, (pool = new Pool(rule, key)));

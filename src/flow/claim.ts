@@ -8,6 +8,8 @@ export interface Limits {
   concurrency?: number;
   starts_per_minute?: number;
   tokens_per_minute?: number;
+  singleton?: "first" | "last";
+  debounce_seconds?: number;
 }
 
 /** A slot of one rule, of one key. */
@@ -62,11 +64,14 @@ export function flowFor(deployed: FlowRule[], own: FlowRule[], facts: RunFacts):
 }
 
 /** The members of a rule that limit. */
-export function limitsIn({ concurrency, starts_per_minute, tokens_per_minute }: Limits): Limits {
+export function limitsIn(rule: Limits): Limits {
+  const { concurrency, starts_per_minute, tokens_per_minute, singleton, debounce_seconds } = rule;
   return {
     ...(concurrency !== undefined && { concurrency }),
     ...(starts_per_minute !== undefined && { starts_per_minute }),
     ...(tokens_per_minute !== undefined && { tokens_per_minute }),
+    ...(singleton !== undefined && { singleton }),
+    ...(debounce_seconds !== undefined && { debounce_seconds }),
   };
 }
 

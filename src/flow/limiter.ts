@@ -78,11 +78,16 @@ export class Limiter implements FlowRpc {
     if (known) await this.release(known.runId, known.created);
     if (this.#book.waiting >= MOST_WAITING) return "full";
     const claim: Claim = { ...given };
+    let stopped: Claim[] = [];
     this.#change(() => {
       this.#book.add(claim);
       this.#tables.insertClaim(claim);
+      stopped = this.#book.replace(claim);
+      for (const one of stopped) this.#tables.setClaim(one);
       return claim;
     }, claim);
+    for (const { runId } of stopped) this.#calls.set(runId, { at: Date.now(), tries: 0 });
+    if (stopped.length > 0) this.#callDue(Date.now(), stopped);
     return isHeld(claim) ? "granted" : "waits";
   }
 
@@ -176,10 +181,11 @@ export class Limiter implements FlowRpc {
   async #call(claim: Claim, call: Call): Promise<void> {
     const { threadId, runId, created } = claim;
     try {
-      const holds = await this.grant(threadId, runId, created);
+      const holds = await this.grant(threadId, runId, created, claim.stopped ?? false);
       if (this.#book.claim(runId) !== claim) return;
       if (!holds) return await this.release(runId, created);
       const now = Date.now();
+      if (claim.stopped) return void this.#calls.set(runId, { at: now + CALLING_MS, tries: 0 });
       const age = now - (claim.granted ?? now);
       this.#calls.set(runId, { at: now + Math.min(CHECK_MS.most, Math.max(CHECK_MS.least, age)), tries: 0 });
     } catch (error) {
@@ -220,7 +226,7 @@ export class Limiter implements FlowRpc {
     let held = 0;
     for (const claim of this.#tables.claims()) {
       book.add(claim);
-      if (!isHeld(claim)) continue;
+      if (claim.ended !== undefined || !(isHeld(claim) || claim.stopped)) continue;
       this.#calls.set(claim.runId, { at: now + RETRY_MS.least + held * SPREAD_MS, tries: 0 });
       held += 1;
     }

@@ -37,8 +37,8 @@ class Minute {
   }
 }
 
-export class Pool {
-  held = 0;
+export class Pool<Holder extends object> {
+  readonly holders = new Set<Holder>();
   readonly #starts = new Minute();
   readonly #tokens = new Minute();
 
@@ -46,6 +46,10 @@ export class Pool {
     readonly rule: string,
     readonly key: string,
   ) {}
+
+  get held(): number {
+    return this.holders.size;
+  }
 
   started(at: number): void {
     this.#starts.add(at, 1);
@@ -60,16 +64,21 @@ export class Pool {
     return { starts: this.#starts.sum(now), tokens: this.#tokens.sum(now) };
   }
 
-  /** Why these limits leave no slot. Undefined when there is one. */
-  blocked({ concurrency, starts_per_minute, tokens_per_minute }: Limits, now: number): Reason | undefined {
+  /** Why these limits leave no slot for a run that was due at `due`. Undefined when there is one. */
+  blocked(limits: Limits, now: number, due: number): Reason | undefined {
+    const { concurrency, starts_per_minute, tokens_per_minute, singleton, debounce_seconds = 0 } = limits;
+    if (due + debounce_seconds * 1000 > now && debounce_seconds > 0) return "debounce_seconds";
+    if (singleton !== undefined && this.held > 0) return "singleton";
     if (concurrency !== undefined && this.held >= concurrency) return "concurrency";
     if (starts_per_minute !== undefined && this.#starts.sum(now) >= starts_per_minute) return "starts_per_minute";
     if (tokens_per_minute !== undefined && this.#tokens.sum(now) >= tokens_per_minute) return "tokens_per_minute";
     return undefined;
   }
 
-  /** When a slot becomes free by time alone, as far as limits a minute decide. */
-  freeAt({ starts_per_minute = Infinity, tokens_per_minute = Infinity }: Limits, now: number): number {
-    return Math.max(this.#starts.below(starts_per_minute, now), this.#tokens.below(tokens_per_minute, now));
+  /** When a slot becomes free by time alone, as far as time decides. */
+  freeAt(limits: Limits, now: number, due: number): number {
+    const { starts_per_minute = Infinity, tokens_per_minute = Infinity, debounce_seconds = 0 } = limits;
+    const minute = Math.max(this.#starts.below(starts_per_minute, now), this.#tokens.below(tokens_per_minute, now));
+    return Math.max(minute, due + debounce_seconds * 1000);
   }
 }

@@ -6,7 +6,7 @@ import type { Claim, Place, PoolUse } from "./book.ts";
 import type { FlowRule } from "../flow-rule.ts";
 
 /** A claim as a thread makes it. */
-export type NewClaim = Omit<Claim, "granted" | "ended" | "tokens">;
+export type NewClaim = Omit<Claim, "granted" | "ended" | "tokens" | "stopped">;
 
 /** `full`: too many wait, so this claim has no place. The thread asks again later. */
 export type Answer = "granted" | "waits" | "full";
@@ -48,9 +48,9 @@ export interface FlowRpc {
 
 /**
  * The thread's run has its slots: it begins now, if it has not begun. False when it has ended, or there is no such run. May be
- * called any number of times.
+ * called any number of times. `stopped`: another run has taken its place, and the run is stopped instead.
  */
-export type Grant = (threadId: string, runId: string, created: number) => Promise<boolean>;
+export type Grant = (threadId: string, runId: string, created: number, stopped: boolean) => Promise<boolean>;
 
 /** The name of a workspace's limiter among the objects of the thread index, whose other names end in a number. */
 const SUFFIX = ":flow";

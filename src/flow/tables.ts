@@ -7,8 +7,8 @@ import type { FlowRule } from "../flow-rule.ts";
  * names.
  */
 const MIGRATIONS = [
-  `CREATE TABLE claims (run_id TEXT PRIMARY KEY, body TEXT NOT NULL, granted INTEGER, ended INTEGER, tokens INTEGER)
-     STRICT, WITHOUT ROWID;
+  `CREATE TABLE claims (run_id TEXT PRIMARY KEY, body TEXT NOT NULL, granted INTEGER, ended INTEGER, tokens INTEGER,
+     stopped INTEGER) STRICT, WITHOUT ROWID;
    CREATE TABLE rules (id TEXT PRIMARY KEY, body TEXT NOT NULL) STRICT, WITHOUT ROWID;`,
 ];
 
@@ -18,6 +18,7 @@ interface ClaimRow extends Record<string, SqlStorageValue> {
   granted: number | null;
   ended: number | null;
   tokens: number | null;
+  stopped: number | null;
 }
 
 /** What a claim's row has as JSON: all that does not change. */
@@ -45,23 +46,24 @@ export class FlowTables {
   claims(): Claim[] {
     if (!this.#made) return [];
     const rows = this.#sql.exec<ClaimRow>("SELECT * FROM claims ORDER BY granted").toArray();
-    return rows.map(({ run_id, body, granted, ended, tokens }) => ({
+    return rows.map(({ run_id, body, granted, ended, tokens, stopped }) => ({
       runId: run_id,
       ...(JSON.parse(body) as Body),
       granted: granted ?? undefined,
       ended: ended ?? undefined,
       tokens: tokens ?? undefined,
+      stopped: stopped !== null,
     }));
   }
 
   insertClaim({ runId, threadId, created, due, priority, needs, turn, granted }: Claim): void {
     const body = JSON.stringify({ threadId, created, due, priority, needs, turn } satisfies Body);
-    this.#sql.exec("INSERT INTO claims VALUES (?, ?, ?, NULL, NULL)", runId, body, granted ?? null);
+    this.#sql.exec("INSERT INTO claims VALUES (?, ?, ?, NULL, NULL, NULL)", runId, body, granted ?? null);
   }
 
-  setClaim({ runId, granted, ended, tokens }: Claim): void {
-    const sql = "UPDATE claims SET granted = ?, ended = ?, tokens = ? WHERE run_id = ?";
-    this.#sql.exec(sql, granted ?? null, ended ?? null, tokens ?? null, runId);
+  setClaim({ runId, granted, ended, tokens, stopped }: Claim): void {
+    const sql = "UPDATE claims SET granted = ?, ended = ?, tokens = ?, stopped = ? WHERE run_id = ?";
+    this.#sql.exec(sql, granted ?? null, ended ?? null, tokens ?? null, stopped ? 1 : null, runId);
   }
 
   deleteClaim(runId: string): void {

@@ -211,7 +211,7 @@ export interface ThreadRpc {
   join(runId: string): Promise<ReadableStream<Uint8Array>>;
 
   /** The limiter grants the run its slots (see `Grant` in flow/rpc.ts). False when it has ended, or there is none. */
-  grant(runId: string, created: number): Promise<boolean>;
+  grant(runId: string, created: number, stopped: boolean): Promise<boolean>;
 
   task(taskId: string): Promise<TaskView | undefined>;
   /**

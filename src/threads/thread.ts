@@ -229,8 +229,8 @@ export class Thread extends Keyed implements rpc.ThreadRpc {
     return new Blob([resultOf(this.#context, this.#context.run(runId)?.outcome)]).stream();
   }
 
-  async grant(runId: string, created: number): Promise<boolean> {
-    return this.#runner.grant(runId, created);
+  async grant(runId: string, created: number, stopped: boolean): Promise<boolean> {
+    return this.#runner.grant(runId, created, stopped);
   }
 
   async task(taskId: string): Promise<types.TaskView | undefined> {

@@ -8,8 +8,7 @@ beforeAll(async () => {
   server = await startServer({ OFFLINE_MODEL_DELAY_MS: "20" });
   const headers = { ...server.headers, "content-type": "application/json" };
   const body = JSON.stringify({ key: "metadata.team", concurrency: 1 });
-  const made = await fetch(`${server.url}/api/v1/flow/rules/teams`, { method: "PUT", headers, body });
-  expect(made.status).toBe(200);
+  await fetch(`${server.url}/api/v1/flow/rules/teams`, { method: "PUT", headers, body });
 });
 afterAll(() => server.stop());
 

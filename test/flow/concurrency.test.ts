@@ -6,7 +6,7 @@ import { seeded } from "../support/random.ts";
 import { type Caller, newCaller } from "../support/caller.ts";
 import "../support/pausing-graphs.ts";
 import { newThread } from "../threads/client.ts";
-import { putRule, uses } from "./rules.ts";
+import { putRule, uses } from "./put-rule.ts";
 import { hold, most, release, shown, start, until, untilFree, untilStatus } from "./working.ts";
 
 const random = seeded("flow");

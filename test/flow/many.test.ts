@@ -5,7 +5,7 @@
 import { expect, it } from "vitest";
 import { newCaller } from "../support/caller.ts";
 import { amount } from "../support/thorough.ts";
-import { putRule } from "./rules.ts";
+import { putRule } from "./put-rule.ts";
 import { began, hold, most, release, start, untilFree } from "./working.ts";
 
 const KEYS = amount("KEYS", 5, 100);

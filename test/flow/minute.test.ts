@@ -6,7 +6,7 @@ import { anyStorage } from "../chaos/faults.ts";
 import { installClock, jump } from "../support/clock.ts";
 import { type Caller, newCaller } from "../support/caller.ts";
 import { say } from "../threads/client.ts";
-import { putRule } from "./rules.ts";
+import { putRule } from "./put-rule.ts";
 import { shown, start, until, untilStatus } from "./working.ts";
 
 let caller: Caller;

@@ -4,7 +4,7 @@ import { END, type LangGraphRunnableConfig, START, StateGraph, StateSchema } fro
 import { z } from "zod";
 import { graphs } from "../../src/graphs/index.ts";
 import type { Caller } from "../support/caller.ts";
-import { uses } from "./rules.ts";
+import { uses } from "./put-rule.ts";
 
 const State = new StateSchema({ name: z.string().default(""), ms: z.number().default(0) });
 

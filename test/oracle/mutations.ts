@@ -39,6 +39,27 @@ const several = (
 
 export const MUTATIONS: Mutation<Case>[] = [
   one(
+    "a run begins without its slots",
+    { slots: ["taken"] },
+    "runs/gate.ts",
+    'if (!run.request.flow || run.status === "running") return true;',
+    "if (run.status) return true;",
+  ),
+  one(
+    "the slots of a run are not given back at its end",
+    { slots: ["free", "taken"] },
+    "tasks/side-effects.ts",
+    "if (run.request.flow) queueSlots(context, run, tracer);",
+    "if (run.request.flow && run.outcome.attempt > 9) queueSlots(context, run, tracer);",
+  ),
+  one(
+    "the limiter's call begins no run",
+    { slots: ["taken"] },
+    "runs/runner.ts",
+    "this.#gate.grant(runId);\n      this.#continue();",
+    "this.#gate.grant(runId);",
+  ),
+  one(
     "a run that is not due makes its thread busy",
     { kind: ["delayed"] },
     "runs/runner.ts",

@@ -145,8 +145,8 @@ export class RemoteThread implements rpc.ThreadRpc {
     return repeated(() => this.stub().task(taskId));
   }
 
-  async grant(runId: string, created: number): Promise<boolean> {
-    return repeated(() => this.stub().grant(runId, created));
+  async grant(runId: string, created: number, stopped: boolean): Promise<boolean> {
+    return repeated(() => this.stub().grant(runId, created, stopped));
   }
 
   async setHook(taskId: string, id: string, hook: Json | undefined, most: number): Promise<void> {

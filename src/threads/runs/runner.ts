@@ -159,10 +159,11 @@ export class Runner {
     return this.#gate.placed(this.#open[0], runs);
   }
 
-  /** The run has its slots and begins. False when it has ended, or there is no such run: its slots are free. */
-  grant(runId: string, created: number): boolean {
+  /** The run has its slots and begins; `stopped`: it is stopped. False when it has ended, or there is no such run: its slots are free. */
+  grant(runId: string, created: number, stopped: boolean): boolean {
     const run = this.#open.find((one) => one.id === runId && one.created === created);
-    if (run?.status === "pending") {
+    if (run && stopped) this.stop(runId, "interrupt");
+    else if (run?.status === "pending") {
       this.#gate.grant(runId);
       this.#continue();
     }
