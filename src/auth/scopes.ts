@@ -27,6 +27,8 @@ const TABLE: Row[] = [
   ["GET", /^\/api\/v1\/workspaces$/, "workspace.read", true],
   ["POST", /^\/api\/v1\/workspaces$/, "deployment"],
   ["*", /^\/api\/v1\/(?:api-keys|grants|oauth-clients)(?:\/|$)/, "keys.manage"],
+  // Who gives roles chooses from them.
+  ["GET", /^\/api\/v1\/roles$/, ["roles.manage", "keys.manage", "members.manage"]],
   ["*", /^\/api\/v1\/roles(?:\/|$)/, "roles.manage"],
   ["*", /^\/api\/v1\/(?:members|invitations)(?:\/|$)/, "members.manage"],
   // About the caller itself.

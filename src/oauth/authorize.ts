@@ -15,6 +15,7 @@ import { documentClient, isDocumentId } from "./client-document.ts";
 import { issuerOf } from "./issuer.ts";
 import { readForm } from "./form.ts";
 import { consentPage, errorPage, signInPage } from "./pages.ts";
+import { providerHost } from "./provider.ts";
 import { answerAddress, type AuthorizationRequest, readRequest, RequestFault, Untrusted } from "./request.ts";
 import { type Source, sourceOf } from "./source.ts";
 import { currentSignIn, endSignIn, proofOf, startSignIn } from "./sign-in.ts";
@@ -84,7 +85,7 @@ function continueToConsent(c: Context<App>, { parameters }: AuthorizationRequest
 function askSignIn(c: Context<App>, request: AuthorizationRequest, fault?: string): Answer {
   return signInPage(request, {
     open: isOpen(c.req.raw, c.env),
-    provider: c.env.OIDC_ISSUER && new URL(c.env.OIDC_ISSUER).host,
+    provider: providerHost(c.env),
     fault,
   });
 }

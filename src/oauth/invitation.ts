@@ -16,7 +16,7 @@ import { enter } from "./console.ts";
 import { readForm } from "./form.ts";
 import { depart, refuse } from "./journey.ts";
 import { errorPage } from "./pages.ts";
-import { hasProvider } from "./provider.ts";
+import { providerHost } from "./provider.ts";
 
 const GONE = "This invitation has expired, was accepted, or was taken back. You need a new one.";
 
@@ -33,7 +33,8 @@ export async function showInvitation(c: Context<App>): Promise<Response> {
   const token = c.req.query("token") ?? "";
   const found = await openInvitation(c, sha256(token));
   if (!found) return refuse(c, GONE);
-  if (!hasProvider(c.env)) return errorPage("No OpenID provider is configured here.");
+  const host = providerHost(c.env);
+  if (host === undefined) return errorPage("No OpenID provider is configured here.");
   const { invitation, workspace } = found;
   const content = html`
     <h1>Join the workspace ${workspace}</h1>
@@ -41,7 +42,7 @@ export async function showInvitation(c: Context<App>): Promise<Response> {
     <form method="post" action="${mounted("/oauth/openid/invitation")}">
       <input type="hidden" name="token" value="${token}" />
       <div class="actions">
-        <button class="primary">Sign in with ${new URL(c.env.OIDC_ISSUER ?? "").host}</button>
+        <button class="primary">Sign in with ${host}</button>
       </div>
     </form>
   `;

@@ -6,8 +6,10 @@ import { SCOPES } from "../principal.ts";
 const LISTED = ["", "/mcp"];
 
 /** RFC 8414: where the endpoints are, and what they take. */
-export function serverMetadata(origin: string) {
+export function serverMetadata(origin: string, provider: string | undefined) {
   return {
+    // For the console: RFC 8414, section 2, allows more members.
+    ...(provider && { weir_sign_in_endpoint: `${origin}/oauth/openid/sign-in`, weir_sign_in_provider: provider }),
     issuer: origin,
     authorization_endpoint: `${origin}/oauth/authorize`,
     token_endpoint: `${origin}/oauth/token`,

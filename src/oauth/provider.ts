@@ -18,8 +18,9 @@ export interface Proofs {
 
 export type Provider = NonNullable<Awaited<ReturnType<typeof discover>>>;
 
-/** Whether people can sign in by a provider. */
-export const hasProvider = ({ OIDC_ISSUER, OIDC_CLIENT_ID }: Env): boolean => Boolean(OIDC_ISSUER && OIDC_CLIENT_ID);
+/** The host of the provider by which people can sign in; undefined when none is configured. */
+export const providerHost = ({ OIDC_ISSUER, OIDC_CLIENT_ID }: Env): string | undefined =>
+  OIDC_ISSUER && OIDC_CLIENT_ID ? new URL(OIDC_ISSUER).host : undefined;
 
 export const newProofs = (): Proofs => ({
   state: openid.generateRandomState(),

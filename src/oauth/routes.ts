@@ -19,6 +19,7 @@ import { readForm } from "./form.ts";
 import { introspectToken } from "./introspect.ts";
 import { resourceMetadata, serverMetadata } from "./metadata.ts";
 import { finishOpenId, startOpenId } from "./openid.ts";
+import { providerHost } from "./provider.ts";
 import { answerError, NO_STORE, OAuthError } from "./problem.ts";
 import { newClient, REGISTRATION_LIMIT, toWireClient } from "./register.ts";
 import { ClientMetadata, Introspection, Refusal, RegisteredClient, Tokens } from "./schema.ts";
@@ -58,7 +59,7 @@ const keepCookies: MiddlewareHandler<App> = async (c, next) => {
 };
 
 function describeServer(c: Context<App>): Response {
-  return c.json(serverMetadata(issuerOf(c)), 200, { "cache-control": "max-age=300" });
+  return c.json(serverMetadata(issuerOf(c), providerHost(c.env)), 200, { "cache-control": "max-age=300" });
 }
 
 export const oauth = new Hono<App>()

@@ -7,6 +7,9 @@ interface Metadata {
   token_endpoint: string;
   registration_endpoint: string;
   revocation_endpoint?: string;
+  /** Where members sign in by the OpenID provider, and its host. Left out: the server has none. */
+  weir_sign_in_endpoint?: string;
+  weir_sign_in_provider?: string;
 }
 
 interface TokenAnswer {
@@ -139,6 +142,19 @@ async function registeredClient(metadata: Metadata): Promise<string> {
   const { client_id } = (await response.json()) as { client_id: string };
   localStorage.setItem(CLIENT, client_id);
   return client_id;
+}
+
+/** On to the OpenID provider, which leads back to this address with a session of the browser. */
+export function signInAt(endpoint: string): void {
+  setSession(undefined);
+  const address = new URL(endpoint, location.origin);
+  address.searchParams.set("from", location.pathname + location.search);
+  location.assign(address);
+}
+
+/** Ends the session of this browser, in all its tabs. */
+export async function endBrowserSession(): Promise<void> {
+  await fetch(addressOf("/oauth/openid/sign-out"), { method: "POST" });
 }
 
 /** Ends this tab's session; the server ends its tokens too. */

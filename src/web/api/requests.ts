@@ -3,6 +3,8 @@ import type { Request } from "./http.ts";
 
 export const assistantsRequest: Request = ["POST", "/assistants/search", { limit: 100 }];
 
+export const meRequest: Request = ["GET", "/api/v1/me"];
+
 export const THREADS_PAGE = 50;
 
 /** One page of threads, newest first. `words`: only those with each of these words in the title or in a message. */

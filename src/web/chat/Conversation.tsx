@@ -1,5 +1,6 @@
 /** One thread: its stream, its log, its decisions, and the composer under them. */
 import { type ReactNode, useEffect, useMemo, useRef, useState } from "react";
+import { useMay } from "../api/me.ts";
 import type { Assistant } from "../api/types.ts";
 import { useTitle } from "../ui/title.ts";
 import { coarse } from "../ui/device.ts";
@@ -62,6 +63,7 @@ export function Conversation({
   /** Sent as soon as the conversation is there. */
   first: string | undefined;
 }) {
+  const may = useMay();
   const created = useRef<() => void>(undefined);
   const stream = useAgent({
     assistantId: assistant.assistant_id,
@@ -183,7 +185,7 @@ export function Conversation({
             actions={act.actions}
             failed={at === undefined ? error : undefined}
           >
-            {at === undefined && (
+            {at === undefined && may("runs.create") && (
               <Decisions
                 stream={stream}
                 waiting={view.interrupts}
@@ -211,7 +213,9 @@ export function Conversation({
               box={box}
               threadId={threadId}
               running={running}
-              closed={waiting > 0 ? "Answer above to continue" : undefined}
+              closed={
+                !may("runs.create") ? "Your role starts no runs" : waiting > 0 ? "Answer above to continue" : undefined
+              }
               hint={running ? "Write the next message" : `Message ${assistant.name}`}
               accepts={acceptedBy(assistant)}
               queued={act.queue}

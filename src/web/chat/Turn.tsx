@@ -3,6 +3,7 @@ import { useMessageMetadata } from "@langchain/react";
 import { Check, ChevronLeft, ChevronRight, Pencil, RotateCcw, X } from "lucide-react";
 import { memo, useRef } from "react";
 import { Link } from "wouter";
+import { useMay } from "../api/me.ts";
 import { CopyButton } from "../ui/CopyButton.tsx";
 import { IconButton } from "../ui/IconButton.tsx";
 import { LinkButton } from "../ui/LinkButton.tsx";
@@ -67,10 +68,11 @@ export const Turn = memo(function Turn({
   const fork = turn.messageIds.map((id) => forks.get(id)).find((one) => one !== undefined);
   const at = checkpoints.get(turn.id)?.at;
   // Without the checkpoint before it, another version of the question would be added at the end of the thread.
-  const again = asked !== undefined && !busy && checkpoints.get(asked.id)?.from !== undefined;
+  const may = useMay();
+  const again = asked !== undefined && !busy && may("runs.create") && checkpoints.get(asked.id)?.from !== undefined;
   const answer = turn.parts.flatMap((part) => (part.kind === "text" ? [part.text] : [])).join("\n\n");
   const runs = [...new Set(turn.messageIds.flatMap((id) => checkpoints.get(id)?.run ?? []))];
-  const rerun = busy ? undefined : actions.rerun;
+  const rerun = busy || !may("runs.create") ? undefined : actions.rerun;
   return (
     <article
       ref={article}

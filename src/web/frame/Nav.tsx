@@ -1,7 +1,8 @@
 /** The navigation: a link for each view, in its group, and what concerns the whole page below. */
 import { BookOpen, Keyboard, LogOut, Moon, Search, Sun, SunMoon, X } from "lucide-react";
 import { Link, useLocation, useSearch } from "wouter";
-import { signOut } from "../api/oauth.ts";
+import { useMe } from "../api/me.ts";
+import { endBrowserSession, signOut } from "../api/oauth.ts";
 import { queryClient } from "../api/queries.ts";
 import { currentSession } from "../api/session.ts";
 import { keepRange } from "../page/range.ts";
@@ -10,7 +11,7 @@ import { Mark } from "../ui/Mark.tsx";
 import { loadCodeAt } from "./code.ts";
 import css from "./Nav.module.css";
 import { type Theme, useTheme } from "./theme.ts";
-import { GROUPS, type View, viewAt, VIEWS } from "./views.tsx";
+import { GROUPS, type View, viewAt, useViews } from "./views.tsx";
 
 const NEXT: Record<Theme, Theme> = { system: "light", light: "dark", dark: "system" };
 
@@ -29,6 +30,8 @@ export function Nav({
   const [path, navigate] = useLocation();
   const [theme, setTheme] = useTheme();
   const current = viewAt(path);
+  const allowed = useViews();
+  const { data: me } = useMe();
   return (
     <div className={css.nav}>
       <div className={css.brand}>
@@ -59,7 +62,7 @@ export function Nav({
       </button>
       <div className={css.groups}>
         {GROUPS.map((group) => {
-          const views = VIEWS.filter((view) => view.group === group);
+          const views = allowed.filter((view) => view.group === group);
           if (views.length === 0) return null;
           return (
             <section key={group} aria-label={group}>
@@ -92,14 +95,18 @@ export function Nav({
         <IconButton label="Keyboard shortcuts" onClick={onKeys}>
           <Keyboard size={16} aria-hidden />
         </IconButton>
-        {currentSession() && (
+        {(currentSession() || me?.member) && (
           <IconButton
-            label="Sign out"
+            label={me?.member ? `Sign out ${me.member.email ?? ""}`.trim() : "Sign out"}
             onClick={() => {
-              // If the request fails, the tokens expire on the server.
-              signOut().catch(() => {});
-              navigate("/");
-              void queryClient.resetQueries();
+              // If the request fails, the tokens and the session expire on the server.
+              const out = me?.member ? endBrowserSession() : signOut();
+              void out
+                .catch(() => {})
+                .finally(() => {
+                  navigate("/");
+                  void queryClient.resetQueries();
+                });
             }}
           >
             <LogOut size={16} aria-hidden />

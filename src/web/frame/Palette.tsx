@@ -12,11 +12,12 @@ import dialog from "../ui/dialog.module.css";
 import { exactTime } from "../ui/time.ts";
 import { useFound } from "./find.ts";
 import css from "./Palette.module.css";
-import { VIEWS } from "./views.tsx";
+import { useViews } from "./views.tsx";
 
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
 
 export default function Palette({ onClose, onKeys }: { onClose: () => void; onKeys: () => void }) {
+  const views = useViews();
   const [, navigate] = useLocation();
   const search = useSearch();
   const [text, setText] = useState("");
@@ -55,7 +56,7 @@ export default function Palette({ onClose, onKeys }: { onClose: () => void; onKe
                 </Command.Group>
               )}
               <Command.Group heading="Pages">
-                {VIEWS.map((view) => (
+                {views.map((view) => (
                   <Item
                     key={view.path}
                     name={view.name}

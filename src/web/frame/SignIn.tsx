@@ -1,19 +1,20 @@
 import { useQuery } from "@tanstack/react-query";
 import { useId, useState } from "react";
-import { discover, forgetClient, startSignIn } from "../api/oauth.ts";
+import { discover, forgetClient, signInAt, startSignIn } from "../api/oauth.ts";
 import { currentSession, setSession } from "../api/session.ts";
 import { Button } from "../ui/Button.tsx";
 import { Mark } from "../ui/Mark.tsx";
 import css from "./SignIn.module.css";
 import controls from "../ui/controls.module.css";
 
-/** An API key, or the server's own sign-in where it has one. Either is kept for this tab only. */
+/** An API key or the server's own sign-in, which are kept for this tab only, or the OpenID provider of the members. */
 export function SignIn({ refusal, onDone }: { refusal: string; onDone: () => void }) {
   const id = useId();
   const [key, setKey] = useState("");
   const [trouble, setTrouble] = useState("");
   const tried = currentSession() !== undefined;
-  const offered = useQuery({ queryKey: ["oauth"], queryFn: async () => (await discover()) !== undefined });
+  const offered = useQuery({ queryKey: ["oauth"], queryFn: async () => (await discover()) ?? null });
+  const endpoint = offered.data?.weir_sign_in_endpoint;
   return (
     <main className={css.page}>
       <form
@@ -53,6 +54,11 @@ export function SignIn({ refusal, onDone }: { refusal: string; onDone: () => voi
         </Button>
         {offered.data && (
           <>
+            {endpoint !== undefined && (
+              <Button onClick={() => signInAt(endpoint)}>
+                Sign in with {offered.data.weir_sign_in_provider ?? "OpenID"}
+              </Button>
+            )}
             <Button
               onClick={() => {
                 startSignIn().catch((error: unknown) => {

@@ -16,6 +16,7 @@ export const CODE = {
   "/console/store": () => import("../console/store/Store.tsx"),
   "/console/exports": () => import("../console/exports/Exports.tsx"),
   "/console/keys": () => import("../console/keys/Keys.tsx"),
+  "/console/members": () => import("../console/members/Members.tsx"),
   "/console/oauth": () => import("../console/oauth/OAuth.tsx"),
   "/console/webhooks": () => import("../console/webhooks/Webhooks.tsx"),
   "/console/audit": () => import("../console/audit/Audit.tsx"),

@@ -2,6 +2,7 @@
 import { callAhead, type Request } from "../api/http.ts";
 import {
   assistantsRequest,
+  meRequest,
   newestRunsRequest,
   stateRequest,
   threadRequest,
@@ -24,6 +25,7 @@ export function requestFirst(path: string, search: string, isKnown: (key: readon
 
 function* firstOf(path: string, params: URLSearchParams): Generator<[Key, Request]> {
   if (path === "/signed-in") return;
+  yield [["me"], meRequest];
   yield [["assistants"], assistantsRequest];
   const trace = TRACE.exec(path)?.[1];
   const project = params.get("project");

@@ -15,10 +15,13 @@ import {
   MessagesSquare,
   Play,
   ScrollText,
+  Users,
   Webhook,
 } from "lucide-react";
 import { type ComponentType, lazy, type LazyExoticComponent } from "react";
 import { CODE, type ViewPath, viewPathAt } from "./code.ts";
+import { useMay } from "../api/me.ts";
+import type { Permission } from "../../principal.ts";
 import type { ViewProps } from "../page/frame.ts";
 
 export interface View {
@@ -27,6 +30,8 @@ export interface View {
   group: Group;
   /** The view is at this address; `<path>/<id>` is the view with one item open. */
   path: ViewPath;
+  /** Who lacks it does not see the view in the navigation. */
+  needs: Permission;
   icon: LucideIcon;
   /** What a person does here, in one line. */
   purpose: string;
@@ -46,6 +51,7 @@ export const VIEWS: View[] = [
     name: "Chat",
     group: "Chat",
     path: "/chat",
+    needs: "threads.read",
     icon: MessageSquare,
     purpose: "Talk to an agent",
   }),
@@ -53,6 +59,7 @@ export const VIEWS: View[] = [
     name: "Overview",
     group: "Observe",
     path: "/",
+    needs: "traces.read",
     icon: Gauge,
     purpose: "What runs, waits, failed, and what it costs",
   }),
@@ -60,6 +67,7 @@ export const VIEWS: View[] = [
     name: "Traces",
     group: "Observe",
     path: "/traces",
+    needs: "traces.read",
     icon: List,
     purpose: "See every step of a run",
   }),
@@ -67,6 +75,7 @@ export const VIEWS: View[] = [
     name: "Threads",
     group: "Observe",
     path: "/console/threads",
+    needs: "threads.read",
     icon: MessagesSquare,
     purpose: "Find a thread of any user",
   }),
@@ -74,6 +83,7 @@ export const VIEWS: View[] = [
     name: "Experiments",
     group: "Observe",
     path: "/console/experiments",
+    needs: "datasets.read",
     icon: FlaskConical,
     purpose: "Compare runs over a dataset",
   }),
@@ -81,6 +91,7 @@ export const VIEWS: View[] = [
     name: "Assistants",
     group: "Build",
     path: "/console/assistants",
+    needs: "assistants.read",
     icon: Bot,
     purpose: "Configure a graph, compare versions, try it",
   }),
@@ -88,6 +99,7 @@ export const VIEWS: View[] = [
     name: "Runs",
     group: "Operate",
     path: "/console/runs",
+    needs: "threads.read",
     icon: Play,
     purpose: "See what runs and waits, and cancel it",
   }),
@@ -95,6 +107,7 @@ export const VIEWS: View[] = [
     name: "Crons",
     group: "Operate",
     path: "/console/crons",
+    needs: "crons.read",
     icon: CalendarClock,
     purpose: "Start runs on a schedule",
   }),
@@ -102,6 +115,7 @@ export const VIEWS: View[] = [
     name: "Store",
     group: "Operate",
     path: "/console/store",
+    needs: "store.read",
     icon: Database,
     purpose: "Read and change what agents store",
   }),
@@ -109,6 +123,7 @@ export const VIEWS: View[] = [
     name: "Exports",
     group: "Operate",
     path: "/console/exports",
+    needs: "exports.manage",
     icon: HardDriveUpload,
     purpose: "Copy traces to a bucket as Parquet",
   }),
@@ -116,13 +131,23 @@ export const VIEWS: View[] = [
     name: "Keys",
     group: "Admin",
     path: "/console/keys",
+    needs: "keys.manage",
     icon: KeyRound,
     purpose: "Create, replace and revoke API keys",
+  }),
+  view({
+    name: "Members",
+    group: "Admin",
+    path: "/console/members",
+    needs: "members.manage",
+    icon: Users,
+    purpose: "Invite people, change their roles, sign them out",
   }),
   view({
     name: "OAuth",
     group: "Admin",
     path: "/console/oauth",
+    needs: "keys.manage",
     icon: AppWindow,
     purpose: "See which applications have access, and take it back",
   }),
@@ -130,6 +155,7 @@ export const VIEWS: View[] = [
     name: "Webhooks",
     group: "Admin",
     path: "/console/webhooks",
+    needs: "webhooks.manage",
     icon: Webhook,
     purpose: "Sign what the server sends when a run has ended",
   }),
@@ -137,6 +163,7 @@ export const VIEWS: View[] = [
     name: "Audit log",
     group: "Admin",
     path: "/console/audit",
+    needs: "audit.read",
     icon: ScrollText,
     purpose: "Who changed what, and from where",
   }),
@@ -144,10 +171,17 @@ export const VIEWS: View[] = [
     name: "Usage and cost",
     group: "Admin",
     path: "/console/usage",
+    needs: "usage.read",
     icon: ChartColumn,
     purpose: "What the workspace holds, and what models cost",
   }),
 ];
+
+/** The views that the caller may use. */
+export function useViews(): View[] {
+  const may = useMay();
+  return VIEWS.filter(({ needs }) => may(needs));
+}
 
 /** The view at an address. */
 export function viewAt(path: string): View | undefined {

@@ -3,6 +3,7 @@ import { Ellipsis } from "lucide-react";
 import { DropdownMenu } from "radix-ui";
 import { useRef, useState } from "react";
 import { useLocation } from "wouter";
+import { useMay } from "../api/me.ts";
 import { deleteThread } from "../api/queries.ts";
 import controls from "../ui/controls.module.css";
 import menu from "../ui/menu.module.css";
@@ -41,6 +42,7 @@ export function ThreadMenu(props: Props) {
 }
 
 function Menu({ threadId, title, current, onRename }: Props) {
+  const may = useMay();
   const [deleting, setDeleting] = useState(false);
   const [, navigate] = useLocation();
   const renaming = useRef(false);
@@ -59,6 +61,7 @@ function Menu({ threadId, title, current, onRename }: Props) {
           >
             <DropdownMenu.Item
               className={menu.item}
+              disabled={!may("threads.write")}
               onSelect={() => {
                 renaming.current = true;
                 setTimeout(onRename);
@@ -73,7 +76,12 @@ function Menu({ threadId, title, current, onRename }: Props) {
               Copy thread id
             </DropdownMenu.Item>
             <DropdownMenu.Separator className={menu.rule} />
-            <DropdownMenu.Item className={menu.item} data-danger onSelect={() => setDeleting(true)}>
+            <DropdownMenu.Item
+              className={menu.item}
+              disabled={!may("threads.write")}
+              data-danger
+              onSelect={() => setDeleting(true)}
+            >
               Delete…
             </DropdownMenu.Item>
           </DropdownMenu.Content>

@@ -1,6 +1,7 @@
 /** One assistant: its graph, its configuration, its versions, and a run whose nodes light up. */
 import { useState } from "react";
 import { Link, useLocation, useSearchParams } from "wouter";
+import { useMay } from "../../api/me.ts";
 import { chooseAssistant } from "../../chat/assistant.ts";
 import { Button } from "../../ui/Button.tsx";
 import { Confirm } from "../../ui/Confirm.tsx";
@@ -68,6 +69,7 @@ export function Assistant({ id }: { id: string }) {
 }
 
 function One({ assistant, onDelete }: { assistant: AssistantRow; onDelete: () => void }) {
+  const may = useMay();
   const [params, setParams] = useSearchParams();
   const [lights, setLights] = useState(DARK);
   const tab = TABS.find((one) => one.toLowerCase() === params.get("tab")) ?? "Configuration";
@@ -110,7 +112,7 @@ function One({ assistant, onDelete }: { assistant: AssistantRow; onDelete: () =>
           <>
             <Configuration key={assistant.version} assistant={assistant} />
             {/* The next use of its graph makes a default assistant again. */}
-            {assistant.metadata?.created_by !== "system" && (
+            {may("assistants.write") && assistant.metadata?.created_by !== "system" && (
               <div className={css.delete}>
                 <p>Delete this assistant with its versions and crons.</p>
                 <Button look="danger" onClick={onDelete}>

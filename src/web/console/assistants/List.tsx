@@ -1,6 +1,7 @@
 import { Search } from "lucide-react";
 import { useState } from "react";
 import { Link, useLocation } from "wouter";
+import { useMay } from "../../api/me.ts";
 import { curlOf } from "../../api/curl.ts";
 import { Button } from "../../ui/Button.tsx";
 import controls from "../../ui/controls.module.css";
@@ -26,6 +27,7 @@ const CREATE = curlOf(
 const STILL = 300;
 
 export function List() {
+  const may = useMay();
   const [text, setText] = useState("");
   const name = useLater(text.trim(), STILL);
   const assistants = useAssistantList(name);
@@ -35,9 +37,11 @@ export function List() {
       title="Assistants"
       purpose="Graphs with their configurations: context, versions and runs."
       actions={
-        <Link href="/console/assistants/new" className={`${controls.button} ${controls.filled} ${css.plain}`}>
-          New assistant
-        </Link>
+        may("assistants.write") && (
+          <Link href="/console/assistants/new" className={`${controls.button} ${controls.filled} ${css.plain}`}>
+            New assistant
+          </Link>
+        )
       }
       tools={
         <div className={`${css.find} ${work.search}`}>

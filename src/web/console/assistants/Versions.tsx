@@ -1,5 +1,6 @@
 /** The versions of an assistant, what each changed, and the way back to one. */
 import { useState } from "react";
+import { useMay } from "../../api/me.ts";
 import { Button } from "../../ui/Button.tsx";
 import controls from "../../ui/controls.module.css";
 import { Changes } from "../Changes.tsx";
@@ -69,6 +70,7 @@ function columnsOf(active: number, onChoose: (version: number) => void): Column<
 }
 
 function OneVersion({ shown, rows, active }: { shown: Version; rows: Version[]; active: number }) {
+  const may = useMay();
   const [against, setAgainst] = useState(shown.version - 1);
   const [trouble, setTrouble] = useState("");
   const [busy, setBusy] = useState(false);
@@ -101,7 +103,7 @@ function OneVersion({ shown, rows, active }: { shown: Version; rows: Version[]; 
             ))}
           </select>
         )}
-        {shown.version !== active && (
+        {shown.version !== active && may("assistants.write") && (
           <Button disabled={busy} onClick={() => void activate()}>
             Make active
           </Button>

@@ -1,6 +1,7 @@
 /** One cron: when it fires, what it starts, and how its last due times went. */
 import { useState } from "react";
 import { Link, useLocation } from "wouter";
+import { useMay } from "../../api/me.ts";
 import { useAssistants } from "../../api/queries.ts";
 import { Button } from "../../ui/Button.tsx";
 import { Payload } from "../../ui/Payload.tsx";
@@ -26,6 +27,7 @@ const STATES = {
 };
 
 export function Cron({ id }: { id: string }) {
+  const may = useMay();
   const cron = useCron(id);
   const [, navigate] = useLocation();
   const [editing, setEditing] = useState(false);
@@ -42,7 +44,8 @@ export function Cron({ id }: { id: string }) {
       title={cron.data ? `Cron ${cron.data.schedule}` : "Cron"}
       back={<Back href="/console/crons" name="Crons" />}
       tools={
-        cron.data && (
+        cron.data &&
+        may("crons.write") && (
           <div className={work.acts}>
             <Button onClick={() => void pause(!cron.data?.enabled)}>{cron.data.enabled ? "Pause" : "Resume"}</Button>
             <Button aria-pressed={editing} onClick={() => setEditing(!editing)}>

@@ -1,4 +1,5 @@
 import { Link, useLocation } from "wouter";
+import { useMay } from "../../api/me.ts";
 import { useAssistants } from "../../api/queries.ts";
 import { curlOf } from "../../api/curl.ts";
 import type { Assistant } from "../../api/types.ts";
@@ -31,6 +32,7 @@ const CREATE = curlOf(
 );
 
 export function List() {
+  const may = useMay();
   const crons = useCrons();
   const assistants = useAssistants();
   const rows = crons.data?.rows ?? [];
@@ -44,9 +46,11 @@ export function List() {
       title="Crons"
       purpose="Scheduled runs: when each is due, and how the last ones ended."
       actions={
-        <Link href="/console/crons/new" className={`${controls.button} ${controls.filled} ${css.new}`}>
-          New cron
-        </Link>
+        may("crons.write") && (
+          <Link href="/console/crons/new" className={`${controls.button} ${controls.filled} ${css.new}`}>
+            New cron
+          </Link>
+        )
       }
       aside={
         rows.length > 0 && (

@@ -1,14 +1,18 @@
 import { useState } from "react";
+import { useMe } from "../../api/me.ts";
 import { useAction } from "../../ui/action.ts";
 import { Modal } from "../../ui/Modal.tsx";
 import { Form, Input, Select } from "../Form.tsx";
 import css from "../parts.module.css";
+import { RoleSelect } from "../RoleSelect.tsx";
 import { endOf, networksOf, PERIODS } from "./expiry.ts";
 import { createKey, type NewKey, SCOPES } from "./queries.ts";
 
 export function CreateKey({ onMade, onClose }: { onMade: (made: NewKey) => void; onClose: () => void }) {
   const action = useAction();
   const [name, setName] = useState("");
+  const { data: me } = useMe();
+  const [role, setRole] = useState(me?.role ?? "");
   const [scopes, setScopes] = useState<string[]>(["read", "write"]);
   const [period, setPeriod] = useState<string>("90");
   const [networks, setNetworks] = useState("");
@@ -16,9 +20,10 @@ export function CreateKey({ onMade, onClose }: { onMade: (made: NewKey) => void;
   const nameless = name.trim() === "";
   const submit = async () => {
     setTried(true);
-    if (nameless || scopes.length === 0) return;
+    if (nameless || (role === "" && scopes.length === 0)) return;
     const allowed_ips = networksOf(networks);
-    onMade(await createKey({ name: name.trim(), scopes, expires_at: endOf(period, Date.now()), allowed_ips }));
+    const rights = role === "" ? { scopes, role: null } : { role };
+    onMade(await createKey({ ...rights, name: name.trim(), expires_at: endOf(period, Date.now()), allowed_ips }));
   };
   return (
     <Modal
@@ -36,25 +41,34 @@ export function CreateKey({ onMade, onClose }: { onMade: (made: NewKey) => void;
           error={tried && nameless ? "Give the key a name." : undefined}
           onChange={(event) => setName(event.target.value)}
         />
-        <fieldset className={css.choices}>
-          <legend>Scopes</legend>
-          {SCOPES.map(({ scope, means }) => (
-            <label key={scope} className={css.choice}>
-              <input
-                type="checkbox"
-                checked={scopes.includes(scope)}
-                onChange={() =>
-                  setScopes((now) => (now.includes(scope) ? now.filter((one) => one !== scope) : [...now, scope]))
-                }
-              />
-              <span>
-                {scope}
-                <small>{means}</small>
-              </span>
-            </label>
-          ))}
-          {tried && scopes.length === 0 && <p className={css.trouble}>Choose at least one scope.</p>}
-        </fieldset>
+        <RoleSelect
+          value={role}
+          // A caller with a role makes keys with a role only.
+          none={me?.role == null ? "None: all that its scopes allow" : undefined}
+          help="A role allows some permissions of the scopes. A changed role holds for all its keys at once."
+          onChange={setRole}
+        />
+        {role === "" && (
+          <fieldset className={css.choices}>
+            <legend>Scopes</legend>
+            {SCOPES.map(({ scope, means }) => (
+              <label key={scope} className={css.choice}>
+                <input
+                  type="checkbox"
+                  checked={scopes.includes(scope)}
+                  onChange={() =>
+                    setScopes((now) => (now.includes(scope) ? now.filter((one) => one !== scope) : [...now, scope]))
+                  }
+                />
+                <span>
+                  {scope}
+                  <small>{means}</small>
+                </span>
+              </label>
+            ))}
+            {tried && scopes.length === 0 && <p className={css.trouble}>Choose at least one scope.</p>}
+          </fieldset>
+        )}
         <div className={css.pair}>
           <Select label="Expires" value={period} onChange={(event) => setPeriod(event.target.value)}>
             {PERIODS.map(({ key, name: title }) => (

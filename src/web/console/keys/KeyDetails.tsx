@@ -11,9 +11,10 @@ import { Form, Select } from "../Form.tsx";
 import css from "../parts.module.css";
 import { Time } from "../../page/Time.tsx";
 import { expiryText } from "./expiry.ts";
-import { deleteKey, type Key, type NewKey, rollKey, useApiKeys } from "./queries.ts";
+import { RoleSelect } from "../RoleSelect.tsx";
+import { changeKeyRole, deleteKey, type Key, type NewKey, rollKey, useApiKeys } from "./queries.ts";
 
-type Step = "facts" | "roll" | "delete";
+type Step = "facts" | "role" | "roll" | "delete";
 
 export function KeyDetails({
   apiKey,
@@ -54,6 +55,7 @@ export function KeyDetails({
         onClose={onClose}
       />
     );
+  if (step === "role") return <ChangeRole apiKey={apiKey} onClose={() => setStep("facts")} />;
   if (step === "roll") return <Roll apiKey={apiKey} onRolled={onRolled} onClose={() => setStep("facts")} />;
   return (
     <Modal title={name} onClose={onClose}>
@@ -71,6 +73,7 @@ export function KeyDetails({
         }}
       />
       <div className={css.acts}>
+        {!expired && <Button onClick={() => setStep("role")}>Change role…</Button>}
         {!expired && <Button onClick={() => setStep("roll")}>Replace key…</Button>}
         <Button look="danger" onClick={() => setStep("delete")}>
           Revoke key…
@@ -85,6 +88,30 @@ const ENDS: Record<NonNullable<Key["end_reason"]>, string> = {
   grant_expired: "the key that allowed its application expired",
   grant_lapsed: "its application did not use its access for 30 days",
 };
+
+function ChangeRole({ apiKey, onClose }: { apiKey: Key; onClose: () => void }) {
+  const action = useAction();
+  const [role, setRole] = useState(apiKey.role ?? "");
+  return (
+    <Modal
+      title={`Role of “${apiKey.name}”`}
+      text="The key uses only the permissions of its role, as far as its scopes have them."
+      onClose={onClose}
+    >
+      <Form
+        action={action}
+        submit="Save role"
+        onSubmit={async () => {
+          await changeKeyRole(apiKey.id, role === "" ? null : role);
+          onClose();
+        }}
+        onCancel={onClose}
+      >
+        <RoleSelect value={role} none="None: all that its scopes allow" onChange={setRole} />
+      </Form>
+    </Modal>
+  );
+}
 
 const OVERLAPS = [
   { seconds: 0, name: "Ends at once" },

@@ -109,6 +109,7 @@ const COLUMNS: Column<Key>[] = [
     },
   },
   { id: "scopes", name: "Scopes", width: 200, cell: ({ scopes }) => scopes.join(", ") },
+  { id: "role", name: "Role", width: 96, cell: ({ role }) => role ?? "" },
   { id: "hint", name: "Key", width: 140, cell: ({ hint }) => <span className={css.mono}>{hint}…</span> },
   {
     id: "used",

@@ -44,7 +44,9 @@ export function useApiKeys() {
 
 export interface Terms {
   name: string;
-  scopes: string[];
+  /** Left out: those of the role. */
+  scopes?: string[];
+  role: string | null;
   expires_at: string | null;
   allowed_ips: string[] | null;
 }
@@ -55,6 +57,12 @@ export async function createKey(terms: Terms): Promise<NewKey> {
   const made = await call<NewKey>("POST", PATH, terms);
   await again();
   return made;
+}
+
+/** Gives a key another role, or none. */
+export async function changeKeyRole(id: string, role: string | null): Promise<void> {
+  await call("PATCH", `${PATH}/${id}`, { role });
+  await again();
 }
 
 /** Replaces a key. The old one works for `seconds` more. */

@@ -1,6 +1,7 @@
 /** The runs of all threads: those under way, those that wait, and those that have ended. */
 import { useState } from "react";
 import { Link, useSearchParams } from "wouter";
+import { useMay } from "../../api/me.ts";
 import { useAssistants } from "../../api/queries.ts";
 import { curlOf } from "../../api/curl.ts";
 import type { Assistant, ThreadRow } from "../../api/types.ts";
@@ -112,6 +113,7 @@ function Lists({
   threads: Map<string, ThreadRow>;
   assistants: Assistant[];
 }) {
+  const may = useMay();
   const [asked, setAsked] = useState(false);
   const shared = sharedColumns(threads, assistants);
   return (
@@ -129,7 +131,7 @@ function Lists({
       <section className={work.section} aria-label="Queued">
         <div className={work.head}>
           <h2>Queued{queued.length > 0 && <span className={work.count}>{queued.length}</span>}</h2>
-          {queued.length > 1 && <Button onClick={() => setAsked(true)}>Cancel all queued</Button>}
+          {queued.length > 1 && may("runs.create") && <Button onClick={() => setAsked(true)}>Cancel all queued</Button>}
         </div>
         {queued.length === 0 ? (
           <p className={work.none}>
@@ -219,6 +221,7 @@ function sharedColumns(threads: Map<string, ThreadRow>, assistants: Assistant[])
 }
 
 function Cancel({ run }: { run: OpenRun }) {
+  const may = useMay();
   const [state, setState] = useState<"" | "busy" | { trouble: string }>("");
   const cancel = async () => {
     setState("busy");
@@ -228,6 +231,7 @@ function Cancel({ run }: { run: OpenRun }) {
       setState({ trouble: error instanceof Error ? error.message : "The run was not cancelled." });
     }
   };
+  if (!may("runs.create")) return null;
   return (
     <Button
       look="quiet"

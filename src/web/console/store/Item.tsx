@@ -1,6 +1,7 @@
 /** One item: its value, and the ways to change or delete it. */
 import { X } from "lucide-react";
 import { useState } from "react";
+import { useMay } from "../../api/me.ts";
 import { Button } from "../../ui/Button.tsx";
 import { IconButton } from "../../ui/IconButton.tsx";
 import { Payload } from "../../ui/Payload.tsx";
@@ -13,6 +14,7 @@ import { deleteItem, useItem } from "./queries.ts";
 import css from "./store.module.css";
 
 export function Item({ namespace, name, onClose }: { namespace: string[]; name: string; onClose: () => void }) {
+  const may = useMay();
   const item = useItem(namespace, name);
   const [editing, setEditing] = useState(false);
   const [asked, setAsked] = useState(false);
@@ -33,12 +35,14 @@ export function Item({ namespace, name, onClose }: { namespace: string[]; name: 
             <Empty title="There is no such item." text="It may have been deleted, or its time to live is over." />
           ) : (
             <>
-              <div className={work.acts}>
-                <Button onClick={() => setEditing(true)}>Edit</Button>
-                <Button look="danger" onClick={() => setAsked(true)}>
-                  Delete
-                </Button>
-              </div>
+              {may("store.write") && (
+                <div className={work.acts}>
+                  <Button onClick={() => setEditing(true)}>Edit</Button>
+                  <Button look="danger" onClick={() => setAsked(true)}>
+                    Delete
+                  </Button>
+                </div>
+              )}
               <dl className={work.facts}>
                 <div>
                   <dt>Namespace</dt>

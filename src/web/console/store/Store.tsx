@@ -2,6 +2,7 @@
 import { ChevronRight, Search } from "lucide-react";
 import { Fragment, useEffect, useState } from "react";
 import { Link, useLocation, useSearchParams } from "wouter";
+import { useMay } from "../../api/me.ts";
 import { useFrame } from "../../page/frame.ts";
 import controls from "../../ui/controls.module.css";
 import { useLater } from "../../ui/later.ts";
@@ -15,6 +16,7 @@ import css from "./store.module.css";
 import { Tree } from "./Tree.tsx";
 
 export default function Store() {
+  const may = useMay();
   const [params] = useSearchParams();
   const [, navigate] = useLocation();
   const frame = useFrame();
@@ -29,12 +31,14 @@ export default function Store() {
       title="Store"
       purpose="What agents store across threads, by namespace and key."
       actions={
-        <Link
-          href={addressOf({ namespace, isNew: true })}
-          className={`${controls.button} ${isNew ? `${controls.plain} ${css.second}` : controls.filled} ${css.new}`}
-        >
-          New item
-        </Link>
+        may("store.write") && (
+          <Link
+            href={addressOf({ namespace, isNew: true })}
+            className={`${controls.button} ${isNew ? `${controls.plain} ${css.second}` : controls.filled} ${css.new}`}
+          >
+            New item
+          </Link>
+        )
       }
       tools={
         <>

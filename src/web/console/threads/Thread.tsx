@@ -3,6 +3,7 @@
  */
 import { useState } from "react";
 import { Link, useSearchParams } from "wouter";
+import { useMay } from "../../api/me.ts";
 import type { ThreadState } from "../../api/types.ts";
 import { titleOf } from "../../chat/row.ts";
 import { costText, tokensText } from "../../trace/format.ts";
@@ -159,6 +160,7 @@ function Checkpoint({
   /** Keeps a checkpoint in view when a newer one arrives. */
   onPin: (checkpoint: string) => void;
 }) {
+  const may = useMay();
   const id = idOf(checkpoint);
   const state = useStateAt(thread, id);
   const before = useStateAt(thread, checkpoint.parent_checkpoint?.checkpoint_id);
@@ -173,7 +175,7 @@ function Checkpoint({
         </Link>
         <Button
           aria-pressed={editing}
-          disabled={!state.data}
+          disabled={!state.data || !may("threads.write")}
           onClick={() => {
             onPin(id);
             setEditing(!editing);
