@@ -58,6 +58,11 @@ export type AuditAction =
   | "masking.updated"
   | "flow_rule.updated"
   | "flow_rule.deleted"
+  | "budget.updated"
+  | "budget.deleted"
+  | "budget.approved"
+  | "budget.declined"
+  | "prices.updated"
   | "export.created"
   | "export.cancelled";
 

@@ -65,6 +65,8 @@ export interface Run {
   /** Of a run that waits for slots of flow control: its place (1: the next), and which slots are taken. */
   position?: number;
   waiting_for?: { rule: string; key: string; reason: string }[];
+  /** What is spent of its budgets. Of one a day: what this run has. */
+  budgets?: { budget: string; per: string; key: string; unit: string; spent: number; limit: number }[];
 }
 
 /** A run in a list over many threads: without what it was given. */

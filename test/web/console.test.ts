@@ -94,6 +94,11 @@ describe("the audit log", () => {
     "masking.updated": false,
     "flow_rule.updated": false,
     "flow_rule.deleted": false,
+    "budget.updated": false,
+    "budget.deleted": false,
+    "budget.approved": false,
+    "budget.declined": false,
+    "prices.updated": false,
     "export.created": false,
     "export.cancelled": false,
   };

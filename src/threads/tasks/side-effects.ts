@@ -5,6 +5,7 @@ import type { RootFacts, RunFacts, TraceEnd, Tracer } from "../../runtime/tracer
 import { ownProject } from "../../traces/self.ts";
 import type { ThreadContext } from "../context.ts";
 import type { StoredRun } from "../run.ts";
+import { queueReports } from "./budget.ts";
 import { queueTaskEffects } from "./tasks.ts";
 import { queueWebhook } from "./webhook.ts";
 
@@ -22,6 +23,7 @@ export function queueSideEffects(context: ThreadContext, run: StoredRun, tracer?
   // Also of a run that has not begun: its claim may be on its way.
   const ended: EndedRun = { run_id: run.id, created: run.created };
   if (run.request.flow) context.tables.outbox.add("slots", JSON.stringify(ended));
+  queueReports(context, run);
   queueTaskEffects(context, run);
 }
 
