@@ -3,7 +3,15 @@ import "../../src/runtime/als.ts";
 import { BaseChatModel } from "@langchain/core/language_models/chat_models";
 import { AIMessage, AIMessageChunk, type BaseMessage } from "@langchain/core/messages";
 import { ChatGenerationChunk, type ChatResult } from "@langchain/core/outputs";
-import { Annotation, END, interrupt, type LangGraphRunnableConfig, START, StateGraph } from "@langchain/langgraph";
+import {
+  Annotation,
+  END,
+  interrupt,
+  type LangGraphRunnableConfig,
+  messagesStateReducer,
+  START,
+  StateGraph,
+} from "@langchain/langgraph";
 import { graphs } from "../../src/graphs/index.ts";
 import type { Caller } from "../support/caller.ts";
 
@@ -121,6 +129,21 @@ graphs.crashing = graph()
   .addEdge(START, "one")
   .addEdge("one", "wait")
   .addEdge("wait", "two")
+  .addEdge("two", END)
+  .compile();
+
+/** As `speaking`, for clients that send messages. */
+const Talk = Annotation.Root({
+  messages: Annotation<BaseMessage[]>({ reducer: messagesStateReducer, default: () => [] }),
+});
+const talk = async ({ messages }: typeof Talk.State, config: LangGraphRunnableConfig) => {
+  return { messages: [await new Model(messages[0]?.text ?? "").invoke(messages, config)] };
+};
+graphs.talking = new StateGraph(Talk)
+  .addNode("one", talk)
+  .addNode("two", talk)
+  .addEdge(START, "one")
+  .addEdge("one", "two")
   .addEdge("two", END)
   .compile();
 

@@ -61,5 +61,9 @@ export function budgetAnswers(
 /** The command with this resume. Undefined when it says nothing: then the graph continues as it is. */
 function without(rest: Omit<WireCommand, "resume">, resume: unknown): WireCommand | undefined {
   const command = { ...rest, ...(resume !== undefined && { resume }) };
-  return Object.values(command).some((value) => value != null) ? command : undefined;
+  return resume === undefined && isEmpty(rest.update) && isEmpty(rest.goto) ? undefined : command;
 }
+
+/** LangGraph refuses a command without effect. Some clients send an empty update with each answer. */
+const isEmpty = (value: unknown): boolean =>
+  value == null || (typeof value === "object" && Object.keys(value).length === 0);
