@@ -38,6 +38,7 @@ export const ABOUT: Record<string, string> = {
   "store.ttl.default_ttl": "Minutes after which an item that was stored without a time is deleted",
   "store.ttl.refresh_on_read": "Whether a read restarts the time by default",
   "store.ttl.sweep_interval_minutes": "Taken and not used: expired items are deleted every minute",
+  budgets: "[Budgets](budgets.md): dollars or tokens that a run, a thread or a day may use",
   flow: "Rules of [flow control](flow-control.md): how many runs work at once and begin a minute, and in which order",
   "checkpointer.ttl.strategy": "What happens to a thread whose time is over",
   "checkpointer.ttl.default_ttl": "Minutes after which a thread that was made without a time is over, from then on",

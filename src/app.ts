@@ -8,6 +8,7 @@ import { auditTrail } from "./audit/routes.ts";
 import { authenticate } from "./auth/authenticate.ts";
 import { privateAnswers } from "./auth/caching.ts";
 import { auth } from "./auth/routes.ts";
+import { budgetRoutes } from "./budgets/routes.ts";
 import type { Config } from "./config.ts";
 import { crons, threadCrons } from "./crons/routes.ts";
 import { deploys } from "./deploys/routes.ts";
@@ -47,7 +48,7 @@ import { custom } from "./users/registry.ts";
 import { webhooks } from "./webhooks/routes.ts";
 
 /** The app, without what the deployment has switched off. A custom application of the registry must be loaded by now. */
-export function createApp({ http, flow }: Config): Hono<App> {
+export function createApp({ http, flow, budgets }: Config): Hono<App> {
   // Clients join addresses as they like: a slash at the end of a path means nothing.
   const app = new Hono<App>({ strict: false });
 
@@ -69,6 +70,7 @@ export function createApp({ http, flow }: Config): Hono<App> {
   app.route("/api/v1", auditTrail);
   app.route("/api/v1", webhooks);
   app.route("/api/v1", flowRoutes(flow));
+  app.route("/api/v1", budgetRoutes(budgets));
   app.route("/api/v1/bulk-exports", bulkExports);
   app.route("/graphs", deploys);
   if (!http.disable_assistants) app.route("/assistants", assistants(deleteThreadsOf));

@@ -1,5 +1,6 @@
 /** What of `langgraph.json` the server honours while it runs. */
 import * as v from "valibot";
+import { Budgets } from "./budget-rule.ts";
 import { FlowRules } from "./flow-rule.ts";
 
 /** `http.cors` of the deployment configuration, in LangGraph's names. */
@@ -93,6 +94,7 @@ const Config = v.strictObject({
   store: v.optional(v.strictObject({ ttl: v.optional(StoreTtl), index: v.optional(Index) })),
   checkpointer: v.optional(v.strictObject({ ttl: v.optional(ThreadTtl) })),
   flow: v.optional(FlowRules, []),
+  budgets: v.optional(Budgets, []),
 });
 export type Config = v.InferOutput<typeof Config>;
 

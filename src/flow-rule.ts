@@ -7,7 +7,7 @@ const count = (most: number) => v.optional(v.pipe(v.number(), v.integer(), v.min
 const name = v.pipe(v.string(), v.minLength(1), v.maxLength(200));
 
 /** What of a run a rule counts apart. `metadata.<name>`: a member of the run's metadata. */
-const Key = v.pipe(
+export const Key = v.pipe(
   v.string(),
   v.regex(
     /^(?:workspace|assistant|user|model|metadata\.[^.]{1,100})$/,
@@ -15,7 +15,7 @@ const Key = v.pipe(
   ),
 );
 
-const Match = v.strictObject({
+export const Match = v.strictObject({
   /** The id of an assistant or of a graph. */
   assistant: v.optional(name),
   /** The identity that the deployment's own `Auth` gives. */

@@ -42,7 +42,7 @@ export interface WeirOptions {
   a2a?: Record<string, unknown>;
   /** Components of generative UI by graph id: imports of their files that end with `?ui=<graph id>`. */
   ui?: Record<string, Lazy<Record<string, string>>>;
-  /** The keys of langgraph.json that the server honours while it runs: `http`, `store`, `checkpointer`, `flow`. */
+  /** The keys of langgraph.json that the server honours while it runs: `http`, `store`, `checkpointer`, `flow`, `budgets`. */
   config?: object;
 }
 

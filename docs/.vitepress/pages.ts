@@ -34,6 +34,8 @@ const SECTIONS: Record<string, Record<string, string>> = {
     methods: "Methods of the client",
     streaming: "Streaming",
     "flow-control": "Flow control",
+    budgets: "Budgets",
+    prices: "Prices of models",
     a2a: "A2A",
     agui: "AG-UI",
     webhooks: "Webhooks",

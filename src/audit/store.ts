@@ -67,6 +67,11 @@ export type AuditAction =
   | "flow_rule.deleted"
   | "encryption_key.created"
   | "encryption_key.destroyed"
+  | "budget.updated"
+  | "budget.deleted"
+  | "budget.approved"
+  | "budget.declined"
+  | "prices.updated"
   | "export.created"
   | "export.cancelled";
 

@@ -36,7 +36,7 @@ const TABLE: Row[] = [
   ["*", /^\/api\/v1\/audit-log(?:\/|$)/, "audit.read"],
   ["*", /^\/api\/v1\/webhook-secrets(?:\/|$)/, "webhooks.manage"],
   ["*", /^\/api\/v1\/masking-rules(?:\/|$)/, "masking.manage"],
-  ...everything(/^\/api\/v1\/flow\//, "flow.read", "flow.manage"),
+  ...everything(/^\/api\/v1\/(?:flow\/|budgets(?:\/|$)|prices$)/, "flow.read", "flow.manage"),
   ["*", /^\/api\/v1\/encryption-keys(?:\/|$)/, "encryption.manage"],
   ["*", /^\/api\/v1\/bulk-exports(?:\/|$)/, "exports.manage"],
   ["*", /^\/internal\//, "workspace.empty"],

@@ -9,6 +9,7 @@ import {
   StoreTtl as ServedStoreTtl,
   ThreadTtl as ServedThreadTtl,
 } from "../config.ts";
+import { Budgets } from "../budget-rule.ts";
 import { FlowRules } from "../flow-rule.ts";
 import { Fault } from "./fault.ts";
 
@@ -56,6 +57,7 @@ export const LanggraphConfig = v.looseObject({
   ui_config: v.optional(UiConfig),
   a2a: v.optional(v.record(v.string(), CardSettings)),
   flow: v.optional(FlowRules),
+  budgets: v.optional(Budgets),
   dependencies: v.optional(v.array(v.string())),
 });
 export type LanggraphConfig = v.InferOutput<typeof LanggraphConfig>;
@@ -96,7 +98,7 @@ export const WITHOUT_EFFECT: Record<string, string> = {
 };
 
 /** Of a project's configuration, what the server honours while it runs: the option `config` of createWeir. */
-export function served({ graphs, http, store, checkpointer, flow }: LanggraphConfig): object {
+export function served({ graphs, http, store, checkpointer, flow, budgets }: LanggraphConfig): object {
   const fields = store?.index?.fields;
   const texts = Object.entries(graphs).flatMap(([id, graph]) => {
     const text = typeof graph === "string" ? {} : known(graph, GraphText.entries);
@@ -110,6 +112,7 @@ export function served({ graphs, http, store, checkpointer, flow }: LanggraphCon
     }),
     ...(checkpointer?.ttl && { checkpointer: { ttl: known(checkpointer.ttl, ThreadTtl.entries) } }),
     ...(flow && flow.length > 0 && { flow }),
+    ...(budgets && budgets.length > 0 && { budgets }),
   };
 }
 

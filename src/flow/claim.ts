@@ -75,7 +75,10 @@ export function limitsIn(rule: Limits): Limits {
   };
 }
 
-function applies({ match = {} }: FlowRule, { assistantId, graphId, user, model, metadata }: RunFacts): boolean {
+export function applies(
+  { match = {} }: Pick<FlowRule, "match">,
+  { assistantId, graphId, user, model, metadata }: RunFacts,
+): boolean {
   const named = match.assistant === undefined || [assistantId, graphId].includes(match.assistant);
   return (
     named &&
@@ -86,7 +89,7 @@ function applies({ match = {} }: FlowRule, { assistantId, graphId, user, model, 
 }
 
 /** The value of a rule's key. A run that has none is not counted by the rule. */
-function keyIn(key: string, { assistantId, user, model, metadata }: RunFacts): string | undefined {
+export function keyIn(key: string, { assistantId, user, model, metadata }: RunFacts): string | undefined {
   if (key === "workspace") return "";
   if (key === "assistant") return assistantId;
   if (key === "user") return bounded(user);

@@ -7,7 +7,7 @@ import type { BaseCheckpointSaver, BaseStore } from "@langchain/langgraph-checkp
 import { DispatchedEvents } from "./dispatched.ts";
 import { type ExtensionSink, withExtensions } from "./extensions.ts";
 import type { Graph } from "./graph.ts";
-import { keysFrom, keyTasks } from "./idempotency-key.ts";
+import { type Around, keysFrom, keyTasks } from "./idempotency-key.ts";
 import { answer, asNewest, hasTasksMode } from "./older.ts";
 import { Tap, type TapSink } from "./tap.ts";
 
@@ -23,6 +23,8 @@ export interface DriveOptions {
   configurable: Record<string, unknown>;
   /** Names a checkpoint of the root graph, the same name at every attempt. See idempotency-key.ts. */
   origin: (checkpointId: string) => string;
+  /** What is done around each task. */
+  around?: Around;
   context?: unknown;
   metadata: Record<string, unknown>;
   tags?: string[];
@@ -89,7 +91,7 @@ async function stream(graph: Graph, input: unknown, options: DriveOptions, sink:
     runId: options.runId,
     configurable: {
       ...options.configurable,
-      ...keysFrom(options.origin),
+      ...keysFrom(options.origin, options.around),
       // A stream handed down by a parent is written to at once, where the graph's own one is read with a lag.
       __pregel_stream: { modes: new Set(modes), push },
     },

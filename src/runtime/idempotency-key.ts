@@ -26,6 +26,7 @@ interface TaskConfig extends RunnableConfig {
     /** Runs a function of the functional API as a task. */
     __pregel_call?: Call;
     [PARENT]?: Parent;
+    [AROUND]?: Around;
   };
   metadata: { langgraph_step: number; langgraph_path: unknown[] };
 }
@@ -35,6 +36,10 @@ type Parent = (task: TaskConfig) => unknown;
 
 /** Every config below inherits it. A name with two underscores stays out of metadata, traces and debug events. */
 const PARENT = "__weir_parent";
+
+/** What a run does around each of its tasks. */
+const AROUND = "__weir_around";
+export type Around = (namespace: string, work: () => unknown) => unknown;
 
 const NAMESPACE = "5ffb9a3f-7c0e-5ac8-9d1c-2e8e0f5b7a64";
 const keyOf = (...parts: unknown[]): string => uuid5(JSON.stringify(parts), NAMESPACE);
@@ -61,7 +66,11 @@ export function keyTasks(graph: { nodes: Record<string, object> }): void {
     type.getNode = function keyedNode() {
       const runnable = getNode.call(this);
       // LangGraph also looks for a nested graph in the runnable, so only `invoke` differs.
-      const invoke: Invoke = (input, config) => runnable?.invoke(input, keyed(config as TaskConfig));
+      const invoke: Invoke = (input, config) => {
+        const work = () => runnable?.invoke(input, keyed(config as TaskConfig));
+        const { checkpoint_ns: ns, [AROUND]: around } = (config as TaskConfig).configurable;
+        return around ? around(ns, work) : work();
+      };
       return runnable && (Object.create(runnable, { invoke: { value: invoke } }) as typeof runnable);
     };
   }
@@ -70,11 +79,11 @@ export function keyTasks(graph: { nodes: Record<string, object> }): void {
 /**
  * The part of a run's `configurable` that the keys of its tasks derive from. `origin` names a checkpoint of the root graph:
  * the name is the same when an attempt writes the checkpoint of a step again, and name and step together are unique.
- * A client's own `idempotency_key` is dropped.
+ * A client's own `idempotency_key` is dropped. `around`: called in place of each task, which it runs.
  */
-export function keysFrom(origin: (checkpointId: string) => string): Record<string, unknown> {
+export function keysFrom(origin: (checkpointId: string) => string, around?: Around): Record<string, unknown> {
   const parent: Parent = ({ configurable }) => origin(configurable.checkpoint_map[""] ?? "");
-  return { idempotency_key: undefined, [PARENT]: parent };
+  return { idempotency_key: undefined, [PARENT]: parent, [AROUND]: around };
 }
 
 function keyed(config: TaskConfig): TaskConfig {

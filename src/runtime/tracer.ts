@@ -160,6 +160,11 @@ export class Tracer extends BaseCallbackHandler {
     this.#fail(runId, error);
   }
 
+  /** A call that has begun for the handlers is not made. */
+  drop(id: string): void {
+    this.#spans.delete(id);
+  }
+
   /** When the trace began, microseconds; undefined when nothing has. */
   get began(): number | undefined {
     return this.#spans.values().next().value?.start;

@@ -30,6 +30,7 @@ export const TELLING = new Set([
   "session_id",
   "project_ids",
   "concurrency",
+  "dollars",
 ]);
 
 /** Values by name, for members of bodies and for parameters. */
@@ -45,6 +46,10 @@ export const VALUES: Record<string, unknown> = {
   concurrency: 5,
   rule: "per-user",
   rule_id: "per-user",
+  budget_id: "each-run",
+  budget: "each-run",
+  dollars: 0.5,
+  prices: [{ model: "my-model*", input: 1, output: 4 }],
   schedule: "0 9 * * 1-5",
   channels: ["values", "messages"],
   namespace: ["users", "ada"],

@@ -1,5 +1,6 @@
 /** The thread's own record, and how it reads on the wire. */
 import { settings } from "../config.ts";
+import type { Spent } from "../budgets/claim.ts";
 import { FORMATS } from "../db/format.ts";
 import type { Json } from "../json.ts";
 import type { Interrupts, RunError, Standing, Thread, ThreadStatus, Ttl } from "./types.ts";
@@ -30,6 +31,8 @@ export interface ThreadRecord {
   error?: RunError;
   /** `kept`: the strategy "keep_latest" has been carried out since the last change of the state. */
   ttl?: Ttl & { expires: number; kept?: true };
+  /** What is spent of budgets, by their periods and ids: of a thread's, and of a run's for the run that continues it. */
+  spent?: Record<string, Spent>;
   /** All but the latest checkpoint is deleted when no run is in flight. */
   prune?: true;
   /** How far token deltas have been merged, and when to continue (compaction.ts). */
@@ -121,7 +124,9 @@ export const UNREAD: Standing = { busy: false, graphId: undefined, assistantId: 
 
 /** The ids of the interrupts that the last run left. */
 export function pendingInterrupts(record: ThreadRecord | undefined): string[] {
-  return Object.values(record?.interrupts ?? {}).flatMap((list) => list.flatMap(({ id }) => id ?? []));
+  const ids = Object.values(record?.interrupts ?? {}).flatMap((list) => list.flatMap(({ id }) => id ?? []));
+  // Parallel tasks that reach a budget ask one question.
+  return [...new Set(ids)];
 }
 
 /** Longest state, in characters of JSON, that the index holds for searches by value. */

@@ -1,4 +1,5 @@
 /** What the rest of Weir may ask of a thread: the Durable Object's RPC type. */
+import type { RunBudget } from "../budgets/claim.ts";
 import type { RunFlow } from "../flow/claim.ts";
 import type { Json } from "../json.ts";
 import type { OwnWebhook } from "../loopback/webhook.ts";
@@ -72,6 +73,9 @@ export interface RunRequest {
   configurable?: Json;
   /** The slots that it needs before it begins, by the rules of flow control. */
   flow?: RunFlow;
+  /** The budgets that apply to it, and who makes it, when it may answer a question of one. */
+  budgets?: RunBudget[];
+  actor?: { kind: string; credentialId: string; user?: string };
   /** The task it belongs to; the first run of one makes it, with these hooks (see `ThreadRpc.setHook`). */
   task?: { task_id: string; hooks?: Record<string, Json> };
 }

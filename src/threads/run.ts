@@ -1,4 +1,5 @@
 /** Runs as rows: their states, and how they read on the wire. */
+import type { Spent } from "../budgets/claim.ts";
 import { remoteProblem } from "../http/problem.ts";
 import type { Json } from "../json.ts";
 import { readOwnPath } from "../loopback/webhook.ts";
@@ -40,6 +41,8 @@ export interface Outcome {
   /** The ids of the questions that it answers, as the log says. */
   answered?: string[];
   error?: RunError;
+  /** What is spent of its budgets, by their ids. */
+  spent?: Record<string, Spent>;
   /** Why it was stopped, if it was. */
   stopped?: StopReason;
   /** It answered what does not wait, so it runs nothing. */
@@ -108,7 +111,17 @@ export function toWireRun(run: StoredRun, threadId: string): Run {
     metadata: { ...request.assistant.metadata, ...request.metadata },
     multitask_strategy: strategyOf(request),
     kwargs: toWireKwargs(request),
+    ...budgetsOn(run),
   };
+}
+
+function budgetsOn({ request: { budgets }, outcome: { spent: states = {} } }: StoredRun): Pick<Run, "budgets"> {
+  if (!budgets) return {};
+  const shown = budgets.map(({ id, per, key, unit, limit }) => {
+    const { spent = 0, extra = 0 } = states[id] ?? {};
+    return { budget: id, per, key, unit, spent, limit: limit + extra };
+  });
+  return { budgets: shown };
 }
 
 function toWireKwargs(request: RunRequest): Json {

@@ -69,6 +69,19 @@ const openRun = {
   /** Of a run that waits for slots of flow control: its place (1: the next), and which slots are taken. */
   position: v.optional(v.number()),
   waiting_for: v.optional(v.array(v.object({ rule: v.string(), key: v.string(), reason: v.string() }))),
+  /** What is spent of its budgets. Of one a day: what this run has. */
+  budgets: v.optional(
+    v.array(
+      v.object({
+        budget: v.string(),
+        per: v.string(),
+        key: v.string(),
+        unit: v.string(),
+        spent: v.number(),
+        limit: v.number(),
+      }),
+    ),
+  ),
 };
 export const Run = v.pipe(v.object({ ...openRun, kwargs: AnyObject }), v.title("Run"));
 

@@ -42,6 +42,8 @@ const BODIES: Record<string, (things: Things) => unknown> = {
   "POST /mcp": () => ({ jsonrpc: "2.0", id: 1, method: "tools/list" }),
 
   "PUT /roles/:name": () => ({ permissions: ["traces.read"] }),
+  "PUT /budgets/:budget_id": () => ({ per: "run", dollars: 1_000 }),
+  "PUT /prices": () => ({ prices: [] }),
   "PUT /flow/rules/:rule_id": () => ({ concurrency: 1_000 }),
   "PUT /masking-rules": () => ({ rules: [{ type: "set", set: "iban" }] }),
   "POST /masking-rules/preview": () => ({ rules: [{ type: "set", set: "email" }] }),

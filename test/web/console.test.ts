@@ -103,6 +103,11 @@ describe("the audit log", () => {
     "flow_rule.deleted": false,
     "encryption_key.created": false,
     "encryption_key.destroyed": false,
+    "budget.updated": false,
+    "budget.deleted": false,
+    "budget.approved": false,
+    "budget.declined": false,
+    "prices.updated": false,
     "export.created": false,
     "export.cancelled": false,
   };

@@ -2,6 +2,7 @@
 import type { Json } from "../../json.ts";
 import { compactLater } from "../compaction.ts";
 import type { Emitter } from "../log/emit.ts";
+import { spentAfter } from "./budgets.ts";
 import { restartTtl, type ThreadRecord } from "../record.ts";
 import type { StoredRun } from "../run.ts";
 import type { Interrupts, RunError, RunStatus, StopReason } from "../types.ts";
@@ -15,11 +16,12 @@ const FOUND_MS = 60_000;
  */
 export function recordAfter(
   record: ThreadRecord,
-  { status, outcome }: StoredRun,
+  run: StoredRun,
   emitter: Emitter,
   { open, reason, questions }: { open: boolean; reason?: StopReason; questions: Interrupts },
 ): ThreadRecord {
   const now = Date.now();
+  const { status, outcome } = run;
   const ran = outcome.attempt > 0 && reason !== "rollback" && !outcome.refusal;
   const failed = status === "error" || status === "timeout";
   const asks = ran && record.temporary?.keep_questions && Object.keys(questions).length > 0;
@@ -36,6 +38,7 @@ export function recordAfter(
     compacted: compactLater(record, emitter.deltas, now),
     ...(record.temporary && !open && { temporary: asks ? undefined : endingAt(record.temporary, now) }),
     ttl: restartTtl(record.ttl),
+    ...(outcome.spent && { spent: spentAfter(record, run) }),
   };
 }
 

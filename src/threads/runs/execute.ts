@@ -2,6 +2,7 @@
 import type { BaseStore } from "@langchain/langgraph-checkpoint";
 import { onBehalf } from "../../loopback/caller.ts";
 import { command, drive } from "../../runtime/drive.ts";
+import { Guard } from "../../runtime/guard.ts";
 import { Saver } from "../../runtime/saver.ts";
 import { errorBody } from "../../runtime/serde.ts";
 import { Tracer } from "../../runtime/tracer.ts";
@@ -12,6 +13,8 @@ import type { Emitter } from "../log/emit.ts";
 import { pendingInterrupts, type ThreadRecord } from "../record.ts";
 import type { RunRequest } from "../rpc.ts";
 import type { RunError, RunStatus } from "../types.ts";
+import { budgetAnswers } from "./budget-answers.ts";
+import type { Spending } from "./spending.ts";
 import { configOf, graphOf, idsOf, metadataOf, type RunOfThread } from "../graph/config.ts";
 import { describeWriter, isContinuing, isMigrated, migrateOnce, missingTo } from "../graph/continue.ts";
 import { answerAfterMigration } from "./strict.ts";
@@ -21,6 +24,8 @@ export interface Execution extends RunOfThread {
   checkpoints: Checkpoints;
   emitter: Emitter;
   store?: BaseStore;
+  /** What counts the run's budgets, made when it begins; undefined when none applies. */
+  spending: () => Promise<Spending | undefined>;
   /** Its reason is a StopReason. */
   signal: AbortSignal;
 }
@@ -60,6 +65,8 @@ async function ending(
 async function start(execution: Execution, tracer: Tracer | undefined): Promise<void> {
   const { env, thread, run, checkpoints, emitter, store, signal } = execution;
   const { request } = run;
+  const spending = await execution.spending();
+  const guard = spending && new Guard(spending, (callId) => tracer?.drop(callId));
   const config = configOf(execution);
   const { context, metadata } = config;
   // After a crash, a run with a checkpoint continues from it. A run without one starts again.
@@ -73,7 +80,7 @@ async function start(execution: Execution, tracer: Tracer | undefined): Promise<
   const modes = request.stream_mode ?? [];
   const ids = { ...idsOf(execution), ...(await describeWriter(graph, request.graph_id)) };
   const saver = new Saver(checkpoints, thread.thread_id, { ...request.metadata, ...ids });
-  await drive(
+  const driving = drive(
     graph,
     begun ? null : input(request, thread, isMigrated(checkpoints)),
     {
@@ -87,15 +94,17 @@ async function start(execution: Execution, tracer: Tracer | undefined): Promise<
       interruptBefore: request.interrupt_before,
       interruptAfter: request.interrupt_after,
       durability: request.durability,
-      signal,
+      around: guard?.task,
+      signal: spending ? AbortSignal.any([signal, spending.ended.signal]) : signal,
       checkpointer: saver,
       store,
       debug: modes.includes("debug") || modes.includes("checkpoints"),
       events: modes.includes("events"),
-      callbacks: tracer && [tracer],
+      callbacks: [...(tracer ? [tracer] : []), ...(guard ? [guard] : [])],
     },
     emitter,
   );
+  await (spending ? counted(spending, driving) : driving);
   saver.check();
 }
 
@@ -103,6 +112,19 @@ async function start(execution: Execution, tracer: Tracer | undefined): Promise<
 async function refuseToDrop(...[graph, place]: Parameters<typeof missingTo>): Promise<void> {
   const missing = await missingTo(graph, place);
   if (missing) throw Object.assign(new Error(missing), { name: "GraphChanged" });
+}
+
+/** Waits until all that the graph has spent is known. A budget that has ended it is its error, whatever its nodes made of it. */
+async function counted(spending: Spending, driving: Promise<void>): Promise<void> {
+  const { signal } = spending.ended;
+  try {
+    await driving;
+  } catch (error) {
+    if (!signal.aborted) throw error;
+  } finally {
+    await spending.settle();
+  }
+  signal.throwIfAborted();
 }
 
 /**
@@ -117,10 +139,12 @@ function originOf({ thread, run, checkpoints }: Execution, checkpointId: string)
 
 function input(request: RunRequest, thread: ThreadRecord, migrated: boolean): unknown {
   if (!request.command) return request.input ?? null;
-  const { resume } = request.command;
+  const { command: given } = budgetAnswers(request, thread);
+  if (!given) return null;
+  const { resume } = given;
   const pending = pendingInterrupts(thread);
-  if (migrated && resume != null) return command({ ...request.command, resume: answerAfterMigration(resume, pending) });
+  if (migrated && resume != null) return command({ ...given, resume: answerAfterMigration(resume, pending) });
   // LangGraph takes an answer such as `false` or "" for none, unless it is addressed.
-  if (resume == null || resume || pending.length === 0) return command(request.command);
-  return command({ ...request.command, resume: Object.fromEntries(pending.map((id) => [id, resume])) });
+  if (resume == null || resume || pending.length === 0) return command(given);
+  return command({ ...given, resume: Object.fromEntries(pending.map((id) => [id, resume])) });
 }

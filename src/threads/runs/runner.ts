@@ -7,6 +7,7 @@ import { remoteProblem } from "../../http/problem.ts";
 import type { Tracer } from "../../runtime/tracer.ts";
 import { Emitter } from "../log/emit.ts";
 import { execute, tracerOf } from "./execute.ts";
+import { spendingOf } from "./budgets.ts";
 import { Gate } from "./gate.ts";
 import { feedbackOf } from "./feedback.ts";
 import type { Outbox } from "../tasks/outbox.ts";
@@ -281,7 +282,8 @@ export class Runner {
     const work = async () => {
       const thread = this.context.record as ThreadRecord;
       const store = this.context.memory();
-      const execution = { env, thread, run, checkpoints, emitter, store, signal: stop.signal };
+      const spending = async () => spendingOf(this.context, run, emitter);
+      const execution = { env, thread, run, checkpoints, emitter, store, spending, signal: stop.signal };
       const { status, error, tracer } = refusal
         ? { status: "error" as const, error: refusedError(refusal), tracer: undefined }
         : stopped

@@ -6,6 +6,7 @@ import { ownProject } from "../../traces/self.ts";
 import { derivedUsage } from "../../traces/usage/usage.ts";
 import type { ThreadContext } from "../context.ts";
 import type { StoredRun } from "../run.ts";
+import { queueReports } from "./budget.ts";
 import { queueTaskEffects } from "./tasks.ts";
 import { queueWebhook } from "./webhook.ts";
 
@@ -22,6 +23,7 @@ export function queueSideEffects(context: ThreadContext, run: StoredRun, tracer?
   if (webhook) queueWebhook(context, run, webhook);
   // Also of a run that has not begun: its claim may be on its way.
   if (run.request.flow) queueSlots(context, run, tracer);
+  queueReports(context, run);
   queueTaskEffects(context, run);
 }
 

@@ -3,70 +3,78 @@ import * as v from "valibot";
 import { parseJson } from "../../http/json.ts";
 import { logError } from "../../http/log.ts";
 import { roundCost } from "./cost.ts";
+import { type Price, PRICES } from "./price-list.ts";
 import type { Usage } from "./usage.ts";
 
-const Price = v.object({
+const amount = v.pipe(v.number(), v.minValue(0), v.maxValue(1_000_000));
+
+const members = {
   /** `ls_provider`; absent matches any. */
-  provider: v.optional(v.string()),
-  /** Matches the whole of `ls_model_name`, a regular expression. */
-  model: v.string(),
+  provider: v.optional(v.pipe(v.string(), v.maxLength(100))),
   /** US dollars for a million tokens. */
-  input: v.number(),
-  output: v.number(),
-  cached_input: v.optional(v.number()),
-});
-type Price = v.InferOutput<typeof Price>;
+  input: amount,
+  output: amount,
+  /** Of tokens that were read from a cache, and of those written to one. Default: as `input`. */
+  cached_input: v.optional(amount),
+  cache_write: v.optional(amount),
+  /** Of tokens of audio. Default: as `input` and `output`. */
+  audio_input: v.optional(amount),
+  audio_output: v.optional(amount),
+  /** Of reasoning, which is a part of the output. Default: as `output`. */
+  reasoning: v.optional(amount),
+};
+
+/** `model` matches the whole of `ls_model_name`, a regular expression. */
+const PriceShape = v.object({ ...members, model: v.string() });
+
+/** The prices of a workspace. Its members share isolates with others, so that it gives names and not regular expressions. */
+export const PriceList = v.pipe(
+  v.array(
+    v.strictObject({
+      ...members,
+      model: v.pipe(
+        v.string(),
+        v.regex(/^[\w.:/@-]{1,200}\*?$/, "expected the name of a model, or the beginning of names and a *"),
+      ),
+    }),
+  ),
+  v.maxLength(500),
+);
 
 export type PriceTable = { price: Price; pattern: RegExp }[];
-
-/** List prices of widely used models; the first match counts. Newer or own prices go into the TRACE_PRICES variable. */
-const PRICES: Price[] = [
-  { provider: "openai", model: "gpt-4o-mini(-.*)?", input: 0.15, output: 0.6, cached_input: 0.075 },
-  { provider: "openai", model: "gpt-4o(-.*)?", input: 2.5, output: 10, cached_input: 1.25 },
-  { provider: "openai", model: "gpt-4\\.1-nano(-.*)?", input: 0.1, output: 0.4, cached_input: 0.025 },
-  { provider: "openai", model: "gpt-4\\.1-mini(-.*)?", input: 0.4, output: 1.6, cached_input: 0.1 },
-  { provider: "openai", model: "gpt-4\\.1(-.*)?", input: 2, output: 8, cached_input: 0.5 },
-  { provider: "openai", model: "gpt-5-nano(-.*)?", input: 0.05, output: 0.4, cached_input: 0.005 },
-  { provider: "openai", model: "gpt-5-mini(-.*)?", input: 0.25, output: 2, cached_input: 0.025 },
-  { provider: "openai", model: "gpt-5(-.*)?", input: 1.25, output: 10, cached_input: 0.125 },
-  { provider: "openai", model: "(o3-mini|o4-mini)(-.*)?", input: 1.1, output: 4.4, cached_input: 0.275 },
-  { provider: "openai", model: "o3(-.*)?", input: 2, output: 8, cached_input: 0.5 },
-  { provider: "openai", model: "text-embedding-3-small", input: 0.02, output: 0 },
-  { provider: "openai", model: "text-embedding-3-large", input: 0.13, output: 0 },
-  { provider: "anthropic", model: "claude-.*haiku-4.*", input: 1, output: 5, cached_input: 0.1 },
-  { provider: "anthropic", model: "claude-3-5-haiku.*", input: 0.8, output: 4, cached_input: 0.08 },
-  { provider: "anthropic", model: "claude-.*sonnet.*", input: 3, output: 15, cached_input: 0.3 },
-  { provider: "anthropic", model: "claude-opus-4-5.*", input: 5, output: 25, cached_input: 0.5 },
-  { provider: "anthropic", model: "claude-.*opus.*", input: 15, output: 75, cached_input: 1.5 },
-  { model: "gemini-2\\.5-flash-lite.*", input: 0.1, output: 0.4, cached_input: 0.01 },
-  { model: "gemini-2\\.5-flash.*", input: 0.3, output: 2.5, cached_input: 0.03 },
-  { model: "gemini-2\\.5-pro.*", input: 1.25, output: 10, cached_input: 0.125 },
-];
 
 let compiled: { source: string; table: PriceTable } | undefined;
 
 /**
- * The table with the deployment's own prices first. `TRACE_PRICES` is a JSON list of `Price`; entries that are none
+ * The table: the workspace's own prices first, then the deployment's. `TRACE_PRICES` is a JSON list of `Price`; entries that are none
  * are left out, for a wrong price must not stop traces from being stored.
  */
-export function priceTable(variable: string | undefined): PriceTable {
+export function priceTable(variable: string | undefined, own: Price[] = []): PriceTable {
   const source = variable ?? "";
-  if (compiled?.source === source) return compiled.table;
-  const table = [...ownPrices(source), ...PRICES].flatMap((price) => {
-    try {
-      return [{ price, pattern: new RegExp(`^(?:${price.model})$`, "i") }];
-    } catch {
-      return [];
-    }
-  });
-  compiled = { source, table };
-  return table;
+  if (compiled?.source !== source) {
+    const table = [...deploymentPrices(source), ...PRICES].flatMap((price) => {
+      try {
+        return [{ price, pattern: new RegExp(`^(?:${price.model})$`, "i") }];
+      } catch {
+        return [];
+      }
+    });
+    compiled = { source, table };
+  }
+  return [...own.map((price) => ({ price, pattern: namesLike(price.model) })), ...compiled.table];
 }
 
-function ownPrices(source: string): Price[] {
-  if (source === "") return [];
+/** A pattern for one name, or with `*` at its end for all that begin so. */
+function namesLike(model: string): RegExp {
+  const text = model.replace(/\*$/, "").replaceAll(/[.:/@-]/g, "\\$&");
+  return new RegExp(`^${text}${model.endsWith("*") ? "" : "$"}`, "i");
+}
+
+/** The deployment's own prices. */
+export function deploymentPrices(source: string | undefined): Price[] {
+  if (!source) return [];
   const list = parseJson(source);
-  if (Array.isArray(list)) return list.filter((one) => v.is(Price, one));
+  if (Array.isArray(list)) return list.filter((one) => v.is(PriceShape, one));
   logError("TRACE_PRICES is not a JSON list; it is left out.");
   return [];
 }
@@ -79,16 +87,44 @@ export function addCost(usage: Usage, metadata: Record<string, unknown>, table: 
   }
   const price = priceOf(metadata, table);
   if (!price) return usage;
-  const cached = Math.min(usage.prompt_token_details?.["cache_read"] ?? 0, usage.prompt_tokens);
-  const prompt = (usage.prompt_tokens - cached) * price.input + cached * (price.cached_input ?? price.input);
-  const prompt_cost = dollars(prompt);
-  const completion_cost = dollars(usage.completion_tokens * price.output);
+  const prompt = promptPrice(usage, price);
+  const completion = completionPrice(usage, price);
   return {
     ...usage,
-    prompt_cost,
-    completion_cost,
-    total_cost: dollars(prompt + usage.completion_tokens * price.output),
+    prompt_cost: dollars(prompt),
+    completion_cost: dollars(completion),
+    total_cost: dollars(prompt + completion),
   };
+}
+
+/** Dollars for a million. The details are parts of the whole, as LangChain's `usage_metadata` has them. */
+function promptPrice({ prompt_tokens, prompt_token_details = {} }: Usage, price: Price): number {
+  const { cache_read = 0, cache_creation = 0, audio = 0 } = prompt_token_details;
+  return parts(prompt_tokens, price.input, [
+    [cache_read, price.cached_input],
+    [cache_creation, price.cache_write],
+    [audio, price.audio_input],
+  ]);
+}
+
+function completionPrice({ completion_tokens, completion_token_details = {} }: Usage, price: Price): number {
+  const { audio = 0, reasoning = 0 } = completion_token_details;
+  return parts(completion_tokens, price.output, [
+    [audio, price.audio_output],
+    [reasoning, price.reasoning],
+  ]);
+}
+
+/** The price of tokens of which some have prices of their own. No part is larger than what is left of the whole. */
+function parts(tokens: number, usual: number, apart: [tokens: number, price: number | undefined][]): number {
+  let left = tokens;
+  let sum = 0;
+  for (const [given, price = usual] of apart) {
+    const part = Math.min(given, left);
+    left -= part;
+    sum += part * price;
+  }
+  return sum + left * usual;
 }
 
 /** From dollars for a million tokens; rounded to 12 places, so that sums print as people expect. */

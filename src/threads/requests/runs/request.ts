@@ -1,10 +1,11 @@
 /** Converts a client's request for a run to the thread's own form. */
 import { contextWithoutIdentity, withoutIdentity } from "../../../auth/identity.ts";
 import type { Principal } from "../../../principal.ts";
-import { settings } from "../../../config.ts";
-import { flowFor, type RunFlow } from "../../../flow/claim.ts";
+import { settings as deployed } from "../../../config.ts";
+import { budgetsFor } from "../../../budgets/claim.ts";
+import { knownBudgets } from "../../../budgets/known.ts";
+import { flowFor, type RunFacts } from "../../../flow/claim.ts";
 import { knownRules } from "../../../flow/known.ts";
-import type { FlowRule } from "../../../flow-rule.ts";
 import type { Assistant } from "../../../assistants/store.ts";
 import { isObject } from "../../../http/json.ts";
 import { Problem } from "../../../http/problem.ts";
@@ -31,7 +32,7 @@ const HIDDEN_HEADERS = new Set(["x-api-key", "x-tenant-id", "x-organization-id",
 const SHOWN_HEADERS = ["x-*", "user-agent"];
 
 /** Headers that graphs may read from `configurable`: those that `http.configurable_headers` includes and does not exclude. */
-export function headersAsConfigurable(headers: Headers, http = settings.http): Json {
+export function headersAsConfigurable(headers: Headers, http = deployed.http): Json {
   const { include, includes, exclude, excludes } = http.configurable_headers ?? {};
   const shown = include ?? includes ?? SHOWN_HEADERS;
   const hidden = exclude ?? excludes ?? [];
@@ -90,10 +91,13 @@ export async function runRequest(
   body: RunCreate,
   runId: string = uuidv7(),
 ): Promise<RunRequest> {
-  const [{ assistant, metadata }, rules] = await Promise.all([
+  const { env, principal } = by;
+  const [{ assistant, metadata }, rules, { budgets }] = await Promise.all([
     mayRun(by, threadId, body),
-    knownRules(by.env, by.principal.workspaceId),
+    knownRules(env, principal.workspaceId),
+    knownBudgets(env, principal.workspaceId),
   ]);
+  const facts = factsOf(by, assistant, { ...body, metadata });
   const { config, checkpoint, checkpoint_id, feedback_keys, langsmith_tracer } = body;
   const { configurable: given = {}, ...settings } = defined(config ?? {}) as { configurable?: Json };
   // Some clients name the checkpoint among the configurables. It must count only until the run has one of its own.
@@ -132,27 +136,31 @@ export async function runRequest(
     langsmith_tracer: langsmith_tracer ? defined(langsmith_tracer) : undefined,
     configurable: by.configurable,
     depth: by.principal.depth,
-    flow: slotsFor(by, assistant, { ...body, metadata }, rules),
+    flow: flowFor(deployed.flow, rules, facts),
+    budgets: budgetsFor(deployed.budgets, budgets, facts),
+    actor: body.command?.resume === undefined ? undefined : actorOf(principal),
   };
 }
 
-/** The slots that the run needs, by the rules of the deployment and of the workspace. */
-function slotsFor(
+/** What the rules of flow control and budgets read of the run. */
+function factsOf(
   { principal }: Caller,
   { assistant_id, graph_id, config, context, metadata }: Assistant,
   body: RunCreate,
-  rules: FlowRule[],
-): RunFlow | undefined {
+): RunFacts {
   const models = [body.context, body.config?.configurable, context, config.configurable];
   const named = models.map((values) => (isObject(values) ? values.model : undefined));
-  return flowFor(settings.flow, rules, {
+  return {
     assistantId: assistant_id,
     graphId: graph_id,
     user: principal.user?.identity,
     model: named.find((model) => typeof model === "string"),
     metadata: { ...metadata, ...body.metadata },
-  });
+  };
 }
+
+/** Who makes the run, for the audit log. */
+const actorOf = ({ kind, credentialId, user }: Principal) => ({ kind, credentialId, user: user?.identity });
 
 function nodes(given: string | string[] | null | undefined): "*" | string[] | undefined {
   if (given == null) return undefined;

@@ -1,0 +1,112 @@
+/** The budgets of a workspace, what is spent of them, and the prices of models: `/api/v1/budgets`, `/api/v1/prices`. */
+import { Hono } from "hono";
+import * as v from "valibot";
+import { audit } from "../audit/record.ts";
+import { type Budget, BudgetBody, MOST_BUDGETS } from "../budget-rule.ts";
+import { RuleId } from "../flow-rule.ts";
+import { webhookFault } from "../http/address.ts";
+import { documented } from "../http/documented.ts";
+import { whole } from "../http/fields.ts";
+import { Problem } from "../http/problem.ts";
+import type { App } from "../http/types.ts";
+import { body, param, query } from "../http/validate.ts";
+import { type Price, PRICES } from "../traces/usage/price-list.ts";
+import { deploymentPrices, PriceList } from "../traces/usage/prices.ts";
+import { dayOf } from "./claim.ts";
+import { forgetBudgets } from "./known.ts";
+import { workspaceBudgets } from "./rpc.ts";
+
+const doc = documented("Budgets");
+
+const BudgetParam = v.object({ budget_id: RuleId });
+const UseQuery = v.object({
+  budget: v.optional(RuleId),
+  day: v.optional(v.pipe(v.string(), v.isoDate("expected a date such as 2026-11-25"))),
+  limit: v.optional(whole(1, 1_000), "100"),
+});
+const PricesBody = v.strictObject({ prices: PriceList });
+
+const shown = (budget: Budget, source: "deployment" | "workspace") => ({ ...budget, source });
+const priced = (prices: Price[], source: "workspace" | "deployment" | "list") =>
+  prices.map((price) => ({ ...price, source }));
+
+/** `deployed`: the budgets of langgraph.json. The API reads them and changes none. */
+export function budgetRoutes(deployed: Budget[]): Hono<App> {
+  const isDeployed = (id: string) => deployed.some((budget) => budget.id === id);
+  const refuseDeployed = (id: string) => {
+    if (isDeployed(id)) throw new Problem(409, `The budget "${id}" is in langgraph.json. Change it there and deploy.`);
+  };
+  return new Hono<App>()
+    .get("/budgets", doc("List the budgets of the deployment, then of the workspace"), async (c) => {
+      const { budgets: own } = await workspaceBudgets(c.env, c.get("principal").workspaceId).read();
+      const hidden = own.filter(({ id }) => !isDeployed(id));
+      const budgets = [
+        ...deployed.map((budget) => shown(budget, "deployment")),
+        ...hidden.map((budget) => shown(budget, "workspace")),
+      ];
+      return c.json({ budgets });
+    })
+    .get(
+      "/budgets/use",
+      doc("What the runs of a day have spent of budgets a day, by key, the most first"),
+      query(UseQuery),
+      async (c) => {
+        const { budget, day = dayOf(Date.now()), limit } = c.req.valid("query");
+        const uses = await workspaceBudgets(c.env, c.get("principal").workspaceId).uses(day, budget, limit);
+        return c.json({ uses });
+      },
+    )
+    .put(
+      "/budgets/:budget_id",
+      doc("Create or replace a budget of the workspace; it counts for runs that are made from now on"),
+      param(BudgetParam),
+      body(BudgetBody),
+      async (c) => {
+        const { workspaceId } = c.get("principal");
+        const budget: Budget = { id: c.req.valid("param").budget_id, ...c.req.valid("json") };
+        refuseDeployed(budget.id);
+        const fault = budget.webhook && webhookFault(budget.webhook, c.env.ALLOW_PRIVATE_ADDRESSES === "true");
+        if (fault) throw new Problem(422, `webhook: ${fault}`);
+        if (!(await workspaceBudgets(c.env, workspaceId).putBudget(budget)))
+          throw new Problem(409, `A workspace has at most ${MOST_BUDGETS} budgets. Delete one first.`);
+        forgetBudgets(workspaceId);
+        await audit(c, { action: "budget.updated", targetId: budget.id, detail: { ...budget } });
+        return c.json(shown(budget, "workspace"));
+      },
+    )
+    .delete("/budgets/:budget_id", doc("Delete a budget of the workspace"), param(BudgetParam), async (c) => {
+      const { workspaceId } = c.get("principal");
+      const { budget_id } = c.req.valid("param");
+      refuseDeployed(budget_id);
+      const own = workspaceBudgets(c.env, workspaceId);
+      if (!(await own.read()).budgets.some(({ id }) => id === budget_id)) throw new Problem(404, "Budget not found.");
+      await audit(c, { action: "budget.deleted", targetId: budget_id });
+      await own.deleteBudget(budget_id);
+      forgetBudgets(workspaceId);
+      return c.body(null, 204);
+    })
+    .get(
+      "/prices",
+      doc("List the prices of models, US dollars for a million tokens; the first that matches a model counts"),
+      async (c) => {
+        const { prices: own } = await workspaceBudgets(c.env, c.get("principal").workspaceId).read();
+        const deployment = deploymentPrices(c.env.TRACE_PRICES);
+        return c.json({
+          prices: [...priced(own, "workspace"), ...priced(deployment, "deployment"), ...priced(PRICES, "list")],
+        });
+      },
+    )
+    .put(
+      "/prices",
+      doc("Replace the workspace's own prices, which count before all others"),
+      body(PricesBody),
+      async (c) => {
+        const { workspaceId } = c.get("principal");
+        const { prices } = c.req.valid("json");
+        await workspaceBudgets(c.env, workspaceId).putPrices(prices);
+        forgetBudgets(workspaceId);
+        await audit(c, { action: "prices.updated", targetId: workspaceId, detail: { prices: prices.length } });
+        return c.json({ prices: priced(prices, "workspace") });
+      },
+    );
+}

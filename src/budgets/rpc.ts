@@ -1,0 +1,61 @@
+/** What the rest of Weir may ask of the object that has a workspace's budgets, and how to reach it. */
+import type { Budget } from "../budget-rule.ts";
+import { objectNamed } from "../db/objects.ts";
+import { callsOf } from "../http/calls.ts";
+import { repeating } from "../http/outage.ts";
+import type { Price } from "../traces/usage/price-list.ts";
+import type { Unit } from "./claim.ts";
+
+/** What a run has spent of a budget on a day, in total: a report may come twice. */
+export interface Report {
+  budget: string;
+  key: string;
+  day: string;
+  total: number;
+  /** Of the budget, without what was approved. */
+  limit: number;
+  unit: Unit;
+}
+
+/** What all runs have spent. `warn`: this run is to say that 80 % are reached; the same at each of its reports. */
+export interface Standing {
+  spent: number;
+  extra: number;
+  warn: boolean;
+}
+
+export interface DayUse {
+  budget: string;
+  key: string;
+  day: string;
+  unit: Unit;
+  spent: number;
+  limit: number;
+  approved: number;
+}
+
+/** All calls may be carried out twice. */
+export interface BudgetRpc {
+  /** The budgets of the workspace, by their ids, and its prices. */
+  read(): Promise<{ budgets: Budget[]; prices: Price[] }>;
+  /** Creates or replaces a budget. False when the workspace has too many. */
+  putBudget(budget: Budget): Promise<boolean>;
+  deleteBudget(id: string): Promise<void>;
+  putPrices(prices: Price[]): Promise<void>;
+  /** Stores what a run has spent, and gives for each budget what all runs have. */
+  report(runId: string, reports: Report[]): Promise<Standing[]>;
+  /** Raises a day's limit of one key once for each question. */
+  approve(of: Pick<Report, "budget" | "key" | "day">, questionId: string, amount: number): Promise<void>;
+  uses(day: string, budget: string | undefined, most: number): Promise<DayUse[]>;
+}
+
+/** The name of the object among those of the thread index, whose other names end in a number or in another word. */
+const SUFFIX = ":budgets";
+
+/** The workspace of the object's name; undefined for the name of another object. */
+export const budgetsWorkspace = (name = ""): string | undefined =>
+  name.endsWith(SUFFIX) ? name.slice(0, -SUFFIX.length) : undefined;
+
+export function workspaceBudgets(env: Env, workspaceId: string): BudgetRpc {
+  return repeating(() => callsOf<BudgetRpc>(objectNamed(env, env.THREAD_INDEX, workspaceId + SUFFIX)));
+}

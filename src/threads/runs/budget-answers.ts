@@ -1,0 +1,69 @@
+/** The answers to the questions of budgets, taken out of a run's command: none of them reaches the graph. */
+import { approvedBy, type BudgetQuestion, budgetQuestion } from "../../budgets/question.ts";
+import { isObject } from "../../http/json.ts";
+import type { WireCommand } from "../../runtime/drive.ts";
+import { pendingInterrupts, type ThreadRecord } from "../record.ts";
+import type { RunRequest } from "../rpc.ts";
+import { answeredBy } from "./strict.ts";
+
+export interface Answered {
+  id: string;
+  question: BudgetQuestion;
+  /** What it approves; undefined when it declines. */
+  amount: number | undefined;
+}
+
+/** The questions of budgets that wait on the thread, by their ids. */
+function askedOn(thread: ThreadRecord): Map<string, BudgetQuestion> {
+  const found = new Map<string, BudgetQuestion>();
+  for (const interrupt of Object.values(thread.interrupts).flat()) {
+    const question = budgetQuestion(interrupt);
+    if (question && interrupt.id !== undefined) found.set(interrupt.id, question);
+  }
+  return found;
+}
+
+/** Whether the run continues what waits for a budget: then it continues the count of the run that asked. */
+export function continuesAsked({ input, command, checkpoint }: RunRequest, thread: ThreadRecord): boolean {
+  return !checkpoint && (command != null || input == null) && askedOn(thread).size > 0;
+}
+
+/** What the run answers about budgets, and the command with what is left for the graph; undefined when nothing is. */
+export function budgetAnswers(
+  request: RunRequest,
+  thread: ThreadRecord,
+): { answers: Answered[]; command: WireCommand | undefined } {
+  const { command, checkpoint } = request;
+  const asked = askedOn(thread);
+  if (!command || checkpoint || asked.size === 0 || command.resume === undefined)
+    return { answers: [], command: command ?? undefined };
+  const { resume, ...rest } = command;
+  const pending = pendingInterrupts(thread);
+  const answersAll = !isObject(resume) || !Object.keys(resume).some((id) => pending.includes(id));
+  const read = (id: string, question: BudgetQuestion, answer: unknown) => {
+    return { id, question, amount: approvedBy(answer, question.more) };
+  };
+  if (!answersAll) {
+    const answers = [...asked].flatMap(([id, question]) => (id in resume ? [read(id, question, resume[id])] : []));
+    const left = Object.entries(resume).filter(([id]) => !asked.has(id));
+    return { answers, command: without(rest, left.length > 0 ? Object.fromEntries(left) : undefined) };
+  }
+  const others = pending.filter((id) => !asked.has(id));
+  // An answer without an id goes to all questions. Beside one of the graph, only its form says that it approves.
+  const approves = isObject(resume) && "approve" in resume;
+  if (others.length > 0 && !approves)
+    return { answers: [], command: without(rest, Object.fromEntries(others.map((id) => [id, resume]))) };
+  const wanted = answeredBy(request, pending);
+  const answers = [...asked].filter(([id]) => wanted.includes(id)).map(([id, one]) => read(id, one, resume));
+  return { answers, command: without(rest, undefined) };
+}
+
+/** The command with this resume. Undefined when it says nothing: then the graph continues as it is. */
+function without(rest: Omit<WireCommand, "resume">, resume: unknown): WireCommand | undefined {
+  const command = { ...rest, ...(resume !== undefined && { resume }) };
+  return resume === undefined && isEmpty(rest.update) && isEmpty(rest.goto) ? undefined : command;
+}
+
+/** LangGraph refuses a command without effect. Some clients send an empty update with each answer. */
+const isEmpty = (value: unknown): boolean =>
+  value == null || (typeof value === "object" && Object.keys(value).length === 0);

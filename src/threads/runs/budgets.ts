@@ -1,0 +1,96 @@
+/** A run's budgets: how their counts begin, what answers change, and what its end leaves on the thread. */
+import { insertAudit } from "../../audit/store.ts";
+import type { RunBudget, Spent } from "../../budgets/claim.ts";
+import { knownBudgets } from "../../budgets/known.ts";
+import { workspaceBudgets } from "../../budgets/rpc.ts";
+import { database } from "../../db/client.ts";
+import { logError } from "../../http/log.ts";
+import { uuidOf } from "../../http/uuid.ts";
+import { priceTable } from "../../traces/usage/prices.ts";
+import { roundCost } from "../../traces/usage/cost.ts";
+import type { ThreadContext } from "../context.ts";
+import type { Emitter } from "../log/emit.ts";
+import type { ThreadRecord } from "../record.ts";
+import type { StoredRun } from "../run.ts";
+import { type Answered, budgetAnswers, continuesAsked } from "./budget-answers.ts";
+import { BudgetExceeded, Spending } from "./spending.ts";
+
+/**
+ * Carries out what the run's answers approve, and gives what counts its spending; undefined when no budget applies. Called at
+ * each attempt. Throws when an answer declines.
+ */
+export async function spendingOf(
+  context: ThreadContext,
+  run: StoredRun,
+  emitter: Emitter,
+): Promise<Spending | undefined> {
+  const thread = context.record as ThreadRecord;
+  const { budgets = [] } = run.request;
+  const { answers } = budgetAnswers(run.request, thread);
+  if (budgets.length === 0 && answers.length === 0) return undefined;
+  // Of an attempt that follows a crash, the row has what the one before has spent.
+  run.outcome.spent ??= begun(run, thread, answers);
+  for (const answer of answers) await carryOut(context, run, answer);
+  const declined = answers.find(({ amount }) => amount === undefined);
+  if (declined) throw new BudgetExceeded(`More of the budget "${declined.question.budget}" was not approved.`);
+  if (budgets.length === 0) return undefined;
+  const { prices } = await knownBudgets(context.env, context.workspaceId);
+  return new Spending(context, run, emitter, budgets, priceTable(context.env.TRACE_PRICES, prices));
+}
+
+function begun(run: StoredRun, thread: ThreadRecord, answers: Answered[]): Record<string, Spent> {
+  const continues = continuesAsked(run.request, thread);
+  const states = (run.request.budgets ?? []).flatMap(({ id, per }) => {
+    if (per === "day" || (per === "run" && !continues)) return [];
+    const { spent = 0, extra = 0, warned } = thread.spent?.[keptAs({ id, per })] ?? {};
+    const more = answers.reduce((sum, { question, amount = 0 }) => sum + (question.budget === id ? amount : 0), extra);
+    const state: Spent = { spent, ...(more > 0 && { extra: roundCost(more) }), ...(warned && { warned }) };
+    return [[id, state] as const];
+  });
+  return Object.fromEntries(states);
+}
+
+async function carryOut(context: ThreadContext, run: StoredRun, { id, question, amount }: Answered): Promise<void> {
+  const { env, workspaceId, threadId } = context;
+  const { budget, key, day } = question;
+  if (amount !== undefined && day !== undefined)
+    await workspaceBudgets(env, workspaceId).approve({ budget, key, day }, id, amount);
+  const { kind = "run", credentialId = run.id, user } = run.request.actor ?? {};
+  try {
+    await insertAudit(database(env.DB), {
+      // The same at every attempt.
+      id: uuidOf(`audit of ${id} ${run.id}`),
+      workspaceId,
+      at: Date.now(),
+      actorKind: kind,
+      actorId: credentialId,
+      action: amount === undefined ? "budget.declined" : "budget.approved",
+      targetId: budget,
+      detail: {
+        thread_id: threadId,
+        run_id: run.id,
+        key,
+        unit: question.unit,
+        ...(amount && { amount }),
+        ...(user && { user }),
+      },
+      address: null,
+      userAgent: null,
+    });
+  } catch (error) {
+    if (run.outcome.attempt === 1) throw error;
+    logError(error, { thread: threadId, while: "recording an approval again" });
+  }
+}
+
+/** What the thread keeps: for its next run, or for the one that continues this one. */
+export function spentAfter({ spent }: ThreadRecord, { request, outcome }: StoredRun): ThreadRecord["spent"] {
+  const own = (request.budgets ?? []).flatMap(({ id, per }) => {
+    const state = per === "day" ? undefined : outcome.spent?.[id];
+    return state ? [[keptAs({ id, per }), state] as const] : [];
+  });
+  return own.length > 0 ? { ...spent, ...Object.fromEntries(own) } : spent;
+}
+
+/** A budget whose period was changed begins to count again. */
+const keptAs = ({ id, per }: Pick<RunBudget, "id" | "per">): string => `${per} ${id}`;
