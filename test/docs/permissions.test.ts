@@ -17,7 +17,7 @@ function rows(): string[][] {
     const [method = "", pattern = ""] = route.split(" ");
     const path = pattern.replaceAll(/:\w+(?:\{[^}]*\})?\??/g, "x");
     const access = ROUTES[route] === "public" ? undefined : ruleFor(method, path)?.access;
-    if (access === undefined || access === "deployment") continue;
+    if (access === undefined || access === "deployment" || access === "any") continue;
     for (const permission of permissionsOfRule(access)) {
       routes.set(permission, (routes.get(permission) ?? new Set()).add(shortOf(route)));
     }
