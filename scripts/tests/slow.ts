@@ -21,6 +21,7 @@ export const SLOW: Record<string, string> = {
   "test/crash/a2a.test.ts": "test/a2a/restarts.test.ts",
   "test/crash/effects.test.ts": "test/runtime/idempotency-key.test.ts",
   "test/crash/exports.test.ts": "test/exports/exactly-once.test.ts",
+  "test/crash/flow.test.ts": "test/flow/concurrency.test.ts",
   "test/crash/restart.test.ts": "test/crash/runs.test.ts",
   "test/crash/streaming.test.ts": "test/streaming/restarts.test.ts",
   "test/crash/traces.test.ts": "test/crash/runs.test.ts",

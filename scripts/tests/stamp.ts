@@ -12,7 +12,20 @@ import type { Report } from "./reporter.ts";
  * The environment variables that decide what the tests in workerd try, and how they report it. The tests see them, and the
  * fingerprint has them.
  */
-export const SETTINGS = ["SEED", "SOAK", "SEQUENCES", "EXPORT_MATRIX", "OPERATIONS", "CASES", "ONLY", "SHRINK", "LOUD"];
+export const SETTINGS = [
+  "SEED",
+  "SOAK",
+  "SEQUENCES",
+  "EXPORT_MATRIX",
+  "FLOW_KEYS",
+  "FLOW_MS",
+  "FLOW_RUNS",
+  "OPERATIONS",
+  "CASES",
+  "ONLY",
+  "SHRINK",
+  "LOUD",
+];
 
 /** Files that git ignores and the tests depend on: what npm installed, and the local secrets that wrangler reads. */
 const IGNORED = ["node_modules/.package-lock.json", ".dev.vars"];

@@ -138,6 +138,8 @@ export class Limiter implements FlowRpc {
       this.#callDue(now);
     } catch (error) {
       logError(error, { while: "the alarm of flow control" });
+      // What failed is still due. It must not fail again at once, and again.
+      return this.#setAlarm(Date.now() + RETRY_MS.least);
     }
     this.#arm();
   }
@@ -210,8 +212,12 @@ export class Limiter implements FlowRpc {
       if (due === undefined || next < due) due = next;
     }
     if (due === undefined || (this.#alarmAt !== undefined && this.#alarmAt <= due)) return;
-    this.#alarmAt = due;
-    this.ctx.waitUntil(this.ctx.storage.setAlarm(due));
+    this.#setAlarm(due);
+  }
+
+  #setAlarm(at: number): void {
+    this.#alarmAt = at;
+    this.ctx.waitUntil(this.ctx.storage.setAlarm(at));
   }
 
   /** What the storage has. Threads of claims with slots are called soon: a call of before may not have arrived. */

@@ -1,6 +1,7 @@
 /** Figures of one workspace: what `GET /metrics` shows to a caller of it. */
 import * as v from "valibot";
 import { countAssistants } from "../assistants/store.ts";
+import { flowControl } from "../flow/rpc.ts";
 import { countFirings } from "../crons/store.ts";
 import { database } from "../db/client.ts";
 import { countItems } from "../memory/store.ts";
@@ -29,20 +30,29 @@ export const Metric = v.object({
 /** Busy threads whose runs are read; with more threads, the figures of open runs are partial. */
 const THREADS = 200;
 
+/** Keys of flow control whose figures are summed, the longest queues first. */
+const FLOW_KEYS = 1_000;
+
 /**
  * Open runs are counted in their threads, and ended runs in their traces. Everything else is counted in the index.
  * Times are seconds.
  */
 export async function measure(env: Env, workspaceId: string, now: number): Promise<Metric[]> {
   const db = database(env.DB);
-  const [{ runs }, threads, assistants, items, firings, ended] = await Promise.all([
+  const [{ runs }, threads, assistants, items, firings, ended, uses] = await Promise.all([
     openRuns(env, workspaceId, THREADS),
     countByStatus(env, workspaceId),
     countAssistants(db, workspaceId, {}),
     countItems(db, workspaceId),
     countFirings(db, workspaceId),
     ownRunTimes(env, workspaceId, now),
+    flowControl(env, workspaceId).uses(FLOW_KEYS),
   ]);
+  const sums = (of: "held" | "waiting") => {
+    const all: Record<string, number> = {};
+    for (const { rule, [of]: count } of uses) all[rule] = (all[rule] ?? 0) + count;
+    return all;
+  };
   const waits = runs
     .filter(({ status }) => status === "pending")
     .map(({ created_at }) => Math.max(0, (now - Date.parse(created_at)) / 1000))
@@ -58,6 +68,8 @@ export async function measure(env: Env, workspaceId: string, now: number): Promi
     gauge("weir_assistants", "Assistants.", assistants),
     gauge("weir_store_items", "Items in the Store.", items),
     byLabel("weir_cron_firings", "Due times of crons of the last week, by state.", "state", firings),
+    byLabel("weir_flow_slots_held", "Slots of flow control that runs hold, by rule.", "rule", sums("held")),
+    byLabel("weir_flow_runs_waiting", "Runs that wait for slots of flow control, by rule.", "rule", sums("waiting")),
     ...(ended ? today(ended) : []),
   ];
 }

@@ -6,7 +6,7 @@ import { generator, randomOf } from "../support/random.ts";
 import { amount } from "../support/thorough.ts";
 import { Reference } from "./reference.ts";
 
-const SEQUENCES = amount("FLOW_SEQUENCES", 25, 1_000);
+const SEQUENCES = amount("SEQUENCES", 25, 1_000);
 const OPERATIONS = 150;
 
 let ids = 0;

@@ -38,6 +38,9 @@ it("a run past the rule waits with its position, and begins when a slot is free"
     ],
   });
   expect(await uses(caller)).toMatchObject([{ rule: "teams", key: name, held: 1, waiting: 2 }]);
+  const metrics = await (await caller.fetch("/metrics?format=prometheus")).text();
+  expect(metrics).toContain('weir_flow_slots_held{rule="teams"} 1');
+  expect(metrics).toContain('weir_flow_runs_waiting{rule="teams"} 2');
   release(name);
   for (const run of [first, second, third]) {
     const ended = await untilStatus(caller, run, "success");

@@ -1,6 +1,6 @@
 /**
  * Many runs over many keys: never more than the limit at once, and every key gets its share. A soak has 10,000 runs over 100 keys. The
- * figures beside the ideal are printed; `MS` sets how long a run works.
+ * figures beside the ideal are printed. `FLOW_KEYS`, `FLOW_RUNS` (of each key) and `FLOW_MS` (of each run) set how much.
  */
 import { expect, it } from "vitest";
 import { newCaller } from "../support/caller.ts";
@@ -8,9 +8,9 @@ import { amount } from "../support/thorough.ts";
 import { putRule } from "./put-rule.ts";
 import { began, hold, most, release, start, untilFree } from "./working.ts";
 
-const KEYS = amount("KEYS", 5, 100);
-const RUNS_PER_KEY = amount("RUNS_PER_KEY", 15, 100);
-const MS = amount("MS", 100, 20_000);
+const KEYS = amount("FLOW_KEYS", 5, 100);
+const RUNS_PER_KEY = amount("FLOW_RUNS", 15, 100);
+const MS = amount("FLOW_MS", 100, 20_000);
 const LIMIT = 5;
 /** Requests at a time. */
 const AT_ONCE = 20;

@@ -47,7 +47,7 @@ it("singleton last: a run stops the one that works, and begins when that has end
   await untilStatus(caller, first, "interrupted");
   await untilStatus(caller, second, "running");
   release(name);
-  await untilStatus(caller, second, "success");
+  expect(await untilStatus(caller, second, "success")).toMatchObject({ run_id: second.run_id });
   await untilFree(caller);
 });
 
@@ -82,6 +82,6 @@ it("a restart does not lose that a run is to be stopped", async () => {
   await untilStatus(caller, first, "interrupted");
   await untilStatus(caller, second, "running");
   release(name);
-  await untilStatus(caller, second, "success");
+  expect(await untilStatus(caller, second, "success")).toMatchObject({ run_id: second.run_id });
   await untilFree(caller);
 });

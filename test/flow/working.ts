@@ -77,7 +77,7 @@ export const untilStatus = (caller: Caller, run: Shown, status: string) =>
 export async function untilFree(caller: Caller, within = 10_000): Promise<void> {
   for (const end = Date.now() + within; Date.now() < end;) {
     if ((await uses(caller)).every(({ held: slots, waiting }) => slots + waiting === 0)) return;
-    await later(10);
+    await later(within / 1_000);
   }
   throw new Error(`Slots are still held: ${JSON.stringify(await uses(caller))}`);
 }
