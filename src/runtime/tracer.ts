@@ -9,9 +9,13 @@ import type { BaseMessage } from "@langchain/core/messages";
 import type { LLMResult } from "@langchain/core/outputs";
 import type { ChainValues } from "@langchain/core/utils/types";
 import { isGraphBubbleUp } from "@langchain/langgraph";
+import { millisOfUuid } from "../http/uuid.ts";
 import { wireWithin } from "./serde.ts";
 
 type Metadata = Record<string, unknown>;
+
+/** The most time between the making of a run's id and its begin, milliseconds. */
+const ID_BEFORE = 1_000;
 
 interface Span {
   id: string;
@@ -223,7 +227,7 @@ export class Tracer extends BaseCallbackHandler {
     extra?: Metadata,
   ): void {
     if (this.#spans.size >= MAX_SPANS || this.#spans.has(id)) return;
-    const start = Date.now() * 1000 + (this.#order++ % 1000);
+    const start = this.#startOf(id);
     const invocation = extra?.["invocation_params"] as Metadata | undefined;
     const hidden = tags.includes(HIDDEN) && parent !== undefined;
     const metadata = { ...this.given, ...told };
@@ -231,6 +235,17 @@ export class Tracer extends BaseCallbackHandler {
     // A list of traces is not useful when every root has LangGraph's default name.
     const shown = parent === undefined && name === UNNAMED && typeof graphId === "string" ? graphId : name;
     this.#spans.set(id, { id, parent, name: shown, runType, start, inputs, tags, metadata, invocation, hidden });
+  }
+
+  /**
+   * The time in the id, which is made as the run begins: such a run is found without an entry in the index of ids (traces/run-ids.ts), and
+   * ids of one millisecond are in the order in which they were made.
+   */
+  #startOf(id: string): number {
+    const now = Date.now();
+    const made = millisOfUuid(id);
+    if (made !== undefined && Math.abs(now - made) <= ID_BEFORE) return made * 1000;
+    return now * 1000 + (this.#order++ % 1000);
   }
 
   #beginRoot({ id, began, ...rest }: RootFacts): void {

@@ -1,5 +1,5 @@
 /** dotted_order: a run's place in its trace, as text that sorts in tree order. */
-import { isUuid } from "../http/uuid.ts";
+import { isUuid, millisOfUuid } from "../http/uuid.ts";
 import { inRange } from "./time.ts";
 
 export interface Segment {
@@ -54,11 +54,8 @@ export function asUuid(value: unknown): string | undefined {
   return typeof value === "string" && isUuid(value) ? value.toLowerCase() : undefined;
 }
 
-/** Version 7 and the variant of RFC 9562: of the other ids with a 7 there, three in four have another variant. */
-const VERSION_7 = /^.{14}7.{4}[89ab]/i;
-
 /** The time inside a UUIDv7, microseconds; undefined for other ids, and for times that cannot be stored. */
 export function uuidTime(id: string): number | undefined {
-  if (!VERSION_7.test(id)) return undefined;
-  return inRange(Number.parseInt(id.slice(0, 8) + id.slice(9, 13), 16) * 1000);
+  const millis = millisOfUuid(id);
+  return millis === undefined ? undefined : inRange(millis * 1000);
 }

@@ -79,6 +79,8 @@ export class TracePartition extends Product {
 function copied(columns: readonly string[], table: string): string {
   const expressions = columns.map((name) => {
     if (name === "n" || TIMES.has(name)) return `${name} + ?`;
+    // The ids of copies do not have the time of their starts.
+    if (name === "timed") return "0";
     return REPLACED.has(name) ? `replace(${name}, ?, ?)` : name;
   });
   return `SELECT ${expressions.join()} FROM ${table} WHERE n >= ? AND n < ?`;

@@ -3,6 +3,7 @@ import { env, runInDurableObject } from "cloudflare:test";
 import { expect, it } from "vitest";
 import { firstInsertedAfter, lastChange } from "../../src/traces/partition/changes.ts";
 import { DELETED_AT_ONCE, deleteTraces } from "../../src/traces/partition/delete.ts";
+import { OF_IDS } from "../../src/traces/run-ids.ts";
 import { OF_TRACES } from "../../src/traces/run-groups.ts";
 import { groupRuns } from "../../src/traces/partition/run-groups.ts";
 import { countChanged } from "../../src/traces/partition/page.ts";
@@ -26,6 +27,7 @@ function inTables(isOld: boolean, work: (sql: SqlStorage, storage: DurableObject
       storage.sql.exec(
         "DROP INDEX runs_change; CREATE INDEX runs_change ON runs (change, start_time, id) WHERE change > 0",
       );
+      storage.sql.exec("DROP INDEX runs_id; CREATE UNIQUE INDEX runs_id ON runs (id)");
     }
     work(storage.sql, storage);
   });
@@ -44,6 +46,11 @@ function expectFound(sql: SqlStorage): void {
     const found = sql.exec(`SELECT n FROM runs WHERE n IN ${OF_TRACES} ORDER BY n`, JSON.stringify([trace])).raw();
     expect([...found].flat()).toEqual(runs.map(({ n }) => n).sort((a, b) => a - b));
   }
+  const ids = sql.exec<{ n: number; id: string }>("SELECT n, id FROM runs").toArray();
+  expect(new Set(ids.map(({ id }) => id)).size).toBe(ids.length);
+  const given = JSON.stringify(ids.map(({ id }) => id));
+  const named = [...sql.exec(`SELECT n FROM runs WHERE n IN ${OF_IDS} ORDER BY n`, given).raw()].flat();
+  expect(named).toEqual(ids.map(({ n }) => n).sort((a, b) => a - b));
   for (const since of new Set([0, ...all.map(({ change }) => change)])) {
     const first = firstInsertedAfter(sql, since);
     expect(all.filter(({ n }) => n >= first).map(({ n }) => n)).toEqual(
@@ -72,7 +79,8 @@ for (const isOld of [false, true])
           const trace = chance(0.2) && known ? known.trace : (pick(traces) ?? newId());
           if (known && chance(0.3)) {
             const dotted_order = chance(0.5) ? `${segment(trace)}.${segment(known.id)}` : undefined;
-            return { kind: "patch", id: known.id, end_time: NOON + 5, name: `n${step}`, dotted_order };
+            const start_time = chance(0.3) ? NOON + random.between(-4, 9) * 1000 : undefined;
+            return { kind: "patch", id: known.id, start_time, end_time: NOON + 5, name: `n${step}`, dotted_order };
           }
           const isRoot = chance(0.3);
           const id = isRoot && runs.every((run) => run.id !== trace) ? trace : newId();
@@ -92,14 +100,14 @@ for (const isOld of [false, true])
 it("gives a partition of an earlier version the new format with the next run, not when it is opened", async () =>
   inTables(true, (sql, storage) => {
     const format = () => sql.exec<{ value: string }>("SELECT value FROM meta WHERE name = 'format'").one().value;
-    expect(format()).toBe("2");
+    expect(format()).toBe("3");
     sql.exec("UPDATE meta SET value = '1' WHERE name = 'format'");
     migrate(storage);
     expect(format()).toBe("1");
     storage.transactionSync(() =>
       apply(sql, [{ kind: "post", id: uuid7(NOON, "b".padStart(12, "0")), start_time: NOON }]),
     );
-    expect(format()).toBe("2");
+    expect(format()).toBe("3");
   }));
 
 it("finds the rest of a trace whose deletion has begun", async () => {

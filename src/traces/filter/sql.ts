@@ -11,6 +11,7 @@ import { OF_TRACES } from "../run-groups.ts";
 import { joinPayloads, payloadOf } from "../packs.ts";
 import { clip, clipSql } from "../clip.ts";
 import { MAX_PATH, MAX_VALUE } from "../ingest/pairs.ts";
+import { numbersOfIds, OF_IDS } from "../run-ids.ts";
 
 export interface Condition {
   sql: string;
@@ -38,6 +39,9 @@ export function compileFilter(filter: Filter, alias: string, constants: Constant
   return { sql: compiler.compile(filter), values: compiler.values };
 }
 
+type Id = "id" | "trace_id";
+const isId = (field: Field): field is Id => field === "id" || field === "trace_id";
+
 class Compiler {
   readonly values: (string | number)[] = [];
 
@@ -60,11 +64,11 @@ class Compiler {
         // A literal, because SQLite does not use a partial index (`runs_failed`) for a bound value.
         if (filter.field === "status" && filter.comparison === "eq" && filter.value === "error")
           return `(${this.alias}.status = 'error')`;
-        if (filter.field === "trace_id" && filter.comparison === "eq" && filter.value !== null)
-          return this.traces([filter.value]);
+        if (isId(filter.field) && filter.comparison === "eq" && filter.value !== null)
+          return this.named(filter.field, [filter.value]);
         return this.test(this.column(filter.field), filter.comparison, filter.value);
       case "in":
-        if (filter.field === "trace_id") return this.traces(filter.values);
+        if (isId(filter.field)) return this.named(filter.field, filter.values);
         return this.test(this.column(filter.field), "in", filter.values);
       case "tag":
         return this.tag(filter.tag);
@@ -79,10 +83,10 @@ class Compiler {
     }
   }
 
-  /** Only some runs are in the index of traces, so a test of the column would read all runs. */
-  private traces(ids: Literal[]): string {
+  /** Only some runs are in the indexes of ids and of traces, so a test of the column would read all runs. */
+  private named(by: Id, ids: Literal[]): string {
     this.values.push(JSON.stringify(ids));
-    return `(${this.alias}.n IN ${OF_TRACES})`;
+    return `(${this.alias}.n IN ${by === "id" ? OF_IDS : OF_TRACES})`;
   }
 
   /** The list is text that `JSON.stringify` wrote. Looking into the text is much faster than parsing it. */
@@ -180,7 +184,7 @@ class Compiler {
     // Feedback is searched once, not for every run.
     const exists =
       kind === "feedback"
-        ? (test: string) => `(${this.alias}.id IN (SELECT f.run_id FROM ${from} AND ${test}))`
+        ? (test: string) => `(${this.alias}.n IN ${numbersOfIds(`SELECT f.run_id AS id FROM ${from} AND ${test}`)})`
         : (test: string) => `EXISTS (SELECT 1 FROM ${from} AND ${test})`;
     const column = (part: PairPart) => parts[part] ?? "NULL";
     if (tests.every(({ operator }) => operator === "neq")) {

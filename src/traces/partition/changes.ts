@@ -6,6 +6,7 @@
  */
 import { OF_TRACES } from "../run-groups.ts";
 import { addToCounts, readMeta } from "./meta.ts";
+import { OF_IDS } from "../run-ids.ts";
 
 /** The number of the last change. */
 export function lastChange(sql: SqlStorage): number {
@@ -27,8 +28,8 @@ export function nextChange(sql: SqlStorage): number {
 /** Gives runs the number of a change, by their ids or by their traces. */
 export function numberRuns(sql: SqlStorage, change: number, by: "id" | "trace", ids: string[]): void {
   if (ids.length === 0) return;
-  const these = by === "id" ? "id IN (SELECT value FROM json_each(?))" : `n IN ${OF_TRACES}`;
-  sql.exec(`UPDATE runs SET change = ? WHERE change <> ? AND ${these}`, change, change, JSON.stringify(ids));
+  const these = by === "id" ? OF_IDS : OF_TRACES;
+  sql.exec(`UPDATE runs SET change = ? WHERE change <> ? AND n IN ${these}`, change, change, JSON.stringify(ids));
 }
 
 /** The number of the first run that a later change has inserted. Runs are inserted in the order of their numbers. */

@@ -9,6 +9,7 @@ import { addToCounts, lastNumber, writeMeta } from "./meta.ts";
 import { forgetMoves } from "./moves.ts";
 import { deletePayloads } from "./payloads.ts";
 import { CROSSING } from "./tables.ts";
+import { numbersOfId } from "../run-ids.ts";
 
 interface Doomed extends Record<string, SqlStorageValue> {
   n: number;
@@ -31,7 +32,7 @@ export function tracesOfThreads(sql: SqlStorage, threadIds: string[]): string[] 
 /** Which of these traces have their root here; or other runs, and no root on an earlier day. */
 export function tracesBegunHere(sql: SqlStorage, traceIds: string[]): string[] {
   const rows = sql.exec<{ id: string }>(
-    `SELECT j.value AS id FROM json_each(?) j WHERE EXISTS (SELECT 1 FROM runs WHERE id = j.value)
+    `SELECT j.value AS id FROM json_each(?) j WHERE EXISTS ${numbersOfId("j.value")}
        OR EXISTS (SELECT 1 FROM runs WHERE n IN ${numbersOfTraces("= j.value")} AND NOT (${CROSSING}))`,
     JSON.stringify(traceIds),
   );
@@ -63,11 +64,9 @@ export function deleteTraces(sql: SqlStorage, prefix: string, traceIds: string[]
   openBlocks(sql, ids);
   forgetMoves(sql, ids);
   writeMeta(sql, "top", lastNumber(sql));
-  sql.exec("DELETE FROM runs WHERE id IN (SELECT value FROM json_each(?))", list);
-  deletePayloads(
-    sql,
-    runs.map(({ n }) => n),
-  );
+  const numbers = runs.map(({ n }) => n);
+  sql.exec("DELETE FROM runs WHERE n IN (SELECT value FROM json_each(?))", JSON.stringify(numbers));
+  deletePayloads(sql, numbers);
   const ofThese = "run_id IN (SELECT value FROM json_each(?)) OR trace_id IN (SELECT value FROM json_each(?))";
   sql.exec(`INSERT OR IGNORE INTO unlisted (id) SELECT id FROM feedback WHERE ${ofThese}`, list, traces);
   sql.exec(`DELETE FROM feedback WHERE ${ofThese}`, list, traces);

@@ -4,6 +4,7 @@ import { clipSql } from "../clip.ts";
 import { addFeedback, type LightFeedback, MAX_LABEL, showSum } from "../feedback/sums.ts";
 import { nextChange, numberRuns } from "./changes.ts";
 import { deletedOf } from "./delete.ts";
+import { OF_IDS } from "../run-ids.ts";
 
 interface CommentedFeedback extends LightFeedback {
   run_id: string;
@@ -144,12 +145,16 @@ export function refreshStats(sql: SqlStorage, runIds: string[]): void {
     if (comments.length < MAX_COMMENTS) comments.push(row.comment);
   }
   const before = sql.exec<{ id: string }>(
-    "SELECT id FROM runs WHERE feedback_stats IS NOT NULL AND id IN (SELECT value FROM json_each(?))",
+    `SELECT id FROM runs WHERE feedback_stats IS NOT NULL AND n IN ${OF_IDS}`,
     ids,
   );
   for (const id of new Set([...stats.keys(), ...before.toArray().map((row) => row.id)])) {
     const own = stats.get(id);
-    sql.exec("UPDATE runs SET feedback_stats = ? WHERE id = ?", own ? statsText(own) : null, id);
+    sql.exec(
+      `UPDATE runs SET feedback_stats = ? WHERE n IN ${OF_IDS}`,
+      own ? statsText(own) : null,
+      JSON.stringify([id]),
+    );
   }
 }
 

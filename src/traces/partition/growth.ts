@@ -2,6 +2,7 @@
 import { EARLY, idsOf, isClosed, MOST_SHARDS, traceOf } from "../shards.ts";
 import type { RunWrite } from "../types.ts";
 import { numbersOfTraces } from "../run-groups.ts";
+import { numbersOfId } from "../run-ids.ts";
 
 /** A new trace goes to another shard when this one is larger, bytes. A partition holds at most 10 GB, and open traces grow. */
 const SHARD_BYTES = 6_000_000_000;
@@ -21,7 +22,7 @@ export function shardsNeeded(
 export function earlyFeedback(sql: SqlStorage, runIds: string[]): string[] {
   const rows = sql.exec<{ id: string }>(
     `SELECT f.id FROM feedback f WHERE f.run_id IN (SELECT value FROM json_each(?))
-       AND NOT EXISTS (SELECT 1 FROM runs WHERE id = f.run_id) LIMIT ${MOST_EARLY}`,
+       AND NOT EXISTS ${numbersOfId("f.run_id")} LIMIT ${MOST_EARLY}`,
     JSON.stringify(runIds),
   );
   return rows.toArray().map(({ id }) => EARLY + id);
@@ -34,7 +35,7 @@ export function earlyFeedback(sql: SqlStorage, runIds: string[]): string[] {
 export function heldIds(sql: SqlStorage, ids: string[], traces: string[]): string[] {
   if (ids.length === 0) return [];
   const rows = sql.exec<{ id: string }>(
-    `SELECT j.value AS id FROM json_each(?) j WHERE EXISTS (SELECT 1 FROM runs WHERE id = j.value)
+    `SELECT j.value AS id FROM json_each(?) j WHERE EXISTS ${numbersOfId("j.value")}
        OR EXISTS ${numbersOfTraces("= j.value")}
        OR EXISTS (SELECT 1 FROM deleted WHERE id = j.value)
      UNION SELECT j.value FROM json_each(?) j WHERE EXISTS (SELECT 1 FROM feedback WHERE trace_id = j.value)`,

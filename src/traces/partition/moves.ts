@@ -2,6 +2,7 @@
 import type { RunPosition } from "../types.ts";
 import type { MovedRun } from "../page.ts";
 import { type Move, readMeta, writeMeta } from "./meta.ts";
+import { OF_IDS } from "../run-ids.ts";
 
 /** As long as an export lasts. Numbers of changes are milliseconds (changes.ts). */
 const KEPT_MS = 72 * 3_600_000;
@@ -33,7 +34,7 @@ export function movedAcross(sql: SqlStorage, after: RunPosition, since: number):
   const isRead = (start_time: number, id: string) =>
     start_time < after.start_time || (start_time === after.start_time && id <= after.id);
   const now = sql.exec<{ id: string; start_time: number }>(
-    "SELECT id, start_time FROM runs WHERE id IN (SELECT value FROM json_each(?))",
+    `SELECT id, start_time FROM runs WHERE n IN ${OF_IDS}`,
     JSON.stringify([...first.keys()]),
   );
   return now.toArray().flatMap(({ id, start_time }) => {

@@ -7,6 +7,7 @@ import { byBlock, type Source, sourceOf } from "./blocks/candidates.ts";
 import { wantedOf } from "./blocks/wanted.ts";
 import { queriedRun, type Row } from "./queried-run.ts";
 import { selectionCondition } from "./selection.ts";
+import { OF_IDS } from "../run-ids.ts";
 
 /** The runs that are read by the index before the others are read block by block. */
 const NEWEST = 20_000;
@@ -24,10 +25,7 @@ export function queryRuns(
 
 /** The ids whose runs are in this partition. */
 export function storedIds(sql: SqlStorage, ids: string[]): string[] {
-  const rows = sql.exec<{ id: string }>(
-    "SELECT id FROM runs WHERE id IN (SELECT value FROM json_each(?))",
-    JSON.stringify(ids),
-  );
+  const rows = sql.exec<{ id: string }>(`SELECT id FROM runs WHERE n IN ${OF_IDS}`, JSON.stringify(ids));
   return rows.toArray().map(({ id }) => id);
 }
 

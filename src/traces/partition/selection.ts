@@ -6,6 +6,7 @@ import type { PartitionIdentity } from "../types.ts";
 import { sourceOf } from "./blocks/candidates.ts";
 import { wantedBy } from "./blocks/wanted.ts";
 import { numbersOfTraces, OF_TRACES } from "../run-groups.ts";
+import { OF_IDS } from "../run-ids.ts";
 
 const AMONG = `r.n IN ${OF_TRACES}`;
 
@@ -20,7 +21,7 @@ export function selectionCondition(sql: SqlStorage, identity: PartitionIdentity,
   };
   const { ids, traceId, parentRunId, runType, referenceExampleIds, executionOrder, isRoot, hasError } = selection;
   const { threadId, hasThread } = selection;
-  if (ids) add("r.id IN (SELECT value FROM json_each(?))", JSON.stringify(ids));
+  if (ids) add(`r.n IN ${OF_IDS}`, JSON.stringify(ids));
   if (traceId !== undefined) add(`r.n IN ${numbersOfTraces("= ?")}`, traceId);
   if (parentRunId !== undefined) add("r.parent_run_id = ?", parentRunId);
   if (runType !== undefined) add("r.run_type = ?", runType);

@@ -199,6 +199,35 @@ const MIGRATIONS: { id: string; sql: string; fresh?: string }[] = [
       CREATE INDEX runs_change ON runs (change, start_time, id) WHERE change > 0 AND change > first_change;
     `,
   },
+  {
+    id: "0012_timed",
+    sql: `
+      -- See run-ids.ts. 0: the run is in the index of ids, as all runs of earlier versions.
+      ALTER TABLE runs ADD COLUMN timed INTEGER NOT NULL DEFAULT 0;
+    `,
+    // Without a UNIQUE column, whose index has all runs. Roots are found by the index of starts, which says which runs are roots.
+    fresh: `
+      DROP TABLE runs;
+      CREATE TABLE runs (
+        n INTEGER PRIMARY KEY, id TEXT NOT NULL, trace_id TEXT NOT NULL, parent_run_id TEXT, parent_run_ids TEXT NOT NULL,
+        dotted_order TEXT NOT NULL, placed INTEGER NOT NULL, name TEXT NOT NULL, run_type TEXT NOT NULL,
+        start_time INTEGER NOT NULL, end_time INTEGER, first_token_time INTEGER, status TEXT NOT NULL, is_root INTEGER NOT NULL,
+        error TEXT, tags TEXT NOT NULL, metadata TEXT, thread_id TEXT, reference_example_id TEXT,
+        execution_order INTEGER NOT NULL, usage TEXT, total_tokens INTEGER, prompt_tokens INTEGER, completion_tokens INTEGER,
+        total_cost REAL, prompt_cost REAL, completion_cost REAL, usage_details TEXT, feedback_stats TEXT,
+        patched INTEGER NOT NULL, bytes INTEGER NOT NULL, change INTEGER NOT NULL DEFAULT 0,
+        followers INTEGER NOT NULL DEFAULT 0, first_change INTEGER NOT NULL DEFAULT 0, timed INTEGER NOT NULL DEFAULT 0
+      );
+      CREATE UNIQUE INDEX runs_id ON runs (id) WHERE timed = 0;
+      CREATE INDEX runs_start ON runs (start_time, id, is_root);
+      CREATE INDEX runs_trace ON runs (trace_id) WHERE followers >= 0;
+      CREATE INDEX runs_derived ON runs (parent_run_id) WHERE placed = 0;
+      CREATE INDEX runs_threads ON runs (thread_id, start_time) WHERE thread_id IS NOT NULL AND is_root = 1;
+      CREATE INDEX runs_crossing ON runs (trace_id) WHERE ${CROSSING};
+      CREATE INDEX runs_failed ON runs (start_time, id, trace_id) WHERE status = 'error';
+      CREATE INDEX runs_change ON runs (change, start_time, id) WHERE change > 0 AND change > first_change;
+    `,
+  },
 ];
 
 /** True when the tables exist. The check creates nothing. */
@@ -264,6 +293,7 @@ export interface RunRow {
   change: number;
   followers: number;
   first_change: number;
+  timed: number;
 }
 
 /** The payloads of a run: a row of `payloads`, or a part of a row of `packs`. */
@@ -316,6 +346,7 @@ export const RUN_COLUMNS = [
   "change",
   "followers",
   "first_change",
+  "timed",
 ] as const satisfies (keyof RunRow)[];
 
 export const PAYLOAD_COLUMNS = [...PACKED_COLUMNS, "large", "attachments"] as const satisfies (keyof PayloadRow)[];

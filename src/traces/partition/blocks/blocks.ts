@@ -2,6 +2,7 @@
  * Blocks: 512 runs with consecutive numbers. An idle block is sealed: its grams and its sums are written, so that
  * filters and statistics need not read its runs. A change to one of its runs opens it again. An open block is always read.
  */
+import { OF_IDS } from "../../run-ids.ts";
 
 const BITS = 9;
 export const BLOCK_RUNS = 1 << BITS;
@@ -47,7 +48,7 @@ export function sealable(sql: SqlStorage, isOver: boolean): number[] {
 export function openBlocks(sql: SqlStorage, ids: string[]): void {
   if (ids.length === 0) return;
   sql.exec(
-    `DELETE FROM blocks WHERE block IN (SELECT ${blockOf("n")} FROM runs WHERE id IN (SELECT value FROM json_each(?)))`,
+    `DELETE FROM blocks WHERE block IN (SELECT ${blockOf("n")} FROM runs WHERE n IN ${OF_IDS})`,
     JSON.stringify(ids),
   );
 }

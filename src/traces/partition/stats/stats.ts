@@ -10,6 +10,7 @@ import { selectionCondition } from "../selection.ts";
 import { countsOf, DurationCounter, stepSql } from "./durations.ts";
 import { addRun, addSums, GROUPED, GROUPED_COLUMNS, type Groups, type GroupSums, NO_SUMS } from "./rollups/groups.ts";
 import { hasSums, isSummed, sumRuns } from "./rollups/read.ts";
+import { numbersOfId, OF_IDS } from "../../run-ids.ts";
 
 /** Up to this many runs are read one by one, and their durations are exact. */
 const FEW = 2_000;
@@ -36,7 +37,7 @@ export function partitionStats(sql: SqlStorage, identity: PartitionIdentity, sel
   const feedback = sql.exec<LightFeedback>(
     source.isSmall
       ? `SELECT ${LIGHT} FROM feedback WHERE run_id IN (SELECT r.id FROM ${source.from} WHERE ${where})`
-      : `SELECT ${LIGHT} FROM feedback f CROSS JOIN ${source.from} ON r.id = f.run_id WHERE ${where}`,
+      : `SELECT ${LIGHT} FROM feedback f CROSS JOIN ${source.from} ON r.n IN ${numbersOfId("f.run_id")} WHERE ${where}`,
     ...values,
   );
   return { ...figures, feedback: sumFeedback(feedback) };
@@ -98,7 +99,7 @@ function summedStats(sql: SqlStorage, identity: PartitionIdentity, selection: Ru
   const sums = sumRuns(sql, identity, selection, {})[0] ?? NO_GROUP;
   const condition = selectionCondition(sql, identity, selection);
   const feedback = sql.exec<LightFeedback>(
-    `SELECT ${LIGHT} FROM feedback f CROSS JOIN runs r ON r.id = f.run_id WHERE ${condition.sql}`,
+    `SELECT ${LIGHT} FROM feedback f CROSS JOIN runs r ON r.n IN ${numbersOfId("f.run_id")} WHERE ${condition.sql}`,
     ...condition.values,
   );
   return {
@@ -114,9 +115,9 @@ export function childrenOf(sql: SqlStorage, id: string): { direct: string[]; all
   const rows = sql
     .exec<{ id: string; parent_run_id: string | null }>(
       `SELECT c.id, c.parent_run_id FROM runs r JOIN runs c ON c.n IN ${numbersOfTraces("= r.trace_id")}
-       WHERE r.id = ? AND c.id != r.id AND EXISTS (SELECT 1 FROM json_each(c.parent_run_ids) a WHERE a.value = r.id)
+       WHERE r.n IN ${OF_IDS} AND c.id != r.id AND EXISTS (SELECT 1 FROM json_each(c.parent_run_ids) a WHERE a.value = r.id)
        ORDER BY c.dotted_order`,
-      id,
+      JSON.stringify([id]),
     )
     .toArray();
   return {

@@ -9,6 +9,7 @@ import { addCost, type PriceTable } from "../../usage/prices.ts";
 import type { LargeField, LargePayload, PayloadWrite, RunWrite } from "../../types.ts";
 import type { Usage } from "../../usage/usage.ts";
 import type { RunRow, WholeRow } from "../tables.ts";
+import { isTimed } from "../../run-ids.ts";
 
 /** The fields that a patch protects from a late post, one bit each. New ones go to the end. */
 const FIELDS = [
@@ -80,6 +81,7 @@ export function emptyRow(id: string, start: number): WholeRow {
     change: 0,
     followers: 0,
     first_change: 0,
+    timed: 0,
     inputs: null,
     outputs: null,
     extra: null,
@@ -229,6 +231,9 @@ function derive(row: WholeRow, prices: PriceTable): void {
   const usage = row.usage === null ? undefined : (JSON.parse(row.usage) as Usage);
   setTotals(row, usage && addCost(usage, metadata, prices));
   row.bytes = sizeOf(row);
+  // A run that was stored without it stays in the index of ids: a write that says nothing new must change nothing.
+  const mayBeTimed = row.is_root === 0 && (row.n === 0 || row.timed === 1);
+  row.timed = mayBeTimed && isTimed(row.id, row.start_time) ? 1 : 0;
 }
 
 /** Sets the run's totals to this usage: its own, or with its descendants (totals.ts). */

@@ -1,5 +1,6 @@
 /** Completing the place of runs that came without a dotted_order, once their parents are known. */
 import { segment } from "../../dotted.ts";
+import { OF_IDS } from "../../run-ids.ts";
 
 interface Placed extends Record<string, SqlStorageValue> {
   id: string;
@@ -24,7 +25,7 @@ export function placeDerived(sql: SqlStorage, ids: string[]): string[] {
     const derived = sql
       .exec<Placed>(
         `SELECT ${COLUMNS} FROM runs WHERE placed = 0 AND parent_run_id IN (SELECT value FROM json_each(?))
-         UNION SELECT ${COLUMNS} FROM runs WHERE placed = 0 AND id IN (SELECT value FROM json_each(?))`,
+         UNION SELECT ${COLUMNS} FROM runs WHERE placed = 0 AND n IN ${OF_IDS}`,
         list,
         list,
       )
@@ -39,10 +40,7 @@ export function placeDerived(sql: SqlStorage, ids: string[]): string[] {
 function placeBelowParents(sql: SqlStorage, derived: Placed[]): string[] {
   if (derived.length === 0) return [];
   const parentIds = JSON.stringify([...new Set(derived.map((row) => row.parent_run_id))]);
-  const parents = sql.exec<Placed>(
-    `SELECT ${COLUMNS} FROM runs WHERE id IN (SELECT value FROM json_each(?))`,
-    parentIds,
-  );
+  const parents = sql.exec<Placed>(`SELECT ${COLUMNS} FROM runs WHERE n IN ${OF_IDS}`, parentIds);
   const byId = new Map(parents.toArray().map((row) => [row.id, row]));
   const changed: string[] = [];
   for (const row of derived) {
@@ -54,11 +52,11 @@ function placeBelowParents(sql: SqlStorage, derived: Placed[]): string[] {
     if (dotted === row.dotted_order && parent.trace_id === row.trace_id) continue;
     row.trace_id = parent.trace_id;
     sql.exec(
-      "UPDATE runs SET trace_id = ?, dotted_order = ?, parent_run_ids = ? WHERE id = ?",
+      `UPDATE runs SET trace_id = ?, dotted_order = ?, parent_run_ids = ? WHERE n IN ${OF_IDS}`,
       row.trace_id,
       dotted,
       JSON.stringify(ancestors),
-      row.id,
+      JSON.stringify([row.id]),
     );
     changed.push(row.id);
   }

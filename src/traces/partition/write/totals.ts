@@ -4,6 +4,7 @@ import { addCost, type PriceTable } from "../../usage/prices.ts";
 import { OF_TRACES } from "../../run-groups.ts";
 import { setTotals } from "./merge.ts";
 import type { RunRow } from "../tables.ts";
+import { OF_IDS } from "../../run-ids.ts";
 
 type Spender = Pick<RunRow, "id" | "parent_run_ids" | "run_type" | "metadata"> & { usage: string };
 
@@ -46,7 +47,7 @@ export function sumTotals(sql: SqlStorage, traces: string[], prices: PriceTable)
     total_cost: number | null;
     usage_details: string | null;
   }>(
-    "SELECT id, total_tokens, total_cost, usage_details FROM runs WHERE id IN (SELECT value FROM json_each(?))",
+    `SELECT id, total_tokens, total_cost, usage_details FROM runs WHERE n IN ${OF_IDS}`,
     JSON.stringify([...sums.keys()]),
   );
   const changed: string[] = [];
@@ -61,7 +62,7 @@ export function sumTotals(sql: SqlStorage, traces: string[], prices: PriceTable)
     changed.push(id);
     sql.exec(
       `UPDATE runs SET total_tokens = ?, prompt_tokens = ?, completion_tokens = ?, total_cost = ?, prompt_cost = ?,
-       completion_cost = ?, usage_details = ? WHERE id = ?`,
+       completion_cost = ?, usage_details = ? WHERE n IN ${OF_IDS}`,
       totals.total_tokens,
       totals.prompt_tokens,
       totals.completion_tokens,
@@ -69,7 +70,7 @@ export function sumTotals(sql: SqlStorage, traces: string[], prices: PriceTable)
       totals.prompt_cost,
       totals.completion_cost,
       totals.usage_details,
-      id,
+      JSON.stringify([id]),
     );
   }
   return changed;

@@ -16,6 +16,7 @@ import { writePayloads } from "../payloads.ts";
 import { placeDerived } from "./place.ts";
 import { PAYLOAD_COLUMNS, RUN_COLUMNS, type WholeRow } from "../tables.ts";
 import { sumKnown, sumTotals } from "./totals.ts";
+import { OF_IDS } from "../../run-ids.ts";
 
 const INSERT_RUN = `INSERT INTO runs (${RUN_COLUMNS.join(", ")}) VALUES (${RUN_COLUMNS.map(() => "?").join(", ")})`;
 
@@ -29,7 +30,7 @@ const MOST_OF_RUN = 4_000_000;
 /** Groups writes for `applyWrites`. A batch of small patches can refer to runs that together do not fit in memory. */
 export function* inGroups(sql: SqlStorage, writes: RunWrite[]): Generator<RunWrite[]> {
   const stored = sql.exec<{ id: string; bytes: number }>(
-    "SELECT id, bytes FROM runs WHERE id IN (SELECT value FROM json_each(?))",
+    `SELECT id, bytes FROM runs WHERE n IN ${OF_IDS}`,
     JSON.stringify(writes.map(({ id }) => id)),
   );
   const sizes = new Map(stored.toArray().map(({ id, bytes }) => [id, Math.min(bytes, MOST_OF_RUN)]));
@@ -138,9 +139,6 @@ function loadRows(sql: SqlStorage, ids: string[]): Map<string, WholeRow> {
     "p.large",
     "p.attachments",
   ].join(", ");
-  const rows = sql.exec(
-    `SELECT ${columns} FROM runs r ${joinPayloads()} WHERE r.id IN (SELECT value FROM json_each(?))`,
-    JSON.stringify(ids),
-  );
+  const rows = sql.exec(`SELECT ${columns} FROM runs r ${joinPayloads()} WHERE r.n IN ${OF_IDS}`, JSON.stringify(ids));
   return new Map(rows.toArray().map((row) => [row["id"] as string, row as unknown as WholeRow]));
 }
