@@ -135,4 +135,18 @@ describe("a thread of a workspace that encrypts", () => {
     expect((await caller.fetch(`/threads/${thread}`, { method: "DELETE" })).status).toBe(204);
     expect(await stored(caller, thread)).toBe("[]");
   });
+
+  it("with a run that has not ended is not used after its key is destroyed", async () => {
+    const caller = await newCaller();
+    const first = await makeKey(caller);
+    const thread = await newThread(caller);
+    const waiting = { assistant_id: "echo", input, after_seconds: 3_600 };
+    expect((await caller.fetch(`/threads/${thread}/runs`, { body: waiting })).status).toBe(200);
+    await makeKey(caller);
+    expect((await destroy(caller, first)).status).toBe(200);
+    const statuses = [];
+    for (const path of ["", "/state", "/runs"]) statuses.push((await caller.fetch(`/threads/${thread}${path}`)).status);
+    expect(statuses).toEqual([410, 410, 410]);
+    expect((await caller.fetch(`/threads/${thread}`, { method: "DELETE" })).status).toBe(204);
+  });
 });
