@@ -1,5 +1,8 @@
 /** Traces, feedback, examples, items, crons and secrets of a workspace that encrypts: read as sent, and lost with their key. */
+import { env } from "cloudflare:workers";
 import { beforeAll, describe, expect, it } from "vitest";
+import { tracePartition } from "../../src/traces/stub.ts";
+import { type Texts, textsOf } from "../../src/traces/texts.ts";
 import { type Caller, newCaller } from "../support/caller.ts";
 
 const SAID = "the vault is behind the painting";
@@ -91,6 +94,21 @@ describe("content of a workspace that encrypts", () => {
     ])
       expect((await caller.fetch("/store/items/search", { body })).status).toBe(422);
     expect(JSON.stringify(await ask("/store/items/search", { namespace_prefix: ["n"] }))).toContain(SAID);
+  });
+
+  it("is exported as it was sent", async () => {
+    const place = { projectId: await session(), day: run.start_time.slice(0, 10), shard: 0 };
+    const window = { after: null, startTime: 0, endTime: Number.MAX_SAFE_INTEGER, limit: 10, maxBytes: 10_000_000 };
+    const fields = ["inputs", "error", "extra", "feedback_stats", "feedbacks"] as const;
+    const page = await tracePartition(env, caller.workspaceId, place).readPage({ ...window, fields });
+    const decoder = new TextDecoder();
+    const texts = (field: "inputs" | "error" | "extra") =>
+      [...textsOf(page?.payloads[field] as Texts)].map((bytes) => bytes && decoder.decode(bytes));
+    expect(texts("inputs")).toContain(JSON.stringify(run.inputs));
+    expect(texts("error")).toEqual([SAID, SAID]);
+    expect(texts("extra").join("")).toContain(SAID);
+    expect(page?.light.feedbacks).toContain(SAID);
+    expect(page?.light.feedback_stats).not.toContain("\\u0002");
   });
 
   it("is lost with its key: lists and deletions work, and nothing is a 5xx", async () => {

@@ -28,8 +28,12 @@ async function newThread(caller: Caller): Promise<string> {
   return (await made.json<{ thread_id: string }>()).thread_id;
 }
 
-const run = async (caller: Caller, thread: string) =>
-  caller.fetch(`/threads/${thread}/runs/wait`, { body: { assistant_id: "echo", input } });
+/** The answer once the run has ended: its body is read. */
+async function run(caller: Caller, thread: string, more: object = {}): Promise<{ status: number; text: string }> {
+  const body = { assistant_id: "echo", input, ...more };
+  const answer = await caller.fetch(`/threads/${thread}/runs/wait`, { body });
+  return { status: answer.status, text: await answer.text() };
+}
 
 /** All texts of all tables of a thread's object. */
 async function stored(caller: Caller, thread: string): Promise<string> {
@@ -95,7 +99,8 @@ describe("a thread of a workspace that encrypts", () => {
     const thread = await newThread(caller);
     const long = { role: "user", content: SAID + "x".repeat(2_000_000) };
     await run(caller, thread);
-    await caller.fetch(`/threads/${thread}/state`, { body: { values: { messages: [long] } } });
+    const updated = await caller.fetch(`/threads/${thread}/state`, { body: { values: { messages: [long] } } });
+    expect([updated.status, await updated.text()]).toEqual([200, expect.any(String)]);
     const before = await (await caller.fetch(`/threads/${thread}/state`)).json<{ values: unknown }>();
     await makeKey(caller);
     const after = await (await caller.fetch(`/threads/${thread}/state`)).json<{ values: unknown }>();
@@ -120,7 +125,7 @@ describe("a thread of a workspace that encrypts", () => {
     const first = await makeKey(caller);
     const thread = await newThread(caller);
     const webhook = "https://hooks.example/never";
-    await caller.fetch(`/threads/${thread}/runs/wait`, { body: { assistant_id: "echo", input, webhook } });
+    await run(caller, thread, { webhook });
     await makeKey(caller);
     await caller.fetch(`/threads/${thread}`, { method: "PATCH", body: { metadata: { seen: true } } });
     expect((await destroy(caller, first)).status).toBe(200);
@@ -133,6 +138,21 @@ describe("a thread of a workspace that encrypts", () => {
       await answer.text().catch(() => undefined);
     }
     expect((await caller.fetch(`/threads/${thread}`, { method: "DELETE" })).status).toBe(204);
-    expect(await stored(caller, thread)).toBe("[]");
+    // The trace of the run, which the change has sealed again, is still delivered.
+    expect(await stored(caller, thread)).not.toContain(first.id);
+  });
+
+  it("with a run that has not ended is not used after its key is destroyed", async () => {
+    const caller = await newCaller();
+    const first = await makeKey(caller);
+    const thread = await newThread(caller);
+    const waiting = { assistant_id: "echo", input, after_seconds: 3_600 };
+    expect((await caller.fetch(`/threads/${thread}/runs`, { body: waiting })).status).toBe(200);
+    await makeKey(caller);
+    expect((await destroy(caller, first)).status).toBe(200);
+    const statuses = [];
+    for (const path of ["", "/state", "/runs"]) statuses.push((await caller.fetch(`/threads/${thread}${path}`)).status);
+    expect(statuses).toEqual([410, 410, 410]);
+    expect((await caller.fetch(`/threads/${thread}`, { method: "DELETE" })).status).toBe(204);
   });
 });
