@@ -40,9 +40,11 @@ export async function startOpenId(c: Context<App>): Promise<Response> {
 export async function finishOpenId(c: Context<App>): Promise<Response> {
   await limitAddress(c, "sign-in");
   const journey = arrive(c);
+  const expired = "This sign-in has expired. Go back to the application and start again.";
+  if (!journey) return errorPage(expired);
   const provider = await discover(c.env).catch(refusal);
   if (typeof provider === "string") return errorPage(provider);
-  if (!journey || !provider) return errorPage("This sign-in has expired. Go back to the application and start again.");
+  if (!provider) return errorPage(expired);
   const person = await whoCame(c, provider, journey).catch(refusal);
   if (typeof person === "string") return refuse(c, person);
   const { purpose } = journey;

@@ -65,9 +65,10 @@ export async function signInAddress(
 /** Who the provider says came. @throws when the answer is none to these proofs, or its ID token is not the provider's for Weir */
 export async function whoCame(
   c: Context<App>,
-  { as, client, proof, options }: Provider,
+  provider: Provider,
   { state, nonce, verifier }: Proofs,
 ): Promise<Person> {
+  const { as, client, proof, options } = provider;
   const answer = openid.validateAuthResponse(as, client, new URL(c.req.url), state);
   const response = await openid.authorizationCodeGrantRequest(
     as,
@@ -85,8 +86,25 @@ export async function whoCame(
   await openid.validateApplicationLevelSignature(as, response, options);
   const claims = openid.getValidatedIdTokenClaims(result);
   if (!claims) throw new Error("the OpenID provider sent no ID token");
-  const email = typeof claims.email === "string" && claims.email.length <= 320 ? claims.email.toLowerCase() : null;
-  return { issuer: claims.iss, subject: claims.sub, email, verified: claims.email_verified === true };
+  const { email, email_verified } = claims.email === undefined ? await userInfo(provider, result, claims.sub) : claims;
+  const isAddress = typeof email === "string" && email.length <= 320;
+  return {
+    issuer: claims.iss,
+    subject: claims.sub,
+    email: isAddress ? email.toLowerCase() : null,
+    verified: isAddress && email_verified === true,
+  };
+}
+
+/** Claims that many providers leave out of ID tokens (OpenID Connect Core, section 5.4). They must be about the same subject. */
+async function userInfo(
+  { as, client, options }: Provider,
+  { access_token }: openid.TokenEndpointResponse,
+  subject: string,
+): Promise<Partial<openid.UserInfoResponse>> {
+  if (as.userinfo_endpoint === undefined) return {};
+  const response = await openid.userInfoRequest(as, client, access_token, options);
+  return openid.processUserInfoResponse(as, client, subject, response);
 }
 
 /** What the person reads when the provider refused or its answer is not for this browser. */

@@ -56,6 +56,7 @@ export const VALUES: Record<string, unknown> = {
   namespace_prefix: ["users"],
   filter: 'eq(status, "error")',
   display_name: "My bucket",
+  role: "viewer",
   redirect_uris: ["https://app.example/callback"],
   start_time: "2026-01-01T00:00:00Z",
   destination_type: "r2",

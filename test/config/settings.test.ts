@@ -25,6 +25,12 @@ it("http.configurable_headers says which headers graphs read", () => {
   expect(shown({ excludes: ["x-*"] })).toEqual({ "user-agent": "3" });
 });
 
+it("no graph reads the server's own cookies", () => {
+  const { http } = readConfig({ http: { configurable_headers: { include: ["*"] } } });
+  const cookie = "a=1; __Host-weir_session=weir_session_x; weir_session=y; weir_openid=%7B%7D; mine_weir_b=2";
+  expect(headersAsConfigurable(new Headers({ cookie }), http)).toEqual({ cookie: "a=1; mine_weir_b=2" });
+});
+
 it("http.mount_prefix is the path of every route", async () => {
   const weir = createWeir({ graphs: {}, config: { http: { mount_prefix: "/agents/" } } });
   const get = async (path: string) =>

@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { quietPort, serve } from "../../scripts/local-server.ts";
 import { CrossingsWatch } from "../support/edge-limits/watch.ts";
 import { newState } from "../support/new-state.ts";
+import { startOpenIdProvider } from "../support/openid-provider.ts";
 import { SECRETS, withMain } from "../support/server.ts";
 
 const USERS_WORKSPACE = "00000000-0000-4000-8000-00000000f022";
@@ -25,13 +26,14 @@ export async function startFuzzed() {
   const config = configuration();
   const persistTo = await newState(config);
   const envFile = join(persistTo, "secrets.env");
+  const provider = await startOpenIdProvider();
   const vars = {
     ...SECRETS,
     AUTH_WORKSPACE_ID: USERS_WORKSPACE,
     OFFLINE_MODEL_DELAY_MS: "0",
-    // Nothing listens there.
-    OIDC_ISSUER: "http://127.0.0.1:9",
-    OIDC_CLIENT_ID: "weir",
+    OIDC_ISSUER: provider.issuer,
+    OIDC_CLIENT_ID: provider.client.id,
+    OIDC_CLIENT_SECRET: provider.client.secret,
   };
   writeFileSync(
     envFile,
@@ -57,6 +59,7 @@ export async function startFuzzed() {
     crossings: () => watch.take(),
     async stop() {
       await weir.stop("SIGKILL");
+      await provider.stop();
       rmSync(persistTo, { recursive: true, force: true });
     },
   };

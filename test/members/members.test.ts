@@ -1,5 +1,7 @@
 /** Members: their roles, what these allow, and what ends with them. */
+import { env } from "cloudflare:workers";
 import { beforeEach, describe, expect, it } from "vitest";
+import { forgetCredentials } from "../../src/auth/credential-cache.ts";
 import { CALLBACK, newClient, redeem, refresh, request, type Tokens, withToken } from "../oauth/person.ts";
 import { installProvider, provider, Visitor } from "../oauth/provider.ts";
 import { type Caller, newCaller, send } from "../support/caller.ts";
@@ -158,6 +160,15 @@ describe("an application that a member allowed", () => {
     const log = await (await caller.fetch("/api/v1/audit-log")).json<{ action: string }[]>();
     expect(log.map(({ action }) => action)).toEqual(expect.arrayContaining(["member.removed", "grant.revoked"]));
   }, 60_000);
+
+  it("may do nothing when the member is gone, however that happened", async () => {
+    const id = await add("admin", String(provider.claims.sub));
+    const { access_token: token, refresh_token, client } = await allow("read admin");
+    await env.DB.prepare("delete from members where id = ?").bind(id).run();
+    forgetCredentials();
+    expect(await status("/datasets", token)).toBe(401);
+    expect((await refresh(client, refresh_token)).status).toBe(400);
+  });
 
   it("gives no person access that would outlive its own", async () => {
     const id = await add("admin", String(provider.claims.sub));

@@ -58,6 +58,19 @@ it("is refused to a person who is no member, also one with a known address", asy
   expect((await visitor.go("/api/v1/me")).status).toBe(401);
 });
 
+it("has the address that the provider's UserInfo says, where its ID tokens have none", async () => {
+  await addMember("viewer");
+  provider.claims = { sub };
+  provider.metadata = { userinfo_endpoint: `${ISSUER}/userinfo` };
+  provider.info = { sub, email: "Ann@Example.com", email_verified: true };
+  const visitor = new Visitor();
+  await visitor.enter();
+  expect(await me(visitor)).toMatchObject({ member: { email: "ann@example.com" } });
+  // What it says of another person is not used.
+  provider.info = { ...provider.info, sub: "another" };
+  expect((await new Visitor().enter()).status).toBe(400);
+});
+
 it("is of the provider that is configured: a subject of another provider is another person", async () => {
   await addMember("admin");
   await env.DB.prepare("update members set issuer = 'https://other.example' where subject = ?").bind(sub).run();

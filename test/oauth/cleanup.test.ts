@@ -2,6 +2,7 @@ import { env } from "cloudflare:workers";
 import { expect, it } from "vitest";
 import { housekeeping } from "../../src/system/housekeeping.ts";
 import { newCaller } from "../support/caller.ts";
+import { signIn } from "../support/sessions.ts";
 import { Browser, newClient, newTokens, request, withToken } from "./person.ts";
 
 const DAY = 24 * 3600 * 1000;
@@ -50,4 +51,29 @@ it("removes clients without a grant after a week, and what has expired, and noth
     oauth_tokens: 0,
     oauth_grants: 0,
   });
+});
+
+it("removes sessions that have ended, and invitations a month after their end", async () => {
+  const caller = await newCaller();
+  const added = await caller.fetch("/api/v1/members", { body: { subject: crypto.randomUUID(), role: "viewer" } });
+  const { id } = await added.json<{ id: string }>();
+  await signIn(id);
+  await caller.fetch("/api/v1/invitations", { body: { role: "viewer" } });
+  const left = async () =>
+    Promise.all(
+      [
+        env.DB.prepare("select count(*) as n from member_sessions where member_id = ?").bind(id),
+        env.DB.prepare("select count(*) as n from invitations where workspace_id = ?").bind(caller.workspaceId),
+      ].map((query) => query.first<number>("n")),
+    );
+  const hour = (days: number) => now + days * DAY;
+  await housekeeping(env, now - 3_600_000);
+  expect(await left()).toEqual([1, 1]);
+  await housekeeping(env, hour(1));
+  expect(await left()).toEqual([0, 1]);
+  await housekeeping(env, hour(36));
+  expect(await left()).toEqual([0, 1]);
+  await housekeeping(env, hour(38));
+  expect(await left()).toEqual([0, 0]);
+  expect(await (await caller.fetch("/api/v1/members")).json()).toHaveLength(1);
 });

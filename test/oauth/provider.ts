@@ -38,6 +38,8 @@ export const provider = {
   sign: undefined as Sign | undefined,
   nonce: null as string | null,
   redeemed: undefined as URLSearchParams | undefined,
+  /** What its UserInfo endpoint says. */
+  info: {} as Record<string, unknown>,
   /** Who signs in with a code, and the nonce of their request, in place of `claims` and `nonce`. */
   people: new Map<string, { sub: string; nonce: string | null }>(),
 };
@@ -65,6 +67,7 @@ async function answerOf(address: string, init?: RequestInit): Promise<Response> 
   }
   if (pathname === "/keys")
     return Response.json({ keys: [{ ...(await publicJwk()), kid: "1", use: "sig", alg: "RS256" }] });
+  if (pathname === "/userinfo") return Response.json(provider.info);
   provider.redeemed = new URLSearchParams(init?.body as string);
   return Response.json({ access_token: "x", token_type: "Bearer", id_token: await idToken() });
 }
@@ -72,7 +75,15 @@ async function answerOf(address: string, init?: RequestInit): Promise<Response> 
 /** Installs the provider for each test of the file. A failed attempt is answered at once. */
 export function installProvider(): void {
   beforeEach(() => {
-    const honest = { claims: {}, header: {}, metadata: {}, sign: undefined, nonce: null, redeemed: undefined };
+    const honest = {
+      claims: {},
+      header: {},
+      metadata: {},
+      sign: undefined,
+      nonce: null,
+      redeemed: undefined,
+      info: {},
+    };
     Object.assign(provider, honest);
     provider.people.clear();
     // A failed attempt is answered a second later (test/security/attempts-are-slow-and-noted.test.ts): not here.

@@ -37,9 +37,14 @@ export function headersAsConfigurable(headers: Headers, http = deployed.http): J
   const shown = include ?? includes ?? SHOWN_HEADERS;
   const hidden = exclude ?? excludes ?? [];
   return Object.fromEntries(
-    [...headers].filter(([name]) => matches(name, shown) && !matches(name, hidden) && !HIDDEN_HEADERS.has(name)),
+    [...headers]
+      .filter(([name]) => matches(name, shown) && !matches(name, hidden) && !HIDDEN_HEADERS.has(name))
+      .map(([name, value]) => [name, name === "cookie" ? value.replaceAll(OWN_COOKIES, "") : value]),
   );
 }
+
+/** The server's own cookies: a session among them is a credential. */
+const OWN_COOKIES = /(?<![^; ])(?:__Host-)?weir_[^=;]*=[^;]*(?:;\s*|$)/g;
 
 /** Whether one of the patterns is the header's name, or begins it and ends in `*`. */
 const matches = (name: string, patterns: string[]): boolean =>
