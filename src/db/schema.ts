@@ -12,3 +12,4 @@ export * from "./crons.ts";
 export * from "./exports.ts";
 export * from "./a2a.ts";
 export * from "./webhooks.ts";
+export * from "./queues.ts";

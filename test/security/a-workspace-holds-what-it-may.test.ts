@@ -4,6 +4,7 @@ import { expect, it } from "vitest";
 import { MOST_KEYS } from "../../src/auth/store.ts";
 import { MOST_CRONS } from "../../src/crons/store.ts";
 import { MOST_DESTINATIONS } from "../../src/exports/destinations/store.ts";
+import { MOST_QUEUES } from "../../src/traces/queues/store.ts";
 import { type Caller, newCaller } from "../support/caller.ts";
 
 const run = { assistant_id: "echo", schedule: "0 0 1 1 *", input: { messages: [] } };
@@ -12,6 +13,7 @@ const r2 = { destination_type: "r2", display_name: "d", config: { prefix: "p" } 
 const CASES: [table: string, most: number, path: string, body: object, says: string][] = [
   ["crons", MOST_CRONS, "/runs/crons", run, "1000 crons"],
   ["export_destinations", MOST_DESTINATIONS, "/api/v1/bulk-exports/destinations", r2, "100 destinations"],
+  ["annotation_queues", MOST_QUEUES, "/annotation-queues", { name: "q" }, "1000 annotation queues"],
   ["assistants", 10_000, "/assistants", { graph_id: "echo" }, "10000 assistants"],
   ["api_keys", MOST_KEYS, "/api/v1/api-keys", {}, "10000 API keys"],
 ];
