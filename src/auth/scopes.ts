@@ -83,6 +83,12 @@ const TABLE: Row[] = [
   ...everything(platform("(?:feedback|feedback-configs)(?:/|$)"), "traces.read", "traces.annotate"),
   ...everything(platform("(?:datasets|examples)(?:/|$)"), "datasets.read", "datasets.write"),
   ...everything(/^\/(?:api\/)?v1\/platform\/datasets\//, "datasets.read", "datasets.write"),
+  [
+    "POST",
+    /^(?:\/api\/v1|(?:\/api)?\/v1\/platform)?\/annotation-queues\/(?:status\/[^/]+|items\/[^/]+\/status)$/,
+    "traces.annotate",
+  ],
+  ...everything(/^(?:\/api\/v1|(?:\/api)?\/v1\/platform)?\/annotation-queues(?:\/|$)/, "queues.read", "queues.write"),
   ["DELETE", platform("(?:sessions|traces|threads)(?:/|$)"), "traces.delete"],
   ...everything(platform("(?:runs|sessions|traces|threads)(?:/|$)"), "traces.read", "traces.write"),
   ...everything(platform("otel/"), "traces.read", "traces.write"),

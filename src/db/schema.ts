@@ -14,3 +14,4 @@ export * from "./exports.ts";
 export * from "./a2a.ts";
 export * from "./webhooks.ts";
 export * from "./encryption.ts";
+export * from "./queues.ts";

@@ -8,7 +8,11 @@ const V2 = "^(?:/api)?/v2";
 const UUID = "[0-9a-f-]{36}";
 
 const TABLE: [method: string | undefined, path: RegExp, what: string][] = [
-  [undefined, new RegExp(`${ROOT}/annotation-queues(?:/|$)`), "annotation queues"],
+  [
+    "POST",
+    new RegExp(`${ROOT}/annotation-queues/${UUID}/export$`, "i"),
+    "annotation queues as files. List the runs with status=completed",
+  ],
   [
     undefined,
     new RegExp(`${ROOT}/(?:repos|commits|likes|settings|prompt-webhooks|hub|comments)(?:/|$)`),

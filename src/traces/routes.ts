@@ -17,6 +17,9 @@ import { feedbackConfigs } from "./feedback/config-routes.ts";
 import { feedback } from "./feedback/routes.ts";
 import { feedbackTokens } from "./feedback/token-routes.ts";
 import { ingestRoutes, rootIngestRoutes } from "./ingest/routes.ts";
+import { annotationItems } from "./queues/item-routes.ts";
+import { annotationQueues } from "./queues/routes.ts";
+import { annotationRuns } from "./queues/run-routes.ts";
 import { otlp } from "./otlp/routes.ts";
 import { projects } from "./sessions/routes.ts";
 import { attachments } from "./query/attachments.ts";
@@ -44,6 +47,8 @@ const shared = new Hono<App>()
   .route("/", compare)
   .route("/", experimentRows)
   .route("/", examples)
+  .route("/", annotationQueues)
+  .route("/", annotationRuns)
   .route("/", shares)
   .route("/", publicShares)
   .route("/", otlp);
@@ -61,6 +66,8 @@ export const traces = new Hono<App>()
   // The SDKs put `/v1` before a platform path unless their address ends with it.
   .route("/v1/platform", platformExamples)
   .route("/api/v1/platform", platformExamples)
+  .route("/v1/platform", annotationItems)
+  .route("/api/v1/platform", annotationItems)
   .route("/api/v2", runQueriesV2)
   .route("/api/v2", messagesV2)
   .route("/api/v2", threadStats)

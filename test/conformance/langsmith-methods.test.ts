@@ -32,7 +32,11 @@ interface Members {
   evaluators: { list(): unknown };
   sandboxes: { boxes: { list(): unknown } };
   datasets: { experimentRuns: { query(id: string, wanted: object): unknown } };
-  annotationQueues: { retrieve(id: string): unknown };
+  annotationQueues: {
+    retrieve(id: string): unknown;
+    createRunStatus?(id: string, body: object): unknown;
+    items?: { list(id: string, query: object): unknown };
+  };
   sessions: { listV2(wanted: object): unknown };
   runs: Found;
   threads: Found;
@@ -51,19 +55,8 @@ const also = (client: Client) => client as unknown as Members;
 const REFUSED: Record<string, (c: Client, ids: Ids) => unknown> = {
   evaluators: (c) => first(also(c).evaluators.list()),
   sandboxes: (c) => first(also(c).sandboxes.boxes.list()),
-  annotationQueues: (c) => also(c).annotationQueues.retrieve(ID),
   sessions: (c) => first(also(c).sessions.listV2({})),
   agents: (c) => first(c.listAgents()),
-  listAnnotationQueues: (c) => first(c.listAnnotationQueues()),
-  createAnnotationQueue: (c) => c.createAnnotationQueue({ name: "q" }),
-  readAnnotationQueue: (c) => c.readAnnotationQueue(ID),
-  updateAnnotationQueue: (c) => c.updateAnnotationQueue(ID, { name: "r" }),
-  deleteAnnotationQueue: (c) => c.deleteAnnotationQueue(ID),
-  addRunsToAnnotationQueue: (c) => c.addRunsToAnnotationQueue(ID, [ID]),
-  getRunFromAnnotationQueue: (c) => c.getRunFromAnnotationQueue(ID, 0),
-  listRunsFromAnnotationQueue: (c) => first(also(c).listRunsFromAnnotationQueue(ID)),
-  deleteRunFromAnnotationQueue: (c) => c.deleteRunFromAnnotationQueue(ID, ID),
-  getSizeFromAnnotationQueue: (c) => c.getSizeFromAnnotationQueue(ID),
   promptExists: (c) => c.promptExists("-/p"),
   likePrompt: (c) => c.likePrompt("-/p"),
   unlikePrompt: (c) => c.unlikePrompt("-/p"),
@@ -88,8 +81,6 @@ const REFUSED: Record<string, (c: Client, ids: Ids) => unknown> = {
   listSkills: (c) => first(c.listSkills()),
 };
 
-const ID = "00000000-0000-4000-8000-000000000000";
-
 interface Ids {
   run: string;
   project: string;
@@ -97,6 +88,7 @@ interface Ids {
   example: string;
   feedback: string;
   publicDataset: string;
+  queue: string;
   experiments: string[];
 }
 
@@ -241,6 +233,41 @@ const SERVED: Record<string, (c: Client, ids: Ids) => unknown> = {
     expect(await c.readDatasetOpenaiFinetuning({ datasetId: dataset })).toContainEqual({
       messages: [{ role: "user", content: "hi" }],
     }),
+  createAnnotationQueue: async (c, ids) => {
+    const rubricItems = [{ feedback_key: "k", is_required: true }];
+    const made = await c.createAnnotationQueue({ name: `q-${ids.run}`, rubricInstructions: "read", rubricItems });
+    expect(made).toMatchObject({ name: `q-${ids.run}`, rubric_instructions: "read", rubric_items: rubricItems });
+    ids.queue = made.id;
+  },
+  updateAnnotationQueue: (c, { queue, run }) => c.updateAnnotationQueue(queue, { name: `r-${run}` }),
+  readAnnotationQueue: async (c, { queue, run }) =>
+    expect(await c.readAnnotationQueue(queue)).toMatchObject({ name: `r-${run}`, rubric_instructions: "read" }),
+  listAnnotationQueues: async (c, { queue }) =>
+    expect(await first(c.listAnnotationQueues({ queueIds: [queue] }))).toMatchObject({ id: queue, total_runs: 0 }),
+  addRunsToAnnotationQueue: async (c, { queue, run, project }) => {
+    await c.addRunsToAnnotationQueue(queue, [run]);
+    // The form with keys, which one of the versions has.
+    const { start_time } = await c.readRun(run);
+    const key = { runId: run, sessionId: project, startTime: start_time };
+    await c.addRunsToAnnotationQueue(queue, [key] as never);
+  },
+  getRunFromAnnotationQueue: async (c, { queue, run }) =>
+    expect(await c.getRunFromAnnotationQueue(queue, 0)).toMatchObject({ id: run, outputs: { a: 2 } }),
+  listRunsFromAnnotationQueue: async (c, { queue, run }) =>
+    expect(await first(also(c).listRunsFromAnnotationQueue(queue))).toMatchObject({ id: run }),
+  getSizeFromAnnotationQueue: async (c, { queue }) =>
+    expect(await c.getSizeFromAnnotationQueue(queue)).toEqual({ size: 1 }),
+  annotationQueues: async (c, { queue, run }) => {
+    const own = also(c).annotationQueues;
+    expect(await own.retrieve(queue)).toMatchObject({ id: queue });
+    const wanted = { status: "needs_my_review" };
+    if (own.items) expect(await first(own.items.list(queue, wanted))).toMatchObject({ run_id: run, item_type: "RUN" });
+  },
+  deleteRunFromAnnotationQueue: async (c, { queue, run }) => {
+    await c.deleteRunFromAnnotationQueue(queue, run);
+    await expect(c.getRunFromAnnotationQueue(queue, 0)).rejects.toThrow("404");
+  },
+  deleteAnnotationQueue: (c, { queue }) => c.deleteAnnotationQueue(queue),
   createFeedback: async (c, ids) => {
     ids.feedback = (
       await c.createFeedback(ids.run, "k", {

@@ -11,6 +11,31 @@ import { sharedServer } from "../support/shared-server.ts";
 const ID = "00000000-0000-4000-8000-000000000000";
 
 const SERVED = `
+DELETE /api/v1/annotation-queues/:id
+DELETE /api/v1/annotation-queues/:id/runs/:id
+GET /api/v1/annotation-queues
+GET /api/v1/annotation-queues/:id
+GET /api/v1/annotation-queues/:id/queues
+GET /api/v1/annotation-queues/:id/run/0
+GET /api/v1/annotation-queues/:id/runs
+GET /api/v1/annotation-queues/:id/size
+GET /api/v1/annotation-queues/:id/total_archived
+GET /api/v1/annotation-queues/:id/total_size
+PATCH /api/v1/annotation-queues/:id
+PATCH /api/v1/annotation-queues/:id/runs/:id
+POST /api/v1/annotation-queues
+POST /api/v1/annotation-queues/:id/runs
+POST /api/v1/annotation-queues/:id/runs/by-key
+POST /api/v1/annotation-queues/:id/runs/delete
+POST /api/v1/annotation-queues/populate
+POST /api/v1/annotation-queues/status/:id
+GET /api/v1/platform/annotation-queues/:id/items
+GET /api/v1/platform/annotation-queues/:id/items/:id/placement
+GET /api/v1/platform/annotation-queues/:id/items/count
+PATCH /api/v1/platform/annotation-queues/:id/items/:id
+POST /api/v1/platform/annotation-queues/:id/items
+POST /api/v1/platform/annotation-queues/:id/items/delete
+POST /api/v1/platform/annotation-queues/items/:id/status
 DELETE /api/v1/platform/datasets/:id/examples/:id
 DELETE /api/v1/sessions/:id
 DELETE /api/v2/runs/:id/share
@@ -102,8 +127,6 @@ PUT /runs/:id/share`;
 
 /** Routes of the clients written by hand, and others that people call, which are refused. */
 const REFUSED = `
-DELETE /annotation-queues/:id
-GET /annotation-queues
 GET /charts
 GET /commits/owner/prompt/
 GET /feedback-formulas
@@ -133,7 +156,8 @@ function generated(folder: string): string[] {
     const calls = source.matchAll(/_client\.(\w+)\((?:path ?)?[`']([^`']+)[`']([^]{0,300}?)\);/g);
     return [...calls].map(([, verb = "", path = "", rest = ""]) => {
       const listed = rest.includes("method: 'post'") ? "POST" : "GET";
-      return `${verb === "getAPIList" ? listed : verb.toUpperCase()} ${path.replaceAll(/\$\{[^}]*\}/g, ":id")}`;
+      const at = path.replaceAll(/\$\{[^}]*\}/g, ":id").replace("/run/:id", "/run/0");
+      return `${verb === "getAPIList" ? listed : verb.toUpperCase()} ${at}`;
     });
   });
 }

@@ -6,6 +6,7 @@ import { MOST_CRONS } from "../../src/crons/store.ts";
 import { MOST_DESTINATIONS } from "../../src/exports/destinations/store.ts";
 import { MOST_INVITATIONS } from "../../src/members/invitation-store.ts";
 import { MOST_MEMBERS } from "../../src/members/store.ts";
+import { MOST_QUEUES } from "../../src/traces/queues/store.ts";
 import { type Caller, newCaller } from "../support/caller.ts";
 
 const run = { assistant_id: "echo", schedule: "0 0 1 1 *", input: { messages: [] } };
@@ -16,6 +17,7 @@ const viewer = { role: "viewer" };
 const CASES: [table: string, most: number, path: string, make: () => object, says: string][] = [
   ["crons", MOST_CRONS, "/runs/crons", () => run, "1000 crons"],
   ["export_destinations", MOST_DESTINATIONS, "/api/v1/bulk-exports/destinations", () => r2, "100 destinations"],
+  ["annotation_queues", MOST_QUEUES, "/annotation-queues", () => ({ name: "q" }), "1000 annotation queues"],
   ["assistants", 10_000, "/assistants", () => ({ graph_id: "echo" }), "10000 assistants"],
   ["api_keys", MOST_KEYS, "/api/v1/api-keys", () => ({}), "10000 API keys"],
   ["members", MOST_MEMBERS, "/api/v1/members", () => ({ ...viewer, subject: crypto.randomUUID() }), "1000 members"],

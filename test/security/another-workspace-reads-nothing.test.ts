@@ -34,6 +34,8 @@ const ELSEWHERE: Record<string, number> = {
   "PUT /runs/:run_id/share": 200,
   "POST /runs/:run_id/share": 200,
   "DELETE /runs/:run_id/share": 200,
+  // None of the caller's queues.
+  "GET /annotation-queues/:run_id/queues": 200,
   // A role of this name of the caller's own.
   "PUT /roles/:name": 200,
   "POST /threads/:thread_id/copy": 409,

@@ -9,6 +9,7 @@ const TRACE = "What programs send: millions a day, each with its own time. Delet
 const DATASET = "The dataset keeps each state as a version. Deletion is recorded";
 const THREAD = "The thread's own log has it. Deletion is recorded";
 const FEEDBACK = "Feedback has its source and time itself. Deletion is recorded";
+const REVIEW = "The item has who reviewed it and when. Its removal is recorded";
 const ITEM = "Agents write their memory in each run";
 
 export const AUDITED: Record<string, AuditAction | { why: string }> = {
@@ -78,6 +79,20 @@ export const AUDITED: Record<string, AuditAction | { why: string }> = {
   "DELETE /api/v2/threads/:thread_id": "trace.deleted",
   "DELETE /feedback/:feedback_id": "feedback.deleted",
   "DELETE /feedback-configs": "feedback_config.deleted",
+  "POST /annotation-queues": "annotation_queue.created",
+  "PATCH /annotation-queues/:queue_id": "annotation_queue.updated",
+  "DELETE /annotation-queues/:queue_id": "annotation_queue.deleted",
+  "POST /annotation-queues/populate": "annotation_queue.filled",
+  "POST /annotation-queues/:queue_id/runs": "annotation_queue.filled",
+  "POST /annotation-queues/:queue_id/runs/by-key": "annotation_queue.filled",
+  "POST /annotation-queues/:queue_id/runs/delete": "annotation_queue.item_removed",
+  "DELETE /annotation-queues/:queue_id/runs/:item_id": "annotation_queue.item_removed",
+  "PATCH /annotation-queues/:queue_id/runs/:item_id": { why: REVIEW },
+  "POST /annotation-queues/status/:item_id": { why: REVIEW },
+  "POST /platform/annotation-queues/:queue_id/items": "annotation_queue.filled",
+  "POST /platform/annotation-queues/:queue_id/items/delete": "annotation_queue.item_removed",
+  "PATCH /platform/annotation-queues/:queue_id/items/:item_id": { why: REVIEW },
+  "POST /platform/annotation-queues/items/:item_id/status": { why: REVIEW },
   "DELETE /datasets/comparative/:comparative_experiment_id": "comparison.deleted",
   "DELETE /examples": "example.deleted",
   "DELETE /examples/:example_id": "example.deleted",

@@ -86,6 +86,18 @@ const BODIES: Record<string, (things: Things) => unknown> = {
     example_ids: [example_id],
     operations: [{ key: "seen", operation: "SET", value: true }],
   }),
+  "POST /annotation-queues": () => ({ name: "another" }),
+  "PATCH /annotation-queues/:queue_id": () => ({ description: "seen" }),
+  "POST /annotation-queues/populate": ({ queue_id, experiment_id }) => ({ queue_id, session_ids: [experiment_id] }),
+  "POST /annotation-queues/:queue_id/runs": ({ trace_run_id }) => [trace_run_id],
+  "POST /annotation-queues/:queue_id/runs/by-key": ({ trace_run_id, project_id }) => [
+    { run_id: trace_run_id, session_id: project_id, start_time: "2026-01-02T12:00:00Z" },
+  ],
+  "POST /annotation-queues/:queue_id/runs/delete": () => ({ run_ids: [crypto.randomUUID()] }),
+  "POST /annotation-queues/status/:item_id": () => ({ status: "viewed" }),
+  "POST /platform/annotation-queues/:queue_id/items": ({ trace_run_id }) => ({ items: [{ run_id: trace_run_id }] }),
+  "POST /platform/annotation-queues/:queue_id/items/delete": () => ({ item_ids: [crypto.randomUUID()] }),
+  "POST /platform/annotation-queues/items/:item_id/status": () => ({ status: "viewed" }),
   "POST /feedback": ({ trace_run_id }) => ({ run_id: trace_run_id, key: "liked", score: 1 }),
   "POST /feedback/eager": ({ trace_run_id }) => ({ run_id: trace_run_id, key: "liked", score: 1 }),
   "PATCH /feedback/:feedback_id": () => ({ score: 0 }),
@@ -129,6 +141,8 @@ const EXACT: Record<string, (things: Things) => unknown> = {
 };
 
 const QUERIES: Record<string, (things: Things) => Record<string, string>> = {
+  "GET /platform/annotation-queues/:queue_id/items": () => ({ status: "needs_my_review" }),
+  "GET /platform/annotation-queues/:queue_id/items/count": () => ({ status: "all" }),
   "GET /store/items": ({ marker }) => ({ namespace: JSON.stringify([marker, "notes"]), key: marker }),
   "DELETE /feedback-configs": ({ marker }) => ({ feedback_key: marker }),
   "GET /feedback/tokens": ({ trace_run_id }) => ({ run_id: trace_run_id }),
@@ -208,6 +222,7 @@ function valueOf(name: string, pattern: string, things: Things): string {
     thread_id: /^\/api\/v2\/|\/runs\/threads\//.test(pattern) ? things.trace_thread_id : things.thread_id,
     session_id: /\/(?:me|members)\//.test(pattern) ? things.member_session_id : things.project_id,
     trace_id: things.trace_run_id,
+    index: "0",
     namespace: "none",
     token: "none",
   };

@@ -28,6 +28,9 @@ export interface Things {
   experiment_id: string;
   comparative_experiment_id: string;
   feedback_id: string;
+  queue_id: string;
+  /** What the queue has: the trace's run. */
+  item_id: string;
   key_id: string;
   member_id: string;
   invitation_id: string;
@@ -112,6 +115,10 @@ export async function makeThings(
   await ask("POST", "/feedback-configs", { feedback_key: marker, feedback_config: { type: "freeform" } });
   await ask("POST", "/feedback/tokens", { run_id: trace_run_id, feedback_key: marker });
 
+  const rubric = { rubric_instructions: marker, rubric_items: [{ feedback_key: marker, description: marker }] };
+  const queue_id = await post("/annotation-queues", { name: marker, description: marker, metadata, ...rubric }, "id");
+  const items = [trace_run_id];
+  const [item] = (await ask("POST", `/annotation-queues/${queue_id}/runs`, items)) as unknown as [Json];
   const key_id = await post("/api/v1/api-keys", { name: `${marker}-key` }, "id");
   const person = { subject: `${marker}-person`, email: `ann@${marker}.example`, role: "viewer" };
   const member_id = await post("/api/v1/members", person, "id");
@@ -151,6 +158,8 @@ export async function makeThings(
     experiment_id,
     comparative_experiment_id,
     feedback_id,
+    queue_id,
+    item_id: String(item.id),
     key_id,
     member_id,
     invitation_id,

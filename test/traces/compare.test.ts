@@ -132,6 +132,7 @@ it("a new failure is a regression, and a difference of rounding is no change", (
   const run = (exampleId: string, failed: boolean, score: number): ComparedRun => ({
     id: crypto.randomUUID(),
     exampleId,
+    startTime: 0,
     failed,
     latency: 1,
     tokens: 0,

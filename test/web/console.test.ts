@@ -110,6 +110,11 @@ describe("the audit log", () => {
     "prices.updated": false,
     "export.created": false,
     "export.cancelled": false,
+    "annotation_queue.created": false,
+    "annotation_queue.updated": false,
+    "annotation_queue.deleted": false,
+    "annotation_queue.filled": false,
+    "annotation_queue.item_removed": false,
   };
 
   it("has words for each action of the server, and marks refusals", () => {

@@ -166,6 +166,30 @@ async def experiment_runs(c, s):
     assert row, row
 
 
+async def create_annotation_queue(c, s):
+    made = await done(c.create_annotation_queue(name=f"q-{uuid4()}", rubric_instructions="read", rubric_items=[{"feedback_key": "k"}]))
+    s.queue = str(made.id)
+    assert (await done(c.read_annotation_queue(s.queue))).name == made.name
+
+
+async def add_runs_to_annotation_queue(c, s):
+    await done(c.add_runs_to_annotation_queue(s.queue, run_ids=[s.run]))
+
+
+async def get_run_from_annotation_queue(c, s):
+    run = await done(c.get_run_from_annotation_queue(s.queue, index=0))
+    assert str(run.id) == s.run and run.added_at, run
+
+
+async def list_runs_from_annotation_queue(c, s):
+    run = await first(c.list_runs_from_annotation_queue(s.queue, status="needs_my_review"))
+    assert str(run.id) == s.run, run
+
+
+async def annotation_queues(c, s):
+    assert await done(c.annotation_queues.retrieve(s.queue))
+
+
 # In an order in which each finds what it needs.
 SERVED = {
     "info": lambda c, s: c.info() if isinstance(c, AsyncClient) else c.info,
@@ -230,6 +254,16 @@ SERVED = {
     "datasets": experiment_runs,
     "upload_csv": upload_csv,
     "read_dataset_openai_finetuning": lambda c, s: c.read_dataset_openai_finetuning(dataset_id=s.dataset),
+    "create_annotation_queue": create_annotation_queue,
+    "read_annotation_queue": lambda c, s: c.read_annotation_queue(s.queue),
+    "update_annotation_queue": lambda c, s: c.update_annotation_queue(s.queue, name="r"),
+    "list_annotation_queues": lambda c, s: first(c.list_annotation_queues(queue_ids=[s.queue])),
+    "add_runs_to_annotation_queue": add_runs_to_annotation_queue,
+    "get_run_from_annotation_queue": get_run_from_annotation_queue,
+    "list_runs_from_annotation_queue": list_runs_from_annotation_queue,
+    "annotation_queues": annotation_queues,
+    "delete_run_from_annotation_queue": lambda c, s: c.delete_run_from_annotation_queue(s.queue, run_id=s.run),
+    "delete_annotation_queue": lambda c, s: c.delete_annotation_queue(s.queue),
     "create_feedback": create_feedback,
     "read_feedback": lambda c, s: c.read_feedback(s.feedback),
     "update_feedback": lambda c, s: c.update_feedback(s.feedback, score=0),
@@ -249,20 +283,9 @@ SERVED = {
     "delete_project": lambda c, s: c.delete_project(project_id=s.project),
 }
 
-QUEUE = {"queue_id": ID}
 REFUSED = {
     "evaluators": lambda c, s: first(c.evaluators.list()),
     "sandboxes": lambda c, s: first(c.sandboxes.boxes.list()),
-    "annotation_queues": lambda c, s: c.annotation_queues.retrieve(ID),
-    "list_annotation_queues": lambda c, s: first(c.list_annotation_queues()),
-    "create_annotation_queue": lambda c, s: c.create_annotation_queue(name="q"),
-    "read_annotation_queue": lambda c, s: c.read_annotation_queue(ID),
-    "update_annotation_queue": lambda c, s: c.update_annotation_queue(ID, name="r"),
-    "delete_annotation_queue": lambda c, s: c.delete_annotation_queue(ID),
-    "add_runs_to_annotation_queue": lambda c, s: c.add_runs_to_annotation_queue(ID, run_ids=[ID]),
-    "get_run_from_annotation_queue": lambda c, s: c.get_run_from_annotation_queue(ID, index=0),
-    "list_runs_from_annotation_queue": lambda c, s: first(c.list_runs_from_annotation_queue(ID)),
-    "delete_run_from_annotation_queue": lambda c, s: c.delete_run_from_annotation_queue(ID, run_id=ID),
     "list_shared_projects": lambda c, s: first(c.list_shared_projects(dataset_share_token=ID)),
     "get_insights_report": lambda c, s: c.get_insights_report(id=ID, project_id=ID),
     "list_project_issues": lambda c, s: first(c.list_project_issues(s.name)),

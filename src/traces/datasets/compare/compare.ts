@@ -4,6 +4,7 @@
 export interface ComparedRun {
   id: string;
   exampleId: string;
+  startTime: number;
   failed: boolean;
   latency: number | null;
   tokens: number;

@@ -37,6 +37,7 @@ function comparedRun(run: QueriedRun): ComparedRun[] {
     {
       id: run.id,
       exampleId: run.reference_example_id,
+      startTime: run.start_time,
       failed: run.status === "error",
       latency: run.end_time === null ? null : Math.max(0, run.end_time - run.start_time),
       tokens: run.total_tokens ?? 0,

@@ -57,7 +57,7 @@ function textsIn(value: unknown): string {
   for (let at = 0; at < waiting.length; at++) {
     const next = waiting[at];
     if (typeof next === "object" && next !== null) waiting.push(...Object.values(next));
-    else if (next !== null) texts.push(String(next));
+    else if (next !== null) texts.push(typeof next === "string" ? next : JSON.stringify(next));
   }
   return texts.join("\n");
 }

@@ -95,6 +95,11 @@ export const ACTIONS: { group: string; actions: [action: string, words: string][
       ["comparison.deleted", "Comparison deleted"],
       ["feedback.deleted", "Feedback deleted"],
       ["feedback_config.deleted", "Config of feedback deleted"],
+      ["annotation_queue.created", "Annotation queue created"],
+      ["annotation_queue.updated", "Annotation queue changed"],
+      ["annotation_queue.deleted", "Annotation queue deleted"],
+      ["annotation_queue.filled", "Items added to an annotation queue"],
+      ["annotation_queue.item_removed", "Items removed from an annotation queue"],
     ],
   },
   {

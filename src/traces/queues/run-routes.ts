@@ -1,0 +1,159 @@
+/** The runs of an annotation queue: add, list, read by place, review, remove. */
+import { type Context, Hono } from "hono";
+import { audit } from "../../audit/record.ts";
+import { requirePermission } from "../../auth/require.ts";
+import { database } from "../../db/client.ts";
+import { documented } from "../../http/documented.ts";
+import { addressOf } from "../../http/origin.ts";
+import { Problem } from "../../http/problem.ts";
+import type { App } from "../../http/types.ts";
+import { body, param, query } from "../../http/validate.ts";
+import { runsAnswer } from "../query/answer.ts";
+import { contextOf } from "../query/context.ts";
+import { runV1 } from "../query/shape.ts";
+import { addItems, existingItem, existingQueue, itemInQueue, reviewerOf } from "./access.ts";
+import { idsOfRuns, removeItems, updateItem, writeReview } from "./items-store.ts";
+import { queueInfoOf, toWireItem } from "./row.ts";
+import { pageOfRuns, type SeenRun } from "./runs.ts";
+import * as schema from "./schema.ts";
+import type { AddItem } from "./schema.ts";
+
+const doc = documented("Annotation queues");
+
+export const annotationRuns = new Hono<App>()
+  .post(
+    "/annotation-queues/:queue_id/runs",
+    doc("Add runs to an annotation queue"),
+    param(schema.QueueId),
+    query(schema.Retention),
+    body(schema.AddRuns),
+    (c) => add(c, c.req.valid("param").queue_id, c.req.valid("json")),
+  )
+  .post(
+    "/annotation-queues/:queue_id/runs/by-key",
+    doc("Add runs to an annotation queue, with their projects and times"),
+    param(schema.QueueId),
+    query(schema.Retention),
+    body(schema.AddRunsByKey),
+    (c) => add(c, c.req.valid("param").queue_id, c.req.valid("json")),
+  )
+  .get(
+    "/annotation-queues/:queue_id/runs",
+    doc("List the runs of an annotation queue, oldest first"),
+    param(schema.QueueId),
+    query(schema.ListRuns),
+    async (c) => {
+      const { status, archived, limit, offset } = c.req.valid("query");
+      const section = status === "completed" ? "archived" : (status ?? "all");
+      const queue = await readable(c, c.req.valid("param").queue_id);
+      const wanted = { section, archived, reviewer: reviewerOf(c) } as const;
+      return answer(c, await pageOfRuns(c.env, queue, wanted, { limit, offset }), (runs) => runs);
+    },
+  )
+  .get(
+    "/annotation-queues/:queue_id/run/:index",
+    doc("Read a run that waits for the caller's review, by its place"),
+    param(schema.PlaceOfQueue),
+    query(schema.ReadRun),
+    async (c) => {
+      const { queue_id, index: offset } = c.req.valid("param");
+      const queue = await readable(c, queue_id);
+      const wanted = { section: "needs_my_review", reviewer: reviewerOf(c) } as const;
+      const page = await pageOfRuns(c.env, queue, wanted, { limit: 1, offset });
+      if (page.length === 0) throw new Problem(404, "No run that waits for this reviewer has this place.");
+      return answer(c, page, ([run]) => run ?? {});
+    },
+  )
+  .post(
+    "/annotation-queues/status/:item_id",
+    doc("Review a run of an annotation queue"),
+    param(schema.ItemId),
+    body(schema.SetStatus),
+    async (c) => {
+      const { status = null, override_added_at: overrideAddedAt } = c.req.valid("json");
+      const { item, queue } = await itemInQueue(c, c.req.valid("param").item_id);
+      const review = { reviewer: reviewerOf(c), status, overrideAddedAt };
+      if (!(await writeReview(database(c.env.DB), item, queue, review))) throw reserved();
+      return c.json({ message: "Status saved" });
+    },
+  )
+  .post(
+    "/annotation-queues/:queue_id/runs/delete",
+    doc("Remove runs from an annotation queue"),
+    param(schema.QueueId),
+    body(schema.RemoveRuns),
+    async (c) => {
+      const { run_ids, delete_all = false, exclude_run_ids } = c.req.valid("json");
+      if (delete_all === (run_ids !== undefined)) {
+        throw new Problem(422, "Invalid body: give run_ids, or delete_all true with the runs that stay.");
+      }
+      if (exclude_run_ids && !delete_all) throw new Problem(422, "Invalid body.exclude_run_ids: needs delete_all.");
+      const queue = await existingQueue(c, c.req.valid("param").queue_id);
+      const db = database(c.env.DB);
+      const ids = await idsOfRuns(db, queue, { runIds: run_ids, except: exclude_run_ids });
+      const detail = { runs: ids.length, delete_all };
+      await audit(c, { action: "annotation_queue.item_removed", targetId: queue.id, detail });
+      await removeItems(db, queue, ids);
+      return c.json({ message: "Runs removed", count: ids.length });
+    },
+  )
+  .patch(
+    "/annotation-queues/:queue_id/runs/:item_id",
+    doc("Move a run of an annotation queue in time"),
+    param(schema.ItemOfQueue),
+    body(schema.UpdateItem),
+    async (c) => {
+      const { queue_id, item_id } = c.req.valid("param");
+      const queue = await existingQueue(c, queue_id);
+      const item = await existingItem(c, queue, item_id);
+      const { added_at, last_reviewed_time } = c.req.valid("json");
+      const changes = {
+        ...(added_at !== undefined && { addedAt: added_at }),
+        ...(last_reviewed_time !== undefined && { lastReviewedAt: last_reviewed_time }),
+      };
+      await updateItem(database(c.env.DB), item, changes);
+      return c.json(toWireItem({ ...item, ...changes }));
+    },
+  )
+  .delete(
+    "/annotation-queues/:queue_id/runs/:item_id",
+    doc("Remove a run from an annotation queue"),
+    param(schema.ItemOfQueue),
+    async (c) => {
+      const { queue_id, item_id } = c.req.valid("param");
+      const queue = await existingQueue(c, queue_id);
+      const item = await existingItem(c, queue, item_id);
+      const detail = { item_id: item.id, run_id: item.runId };
+      await audit(c, { action: "annotation_queue.item_removed", targetId: queue.id, detail });
+      await removeItems(database(c.env.DB), queue, [item.id]);
+      return c.json({ message: "Run removed" });
+    },
+  );
+
+export const reserved = () => new Problem(409, "Other reviewers have reserved this item. Take the next one.");
+
+/** A queue whose runs may be read. */
+async function readable(c: Context<App>, id: string) {
+  requirePermission(c.get("principal"), "traces.read");
+  return existingQueue(c, id);
+}
+
+async function add(c: Context<App>, id: string, given: AddItem[]): Promise<Response> {
+  requirePermission(c.get("principal"), "traces.read");
+  const queue = await existingQueue(c, id);
+  if (given.length === 0) return c.json([]);
+  const rows = await addItems(
+    c,
+    queue,
+    given.map((one) => ({ ...one, item_type: "RUN" as const })),
+  );
+  await audit(c, { action: "annotation_queue.filled", targetId: queue.id, detail: { runs: rows.length } });
+  return c.json(rows.map(toWireItem));
+}
+
+async function answer(c: Context<App>, page: SeenRun[], whole: (runs: object[]) => object): Promise<Response> {
+  const runs = page.map(({ run }) => run);
+  const context = await contextOf(c.env, addressOf(c), c.get("principal").workspaceId, runs);
+  const shown = page.map(({ item, run }) => ({ ...runV1(run, undefined, context), ...queueInfoOf(item) }));
+  return runsAnswer(c.env.BLOBS, whole(shown));
+}
