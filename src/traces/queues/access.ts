@@ -3,7 +3,7 @@ import type { Context } from "hono";
 import { database } from "../../db/client.ts";
 import { Problem } from "../../http/problem.ts";
 import type { App } from "../../http/types.ts";
-import { idempotentId } from "../../idempotency/middleware.ts";
+import { idempotentId } from "../../http/idempotent-id.ts";
 import { findItem, findItemById, insertItems, type ItemRow, MOST_ITEMS } from "./items-store.ts";
 import { itemsFor } from "./runs.ts";
 import type { AddItem } from "./schema.ts";

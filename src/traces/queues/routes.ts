@@ -8,7 +8,7 @@ import { documented } from "../../http/documented.ts";
 import { Problem } from "../../http/problem.ts";
 import type { App } from "../../http/types.ts";
 import { body, param, query } from "../../http/validate.ts";
-import { newOrEarlier } from "../../idempotency/middleware.ts";
+import { newOrEarlier } from "../../http/idempotent-id.ts";
 import { experimentRuns } from "../datasets/compare/runs.ts";
 import { existingDataset } from "../datasets/existing.ts";
 import { listConfigs } from "../feedback/token-store.ts";
