@@ -38,6 +38,38 @@ const SUITES: Measured[] = [
     remarks: "Ten times in a row.",
   },
   {
+    suite: "agent-chat-ui and deep-agents-ui, with the versions of the SDK that they pin",
+    source:
+      "agent-chat-ui fdc87e6 (SDK 1.8.10), deep-agents-ui f6a4f34 (SDK 1.0.3); `test/conformance/chat-uis.test.ts`",
+    passed: 14,
+    failed: [],
+  },
+  {
+    suite: "`LangSmithDeploymentTransport` of `@ai-sdk/langchain`, in the chat of `useChat`",
+    source: "@ai-sdk/langchain 3.0.99, ai 7.0.173",
+    passed: 4,
+    failed: [],
+    remarks: "A turn with a tool, a second turn, regeneration, and stopping.",
+  },
+  {
+    suite: "openid-client",
+    source: "openid-client 6.9.0",
+    passed: 10,
+    failed: [],
+    remarks:
+      "Registration and discovery by the addresses of OAuth and of OpenID Connect, authorization with PKCE, tokens, a call, introspection, refreshing, revoking, and a refused refresh.",
+  },
+  {
+    suite: "ag-ui dojo: its LangGraph journeys (TypeScript), by `HttpAgent`",
+    source: "ag-ui 821b8c2, its example graphs in `weir dev`, a scripted model",
+    passed: 12,
+    failed: [
+      "a2ui_dynamic_schema, a2ui_recovery: `@ag-ui/langgraph` 0.0.43 imports what the `@ag-ui/client` installed beside it does not export",
+    ],
+    remarks:
+      "With @copilotkit/sdk-js 1.69.0, because the registry has no 1.57.1. Left out: agentic_chat_reasoning, which needs models of three providers. The client refuses a resume in `forwardedProps` itself.",
+  },
+  {
     suite: "A2A TCK 0.3, mandatory",
     source: "a2a-tck 0.3.x, JSON-RPC, a graph that asks",
     passed: 32,
@@ -59,8 +91,8 @@ const SUITES: Measured[] = [
       "tools-call-sampling, tools-call-elicitation, elicitation-sep1034-defaults, elicitation-sep1330-enums: before 2026-07-28 a server asks its client in a session, and Weir has none",
       "resources-read-text, resources-read-binary, resources-templates-read: resources are threads, runs, traces and assistants, and none of the suite's own",
       "resources-subscribe, resources-unsubscribe: resources announce no changes",
-      "prompts-get, 4 scenarios: the name of a prompt ends in the id of its assistant, and the suite asks for names of its own",
-      "input-required-result-non-tool-request: a prompt asks for nothing",
+      "prompts-get, 4 scenarios: the name of a prompt ends in the id of its assistant, and the suite names prompts of its own",
+      "input-required-result-non-tool-request: a prompt takes no requests for input",
       "http-custom-header-server-validation: no tool takes arguments from headers",
       "tasks, 9 scenarios: the extension io.modelcontextprotocol/tasks is not offered; its scenario of notifications checks nothing then",
     ],

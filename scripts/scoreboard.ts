@@ -43,6 +43,16 @@ const ENTRIES: Entry[] = [
   },
   { client: "A2A SDK", dependency: "@a2a-js/sdk", files: ["test/conformance/a2a.test.ts"], cases: /@a2a-js\/sdk 1\./ },
   { client: "A2A SDK", dependency: "a2a-sdk-0-3", files: ["test/conformance/a2a.test.ts"], cases: /@a2a-js\/sdk 0\.3/ },
+  {
+    client: "agent-chat-ui and deep-agents-ui",
+    files: ["test/conformance/chat-uis.test.ts"],
+    note: "Their calls, by useStream of SDK 1.11.0 and 1.15.0. Marking a thread as resolved leaves its interrupt, as LangGraph.js does.",
+  },
+  {
+    client: "agent-protocol's `streaming/protocol.cddl`",
+    files: ["test/streaming/protocol.test.ts", "test/streaming/socket.test.ts", "test/streaming/application.test.ts"],
+    note: "Each event that a case reads is checked; what differs is in compatibility.md.",
+  },
   { client: "AG-UI client", dependency: "@ag-ui/client", files: ["test/conformance/agui.test.ts"] },
   {
     client: "MCP SDK, second generation",

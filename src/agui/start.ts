@@ -131,12 +131,25 @@ function lacks(input: RunAgentInput, messages: unknown): boolean {
   return Array.isArray(messages) && messages.some((one) => isObject(one) && !sent.has(String(one.id)));
 }
 
+/** The tools as models take them, each name once: graphs bind what their state has. */
+function modelTools(tools: unknown[]): Json[] {
+  const byName = new Map<unknown, Json>();
+  for (const tool of tools.filter(isObject)) {
+    const { name, description, parameters } = tool;
+    if (byName.has(name)) continue;
+    const own = { type: "function", name, function: { name, description, parameters } };
+    byName.set(name, tool.type === undefined ? own : tool);
+  }
+  return [...byName.values()];
+}
+
 /** Clients send the whole state. A reducer would add what it has a second time, so only what differs is an update. */
 function changed(input: RunAgentInput, values: Json, has: (name: string) => boolean): Json {
-  const { tools, context, state } = input;
+  const state = isObject(input.state) ? input.state : {};
+  const tools = modelTools([...input.tools, ...(Array.isArray(state.tools) ? (state.tools as unknown[]) : [])]);
+  const copilotkit = { ...(isObject(state.copilotkit) ? state.copilotkit : {}), actions: tools };
   // As `@ag-ui/langgraph` gives them to graphs whose state has these keys.
-  const own = { ...(tools?.length && { tools }), "ag-ui": { tools, context } };
-  const given = { ...own, ...(isObject(state) ? state : {}) };
+  const given = { ...state, tools, "ag-ui": { tools, context: input.context }, copilotkit };
   const differs = ([name, value]: [string, unknown]) =>
     name !== "messages" && has(name) && !isEqual(values[name], value);
   return Object.fromEntries(Object.entries(given).filter(differs));

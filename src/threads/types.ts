@@ -153,7 +153,7 @@ const Task = v.pipe(
     error: v.nullable(v.string()),
     interrupts: v.array(Interrupt),
     checkpoint: v.nullable(Checkpoint),
-    state: v.pipe(v.nullable(AnyObject), v.description("The state of a nested graph, where the request asks for it.")),
+    state: v.pipe(v.nullable(AnyObject), v.description("The state of a nested graph, with `subgraphs`.")),
     result: v.unknown(),
   }),
   v.title("Task"),

@@ -303,11 +303,25 @@ describe("a request", () => {
     const before = thread({ messages: [{ id: "1", type: "human" }], list: [1], other: 1 });
     const asked = input({ messages: [human, { ...human, id: "2" }], state: { list: [1], other: 2, messages: [] } });
     expect(givenOf(asked, before, channels)).toEqual({
-      input: { messages: [{ type: "human", id: "2", content: "hi" }] },
+      // Graphs spread it, and fail when it is not there.
+      input: { messages: [{ type: "human", id: "2", content: "hi" }], tools: [] },
     });
-    const changed = input({ messages: [human], state: { list: [1, 2] }, tools: [{ name: "t" }] });
-    expect(givenOf(changed, before, channels)).toEqual({
-      input: { messages: [], list: [1, 2], tools: [{ name: "t" }] },
+    const kept = thread({ messages: [{ id: "1", type: "human" }], tools: [] });
+    expect(givenOf(input({ messages: [human] }), kept, channels)).toEqual({ input: { messages: [] } });
+    const tool = (name: string, description: string) => ({
+      type: "function",
+      name,
+      function: { name, description, parameters: {} },
+    });
+    const state = { list: [1, 2], tools: [tool("t", "old"), tool("u", "of the state")] };
+    const tools = [{ name: "t", description: "new", parameters: {} }];
+    const changed = input({ messages: [human], state, tools });
+    const both = [tool("t", "new"), tool("u", "of the state")];
+    expect(givenOf(changed, before, channels)).toEqual({ input: { messages: [], list: [1, 2], tools: both } });
+    const keyed = givenOf(input({ tools, state: { copilotkit: { a: 1 } } }), before, new Set(["ag-ui", "copilotkit"]));
+    const own = [tool("t", "new")];
+    expect(keyed).toEqual({
+      input: { "ag-ui": { tools: own, context: [] }, copilotkit: { a: 1, actions: own } },
     });
     expect(givenOf(changed, undefined, new Set(["list"]))).toEqual({ input: { list: [1, 2] } });
   });
@@ -320,7 +334,7 @@ describe("a request", () => {
     expect(givenOf(input({ resume, messages: [human] }), undefined, channels)).toEqual({
       command: {
         resume: { a: 1, b: { __agui_cancelled__: true, interrupt_id: "b" } },
-        update: { messages: [{ type: "human", id: "1", content: "hi" }] },
+        update: { messages: [{ type: "human", id: "1", content: "hi" }], tools: [] },
       },
       answers: ["a", "b"],
     });

@@ -20,7 +20,7 @@ const NOT_OFFERED: Record<string, RegExp> = {
     /^resources-(read-text|read-binary|templates-read)$/,
   "lists and resources announce no changes": /^resources-(subscribe|unsubscribe)$/,
   "the name of a prompt ends in the id of its assistant": /^prompts-get-/,
-  "a prompt asks for nothing": /^input-required-result-non-tool-request$/,
+  "a prompt takes no requests for input": /^input-required-result-non-tool-request$/,
   "no tool takes arguments from headers": /^http-custom-header-server-validation$/,
   "the extension io.modelcontextprotocol/tasks is not offered": /^tasks-(?!status-notifications$)/,
 };

@@ -1,11 +1,6 @@
-/** Mounts the unmodified `useStream` of @langchain/react in Node, with just enough of a page for React. */
-import { Window } from "happy-dom";
+/** Mounts the unmodified `useStream` of @langchain/react in Node. */
+import { createElement, createRoot, page } from "./react-dom.ts";
 
-const page = new Window();
-// React looks for a document when it is loaded. Requests stay Node's own: no page, no CORS.
-Object.assign(globalThis, { window: page, document: page.document });
-const { createElement } = await import("react");
-const { createRoot } = await import("react-dom/client");
 const { HttpAgentServerAdapter, useStream } = await import("@langchain/react");
 
 export { HttpAgentServerAdapter };

@@ -54,7 +54,7 @@ function standIns(packagedAs: (path: string) => Packaged | undefined): Plugin {
     setup(build) {
       build.onLoad({ filter: /\.[cm]?[jt]sx?$/ }, ({ path }) => {
         if (!path.includes("node_modules") && !runtime.has(path)) return undefined;
-        return { contents: standIn(packagedAs(path)), loader: "js" };
+        return { contents: standIn(packagedAs(path), /\.m[jt]s$/.test(path)), loader: "js" };
       });
       build.onResolve({ filter: /^weir:package:/ }, ({ path }) => ({ path, namespace: "weir-split" }));
       build.onLoad({ filter: /.*/, namespace: "weir-split" }, ({ path }) => ({
@@ -69,9 +69,11 @@ function standIns(packagedAs: (path: string) => Packaged | undefined): Plugin {
 const loading = (key: string): string => `module.exports = ${LOAD}(${JSON.stringify(key)});`;
 
 /** With the names that the file exports, a wrong one is found as in the file itself. A file that is not in the module yet exports anything. */
-function standIn(packaged: Packaged | undefined): string {
+export function standIn(packaged: Packaged | undefined, isModule: boolean): string {
+  const { key, names, more } = packaged ?? { key: "" };
+  // esbuild takes a file for a module by its ending, and a module has no `module.exports`.
+  if (!names && isModule) return `export * from ${JSON.stringify(`weir:package:${key}`)};`;
   if (!packaged) return "module.exports = {};";
-  const { key, names, more } = packaged;
   if (!names) return loading(key);
   const from = JSON.stringify(`weir:package:${key}`);
   const list = names.map((name) => (name === "default" ? "weirDefault as default" : JSON.stringify(name)));
