@@ -101,7 +101,7 @@ async function start(execution: Execution, tracer: Tracer | undefined): Promise<
   saver.check();
 }
 
-/** Waits until all that the graph has spent is known. A budget that has ended it is its error, whatever its nodes made of it. */
+/** Waits until all that the graph has spent is known. A budget that has ended it is its error, also when a node caught it. */
 async function counted(spending: Spending, driving: Promise<void>): Promise<void> {
   const { signal } = spending.ended;
   try {
