@@ -54,7 +54,7 @@ export function saysReached({ id, per, key, unit }: RunBudget, spent: number, li
 const amount = (value: number, unit: Unit): string => (unit === "dollars" ? `$${value}` : `${value} tokens`);
 
 /**
- * The question of a budget. Undefined for a question of the graph, whatever its value is: the id is derived from the value,
+ * The question of a budget. Undefined for a question of the graph, for every value that it has: the id is derived from the value,
  * and LangGraph derives its ids from the places of tasks. The parallel tasks of a run ask one question.
  */
 export function budgetQuestion({ id, value }: { id?: string; value?: unknown }): BudgetQuestion | undefined {

@@ -46,7 +46,7 @@ export class Guard extends BaseCallbackHandler {
   override awaitHandlers = true;
   override raiseError = true;
   #calls = new Map<string, Metadata>();
-  #refused = new Map<string, unknown>();
+  #refused = new Map<string, Refused>();
 
   /** `dropped`: called with the run id of a call that was refused, which other handlers take for begun. */
   constructor(
@@ -67,10 +67,11 @@ export class Guard extends BaseCallbackHandler {
   ): Promise<void> {
     try {
       const questions = await this.decider.ask();
-      if (questions.length > 0) throw new Refused(questions);
-      this.#calls.set(callId, metadata);
+      if (questions.length === 0) return void this.#calls.set(callId, metadata);
+      const refused = new Refused(questions);
+      this.#refused.set(namespaceIn(metadata), refused);
+      throw refused;
     } catch (error) {
-      this.#refused.set(namespaceIn(metadata), error);
       this.dropped(callId);
       throw error;
     }

@@ -76,6 +76,18 @@ describe("what an answer does", () => {
   });
 });
 
+it("a run with new input begins to count again, and one that continues without an answer asks again", async () => {
+  await put(caller, "each-run", { per: "run", tokens: 2 * TOKENS });
+  const thread = await newThread(caller);
+  await run(caller, thread, "speaking", input());
+  await run(caller, thread, "speaking", { input: null });
+  expect(await asked(caller, thread)).toMatchObject([{ value: { spent: 2 * TOKENS } }]);
+  expect(calls.get(name)).toBe(2);
+  await run(caller, thread, "speaking", input());
+  expect(await asked(caller, thread)).toMatchObject([{ value: { spent: 2 * TOKENS } }]);
+  expect(calls.get(name)).toBe(4);
+});
+
 it("a budget that ends the run raises no question, nor does one of a stateless run", async () => {
   await put(caller, "ends", { per: "run", tokens: TOKENS, at_limit: "end", match: { assistant: "careful" } });
   const thread = await newThread(caller);

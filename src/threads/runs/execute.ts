@@ -114,7 +114,7 @@ async function refuseToDrop(...[graph, place]: Parameters<typeof missingTo>): Pr
   if (missing) throw Object.assign(new Error(missing), { name: "GraphChanged" });
 }
 
-/** Waits until all that the graph has spent is known. A budget that has ended it is its error, whatever its nodes made of it. */
+/** Waits until all that the graph has spent is known. A budget that has ended it is its error, also when a node caught it. */
 async function counted(spending: Spending, driving: Promise<void>): Promise<void> {
   const { signal } = spending.ended;
   try {

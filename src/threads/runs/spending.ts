@@ -45,7 +45,8 @@ export class Spending implements Decider {
 
   async ask(): Promise<Question[]> {
     if (this.budgets.some(({ per }) => per === "day")) {
-      await this.#reporting;
+      // A report that failed is made again: the ledger may answer by now.
+      await this.#reporting.catch(() => (this.#day = ""));
       if (this.#day !== dayOf(Date.now())) await (this.#reporting = this.#report());
     }
     const reached = this.budgets.flatMap((budget) => {
@@ -73,7 +74,8 @@ export class Spending implements Decider {
       else this.#add(budget, amount, day);
     }
     this.#keep();
-    if (this.budgets.some(({ per }) => per === "day")) this.#reporting = this.#reporting.then(() => this.#report());
+    if (this.budgets.some(({ per }) => per === "day"))
+      this.#reporting = this.#reporting.catch(() => undefined).then(() => this.#report());
     // An error of it is thrown where it is awaited.
     this.#reporting.catch(() => undefined);
   }

@@ -73,7 +73,7 @@ interface Spending {
   reports: Report[];
 }
 
-/** Queues what the ledger does not know of an ended run. Called inside the transaction that ends it. */
+/** Queues what the ledger does not have of an ended run. Called inside the transaction that ends it. */
 export function queueReports({ tables }: ThreadContext, { id, request, outcome }: StoredRun): void {
   const reports = (request.budgets ?? []).flatMap((budget) => {
     const state = outcome.spent?.[budget.id];
