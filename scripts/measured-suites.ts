@@ -62,9 +62,10 @@ const SUITES: Measured[] = [
   {
     suite: "ag-ui dojo: its LangGraph journeys (TypeScript), by `HttpAgent`",
     source: "ag-ui 821b8c2, its example graphs in `weir dev`, a scripted model",
-    passed: 12,
+    passed: 11,
     failed: [
       "a2ui_dynamic_schema, a2ui_recovery: `@ag-ui/langgraph` 0.0.43 imports what the `@ag-ui/client` installed beside it does not export",
+      "agentic_chat, second turn: the scripted model gives each answer the same id, so that the second replaces the first",
     ],
     remarks:
       "With @copilotkit/sdk-js 1.69.0, because the registry has no 1.57.1. Left out: agentic_chat_reasoning, which needs models of three providers. The client refuses a resume in `forwardedProps` itself.",
@@ -101,26 +102,21 @@ const SUITES: Measured[] = [
   {
     suite: "LangSmith SDK (Python): `tests/integration_tests` that need no model",
     source: "langsmith-sdk bc8dd67, SDK 0.14.0",
-    passed: 90,
+    passed: 101,
     failed: [
-      "annotation queues, 6 cases: not served (501)",
-      "evaluators, 1 case: online evaluators are not served (501)",
-      "test_datasets, 2 cases: datasets from CSV files are not served (501)",
-      "test_v2_experiment_runs_cursor_pagination: `/v2/datasets/…/experiment-runs` is not served (501)",
-      "test_multipart_ingest_create_wrong_type: an unknown `run_type` is taken, and not a 422",
+      "test_evaluators_generated_client_crud: online evaluators are not served (501)",
       "test_create_chat_example, test_fallback_json_serialization, test_slow_run_read_multipart: the tests are newer than the SDK, and fail in it",
-      "test_otel_trace_attributes: a package that is missing where it was run",
+      "test_otel_trace_attributes, test_tracing_fake_server: they compare texts with bytes of OpenTelemetry, and use a member of uvicorn that the installed version lacks",
     ],
     remarks: "Left out: prompts and the hub, which are not served, and the wrappers of models.",
   },
   {
     suite: "LangSmith SDK (JavaScript): `*.int.test.ts` that need no model",
     source: "langsmith-sdk bc8dd67, in Vitest",
-    passed: 57,
+    passed: 61,
     failed: [
       "`context.int`, 11 cases, and prompts, 3 cases: prompts, agents and skills are not served (501)",
-      "annotation queues, 3 cases, and evaluators, 1 case: not served (501)",
-      "Test LangSmith Client Dataset CRD: datasets from CSV files are not served (501)",
+      "evaluators, 1 case: not served (501)",
       "list shared examples, clonePublicDataset: a dataset of LangSmith's own site, which cannot be read there",
       "Test share and unshare run: the SDK expects the page of a server on this machine on port 3000",
     ],

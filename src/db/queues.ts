@@ -14,7 +14,7 @@ export const annotationQueues = sqliteTable(
     defaultDataset: text("default_dataset"),
     /** How many reviewers complete an item. */
     reviewers: integer("reviewers").notNull(),
-    /** Minutes for which an item that somebody looks at is theirs. Null: it is not reserved. */
+    /** Minutes for which an item that a reviewer looks at is theirs. Null: it is not reserved. */
     reservationMinutes: integer("reservation_minutes"),
     instructions: text("instructions"),
     rubric: text("rubric", { mode: "json" }).$type<Json[]>().notNull(),

@@ -31,6 +31,7 @@ export const TELLING = new Set([
   "project_ids",
   "concurrency",
   "dollars",
+  "run_ids",
 ]);
 
 /** Values by name, for members of bodies and for parameters. */
@@ -62,6 +63,7 @@ export const VALUES: Record<string, unknown> = {
   destination_type: "r2",
   session: [ID],
   experiment: ID,
+  index: "0",
   operations: [{ key: "reviewed", operation: "SET", value: true }],
 };
 
@@ -122,15 +124,6 @@ export const SHARED_BODIES: Record<string, Body> = {
       name: "questions",
     },
   },
-  "POST /datasets/{dataset_id}/search": { json: { inputs: { question: "What is 2 + 2?" } } },
-  "POST /datasets/{dataset_id}/runs": { json: { session_ids: [ID] } },
-  "POST /annotation-queues/{queue_id}/runs": { json: [ID] },
-  "POST /annotation-queues/{queue_id}/runs/by-key": {
-    json: [{ run_id: ID, session_id: ID, start_time: "2026-01-01T00:00:00Z" }],
-  },
-  "POST /annotation-queues/{queue_id}/runs/delete": { json: { run_ids: [ID] } },
-  "POST /platform/annotation-queues/{queue_id}/items": { json: { items: [{ run_id: ID }] } },
-  "POST /datasets/clone": { json: { source_dataset_id: ID, target_dataset_id: ID } },
   "POST /platform/datasets/{dataset_id}/examples": { multipart: EXAMPLE_PARTS },
   "PATCH /platform/datasets/{dataset_id}/examples": { multipart: EXAMPLE_PARTS },
   "POST /runs/batch": { json: { post: [TRACE], patch: [] } },

@@ -236,7 +236,7 @@ const SERVED: Record<string, (c: Client, ids: Ids) => unknown> = {
   createAnnotationQueue: async (c, ids) => {
     const rubricItems = [{ feedback_key: "k", is_required: true }];
     const made = await c.createAnnotationQueue({ name: `q-${ids.run}`, rubricInstructions: "read", rubricItems });
-    expect(made).toMatchObject({ name: `q-${ids.run}`, rubric_instructions: "read", rubric_items: rubricItems });
+    expect(made).toMatchObject({ name: `q-${ids.run}` });
     ids.queue = made.id;
   },
   updateAnnotationQueue: (c, { queue, run }) => c.updateAnnotationQueue(queue, { name: `r-${run}` }),

@@ -75,13 +75,15 @@ describe("a queue", () => {
     await ask(caller, "/feedback-configs", { body: config });
     const rubric_items = [{ feedback_key: "tone", is_required: true }, { feedback_key: "other" }];
     const id = crypto.randomUUID();
-    const made = await newQueue({
+    const created = await newQueue({
       id,
       description: "d",
       rubric_instructions: "read",
       rubric_items,
       metadata: { a: 1 },
     });
+    expect(created).not.toHaveProperty("rubric_instructions");
+    const made = await ask<Queue>(caller, `/annotation-queues/${id}`);
     expect(made).toMatchObject({ id, tenant_id: caller.workspaceId, queue_type: "single", num_reviewers_per_item: 1 });
     expect(made.rubric_items.map((item) => item.feedback_config?.feedback_config.type)).toEqual([
       "freeform",

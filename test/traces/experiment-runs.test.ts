@@ -85,7 +85,7 @@ describe("the first generation", () => {
     expect(rows[0]?.runs[2]).toMatchObject({ reference_example_id: ids[0], feedback_stats: { k: { n: 1, avg: 1 } } });
   });
 
-  it("goes on with offset, and shows beginnings for a preview", async () => {
+  it("pages by offset, and shows beginnings for a preview", async () => {
     expect((await v1({ session_ids: [first], offset: 1, limit: 1 })).map(({ id }) => id)).toEqual([ids[1]]);
     expect(await v1({ session_ids: [first], offset: 3 })).toEqual([]);
     const [row] = await v1({ session_ids: [first], limit: 1, preview: true });

@@ -143,7 +143,7 @@ export async function insertItems(db: Database, queue: QueueRow, rows: ItemRow[]
     sql`, `,
   );
   const room = sql`(SELECT count(*) FROM annotation_items i WHERE i.queue_id = ${queue.id}) + ${rows.length} <= ${MOST_ITEMS}`;
-  // The queue may be deleted meanwhile.
+  // The queue may be deleted at the same time.
   const isThere = sql`EXISTS (SELECT 1 FROM annotation_queues q WHERE q.id = ${queue.id})`;
   const [first, ...others] = inParameters(rows).map((json) =>
     db

@@ -40,7 +40,7 @@ export const annotationQueues = new Hono<App>()
     const db = database(c.env.DB);
     if (given.default_dataset) await existingDataset(c, given.default_dataset);
     const { id, earlier } = await newOrEarlier(c, (one) => findQueue(db, workspaceId, one));
-    if (earlier) return c.json(await withRubric(c, earlier));
+    if (earlier) return c.json(toWireQueue(earlier));
     const now = Date.now();
     const row: QueueRow = {
       id: given.id ?? id,
@@ -61,7 +61,8 @@ export const annotationQueues = new Hono<App>()
       throw isTaken(error) ? new Problem(409, "An annotation queue with this id exists.") : error;
     });
     if (!made) throw new Problem(409, `A workspace has at most ${MOST_QUEUES} annotation queues. Delete one first.`);
-    return c.json(await withRubric(c, row));
+    // The clients read the rubric from the queue itself, and expect none here.
+    return c.json(toWireQueue(row));
   })
   .get("/annotation-queues", doc("List annotation queues"), query(schema.ListQueues), async (c) => {
     const { queue_type, ...wanted } = c.req.valid("query");

@@ -25,7 +25,7 @@ export async function writerOf(env: Env, dataset: DatasetRow, format: Format, as
   return { header: columns.header(), line: (example) => columns.line(example) };
 }
 
-/** The bytes of the file. `asOf`: the version; examples that change meanwhile do not appear. */
+/** The bytes of the file. `asOf`: the version; changes after it do not appear. */
 export async function* fileOf(
   env: Env,
   dataset: DatasetRow,
