@@ -4,7 +4,7 @@ import type { Budget } from "../../src/budget-rule.ts";
 import { dayOf } from "../../src/budgets/claim.ts";
 import { workspaceBudgets } from "../../src/budgets/rpc.ts";
 import { env } from "cloudflare:workers";
-import { abortAllDurableObjects } from "cloudflare:test";
+import { abortAllDurableObjects, runInDurableObject } from "cloudflare:test";
 import { ADMIN_KEY, type Caller, newCaller, send } from "../support/caller.ts";
 import { stubFetch } from "../support/stub-fetch.ts";
 import { get, newThread } from "../threads/client.ts";
@@ -122,6 +122,20 @@ it("at 80 % the webhook is called once for each key and day, by the run that pas
   const none = await newThread(caller);
   await run(caller, none, "speaking", input());
   expect(await uses(caller)).toHaveLength(2);
+});
+
+it("what a run could not report, its thread's outbox does, also after the thread is deleted", async () => {
+  await put(caller, "all", { per: "day", tokens: 100 * TOKENS });
+  const thread = await newThread(caller);
+  await run(caller, thread, "speaking", { ...input(), webhook: "https://hooks.example/" });
+  const report = { budget: "all", key: "", day: dayOf(Date.now()), total: TOKENS, limit: 100 * TOKENS, unit: "tokens" };
+  const body = JSON.stringify({ run_id: crypto.randomUUID(), reports: [report] });
+  await runInDurableObject(env.THREAD.getByName(`${caller.workspaceId}:${thread}`), async (_, { storage }) => {
+    storage.sql.exec("INSERT INTO outbox (kind, body, due) VALUES ('spent', ?, ?)", body, Date.now());
+  });
+  await abortAllDurableObjects();
+  expect((await caller.fetch(`/threads/${thread}`, { method: "DELETE" })).status).toBe(204);
+  await expect.poll(async () => (await uses(caller))[0]?.spent, { timeout: 10_000 }).toBe(4 * TOKENS);
 });
 
 describe("the ledger", () => {

@@ -38,6 +38,8 @@ const ELSEWHERE: Record<string, number> = {
   "GET /annotation-queues/:run_id/queues": 200,
   // A role of this name of the caller's own.
   "PUT /roles/:name": 200,
+  // A budget of this id of the caller's own.
+  "PUT /budgets/:budget_id": 200,
   "POST /threads/:thread_id/copy": 409,
   "GET /threads/:thread_id/stream/events": 426,
 };
