@@ -1,4 +1,5 @@
 /** Budgets by the API, the ledger of a workspace, and what is sent at 80 %. */
+import { addRow } from "../support/thread-tables.ts";
 import { beforeEach, describe, expect, it, afterEach, vi } from "vitest";
 import type { Budget } from "../../src/budget-rule.ts";
 import { dayOf } from "../../src/budgets/claim.ts";
@@ -131,7 +132,7 @@ it("what a run could not report, its thread's outbox does, also after the thread
   const report = { budget: "all", key: "", day: dayOf(Date.now()), total: TOKENS, limit: 100 * TOKENS, unit: "tokens" };
   const body = JSON.stringify({ run_id: crypto.randomUUID(), reports: [report] });
   await runInDurableObject(env.THREAD.getByName(`${caller.workspaceId}:${thread}`), async (_, { storage }) => {
-    storage.sql.exec("INSERT INTO outbox (kind, body, due) VALUES ('spent', ?, ?)", body, Date.now());
+    addRow(storage, "outbox", { id: 1_000, kind: "spent", body, attempts: 0, due: Date.now() });
   });
   await abortAllDurableObjects();
   expect((await caller.fetch(`/threads/${thread}`, { method: "DELETE" })).status).toBe(204);

@@ -1,5 +1,6 @@
 /** Before a run, after a deploy: the state that another version of the graph left is migrated, or the run is refused. */
 import { type Break, describeBreak, findBreaks } from "../../graphs/continuity.ts";
+import { isFactory } from "../../graphs/make.ts";
 import { findMigration, loadVersion } from "../../graphs/migrations.ts";
 import { remoteProblem } from "../../http/problem.ts";
 import type { Graph } from "../../runtime/graph.ts";
@@ -81,6 +82,8 @@ export async function refuseBroken(
 ): Promise<void> {
   const { record, checkpoints, threadId, env } = context;
   if (busy || !record || !isContinuing(request) || context.run(request.run_id) || !checkpoints.get("")) return;
+  // A factory may take long: what it makes is compared when the run has begun.
+  if (await isFactory(request.graph_id)) return;
   const run = { id: request.run_id, request, outcome: { updated: 0, attempt: 0 } };
   const config = configOf({ run, thread: record });
   const graph = await graphOf(request.graph_id, config, env, "threads.create_run").catch(() => undefined);

@@ -3,6 +3,7 @@ import { runDurableObjectAlarm, runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { pause } from "../../support/aborts.ts";
 import { stubFetch } from "../../support/stub-fetch.ts";
+import { recordIn, rowsIn } from "../../support/thread-tables.ts";
 import { around } from "./effects.ts";
 import type { Scenario } from "./scenarios.ts";
 import type { World } from "./world.ts";
@@ -63,18 +64,15 @@ async function carriedOut({ caller }: World["weir"], thread: string): Promise<vo
     await runDurableObjectAlarm(object()).catch(async () =>
       runInDurableObject(object(), (_, { storage }) => storage.setAlarm(Date.now())),
     );
-    if (await runInDurableObject(object(), (_, { storage }) => isDone(storage.sql))) return;
+    if (await runInDurableObject(object(), (_, { storage }) => isDone(storage))) return;
     if (Date.now() > until) throw new Error("The thread still has work.");
   }
 }
 
-function isDone(sql: SqlStorage): boolean {
-  const all = (query: string) => sql.exec<{ value: string }>(query).toArray();
-  const hasOutbox = all("SELECT name AS value FROM sqlite_master WHERE name = 'outbox'").length > 0;
-  const left = hasOutbox ? all("SELECT kind AS value FROM outbox") : [];
-  const open = all("SELECT run_id AS value FROM runs WHERE status <> 'success'");
-  const record = JSON.parse(all("SELECT record AS value FROM thread")[0]?.value ?? "{}") as object;
-  return left.length === 0 && open.length === 0 && !("trace" in record);
+function isDone(storage: DurableObjectStorage): boolean {
+  const left = rowsIn(storage, "SELECT id FROM outbox");
+  const open = rowsIn(storage, "SELECT run_id FROM runs WHERE status <> 'success'");
+  return left.length === 0 && open.length === 0 && !("trace" in recordIn(storage));
 }
 
 async function idOf(weir: World["weir"], project: string): Promise<string> {
