@@ -13,7 +13,8 @@ export class Lazy<T> {
   static readonly specs = new Set<string>();
   readonly spec: string;
   readonly #load: () => Promise<Module>;
-  #module: Promise<Module> | undefined;
+  /** Not its promise: what one request waits for, another must not. */
+  #module: Module | undefined;
   #value: { value: T } | undefined;
   #failure: string | undefined;
 
@@ -33,9 +34,8 @@ export class Lazy<T> {
 
   /** Another export of the same module; undefined when it has none of this name, or cannot be loaded. */
   async sibling(name: string): Promise<unknown> {
-    this.#module ??= this.#load();
-    const module = await this.#module.catch((): Module => ({}));
-    return module[name];
+    this.#module ??= await this.#load().catch((): Module => ({}));
+    return this.#module[name];
   }
 
   async #loaded(status: 500 | 503): Promise<unknown> {
@@ -43,7 +43,7 @@ export class Lazy<T> {
     const [file, name] = at < 0 ? [this.spec, "default"] : [this.spec.slice(0, at), this.spec.slice(at + 1)];
     let module: Module;
     try {
-      module = await (this.#module ??= this.#load());
+      module = this.#module = await this.#load();
     } catch (error) {
       logError(error, { while: `loading ${file}` });
       throw this.#failed(status, `${file} cannot be loaded. ${String(error)}`);

@@ -128,12 +128,18 @@ describe("a daily root", () => {
   const now = Math.floor(Date.now() / DAY) * DAY + DAY + 3_600_000;
   const day = new Date(now - DAY).toISOString().slice(0, 10);
   const key = () => rootKey({ workspaceId: caller.workspaceId, day });
+  /** One call writes 200 roots, and other tests of this isolate have workspaces, too. */
+  const keepAllRoots = async () => {
+    const left = "SELECT count(*) AS n FROM audit_roots WHERE written_at IS NULL";
+    do await keepRoots(db, env.EXPORTS_BUCKET, now);
+    while (((await env.DB.prepare(left).first<number>("n")) ?? 0) > 0);
+  };
   const read = async () => (await env.EXPORTS_BUCKET.get(key()))?.json<AuditRoot>();
 
   it("is the last entry of the day, and finds that the new end was cut off or the whole chain made again", async () => {
     await add();
     await chainAll(db);
-    await keepRoots(db, env.EXPORTS_BUCKET, now);
+    await keepAllRoots();
     const root = (await read()) as AuditRoot;
     const entries = await exported();
     expect(root).toMatchObject({ workspace_id: caller.workspaceId, day });
@@ -160,7 +166,7 @@ describe("a daily root", () => {
   it("is written once: neither a second call nor one after a kill changes it", async () => {
     await add();
     await chainAll(db);
-    await keepRoots(db, env.EXPORTS_BUCKET, now);
+    await keepAllRoots();
     const first = await read();
     expect(first).toMatchObject({ day, seq: expect.any(Number) });
     // The call before stopped after it wrote the object.
@@ -169,12 +175,12 @@ describe("a daily root", () => {
       .run();
     await add();
     await chainAll(db);
-    await keepRoots(db, env.EXPORTS_BUCKET, now);
+    await keepAllRoots();
     expect(await read()).toEqual(first);
     await env.DB.prepare("update audit_roots set written_at = null, hash = 'forged' where workspace_id = ?")
       .bind(caller.workspaceId)
       .run();
-    await keepRoots(db, env.EXPORTS_BUCKET, now);
+    await keepAllRoots();
     expect(await read()).toEqual(first);
   });
 
