@@ -149,7 +149,9 @@ describe("a cron", () => {
     for (const { thread_id, run_id } of await firings(well, badly))
       await (await caller.fetch(`/threads/${thread_id}/runs/${run_id}/join`)).text();
     // As it is now, before the next sweep records it.
-    expect((await firings(well, badly)).map(({ state }) => state).sort()).toEqual(["ended", "failed"]);
+    expect(
+      (await firings(well, badly)).map(({ state }) => state).toSorted((a = "", b = "") => a.localeCompare(b)),
+    ).toEqual(["ended", "failed"]);
     for (const cron of [well, badly]) await call(`/runs/crons/${cron.cron_id}`, { enabled: false }, "PATCH");
     await clock(due + 120_000);
     const at = new Date(due).toISOString();

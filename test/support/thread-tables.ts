@@ -8,7 +8,7 @@ export const rowsIn = <T extends object = Row>(
   { sql }: DurableObjectStorage,
   select: string,
   ...params: Value[]
-): T[] => new Statements(sql).all(select, ...params) as T[];
+): T[] => new Statements(sql).all<T>(select, ...params);
 
 /** The tables that have rows. */
 export const tablesIn = (storage: DurableObjectStorage): TableName[] =>
