@@ -100,6 +100,22 @@ it("the version before finds a format that it does not know, also where a thread
   expect(await seen()).toEqual({ format: FORMATS.thread });
 });
 
+it("the version before leaves a deleted thread alone whose trace has moved from its row to the shared table", async () => {
+  const caller = await newCaller();
+  const thread = await oldThread(caller);
+  await runInDurableObject(stubOf(caller, thread), (_, { storage }) => {
+    storage.sql.exec("DROP TABLE IF EXISTS tasks");
+    const tables = new Tables(storage);
+    tables.outbox.keepTrace("[]");
+    tables.putThread(tables.thread() ?? "");
+    tables.leaveOutbox();
+    expect(tables.thread()).toBeUndefined();
+    expect(rowsIn(storage, "SELECT kind FROM outbox")).toEqual([{ kind: "trace" }]);
+    const records = storage.sql.exec<{ record: string | null }>("SELECT record FROM thread").toArray();
+    expect(JSON.parse(records[0]?.record ?? "null")).toEqual({ format: FORMATS.thread });
+  });
+});
+
 describe("the two layouts", () => {
   const KEYS: Partial<Record<TableName, (random: Random) => Row>> = {
     runs: (random) => ({ run_id: `run ${random.between(0, 4)}` }),
