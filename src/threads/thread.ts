@@ -89,8 +89,9 @@ export class Thread extends Keyed implements rpc.ThreadRpc {
     if (!context.record) {
       const record = newRecord(context.workspaceId, context.threadId, withinMetadata(metadata));
       context.saveRecord({ ...record, ttl: startTtl(ttl) ?? record.ttl });
-      if (supersteps) await this.#seed(supersteps);
+      // Before anything is waited for: the process may stop then.
       armAlarm(context, this.#runner);
+      if (supersteps) await this.#seed(supersteps);
     }
     await context.project(this.#runner);
     return this.#shown(this.#existing());
@@ -113,6 +114,7 @@ export class Thread extends Keyed implements rpc.ThreadRpc {
     const record = this.#changeable();
     const merged = withinMetadata({ ...record.metadata, ...metadata });
     this.#context.saveRecord({ ...record, metadata: merged, updated: Date.now(), ttl: startTtl(ttl) ?? record.ttl });
+    armAlarm(this.#context, this.#runner);
     await this.#context.project(this.#runner);
     armAlarm(this.#context, this.#runner);
     return this.#shown(this.#existing());
