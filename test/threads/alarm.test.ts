@@ -1,5 +1,5 @@
 /** When the alarm of a thread comes, by which a run is resumed whose process has stopped. */
-import { runInDurableObject } from "cloudflare:test";
+import { abortAllDurableObjects, runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { afterEach, expect, it, vi } from "vitest";
 import { armAlarm } from "../../src/threads/alarm.ts";
@@ -63,4 +63,16 @@ it("for a TTL before the index row is written: the process may stop in between",
   expect(await alarm()).toBeGreaterThan(Date.now() + 50 * 60_000);
   write();
   expect((await patched).status).toBe(200);
+});
+
+it("is set again by the next call when the platform has dropped it, and not for nothing", async () => {
+  const caller = await newCaller();
+  const stubOf = (thread: string) => env.THREAD.getByName(`${caller.workspaceId}:${thread}`);
+  const [kept, other] = [await newThread(caller, { ttl: 60 }), await newThread(caller)];
+  await runInDurableObject(stubOf(kept), (_, { storage }) => storage.deleteAlarm());
+  await abortAllDurableObjects();
+  for (const thread of [kept, other]) expect((await caller.fetch(`/threads/${thread}`)).status).toBe(200);
+  const alarm = (thread: string) => runInDurableObject(stubOf(thread), (_, { storage }) => storage.getAlarm());
+  await expect.poll(() => alarm(kept)).toBeGreaterThan(Date.now() + 50 * 60_000);
+  expect(await alarm(other)).toBeNull();
 });
