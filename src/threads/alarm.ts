@@ -31,6 +31,19 @@ export function armAlarm(context: ThreadContext, runner: Runner): void {
 }
 
 /**
+ * Sets the alarm of an object that its first call finds without one: the platform drops an alarm that has failed six times. An index
+ * row that may be behind is not enough for one, because it is so of each object that wakes.
+ */
+export async function restoreAlarm(context: ThreadContext, runner: Runner): Promise<void> {
+  const standing = await context.ctx.storage.getAlarm();
+  if (standing !== null || context.alarmAt !== undefined || context.gone) return;
+  const now = Date.now();
+  const isDue = (context.tables.outbox.nextDue() ?? Infinity) <= now;
+  const due = Math.min(nextDue(context, runner, now, false), isDue ? now + WATCHDOG_MS.least : Infinity);
+  if (due < Infinity) setAlarm(context, due);
+}
+
+/**
  * What is being carried out now is due for the case that the process stops first. Any alarm of the watchdog's time is soon
  * enough for that.
  */
@@ -50,12 +63,13 @@ function watchdogMs({ open }: Runner, now: number): number {
   return Math.min(WATCHDOG_MS.most, Math.max(WATCHDOG_MS.least, 2 * age));
 }
 
-function nextDue({ record, tables, stale, isProjecting }: ThreadContext, runner: Runner, now: number): number {
+function nextDue(context: ThreadContext, runner: Runner, now: number, isBehind = context.stale): number {
+  const { record, tables, isProjecting } = context;
   const outbox = tables.outbox.nextDue() ?? Infinity;
   const dues = [
     runner.busy ? (runner.slotsBy ?? now + watchdogMs(runner, now)) : undefined,
     ...runner.open.filter((run) => run.due > now).map((run) => run.due),
-    stale && !isProjecting ? now + REPROJECT_MS : undefined,
+    isBehind && !isProjecting ? now + REPROJECT_MS : undefined,
     outbox > now ? outbox : undefined,
     // A deletion waits for every run that was accepted, other work for the end of the run in flight.
     runner.open.length > 0 ? undefined : deletionOf(record),

@@ -8,6 +8,8 @@ import { logError } from "../http/log.ts";
 export abstract class Keyed extends DurableObject<Env> implements Answering {
   protected ring: Ring;
   #isRead = false;
+  /** Is called with the first call after the object has woken; not for an alarm. */
+  protected onFirstCall: (() => void) | undefined;
 
   constructor(
     ctx: DurableObjectState,
@@ -21,6 +23,8 @@ export abstract class Keyed extends DurableObject<Env> implements Answering {
   /** `keys`: as the caller has read them, so that an object that wakes does not wait for D1. */
   async answer(method: string, args: unknown[], keys?: unknown): Promise<unknown> {
     await this.unlock(keys as KeyRow[] | undefined);
+    this.onFirstCall?.();
+    this.onFirstCall = undefined;
     return answerCall(this, method, args);
   }
 

@@ -3,7 +3,7 @@ import { NEWER_ALARM_MS } from "../db/format.ts";
 import { isKeyDestroyed } from "../encryption/ring.ts";
 import { remoteProblem } from "../http/problem.ts";
 import { Keyed } from "./keyed.ts";
-import { armAlarm, onAlarm } from "./alarm.ts";
+import { armAlarm, onAlarm, restoreAlarm } from "./alarm.ts";
 import type { Json } from "../json.ts";
 import { copyInto, copyPage } from "./copy.ts";
 import type { CopyPlace } from "./storage/copy-store.ts";
@@ -63,6 +63,7 @@ export class Thread extends Keyed implements rpc.ThreadRpc {
     if (this.#runner.open.length > 0) ctx.waitUntil(Promise.resolve().then(() => this.#runner.next()));
     // A deleted thread may have left effects that are still to be carried out.
     if (!this.#context.record) armAlarm(this.#context, this.#runner);
+    else this.onFirstCall = () => ctx.waitUntil(restoreAlarm(this.#context, this.#runner));
   }
 
   protected rekey(lost: boolean): void {
@@ -89,8 +90,8 @@ export class Thread extends Keyed implements rpc.ThreadRpc {
     if (!context.record) {
       const record = newRecord(context.workspaceId, context.threadId, withinMetadata(metadata));
       context.saveRecord({ ...record, ttl: startTtl(ttl) ?? record.ttl });
-      if (supersteps) await this.#seed(supersteps);
       armAlarm(context, this.#runner);
+      if (supersteps) await this.#seed(supersteps);
     }
     await context.project(this.#runner);
     return this.#shown(this.#existing());
@@ -113,6 +114,7 @@ export class Thread extends Keyed implements rpc.ThreadRpc {
     const record = this.#changeable();
     const merged = withinMetadata({ ...record.metadata, ...metadata });
     this.#context.saveRecord({ ...record, metadata: merged, updated: Date.now(), ttl: startTtl(ttl) ?? record.ttl });
+    armAlarm(this.#context, this.#runner);
     await this.#context.project(this.#runner);
     armAlarm(this.#context, this.#runner);
     return this.#shown(this.#existing());

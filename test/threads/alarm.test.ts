@@ -1,6 +1,11 @@
 /** When the alarm of a thread comes, by which a run is resumed whose process has stopped. */
+import { abortAllDurableObjects, runInDurableObject } from "cloudflare:test";
+import { env } from "cloudflare:workers";
 import { afterEach, expect, it, vi } from "vitest";
 import { armAlarm } from "../../src/threads/alarm.ts";
+import { ThreadContext } from "../../src/threads/context.ts";
+import { newCaller } from "../support/caller.ts";
+import { newThread } from "./client.ts";
 
 const NOW = 1_000_000;
 afterEach(() => vi.restoreAllMocks());
@@ -41,4 +46,33 @@ it.each<[string, object, number | undefined]>([
   ["nothing", {}, undefined],
 ])("for %s", (_what, context, wait) => {
   expect(armed(context, AT_REST)).toBe(wait && NOW + wait);
+});
+
+it("for a TTL before the index row is written: the process may stop in between", async () => {
+  const caller = await newCaller();
+  const thread = await newThread(caller);
+  const alarm = () =>
+    runInDurableObject(env.THREAD.getByName(`${caller.workspaceId}:${thread}`), (_, { storage }) => storage.getAlarm());
+  expect(await alarm()).toBeNull();
+  let write = (): void => undefined;
+  const writing = vi
+    .spyOn(ThreadContext.prototype, "project")
+    .mockReturnValue(new Promise<void>((resolve) => (write = resolve)));
+  const patched = caller.fetch(`/threads/${thread}`, { method: "PATCH", body: { ttl: 60 } });
+  await expect.poll(() => writing.mock.calls.length).toBe(1);
+  expect(await alarm()).toBeGreaterThan(Date.now() + 50 * 60_000);
+  write();
+  expect((await patched).status).toBe(200);
+});
+
+it("is set again by the next call when the platform has dropped it, and not for nothing", async () => {
+  const caller = await newCaller();
+  const stubOf = (thread: string) => env.THREAD.getByName(`${caller.workspaceId}:${thread}`);
+  const [kept, other] = [await newThread(caller, { ttl: 60 }), await newThread(caller)];
+  await runInDurableObject(stubOf(kept), (_, { storage }) => storage.deleteAlarm());
+  await abortAllDurableObjects();
+  for (const thread of [kept, other]) expect((await caller.fetch(`/threads/${thread}`)).status).toBe(200);
+  const alarm = (thread: string) => runInDurableObject(stubOf(thread), (_, { storage }) => storage.getAlarm());
+  await expect.poll(() => alarm(kept)).toBeGreaterThan(Date.now() + 50 * 60_000);
+  expect(await alarm(other)).toBeNull();
 });

@@ -7,6 +7,7 @@ import { TABLE_NAMES, type TableName } from "../../src/threads/storage/layout-st
 import { type Row, Statements } from "../../src/threads/storage/statements.ts";
 import { Tables } from "../../src/threads/storage/tables.ts";
 import { type Caller, newCaller } from "../support/caller.ts";
+import { failStorage } from "../support/failing-storage.ts";
 import { generator, type Random, randomOf, SEED } from "../support/random.ts";
 import { likeEarlierVersions, recordIn, rowsIn } from "../support/thread-tables.ts";
 import { get, newThread, say, stream } from "./client.ts";
@@ -99,6 +100,70 @@ it("the version before finds a format that it does not know, also where a thread
   });
   expect(await seen()).toEqual({ format: FORMATS.thread });
 });
+
+it("the version before leaves a deleted thread alone whose trace has moved from its row to the shared table", async () => {
+  const caller = await newCaller();
+  const thread = await oldThread(caller);
+  await runInDurableObject(stubOf(caller, thread), (_, { storage }) => {
+    storage.sql.exec("DROP TABLE IF EXISTS tasks");
+    const tables = new Tables(storage);
+    tables.outbox.keepTrace("[]");
+    tables.putThread(tables.thread() ?? "");
+    tables.leaveOutbox();
+    expect(tables.thread()).toBeUndefined();
+    expect(rowsIn(storage, "SELECT kind FROM outbox")).toEqual([{ kind: "trace" }]);
+    const records = storage.sql.exec<{ record: string | null }>("SELECT record FROM thread").toArray();
+    expect(JSON.parse(records[0]?.record ?? "null")).toEqual({ format: FORMATS.thread });
+  });
+});
+
+it.each([false, true])(
+  "a deletion that fails at any statement changes nothing; of an earlier version: %s",
+  async (isOld) => {
+    const caller = await newCaller();
+    await runInDurableObject(stubOf(caller, crypto.randomUUID()), (_, { storage }) => {
+      if (isOld) likeEarlierVersions(storage);
+      const tables = new Tables(storage);
+      const [call, trace] = [`"${"c".repeat(600_000)}"`, `["${"t".repeat(600_000)}"]`];
+      tables.outbox.add("task", "{}");
+      tables.outbox.add("webhook-call", call);
+      tables.outbox.keepTrace(trace);
+      tables.putThread("{}");
+      tables.insertRun({ run_id: "r", created: 1, status: "success", request: "{}", outcome: null });
+      tables.putBlob("hash", "of a state");
+      const effects = () => new Tables(storage).outbox.due(Date.now(), ["task", "webhook-call", "trace"], 8);
+      const held = () => [tables.thread(), tables.run("r"), tables.blob("hash"), effects().length];
+      const before = held();
+      const left: unknown[] = [];
+      let [failed, isDone] = [0, false];
+      for (; !isDone; failed += 1) {
+        let statement = 0;
+        const end = failStorage(storage.sql, { object: () => statement++ === failed });
+        try {
+          tables.leaveOutbox();
+          isDone = true;
+        } catch {
+          left.push(held());
+        } finally {
+          end();
+        }
+      }
+      expect(left.length).toBeGreaterThan(5);
+      expect(left).toEqual(left.map(() => before));
+      expect([tables.thread(), tables.run("r"), tables.blob("hash")]).toEqual([undefined, undefined, ""]);
+      expect(effects().map(({ kind, body }) => [kind, body])).toEqual([
+        ["webhook-call", call],
+        ["trace", trace],
+      ]);
+      // A new thread of the same id.
+      tables.putThread("{}");
+      expect(effects()).toHaveLength(2);
+      for (const { id } of effects()) tables.outbox.remove(id);
+      expect(tables.thread()).toBe("{}");
+      expect(rowsIn(storage, "SELECT hash FROM blobs")).toEqual([]);
+    });
+  },
+);
 
 describe("the two layouts", () => {
   const KEYS: Partial<Record<TableName, (random: Random) => Row>> = {

@@ -4,6 +4,7 @@ import { env } from "cloudflare:workers";
 import { afterEach, expect, it, vi } from "vitest";
 import { Gather } from "../../src/traces/partition/write/gather.ts";
 import { type Caller, newCaller } from "../support/caller.ts";
+import { Tables } from "../../src/threads/storage/tables.ts";
 import { failStorage } from "../support/failing-storage.ts";
 import { stubFetch } from "../support/stub-fetch.ts";
 import { newThread, say, stream } from "./client.ts";
@@ -168,4 +169,25 @@ it("keeps a trace whose move to the outbox fails", async () => {
   restore();
   add.mockRestore();
   await expect.poll(() => tracesOf(caller), { timeout: 20_000 }).toBe(1);
+});
+
+it("keeps an effect whose removal fails, and its long text with it", async () => {
+  const caller = await newCaller();
+  const thread = await newThread(caller);
+  const stub = env.THREAD.getByName(`${caller.workspaceId}:${thread}`);
+  await runInDurableObject(stub, (_, { storage }) => {
+    const tables = new Tables(storage);
+    const id = tables.outbox.add("webhook-call", "x".repeat(600_000)) ?? 0;
+    const end = failStorage(storage.sql, {
+      object: (statement) => statement.startsWith("DELETE FROM thread WHERE kind = 'blobs'"),
+    });
+    expect(() => tables.outbox.remove(id)).toThrow("SQLITE_IOERR");
+    end();
+    const due = () => tables.outbox.due(Date.now(), ["webhook-call"], 8);
+    expect(due()).toMatchObject([{ id, body: "x".repeat(600_000) }]);
+    tables.outbox.remove(id);
+    expect(due()).toEqual([]);
+    expect(tables.outbox.nextDue()).toBeUndefined();
+    expect(rowsIn(storage, "SELECT hash FROM blobs")).toEqual([]);
+  });
 });

@@ -31,7 +31,11 @@ export class OutboxStore {
   /** The highest id so far. None is given twice: the call of an effect may end after another one has removed its row. */
   #last = 0;
 
-  constructor(private readonly statements: Statements) {}
+  /** `transaction`: does the work as a whole or not at all. */
+  constructor(
+    private readonly statements: Statements,
+    private readonly transaction: (work: () => void) => void,
+  ) {}
 
   /** Adds an effect that is due at once. Returns its id, or undefined when the thread is deleted. */
   add(kind: string, body: string): number | undefined {
@@ -120,8 +124,10 @@ export class OutboxStore {
     const id = this.#moved.get(given) ?? given;
     if (id > 0) {
       const [row] = this.statements.all<{ body: string }>("SELECT body FROM outbox WHERE id = ?", id);
-      this.statements.remove("outbox", { id });
-      if (row) this.statements.texts.drop(row.body);
+      this.transaction(() => {
+        this.statements.remove("outbox", { id });
+        if (row) this.statements.texts.drop(row.body);
+      });
     }
     this.done(given);
   }

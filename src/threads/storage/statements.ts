@@ -99,15 +99,18 @@ export class Statements {
 
   /** Deletes the rows of all tables except `kept`, also what earlier versions have made. */
   dropAllBut(kept: TableName[]): void {
-    if (this.#layout === shared) {
+    if (this.#layout === separate) {
+      const names = ["_migrations", ...TABLE_NAMES.filter((name) => !kept.includes(name))];
+      for (const name of names) this.sql.exec(`DROP TABLE IF EXISTS ${name}`);
+      this.forget();
+      if (this.#layout === separate) return;
+      // None of its tables is left: what follows has the shared one.
+      this.#make("thread");
+    } else {
       const kinds = kept.map((name) => `'${name}'`).join(", ");
       this.#exec(`DELETE FROM thread WHERE kind NOT IN (${kinds})`, []);
-      this.#exec(DELETED, []);
-      return;
     }
-    const names = ["_migrations", ...TABLE_NAMES.filter((name) => !kept.includes(name))];
-    for (const name of names) this.sql.exec(`DROP TABLE IF EXISTS ${name}`);
-    this.forget();
+    this.#exec(DELETED, []);
   }
 
   /** From here on nothing is found and nothing is written. */

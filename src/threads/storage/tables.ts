@@ -37,7 +37,7 @@ export class Tables {
     readonly vault: Vault = new Vault(""),
   ) {
     this.#sql = new Statements(storage.sql, vault);
-    this.outbox = new OutboxStore(this.#sql);
+    this.outbox = new OutboxStore(this.#sql, (work) => this.transaction(work));
   }
 
   /** Rows written since the object woke: what the bench reports. */

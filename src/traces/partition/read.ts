@@ -44,8 +44,9 @@ function collect(sql: SqlStorage, identity: PartitionIdentity, given: QueryReque
   const request = { ...given, ...windowBehind(given) };
   const source = sourceOf(sql, wantedOf(request));
   const keys = keysOf(sql, identity, request, source);
-  const edge = source.isSmall ? undefined : startAt(sql, request, newest);
-  if (edge === undefined || !isByStart(sql, keys)) return readRows(sql, request, keys);
+  // To look for the edge reads as many rows of the index as the newest runs are: not for a run that is read by its id.
+  const edge = source.isSmall || !isByStart(sql, keys) ? undefined : startAt(sql, request, newest);
+  if (edge === undefined) return readRows(sql, request, keys);
   const [near, far] =
     request.order === "desc"
       ? [{ startTime: edge }, { endTime: edge }]
