@@ -26,8 +26,8 @@ export interface Break {
 }
 
 /** The channels through which LangGraph starts a node. */
-const TO_NODE = "branch:to:";
-const JOIN = "join:";
+export const TO_NODE = "branch:to:";
+export const JOIN = "join:";
 
 /**
  * What `shape` lacks to continue from `parked`. `before` is the shape of the graph that wrote it, where that is known: the kinds
@@ -36,7 +36,8 @@ const JOIN = "join:";
 export function findBreaks(parked: Parked, shape: GraphShape, before?: GraphShape): Break[] {
   const { path } = parked;
   const graph = nestedShape(shape, path);
-  if (!graph) return path.length > 0 ? missingOnTheWay(path, shape) : [];
+  // A node that is gone, and at which the nested graph works, is missing to the graph around it.
+  if (!graph) return [];
   const old = before && nestedShape(before, path);
   const found = parked.channels.flatMap((channel): Break[] => {
     const kind = graph.channels[channel];
@@ -67,17 +68,6 @@ function named(channel: string): Pick<Break, "kind" | "name"> {
 /** Undefined where the graph is not known to have such a nested graph: a node may call one from its code. */
 function nestedShape(shape: GraphShape, path: string[]): GraphShape | undefined {
   return path.reduce<GraphShape | undefined>((at, node) => at?.subgraphs[node], shape);
-}
-
-/** The first node of the path that is gone. */
-function missingOnTheWay(path: string[], shape: GraphShape): Break[] {
-  let at: GraphShape | undefined = shape;
-  for (const [depth, node] of path.entries()) {
-    if (!at) return [];
-    if (!at.nodes.includes(node)) return [{ kind: "node", name: node, path: path.slice(0, depth) }];
-    at = at.subgraphs[node];
-  }
-  return [];
 }
 
 /** What one of these stores, the other reads. */

@@ -111,16 +111,18 @@ graphs.nested = one(speak("two"))
   .addNode("inner", one(async (...args) => ({ said: (await catches(...args)).said })).compile())
   .addEdge("two", "inner")
   .compile();
-graphs.side = graph()
-  .addNode("one", speak("one"))
-  .addNode("left", speak("left"))
-  .addNode("right", speak("right"))
-  .addNode("asks", ask("asks"))
-  .addEdge(START, "one")
-  .addEdge("one", "left")
-  .addEdge("one", "right")
-  .addEdge("one", "asks")
-  .compile();
+const side = () =>
+  graph()
+    .addNode("one", speak("one"))
+    .addNode("left", speak("left"))
+    .addNode("right", speak("right"))
+    .addNode("asks", ask("asks"))
+    .addEdge(START, "one")
+    .addEdge("one", "left")
+    .addEdge("one", "right")
+    .addEdge("one", "asks");
+graphs.side = side().compile();
+graphs.longer = side().addNode("tail", speak("tail")).addEdge("asks", "tail").compile();
 graphs.asking = one(ask("two")).compile();
 graphs.crashing = graph()
   .addNode("one", speak("one"))

@@ -93,9 +93,10 @@ export async function refuseBroken(
   if (missing) throw remoteProblem(409, `${missing} Its state is kept. Migrate it, or run from an earlier checkpoint.`);
 }
 
-/** Whether the latest state is one that a migration wrote, whose question LangGraph asks under another id. */
+/** Whether a migration wrote the latest state and no task has run since. Its questions then have their old ids. */
 export const isMigrated = (checkpoints: Checkpoints): boolean =>
-  (checkpoints.get("")?.metadata.source as string | undefined) === MIGRATION;
+  (checkpoints.get("")?.metadata.source as string | undefined) === MIGRATION &&
+  Object.keys(checkpoints.questions()).length === 0;
 
 /** What checkpoints say of the graph that writes them. */
 export async function describeWriter(graph: Graph, graphId: string) {

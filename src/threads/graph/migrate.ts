@@ -2,6 +2,8 @@
 import { Send } from "@langchain/langgraph";
 import { DeltaSnapshot, maxChannelVersion, TASKS, uuid6 } from "@langchain/langgraph-checkpoint";
 import * as v from "valibot";
+import { budgetQuestion } from "../../budgets/question.ts";
+import { JOIN, TO_NODE } from "../../graphs/continuity.ts";
 import { isObject } from "../../http/json.ts";
 import { type Migration, NewState, type NextNode } from "../../graphs/migrations.ts";
 import type { Graph } from "../../runtime/graph.ts";
@@ -9,10 +11,14 @@ import type { Saver } from "../../runtime/saver.ts";
 import { fingerprint } from "../../runtime/shape.ts";
 import { readSnapshot } from "../../runtime/state.ts";
 
-const TO_NODE = "branch:to:";
-const JOIN = "join:";
+/** Holds the input of a graph until its first step. In a function, until it has ended. */
+const INPUT = "__start__";
+/** The whole state of a graph whose state has no keys. */
+const WHOLE = "__root__";
+/** The channel of a node that waits until the others have ended. */
+const DEFERRED = "LastValueAfterFinish";
 /** The channels whose stored form is their value. */
-const PLAIN = ["LastValue", "LastValueAfterFinish", "BinaryOperatorAggregate", "EphemeralValue"];
+const PLAIN = ["LastValue", "BinaryOperatorAggregate", "EphemeralValue"];
 
 type Stored = NonNullable<Awaited<ReturnType<Saver["getTuple"]>>>;
 
@@ -29,7 +35,9 @@ export async function migrateState(graph: Graph, saver: Saver, threadId: string,
   const values = given.values ?? old.values;
   const next = given.next ?? old.next.filter((node) => nameIn(node) in graph.nodes);
   checkNew(graph, given);
-  await saver.put(stored.config, checkpointFrom(graph, saver, stored, values, next), {
+  // A function has no other channel that starts it.
+  const restarts = !given.next || given.next.some((node) => !(`${TO_NODE}${nameIn(node)}` in graph.channels));
+  await saver.put(stored.config, checkpointFrom(graph, saver, stored, { values, next, restarts }), {
     source: "migration" as "update",
     step: (stored.metadata?.step ?? 0) + 1,
     parents: {},
@@ -46,12 +54,15 @@ async function readOldState(graph: Graph, saver: Saver, threadId: string, stored
   for (const [name, value] of Object.entries(checkpoint.channel_values)) if (isOwn(name)) values[name] = value;
   for (const [, channel, value] of pendingWrites)
     if (isOwn(channel) && !(channel in graph.channels)) values[channel] = value;
-  Object.assign(values, isObject(known.values) ? known.values : {});
+  if (WHOLE in graph.channels) values[WHOLE] = known.values;
+  else Object.assign(values, isObject(known.values) ? known.values : {});
   const waiting = Object.keys(checkpoint.channel_values)
     .filter((name) => name.startsWith(TO_NODE))
     .map(nodeIn);
   const gone = waiting.filter((node) => !(node in graph.nodes));
-  const begun = pendingWrites.flatMap(([, channel]) => (channel.startsWith(TO_NODE) ? [nodeIn(channel)] : []));
+  const begun = pendingWrites.flatMap(([, channel]) =>
+    channel.startsWith(TO_NODE) && !isDeferred(graph.channels[channel]) ? [nodeIn(channel)] : [],
+  );
   const sends = [
     checkpoint.channel_values[TASKS],
     ...pendingWrites.filter(([, channel]) => channel === TASKS).map(([, , sent]) => sent),
@@ -64,13 +75,16 @@ async function readOldState(graph: Graph, saver: Saver, threadId: string, stored
       .filter(isObject)
       .map(({ node, args }) => ({ node: String(node), input: args })),
   ];
-  const questions = pendingWrites.flatMap(([, channel, value]) => (channel === "__interrupt__" ? [value] : [])).flat();
+  const questions = pendingWrites
+    .flatMap(([, channel, value]) => (channel === "__interrupt__" ? [value] : []))
+    .flat()
+    .filter((question) => !isObject(question) || !budgetQuestion(question));
   return { values, next, questions: questions.map((question) => (isObject(question) ? question.value : question)) };
 }
 
 /** Throws where the result names a node or a key that the graph does not have. */
 function checkNew(graph: Graph, { values = {}, next = [] }: NewState): void {
-  const nodes = next.map(nameIn).filter((name) => !(`${TO_NODE}${name}` in graph.channels));
+  const nodes = next.map(nameIn).filter((name) => !(name in graph.nodes));
   const keys = Object.keys(values).filter((name) => !(name in graph.channels) || !isOwn(name));
   const [wrong] = [...nodes.map((name) => `node "${name}"`), ...keys.map((name) => `key "${name}"`)];
   if (wrong) throw new Error(`The migration returns the ${wrong}, which the graph does not have.`);
@@ -80,21 +94,26 @@ function checkpointFrom(
   graph: Graph,
   saver: Saver,
   { checkpoint, pendingWrites = [], metadata }: Stored,
-  values: Record<string, unknown>,
-  next: NextNode[],
+  { values, next, restarts }: { values: Record<string, unknown>; next: NextNode[]; restarts: boolean },
 ) {
   const version = saver.getNextVersion(maxChannelVersion(...Object.values(checkpoint.channel_versions)) as number);
   const channel_values: Record<string, unknown> = {};
   for (const [name, channel] of Object.entries(graph.channels as Record<string, Channel>)) {
     const before = checkpoint.channel_values[name];
     const arrived = pendingWrites.flatMap(([, written, value]) => (written === name ? [value] : []));
-    if (name.startsWith(JOIN)) channel_values[name] = reached(channel, before, arrived);
-    else if (!isOwn(name)) continue;
-    else if (channel.lc_graph_name === "DeltaChannel" && name in values)
-      channel_values[name] = new DeltaSnapshot(values[name]);
-    else channel_values[name] = PLAIN.includes(channel.lc_graph_name ?? "") ? values[name] : before;
+    if (name.startsWith(JOIN) || isDeferred(channel)) channel_values[name] = reached(channel, before, arrived);
+    else if (name.startsWith(TO_NODE) || (name === INPUT && !restarts)) continue;
+    else if (!isOwn(name)) channel_values[name] = before;
+    else if (!(name in values)) continue;
+    else if (channel.lc_graph_name === "DeltaChannel") channel_values[name] = new DeltaSnapshot(values[name]);
+    else if (PLAIN.includes(channel.lc_graph_name ?? "")) channel_values[name] = values[name];
+    else channel_values[name] = reached(channel, undefined, [values[name]]);
   }
-  for (const node of next) if (typeof node === "string") channel_values[`${TO_NODE}${node}`] = null;
+  for (const node of next) {
+    const start = `${TO_NODE}${nameIn(node)}`;
+    const channel: Channel | undefined = graph.channels[start];
+    if (typeof node === "string" && channel) channel_values[start] = isDeferred(channel) ? [null, true] : null;
+  }
   const sends = next.flatMap((node) => (typeof node === "string" ? [] : [new Send(node.node, node.input)]));
   channel_values[TASKS] = sends;
   const kept = Object.entries(channel_values).filter(([, value]) => value !== undefined);
@@ -112,7 +131,7 @@ interface Channel {
   fromCheckpoint(stored: unknown): Channel & { update(values: unknown[]): boolean; checkpoint(): unknown };
 }
 
-/** What a barrier has with what ended tasks brought to it. */
+/** What a channel stores that has `before`, and to which `arrived` came. */
 function reached(channel: Channel, before: unknown, arrived: unknown[]): unknown {
   const restored = channel.fromCheckpoint(before);
   if (arrived.length > 0) restored.update(arrived);
@@ -120,6 +139,8 @@ function reached(channel: Channel, before: unknown, arrived: unknown[]): unknown
 }
 
 /** Whether the channel is a key of the state, not one of LangGraph's own. */
-const isOwn = (name: string): boolean => !name.startsWith("__") && !name.includes(":");
+const isOwn = (name: string): boolean =>
+  name === WHOLE || !["__", TO_NODE, JOIN].some((start) => name.startsWith(start));
+const isDeferred = (channel?: Channel): boolean => channel?.lc_graph_name === DEFERRED;
 const nodeIn = (channel: string): string => channel.slice(TO_NODE.length);
 const nameIn = (node: NextNode): string => (typeof node === "string" ? node : node.node);

@@ -23,6 +23,12 @@ function askedOn(thread: ThreadRecord): Map<string, BudgetQuestion> {
   return found;
 }
 
+/** The ids of the questions that the graph itself has asked. */
+export function graphQuestions(thread: ThreadRecord): string[] {
+  const asked = askedOn(thread);
+  return pendingInterrupts(thread).filter((id) => !asked.has(id));
+}
+
 /** Whether the run continues what waits for a budget: then it continues the count of the run that asked. */
 export function continuesAsked({ input, command, checkpoint }: RunRequest, thread: ThreadRecord): boolean {
   return !checkpoint && (command != null || input == null) && askedOn(thread).size > 0;
@@ -48,7 +54,7 @@ export function budgetAnswers(
     const left = Object.entries(resume).filter(([id]) => !asked.has(id));
     return { answers, command: without(rest, left.length > 0 ? Object.fromEntries(left) : undefined) };
   }
-  const others = pending.filter((id) => !asked.has(id));
+  const others = graphQuestions(thread);
   // An answer without an id goes to all questions. Beside one of the graph, only its form says that it approves.
   const approves = isObject(resume) && "approve" in resume;
   if (others.length > 0 && !approves)

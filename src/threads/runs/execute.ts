@@ -13,7 +13,7 @@ import type { Emitter } from "../log/emit.ts";
 import { pendingInterrupts, type ThreadRecord } from "../record.ts";
 import type { RunRequest } from "../rpc.ts";
 import type { RunError, RunStatus } from "../types.ts";
-import { budgetAnswers } from "./budget-answers.ts";
+import { budgetAnswers, graphQuestions } from "./budget-answers.ts";
 import type { Spending } from "./spending.ts";
 import { configOf, graphOf, idsOf, metadataOf, type RunOfThread } from "../graph/config.ts";
 import { describeWriter, isContinuing, isMigrated, migrateOnce, missingTo } from "../graph/continue.ts";
@@ -143,7 +143,8 @@ function input(request: RunRequest, thread: ThreadRecord, migrated: boolean): un
   if (!given) return null;
   const { resume } = given;
   const pending = pendingInterrupts(thread);
-  if (migrated && resume != null) return command({ ...given, resume: answerAfterMigration(resume, pending) });
+  if (migrated && resume != null)
+    return command({ ...given, resume: answerAfterMigration(resume, graphQuestions(thread)) });
   // LangGraph takes an answer such as `false` or "" for none, unless it is addressed.
   if (resume == null || resume || pending.length === 0) return command(given);
   return command({ ...given, resume: Object.fromEntries(pending.map((id) => [id, resume])) });

@@ -19,6 +19,7 @@ import { checkAnswers, newRun, repeatedRun, threadFor } from "./insert.ts";
 import { pendingInterrupts, type ThreadRecord } from "../record.ts";
 import type { RunRequest } from "../rpc.ts";
 import type { CancelAction, Run, RunError, RunStatus, StopReason } from "../types.ts";
+import { isMigrated } from "../graph/continue.ts";
 import { hasNextStep } from "../graph/state.ts";
 import { busy, type Outcome, storedRun, type StoredRun, strategyOf, transitioned } from "../run.ts";
 import { inOrder, isInFlight } from "./queue.ts";
@@ -318,7 +319,9 @@ export class Runner {
     const { outcome } = run;
     outcome.first_event ??= emitter.firstAt;
     const before = this.context.record as ThreadRecord;
-    const questions = reason === "rollback" || outcome.attempt === 0 ? before.interrupts : checkpoints.questions();
+    // The checkpoint of a migration has no questions. A run that failed or was stopped there leaves those of before.
+    const keeps = reason === "rollback" || outcome.attempt === 0 || ((reason || error) && isMigrated(checkpoints));
+    const questions = keeps ? before.interrupts : checkpoints.questions();
     Object.assign(outcome, { values: emitter.values, interrupts: emitter.interrupts, error, stopped: reason });
     const prior = new Emitter(eventLog, values, run.id);
     for (const { id = "", value } of Object.values(questions).flat()) {
