@@ -30,7 +30,7 @@ function clientOf(Sdk: typeof Client, fetchImplementation?: typeof fetch): Clien
   });
 }
 
-/** The names of the calls of newer servers. A client asks for the server's version before it gives them. */
+/** The names of the calls of newer servers. A client reads the server's version before it gives them. */
 const GENERATED = ["evaluators", "datasets", "annotationQueues", "sessions", "runs", "threads", "traces", "public"];
 
 /** What a client warns of when all of `GENERATED` are read. */
@@ -62,7 +62,7 @@ describe.each(SDKS)("langsmith %s", (_, Sdk) => {
     expect(warnings).toContainEqual(expect.stringContaining('Backend version "0.15.99" is older'));
   });
 
-  it("is told that an example belongs to another dataset, and changes nothing", async () => {
+  it("is refused an example of another dataset, and changes nothing", async () => {
     const client = clientOf(Sdk);
     const [mine, other] = [
       await client.createDataset(crypto.randomUUID()),
