@@ -2,7 +2,8 @@
 import { Hono } from "hono";
 import * as v from "valibot";
 import { type Database, database } from "../db/client.ts";
-import { documented } from "../http/documented.ts";
+import { Count, Id, Time } from "../http/answers.ts";
+import { documented, either, json, media } from "../http/documented.ts";
 import { pagingQuery } from "../http/fields.ts";
 import { page } from "../http/paging.ts";
 import type { App } from "../http/types.ts";
@@ -12,24 +13,44 @@ import { audit } from "./record.ts";
 import { type AuditFilter, listAudit, nextAudit, type Position } from "./store.ts";
 import { toWireEntry } from "./wire.ts";
 
-const Time = v.pipe(
+const Moment = v.pipe(
   v.string(),
   v.isoTimestamp("must be a time such as 2027-01-31T00:00:00Z"),
   v.transform((text) => Date.parse(text)),
 );
 
+const Entry = v.pipe(
+  v.object({
+    id: Id,
+    workspace_id: v.nullable(v.string()),
+    at: Time,
+    actor: v.object({ kind: v.string(), id: v.string() }),
+    action: v.string(),
+    target_id: v.string(),
+    detail: v.unknown(),
+    address: v.nullable(v.string()),
+    user_agent: v.nullable(v.string()),
+    seq: v.nullable(Count),
+    prev_hash: v.nullable(v.string()),
+    hash: v.nullable(v.string()),
+  }),
+  v.title("AuditEntry"),
+);
+
 const AuditLogQuery = v.object({
   ...pagingQuery(1000),
   action: v.optional(v.pipe(v.string(), v.maxLength(100))),
-  after: v.optional(Time),
-  before: v.optional(Time),
+  after: v.optional(Moment),
+  before: v.optional(Moment),
   /** `ndjson`: all entries, one a line, without paging. */
   format: v.optional(v.picklist(["json", "ndjson"]), "json"),
 });
 
 export const auditTrail = new Hono<App>().get(
   "/audit-log",
-  documented("Workspaces and keys")("Sign-ins and changes, newest first; with format=ndjson all of them, one a line"),
+  documented("Workspaces and keys")("Sign-ins and changes, newest first; with format=ndjson all of them, one a line", {
+    200: either(json(v.array(Entry)), media("application/x-ndjson")),
+  }),
   query(AuditLogQuery),
   async (c) => {
     const { limit, offset, action, after, before, format } = c.req.valid("query");

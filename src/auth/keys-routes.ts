@@ -1,9 +1,11 @@
 /** API keys: `/api/v1/api-keys`. */
+import * as v from "valibot";
+import { Id, Time } from "../http/answers.ts";
 import { type Context, Hono } from "hono";
 import { audit } from "../audit/record.ts";
 import { database } from "../db/client.ts";
 import { CHANGED, untilUnchanged } from "../db/unchanged.ts";
-import { documented } from "../http/documented.ts";
+import { documented, NOTHING } from "../http/documented.ts";
 import { newSecretId } from "../http/idempotent-id.ts";
 import { Problem } from "../http/problem.ts";
 import type { App } from "../http/types.ts";
@@ -18,7 +20,24 @@ import { type ApiKeyRow, findKey, hasExpired, insertKey, listKeys, MOST_KEYS, ro
 const doc = documented("Workspaces and keys");
 
 const timeOf = (time: number | null) => (time === null ? null : new Date(time).toISOString());
-const toWire = (row: ApiKeyRow) => ({
+const members = {
+  id: Id,
+  workspace_id: v.string(),
+  name: v.string(),
+  hint: v.string(),
+  scopes: v.array(v.string()),
+  created_at: v.nullable(Time),
+  expires_at: v.nullable(Time),
+  last_used_at: v.nullable(Time),
+  allowed_ips: v.nullable(v.array(v.string())),
+  end_reason: v.nullable(v.string()),
+  successor_id: v.nullable(v.string()),
+  role: v.nullable(v.string()),
+};
+const Key = v.pipe(v.object(members), v.title("ApiKey"));
+/** The key itself is shown once. */
+const NewKey = v.object({ ...members, key: v.string() });
+const toWire = (row: ApiKeyRow): v.InferOutput<typeof Key> => ({
   id: row.id,
   workspace_id: row.workspaceId,
   name: row.name,
@@ -65,40 +84,45 @@ async function noteDeletion(c: Context<App>, { keys, grants }: Deleted, noted?: 
 }
 
 export const keys = new Hono<App>()
-  .post("/", doc("Create an API key; the answer is the only place that shows it"), body(CreateKey), async (c) => {
-    const maker = c.get("principal");
-    const given = c.req.valid("json");
-    const role = given.role === undefined ? (maker.role ?? null) : given.role;
-    const permissions = await permissionsOfKey(c, role);
-    const terms = {
-      name: given.name,
-      role,
-      scopes: given.scopes ?? scopesOf(maker, given.role == null ? undefined : permissions),
-      expiresAt: given.expires_at === undefined ? (maker.expiresAt ?? null) : given.expires_at,
-      allowedIps: given.allowed_ips === undefined ? (maker.allowedIps ?? null) : given.allowed_ips,
-    };
-    checkTerms(maker, terms, permissions);
-    const db = database(c.env.DB);
-    const id = await newSecretId(c, (one) => findKey(db, maker.workspaceId, one));
-    const { key, row } = makeKey(maker, id, terms);
-    if (!(await insertKey(db, row)))
-      throw new Problem(409, `A workspace has at most ${MOST_KEYS} API keys. Delete one first.`);
-    const detail = {
-      name: row.name,
-      scopes: row.scopes,
-      role,
-      expires_at: timeOf(row.expiresAt),
-      allowed_ips: row.allowedIps,
-    };
-    await audit(c, { action: "api_key.created", targetId: row.id, detail });
-    return c.json({ ...toWire(row), key }, 201, NO_STORE);
-  })
-  .get("/", doc("List the workspace's API keys"), async (c) =>
+  .post(
+    "/",
+    doc("Create an API key; the answer is the only place that shows it", { 201: NewKey }),
+    body(CreateKey),
+    async (c) => {
+      const maker = c.get("principal");
+      const given = c.req.valid("json");
+      const role = given.role === undefined ? (maker.role ?? null) : given.role;
+      const permissions = await permissionsOfKey(c, role);
+      const terms = {
+        name: given.name,
+        role,
+        scopes: given.scopes ?? scopesOf(maker, given.role == null ? undefined : permissions),
+        expiresAt: given.expires_at === undefined ? (maker.expiresAt ?? null) : given.expires_at,
+        allowedIps: given.allowed_ips === undefined ? (maker.allowedIps ?? null) : given.allowed_ips,
+      };
+      checkTerms(maker, terms, permissions);
+      const db = database(c.env.DB);
+      const id = await newSecretId(c, (one) => findKey(db, maker.workspaceId, one));
+      const { key, row } = makeKey(maker, id, terms);
+      if (!(await insertKey(db, row)))
+        throw new Problem(409, `A workspace has at most ${MOST_KEYS} API keys. Delete one first.`);
+      const detail = {
+        name: row.name,
+        scopes: row.scopes,
+        role,
+        expires_at: timeOf(row.expiresAt),
+        allowed_ips: row.allowedIps,
+      };
+      await audit(c, { action: "api_key.created", targetId: row.id, detail });
+      return c.json({ ...toWire(row), key }, 201, NO_STORE);
+    },
+  )
+  .get("/", doc("List the workspace's API keys", v.array(Key)), async (c) =>
     c.json((await listKeys(database(c.env.DB), c.get("principal").workspaceId)).map(toWire)),
   )
   .patch(
     "/:id",
-    doc("Change an API key's name, scopes, expiry or networks"),
+    doc("Change an API key's name, scopes, expiry or networks", Key),
     param(KeyParam),
     body(UpdateKey),
     async (c) => {
@@ -126,7 +150,9 @@ export const keys = new Hono<App>()
   )
   .post(
     "/:id/roll",
-    doc("Replace an API key by a new one; the old one works for a while, and the answer alone shows the new one"),
+    doc("Replace an API key by a new one; the old one works for a while, and the answer alone shows the new one", {
+      201: NewKey,
+    }),
     param(KeyParam),
     body(RollKey),
     async (c) => {
@@ -149,7 +175,7 @@ export const keys = new Hono<App>()
       return c.json({ ...toWire(row), key }, 201, NO_STORE);
     },
   )
-  .delete("/:id", doc("Delete an API key"), param(KeyParam), query(DeleteKey), async (c) => {
+  .delete("/:id", doc("Delete an API key", NOTHING), param(KeyParam), query(DeleteKey), async (c) => {
     const { workspaceId } = c.get("principal");
     const db = database(c.env.DB);
     const deletion = { workspaceId, id: c.req.valid("param").id, predecessors: c.req.valid("query").predecessors };

@@ -3,7 +3,7 @@ import { Hono } from "hono";
 import * as v from "valibot";
 import { audit } from "../audit/record.ts";
 import { database } from "../db/client.ts";
-import { documented } from "../http/documented.ts";
+import { documented, NOTHING } from "../http/documented.ts";
 import { Problem } from "../http/problem.ts";
 import type { App } from "../http/types.ts";
 import { body, param } from "../http/validate.ts";
@@ -24,17 +24,23 @@ const Role = v.strictObject({
   ),
 });
 
+const ShownRole = v.object({ name: v.string(), permissions: v.array(v.string()), built_in: v.boolean() });
+
 const notBuiltIn = (name: string) => {
   if (Object.hasOwn(ROLES, name)) throw new Problem(409, `The role ${name} is built in. Choose another name.`);
 };
 
 export const roles = new Hono<App>()
-  .get("/", doc("List the roles and their permissions: the built-in ones, and the workspace's own"), async (c) => {
-    const own = await listRoles(database(c.env.DB), c.get("principal").workspaceId);
-    const builtIn = Object.entries(ROLES).map(([name, permissions]) => ({ name, permissions, built_in: true }));
-    return c.json([...builtIn, ...own.map(({ name, permissions }) => ({ name, permissions, built_in: false }))]);
-  })
-  .put("/:name", doc("Make or change a role of the workspace"), param(RoleParam), body(Role), async (c) => {
+  .get(
+    "/",
+    doc("List the roles and their permissions: the built-in ones, and the workspace's own", v.array(ShownRole)),
+    async (c) => {
+      const own = await listRoles(database(c.env.DB), c.get("principal").workspaceId);
+      const builtIn = Object.entries(ROLES).map(([name, permissions]) => ({ name, permissions, built_in: true }));
+      return c.json([...builtIn, ...own.map(({ name, permissions }) => ({ name, permissions, built_in: false }))]);
+    },
+  )
+  .put("/:name", doc("Make or change a role of the workspace", ShownRole), param(RoleParam), body(Role), async (c) => {
     const { name } = c.req.valid("param");
     const { permissions } = c.req.valid("json");
     notBuiltIn(name);
@@ -46,15 +52,20 @@ export const roles = new Hono<App>()
     await audit(c, { action: "role.updated", targetId: name, detail: { permissions } });
     return c.json({ name, permissions, built_in: false });
   })
-  .delete("/:name", doc("Delete a role that no API key, member or invitation has"), param(RoleParam), async (c) => {
-    const { name } = c.req.valid("param");
-    notBuiltIn(name);
-    const { workspaceId } = c.get("principal");
-    const db = database(c.env.DB);
-    const inUse = () => new Problem(409, "An API key, a member or an invitation has this role. Change that first.");
-    if (!(await findRole(db, workspaceId, name))) throw new Problem(404, "Role not found.");
-    if (await isRoleUsed(db, workspaceId, name)) throw inUse();
-    await audit(c, { action: "role.deleted", targetId: name });
-    if (!(await deleteUnusedRole(db, workspaceId, name))) throw inUse();
-    return c.body(null, 204);
-  });
+  .delete(
+    "/:name",
+    doc("Delete a role that no API key, member or invitation has", NOTHING),
+    param(RoleParam),
+    async (c) => {
+      const { name } = c.req.valid("param");
+      notBuiltIn(name);
+      const { workspaceId } = c.get("principal");
+      const db = database(c.env.DB);
+      const inUse = () => new Problem(409, "An API key, a member or an invitation has this role. Change that first.");
+      if (!(await findRole(db, workspaceId, name))) throw new Problem(404, "Role not found.");
+      if (await isRoleUsed(db, workspaceId, name)) throw inUse();
+      await audit(c, { action: "role.deleted", targetId: name });
+      if (!(await deleteUnusedRole(db, workspaceId, name))) throw inUse();
+      return c.body(null, 204);
+    },
+  );

@@ -5,13 +5,13 @@ import { audit } from "../audit/record.ts";
 import { type Budget, BudgetBody, MOST_BUDGETS } from "../budget-rule.ts";
 import { RuleId } from "../flow-rule.ts";
 import { webhookFault } from "../http/address.ts";
-import { documented } from "../http/documented.ts";
+import { documented, NOTHING } from "../http/documented.ts";
 import { whole } from "../http/fields.ts";
 import { Problem } from "../http/problem.ts";
 import type { App } from "../http/types.ts";
 import { body, param, query } from "../http/validate.ts";
 import { type Price, PRICES } from "../traces/usage/price-list.ts";
-import { deploymentPrices, PriceList } from "../traces/usage/prices.ts";
+import { deploymentPrices, PriceList, PriceShape } from "../traces/usage/prices.ts";
 import { dayOf } from "./claim.ts";
 import { forgetBudgets } from "./known.ts";
 import { workspaceBudgets } from "./rpc.ts";
@@ -26,6 +26,21 @@ const UseQuery = v.object({
 });
 const PricesBody = v.strictObject({ prices: PriceList });
 
+const Source = v.picklist(["deployment", "workspace"]);
+const ShownBudget = v.pipe(v.object({ id: RuleId, ...BudgetBody.entries, source: Source }), v.title("Budget"));
+const Use = v.object({
+  budget: v.string(),
+  key: v.string(),
+  day: v.string(),
+  unit: v.picklist(["dollars", "tokens"]),
+  spent: v.number(),
+  limit: v.number(),
+  approved: v.number(),
+});
+const Prices = v.object({
+  prices: v.array(v.object({ ...PriceShape.entries, source: v.picklist(["workspace", "deployment", "list"]) })),
+});
+
 const shown = (budget: Budget, source: "deployment" | "workspace") => ({ ...budget, source });
 const priced = (prices: Price[], source: "workspace" | "deployment" | "list") =>
   prices.map((price) => ({ ...price, source }));
@@ -37,18 +52,25 @@ export function budgetRoutes(deployed: Budget[]): Hono<App> {
     if (isDeployed(id)) throw new Problem(409, `The budget "${id}" is in langgraph.json. Change it there and deploy.`);
   };
   return new Hono<App>()
-    .get("/budgets", doc("List the budgets of the deployment, then of the workspace"), async (c) => {
-      const { budgets: own } = await workspaceBudgets(c.env, c.get("principal").workspaceId).read();
-      const hidden = own.filter(({ id }) => !isDeployed(id));
-      const budgets = [
-        ...deployed.map((budget) => shown(budget, "deployment")),
-        ...hidden.map((budget) => shown(budget, "workspace")),
-      ];
-      return c.json({ budgets });
-    })
+    .get(
+      "/budgets",
+      doc("List the budgets of the deployment, then of the workspace", v.object({ budgets: v.array(ShownBudget) })),
+      async (c) => {
+        const { budgets: own } = await workspaceBudgets(c.env, c.get("principal").workspaceId).read();
+        const hidden = own.filter(({ id }) => !isDeployed(id));
+        const budgets = [
+          ...deployed.map((budget) => shown(budget, "deployment")),
+          ...hidden.map((budget) => shown(budget, "workspace")),
+        ];
+        return c.json({ budgets });
+      },
+    )
     .get(
       "/budgets/use",
-      doc("What the runs of a day have spent of budgets a day, by key, the most first"),
+      doc(
+        "What the runs of a day have spent of budgets a day, by key, the most first",
+        v.object({ uses: v.array(Use) }),
+      ),
       query(UseQuery),
       async (c) => {
         const { budget, day = dayOf(Date.now()), limit } = c.req.valid("query");
@@ -58,7 +80,7 @@ export function budgetRoutes(deployed: Budget[]): Hono<App> {
     )
     .put(
       "/budgets/:budget_id",
-      doc("Create or replace a budget of the workspace; it counts for runs that are made from now on"),
+      doc("Create or replace a budget of the workspace; it counts for runs that are made from now on", ShownBudget),
       param(BudgetParam),
       body(BudgetBody),
       async (c) => {
@@ -74,7 +96,7 @@ export function budgetRoutes(deployed: Budget[]): Hono<App> {
         return c.json(shown(budget, "workspace"));
       },
     )
-    .delete("/budgets/:budget_id", doc("Delete a budget of the workspace"), param(BudgetParam), async (c) => {
+    .delete("/budgets/:budget_id", doc("Delete a budget of the workspace", NOTHING), param(BudgetParam), async (c) => {
       const { workspaceId } = c.get("principal");
       const { budget_id } = c.req.valid("param");
       refuseDeployed(budget_id);
@@ -87,7 +109,7 @@ export function budgetRoutes(deployed: Budget[]): Hono<App> {
     })
     .get(
       "/prices",
-      doc("List the prices of models, US dollars for a million tokens; the first that matches a model counts"),
+      doc("List the prices of models, US dollars for a million tokens; the first that matches a model counts", Prices),
       async (c) => {
         const { prices: own } = await workspaceBudgets(c.env, c.get("principal").workspaceId).read();
         const deployment = deploymentPrices(c.env.TRACE_PRICES);
@@ -98,7 +120,7 @@ export function budgetRoutes(deployed: Budget[]): Hono<App> {
     )
     .put(
       "/prices",
-      doc("Replace the workspace's own prices, which count before all others"),
+      doc("Replace the workspace's own prices, which count before all others", Prices),
       body(PricesBody),
       async (c) => {
         const { workspaceId } = c.get("principal");

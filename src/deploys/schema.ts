@@ -1,5 +1,6 @@
 /** The shapes of `/graphs`. */
 import * as v from "valibot";
+import { choosing } from "../http/fields.ts";
 import { DEEPEST, type GraphShape } from "../runtime/shape.ts";
 
 const name = v.pipe(v.string(), v.maxLength(1_000));
@@ -24,7 +25,7 @@ const GraphDescription = v.object({
   migrates: v.optional(names, []),
 });
 
-export const CheckGraphs = v.object({
+export const CheckGraphs = choosing({
   /** The graphs of the bundle to deploy, as `GET /graphs` of it answers. */
   graphs: v.record(name, GraphDescription),
   /** The most threads to read. */

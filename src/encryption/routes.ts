@@ -1,4 +1,5 @@
 /** The data keys of a workspace: `/api/v1/encryption-keys`. */
+import { Count, Time } from "../http/answers.ts";
 import { Hono } from "hono";
 import * as v from "valibot";
 import { audit } from "../audit/record.ts";
@@ -24,6 +25,17 @@ const doc = documented("Workspaces and keys");
 
 const timeOf = (at: number | null) => (at === null ? null : new Date(at).toISOString());
 
+const Key = v.pipe(
+  v.object({
+    id: v.string(),
+    version: Count,
+    status: v.picklist(["encrypts", "decrypts", "destroyed"]),
+    created_at: v.nullable(Time),
+    destroyed_at: v.nullable(Time),
+  }),
+  v.title("EncryptionKey"),
+);
+
 /** The keys as answers have them, oldest first. */
 const shown = (keys: StoredKey[]) =>
   keys.map(({ id, version, createdAt, destroyedAt }, index) => ({
@@ -35,13 +47,17 @@ const shown = (keys: StoredKey[]) =>
   }));
 
 export const encryption = new Hono<App>()
-  .get("/encryption-keys", doc("List the keys that encrypt what the workspace stores, newest first"), async (c) => {
-    const keys = await listKeys(database(c.env.DB), c.get("principal").workspaceId);
-    return c.json(shown(keys).toReversed());
-  })
+  .get(
+    "/encryption-keys",
+    doc("List the keys that encrypt what the workspace stores, newest first", v.array(Key)),
+    async (c) => {
+      const keys = await listKeys(database(c.env.DB), c.get("principal").workspaceId);
+      return c.json(shown(keys).toReversed());
+    },
+  )
   .post(
     "/encryption-keys",
-    doc("Make the key that encrypts from now on; the first one turns encryption on for the workspace"),
+    doc("Make the key that encrypts from now on; the first one turns encryption on for the workspace", { 201: Key }),
     async (c) => {
       const { workspaceId } = c.get("principal");
       const db = database(c.env.DB);
@@ -58,7 +74,7 @@ export const encryption = new Hono<App>()
   )
   .post(
     "/encryption-keys/:id/destroy",
-    doc("Destroy a key that no longer encrypts: what it has encrypted can never be read again"),
+    doc("Destroy a key that no longer encrypts: what it has encrypted can never be read again", Key),
     param(KeyParam),
     body(DestroyKey),
     async (c) => {

@@ -1,4 +1,5 @@
 /** Export jobs and their runs: `/api/v1/bulk-exports`. */
+import * as v from "valibot";
 import { Hono } from "hono";
 import { audit } from "../audit/record.ts";
 import { database } from "../db/client.ts";
@@ -15,7 +16,7 @@ import { startNext } from "./finish.ts";
 import { countLate } from "./late.ts";
 import { requirePlan, requireScope } from "./plan-gate.ts";
 import { CreateExport, ExportId, ExportRunId, Paging, PatchExport, SpawnedQuery } from "./schema.ts";
-import { toWireExport, toWireRun } from "./wire.ts";
+import { Export, ExportRun, toWireExport, toWireRun } from "./wire.ts";
 import {
   cancelExport,
   type ExportRow,
@@ -47,7 +48,7 @@ export const bulkExports = new Hono<App>()
   .route("/destinations", destinations)
   .post(
     "/",
-    doc("Create an export, or with interval_hours a schedule of exports"),
+    doc("Create an export, or with interval_hours a schedule of exports", Export),
     requirePlan,
     body(CreateExport),
     async (c) => {
@@ -60,7 +61,7 @@ export const bulkExports = new Hono<App>()
       return c.json(await toWireWithProgress(c.env, row));
     },
   )
-  .get("/", doc("List exports, newest first"), query(Paging), async (c) => {
+  .get("/", doc("List exports, newest first", v.array(Export)), query(Paging), async (c) => {
     const { limit, offset } = c.req.valid("query");
     const db = database(c.env.DB);
     const rows = await listExports(db, c.get("principal").workspaceId, { limit: limit + 1, offset });
@@ -75,19 +76,24 @@ export const bulkExports = new Hono<App>()
       headers,
     );
   })
-  .get("/runs", doc("List the runs of every export that a schedule has spawned"), query(SpawnedQuery), async (c) => {
-    const { limit, offset, source_bulk_export_id } = c.req.valid("query");
-    const schedule = await mine(c, source_bulk_export_id);
-    const rows = await listSpawnedRuns(database(c.env.DB), schedule.id, { limit: limit + 1, offset });
-    const { items, headers } = page(rows, limit, offset);
-    return c.json(items.map(toWireRun), 200, headers);
-  })
-  .get("/:id", doc("Get an export and its progress"), param(ExportId), async (c) =>
+  .get(
+    "/runs",
+    doc("List the runs of every export that a schedule has spawned", v.array(ExportRun)),
+    query(SpawnedQuery),
+    async (c) => {
+      const { limit, offset, source_bulk_export_id } = c.req.valid("query");
+      const schedule = await mine(c, source_bulk_export_id);
+      const rows = await listSpawnedRuns(database(c.env.DB), schedule.id, { limit: limit + 1, offset });
+      const { items, headers } = page(rows, limit, offset);
+      return c.json(items.map(toWireRun), 200, headers);
+    },
+  )
+  .get("/:id", doc("Get an export and its progress", Export), param(ExportId), async (c) =>
     c.json(await toWireWithProgress(c.env, await mine(c, c.req.valid("param").id))),
   )
   .patch(
     "/:id",
-    doc("Cancel an export or a schedule; exports that it has started continue"),
+    doc("Cancel an export or a schedule; exports that it has started continue", Export),
     param(ExportId),
     body(PatchExport),
     async (c) => {
@@ -105,7 +111,7 @@ export const bulkExports = new Hono<App>()
   )
   .get(
     "/:id/runs",
-    doc("List the runs of an export: one for each project and UTC day"),
+    doc("List the runs of an export: one for each project and UTC day", v.array(ExportRun)),
     param(ExportId),
     query(Paging),
     async (c) => {
@@ -116,7 +122,7 @@ export const bulkExports = new Hono<App>()
       return c.json(items.map(toWireRun), 200, headers);
     },
   )
-  .get("/:id/runs/:run_id", doc("Get a run of an export"), param(ExportRunId), async (c) => {
+  .get("/:id/runs/:run_id", doc("Get a run of an export", ExportRun), param(ExportRunId), async (c) => {
     const { id, run_id } = c.req.valid("param");
     const row = await findExportRun(database(c.env.DB), (await mine(c, id)).id, run_id);
     if (!row) throw new Problem(404, "Export run not found.");

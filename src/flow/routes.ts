@@ -1,14 +1,15 @@
 /** The rules of flow control, what they have in use, and who waits: `/api/v1/flow`. */
+import { Count, Id, Time } from "../http/answers.ts";
 import { Hono } from "hono";
 import * as v from "valibot";
 import { audit } from "../audit/record.ts";
-import { documented } from "../http/documented.ts";
+import { documented, NOTHING } from "../http/documented.ts";
 import { whole } from "../http/fields.ts";
 import { Problem } from "../http/problem.ts";
 import type { App } from "../http/types.ts";
 import { body, param, query } from "../http/validate.ts";
 import { forgetRules } from "./known.ts";
-import { type FlowRule, MOST_RULES, RuleBody, RuleId } from "../flow-rule.ts";
+import { FlowRule, MOST_RULES, RuleBody, RuleId } from "../flow-rule.ts";
 import { flowControl, type Waiting } from "./rpc.ts";
 import type { PoolUse } from "./book.ts";
 
@@ -22,16 +23,41 @@ const WaitingQuery = v.object({
   limit: v.optional(whole(1, 1_000), "100"),
 });
 
+const ShownRule = v.pipe(
+  v.object({ ...FlowRule.entries, source: v.picklist(["deployment", "workspace"]) }),
+  v.title("FlowRule"),
+);
+const Use = v.object({
+  rule: v.string(),
+  key: v.string(),
+  held: Count,
+  waiting: Count,
+  starts_last_minute: Count,
+  tokens_last_minute: Count,
+  oldest_at: v.nullable(Time),
+});
+const WaitingRun = v.object({
+  run_id: Id,
+  thread_id: v.string(),
+  priority: Count,
+  position: Count,
+  waiting_for: v.array(v.object({ rule: v.string(), key: v.string(), reason: v.string() })),
+  since: Time,
+});
+
 const shown = (rule: FlowRule, source: "deployment" | "workspace") => ({ ...rule, source });
 
-const shownUse = ({ oldest, starts, tokens, ...use }: PoolUse) => ({
+const shownUse = ({ oldest, starts, tokens, ...use }: PoolUse): v.InferOutput<typeof Use> => ({
   ...use,
   starts_last_minute: starts,
   tokens_last_minute: tokens,
   oldest_at: oldest === undefined ? null : new Date(oldest).toISOString(),
 });
 
-const shownWaiting = ({ due, ...waiting }: Waiting) => ({ ...waiting, since: new Date(due).toISOString() });
+const shownWaiting = ({ due, ...waiting }: Waiting): v.InferOutput<typeof WaitingRun> => ({
+  ...waiting,
+  since: new Date(due).toISOString(),
+});
 
 /** `deployed`: the rules of langgraph.json. The API reads them and changes none. */
 export function flowRoutes(deployed: FlowRule[]): Hono<App> {
@@ -40,18 +66,25 @@ export function flowRoutes(deployed: FlowRule[]): Hono<App> {
     if (isDeployed(id)) throw new Problem(409, `The rule "${id}" is in langgraph.json. Change it there and deploy.`);
   };
   return new Hono<App>()
-    .get("/flow/rules", doc("List the rules of flow control: of the deployment, then of the workspace"), async (c) => {
-      const own = await flowControl(c.env, c.get("principal").workspaceId).rules();
-      const hidden = own.filter(({ id }) => !isDeployed(id));
-      const rules = [
-        ...deployed.map((rule) => shown(rule, "deployment")),
-        ...hidden.map((rule) => shown(rule, "workspace")),
-      ];
-      return c.json({ rules });
-    })
+    .get(
+      "/flow/rules",
+      doc(
+        "List the rules of flow control: of the deployment, then of the workspace",
+        v.object({ rules: v.array(ShownRule) }),
+      ),
+      async (c) => {
+        const own = await flowControl(c.env, c.get("principal").workspaceId).rules();
+        const hidden = own.filter(({ id }) => !isDeployed(id));
+        const rules = [
+          ...deployed.map((rule) => shown(rule, "deployment")),
+          ...hidden.map((rule) => shown(rule, "workspace")),
+        ];
+        return c.json({ rules });
+      },
+    )
     .put(
       "/flow/rules/:rule_id",
-      doc("Create or replace a rule of the workspace; runs that wait are looked at again"),
+      doc("Create or replace a rule of the workspace; runs that wait are looked at again", ShownRule),
       param(RuleParam),
       body(RuleBody),
       async (c) => {
@@ -67,7 +100,7 @@ export function flowRoutes(deployed: FlowRule[]): Hono<App> {
     )
     .delete(
       "/flow/rules/:rule_id",
-      doc("Delete a rule of the workspace: runs that wait for it begin"),
+      doc("Delete a rule of the workspace: runs that wait for it begin", NOTHING),
       param(RuleParam),
       async (c) => {
         const { workspaceId } = c.get("principal");
@@ -83,7 +116,10 @@ export function flowRoutes(deployed: FlowRule[]): Hono<App> {
     )
     .get(
       "/flow/use",
-      doc("What each key of each rule has in use, and how many runs wait, the longest queues first"),
+      doc(
+        "What each key of each rule has in use, and how many runs wait, the longest queues first",
+        v.object({ uses: v.array(Use) }),
+      ),
       query(UseQuery),
       async (c) => {
         const uses = await flowControl(c.env, c.get("principal").workspaceId).uses(c.req.valid("query").limit);
@@ -92,7 +128,10 @@ export function flowRoutes(deployed: FlowRule[]): Hono<App> {
     )
     .get(
       "/flow/waiting",
-      doc("The runs that wait for a rule, or for one key of it, in their order"),
+      doc(
+        "The runs that wait for a rule, or for one key of it, in their order",
+        v.object({ runs: v.array(WaitingRun) }),
+      ),
       query(WaitingQuery),
       async (c) => {
         const { rule, key, limit } = c.req.valid("query");

@@ -1,10 +1,11 @@
 /** Invitations by link: `/api/v1/invitations`. */
+import * as v from "valibot";
 import { Hono } from "hono";
 import { audit } from "../audit/record.ts";
 import { checkGiven, knownRole } from "../auth/known-role.ts";
 import { newSecret, sha256 } from "../auth/secret.ts";
 import { database } from "../db/client.ts";
-import { documented } from "../http/documented.ts";
+import { documented, NOTHING } from "../http/documented.ts";
 import { newSecretId } from "../http/idempotent-id.ts";
 import { addressOf, isKnownOrigin } from "../http/origin.ts";
 import { page } from "../http/paging.ts";
@@ -20,52 +21,62 @@ import {
 } from "./invitation-store.ts";
 import { refuseApplications } from "./rights.ts";
 import { Invite, MemberParam, Paging } from "./schema.ts";
-import { toWireInvitation } from "./wire.ts";
+import { Invitation, NewInvitation, toWireInvitation } from "./wire.ts";
 
 const doc = documented("Members");
 const notFound = () => new Problem(404, "Invitation not found, or accepted.");
 
 export const invitations = new Hono<App>()
-  .post("/", doc("Invite a person by a link; the answer is the only place that shows it"), body(Invite), async (c) => {
-    const maker = c.get("principal");
-    const { role, email, expires_in_seconds } = c.req.valid("json");
-    refuseApplications(maker);
-    if (!c.env.OIDC_ISSUER)
-      throw new Problem(409, "People sign in by an OpenID provider. Set OIDC_ISSUER and OIDC_CLIENT_ID.");
-    // The link would lead where the caller's Host header says.
-    if (!isKnownOrigin(c)) throw new Problem(409, "The server does not know its address. Set PUBLIC_URL.");
-    checkGiven(maker, await knownRole(c, role), "A member");
-    const { workspaceId } = maker;
-    const db = database(c.env.DB);
-    const id = await newSecretId(c, (one) => findInvitation(db, workspaceId, one));
-    const secret = newSecret("weir_inv_");
-    const now = Date.now();
-    const row = {
-      id,
-      workspaceId,
-      hash: sha256(secret),
-      role,
-      email,
-      makerKind: maker.kind,
-      makerId: maker.credentialId,
-      createdAt: now,
-      expiresAt: now + expires_in_seconds * 1000,
-      acceptedAt: null,
-      memberId: null,
-    };
-    if (!(await insertInvitation(db, row)))
-      throw new Problem(409, `A workspace has at most ${MOST_INVITATIONS} invitations. Delete one first.`);
-    await audit(c, { action: "invitation.created", targetId: id, detail: { role, email } });
-    const url = `${addressOf(c)}/oauth/openid/invitation?token=${secret}`;
-    return c.json({ ...toWireInvitation(row), url }, 201, { "cache-control": "no-store" });
-  })
-  .get("/", doc("List the workspace's invitations, also those of the last 30 days"), query(Paging), async (c) => {
-    const { limit, offset } = c.req.valid("query");
-    const rows = await listInvitations(database(c.env.DB), c.get("principal").workspaceId, limit + 1, offset);
-    const { items, headers } = page(rows, limit, offset);
-    return c.json(items.map(toWireInvitation), 200, headers);
-  })
-  .delete("/:id", doc("Take an invitation back"), param(MemberParam), async (c) => {
+  .post(
+    "/",
+    doc("Invite a person by a link; the answer is the only place that shows it", { 201: NewInvitation }),
+    body(Invite),
+    async (c) => {
+      const maker = c.get("principal");
+      const { role, email, expires_in_seconds } = c.req.valid("json");
+      refuseApplications(maker);
+      if (!c.env.OIDC_ISSUER)
+        throw new Problem(409, "People sign in by an OpenID provider. Set OIDC_ISSUER and OIDC_CLIENT_ID.");
+      // The link would lead where the caller's Host header says.
+      if (!isKnownOrigin(c)) throw new Problem(409, "The server does not know its address. Set PUBLIC_URL.");
+      checkGiven(maker, await knownRole(c, role), "A member");
+      const { workspaceId } = maker;
+      const db = database(c.env.DB);
+      const id = await newSecretId(c, (one) => findInvitation(db, workspaceId, one));
+      const secret = newSecret("weir_inv_");
+      const now = Date.now();
+      const row = {
+        id,
+        workspaceId,
+        hash: sha256(secret),
+        role,
+        email,
+        makerKind: maker.kind,
+        makerId: maker.credentialId,
+        createdAt: now,
+        expiresAt: now + expires_in_seconds * 1000,
+        acceptedAt: null,
+        memberId: null,
+      };
+      if (!(await insertInvitation(db, row)))
+        throw new Problem(409, `A workspace has at most ${MOST_INVITATIONS} invitations. Delete one first.`);
+      await audit(c, { action: "invitation.created", targetId: id, detail: { role, email } });
+      const url = `${addressOf(c)}/oauth/openid/invitation?token=${secret}`;
+      return c.json({ ...toWireInvitation(row), url }, 201, { "cache-control": "no-store" });
+    },
+  )
+  .get(
+    "/",
+    doc("List the workspace's invitations, also those of the last 30 days", v.array(Invitation)),
+    query(Paging),
+    async (c) => {
+      const { limit, offset } = c.req.valid("query");
+      const rows = await listInvitations(database(c.env.DB), c.get("principal").workspaceId, limit + 1, offset);
+      const { items, headers } = page(rows, limit, offset);
+      return c.json(items.map(toWireInvitation), 200, headers);
+    },
+  )
+  .delete("/:id", doc("Take an invitation back", NOTHING), param(MemberParam), async (c) => {
     const { workspaceId } = c.get("principal");
     const db = database(c.env.DB);
     const invitation = await findInvitation(db, workspaceId, c.req.valid("param").id);

@@ -1,19 +1,29 @@
 /** What the caller is and may do: `/api/v1/me`. */
+import * as v from "valibot";
 import { type Context, Hono } from "hono";
 import { audit } from "../audit/record.ts";
 import { endSession, findSession, listSessions } from "../auth/session-store.ts";
 import { findWorkspace } from "../auth/store.ts";
 import { database } from "../db/client.ts";
-import { documented } from "../http/documented.ts";
+import { documented, NOTHING } from "../http/documented.ts";
 import { Problem } from "../http/problem.ts";
 import type { App } from "../http/types.ts";
 import { param } from "../http/validate.ts";
 import { ALL_PERMISSIONS, may } from "../principal.ts";
 import { OwnSessionParam } from "./schema.ts";
 import { findMember, listMemberships } from "./store.ts";
-import { toWireMember, toWireSession } from "./wire.ts";
+import { Self, Session, toWireMember, toWireSession } from "./wire.ts";
 
 const doc = documented("Members");
+
+const Me = v.object({
+  kind: v.string(),
+  workspace: v.object({ id: v.string(), name: v.nullable(v.string()) }),
+  role: v.nullable(v.string()),
+  scopes: v.array(v.string()),
+  permissions: v.array(v.string()),
+  member: v.nullable(Self),
+});
 
 /** The session of this request, and its member. */
 async function ownSession(c: Context<App>) {
@@ -22,7 +32,7 @@ async function ownSession(c: Context<App>) {
 }
 
 export const me = new Hono<App>()
-  .get("/", doc("The caller: the workspace, the role and the permissions"), async (c) => {
+  .get("/", doc("The caller: the workspace, the role and the permissions", Me), async (c) => {
     const principal = c.get("principal");
     const { workspaceId, kind, credentialId, role, scopes } = principal;
     const db = database(c.env.DB);
@@ -38,17 +48,22 @@ export const me = new Hono<App>()
       member: member ? { ...toWireMember(member), workspaces } : null,
     });
   })
-  .get("/sessions", doc("List the browsers in which the caller is signed in"), async (c) => {
+  .get("/sessions", doc("List the browsers in which the caller is signed in", v.array(Session)), async (c) => {
     const own = await ownSession(c);
     if (!own) return c.json([]);
     const rows = await listSessions(database(c.env.DB), own.member.id, Date.now());
     return c.json(rows.map((row) => toWireSession(row, row.id === own.session.id)));
   })
-  .delete("/sessions/:session_id", doc("Sign one of the caller's browsers out"), param(OwnSessionParam), async (c) => {
-    const { session_id } = c.req.valid("param");
-    const own = await ownSession(c);
-    if (!own || !(await endSession(database(c.env.DB), own.member.id, session_id)))
-      throw new Problem(404, "Session not found.");
-    await audit(c, { action: "session.ended", targetId: session_id });
-    return c.body(null, 204);
-  });
+  .delete(
+    "/sessions/:session_id",
+    doc("Sign one of the caller's browsers out", NOTHING),
+    param(OwnSessionParam),
+    async (c) => {
+      const { session_id } = c.req.valid("param");
+      const own = await ownSession(c);
+      if (!own || !(await endSession(database(c.env.DB), own.member.id, session_id)))
+        throw new Problem(404, "Session not found.");
+      await audit(c, { action: "session.ended", targetId: session_id });
+      return c.body(null, 204);
+    },
+  );

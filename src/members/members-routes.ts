@@ -1,10 +1,11 @@
 /** The people of a workspace: `/api/v1/members`. */
+import * as v from "valibot";
 import { Hono } from "hono";
 import { audit } from "../audit/record.ts";
 import { checkGiven, knownRole } from "../auth/known-role.ts";
 import { endSession, listSessions } from "../auth/session-store.ts";
 import { database } from "../db/client.ts";
-import { documented } from "../http/documented.ts";
+import { documented, NOTHING } from "../http/documented.ts";
 import { newOrEarlier } from "../http/idempotent-id.ts";
 import { page } from "../http/paging.ts";
 import { Problem } from "../http/problem.ts";
@@ -22,37 +23,42 @@ import {
   removeMember,
   updateRole,
 } from "./store.ts";
-import { toWireMember, toWireSession } from "./wire.ts";
+import { Member, Session, toWireMember, toWireSession } from "./wire.ts";
 
 const doc = documented("Members");
 const notFound = () => new Problem(404, "Member not found.");
 
 export const members = new Hono<App>()
-  .post("/", doc("Make a person a member, by the subject that the OpenID provider has"), body(AddMember), async (c) => {
-    const maker = c.get("principal");
-    const { subject, email, role } = c.req.valid("json");
-    refuseApplications(maker);
-    const issuer = c.env.OIDC_ISSUER;
-    if (!issuer) throw new Problem(409, "People sign in by an OpenID provider. Set OIDC_ISSUER and OIDC_CLIENT_ID.");
-    checkGiven(maker, await knownRole(c, role), "A member");
-    const { workspaceId } = maker;
-    const db = database(c.env.DB);
-    const { id, earlier } = await newOrEarlier(c, (one) => findMember(db, workspaceId, one));
-    const row = { id, workspaceId, issuer, subject, email, role, createdAt: Date.now(), signedInAt: null };
-    if (!earlier && !(await insertMember(db, row))) {
-      if (await findPerson(db, workspaceId, row)) throw new Problem(409, "This person is a member.");
-      throw new Problem(409, `A workspace has at most ${MOST_MEMBERS} members. Remove one first.`);
-    }
-    await audit(c, { action: "member.added", targetId: id, detail: { issuer, subject, email, role } });
-    return c.json(toWireMember(earlier ?? row), 201);
-  })
-  .get("/", doc("List the workspace's members"), query(Paging), async (c) => {
+  .post(
+    "/",
+    doc("Make a person a member, by the subject that the OpenID provider has", { 201: Member }),
+    body(AddMember),
+    async (c) => {
+      const maker = c.get("principal");
+      const { subject, email, role } = c.req.valid("json");
+      refuseApplications(maker);
+      const issuer = c.env.OIDC_ISSUER;
+      if (!issuer) throw new Problem(409, "People sign in by an OpenID provider. Set OIDC_ISSUER and OIDC_CLIENT_ID.");
+      checkGiven(maker, await knownRole(c, role), "A member");
+      const { workspaceId } = maker;
+      const db = database(c.env.DB);
+      const { id, earlier } = await newOrEarlier(c, (one) => findMember(db, workspaceId, one));
+      const row = { id, workspaceId, issuer, subject, email, role, createdAt: Date.now(), signedInAt: null };
+      if (!earlier && !(await insertMember(db, row))) {
+        if (await findPerson(db, workspaceId, row)) throw new Problem(409, "This person is a member.");
+        throw new Problem(409, `A workspace has at most ${MOST_MEMBERS} members. Remove one first.`);
+      }
+      await audit(c, { action: "member.added", targetId: id, detail: { issuer, subject, email, role } });
+      return c.json(toWireMember(earlier ?? row), 201);
+    },
+  )
+  .get("/", doc("List the workspace's members", v.array(Member)), query(Paging), async (c) => {
     const { limit, offset } = c.req.valid("query");
     const rows = await listMembers(database(c.env.DB), c.get("principal").workspaceId, limit + 1, offset);
     const { items, headers } = page(rows, limit, offset);
     return c.json(items.map(toWireMember), 200, headers);
   })
-  .patch("/:id", doc("Change a member's role"), param(MemberParam), body(ChangeMember), async (c) => {
+  .patch("/:id", doc("Change a member's role", Member), param(MemberParam), body(ChangeMember), async (c) => {
     const maker = c.get("principal");
     const { role } = c.req.valid("json");
     refuseApplications(maker);
@@ -64,7 +70,7 @@ export const members = new Hono<App>()
   })
   .delete(
     "/:id",
-    doc("Remove a member: the sessions end, and so does what the member allowed to applications"),
+    doc("Remove a member: the sessions end, and so does what the member allowed to applications", NOTHING),
     param(MemberParam),
     async (c) => {
       const { workspaceId } = c.get("principal");
@@ -79,13 +85,18 @@ export const members = new Hono<App>()
       return c.body(null, 204);
     },
   )
-  .get("/:id/sessions", doc("List the browsers in which a member is signed in"), param(MemberParam), async (c) => {
-    const db = database(c.env.DB);
-    const member = await findMember(db, c.get("principal").workspaceId, c.req.valid("param").id);
-    if (!member) throw notFound();
-    return c.json((await listSessions(db, member.id, Date.now())).map((row) => toWireSession(row)));
-  })
-  .delete("/:id/sessions/:session_id", doc("Sign a member's browser out"), param(SessionParam), async (c) => {
+  .get(
+    "/:id/sessions",
+    doc("List the browsers in which a member is signed in", v.array(Session)),
+    param(MemberParam),
+    async (c) => {
+      const db = database(c.env.DB);
+      const member = await findMember(db, c.get("principal").workspaceId, c.req.valid("param").id);
+      if (!member) throw notFound();
+      return c.json((await listSessions(db, member.id, Date.now())).map((row) => toWireSession(row)));
+    },
+  )
+  .delete("/:id/sessions/:session_id", doc("Sign a member's browser out", NOTHING), param(SessionParam), async (c) => {
     const db = database(c.env.DB);
     const { id, session_id } = c.req.valid("param");
     const member = await findMember(db, c.get("principal").workspaceId, id);

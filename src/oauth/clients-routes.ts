@@ -1,9 +1,10 @@
 /** The OAuth clients that have access to a workspace: `/api/v1/oauth-clients`. */
+import { Count, Time } from "../http/answers.ts";
 import { Hono } from "hono";
 import * as v from "valibot";
 import { audit } from "../audit/record.ts";
 import { database } from "../db/client.ts";
-import { documented } from "../http/documented.ts";
+import { documented, NOTHING } from "../http/documented.ts";
 import { pagingQuery } from "../http/fields.ts";
 import { page } from "../http/paging.ts";
 import { Problem } from "../http/problem.ts";
@@ -16,7 +17,23 @@ const doc = documented("OAuth");
 
 const iso = (time: number) => new Date(time).toISOString();
 
-const toWire = ({ client, grants, scopes, lastGrantedAt }: AllowedClient) => ({
+const OAuthClient = v.pipe(
+  v.object({
+    client_id: v.string(),
+    client_name: v.nullable(v.string()),
+    client_uri: v.nullable(v.string()),
+    redirect_uris: v.array(v.string()),
+    grant_types: v.array(v.string()),
+    registered_by: v.picklist(["document", "registration"]),
+    created_at: Time,
+    grants: Count,
+    scopes: v.array(v.string()),
+    last_granted_at: Time,
+  }),
+  v.title("OAuthClient"),
+);
+
+const toWire = ({ client, grants, scopes, lastGrantedAt }: AllowedClient): v.InferOutput<typeof OAuthClient> => ({
   client_id: client.id,
   client_name: client.name,
   client_uri: client.clientUri,
@@ -33,7 +50,7 @@ const toWire = ({ client, grants, scopes, lastGrantedAt }: AllowedClient) => ({
 export const oauthClients = new Hono<App>()
   .get(
     "/oauth-clients",
-    doc("Applications that have access to this workspace, each with how many grants it has"),
+    doc("Applications that have access to this workspace, each with how many grants it has", v.array(OAuthClient)),
     query(v.object(pagingQuery(1000))),
     async (c) => {
       const { limit, offset } = c.req.valid("query");
@@ -48,7 +65,7 @@ export const oauthClients = new Hono<App>()
   )
   .delete(
     "/oauth-clients/:client_id",
-    doc("Take an application's access back: every grant that it has in this workspace ends"),
+    doc("Take an application's access back: every grant that it has in this workspace ends", NOTHING),
     param(v.object({ client_id: v.string() })),
     async (c) => {
       const { workspaceId } = c.get("principal");

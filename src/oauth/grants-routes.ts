@@ -1,9 +1,10 @@
 /** What people allowed: `/api/v1/grants`, to see and take back. */
+import { Time } from "../http/answers.ts";
 import { Hono } from "hono";
 import * as v from "valibot";
 import { audit } from "../audit/record.ts";
 import { database } from "../db/client.ts";
-import { documented } from "../http/documented.ts";
+import { documented, NOTHING } from "../http/documented.ts";
 import { pagingQuery } from "../http/fields.ts";
 import { page } from "../http/paging.ts";
 import { Problem } from "../http/problem.ts";
@@ -13,10 +14,23 @@ import { findGrant, listGrants, revokeGrant } from "./store.ts";
 
 const doc = documented("OAuth");
 
+const Grant = v.pipe(
+  v.object({
+    id: v.string(),
+    client_id: v.string(),
+    client_name: v.nullable(v.string()),
+    scopes: v.array(v.string()),
+    resource: v.nullable(v.string()),
+    granted_by: v.nullable(v.string()),
+    created_at: Time,
+  }),
+  v.title("Grant"),
+);
+
 export const grants = new Hono<App>()
   .get(
     "/grants",
-    doc("Applications that people gave access to this workspace"),
+    doc("Applications that people gave access to this workspace", v.array(Grant)),
     query(v.object(pagingQuery(1000))),
     async (c) => {
       const { limit, offset } = c.req.valid("query");
@@ -34,7 +48,7 @@ export const grants = new Hono<App>()
       return c.json(shown, 200, headers);
     },
   )
-  .delete("/grants/:id", doc("Take access back: every token of the grant ends at once"), async (c) => {
+  .delete("/grants/:id", doc("Take access back: every token of the grant ends at once", NOTHING), async (c) => {
     const { workspaceId } = c.get("principal");
     const db = database(c.env.DB);
     const grant = await findGrant(db, workspaceId, c.req.param("id"));

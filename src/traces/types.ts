@@ -1,4 +1,6 @@
 /** Runs of traces and what is derived from them, as a partition stores, reads and sums them. */
+import * as v from "valibot";
+import { Time } from "../http/answers.ts";
 import type { TraceTier } from "../db/traces.ts";
 import type { Usage } from "./usage/usage.ts";
 
@@ -134,26 +136,33 @@ export interface RunWrite {
 }
 
 /** Feedback as it is stored and shown; `start_time` of its run or, for a project's own feedback, of itself. */
-export interface StoredFeedback {
-  id: string;
-  run_id: string | null;
-  trace_id: string | null;
-  session_id: string;
-  key: string;
-  score: number | boolean | null;
-  value: unknown;
-  comment: string | null;
-  correction: unknown;
-  error: boolean;
-  feedback_source: { type: string; metadata?: unknown; user_id?: string };
-  feedback_config: unknown;
-  feedback_group_id: string | null;
-  comparative_experiment_id: string | null;
-  extra: unknown;
-  /** ISO 8601. */
-  created_at: string;
-  modified_at: string;
-}
+export type StoredFeedback = v.InferOutput<typeof StoredFeedback>;
+export const StoredFeedback = v.pipe(
+  v.object({
+    id: v.string(),
+    run_id: v.nullable(v.string()),
+    trace_id: v.nullable(v.string()),
+    session_id: v.string(),
+    key: v.string(),
+    score: v.nullable(v.union([v.number(), v.boolean()])),
+    value: v.unknown(),
+    comment: v.nullable(v.string()),
+    correction: v.unknown(),
+    error: v.boolean(),
+    feedback_source: v.looseObject({
+      type: v.string(),
+      metadata: v.optional(v.unknown()),
+      user_id: v.optional(v.string()),
+    }),
+    feedback_config: v.unknown(),
+    feedback_group_id: v.nullable(v.string()),
+    comparative_experiment_id: v.nullable(v.string()),
+    extra: v.unknown(),
+    created_at: Time,
+    modified_at: Time,
+  }),
+  v.title("Feedback"),
+);
 
 /** A run with what only queries show. */
 export interface QueriedRun extends StoredRun {

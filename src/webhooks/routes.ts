@@ -1,11 +1,12 @@
 /** The secrets that sign webhooks: `/api/v1/webhook-secrets`. */
+import { Id, Time } from "../http/answers.ts";
 import { Hono } from "hono";
 import * as v from "valibot";
 import { audit } from "../audit/record.ts";
 import { sealSecret } from "../encryption/secrets.ts";
 import { newSecret } from "../auth/secret.ts";
 import { database } from "../db/client.ts";
-import { documented } from "../http/documented.ts";
+import { documented, NOTHING } from "../http/documented.ts";
 import { newSecretId } from "../http/idempotent-id.ts";
 import { Problem } from "../http/problem.ts";
 import type { App } from "../http/types.ts";
@@ -27,7 +28,12 @@ const RotateSecret = v.strictObject({
 
 const doc = documented("Workspaces and keys");
 
-const shown = ({ id, hint, createdAt, expiresAt }: WebhookSecretRow) => ({
+const secret = { id: Id, hint: v.string(), created_at: Time, expires_at: v.nullable(Time) };
+const Secret = v.pipe(v.object(secret), v.title("WebhookSecret"));
+/** The secret itself is shown once. */
+const NewSecret = v.object({ ...secret, secret: v.string() });
+
+const shown = ({ id, hint, createdAt, expiresAt }: WebhookSecretRow): v.InferOutput<typeof Secret> => ({
   id,
   hint,
   created_at: new Date(createdAt).toISOString(),
@@ -37,7 +43,9 @@ const shown = ({ id, hint, createdAt, expiresAt }: WebhookSecretRow) => ({
 export const webhooks = new Hono<App>()
   .post(
     "/webhook-secrets",
-    doc("Create or rotate the secret that signs webhooks; the answer is the only place that shows it"),
+    doc("Create or rotate the secret that signs webhooks; the answer is the only place that shows it", {
+      201: NewSecret,
+    }),
     body(RotateSecret),
     async (c) => {
       const { workspaceId } = c.get("principal");
@@ -56,10 +64,10 @@ export const webhooks = new Hono<App>()
       return c.json({ ...shown(row), secret }, 201, { "cache-control": "no-store" });
     },
   )
-  .get("/webhook-secrets", doc("List the secrets that sign the workspace's webhooks"), async (c) =>
+  .get("/webhook-secrets", doc("List the secrets that sign the workspace's webhooks", v.array(Secret)), async (c) =>
     c.json((await listSecrets(database(c.env.DB), c.get("principal").workspaceId, Date.now())).map(shown)),
   )
-  .delete("/webhook-secrets/:id", doc("Delete a secret: it signs nothing from then on"), async (c) => {
+  .delete("/webhook-secrets/:id", doc("Delete a secret: it signs nothing from then on", NOTHING), async (c) => {
     const { workspaceId } = c.get("principal");
     const db = database(c.env.DB);
     const notFound = () => new Problem(404, "Webhook secret not found.");

@@ -36,10 +36,10 @@ const ELSEWHERE: Record<string, number> = {
   "DELETE /runs/:run_id/share": 200,
   // None of the caller's queues.
   "GET /annotation-queues/:run_id/queues": 200,
-  // A role of this name of the caller's own.
+  // A thing of this name of the caller's own.
   "PUT /roles/:name": 200,
-  // A budget of this id of the caller's own.
   "PUT /budgets/:budget_id": 200,
+  "PUT /flow/rules/:rule_id": 200,
   "POST /threads/:thread_id/copy": 409,
   "GET /threads/:thread_id/stream/events": 426,
 };

@@ -37,7 +37,8 @@ export const LOOSE: Record<string, string> = {
   ),
   ...because(
     "It reads no body",
-    "POST /bulk-exports/destinations/:id/check | POST /datasets/:dataset_id/index/sync | POST /internal/truncate",
+    `POST /bulk-exports/destinations/:id/check | POST /datasets/:dataset_id/index/sync | POST /encryption-keys
+    POST /internal/truncate`,
   ),
   ...because("It reads nothing that is stored", "POST /runs/query/validate"),
 };

@@ -116,6 +116,7 @@ const BODIES: Record<string, (things: Things) => unknown> = {
   "POST /runs/query/validate": () => ({ filter: 'eq(name, "x")' }),
   "POST /sessions": () => ({ name: crypto.randomUUID() }),
   "PATCH /sessions/:session_id": () => ({ description: "seen" }),
+  "POST /graphs/check": () => ({ graphs: {} }),
   "POST /otel/v1/traces": () => ({ resourceSpans: [] }),
 };
 
@@ -160,6 +161,7 @@ const QUERIES: Record<string, (things: Things) => Record<string, string>> = {
   "GET /threads/:thread_id/messages": ({ project_id }) => ({ project_id }),
   "GET /threads/:thread_id/stats": ({ project_id }) => ({ session_id: project_id, selects: "TURNS" }),
   "GET /runs/threads/:thread_id": ({ project_id }) => ({ session_id: project_id }),
+  "GET /flow/waiting": () => ({ rule: "none" }),
   "GET /sessions/resolutions": ({ experiment_id }) => ({ kind: "EXPERIMENT", id: experiment_id }),
   "DELETE /api/v2/threads/:thread_id": ({ project_id }) => ({ project_id }),
   "DELETE /api/v2/traces/:trace_id": ({ project_id }) => ({ project_id }),

@@ -1,10 +1,12 @@
 /** Destinations: `/api/v1/bulk-exports/destinations`. */
+import { AnyObject, Id, Time } from "../../http/answers.ts";
+import * as v from "valibot";
 import { Hono } from "hono";
 import { audit } from "../../audit/record.ts";
 import { database } from "../../db/client.ts";
 import type { DestinationConfig } from "../../db/exports.ts";
 import { endpointFault } from "../../http/address.ts";
-import { documented } from "../../http/documented.ts";
+import { documented, NOTHING } from "../../http/documented.ts";
 import { Problem } from "../../http/problem.ts";
 import type { App } from "../../http/types.ts";
 import { body, param } from "../../http/validate.ts";
@@ -27,6 +29,29 @@ import {
 const doc = documented("Bulk export");
 const notFound = () => new Problem(404, "Destination not found.");
 
+const text = v.nullable(v.string());
+const Destination = v.pipe(
+  v.object({
+    id: Id,
+    tenant_id: v.string(),
+    destination_type: v.picklist(["s3", "r2"]),
+    display_name: v.string(),
+    config: v.object({
+      bucket_name: v.string(),
+      prefix: v.string(),
+      region: text,
+      endpoint_url: text,
+      include_bucket_in_prefix: v.boolean(),
+      config_kwargs_s3: v.nullable(AnyObject),
+      s3_additional_kwargs: v.nullable(v.record(v.string(), v.string())),
+    }),
+    credentials_keys: v.array(v.string()),
+    created_at: Time,
+    updated_at: Time,
+  }),
+  v.title("BulkExportDestination"),
+);
+
 /** A destination on the wire: of its credentials only the names. */
 const toWire = (row: DestinationRow) => ({
   id: row.id,
@@ -42,7 +67,7 @@ const toWire = (row: DestinationRow) => ({
 export const destinations = new Hono<App>()
   .post(
     "/",
-    doc("Create a destination; a small object is written and removed to check it"),
+    doc("Create a destination; a small object is written and removed to check it", Destination),
     requirePlan,
     body(CreateDestination),
     async (c) => {
@@ -84,17 +109,17 @@ export const destinations = new Hono<App>()
       return c.json(toWire(row));
     },
   )
-  .get("/", doc("List the workspace's destinations"), async (c) =>
+  .get("/", doc("List the workspace's destinations", v.array(Destination)), async (c) =>
     c.json((await listDestinations(database(c.env.DB), c.get("principal").workspaceId)).map(toWire)),
   )
-  .get("/:id", doc("Get a destination"), param(DestinationId), async (c) => {
+  .get("/:id", doc("Get a destination", Destination), param(DestinationId), async (c) => {
     const row = await findDestination(database(c.env.DB), c.get("principal").workspaceId, c.req.valid("param").id);
     if (!row) throw notFound();
     return c.json(toWire(row));
   })
   .patch(
     "/:id",
-    doc("Replace a destination's credentials; the new ones are checked first"),
+    doc("Replace a destination's credentials; the new ones are checked first", Destination),
     param(DestinationId),
     body(PatchDestination),
     async (c) => {
@@ -121,7 +146,10 @@ export const destinations = new Hono<App>()
   )
   .post(
     "/:id/check",
-    doc("Check that the destination can be written to: a small object is written and removed"),
+    doc(
+      "Check that the destination can be written to: a small object is written and removed",
+      v.object({ ok: v.literal(true), checked_at: Time }),
+    ),
     requirePlan,
     param(DestinationId),
     async (c) => {
@@ -141,7 +169,7 @@ export const destinations = new Hono<App>()
   )
   .delete(
     "/:id",
-    doc("Delete a destination that no unfinished export or schedule uses"),
+    doc("Delete a destination that no unfinished export or schedule uses", NOTHING),
     param(DestinationId),
     async (c) => {
       const principal = c.get("principal");

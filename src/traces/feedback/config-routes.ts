@@ -1,9 +1,11 @@
 /** What feedback of a key may be: create, list, change, delete. Links for feedback are held to it. */
+import { AnyObject, Time } from "../../http/answers.ts";
+import * as v from "valibot";
 import { Hono } from "hono";
 import { audit } from "../../audit/record.ts";
 import { database } from "../../db/client.ts";
 import type { FeedbackConfig } from "../../db/traces.ts";
-import { documented } from "../../http/documented.ts";
+import { documented, NOTHING } from "../../http/documented.ts";
 import { Problem } from "../../http/problem.ts";
 import type { App } from "../../http/types.ts";
 import { body, query } from "../../http/validate.ts";
@@ -13,8 +15,19 @@ import { addConfig, changeConfig, type ConfigRow, deleteConfig, findConfig, list
 
 const doc = documented("Feedback");
 
+const Config = v.pipe(
+  v.object({
+    feedback_key: v.string(),
+    feedback_config: AnyObject,
+    is_lower_score_better: v.nullable(v.boolean()),
+    tenant_id: v.string(),
+    modified_at: Time,
+  }),
+  v.title("FeedbackConfig"),
+);
+
 export const feedbackConfigs = new Hono<App>()
-  .post("/feedback-configs", doc("Say what feedback of a key may be"), body(CreateConfig), async (c) => {
+  .post("/feedback-configs", doc("Say what feedback of a key may be", Config), body(CreateConfig), async (c) => {
     const { feedback_key: key, feedback_config: config, is_lower_score_better } = c.req.valid("json");
     const row: ConfigRow = {
       workspaceId: c.get("principal").workspaceId,
@@ -30,12 +43,12 @@ export const feedbackConfigs = new Hono<App>()
       throw new Problem(400, "The key has another config. Change that one with PATCH.");
     return c.json(toWire(held));
   })
-  .get("/feedback-configs", doc("List configs, by key"), query(ListConfigs), async (c) => {
+  .get("/feedback-configs", doc("List configs, by key", v.array(Config)), query(ListConfigs), async (c) => {
     const { key: keys, name_contains: nameContains, limit, offset } = c.req.valid("query");
     const wanted = { keys, nameContains, limit, offset };
     return c.json((await listConfigs(database(c.env.DB), c.get("principal").workspaceId, wanted)).map(toWire));
   })
-  .patch("/feedback-configs", doc("Change a key's config"), body(UpdateConfig), async (c) => {
+  .patch("/feedback-configs", doc("Change a key's config", Config), body(UpdateConfig), async (c) => {
     const given = c.req.valid("json");
     const { feedback_key: key, is_lower_score_better, add_categories: add, remove_categories: remove } = given;
     const changed = await changeConfig(database(c.env.DB), c.get("principal").workspaceId, key, (row) => {
@@ -48,7 +61,7 @@ export const feedbackConfigs = new Hono<App>()
     if (!changed) throw new Problem(404, "There is no config of this key.");
     return c.json(toWire(changed));
   })
-  .delete("/feedback-configs", doc("Delete a key's config"), query(ConfigKey), async (c) => {
+  .delete("/feedback-configs", doc("Delete a key's config", NOTHING), query(ConfigKey), async (c) => {
     const { workspaceId } = c.get("principal");
     const { feedback_key: targetId } = c.req.valid("query");
     const db = database(c.env.DB);

@@ -1,4 +1,7 @@
 /** Feedback: create, list, read, change, delete. */
+import { StoredFeedback } from "../types.ts";
+import { Message } from "../../http/answers.ts";
+import * as v from "valibot";
 import { Hono } from "hono";
 import { audit } from "../../audit/record.ts";
 import { database } from "../../db/client.ts";
@@ -23,38 +26,49 @@ import { deletePlace, findPlace, listPlaces } from "./store.ts";
 const doc = documented("Feedback");
 
 export const feedback = new Hono<App>()
-  .on("POST", ["/feedback", "/feedback/eager"], doc("Give feedback on a run or a project"), async (c) => {
-    const given = await readJson(c.req.raw);
-    const body = isObject(given) ? { ...given, id: given.id ?? idempotentId(c) } : given;
-    return c.json(await createFeedback(c.env, c.get("principal"), body));
-  })
-  .get("/feedback", doc("List feedback, newest first"), query(ListFeedback), async (c) => {
+  .on(
+    "POST",
+    ["/feedback", "/feedback/eager"],
+    doc("Give feedback on a run or a project", StoredFeedback),
+    async (c) => {
+      const given = await readJson(c.req.raw);
+      const body = isObject(given) ? { ...given, id: given.id ?? idempotentId(c) } : given;
+      return c.json(await createFeedback(c.env, c.get("principal"), body));
+    },
+  )
+  .get("/feedback", doc("List feedback, newest first", v.array(StoredFeedback)), query(ListFeedback), async (c) => {
     const { workspaceId } = c.get("principal");
     const places = await listPlaces(database(c.env.DB), workspaceId, c.req.valid("query"));
     return c.json(await loadFeedback(c.env, workspaceId, places));
   })
-  .get("/feedback/:feedback_id", doc("Read feedback"), param(FeedbackId), async (c) => {
+  .get("/feedback/:feedback_id", doc("Read feedback", StoredFeedback), param(FeedbackId), async (c) => {
     const { workspaceId } = c.get("principal");
     return c.json((await existing(c.env, workspaceId, c.req.valid("param").feedback_id)).feedback);
   })
-  .patch("/feedback/:feedback_id", doc("Change feedback"), param(FeedbackId), body(UpdateFeedback), async (c) => {
-    const { workspaceId } = c.get("principal");
-    const { score, value, comment, correction, error, feedback_config } = c.req.valid("json");
-    const changes = Object.entries({ score, value, comment, correction, error, feedback_config });
-    const given = Object.fromEntries(changes.filter(([, item]) => item !== undefined));
-    const stored = await untilUnchanged(async () => {
-      const { place, feedback } = await existing(c.env, workspaceId, c.req.valid("param").feedback_id);
-      const project = await projectById(database(c.env.DB), workspaceId, place.projectId);
-      if (!project) throw new Problem(404, "Feedback not found.");
-      const modified_at = new Date(nextTime(Date.parse(feedback.modified_at))).toISOString();
-      const { projectId, day, shard } = place;
-      const identity = { workspaceId, projectId, day, shard, traceTier: project.traceTier };
-      const changed = { ...feedback, ...given, modified_at };
-      return (await storeFeedback(c.env, identity, changed, feedback.modified_at)) ?? CHANGED;
-    });
-    return c.json(stored);
-  })
-  .delete("/feedback/:feedback_id", doc("Delete feedback"), param(FeedbackId), async (c) => {
+  .patch(
+    "/feedback/:feedback_id",
+    doc("Change feedback", StoredFeedback),
+    param(FeedbackId),
+    body(UpdateFeedback),
+    async (c) => {
+      const { workspaceId } = c.get("principal");
+      const { score, value, comment, correction, error, feedback_config } = c.req.valid("json");
+      const changes = Object.entries({ score, value, comment, correction, error, feedback_config });
+      const given = Object.fromEntries(changes.filter(([, item]) => item !== undefined));
+      const stored = await untilUnchanged(async () => {
+        const { place, feedback } = await existing(c.env, workspaceId, c.req.valid("param").feedback_id);
+        const project = await projectById(database(c.env.DB), workspaceId, place.projectId);
+        if (!project) throw new Problem(404, "Feedback not found.");
+        const modified_at = new Date(nextTime(Date.parse(feedback.modified_at))).toISOString();
+        const { projectId, day, shard } = place;
+        const identity = { workspaceId, projectId, day, shard, traceTier: project.traceTier };
+        const changed = { ...feedback, ...given, modified_at };
+        return (await storeFeedback(c.env, identity, changed, feedback.modified_at)) ?? CHANGED;
+      });
+      return c.json(stored);
+    },
+  )
+  .delete("/feedback/:feedback_id", doc("Delete feedback", Message), param(FeedbackId), async (c) => {
     const { workspaceId } = c.get("principal");
     const db = database(c.env.DB);
     // The place is deleted last, so that a deletion that failed in between can be sent again.

@@ -1,8 +1,9 @@
 /** Presigned links for feedback: made and listed with a key, used without one. */
+import * as v from "valibot";
 import { type Context, Hono } from "hono";
 import { audit } from "../../audit/record.ts";
 import { limitAddress, limitLink } from "../../auth/limits.ts";
-import { AnyObject } from "../../http/answers.ts";
+import { AnyObject, Message } from "../../http/answers.ts";
 import { documented, either, json, media, PROBLEM } from "../../http/documented.ts";
 import { addressOf } from "../../http/origin.ts";
 import { type Problem, toProblem } from "../../http/problem.ts";
@@ -10,7 +11,7 @@ import type { App } from "../../http/types.ts";
 import { body, param, query } from "../../http/validate.ts";
 import { CreateTokens, Given, GivenInQuery, ListTokens, TokenParam } from "./schema.ts";
 import { askPage, failedPage, thanksPage } from "./token-page.ts";
-import { expiryOf, giveByToken, heldToken, issueTokens, listTokens } from "./tokens.ts";
+import { expiryOf, giveByToken, heldToken, issueTokens, listTokens, ShownToken } from "./tokens.ts";
 
 const doc = documented("Feedback");
 const THANKS = { message: "Feedback received" };
@@ -18,7 +19,7 @@ const THANKS = { message: "Feedback received" };
 export const feedbackTokens = new Hono<App>()
   .post(
     "/feedback/tokens",
-    doc("Make links by which feedback is given without a key"),
+    doc("Make links by which feedback is given without a key", v.union([ShownToken, v.array(ShownToken)])),
     body(CreateTokens),
     async (c) => {
       const asked = c.req.valid("json");
@@ -35,8 +36,11 @@ export const feedbackTokens = new Hono<App>()
       return c.json(Array.isArray(asked) ? made : made[0], 200, { "cache-control": "no-store" });
     },
   )
-  .get("/feedback/tokens", doc("List a run's links for feedback that have not expired"), query(ListTokens), async (c) =>
-    c.json(await listTokens(c.env, c.get("principal").workspaceId, addressOf(c), c.req.valid("query"))),
+  .get(
+    "/feedback/tokens",
+    doc("List a run's links for feedback that have not expired", v.array(ShownToken)),
+    query(ListTokens),
+    async (c) => c.json(await listTokens(c.env, c.get("principal").workspaceId, addressOf(c), c.req.valid("query"))),
   )
   .get(
     "/feedback/tokens/:token",
@@ -62,7 +66,7 @@ export const feedbackTokens = new Hono<App>()
   )
   .post(
     "/feedback/tokens/:token",
-    doc("Give feedback by a link"),
+    doc("Give feedback by a link", Message),
     param(TokenParam),
     body(Given, { limit: 200_000 }),
     async (c) => give(c, c.req.valid("param").token, c.req.valid("json")),

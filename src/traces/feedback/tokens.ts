@@ -2,6 +2,8 @@
  * Presigned links: who holds one may give one key's feedback on one run until it expires, and nothing else. A token is
  * a random UUID, for that is what the clients that read it out of a link insist on.
  */
+import * as v from "valibot";
+import { Time } from "../../http/answers.ts";
 import { openSecret, sealSecret } from "../../encryption/secrets.ts";
 import { sha256 } from "../../auth/secret.ts";
 import { database } from "../../db/client.ts";
@@ -29,12 +31,11 @@ export interface TokenWanted {
   place?: { projectId: string; startTime: number };
 }
 
-export interface ShownToken {
-  id: string;
-  url: string;
-  expires_at: string;
-  feedback_key: string;
-}
+export type ShownToken = v.InferOutput<typeof ShownToken>;
+export const ShownToken = v.pipe(
+  v.object({ id: v.string(), url: v.string(), expires_at: Time, feedback_key: v.string() }),
+  v.title("FeedbackLink"),
+);
 
 /** Makes links, in the order of the request. `origin`: the server's own address, as the links' holders have it. */
 export async function issueTokens(

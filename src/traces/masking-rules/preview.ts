@@ -1,4 +1,6 @@
 /** What rules would do to the newest runs of a workspace. Nothing is changed. */
+import * as v from "valibot";
+import { Id } from "../../http/answers.ts";
 import { isObject, parseExact } from "../../http/json.ts";
 import { findRuns } from "../query/find.ts";
 import { LARGE_FIELDS, type QueriedRun, type RunPosition } from "../types.ts";
@@ -9,21 +11,21 @@ const RUNS = 100;
 const EXAMPLES = 20;
 const SHOWN = 200;
 
-interface Example {
-  run_id: string;
-  path: string;
-  before: string;
-  after: string;
-}
+const Example = v.object({ run_id: Id, path: v.string(), before: v.string(), after: v.string() });
+type Example = v.InferOutput<typeof Example>;
 
-export interface Preview {
-  /** How many runs were read: the newest of the workspace, or of the project. */
-  runs: number;
-  masked_runs: number;
-  /** By the text that is stored: in how many runs, and how often. */
-  marks: Record<string, { runs: number; values: number }>;
-  examples: Example[];
-}
+export type Preview = v.InferOutput<typeof Preview>;
+export const Preview = v.pipe(
+  v.object({
+    /** How many runs were read: the newest of the workspace, or of the project. */
+    runs: v.number(),
+    masked_runs: v.number(),
+    /** By the text that is stored: in how many runs, and how often. */
+    marks: v.record(v.string(), v.object({ runs: v.number(), values: v.number() })),
+    examples: v.array(Example),
+  }),
+  v.title("MaskingPreview"),
+);
 
 export async function previewRules(
   env: Env,

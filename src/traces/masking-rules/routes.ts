@@ -11,7 +11,7 @@ import type { App } from "../../http/types.ts";
 import { body } from "../../http/validate.ts";
 import { forgetMaskers } from "../masking/load.ts";
 import { Masker } from "../masking/masker.ts";
-import { previewRules } from "./preview.ts";
+import { Preview, previewRules } from "./preview.ts";
 import { type MaskRule, MaskRules } from "../masking/rules.ts";
 import { readRules, writeRules } from "../masking/store.ts";
 
@@ -27,22 +27,31 @@ const PreviewRules = v.strictObject({
 });
 
 export const masking = new Hono<App>()
-  .get("/masking-rules", doc("Read the rules by which traces are masked before they are stored"), async (c) => {
-    const rules = await readRules(database(c.env.DB), c.get("principal").workspaceId);
-    return c.json({ rules: rules ?? [] });
-  })
-  .put("/masking-rules", doc("Replace the masking rules; what is stored already stays"), body(MaskRules), async (c) => {
-    const { rules } = c.req.valid("json");
-    const { workspaceId } = c.get("principal");
-    await Masker.of(rules, c.env.ENCRYPTION_KEY);
-    if (!(await writeRules(database(c.env.DB), workspaceId, rules))) throw new Problem(404, "Workspace not found.");
-    forgetMaskers();
-    await audit(c, { action: "masking.updated", targetId: workspaceId, detail: { rules: rules.map(describeRule) } });
-    return c.json({ rules });
-  })
+  .get(
+    "/masking-rules",
+    doc("Read the rules by which traces are masked before they are stored", MaskRules),
+    async (c) => {
+      const rules = await readRules(database(c.env.DB), c.get("principal").workspaceId);
+      return c.json({ rules: rules ?? [] });
+    },
+  )
+  .put(
+    "/masking-rules",
+    doc("Replace the masking rules; what is stored already stays", MaskRules),
+    body(MaskRules),
+    async (c) => {
+      const { rules } = c.req.valid("json");
+      const { workspaceId } = c.get("principal");
+      await Masker.of(rules, c.env.ENCRYPTION_KEY);
+      if (!(await writeRules(database(c.env.DB), workspaceId, rules))) throw new Problem(404, "Workspace not found.");
+      forgetMaskers();
+      await audit(c, { action: "masking.updated", targetId: workspaceId, detail: { rules: rules.map(describeRule) } });
+      return c.json({ rules });
+    },
+  )
   .post(
     "/masking-rules/preview",
-    doc("What rules would do to the newest 100 runs; nothing is changed"),
+    doc("What rules would do to the newest 100 runs; nothing is changed", Preview),
     body(PreviewRules),
     async (c) => {
       const { rules, session_id } = c.req.valid("json");

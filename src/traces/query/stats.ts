@@ -1,4 +1,6 @@
 /** Statistics over projects and days, merged from what each partition counts. */
+import * as v from "valibot";
+import { AnyObject, Count, Time } from "../../http/answers.ts";
 import { addSums, showSum } from "../feedback/sums.ts";
 import { DurationCounter } from "../partition/stats/durations.ts";
 import type { RunSelection } from "../rpc.ts";
@@ -40,6 +42,29 @@ const SUMMED = [
   "prompt_cost",
   "completion_cost",
 ] as const;
+
+const seconds = v.nullable(v.number());
+const dollars = v.nullable(v.union([v.string(), v.number()]));
+/** Statistics of runs in answers. */
+export const RunStats = v.object({
+  run_count: Count,
+  latency_p50: seconds,
+  latency_p99: seconds,
+  first_token_p50: seconds,
+  first_token_p99: seconds,
+  total_tokens: Count,
+  prompt_tokens: Count,
+  completion_tokens: Count,
+  total_cost: dollars,
+  prompt_cost: dollars,
+  completion_cost: dollars,
+  last_run_start_time: v.nullable(Time),
+  feedback_stats: v.record(v.string(), AnyObject),
+  session_feedback_stats: v.record(v.string(), AnyObject),
+  run_facets: v.array(AnyObject),
+  error_rate: v.number(),
+  streaming_rate: v.number(),
+});
 
 /** The statistics of several partitions, added up. */
 export class Totals {

@@ -1,4 +1,6 @@
 /** Tracing projects: `/sessions`. */
+import { AnyObject, Count, Id, Message, Time } from "../../http/answers.ts";
+import * as v from "valibot";
 import { type Context, Hono } from "hono";
 import { audit } from "../../audit/record.ts";
 import { database } from "../../db/client.ts";
@@ -11,7 +13,7 @@ import { isUuid } from "../../http/uuid.ts";
 import { body, param, query } from "../../http/validate.ts";
 import { sessionFeedbackStats } from "../feedback/project-stats.ts";
 import { type Budget, newBudget } from "../query/ask.ts";
-import { projectStats } from "../query/stats.ts";
+import { projectStats, RunStats } from "../query/stats.ts";
 import type { RunSelection } from "../rpc.ts";
 import { lastRunTime } from "../store/partition-store.ts";
 import {
@@ -37,8 +39,39 @@ import {
 
 const doc = documented("Projects");
 
+const text = v.nullable(v.string());
+const time = v.nullable(Time);
+/** With `include_stats`, and `run_count` of an experiment always. */
+const Stats = v.partial(
+  v.object({
+    ...RunStats.entries,
+    stats_complete: v.boolean(),
+  }),
+);
+const Project = v.pipe(
+  v.object({
+    ...Stats.entries,
+    id: Id,
+    tenant_id: v.string(),
+    name: v.string(),
+    description: text,
+    start_time: Time,
+    end_time: time,
+    extra: AnyObject,
+    default_dataset_id: text,
+    reference_dataset_id: text,
+    trace_tier: v.picklist(["longlived", "shortlived"]),
+    retention_days: v.nullable(Count),
+    legal_hold: v.boolean(),
+    last_run_start_time: time,
+    last_run_start_time_live: time,
+    test_run_number: v.null(),
+  }),
+  v.title("Project"),
+);
+
 export const projects = new Hono<App>()
-  .post("/sessions", doc("Create a project"), body(CreateProject), async (c) => {
+  .post("/sessions", doc("Create a project", Project), body(CreateProject), async (c) => {
     const { workspaceId } = c.get("principal");
     const db = database(c.env.DB);
     const given = c.req.valid("json");
@@ -71,7 +104,7 @@ export const projects = new Hono<App>()
     await audit(c, { action: "project.updated", targetId: id, detail: auditOf(given) });
     return c.json(await toWire(c, await change(c, find, row.extra, changes)));
   })
-  .get("/sessions", doc("List projects"), query(ListProjects), async (c) => {
+  .get("/sessions", doc("List projects", v.array(Project)), query(ListProjects), async (c) => {
     const wanted = c.req.valid("query");
     const rows = await listProjects(database(c.env.DB), c.get("principal").workspaceId, wanted);
     const named = wanted.name !== undefined;
@@ -79,43 +112,56 @@ export const projects = new Hono<App>()
     const items = await Promise.all(rows.map((row) => (named ? toWireOne : toWire)(c, row, stats)));
     return c.json(items, 200, { "x-pagination-total": String(wanted.offset + rows.length) });
   })
-  .get("/sessions/resolutions", doc("The project that an address names"), query(ResolveProject), async (c) => {
-    const { kind, id = "" } = c.req.valid("query");
-    if (kind !== "EXPERIMENT") throw new Problem(501, "Weir does not serve addresses of agents and evaluators.");
-    const project = isUuid(id) ? await findProject(database(c.env.DB), c.get("principal").workspaceId, id) : undefined;
-    if (!project?.referenceDatasetId) throw new Problem(404, "There is no experiment with this id.");
-    return c.json({ session_id: project.id });
-  })
-  .get("/sessions/:session_id", doc("Read a project"), param(ProjectId), query(ReadProject), async (c) => {
+  .get(
+    "/sessions/resolutions",
+    doc("The project that an address names", v.object({ session_id: Id })),
+    query(ResolveProject),
+    async (c) => {
+      const { kind, id = "" } = c.req.valid("query");
+      if (kind !== "EXPERIMENT") throw new Problem(501, "Weir does not serve addresses of agents and evaluators.");
+      const project = isUuid(id)
+        ? await findProject(database(c.env.DB), c.get("principal").workspaceId, id)
+        : undefined;
+      if (!project?.referenceDatasetId) throw new Problem(404, "There is no experiment with this id.");
+      return c.json({ session_id: project.id });
+    },
+  )
+  .get("/sessions/:session_id", doc("Read a project", Project), param(ProjectId), query(ReadProject), async (c) => {
     const { include_stats, stats_start_time: startTime } = c.req.valid("query");
     const row = await existingProject(c, c.req.valid("param").session_id);
     return c.json(await toWireOne(c, row, include_stats ? { startTime, budget: newBudget() } : undefined));
   })
-  .patch("/sessions/:session_id", doc("Change a project"), param(ProjectId), body(UpdateProject), async (c) => {
-    const given = c.req.valid("json");
-    const { name, description, extra, default_dataset_id, trace_tier, end_time } = given;
-    const find = () => existingProject(c, c.req.valid("param").session_id);
-    const { id: targetId } = await find();
-    await audit(c, { action: "project.updated", targetId, detail: auditOf(given) });
-    const changed = await change(c, find, extra, {
-      name,
-      description,
-      defaultDatasetId: default_dataset_id,
-      traceTier: trace_tier,
-      retentionDays: given.retention_days,
-      legalHold: given.legal_hold,
-      endTime: end_time === undefined ? undefined : Math.floor(end_time / 1000),
-    });
-    return c.json(await toWire(c, changed));
-  })
-  .delete("/sessions/:session_id", doc("Delete a project with its traces"), param(ProjectId), async (c) => {
+  .patch(
+    "/sessions/:session_id",
+    doc("Change a project", Project),
+    param(ProjectId),
+    body(UpdateProject),
+    async (c) => {
+      const given = c.req.valid("json");
+      const { name, description, extra, default_dataset_id, trace_tier, end_time } = given;
+      const find = () => existingProject(c, c.req.valid("param").session_id);
+      const { id: targetId } = await find();
+      await audit(c, { action: "project.updated", targetId, detail: auditOf(given) });
+      const changed = await change(c, find, extra, {
+        name,
+        description,
+        defaultDatasetId: default_dataset_id,
+        traceTier: trace_tier,
+        retentionDays: given.retention_days,
+        legalHold: given.legal_hold,
+        endTime: end_time === undefined ? undefined : Math.floor(end_time / 1000),
+      });
+      return c.json(await toWire(c, changed));
+    },
+  )
+  .delete("/sessions/:session_id", doc("Delete a project with its traces", Message), param(ProjectId), async (c) => {
     const { workspaceId, id, name, legalHold } = await existingProject(c, c.req.valid("param").session_id);
     refuseHeld(legalHold);
     await audit(c, { action: "project.deleted", targetId: id, detail: { name } });
     await destroyProjects(c.env, workspaceId, [id]);
     return c.json({ message: "Project deleted" });
   })
-  .delete("/sessions", doc("Delete projects with their traces"), query(DeleteProjects), async (c) => {
+  .delete("/sessions", doc("Delete projects with their traces", Message), query(DeleteProjects), async (c) => {
     const ids = c.req.valid("query").session_ids ?? [];
     const projects = await Promise.all(ids.map((id) => existingProject(c, id)));
     for (const { legalHold } of projects) refuseHeld(legalHold);

@@ -1,9 +1,10 @@
 /** Sharing a trace or a dataset by a link: create, read and delete the link. */
+import { Id, Message } from "../../http/answers.ts";
 import { type Context, Hono } from "hono";
 import * as v from "valibot";
 import { audit } from "../../audit/record.ts";
 import { database } from "../../db/client.ts";
-import { documented } from "../../http/documented.ts";
+import { documented, NOTHING } from "../../http/documented.ts";
 import { choosing, optional, unread, Uuid } from "../../http/fields.ts";
 import { Problem } from "../../http/problem.ts";
 import type { App } from "../../http/types.ts";
@@ -11,10 +12,13 @@ import { body, param } from "../../http/validate.ts";
 import { existingDataset } from "../datasets/existing.ts";
 import { findRuns } from "../query/find.ts";
 import { Time } from "../time.ts";
-import { knownShare, type LinkEnd, type Share, shareOf, type ShareTarget } from "./share.ts";
+import { knownShare, type LinkEnd, Share, shareOf, type ShareTarget } from "./share.ts";
 import { deleteShare } from "../store/share-store.ts";
 
 const doc = documented("Shares");
+
+const RunShare = v.object({ run_id: Id, ...Share.entries });
+const DatasetShare = v.object({ dataset_id: Id, ...Share.entries });
 
 const RunId = v.object({ run_id: Uuid });
 const DatasetId = v.object({ dataset_id: Uuid });
@@ -55,42 +59,53 @@ async function unshare(c: Context<App>, target: ShareTarget): Promise<void> {
 const whereOf = ({ projectId }: ShareTarget) => (projectId === null ? {} : { project_id: projectId });
 
 export const shares = new Hono<App>()
-  .put("/runs/:run_id/share", doc("Share the trace of a run"), param(RunId), body(ShareRun), async (c) => {
+  .put("/runs/:run_id/share", doc("Share the trace of a run", RunShare), param(RunId), body(ShareRun), async (c) => {
     const { run_id } = c.req.valid("param");
     const given = c.req.valid("json");
     const target = await traceOf(c, run_id, given.session_id);
     return c.json({ run_id, ...(await share(c, target, endOf(given))) });
   })
-  .get("/runs/:run_id/share", doc("Read the link of a shared trace"), param(RunId), async (c) => {
+  .get("/runs/:run_id/share", doc("Read the link of a shared trace", v.nullable(RunShare)), param(RunId), async (c) => {
     const { run_id } = c.req.valid("param");
     const share = await knownShare(c.env, await traceOf(c, run_id));
     return c.json(share ? { run_id, ...share } : null);
   })
-  .delete("/runs/:run_id/share", doc("Stop sharing the trace of a run"), param(RunId), async (c) => {
+  .delete("/runs/:run_id/share", doc("Stop sharing the trace of a run", Message), param(RunId), async (c) => {
     await unshare(c, await traceOf(c, c.req.valid("param").run_id));
     return c.json({ message: "The trace is no longer shared" });
   })
-  .put("/datasets/:dataset_id/share", doc("Share a dataset"), param(DatasetId), body(ShareDataset), async (c) => {
-    const target = await datasetOf(c, c.req.valid("param").dataset_id);
-    return c.json({ dataset_id: target.targetId, ...(await share(c, target, endOf(c.req.valid("json")))) });
-  })
-  .get("/datasets/:dataset_id/share", doc("Read the link of a shared dataset"), param(DatasetId), async (c) => {
-    const target = await datasetOf(c, c.req.valid("param").dataset_id);
-    const share = await knownShare(c.env, target);
-    return c.json(share ? { dataset_id: target.targetId, ...share } : null);
-  })
-  .delete("/datasets/:dataset_id/share", doc("Stop sharing a dataset"), param(DatasetId), async (c) => {
+  .put(
+    "/datasets/:dataset_id/share",
+    doc("Share a dataset", DatasetShare),
+    param(DatasetId),
+    body(ShareDataset),
+    async (c) => {
+      const target = await datasetOf(c, c.req.valid("param").dataset_id);
+      return c.json({ dataset_id: target.targetId, ...(await share(c, target, endOf(c.req.valid("json")))) });
+    },
+  )
+  .get(
+    "/datasets/:dataset_id/share",
+    doc("Read the link of a shared dataset", v.nullable(DatasetShare)),
+    param(DatasetId),
+    async (c) => {
+      const target = await datasetOf(c, c.req.valid("param").dataset_id);
+      const share = await knownShare(c.env, target);
+      return c.json(share ? { dataset_id: target.targetId, ...share } : null);
+    },
+  )
+  .delete("/datasets/:dataset_id/share", doc("Stop sharing a dataset", Message), param(DatasetId), async (c) => {
     await unshare(c, await datasetOf(c, c.req.valid("param").dataset_id));
     return c.json({ message: "The dataset is no longer shared" });
   });
 
 export const sharesV2 = new Hono<App>()
-  .post("/runs/:run_id/share", doc("Share the trace of a run"), param(RunId), body(ShareRun), async (c) => {
+  .post("/runs/:run_id/share", doc("Share the trace of a run", Share), param(RunId), body(ShareRun), async (c) => {
     const given = c.req.valid("json");
     const target = await traceOf(c, c.req.valid("param").run_id, given.session_id);
     return c.json(await share(c, target, endOf(given)));
   })
-  .delete("/runs/:run_id/share", doc("Stop sharing the trace of a run"), param(RunId), async (c) => {
+  .delete("/runs/:run_id/share", doc("Stop sharing the trace of a run", NOTHING), param(RunId), async (c) => {
     await unshare(c, await traceOf(c, c.req.valid("param").run_id));
     return c.body(null, 204);
   });

@@ -1,4 +1,6 @@
 /** Links by which anyone may read one trace or one dataset, until it ends or is deleted. The token is the only credential. */
+import * as v from "valibot";
+import { Id, Time } from "../../http/answers.ts";
 import { openSecret, sealSecret } from "../../encryption/secrets.ts";
 import { sha256 } from "../../auth/secret.ts";
 import { database } from "../../db/client.ts";
@@ -14,12 +16,9 @@ import {
 
 const PURPOSE = "share token";
 
-/** A link as answers show it. */
-export interface Share {
-  share_token: string;
-  /** ISO 8601. Null for a link without an end. */
-  expires_at: string | null;
-}
+/** A link as answers show it; `expires_at` is null for a link without an end. */
+export type Share = v.InferOutput<typeof Share>;
+export const Share = v.object({ share_token: Id, expires_at: v.nullable(Time) });
 
 /** When a link ends, milliseconds; null for never. Undefined leaves the end as it is. */
 export type LinkEnd = number | null | undefined;

@@ -25,7 +25,7 @@ const members = {
 };
 
 /** `model` matches the whole of `ls_model_name`, a regular expression. */
-const PriceShape = v.object({ ...members, model: v.string() });
+export const PriceShape = v.object({ ...members, model: v.string() });
 
 /** The prices of a workspace. Its members share isolates with others, so that it gives names and not regular expressions. */
 export const PriceList = v.pipe(
