@@ -1,6 +1,7 @@
 /** Which threads of a workspace cannot continue on the graphs of another bundle. */
 import { listCronThreads } from "../crons/store.ts";
 import { database } from "../db/client.ts";
+import { isKeyDestroyed } from "../encryption/ring.ts";
 import { type Break, describeBreak, findBreaks } from "../graphs/continuity.ts";
 import { forEach } from "../threads/requests/fan-out.ts";
 import { threadIds } from "../threads/search/store.ts";
@@ -47,11 +48,21 @@ export async function checkThreads(env: Env, workspaceId: string, request: Check
   const page: CheckPage = { counts: {}, threads: [], next: rows.length > limit ? (ids.at(-1) ?? null) : null };
   const readShape = shapeReader(env.BLOBS);
   await forEach([...new Set([...ids, ...crons])], async (id) => {
-    const parked = await threadStub(env, workspaceId, id).parked();
+    const parked = await parkedThread(env, workspaceId, id);
     if (parked) note(page, id, parked, await compare(parked, graphs, readShape));
   });
   page.threads.sort((a, b) => (a.thread_id < b.thread_id ? -1 : 1));
   return page;
+}
+
+/** Where the thread stands; undefined when it has no graph yet, or its key is destroyed: then no version of a graph continues it. */
+async function parkedThread(env: Env, workspaceId: string, id: string): Promise<ParkedThread | undefined> {
+  try {
+    return await threadStub(env, workspaceId, id).parked();
+  } catch (error) {
+    if (isKeyDestroyed(error)) return undefined;
+    throw error;
+  }
 }
 
 /** What is missing; `migrated` where a migration takes the state, `unknown` where the graph's shape is not known. */

@@ -35,10 +35,23 @@ export abstract class Keyed extends DurableObject<Env> implements Answering {
   protected begin(held: unknown[], start: () => void): void {
     if (!held.some(isSealed)) return start();
     void this.ctx.blockConcurrencyWhile(async () => {
-      this.ring = await freshRing(this.env, this.workspaceId);
-      this.#isRead = true;
+      await this.#readFresh();
       start();
     });
+  }
+
+  /** An object that does not begin fails its alarm, too. So a failure is left to the next call, which has keys, and to the alarm. */
+  async #readFresh(): Promise<void> {
+    try {
+      this.ring = await freshRing(this.env, this.workspaceId);
+      this.#isRead = true;
+    } catch (error) {
+      this.#logUnread(error);
+    }
+  }
+
+  #logUnread(error: unknown): void {
+    logError(error, { object: this.ctx.id.name, while: "reading the keys of its workspace" });
   }
 
   /** Takes the keys of a call, or reads them: at most five seconds old, or none where the workspace had none before. */
@@ -58,7 +71,7 @@ export abstract class Keyed extends DurableObject<Env> implements Answering {
       await this.unlock();
       return true;
     } catch (error) {
-      logError(error, { object: this.ctx.id.name, while: "reading the keys of its workspace" });
+      this.#logUnread(error);
       return false;
     }
   }

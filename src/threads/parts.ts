@@ -1,6 +1,6 @@
 /** What a thread's object is made of when it wakes. */
 import { isNewer, newerFormat } from "../db/format.ts";
-import { isKeyDestroyed, type Ring } from "../encryption/ring.ts";
+import { isKeyDestroyed, type Ring, UnknownKey } from "../encryption/ring.ts";
 import { armAlarm } from "./alarm.ts";
 import { ThreadContext } from "./context.ts";
 import { Sleepers } from "./log/sleepers.ts";
@@ -42,6 +42,12 @@ export function readParts(ctx: DurableObjectState, env: Env, { ring, onTask, bef
     throw error;
   }
 }
+
+/**
+ * Whether a key without which the thread cannot be read is destroyed. None of its runs is in flight again. `UnknownKey` is no such
+ * error: the key may be newer than what the object has read.
+ */
+export const isLost = (parts: Parts | Error): boolean => isKeyDestroyed(parts) && !(parts instanceof UnknownKey);
 
 /** Deletes a thread whose key is destroyed, with its row in the index. What its outbox held cannot be read either. */
 export async function removeUnread({ id, storage }: DurableObjectState, env: Env): Promise<true> {

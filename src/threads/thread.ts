@@ -13,7 +13,7 @@ import type { OnTask } from "./tasks/effect.ts";
 import type { Outbox } from "./tasks/outbox.ts";
 import type { ThreadContext } from "./context.ts";
 import { newRecord, toWireThread, standingOf, startTtl, type ThreadRecord, UNREAD } from "./record.ts";
-import { type Parts, readParts, removeUnread } from "./parts.ts";
+import { isLost, type Parts, readParts, removeUnread } from "./parts.ts";
 import type * as rpc from "./rpc.ts";
 import type * as types from "./types.ts";
 import { threadStub } from "./stub.ts";
@@ -78,7 +78,7 @@ export class Thread extends Keyed implements rpc.ThreadRpc {
   override async alarm(): Promise<void> {
     // An alarm that throws is dropped after six times.
     const isUnlocked = await this.unlocked();
-    if (isUnlocked && isKeyDestroyed(this.#parts)) return;
+    if (isUnlocked && isLost(this.#parts)) return;
     if (!isUnlocked || this.#parts instanceof Error) return this.ctx.storage.setAlarm(Date.now() + NEWER_ALARM_MS);
     await onAlarm(this.#context, this.#runner, this.#outbox, (isDue) => this.#forget(isDue));
   }
@@ -203,6 +203,7 @@ export class Thread extends Keyed implements rpc.ThreadRpc {
   }
 
   async openRuns(most: number): Promise<types.OpenRun[]> {
+    if (isLost(this.#parts)) return [];
     const { thread_id } = this.#existing();
     return this.#runner.placed(listOpen(this.#runner.open, most, thread_id));
   }
@@ -214,6 +215,7 @@ export class Thread extends Keyed implements rpc.ThreadRpc {
   }
 
   async cancelMany(which: rpc.OpenRuns, action: types.CancelAction): Promise<number> {
+    if (isLost(this.#parts)) return 0;
     const chosen = chooseOpen(this.#runner.open, which);
     for (const { id } of chosen) this.#runner.stop(id, action);
     return chosen.length;
@@ -232,7 +234,7 @@ export class Thread extends Keyed implements rpc.ThreadRpc {
   }
 
   async grant(runId: string, created: number, stopped: boolean): Promise<boolean> {
-    return this.#runner.grant(runId, created, stopped);
+    return !isLost(this.#parts) && this.#runner.grant(runId, created, stopped);
   }
 
   async task(taskId: string): Promise<types.TaskView | undefined> {

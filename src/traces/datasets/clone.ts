@@ -1,8 +1,10 @@
 /** Copies examples of one dataset to another of the workspace. */
 import { database } from "../../db/client.ts";
+import { type Blobs as StoredBlobs, blobsOf } from "../../encryption/blobs.ts";
+import { ringOf } from "../../encryption/load.ts";
 import { CONNECTIONS, inParallel } from "../../http/parallel.ts";
 import { Problem } from "../../http/problem.ts";
-import { blobKey } from "./examples/bodies.ts";
+import { blobKey, Blobs, datasetPrefix } from "./examples/bodies.ts";
 import { enforceSchemas } from "./examples/enforce.ts";
 import { EXAMPLES } from "./examples/limits.ts";
 import { type ExampleRow, type ExamplesWanted, listExamples, measureExamples, writeVersion } from "./examples/store.ts";
@@ -38,8 +40,11 @@ export async function cloneExamples(
     const [inputs, outputs] = [await bodyOf(env, row, "inputs", target), await bodyOf(env, row, "outputs", target)];
     enforce(row.id, { ...(inputs && { inputs }), ...(outputs && { outputs }) });
   }
-  await copyObjects(env.BLOBS, rows, target);
-  const states = rows.map((row, place) => ({ ...row, id: newId(place) }));
+  const ring = await ringOf(env, target.workspaceId);
+  const bodies = new Blobs(datasetPrefix(target.workspaceId, target.id), ring);
+  const states = rows.map((row, place) => ({ ...row, ...(ring.isOn && placedAgain(row, bodies)), id: newId(place) }));
+  await copyObjects(blobsOf(env), rows, target);
+  await bodies.store(blobsOf(env));
   await writeVersion(db, target.workspaceId, target.id, { states });
   return states.map(({ id }) => id);
 }
@@ -53,11 +58,21 @@ async function bodyOf(
 ) {
   if (!(part === "inputs" ? inputsSchema : outputsSchema)) return undefined;
   const hash = row[`${part}Hash`];
-  const text = hash ? await (await env.BLOBS.get(blobKey(row, hash)))?.text() : row[part];
+  const text = hash ? await (await blobsOf(env).get(blobKey(row, hash)))?.text() : row[part];
   return text === null || text === undefined ? undefined : Buffer.from(text);
 }
 
-async function copyObjects(blobs: R2Bucket, rows: ExampleRow[], target: DatasetRow): Promise<void> {
+/** Bodies that were stored in the row before the workspace had a key. */
+function placedAgain(row: ExampleRow, bodies: Blobs): Partial<ExampleRow> {
+  const place = (text: string | null) => (text === null ? undefined : bodies.addBody(Buffer.from(text)));
+  const [inputs, outputs] = [place(row.inputs), place(row.outputs)];
+  return {
+    ...(inputs && { inputs: inputs.text, inputsHash: inputs.hash }),
+    ...(outputs && { outputs: outputs.text, outputsHash: outputs.hash }),
+  };
+}
+
+async function copyObjects(blobs: StoredBlobs, rows: ExampleRow[], target: DatasetRow): Promise<void> {
   const hashes = rows.flatMap(({ inputsHash, outputsHash, attachments }) => [
     inputsHash,
     outputsHash,
@@ -74,6 +89,7 @@ async function copyObjects(blobs: R2Bucket, rows: ExampleRow[], target: DatasetR
   }
   await inParallel(keys, CONNECTIONS, async ([from, to]) => {
     const object = await blobs.get(from);
-    if (object) await blobs.put(to, await object.arrayBuffer(), { httpMetadata: object.httpMetadata ?? {} });
+    if (object)
+      await blobs.put(to, new Uint8Array(await object.arrayBuffer()), { httpMetadata: object.httpMetadata ?? {} });
   });
 }

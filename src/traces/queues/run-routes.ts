@@ -3,6 +3,7 @@ import { type Context, Hono } from "hono";
 import { audit } from "../../audit/record.ts";
 import { requirePermission } from "../../auth/require.ts";
 import { database } from "../../db/client.ts";
+import { blobsOf } from "../../encryption/blobs.ts";
 import { documented } from "../../http/documented.ts";
 import { addressOf } from "../../http/origin.ts";
 import { Problem } from "../../http/problem.ts";
@@ -155,5 +156,5 @@ async function answer(c: Context<App>, page: SeenRun[], whole: (runs: object[]) 
   const runs = page.map(({ run }) => run);
   const context = await contextOf(c.env, addressOf(c), c.get("principal").workspaceId, runs);
   const shown = page.map(({ item, run }) => ({ ...runV1(run, undefined, context), ...queueInfoOf(item) }));
-  return runsAnswer(c.env.BLOBS, whole(shown));
+  return runsAnswer(blobsOf(c.env), whole(shown));
 }

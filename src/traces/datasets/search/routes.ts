@@ -2,6 +2,7 @@
 import { type Context, Hono } from "hono";
 import * as v from "valibot";
 import { database } from "../../../db/client.ts";
+import { blobsOf } from "../../../encryption/blobs.ts";
 import { documented } from "../../../http/documented.ts";
 import { choosing, optional, Uuid } from "../../../http/fields.ts";
 import { JsonObject } from "../../../http/json.ts";
@@ -69,7 +70,7 @@ export const exampleSearch = new Hono<App>()
         ...(await exampleValue(c.env, addressOf(c), row)),
         score: scores.get(row.id),
       }));
-      return runsAnswer(c.env.BLOBS, { examples: await Promise.all(shown) });
+      return runsAnswer(blobsOf(c.env), { examples: await Promise.all(shown) });
     },
   )
   .post("/datasets/:dataset_id/index", doc("Allow searches in a dataset"), param(DatasetId), body(Index), async (c) =>
