@@ -1,7 +1,7 @@
 /** Invitations by link: `/api/v1/invitations`. */
 import { Hono } from "hono";
 import { audit } from "../audit/record.ts";
-import { checkGiven, knownRole } from "../auth/known-role.ts";
+import { checkGiven, knownRole, refuseApplications } from "../auth/known-role.ts";
 import { newSecret, sha256 } from "../auth/secret.ts";
 import { database } from "../db/client.ts";
 import { documented } from "../http/documented.ts";
@@ -18,7 +18,6 @@ import {
   listInvitations,
   MOST_INVITATIONS,
 } from "./invitation-store.ts";
-import { refuseApplications } from "./rights.ts";
 import { Invite, MemberParam, Paging } from "./schema.ts";
 import { toWireInvitation } from "./wire.ts";
 

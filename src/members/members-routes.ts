@@ -1,7 +1,7 @@
 /** The people of a workspace: `/api/v1/members`. */
 import { Hono } from "hono";
 import { audit } from "../audit/record.ts";
-import { checkGiven, knownRole } from "../auth/known-role.ts";
+import { checkGiven, knownRole, refuseApplications } from "../auth/known-role.ts";
 import { endSession, listSessions } from "../auth/session-store.ts";
 import { database } from "../db/client.ts";
 import { documented } from "../http/documented.ts";
@@ -10,7 +10,6 @@ import { page } from "../http/paging.ts";
 import { Problem } from "../http/problem.ts";
 import type { App } from "../http/types.ts";
 import { body, param, query } from "../http/validate.ts";
-import { refuseApplications } from "./rights.ts";
 import { AddMember, ChangeMember, MemberParam, Paging, SessionParam } from "./schema.ts";
 import {
   findMember,
