@@ -10,6 +10,7 @@ import { page } from "../http/paging.ts";
 import { Problem } from "../http/problem.ts";
 import type { App } from "../http/types.ts";
 import { body, param, query } from "../http/validate.ts";
+import { normalizeIssuer } from "./person.ts";
 import { AddMember, ChangeMember, MemberParam, Paging, SessionParam } from "./schema.ts";
 import {
   findMember,
@@ -31,8 +32,9 @@ export const members = new Hono<App>()
     const maker = c.get("principal");
     const { subject, email, role } = c.req.valid("json");
     refuseApplications(maker);
-    const issuer = c.env.OIDC_ISSUER;
-    if (!issuer) throw new Problem(409, "People sign in by an OpenID provider. Set OIDC_ISSUER and OIDC_CLIENT_ID.");
+    if (!c.env.OIDC_ISSUER)
+      throw new Problem(409, "People sign in by an OpenID provider. Set OIDC_ISSUER and OIDC_CLIENT_ID.");
+    const issuer = normalizeIssuer(c.env.OIDC_ISSUER);
     checkGiven(maker, await knownRole(c, role), "A member");
     const { workspaceId } = maker;
     const db = database(c.env.DB);
