@@ -95,6 +95,14 @@ it("every handler of the app answers users: also with `next`, and of another fra
   expect((await call("GET", "/shop/closed", key)).status).toBe(404);
 });
 
+it("a browser that may not call a route of the app is told why, and finds no page of the server", async () => {
+  const call = served(new Hono().all("/shop/*", (c) => c.text("shop")).mount("/other", foreign.fetch));
+  const accept = { accept: "text/html" };
+  for (const path of ["/shop/own", "/other/page"])
+    expect([path, (await call("GET", path, accept)).status]).toEqual([path, 401]);
+  expect((await call("GET", "/nowhere", accept)).status).toBe(404);
+});
+
 const newRun = () =>
   ({ workspaceId: crypto.randomUUID(), scopes: ["read", "write"], kind: "run", credentialId: "r" }) as const;
 
