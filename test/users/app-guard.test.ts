@@ -108,7 +108,7 @@ it("a credential without a permission reaches no route of the app, also not besi
   }
 });
 
-it("a browser that may not call a route of the app is told why, and finds no page of the server", async () => {
+it("a browser that may not call a route of the app gets a 401, and not the 404 page of the server", async () => {
   const call = served(new Hono().all("/shop/*", (c) => c.text("shop")).mount("/other", foreign.fetch));
   const accept = { accept: "text/html" };
   for (const path of ["/shop/own", "/other/page"])
