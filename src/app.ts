@@ -41,7 +41,7 @@ import { refuseUnserved } from "./traces/not-served.ts";
 import { masking } from "./traces/masking-rules/routes.ts";
 import { rootTraces, traces } from "./traces/routes.ts";
 import { ui } from "./ui/routes.ts";
-import { bodyAgain, mountApp } from "./users/app.ts";
+import { bodyAgain, mountApp, userRouteScope } from "./users/app.ts";
 import { deleteThreadsOf } from "./threads/requests/clear.ts";
 import { guardBuiltIn, guardUsers } from "./permissions/guard.ts";
 import { custom } from "./users/registry.ts";
@@ -53,7 +53,10 @@ export function createApp({ http, flow, budgets }: Config): Hono<App> {
   const app = new Hono<App>({ strict: false });
 
   // Without a key a link that leads nowhere is refused before its route is looked for.
-  app.onError((error, c) => (leadsNowhere(app, c) ? notFoundPage(c) : problemResponse(toProblem(error))));
+  app.onError((error, c) => {
+    const isNowhere = leadsNowhere(app, c) && userRouteScope(c) === undefined;
+    return isNowhere ? notFoundPage(c) : problemResponse(toProblem(error));
+  });
   app.notFound(noRoute(app));
 
   app.use(drainBody, identified, hardening, crossOrigin(http.cors), privateAnswers, plainErrors, authenticate);

@@ -11,7 +11,7 @@ import { Problem } from "../http/problem.ts";
 import type { App } from "../http/types.ts";
 import { body, param, query } from "../http/validate.ts";
 import { type Deleted, deleteKeys, findDeletion } from "./delete-store.ts";
-import { checkTerms, type KeyTerms, makeKey } from "./keys.ts";
+import { checkNarrows, checkTerms, type KeyTerms, makeKey } from "./keys.ts";
 import { knownRole, scopesOfPermissions } from "./known-role.ts";
 import type { Permission, Principal, Scope } from "../principal.ts";
 import { CreateKey, DeleteKey, KeyParam, RollKey, UpdateKey } from "./schema.ts";
@@ -140,7 +140,12 @@ export const keys = new Hono<App>()
         if (!row) throw notFound();
         if (changes.length === 0) return row;
         const terms = { ...termsOf(row), ...change };
-        if (changes.some((field) => field !== "name")) checkTerms(maker, terms, await permissionsOfKey(c, terms.role));
+        if (changes.some((field) => field !== "name")) {
+          const permissions = await permissionsOfKey(c, terms.role);
+          checkTerms(maker, terms, permissions);
+          if (maker.grantId !== undefined && maker.grantId !== row.grantId)
+            checkNarrows(termsOf(row), await permissionsOfKey(c, row.role), terms, permissions);
+        }
         return (await updateKey(db, row, change)) ?? CHANGED;
       });
       if (changes.length === 0) return c.json(toWire(changed));

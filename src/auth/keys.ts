@@ -41,7 +41,7 @@ export function makeKey(maker: Principal, id: string, terms: KeyTerms): { key: s
  *   networks only.
  */
 export function checkTerms(
-  maker: Principal,
+  maker: Pick<Principal, "scopes" | "permissions" | "expiresAt" | "allowedIps">,
   { scopes, expiresAt, allowedIps, role }: KeyTerms,
   permissions: readonly Permission[],
 ): void {
@@ -59,4 +59,32 @@ export function checkTerms(
   const own = maker.allowedIps;
   if (own && !allowedIps?.every((network) => own.includes(network)))
     throw new Problem(403, "A key cannot work from networks from which the key that makes it does not.");
+}
+
+/**
+ * Checks a change by an application of a key that it did not make: the key stays when the application's access ends, so it gets no
+ * more than it has.
+ *
+ * @param had the permissions of the key's role, `has` those of its next role
+ * @throws Problem 403
+ */
+export function checkNarrows(
+  old: KeyTerms,
+  had: readonly Permission[],
+  next: KeyTerms,
+  has: readonly Permission[],
+): void {
+  const { scopes, expiresAt, allowedIps, role } = old;
+  const rights = {
+    scopes,
+    permissions: role === null ? undefined : had,
+    expiresAt: expiresAt ?? undefined,
+    allowedIps: allowedIps ?? undefined,
+  };
+  try {
+    checkTerms(rights, next, has);
+  } catch (error) {
+    if (!(error instanceof Problem)) throw error;
+    throw new Problem(403, "An application can only narrow an API key that it did not make.");
+  }
 }

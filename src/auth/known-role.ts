@@ -24,6 +24,17 @@ export function checkGiven(
   throw new Problem(403, `${what} cannot have permissions that its maker lacks: ${more.join(", ")}.`);
 }
 
+/**
+ * Members, invitations and roles outlive the access of an application, so an application gives none: what it gave could not be
+ * taken back with its access.
+ *
+ * @throws Problem 403
+ */
+export function refuseApplications({ grantId }: Pick<Principal, "grantId">): void {
+  if (grantId === undefined) return;
+  throw new Problem(403, "An application cannot give people access. Use an API key, or sign in.");
+}
+
 /** The scopes to which these permissions belong. */
 export function scopesOfPermissions(permissions: readonly Permission[]): Scope[] {
   return [...new Set<Scope>(permissions.map((permission) => PERMISSIONS[permission]))];

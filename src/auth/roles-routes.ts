@@ -8,7 +8,7 @@ import { Problem } from "../http/problem.ts";
 import type { App } from "../http/types.ts";
 import { body, param } from "../http/validate.ts";
 import { type Permission, PERMISSIONS } from "../principal.ts";
-import { checkGiven } from "./known-role.ts";
+import { checkGiven, refuseApplications } from "./known-role.ts";
 import { ROLES } from "./roles.ts";
 import { deleteUnusedRole, findRole, isRoleUsed, listRoles, putRole } from "./roles-store.ts";
 import { RoleName } from "./schema.ts";
@@ -45,6 +45,7 @@ export const roles = new Hono<App>()
     const { permissions } = c.req.valid("json");
     notBuiltIn(name);
     const maker = c.get("principal");
+    refuseApplications(maker);
     checkGiven(maker, permissions, "A role");
     const row = { workspaceId: maker.workspaceId, name, permissions, modifiedAt: Date.now() };
     if (!(await putRole(database(c.env.DB), row)))

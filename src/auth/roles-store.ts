@@ -1,5 +1,5 @@
 /** D1: the roles that a workspace has made. */
-import { and, asc, eq, notExists } from "drizzle-orm";
+import { and, asc, eq, isNull, notExists, type SQL } from "drizzle-orm";
 import type { Database } from "../db/client.ts";
 import { insertBelow } from "../db/insert-below.ts";
 import { apiKeys, invitations, members, roles } from "../db/schema.ts";
@@ -10,14 +10,16 @@ export type RoleRow = typeof roles.$inferSelect;
 const MOST_ROLES = 100;
 const isRole = (workspaceId: string, name: string) => and(eq(roles.workspaceId, workspaceId), eq(roles.name, name));
 
-/** Which keys, members and invitations have the role. */
+/** Which keys and members have the role, and which invitations give it. One that was accepted gives nothing. */
 function holders(db: Database, workspaceId: string, name: string) {
-  const having = (table: typeof apiKeys | typeof members | typeof invitations) =>
+  const having = (table: typeof apiKeys | typeof members | typeof invitations, also?: SQL) =>
     db
       .select({ id: table.id })
       .from(table)
-      .where(and(eq(table.workspaceId, workspaceId), eq(table.role, name)));
-  return having(apiKeys).unionAll(having(members)).unionAll(having(invitations));
+      .where(and(eq(table.workspaceId, workspaceId), eq(table.role, name), also));
+  return having(apiKeys)
+    .unionAll(having(members))
+    .unionAll(having(invitations, isNull(invitations.acceptedAt)));
 }
 
 export async function findRole(db: Database, workspaceId: string, name: string): Promise<RoleRow | undefined> {

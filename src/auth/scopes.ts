@@ -31,8 +31,8 @@ const TABLE: Row[] = [
   ["GET", /^\/api\/v1\/roles$/, ["roles.manage", "keys.manage", "members.manage"]],
   ["*", /^\/api\/v1\/roles(?:\/|$)/, "roles.manage"],
   ["*", /^\/api\/v1\/(?:members|invitations)(?:\/|$)/, "members.manage"],
-  // About the caller itself.
-  ["*", /^\/api\/v1\/me(?:\/|$)/, "any"],
+  // About the caller itself. No other path: a route of the project's application may be below this one.
+  ["*", /^\/api\/v1\/me(?:\/sessions(?:\/[^/]+)?)?$/, "any"],
   ["*", /^\/api\/v1\/audit-log(?:\/|$)/, "audit.read"],
   ["*", /^\/api\/v1\/webhook-secrets(?:\/|$)/, "webhooks.manage"],
   ["*", /^\/api\/v1\/masking-rules(?:\/|$)/, "masking.manage"],

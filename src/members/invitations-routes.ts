@@ -2,7 +2,7 @@
 import * as v from "valibot";
 import { Hono } from "hono";
 import { audit } from "../audit/record.ts";
-import { checkGiven, knownRole } from "../auth/known-role.ts";
+import { checkGiven, knownRole, refuseApplications } from "../auth/known-role.ts";
 import { newSecret, sha256 } from "../auth/secret.ts";
 import { database } from "../db/client.ts";
 import { documented, NOTHING } from "../http/documented.ts";
@@ -19,7 +19,6 @@ import {
   listInvitations,
   MOST_INVITATIONS,
 } from "./invitation-store.ts";
-import { refuseApplications } from "./rights.ts";
 import { Invite, MemberParam, Paging } from "./schema.ts";
 import { Invitation, NewInvitation, toWireInvitation } from "./wire.ts";
 

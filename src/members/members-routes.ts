@@ -2,7 +2,7 @@
 import * as v from "valibot";
 import { Hono } from "hono";
 import { audit } from "../audit/record.ts";
-import { checkGiven, knownRole } from "../auth/known-role.ts";
+import { checkGiven, knownRole, refuseApplications } from "../auth/known-role.ts";
 import { endSession, listSessions } from "../auth/session-store.ts";
 import { database } from "../db/client.ts";
 import { documented, NOTHING } from "../http/documented.ts";
@@ -11,7 +11,7 @@ import { page } from "../http/paging.ts";
 import { Problem } from "../http/problem.ts";
 import type { App } from "../http/types.ts";
 import { body, param, query } from "../http/validate.ts";
-import { refuseApplications } from "./rights.ts";
+import { normalizeIssuer } from "./person.ts";
 import { AddMember, ChangeMember, MemberParam, Paging, SessionParam } from "./schema.ts";
 import {
   findMember,
@@ -29,6 +29,7 @@ const doc = documented("Members");
 const notFound = () => new Problem(404, "Member not found.");
 
 export const members = new Hono<App>()
+<<<<<<< HEAD
   .post(
     "/",
     doc("Make a person a member, by the subject that the OpenID provider has", { 201: Member }),
@@ -53,6 +54,28 @@ export const members = new Hono<App>()
     },
   )
   .get("/", doc("List the workspace's members", v.array(Member)), query(Paging), async (c) => {
+=======
+  .post("/", doc("Make a person a member, by the subject that the OpenID provider has"), body(AddMember), async (c) => {
+    const maker = c.get("principal");
+    const { subject, email, role } = c.req.valid("json");
+    refuseApplications(maker);
+    if (!c.env.OIDC_ISSUER)
+      throw new Problem(409, "People sign in by an OpenID provider. Set OIDC_ISSUER and OIDC_CLIENT_ID.");
+    const issuer = normalizeIssuer(c.env.OIDC_ISSUER);
+    checkGiven(maker, await knownRole(c, role), "A member");
+    const { workspaceId } = maker;
+    const db = database(c.env.DB);
+    const { id, earlier } = await newOrEarlier(c, (one) => findMember(db, workspaceId, one));
+    const row = { id, workspaceId, issuer, subject, email, role, createdAt: Date.now(), signedInAt: null };
+    if (!earlier && !(await insertMember(db, row))) {
+      if (await findPerson(db, workspaceId, row)) throw new Problem(409, "This person is a member.");
+      throw new Problem(409, `A workspace has at most ${MOST_MEMBERS} members. Remove one first.`);
+    }
+    await audit(c, { action: "member.added", targetId: id, detail: { issuer, subject, email, role } });
+    return c.json(toWireMember(earlier ?? row), 201);
+  })
+  .get("/", doc("List the workspace's members"), query(Paging), async (c) => {
+>>>>>>> w-revauth
     const { limit, offset } = c.req.valid("query");
     const rows = await listMembers(database(c.env.DB), c.get("principal").workspaceId, limit + 1, offset);
     const { items, headers } = page(rows, limit, offset);

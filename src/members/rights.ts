@@ -2,20 +2,9 @@
 import { hasExpired, findKey } from "../auth/store.ts";
 import { permissionsOfRole } from "../auth/roles.ts";
 import type { Database } from "../db/client.ts";
-import { Problem } from "../http/problem.ts";
 import { may, type Permission, type Principal, type Scope, SCOPES } from "../principal.ts";
 import type { InvitationRow } from "./invitation-store.ts";
 import { findMember } from "./store.ts";
-
-/**
- * A member outlives the access of an application, so an application makes none: its access could not be taken back.
- *
- * @throws Problem 403
- */
-export function refuseApplications({ grantId }: Principal): void {
-  if (grantId === undefined) return;
-  throw new Problem(403, "An application cannot give people access. Use an API key, or sign in.");
-}
 
 /** Whether the maker of an invitation may still give its role: its own rights may have changed, or ended. */
 export async function makerStillMay(db: Database, invitation: InvitationRow): Promise<boolean> {

@@ -2,6 +2,7 @@
 import * as v from "valibot";
 import { RoleName } from "../auth/schema.ts";
 import { pagingQuery } from "../http/fields.ts";
+import { lowerAddress } from "./person.ts";
 
 const DAY_SECONDS = 24 * 3600;
 
@@ -14,7 +15,7 @@ const Email = v.pipe(
   v.string(),
   v.maxLength(320),
   v.regex(/^[^\s@]+@[^\s@]+$/, "must be an e-mail address"),
-  v.toLowerCase(),
+  v.transform(lowerAddress),
 );
 
 export const AddMember = v.strictObject({

@@ -6,6 +6,7 @@ import type { Context } from "hono";
 import * as openid from "oauth4webapi";
 import { logError } from "../http/log.ts";
 import type { App } from "../http/types.ts";
+import { lowerAddress, normalizeIssuer } from "../members/person.ts";
 import type { Person } from "../members/store.ts";
 import { issuerOf } from "./issuer.ts";
 
@@ -89,9 +90,9 @@ export async function whoCame(
   const { email, email_verified } = claims.email === undefined ? await userInfo(provider, result, claims.sub) : claims;
   const isAddress = typeof email === "string" && email.length <= 320;
   return {
-    issuer: claims.iss,
+    issuer: normalizeIssuer(claims.iss),
     subject: claims.sub,
-    email: isAddress ? email.toLowerCase() : null,
+    email: isAddress ? lowerAddress(email) : null,
     verified: isAddress && email_verified === true,
   };
 }

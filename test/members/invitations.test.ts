@@ -111,6 +111,15 @@ it("for an address is for who the provider confirms has it", async () => {
   expect((await new Visitor().accept(url)).status).toBe(303);
 });
 
+it("for an address is not for one with another letter that has the same lower case", async () => {
+  const { url } = await invite({ role: "viewer", email: "kim@example.com" });
+  // The first letter is the Kelvin sign.
+  become(crypto.randomUUID(), "\u212Aim@example.com");
+  expect((await new Visitor().accept(url)).status).toBe(400);
+  become(crypto.randomUUID(), "Kim@example.com");
+  expect((await new Visitor().accept(url)).status).toBe(303);
+});
+
 it("changes nothing for a person who is a member, and stays for another", async () => {
   const sub = crypto.randomUUID();
   become(sub);

@@ -66,6 +66,14 @@ it("keeps its role from being deleted, and so does an invitation", async () => {
   expect((await gone()).status).toBe(409);
   await caller.fetch(`/api/v1/invitations/${invitation.id}`, { method: "DELETE" });
   expect((await gone()).status).toBe(204);
+  // An invitation that was accepted is listed for 30 days, and cannot be taken back.
+  await put("own", ["traces.read"]);
+  const again = await caller.fetch("/api/v1/invitations", { body: { role: "own" } });
+  await new Visitor().accept((await again.json<{ url: string }>()).url);
+  expect((await gone()).status).toBe(409);
+  const [joined] = await (await caller.fetch(PATH)).json<{ id: string }[]>();
+  await remove(joined?.id ?? "");
+  expect((await gone()).status).toBe(204);
 });
 
 it("gives no role with more permissions than its own, also not to itself", async () => {
@@ -180,6 +188,10 @@ describe("an application that a member allowed", () => {
     expect(await call("/api/v1/invitations", { role: "viewer" })).toBe(403);
     expect(await call(`${PATH}/${id}`, { role: "viewer" }, "PATCH")).toBe(403);
     expect((await send(PATH, { headers })).status).toBe(200);
+    // The people and keys that have a role keep it.
+    await caller.fetch("/api/v1/roles/low", { method: "PUT", body: { permissions: ["threads.read"] } });
+    expect(await call("/api/v1/roles/low", { permissions: ["keys.manage"] }, "PUT")).toBe(403);
+    expect(await call("/api/v1/roles/new", { permissions: ["keys.manage"] }, "PUT")).toBe(403);
   });
 });
 

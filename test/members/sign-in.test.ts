@@ -77,6 +77,23 @@ it("is of the provider that is configured: a subject of another provider is anot
   expect((await new Visitor().enter()).status).toBe(400);
 });
 
+it.each([
+  ["with", `${ISSUER}/`, ISSUER],
+  ["without", ISSUER, `${ISSUER}/`],
+])(
+  "knows a member whose provider writes its issuer %s a slash, as it is configured the other way",
+  async (_, iss, set) => {
+    provider.metadata = { issuer: iss };
+    provider.claims.iss = iss;
+    const settings = { OIDC_ISSUER: set };
+    const admin = new Visitor(settings);
+    const headers = { "x-api-key": caller.key };
+    const made = await admin.go("/api/v1/members", { body: { subject: sub, role: "viewer" }, headers });
+    expect([made.status, await made.json()]).toMatchObject([201, { issuer: ISSUER }]);
+    expect((await new Visitor(settings).enter()).status).toBe(303);
+  },
+);
+
 it.each<[string, () => void | Promise<void>]>([
   ["another issuer", () => void (provider.claims.iss = "https://evil.example")],
   ["another audience", () => void (provider.claims.aud = "another client")],

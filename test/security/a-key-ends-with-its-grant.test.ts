@@ -147,6 +147,19 @@ it("a key that a token made cannot sign in", async () => {
   expect(await response.text()).toContain("An application made this API key.");
 });
 
+it("a token narrows a key of a person, and does not widen it", async () => {
+  const headers = { authorization: `Bearer ${tokens.access_token}`, "x-tenant-id": caller.workspaceId };
+  const terms = { scopes: ["read"], expires_at: new Date(Date.now() + DAY).toISOString(), allowed_ips: ["10.0.0.0/8"] };
+  const made = await caller.fetch("/api/v1/api-keys", { body: { name: "narrow", ...terms } });
+  const { id } = await made.json<{ id: string }>();
+  const change = async (body: object, how: Record<string, string> = headers) =>
+    (await send(`/api/v1/api-keys/${id}`, { method: "PATCH", body, headers: how })).status;
+  for (const more of [{ scopes: ["read", "admin"] }, { expires_at: null }, { allowed_ips: null }])
+    expect([more, await change(more)]).toEqual([more, 403]);
+  expect(await change({ name: "renamed", expires_at: new Date(Date.now() + 3_600_000).toISOString() })).toBe(200);
+  expect(await change({ scopes: ["read", "admin"] }, { "x-api-key": caller.key })).toBe(200);
+});
+
 it("keys of persons do not end", async () => {
   const own = await mint({ "x-api-key": caller.key });
   await caller.fetch(`/api/v1/grants/${await grantId()}`, { method: "DELETE" });

@@ -95,6 +95,27 @@ it("every handler of the app answers users: also with `next`, and of another fra
   expect((await call("GET", "/shop/closed", key)).status).toBe(404);
 });
 
+it("a credential without a permission reaches no route of the app, also not beside those that all may call", async () => {
+  const caller = await newCaller();
+  const role = { permissions: ["traces.write"] };
+  await caller.fetch("/api/v1/roles/ingest", { method: "PUT", body: role });
+  const made = await caller.fetch("/api/v1/api-keys", { body: { name: "ingest", role: "ingest" } });
+  const key = { "x-api-key": (await made.json<{ key: string }>()).key };
+  const call = served(new Hono().all("/api/v1/me/:own{.+}", (c) => c.text("own")));
+  for (const method of ["GET", "POST"]) {
+    expect([method, (await call(method, "/api/v1/me/own", key)).status]).toEqual([method, 403]);
+    expect((await call(method, "/api/v1/me/own", { "x-api-key": caller.key })).status).toBe(200);
+  }
+});
+
+it("a browser that may not call a route of the app gets a 401, and not the 404 page of the server", async () => {
+  const call = served(new Hono().all("/shop/*", (c) => c.text("shop")).mount("/other", foreign.fetch));
+  const accept = { accept: "text/html" };
+  for (const path of ["/shop/own", "/other/page"])
+    expect([path, (await call("GET", path, accept)).status]).toEqual([path, 401]);
+  expect((await call("GET", "/nowhere", accept)).status).toBe(404);
+});
+
 const newRun = () =>
   ({ workspaceId: crypto.randomUUID(), scopes: ["read", "write"], kind: "run", credentialId: "r" }) as const;
 

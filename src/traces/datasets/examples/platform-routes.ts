@@ -12,6 +12,7 @@ import { existingDataset } from "../existing.ts";
 import { type GivenExample, GivenParts } from "./given.ts";
 import { changeMetadata } from "./metadata.ts";
 import { ChangeMetadata, DatasetId, EraseExamples, ExampleOfDataset } from "./schema.ts";
+import { checkSources } from "./source.ts";
 import { knownIds } from "./store.ts";
 import { createExamples, eraseForGood, removeExamples, updateExamples, type Written } from "./write.ts";
 import type { DatasetRow } from "../store.ts";
@@ -81,7 +82,9 @@ async function withParts(c: Context<App>, datasetId: string, write: Write): Prom
       (part) => parts.add(part),
       async (waiting) => claim.hold(waiting + parts.bytes),
     );
-    const { ids, asOf } = await write(c.env, dataset, parts.examples());
+    const given = parts.examples();
+    checkSources(c.get("principal"), given);
+    const { ids, asOf } = await write(c.env, dataset, given);
     return c.json({ count: ids.length, example_ids: ids, as_of: new Date(asOf).toISOString() }, 201);
   });
 }

@@ -14,6 +14,7 @@ import { timeOfVersion } from "../versions.ts";
 import { exampleAnswer, examplesAnswer, shownOf } from "./answer.ts";
 import { givenExample } from "./given.ts";
 import * as schema from "./schema.ts";
+import { checkSources } from "./source.ts";
 import { countMatching, type ExampleRow, findExamples, listExamples, measureExamples } from "./store.ts";
 import { createExamples, removeExamples, updateExamples, type Written } from "./write.ts";
 
@@ -56,8 +57,9 @@ export const examples = new Hono<App>()
   )
   .post("/examples", doc("Create an example"), body(schema.CreateExample), async (c) => {
     const { id = idempotentId(c), dataset_id, ...given } = c.req.valid("json");
-    const written = await createExamples(c.env, await existingDataset(c, dataset_id), [givenExample(id, given)]);
-    return oneAnswer(c, written);
+    const parts = [givenExample(id, given)];
+    checkSources(c.get("principal"), parts);
+    return oneAnswer(c, await createExamples(c.env, await existingDataset(c, dataset_id), parts));
   })
   .post("/examples/bulk", doc("Create examples"), body(schema.CreateExamples), async (c) => {
     const given = c.req.valid("json");
@@ -65,10 +67,12 @@ export const examples = new Hono<App>()
     const [[datasetId, group] = ["", []], ...others] = groups;
     if (others.length > 0) throw new Problem(422, "Invalid body: all examples must be of one dataset.");
     const parts = group.map(({ id, ...rest }, n) => givenExample(id ?? idempotentId(c, String(n)), rest));
+    checkSources(c.get("principal"), parts);
     return manyAnswer(c, await createExamples(c.env, await existingDataset(c, datasetId), parts));
   })
   .patch("/examples/bulk", doc("Change examples"), body(schema.UpdateExamples), async (c) => {
     const given = c.req.valid("json").map(({ id, ...rest }) => givenExample(id, rest));
+    checkSources(c.get("principal"), given);
     const first = await existingExample(c, given[0]?.id ?? "");
     const { ids } = await updateExamples(c.env, await existingDataset(c, first.datasetId), given);
     return c.json({ message: `${ids.length} examples updated`, count: ids.length, example_ids: ids });
@@ -81,7 +85,9 @@ export const examples = new Hono<App>()
     async (c) => {
       const { id, datasetId } = await existingExample(c, c.req.valid("param").example_id);
       const dataset = await existingDataset(c, datasetId);
-      return oneAnswer(c, await updateExamples(c.env, dataset, [givenExample(id, c.req.valid("json"))]));
+      const parts = [givenExample(id, c.req.valid("json"))];
+      checkSources(c.get("principal"), parts);
+      return oneAnswer(c, await updateExamples(c.env, dataset, parts));
     },
   )
   .delete("/examples/:example_id", doc("Delete an example"), param(schema.ExampleId), async (c) => {

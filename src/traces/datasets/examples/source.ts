@@ -1,7 +1,9 @@
 /** Inputs, outputs and attachments that an example takes over from a run. */
+import { requirePermission } from "../../../auth/require.ts";
 import { Problem } from "../../../http/problem.ts";
 import { blobsOf } from "../../../encryption/blobs.ts";
 import { isObject, parseJson } from "../../../http/json.ts";
+import type { Principal } from "../../../principal.ts";
 import { attachmentKey } from "../../ingest/payloads.ts";
 import { findRuns } from "../../query/find.ts";
 import { blobPrefixOf } from "../../stub.ts";
@@ -19,6 +21,14 @@ export interface SourceRun {
 const MOST = 100;
 const MOST_BYTES = 20 * 1024 * 1024;
 
+const takesOver = ({ head }: GivenExample) =>
+  head.use_source_run_io === true || (head.use_source_run_attachments?.length ?? 0) > 0;
+
+/** @throws Problem 403 when an example takes over from a run, and the caller may not read runs. */
+export function checkSources(principal: Principal, given: GivenExample[]): void {
+  if (given.some(takesOver)) requirePermission(principal, "traces.read");
+}
+
 /**
  * What the examples take over, by the id of the run.
  * @throws Problem 404 when a run is not found, 413 when too much is taken over.
@@ -28,7 +38,7 @@ export async function sourceRuns(
   workspaceId: string,
   given: GivenExample[],
 ): Promise<Map<string, SourceRun>> {
-  const taking = given.filter(({ head }) => head.use_source_run_io || head.use_source_run_attachments?.length);
+  const taking = given.filter(takesOver);
   const ids = [...new Set(taking.flatMap(({ head }) => head.source_run_id ?? []))];
   if (taking.length === 0) return new Map();
   if (taking.length > MOST) throw new Problem(413, `At most ${MOST} examples of a request take over from runs.`);
