@@ -29,7 +29,6 @@ const doc = documented("Members");
 const notFound = () => new Problem(404, "Member not found.");
 
 export const members = new Hono<App>()
-<<<<<<< HEAD
   .post(
     "/",
     doc("Make a person a member, by the subject that the OpenID provider has", { 201: Member }),
@@ -38,8 +37,9 @@ export const members = new Hono<App>()
       const maker = c.get("principal");
       const { subject, email, role } = c.req.valid("json");
       refuseApplications(maker);
-      const issuer = c.env.OIDC_ISSUER;
-      if (!issuer) throw new Problem(409, "People sign in by an OpenID provider. Set OIDC_ISSUER and OIDC_CLIENT_ID.");
+      if (!c.env.OIDC_ISSUER)
+        throw new Problem(409, "People sign in by an OpenID provider. Set OIDC_ISSUER and OIDC_CLIENT_ID.");
+      const issuer = normalizeIssuer(c.env.OIDC_ISSUER);
       checkGiven(maker, await knownRole(c, role), "A member");
       const { workspaceId } = maker;
       const db = database(c.env.DB);
@@ -54,28 +54,6 @@ export const members = new Hono<App>()
     },
   )
   .get("/", doc("List the workspace's members", v.array(Member)), query(Paging), async (c) => {
-=======
-  .post("/", doc("Make a person a member, by the subject that the OpenID provider has"), body(AddMember), async (c) => {
-    const maker = c.get("principal");
-    const { subject, email, role } = c.req.valid("json");
-    refuseApplications(maker);
-    if (!c.env.OIDC_ISSUER)
-      throw new Problem(409, "People sign in by an OpenID provider. Set OIDC_ISSUER and OIDC_CLIENT_ID.");
-    const issuer = normalizeIssuer(c.env.OIDC_ISSUER);
-    checkGiven(maker, await knownRole(c, role), "A member");
-    const { workspaceId } = maker;
-    const db = database(c.env.DB);
-    const { id, earlier } = await newOrEarlier(c, (one) => findMember(db, workspaceId, one));
-    const row = { id, workspaceId, issuer, subject, email, role, createdAt: Date.now(), signedInAt: null };
-    if (!earlier && !(await insertMember(db, row))) {
-      if (await findPerson(db, workspaceId, row)) throw new Problem(409, "This person is a member.");
-      throw new Problem(409, `A workspace has at most ${MOST_MEMBERS} members. Remove one first.`);
-    }
-    await audit(c, { action: "member.added", targetId: id, detail: { issuer, subject, email, role } });
-    return c.json(toWireMember(earlier ?? row), 201);
-  })
-  .get("/", doc("List the workspace's members"), query(Paging), async (c) => {
->>>>>>> w-revauth
     const { limit, offset } = c.req.valid("query");
     const rows = await listMembers(database(c.env.DB), c.get("principal").workspaceId, limit + 1, offset);
     const { items, headers } = page(rows, limit, offset);

@@ -1,4 +1,5 @@
 /** What one thread is made of, put together once when its object wakes. */
+import { remoteProblem } from "../http/problem.ts";
 import type { BaseStore } from "@langchain/langgraph-checkpoint";
 import { logError } from "../http/log.ts";
 import { Checkpoints } from "./checkpoints/checkpoints.ts";
@@ -65,6 +66,13 @@ export class ThreadContext {
   run(runId: string): StoredRun | undefined {
     const row = this.tables.run(runId);
     return row && storedRun(row);
+  }
+
+  /** 404 when there is no such run. */
+  existingRun(runId: string): StoredRun {
+    const run = this.run(runId);
+    if (!run) throw remoteProblem(404, "Run not found.");
+    return run;
   }
 
   /** Writes the record, then keeps it in memory. */

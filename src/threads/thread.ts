@@ -182,9 +182,7 @@ export class Thread extends Keyed implements rpc.ThreadRpc {
   }
 
   async streamRun(runId: string, options: rpc.RunStream): Promise<ReadableStream<Uint8Array>> {
-    const run = this.#context.run(runId);
-    if (!run) throw remoteProblem(404, "Run not found.");
-    return this.#streamOf(run, options);
+    return this.#streamOf(this.#context.existingRun(runId), options);
   }
 
   async streamThread(modes: string[], after = this.#context.eventLog.visible): Promise<ReadableStream<Uint8Array>> {
