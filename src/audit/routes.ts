@@ -2,7 +2,7 @@
 import { Hono } from "hono";
 import * as v from "valibot";
 import { type Database, database } from "../db/client.ts";
-import { Count, Id, Time } from "../http/answers.ts";
+import { Count, Time } from "../http/answers.ts";
 import { documented, either, json, media } from "../http/documented.ts";
 import { pagingQuery } from "../http/fields.ts";
 import { page } from "../http/paging.ts";
@@ -21,7 +21,7 @@ const Moment = v.pipe(
 
 const Entry = v.pipe(
   v.object({
-    id: Id,
+    id: v.string(),
     workspace_id: v.nullable(v.string()),
     at: Time,
     actor: v.object({ kind: v.string(), id: v.string() }),

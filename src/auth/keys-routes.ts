@@ -1,6 +1,6 @@
 /** API keys: `/api/v1/api-keys`. */
 import * as v from "valibot";
-import { Id, Time } from "../http/answers.ts";
+import { Time } from "../http/answers.ts";
 import { type Context, Hono } from "hono";
 import { audit } from "../audit/record.ts";
 import { database } from "../db/client.ts";
@@ -21,7 +21,7 @@ const doc = documented("Workspaces and keys");
 
 const timeOf = (time: number | null) => (time === null ? null : new Date(time).toISOString());
 const members = {
-  id: Id,
+  id: v.string(),
   workspace_id: v.string(),
   name: v.string(),
   hint: v.string(),

@@ -116,14 +116,14 @@ describe.runIf(browserHere)("the looks of the page", () => {
     await close();
   });
 
-  it("distinguishes a missing thread from an empty one, and keeps unknown paths of the API a problem", async () => {
+  it("distinguishes a missing thread from an empty one, and shows a page at unknown paths", async () => {
     const { page, close } = await visit(stage, { path: `/chat/${crypto.randomUUID()}` });
     await page.getByText("No thread with this id in this workspace.").waitFor();
     await close();
     const unknown = await fetch(`${stage.server.url}/no/such/path`, {
       headers: { ...stage.server.headers, accept: "text/html", "sec-fetch-mode": "navigate" },
     });
-    expect([unknown.status, unknown.headers.get("content-type")]).toEqual([404, "application/problem+json"]);
+    expect([unknown.status, unknown.headers.get("content-type")]).toEqual([404, "text/html; charset=UTF-8"]);
     const home = await fetch(`${stage.server.url}/`);
     expect(home.headers.get("cache-control")).toBe("no-cache");
     const script = /src="(\/assets\/[^"]+\.js)"/.exec(await home.text())?.[1];

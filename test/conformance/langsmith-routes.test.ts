@@ -156,7 +156,9 @@ function generated(folder: string): string[] {
     const calls = source.matchAll(/_client\.(\w+)\((?:path ?)?[`']([^`']+)[`']([^]{0,300}?)\);/g);
     return [...calls].map(([, verb = "", path = "", rest = ""]) => {
       const listed = rest.includes("method: 'post'") ? "POST" : "GET";
-      const at = path.replaceAll(/\$\{[^}]*\}/g, ":id").replace("/run/:id", "/run/0");
+      const at = path
+        .replaceAll(/\$\{[^}]*\}/g, ":id")
+        .replace("/annotation-queues/:id/run/:id", "/annotation-queues/:id/run/0");
       return `${verb === "getAPIList" ? listed : verb.toUpperCase()} ${at}`;
     });
   });

@@ -21,7 +21,8 @@ export function faultOf(
   if (status === 503 ? retryAfter === undefined : status >= 500) return `status ${status}: ${text.slice(0, 300)}`;
   const secret = Object.keys(secrets).find((one) => text.includes(one));
   if (secret && !PUBLIC.test(path)) return `the answer contains ${secrets[secret]}`;
-  const internal = INTERNAL.exec(text);
+  // The document names the errors of the streaming protocol.
+  const internal = path.startsWith("/openapi.json") ? null : INTERNAL.exec(text);
   return internal
     ? `the answer reports a fault of the server: ${text.slice(Math.max(0, internal.index - 100), internal.index + 200)}`
     : undefined;

@@ -18,7 +18,7 @@ export async function watched(
   const type = (response.headers.get("content-type") ?? "").split(";")[0]?.trim() ?? "";
   const answer: Answer = { ...request, status: response.status, type };
   note(answer, known.faultOfHead(answer));
-  return type.endsWith("json")
+  return type.endsWith("json") && type !== "application/x-ndjson"
     ? withReads(response, (body) => note(answer, known.faultOfBody(answer, body)))
     : response;
 }
