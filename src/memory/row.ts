@@ -35,7 +35,7 @@ export function isItem(workspaceId: string, namespace: string[], key: string): S
   return and(
     eq(storeItems.workspaceId, workspaceId),
     eq(storeItems.namespace, joined(namespace)),
-    eq(storeItems.key, key),
+    eq(storeItems.key, keyText(key)),
   );
 }
 
@@ -61,7 +61,10 @@ export function joined(namespace: string[]): string {
 }
 
 /** A label as the column has it. */
-export const labelText = (label: string): string => label.replaceAll(".", DOT_WITHIN);
+export const labelText = (label: string): string => label.toWellFormed().replaceAll(".", DOT_WITHIN);
+
+/** A key as the column has it. A database does not keep half of a surrogate pair, and a sealed value is bound to its key. */
+export const keyText = (key: string): string => key.toWellFormed();
 
 export function labels(namespace: string): string[] {
   return namespace === ""

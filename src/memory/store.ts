@@ -8,7 +8,7 @@ import { sealJson } from "../encryption/json.ts";
 import type { Ring } from "../encryption/ring.ts";
 import { cutBytes } from "../http/bytes.ts";
 import type { Meaning } from "./meaning.ts";
-import { alive, isItem, isUnder, type Item, joined, labels, placeOf, type Row, toWire } from "./row.ts";
+import { alive, isItem, isUnder, type Item, joined, labels, placeOf, type Row, toWire, keyText } from "./row.ts";
 import { isSeen, type Sight } from "./sight.ts";
 import { type Index, textsOf } from "./text.ts";
 import { type IndexedItem, indexItems } from "./vector-index.ts";
@@ -137,8 +137,9 @@ export async function deleteAllItems(db: Database, workspaceId: string): Promise
   await db.delete(storeItems).where(eq(storeItems.workspaceId, workspaceId));
 }
 
-function upsert(db: Database, ring: Ring, { namespace, key, value, filter, ...item }: PutItem, texts: string[]) {
+function upsert(db: Database, ring: Ring, { namespace, value, filter, ...item }: PutItem, texts: string[]) {
   const now = Date.now();
+  const key = keyText(item.key);
   const ttl = item.ttl ?? settings.store?.ttl?.default_ttl;
   const { workspaceId } = ring;
   const change = {
