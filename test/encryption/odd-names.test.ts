@@ -28,7 +28,8 @@ describe("an item with an odd name", () => {
   let plain: Caller;
   beforeAll(async () => {
     [sealed, plain] = [await newCaller(), await newCaller()];
-    expect((await sealed.fetch("/api/v1/encryption-keys", { method: "POST" })).status).toBe(201);
+    const made = await sealed.fetch("/api/v1/encryption-keys", { method: "POST" });
+    if (made.status !== 201) throw new Error(await made.text());
   });
 
   it.each(NAMES.map((name) => [JSON.stringify(name), name] as const))("%s", async (_, name) => {
@@ -37,7 +38,7 @@ describe("an item with an odd name", () => {
       const body = { namespace: ["odd", name], key: name, value: { name: 1 } };
       const put = await caller.fetch("/store/items", { method: "PUT", body });
       const query = new URLSearchParams({ namespace: `odd.${name}`, key: name });
-      const one = await caller.fetch(`/store/items?${query}`);
+      const one = await caller.fetch(`/store/items?${query.toString()}`);
       const search = await caller.fetch("/store/items/search", { body: { namespace_prefix: ["odd"], limit: 100 } });
       const { items = [] } = await search.json<{ items?: Item[] }>();
       const listed = items.map(({ key, namespace, value }) => JSON.stringify([key, namespace, value])).toSorted();
