@@ -25,9 +25,10 @@ export class RowCache<T> {
     return value;
   }
 
-  /** Clears the cache. Call it when a row changes. Each entry costs one read to load again. */
-  forget(): void {
+  /** Clears the cache, or one key of it. Call it when a row changes. Each entry costs one read to load again. */
+  forget(key?: string): void {
     this.#forgotten += 1;
-    this.#entries.clear();
+    if (key === undefined) this.#entries.clear();
+    else this.#entries.delete(key);
   }
 }

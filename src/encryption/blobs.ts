@@ -1,6 +1,6 @@
 /** The bucket of payloads and attachments. The second part of a key is its workspace, which may encrypt its objects. */
 import { type KeySource, ringOf, withRing } from "./load.ts";
-import { isKeyDestroyed, UnknownKey } from "./ring.ts";
+import { openOr } from "./ring.ts";
 
 /** The id of an object's key is in its metadata. */
 const KEY_ID = "weir-key";
@@ -31,13 +31,10 @@ export function blobsOf(env: KeySource & Pick<Env, "BLOBS">): Blobs {
       const keyId = object?.customMetadata?.[KEY_ID];
       if (!object || keyId === undefined) return object;
       const sealed = new Uint8Array(await object.arrayBuffer());
-      try {
-        const read = (bytes: Buffer) => openedBlob(Uint8Array.from(bytes), object.httpMetadata);
-        return await withRing(env, workspaceOf(key), (ring) => read(ring.openBytes(keyId, sealed, placeOf(key))));
-      } catch (error) {
-        if (isKeyDestroyed(error) && !(error instanceof UnknownKey)) return null;
-        throw error;
-      }
+      const bytes = await withRing(env, workspaceOf(key), (ring) =>
+        openOr(() => ring.openBytes(keyId, sealed, placeOf(key)), null),
+      );
+      return bytes && openedBlob(Uint8Array.from(bytes), object.httpMetadata);
     },
     async put(key, data, options = {}) {
       const ring = await ringOf(env, workspaceOf(key));

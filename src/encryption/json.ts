@@ -1,5 +1,5 @@
 /** Objects in columns of JSON: sealed, a column holds an object with one member, the sealed text. */
-import { isKeyDestroyed, isSealed, type Place, type Ring, UnknownKey } from "./ring.ts";
+import { isSealed, openOr, type Place, type Ring } from "./ring.ts";
 
 /** The object as it is to be stored at this place. */
 export function sealJson<T extends object>(ring: Ring, value: T, place: Place): T {
@@ -16,10 +16,5 @@ export function openJson<T extends object>(ring: Ring, held: T, place: Place): T
 
 /** The same for a list; undefined for an object whose key is destroyed. */
 export function openListed<T extends object>(ring: Ring, held: T, place: Place): T | undefined {
-  try {
-    return openJson(ring, held, place);
-  } catch (error) {
-    if (error instanceof UnknownKey || !isKeyDestroyed(error)) throw error;
-    return undefined;
-  }
+  return openOr(() => openJson(ring, held, place), undefined);
 }

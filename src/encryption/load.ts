@@ -47,8 +47,8 @@ export async function withRing<T>(
     return await read(await ringOf(env, workspaceId));
   } catch (error) {
     if (!(error instanceof UnknownKey)) throw error;
-    forgetRings();
-    return read(await freshRing(env, workspaceId));
+    forgetRing(workspaceId);
+    return read((await ringOf(env, workspaceId)).fresh);
   }
 }
 
@@ -79,9 +79,9 @@ export function isEarlier(rows: readonly KeyRow[], others: readonly KeyRow[]): b
   return rows.length < others.length || destroyed(rows) < destroyed(others);
 }
 
-/** Call it when keys change. Other isolates notice within five seconds. */
-export function forgetRings(): void {
-  cache.forget();
+/** Call it when keys of the workspace change. Other isolates notice within five seconds. */
+export function forgetRing(workspaceId: string): void {
+  cache.forget(workspaceId);
 }
 
 /** Keys that an older ENCRYPTION_KEY wraps move to the current one. A key that is destroyed in the meantime stays destroyed. */

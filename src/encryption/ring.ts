@@ -37,6 +37,16 @@ export class UnknownKey extends Error {
   }
 }
 
+/** What is read, or `lost` where its key is destroyed. An unknown key throws, so that the keys are read again (load.ts). */
+export function openOr<T>(read: () => T, lost: T): T {
+  try {
+    return read();
+  } catch (error) {
+    if (error instanceof UnknownKey || !isKeyDestroyed(error)) throw error;
+    return lost;
+  }
+}
+
 /** Whether a text is sealed. */
 export const isSealed = (held: unknown): held is string => typeof held === "string" && held.startsWith(MARK);
 

@@ -8,7 +8,7 @@ import { documented } from "../http/documented.ts";
 import { Problem } from "../http/problem.ts";
 import type { App } from "../http/types.ts";
 import { body, param } from "../http/validate.ts";
-import { forgetRings, wrapNewKey } from "./load.ts";
+import { forgetRing, wrapNewKey } from "./load.ts";
 import { addKey, destroyKey, listKeys, type StoredKey } from "./store.ts";
 
 /** Every call of an object carries all keys of its workspace. */
@@ -67,7 +67,7 @@ export const encryption = new Hono<App>()
       const wrapped = await wrapNewKey(c.env, workspaceId, id);
       const added = await addKey(db, keys.length, { id, workspaceId, wrapped, createdAt: Date.now() });
       if (!added) throw new Problem(409, "Another request has just made a key.");
-      forgetRings();
+      forgetRing(workspaceId);
       await audit(c, { action: "encryption_key.created", targetId: id, detail: { version: added.version } });
       return c.json(shown([...keys, added]).at(-1), 201);
     },
@@ -90,7 +90,7 @@ export const encryption = new Hono<App>()
       if (key.destroyedAt === null) {
         await audit(c, { action: "encryption_key.destroyed", targetId: id, detail: { version: key.version } });
         await destroyKey(db, workspaceId, id, Date.now());
-        forgetRings();
+        forgetRing(workspaceId);
       }
       const now = await listKeys(db, workspaceId);
       return c.json(shown(now).find((one) => one.id === id));

@@ -36,20 +36,13 @@ export async function addKey(
   return added[0];
 }
 
-/** Destroys a key that is not the newest of its workspace. Undefined when there is none such that is not destroyed. */
-export async function destroyKey(
-  db: Database,
-  workspace: string,
-  keyId: string,
-  now: number,
-): Promise<StoredKey | undefined> {
+/** Destroys a key that is not the newest of its workspace. */
+export async function destroyKey(db: Database, workspace: string, keyId: string, now: number): Promise<void> {
   const newest = sql`(SELECT max(k.version) FROM encryption_keys k WHERE k.workspace_id = ${workspace})`;
-  const changed = await db
+  await db
     .update(encryptionKeys)
     .set({ wrapped: null, destroyedAt: now })
-    .where(and(eq(workspaceId, workspace), eq(id, keyId), isNotNull(wrapped), sql`${version} < ${newest}`))
-    .returning();
-  return changed[0];
+    .where(and(eq(workspaceId, workspace), eq(id, keyId), isNotNull(wrapped), sql`${version} < ${newest}`));
 }
 
 /** Replaces the wrapping of a key, unless the key has changed since it was read. */

@@ -14,7 +14,7 @@ import { runRequest } from "../threads/requests/runs/request.ts";
 import type { RunRequest } from "../threads/rpc.ts";
 import { readJson, threadStub } from "../threads/stub.ts";
 import { METHODS } from "./progress.ts";
-import { answersIn, needsForm, questionsIn, request, stateOf, waits, withIds } from "./questions.ts";
+import { answersIn, canShow, questionsIn, request, stateOf, waits, withIds } from "./questions.ts";
 import { type OutputSchema, toResult } from "./result.ts";
 
 /** The run of a tool call. */
@@ -114,9 +114,8 @@ async function follow(
     const state = await readJson(await thread.join(runId));
     if (!("__interrupt__" in state)) return toResult(state, schema);
     const questions = questionsIn(state);
-    const asks = takesRequests && questions.length > 0 && (showsForms || !questions.every(needsForm));
-    if (!asks) return waits(state, threadId, schema);
-    return request(questions, showsForms ? questions : questions.filter((one) => !needsForm(one)), threadId);
+    const asks = takesRequests && questions.some((one) => canShow(one, showsForms));
+    return asks ? request(questions, showsForms, threadId) : waits(state, threadId, schema);
   } finally {
     signal.removeEventListener("abort", cancel);
   }

@@ -30,11 +30,12 @@ export const withIds = (raised: Interrupt[]): Asked[] =>
   raised.flatMap(({ id, value }) => (id === undefined ? [] : [{ id, value }]));
 
 /**
- * The questions of `asked` as requests. The state names the thread and all questions that wait there: whether the caller may answer
- * is decided by each call.
+ * The questions that a client can show as requests. The state names the thread and all questions that wait there: whether the caller
+ * may answer is decided by each call.
  */
-export function request(questions: Asked[], asked: Asked[], threadId: string): InputRequiredResult {
-  const requests = [...byKey(asked)].map(([key, { value }]) => {
+export function request(questions: Asked[], showsForms: boolean, threadId: string): InputRequiredResult {
+  const asked = [...byKey(questions)].filter(([, one]) => canShow(one, showsForms));
+  const requests = asked.map(([key, { value }]) => {
     const own = ownRequest(value);
     const words = () => inputRequired.elicit({ message: wordsOf(value), requestedSchema: formOf(value) });
     return [key, own ? toInput(own) : words()];
@@ -48,9 +49,9 @@ export function stateOf(threadId: string, questions: Asked[]): string {
   return `${threadId}.${sha256([...texts].sort().join("\n")).slice(0, 16)}`;
 }
 
-/** Whether a question needs a form, which a client without elicitation does not show. */
-export const needsForm = ({ value }: Asked): boolean =>
-  (ownRequest(value)?.method ?? "elicitation/create") === "elicitation/create";
+/** Whether a client can show the question: one without elicitation shows no forms. */
+export const canShow = ({ value }: Asked, showsForms: boolean): boolean =>
+  showsForms || (ownRequest(value)?.method ?? "elicitation/create") !== "elicitation/create";
 
 /** The questions by the keys of their requests: the graph's own name where no other question has it, else the id. */
 export function byKey(questions: Asked[]): Map<string, Asked> {

@@ -4,10 +4,10 @@
  */
 import type { InputRequest } from "@modelcontextprotocol/server";
 import * as v from "valibot";
+import { AnyObject } from "../http/answers.ts";
 
 /** The key of the request. A graph that gives none gets the id of its interrupt. */
 const name = v.optional(v.pipe(v.string(), v.regex(/^[\w-]{1,64}$/)));
-const AnyObject = v.record(v.string(), v.unknown());
 
 const OwnRequest = v.variant("method", [
   v.object({

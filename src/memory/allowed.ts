@@ -8,7 +8,8 @@ import type { Ring } from "../encryption/ring.ts";
 import { rulesFor } from "../users/authorize.ts";
 import { Namespace } from "./schema.ts";
 import { sees, type Sight, sightOf } from "./sight.ts";
-import { getItem, type PutItem } from "./store.ts";
+import { toListed } from "./row.ts";
+import { findRow, type PutItem } from "./store.ts";
 
 /**
  * Asks the handler of `store:<action>`. It may change members of `value`, such as the namespace, and give a filter
@@ -31,6 +32,6 @@ export async function mayReplace(db: Database, ring: Ring, item: PutItem, filter
   if (!sees(filter, item)) {
     throw new Problem(403, "Not allowed: the item does not match the auth handler's filter.");
   }
-  const replaced = await getItem(db, ring, item.namespace, item.key, false);
-  if (replaced && !sees(filter, replaced)) throw new Problem(409, "This key is taken.");
+  const replaced = await findRow(db, ring.workspaceId, item.namespace, item.key);
+  if (replaced && !sees(filter, toListed(ring, replaced))) throw new Problem(409, "This key is taken.");
 }

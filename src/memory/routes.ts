@@ -22,9 +22,9 @@ export const memory = new Hono<App>()
     const { value, filter } = await narrowed(principal, "put", c.req.valid("json"));
     const item = parse(PutItemBody, value, "body");
     const db = database(c.env.DB);
-    const ring = await ringOf(c.env, principal.workspaceId);
-    if (filter) await mayReplace(db, ring, item, filter);
-    await putItems(db, ring, [{ ...item, filter }], meaningOf(c.env));
+    const { workspaceId } = principal;
+    if (filter) await withRing(c.env, workspaceId, async (ring) => mayReplace(db, ring, item, filter));
+    await putItems(db, await ringOf(c.env, workspaceId), [{ ...item, filter }], meaningOf(c.env));
     return c.body(null, 204);
   })
   .get("/items", doc("Read an item; null when there is none", v.nullable(Item)), query(GetItemQuery), async (c) => {

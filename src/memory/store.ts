@@ -83,13 +83,21 @@ export async function getItem(
   refreshTtl: boolean,
   filter?: Sight,
 ): Promise<Item | undefined> {
-  const row = await db
-    .select()
-    .from(storeItems)
-    .where(and(isItem(ring.workspaceId, namespace, key), alive(), isSeen(filter)))
-    .get();
+  const row = await findRow(db, ring.workspaceId, namespace, key, filter);
   if (row && refreshTtl) await refresh(db, [row]);
   return row && toWire(ring, row);
+}
+
+/** The item as it is stored. */
+export async function findRow(
+  db: Database,
+  workspaceId: string,
+  namespace: string[],
+  key: string,
+  filter?: Sight,
+): Promise<Row | undefined> {
+  const where = and(isItem(workspaceId, namespace, key), alive(), isSeen(filter));
+  return db.select().from(storeItems).where(where).get();
 }
 
 export async function deleteItem(

@@ -3,7 +3,7 @@
  * comes from there: a partition has no key, and what it filters, sums and sorts by stays readable. docs/encryption.md has the list.
  */
 import { withRing } from "../encryption/load.ts";
-import { isKeyDestroyed, isSealed, isSealedJson, JSON_MARK, type Ring, UnknownKey } from "../encryption/ring.ts";
+import { isSealed, isSealedJson, JSON_MARK, openOr, type Ring } from "../encryption/ring.ts";
 import { isObject, parseJson } from "../http/json.ts";
 import type { PageRequest, RunPage } from "./page.ts";
 import type { TracePartitionRpc } from "./rpc.ts";
@@ -18,7 +18,13 @@ import {
   type StoredFeedback,
 } from "./types.ts";
 
-const DESTROYED = "This run was encrypted with a key that has been destroyed.";
+/** The payloads of a run whose key is destroyed. */
+const LOST: Partial<QueriedRun> = {
+  ...Object.fromEntries(LARGE_FIELDS.map((field) => [field, null])),
+  large: undefined,
+  previews: undefined,
+  error: "This run was encrypted with a key that has been destroyed.",
+};
 
 const placeOf = (runId: string, field: string) => ["trace run", runId, field];
 
@@ -90,35 +96,30 @@ export function opened(env: Env, workspaceId: string, calls: TracePartitionRpc):
 }
 
 const isSealedRun = (run: QueriedRun) =>
-  run.feedback_stats !== null ||
+  hasSealed(run.feedback_stats) ||
   LARGE_FIELDS.some((field) => isSealedJson(run[field] ?? "") || isSealedJson(run.previews?.[field] ?? ""));
 
 /** The run as it was sent. One whose key is destroyed has no payloads, and an error that says so. */
 function openRun(ring: Ring, run: QueriedRun): QueriedRun {
-  const shown = { ...run, feedback_stats: withoutSealed(run.feedback_stats) };
-  try {
-    for (const field of LARGE_FIELDS) {
-      const text = run[field];
-      if (text !== null) shown[field] = openText(ring, run.id, field, text);
-    }
-    if (run.previews) {
-      const previews = Object.entries(run.previews).map(([field, text]) => [
-        field,
-        openText(ring, run.id, field, text),
-      ]);
-      shown.previews = Object.fromEntries(previews) as QueriedRun["previews"];
-    }
-    return shown;
-  } catch (error) {
-    if (error instanceof UnknownKey || !isKeyDestroyed(error)) throw error;
-    const none = Object.fromEntries(LARGE_FIELDS.map((field) => [field, null]));
-    return { ...shown, ...none, large: undefined, previews: undefined, error: DESTROYED };
-  }
+  const payloads = openOr(() => openPayloads(ring, run), LOST);
+  return { ...run, feedback_stats: withoutSealed(run.feedback_stats), ...payloads };
 }
+
+function openPayloads(ring: Ring, run: QueriedRun): Partial<QueriedRun> {
+  const open = (texts: [string, string | null | undefined][]) =>
+    Object.fromEntries(texts.map(([field, text]) => [field, text && openText(ring, run.id, field, text)]));
+  const { previews } = run;
+  return {
+    ...open(LARGE_FIELDS.map((field) => [field, run[field]])),
+    ...(previews && { previews: open(Object.entries(previews)) }),
+  };
+}
+
+const hasSealed = (stats: string | null): stats is string => stats?.includes(JSON_MARK) === true;
 
 /** Statistics of feedback have the beginnings of comments. */
 function withoutSealed(stats: string | null): string | null {
-  if (stats === null || !stats.includes(JSON_MARK)) return stats;
+  if (!hasSealed(stats)) return stats;
   const keys = Object.entries(JSON.parse(stats) as Record<string, { comments?: unknown[] }>);
   const shown = keys.map(([key, one]) => [key, { ...one, comments: one.comments?.filter((text) => !isSealed(text)) }]);
   return JSON.stringify(Object.fromEntries(shown));
@@ -143,13 +144,8 @@ function openFeedback(ring: Ring, feedback: StoredFeedback): StoredFeedback {
   const open = SAID.map((name) => {
     const held = feedback[name];
     if (!isSealed(held)) return [name, held];
-    try {
-      const text = ring.open(held, ["feedback", feedback.id, name]);
-      return [name, text === held ? held : (JSON.parse(text) as unknown)];
-    } catch (error) {
-      if (error instanceof UnknownKey || !isKeyDestroyed(error)) throw error;
-      return [name, null];
-    }
+    const text = openOr(() => ring.open(held, ["feedback", feedback.id, name]), null);
+    return [name, text === null || text === held ? text : (JSON.parse(text) as unknown)];
   });
   return { ...feedback, ...Object.fromEntries(open) };
 }
@@ -166,7 +162,9 @@ function openPage(ring: Ring, page: RunPage): RunPage {
   for (const field of PAYLOAD_FIELDS) {
     const texts = payloads[field];
     if (texts)
-      payloads[field] = openTexts(texts, (text, row) => openOr(() => openText(ring, ids[row] ?? "", field, text)));
+      payloads[field] = openTexts(texts, (text, row) =>
+        openOr(() => openText(ring, ids[row] ?? "", field, text), null),
+      );
   }
   const light = { ...page.light };
   if (light.feedback_stats) {
@@ -185,16 +183,6 @@ function openFeedbacks(ring: Ring, text: string): string {
   if (!Array.isArray(all)) return text;
   const open = all.map((one: unknown) => (isObject(one) ? openFeedback(ring, one as unknown as StoredFeedback) : one));
   return JSON.stringify(open);
-}
-
-/** Null for what a destroyed key has sealed. */
-function openOr(read: () => string): string | null {
-  try {
-    return read();
-  } catch (error) {
-    if (error instanceof UnknownKey || !isKeyDestroyed(error)) throw error;
-    return null;
-  }
 }
 
 function openTexts(texts: Texts, open: (text: string, row: number) => string | null): Texts {

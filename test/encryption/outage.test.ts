@@ -2,7 +2,7 @@
 import { env } from "cloudflare:workers";
 import { abortAllDurableObjects, runDurableObjectAlarm, runInDurableObject } from "cloudflare:test";
 import { afterEach, expect, it } from "vitest";
-import { forgetRings } from "../../src/encryption/load.ts";
+import { forgetRing } from "../../src/encryption/load.ts";
 import { threadObject } from "../../src/threads/stub.ts";
 import { newCaller } from "../support/caller.ts";
 import { failStorage, injected } from "../support/failing-storage.ts";
@@ -24,7 +24,7 @@ it("its alarm does not throw, and carries out what is due afterwards", async () 
     mend = failStorage(storage.sql, { d1: (statements) => statements.includes("encryption_keys") });
   });
   await abortAllDurableObjects();
-  forgetRings();
+  forgetRing(caller.workspaceId);
   const before = injected.count;
   expect(await runDurableObjectAlarm(object())).toBe(true);
   expect(injected.count).toBeGreaterThan(before);

@@ -18,7 +18,9 @@ type Called = {
   _meta?: { thread_id: string; interrupts: { id: string; value: unknown }[] };
 };
 const threadsOf = async (by: Caller) =>
-  (await by.fetch("/threads/search", { body: {} })).json<{ thread_id: string; status: string }[]>();
+  (await by.fetch("/threads/search", { body: {} })).json<
+    { thread_id: string; status: string; interrupts: Record<string, object[]> }[]
+  >();
 
 describe("a client with elicitation", () => {
   it("asks a person, and the run continues with the answer", async () => {
@@ -109,6 +111,16 @@ describe("an interrupt that is a request of the protocol", () => {
     const { content } = await client.callTool({ name: "test_input_required_result_capabilities", arguments: {} });
     expect((content as { text: string }[])[0]?.text).toContain("What is your name?");
     expect(await threadsOf(by)).toMatchObject([{ status: "interrupted" }]);
+    await client.close();
+  });
+
+  it("is answered also where one that the client cannot show has the same name", async () => {
+    const by = await newCaller();
+    const { client } = await connectAble(by.key, { roots: {} });
+    await client.callTool({ name: "same_names", arguments: {} });
+    const [thread] = await threadsOf(by);
+    const waiting = Object.values(thread?.interrupts ?? {}).flat();
+    expect(waiting).toMatchObject([{ value: { method: "elicitation/create" } }]);
     await client.close();
   });
 });

@@ -6,7 +6,7 @@ import { beforeEach, expect, it } from "vitest";
 import { isObject } from "../../src/http/json.ts";
 import { custom } from "../../src/users/registry.ts";
 import { app } from "../support/app.ts";
-import { newCaller } from "../support/caller.ts";
+import { newCaller, send } from "../support/caller.ts";
 
 type Rules = Record<string, unknown>;
 
@@ -138,4 +138,22 @@ it.each<[string, (given: { namespace: string[] }, identity: string) => undefined
   expect((await put("*", ["*"], {})).status).toBe(204);
   expect((await namespaces("*")).every((name) => name.startsWith("*"))).toBe(true);
   expect(await namespaces("ada")).not.toContain("*");
+});
+
+it("a user replaces an item whose encryption key is destroyed", async () => {
+  deploy((_, identity) => ({ namespace: identity }));
+  const keys = async (path: string, body?: object) => {
+    const answer = await send(`/api/v1/encryption-keys${path}`, {
+      headers: { "x-api-key": key },
+      method: "POST",
+      body,
+    });
+    return (await answer.json<{ id: string }>()).id;
+  };
+  const first = await keys("");
+  expect(await put("ada", ["ada"], { n: 1 })).toMatchObject({ status: 204 });
+  await keys("");
+  await keys(`/${first}/destroy`, { confirm: first });
+  expect(await put("ada", ["ada"], { n: 2 })).toMatchObject({ status: 204 });
+  expect(await get("ada", ["ada"])).toMatchObject({ value: { n: 2 } });
 });

@@ -83,6 +83,7 @@ Object.assign(graphs, {
   test_input_required_result_tampered_state: asking(CONFIRM),
   test_input_required_result_multiple_inputs: asking(NAME, CAPITAL, ROOTS),
   test_input_required_result_capabilities: asking(NAME, CAPITAL),
+  same_names: asking(NAME, { ...ROOTS, name: NAME.name }),
   test_input_required_result_multi_round: graphOf(() => {
     const { name } = interrupt<object, { name: string }>(NAME);
     const { color } = interrupt<object, { color: string }>(COLOR);

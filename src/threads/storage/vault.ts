@@ -1,5 +1,5 @@
 /** How a thread's texts are sealed: with the keys of its workspace, each bound to its row. */
-import { type Place, Ring } from "../../encryption/ring.ts";
+import { isSealed, type Place, Ring } from "../../encryption/ring.ts";
 
 /** The tables of which a copy takes the rows as they are. */
 const COPIED = /^(?:packs|writes|segments)\b/;
@@ -17,11 +17,11 @@ export class Vault {
 
   /** `row`: the column, and what identifies its row. */
   seal(text: string, ...row: Place): string {
-    return this.ring.seal(text, this.#bound(row));
+    return this.ring.isOn ? this.ring.seal(text, this.#bound(row)) : text;
   }
 
   open(held: string, ...row: Place): string {
-    return this.ring.open(held, this.#bound(row));
+    return isSealed(held) ? this.ring.open(held, this.#bound(row)) : held;
   }
 
   #bound([column = "", ...key]: Place): Place {
