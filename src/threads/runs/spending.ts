@@ -158,7 +158,7 @@ export class Spending implements Decider {
       if (!answer || !budget) continue;
       const state = this.#state(budget);
       state.reported = { ...state.reported, [day]: total };
-      if (answer.warn) this.#warn(budget, answer.spent, limit + answer.extra, day);
+      if (answer.warn) this.#warn(budget, answer.spent, roundCost(limit + answer.extra), day);
       if (day === today) this.#standings.set(id, answer);
     }
     this.#day = today;
