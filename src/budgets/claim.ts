@@ -23,8 +23,8 @@ export interface Spent {
   spent: number;
   /** Approved by people, above the budget's limit. */
   extra?: number;
-  /** The event at 80 % has been sent. */
-  warned?: true;
+  /** The event at 80 % has been sent. Of a budget a day: for this day. */
+  warned?: true | string;
   /** Of a budget a day: what this run has spent, by day, and what of that the workspace's ledger has. */
   days?: Record<string, number>;
   reported?: Record<string, number>;
