@@ -122,7 +122,7 @@ export class Book {
   }
 
   /**
-   * Makes a run's id free for the claim of another run. Limits a minute go on to count the claim that had it. The new name of that
+   * Makes a run's id free for the claim of another run. Limits a minute still count the claim that had it. The new name of that
    * claim; undefined when there is none.
    */
   rename(runId: string): string | undefined {

@@ -1,4 +1,4 @@
-/** A run that goes on into the next day. */
+/** A run that continues on the next day. */
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { anyStorage } from "../chaos/faults.ts";
 import { newCaller } from "../support/caller.ts";
