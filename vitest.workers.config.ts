@@ -19,6 +19,7 @@ const ALONE = [
   "test/threads/{first-byte,own-webhook,resume}.test.ts",
   "test/exports/lease.test.ts",
   "test/flow/{minute,singleton}.test.ts",
+  "test/budgets/midnight.test.ts",
 ];
 
 const ORACLE = "test/oracle/**/*.test.ts";

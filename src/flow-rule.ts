@@ -78,6 +78,12 @@ export type FlowRule = v.InferOutput<typeof FlowRule>;
 /** Rules that a workspace, or a langgraph.json, has at most: each run is compared with all. */
 export const MOST_RULES = 100;
 
+/** The rules that count: those of langgraph.json first, then the workspace's own whose ids are not taken (docs/flow-control.md). */
+export function inForce<Rule extends { id: string }>(deployed: Rule[], own: Rule[]): Rule[] {
+  const taken = new Set(deployed.map(({ id }) => id));
+  return [...deployed, ...own.filter(({ id }) => !taken.has(id))];
+}
+
 export const FlowRules = v.pipe(
   v.array(FlowRule),
   v.maxLength(MOST_RULES, `at most ${MOST_RULES} rules`),

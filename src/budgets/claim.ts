@@ -1,5 +1,6 @@
 /** Which budgets apply to a run, and what is spent of them. */
 import type { Budget, Period } from "../budget-rule.ts";
+import { inForce } from "../flow-rule.ts";
 import { applies, keyIn, type RunFacts } from "../flow/claim.ts";
 
 export type Unit = "dollars" | "tokens";
@@ -22,8 +23,8 @@ export interface Spent {
   spent: number;
   /** Approved by people, above the budget's limit. */
   extra?: number;
-  /** The event at 80 % has been sent. */
-  warned?: true;
+  /** The event at 80 % has been sent. Of a budget a day: for this day. */
+  warned?: true | string;
   /** Of a budget a day: what this run has spent, by day, and what of that the workspace's ledger has. */
   days?: Record<string, number>;
   reported?: Record<string, number>;
@@ -35,9 +36,7 @@ export const WARN_AT = 0.8;
 /** The budgets of the run: of langgraph.json first, then of the workspace. Undefined when none applies. */
 export function budgetsFor(deployed: Budget[], own: Budget[], facts: RunFacts): RunBudget[] | undefined {
   if (deployed.length === 0 && own.length === 0) return undefined;
-  const taken = new Set(deployed.map(({ id }) => id));
-  const all = [...deployed, ...own.filter(({ id }) => !taken.has(id))];
-  const applying = all.flatMap((budget): RunBudget[] => {
+  const applying = inForce(deployed, own).flatMap((budget): RunBudget[] => {
     const { id, per, dollars, tokens, at_limit, webhook } = budget;
     const key = per === "day" ? keyIn(budget.key ?? "workspace", facts) : "";
     if (key === undefined || !applies(budget, facts)) return [];

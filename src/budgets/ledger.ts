@@ -7,7 +7,7 @@ import { roundCost } from "../traces/usage/cost.ts";
 import type { Price } from "../traces/usage/price-list.ts";
 import { dayOf, WARN_AT } from "./claim.ts";
 import type { BudgetRpc, DayUse, Report, Standing } from "./rpc.ts";
-import { type About, BudgetTables } from "./tables.ts";
+import { type About, approvedIn, BudgetTables } from "./tables.ts";
 
 const DAY_MS = 86_400_000;
 /** Days for which a run may report what it has spent, and for which sums are kept. */
@@ -74,14 +74,14 @@ export class Ledger implements BudgetRpc {
     const row = this.#tables.row(report) ?? { amount: 0, about: { unit, limit, approved: {} } };
     const amount = roundCost(row.amount + more);
     const about: About = { ...row.about, unit, limit };
-    if (amount >= WARN_AT * (limit + sumOf(about.approved))) about.warner ??= runId;
+    if (amount >= WARN_AT * (limit + approvedIn(about))) about.warner ??= runId;
     this.#tables.putShare(report, runId, total);
     this.#tables.putRow(report, { amount, about });
   }
 
   #standing(report: Report, runId: string): Standing {
     const { amount, about } = this.#tables.row(report) ?? { amount: 0, about: undefined };
-    return { spent: amount, extra: sumOf(about?.approved ?? {}), warn: about?.warner === runId };
+    return { spent: amount, extra: about ? approvedIn(about) : 0, warn: about?.warner === runId };
   }
 
   #clean(): void {
@@ -92,5 +92,3 @@ export class Ledger implements BudgetRpc {
     this.#tables.forgetBefore(before(KEPT_DAYS.shares), before(KEPT_DAYS.sums));
   }
 }
-
-const sumOf = (amounts: Record<string, number>): number => Object.values(amounts).reduce((sum, one) => sum + one, 0);

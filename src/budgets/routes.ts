@@ -3,7 +3,7 @@ import { Hono } from "hono";
 import * as v from "valibot";
 import { audit } from "../audit/record.ts";
 import { type Budget, BudgetBody, MOST_BUDGETS } from "../budget-rule.ts";
-import { RuleId } from "../flow-rule.ts";
+import { inForce, RuleId } from "../flow-rule.ts";
 import { webhookFault } from "../http/address.ts";
 import { documented, NOTHING } from "../http/documented.ts";
 import { whole } from "../http/fields.ts";
@@ -57,12 +57,8 @@ export function budgetRoutes(deployed: Budget[]): Hono<App> {
       doc("List the budgets of the deployment, then of the workspace", v.object({ budgets: v.array(ShownBudget) })),
       async (c) => {
         const { budgets: own } = await workspaceBudgets(c.env, c.get("principal").workspaceId).read();
-        const hidden = own.filter(({ id }) => !isDeployed(id));
-        const budgets = [
-          ...deployed.map((budget) => shown(budget, "deployment")),
-          ...hidden.map((budget) => shown(budget, "workspace")),
-        ];
-        return c.json({ budgets });
+        const budgets = inForce(deployed, own);
+        return c.json({ budgets: budgets.map((one) => shown(one, isDeployed(one.id) ? "deployment" : "workspace")) });
       },
     )
     .get(

@@ -1,5 +1,6 @@
 /** The tables of a workspace's budgets, in their Durable Object's SQLite, and every statement on them. */
 import type { Budget } from "../budget-rule.ts";
+import { roundCost } from "../traces/usage/cost.ts";
 import type { Price } from "../traces/usage/price-list.ts";
 import type { DayUse, Report } from "./rpc.ts";
 
@@ -27,6 +28,10 @@ export interface Row {
   amount: number;
   about: About;
 }
+
+/** What people approved of a day, in total. */
+export const approvedIn = ({ approved }: Pick<About, "approved">): number =>
+  roundCost(Object.values(approved).reduce((sum, one) => sum + one, 0));
 
 type Place = Pick<Report, "day" | "budget" | "key">;
 
@@ -108,9 +113,10 @@ export class BudgetTables {
       most,
     );
     return rows.map((row) => {
-      const { unit, limit, approved } = JSON.parse(row.about) as About;
-      const extra = Object.values(approved).reduce((sum, one) => sum + one, 0);
-      return { budget: row.budget, key: row.key, day, unit, spent: row.amount, limit: limit + extra, approved: extra };
+      const about = JSON.parse(row.about) as About;
+      const { budget, key, amount: spent } = row;
+      const approved = approvedIn(about);
+      return { budget, key, day, unit: about.unit, spent, limit: roundCost(about.limit + approved), approved };
     });
   }
 

@@ -1,4 +1,4 @@
-/** Rows of D1 that this isolate has just read, so that a busy caller costs one read every few seconds, not one a request. */
+/** What this isolate has just read of D1 or of an object, so that a busy caller costs one read every few seconds, not one a request. */
 
 /** Milliseconds for which an isolate trusts what it has read. Another isolate's change is seen after that. */
 const KEPT_MS = 5_000;
@@ -8,11 +8,17 @@ export class RowCache<T> {
   #entries = new Map<string, { value: T; until: number }>();
   #forgotten = 0;
 
-  /** `expires` gives the moment (milliseconds) from which a value is no longer valid, at any age. */
-  constructor(private readonly expires: (value: T) => number = () => Infinity) {}
+  /**
+   * `expires` gives the moment (milliseconds) from which a value is no longer valid, at any age. `keptMs`: for how long a value
+   * is trusted.
+   */
+  constructor(
+    private readonly expires: (value: T) => number = () => Infinity,
+    private readonly keptMs = KEPT_MS,
+  ) {}
 
   /** The value of this key: cached, or found by `find` and then cached. A missing value is not cached. */
-  async get(key: string, find: () => Promise<T | undefined>): Promise<T | undefined> {
+  async get<Found extends T | undefined>(key: string, find: () => Promise<Found>): Promise<T | Found> {
     const now = Date.now();
     const kept = this.#entries.get(key);
     if (kept && kept.until > now) return kept.value;
@@ -21,7 +27,7 @@ export class RowCache<T> {
     // What was read before a change may be what has changed.
     if (value === undefined || before !== this.#forgotten) return value;
     if (this.#entries.size >= KEPT_MOST) this.#entries.clear();
-    this.#entries.set(key, { value, until: Math.min(now + KEPT_MS, this.expires(value)) });
+    this.#entries.set(key, { value, until: Math.min(now + this.keptMs, this.expires(value)) });
     return value;
   }
 

@@ -122,6 +122,19 @@ export class Book {
   }
 
   /**
+   * Makes a run's id free for the claim of another run. Limits a minute still count the claim that had it. The new name of that
+   * claim; undefined when there is none.
+   */
+  rename(runId: string): string | undefined {
+    const claim = this.#claims.get(runId);
+    if (!claim) return undefined;
+    this.#claims.delete(runId);
+    claim.runId = `${runId} ${claim.created}`;
+    this.#claims.set(claim.runId, claim);
+    return claim.runId;
+  }
+
+  /**
    * Grants what may begin now, in order, and returns it. `near`: only claims that share a slot with this one can have become
    * free; all are tried without it.
    */

@@ -1,7 +1,7 @@
 /** What a run needs before it begins: a slot of each rule that applies to it. */
 import type { Json } from "../json.ts";
 import { uuidOf } from "../http/uuid.ts";
-import type { FlowRule } from "../flow-rule.ts";
+import { type FlowRule, inForce } from "../flow-rule.ts";
 
 /** What rules limit. */
 export interface Limits {
@@ -46,16 +46,14 @@ const LONGEST_KEY = 200;
 /** What the run must claim by the rules: of langgraph.json first, then of the workspace. Undefined when it need not wait. */
 export function flowFor(deployed: FlowRule[], own: FlowRule[], facts: RunFacts): RunFlow | undefined {
   if (deployed.length === 0 && own.length === 0) return undefined;
-  const taken = new Set(deployed.map(({ id }) => id));
-  const all = [...deployed, ...own.filter(({ id }) => !taken.has(id))];
-  const applying = all.flatMap((rule) => {
+  const applying = inForce(deployed, own).flatMap((rule) => {
     const key = applies(rule, facts) ? keyIn(rule.key, facts) : undefined;
     return key === undefined ? [] : [{ rule, key }];
   });
   const needs = applying.flatMap(({ rule, key }): Need[] => {
     const limits = limitsIn(rule);
     if (Object.keys(limits).length === 0) return [];
-    return [{ rule: rule.id, key, ...(taken.has(rule.id) && { limits }) }];
+    return [{ rule: rule.id, key, ...(deployed.includes(rule) && { limits }) }];
   });
   if (needs.length === 0) return undefined;
   const priority = applying.find(({ rule }) => rule.priority !== undefined)?.rule.priority ?? USUAL_PRIORITY;

@@ -80,10 +80,11 @@ export class Limiter implements FlowRpc {
     const claim: Claim = { ...given };
     let stopped: Claim[] = [];
     this.#change(() => {
+      const counted = this.#book.rename(given.runId);
+      if (counted) this.#tables.renameClaim(given.runId, counted);
       this.#book.add(claim);
-      this.#tables.insertClaim(claim);
       stopped = this.#book.replace(claim);
-      for (const one of stopped) this.#tables.setClaim(one);
+      for (const one of stopped) if (one !== claim) this.#tables.setClaim(one);
       return claim;
     }, claim);
     for (const { runId } of stopped) this.#calls.set(runId, { at: Date.now(), tries: 0 });
@@ -146,7 +147,7 @@ export class Limiter implements FlowRpc {
 
   /**
    * Carries out a change and grants what it frees, in one transaction. `work` gives the claim near which slots became free;
-   * undefined: anywhere. `asker`: a claim whose thread gets the grant as its answer.
+   * undefined: anywhere. `asker`: a new claim, which is stored. Its thread gets the grant as its answer.
    */
   #change(work: () => Claim | undefined, asker?: Claim): void {
     let granted: Claim[] = [];
@@ -154,7 +155,8 @@ export class Limiter implements FlowRpc {
       this.#tables.write(() => {
         const near = work();
         granted = this.#book.grant(Date.now(), near);
-        for (const claim of granted) this.#tables.setClaim(claim);
+        if (asker) this.#tables.insertClaim(asker);
+        for (const claim of granted) if (claim !== asker) this.#tables.setClaim(claim);
       });
     } catch (error) {
       // Memory is ahead of the storage.

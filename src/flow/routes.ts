@@ -9,7 +9,7 @@ import { Problem } from "../http/problem.ts";
 import type { App } from "../http/types.ts";
 import { body, param, query } from "../http/validate.ts";
 import { forgetRules } from "./known.ts";
-import { FlowRule, MOST_RULES, RuleBody, RuleId } from "../flow-rule.ts";
+import { FlowRule, inForce, MOST_RULES, RuleBody, RuleId } from "../flow-rule.ts";
 import { flowControl, type Waiting } from "./rpc.ts";
 import type { PoolUse } from "./book.ts";
 
@@ -74,12 +74,8 @@ export function flowRoutes(deployed: FlowRule[]): Hono<App> {
       ),
       async (c) => {
         const own = await flowControl(c.env, c.get("principal").workspaceId).rules();
-        const hidden = own.filter(({ id }) => !isDeployed(id));
-        const rules = [
-          ...deployed.map((rule) => shown(rule, "deployment")),
-          ...hidden.map((rule) => shown(rule, "workspace")),
-        ];
-        return c.json({ rules });
+        const rules = inForce(deployed, own);
+        return c.json({ rules: rules.map((rule) => shown(rule, isDeployed(rule.id) ? "deployment" : "workspace")) });
       },
     )
     .put(

@@ -56,14 +56,19 @@ export class FlowTables {
     }));
   }
 
-  insertClaim({ runId, threadId, created, due, priority, needs, turn, granted }: Claim): void {
+  insertClaim({ runId, threadId, created, due, priority, needs, turn, granted, stopped }: Claim): void {
     const body = JSON.stringify({ threadId, created, due, priority, needs, turn } satisfies Body);
-    this.#sql.exec("INSERT INTO claims VALUES (?, ?, ?, NULL, NULL, NULL)", runId, body, granted ?? null);
+    const sql = "INSERT INTO claims VALUES (?, ?, ?, NULL, NULL, ?)";
+    this.#sql.exec(sql, runId, body, granted ?? null, stopped ? 1 : null);
   }
 
   setClaim({ runId, granted, ended, tokens, stopped }: Claim): void {
     const sql = "UPDATE claims SET granted = ?, ended = ?, tokens = ?, stopped = ? WHERE run_id = ?";
     this.#sql.exec(sql, granted ?? null, ended ?? null, tokens ?? null, stopped ? 1 : null, runId);
+  }
+
+  renameClaim(runId: string, to: string): void {
+    this.#sql.exec("UPDATE claims SET run_id = ? WHERE run_id = ?", to, runId);
   }
 
   deleteClaim(runId: string): void {

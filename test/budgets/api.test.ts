@@ -164,6 +164,15 @@ describe("the ledger", () => {
     expect(await ledger().uses("2020-01-01", undefined, 10)).toEqual([]);
   });
 
+  it("adds dollars without the error of binary fractions", async () => {
+    const dollars = { ...report, limit: 0.6, unit: "dollars" as const };
+    await ledger().report("one", [{ ...dollars, total: 0.1 }]);
+    for (const [question, amount] of [["a", 0.1] as const, ["b", 0.2] as const])
+      await ledger().approve(of, question, amount);
+    expect(await ledger().report("one", [{ ...dollars, total: 0.3 }])).toMatchObject([{ spent: 0.3, extra: 0.3 }]);
+    expect(await ledger().uses(day, undefined, 10)).toMatchObject([{ spent: 0.3, limit: 0.9, approved: 0.3 }]);
+  });
+
   it("stores nothing before the first change, and at most 100 budgets", async () => {
     expect(await ledger().read()).toEqual({ budgets: [], prices: [] });
     expect(await ledger().report("one", [{ ...report, total: 0 }])).toEqual([{ spent: 0, extra: 0, warn: false }]);

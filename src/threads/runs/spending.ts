@@ -123,8 +123,8 @@ export class Spending implements Decider {
 
   #warn(budget: RunBudget, spent: number, limit: number, day?: string): void {
     const state = this.#state(budget);
-    if (state.warned) return;
-    state.warned = true;
+    if (state.warned === (day ?? true)) return;
+    state.warned = day ?? true;
     const warning = warningOf(this.context, this.run, { budget, spent, limit, day });
     this.emitter.emit("custom", [], JSON.stringify({ name: "budget.warning", payload: warning }));
     this.context.eventLog.due(() => queueWarning(this.context, this.run, budget, warning));
@@ -158,7 +158,7 @@ export class Spending implements Decider {
       if (!answer || !budget) continue;
       const state = this.#state(budget);
       state.reported = { ...state.reported, [day]: total };
-      if (answer.warn) this.#warn(budget, answer.spent, limit + answer.extra, day);
+      if (answer.warn) this.#warn(budget, answer.spent, roundCost(limit + answer.extra), day);
       if (day === today) this.#standings.set(id, answer);
     }
     this.#day = today;
