@@ -21,7 +21,7 @@ export const Queue = v.pipe(
     enable_reservations: v.boolean(),
     reservation_minutes: v.nullable(Count),
     reviewer_access_mode: v.literal("any"),
-    assigned_reviewers: v.array(v.never()),
+    assigned_reviewers: v.array(v.string()),
     metadata: AnyObject,
     run_rule_id: v.null(),
     source_rule_id: v.null(),
