@@ -19,7 +19,6 @@ const shared = {
   run_type: v.string(),
   trace_id: v.string(),
   dotted_order: v.string(),
-  status: v.string(),
   app_path: v.string(),
   parent_run_ids: v.array(v.string()),
   thread_id: text,
@@ -48,6 +47,7 @@ const shared = {
 export const Run = v.pipe(
   v.object({
     ...shared,
+    status: v.picklist(["success", "error", "pending"]),
     session_id: v.string(),
     parent_run_id: text,
     execution_order: v.number(),
@@ -74,6 +74,7 @@ export const Run = v.pipe(
 /** The second generation. */
 const RunV2 = v.object({
   ...shared,
+  status: v.picklist(["SUCCESS", "ERROR", "PENDING"]),
   latency_seconds: v.nullable(v.number()),
   project_id: v.string(),
   error_preview: text,
