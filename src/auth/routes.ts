@@ -1,4 +1,6 @@
 /** Workspaces and API keys: `/api/v1/workspaces`, `/api/v1/api-keys`. */
+import * as v from "valibot";
+import { Id, Time } from "../http/answers.ts";
 import { Hono } from "hono";
 import { audit } from "../audit/record.ts";
 import { database } from "../db/client.ts";
@@ -14,7 +16,17 @@ import { CreateWorkspace } from "./schema.ts";
 import { findWorkspace, insertWorkspace, listWorkspaces, type WorkspaceRow } from "./store.ts";
 
 const doc = documented("Workspaces and keys");
-const toWireWorkspace = ({ id, name, createdAt }: WorkspaceRow) => ({
+const Workspace = v.pipe(
+  v.object({
+    id: v.string(),
+    name: v.string(),
+    display_name: v.string(),
+    organization_id: Id,
+    created_at: Time,
+  }),
+  v.title("Workspace"),
+);
+const toWireWorkspace = ({ id, name, createdAt }: WorkspaceRow): v.InferOutput<typeof Workspace> => ({
   id,
   name,
   display_name: name,
@@ -23,7 +35,7 @@ const toWireWorkspace = ({ id, name, createdAt }: WorkspaceRow) => ({
 });
 
 export const auth = new Hono<App>()
-  .post("/workspaces", doc("Create a workspace (admin key)"), body(CreateWorkspace), async (c) => {
+  .post("/workspaces", doc("Create a workspace (admin key)", { 201: Workspace }), body(CreateWorkspace), async (c) => {
     const { id: given, name } = c.req.valid("json");
     const db = database(c.env.DB);
     const { id: made, earlier } = await newOrEarlier(c, async (one) => {
@@ -37,7 +49,7 @@ export const auth = new Hono<App>()
     await audit(c, { workspaceId: id, action: "workspace.created", targetId: id, detail: { name } });
     return c.json(toWireWorkspace(row), 201);
   })
-  .get("/workspaces", doc("List the workspaces that the credential may act in"), async (c) => {
+  .get("/workspaces", doc("List the workspaces that the credential may act in", v.array(Workspace)), async (c) => {
     // The admin key without X-Tenant-Id acts in no single workspace: it sees them all.
     const { workspaceId } = c.get("principal");
     return c.json((await listWorkspaces(database(c.env.DB), workspaceId || undefined)).map(toWireWorkspace));

@@ -8,32 +8,7 @@ import { threadIds } from "../threads/search/store.ts";
 import { threadStub } from "../threads/stub.ts";
 import type { ParkedThread } from "../threads/types.ts";
 import { describeGraphs, keepShapes, shapeReader } from "./graphs.ts";
-import type { CheckGraphs } from "./schema.ts";
-
-/** A thread that cannot continue. */
-export interface StuckThread {
-  thread_id: string;
-  graph_id: string;
-  /** A sentence for each thing that is missing. */
-  reasons: string[];
-  breaks: Break[];
-}
-
-interface Count {
-  checked: number;
-  cannot_continue: number;
-  /** Those that a migration takes. */
-  migrated: number;
-  /** Those of a graph whose shape is not known. */
-  unknown: number;
-}
-
-export interface CheckPage {
-  counts: Record<string, Count>;
-  threads: StuckThread[];
-  /** For the next page; null on the last one. */
-  next: string | null;
-}
+import type { CheckGraphs, CheckPage } from "./schema.ts";
 
 /**
  * A page of the threads that are interrupted, have an open run or belong to a cron, in the order of their ids; those of crons are

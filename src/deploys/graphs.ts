@@ -2,17 +2,8 @@
 import { graphs } from "../graphs/index.ts";
 import { makeGraph } from "../graphs/make.ts";
 import { loadMigrations, loadVersion } from "../graphs/migrations.ts";
+import type { DescribedGraph } from "./schema.ts";
 import { describeShape, fingerprint, type GraphShape } from "../runtime/shape.ts";
-
-export interface DescribedGraph {
-  /** Null for a graph that cannot be made here, with why in `error`. */
-  shape: GraphShape | null;
-  fingerprint: string | null;
-  version: string | null;
-  /** What its migrations take: fingerprints, or versions of its module. */
-  migrates: string[];
-  error?: string;
-}
 
 export async function describeGraphs(env: Env): Promise<Record<string, DescribedGraph>> {
   const ids = Object.keys(graphs).sort();

@@ -1,18 +1,24 @@
 /** `/graphs`: the deployed graphs, and whether the threads of a workspace continue on those of another bundle. */
+import * as v from "valibot";
 import { Hono } from "hono";
 import { documented } from "../http/documented.ts";
 import type { App } from "../http/types.ts";
 import { body } from "../http/validate.ts";
 import { checkThreads } from "./check.ts";
 import { describeGraphs } from "./graphs.ts";
-import { CheckGraphs } from "./schema.ts";
+import { CheckGraphs, CheckPage, DescribedGraph } from "./schema.ts";
 
 const doc = documented("Deploys");
 
+const Graphs = v.object({ graphs: v.record(v.string(), DescribedGraph) });
+
 export const deploys = new Hono<App>()
-  .get("/", doc("The deployed graphs: their shapes, fingerprints and migrations"), async (c) =>
+  .get("/", doc("The deployed graphs: their shapes, fingerprints and migrations", Graphs), async (c) =>
     c.json({ graphs: await describeGraphs(c.env) }),
   )
-  .post("/check", doc("Which threads cannot continue on other graphs, a page"), body(CheckGraphs), async (c) =>
-    c.json(await checkThreads(c.env, c.get("principal").workspaceId, c.req.valid("json"))),
+  .post(
+    "/check",
+    doc("Which threads cannot continue on other graphs, a page", CheckPage),
+    body(CheckGraphs),
+    async (c) => c.json(await checkThreads(c.env, c.get("principal").workspaceId, c.req.valid("json"))),
   );

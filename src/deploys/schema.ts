@@ -1,5 +1,7 @@
 /** The shapes of `/graphs`. */
 import * as v from "valibot";
+import { Break } from "../graphs/continuity.ts";
+import { Count } from "../http/answers.ts";
 import { choosing } from "../http/fields.ts";
 import { DEEPEST, type GraphShape } from "../runtime/shape.ts";
 
@@ -34,3 +36,41 @@ export const CheckGraphs = choosing({
   after: v.optional(name),
 });
 export type CheckGraphs = v.InferOutput<typeof CheckGraphs>;
+
+/** A graph in answers. */
+export type DescribedGraph = v.InferOutput<typeof DescribedGraph>;
+export const DescribedGraph = v.object({
+  /** Null for a graph that cannot be made here, with why in `error`. */
+  shape: v.nullable(shapeTo(DEEPEST)),
+  fingerprint: v.nullable(v.string()),
+  version: v.nullable(v.string()),
+  /** What its migrations take: fingerprints, or versions of its module. */
+  migrates: v.array(v.string()),
+  error: v.optional(v.string()),
+});
+
+/** A thread that cannot continue. */
+const StuckThread = v.object({
+  thread_id: v.string(),
+  graph_id: v.string(),
+  /** A sentence for each thing that is missing. */
+  reasons: v.array(v.string()),
+  breaks: v.array(Break),
+});
+
+const Counts = v.object({
+  checked: Count,
+  cannot_continue: Count,
+  /** Those that a migration takes. */
+  migrated: Count,
+  /** Those of a graph whose shape is not known. */
+  unknown: Count,
+});
+
+export type CheckPage = v.InferOutput<typeof CheckPage>;
+export const CheckPage = v.object({
+  counts: v.record(v.string(), Counts),
+  threads: v.array(StuckThread),
+  /** For the next page; null on the last one. */
+  next: v.nullable(v.string()),
+});

@@ -1,4 +1,5 @@
 /** Whether a stored state continues on a graph: everything that it holds and waits for must be there. */
+import * as v from "valibot";
 import type { GraphShape } from "../runtime/shape.ts";
 
 /** A place where a thread waits or holds values: a checkpoint of its graph, or of a nested graph that is in the middle of its work. */
@@ -16,14 +17,15 @@ export interface Parked {
 }
 
 /** One thing that a graph lacks. `path`: the nodes that lead to the nested graph where it is missing. */
-export interface Break {
-  kind: "graph" | "node" | "edge" | "channel" | "channel_kind";
-  name: string;
-  path: string[];
+export type Break = v.InferOutput<typeof Break>;
+export const Break = v.object({
+  kind: v.picklist(["graph", "node", "edge", "channel", "channel_kind"]),
+  name: v.string(),
+  path: v.array(v.string()),
   /** Of a `channel_kind`: what it was and what it is. */
-  from?: string;
-  to?: string;
-}
+  from: v.optional(v.string()),
+  to: v.optional(v.string()),
+});
 
 /** The channels through which LangGraph starts a node. */
 export const TO_NODE = "branch:to:";

@@ -6,8 +6,7 @@
 import "../../src/runtime/als.ts";
 import { Annotation, interrupt, START, StateGraph } from "@langchain/langgraph";
 import { beforeAll, expect, it } from "vitest";
-import type { DescribedGraph } from "../../src/deploys/graphs.ts";
-import type { CheckPage } from "../../src/deploys/check.ts";
+import type { CheckPage, DescribedGraph } from "../../src/deploys/schema.ts";
 import { graphs } from "../../src/graphs/index.ts";
 import { describeShape } from "../../src/runtime/shape.ts";
 import { type Caller, newCaller } from "../support/caller.ts";

@@ -1,6 +1,5 @@
 /** Which threads of a deployment cannot continue on the graphs that are to be deployed. */
-import type { CheckPage } from "../../deploys/check.ts";
-import type { DescribedGraph } from "../../deploys/graphs.ts";
+import type { CheckPage, DescribedGraph } from "../../deploys/schema.ts";
 import { apiOf, type Fetch } from "../api.ts";
 
 /** What a check of all workspaces has found. */

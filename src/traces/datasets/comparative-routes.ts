@@ -1,4 +1,5 @@
 /** Comparisons that `evaluateComparative` of the SDKs creates. Feedback names them as `comparative_experiment_id`. */
+import { AnyObject, Id, Message, Time as TimeText } from "../../http/answers.ts";
 import { type Context, Hono } from "hono";
 import * as v from "valibot";
 import { audit } from "../../audit/record.ts";
@@ -17,6 +18,21 @@ import { existingDataset, existingExperiments, knownExperiments } from "./existi
 
 const doc = documented("Experiments");
 
+const Comparison = v.pipe(
+  v.object({
+    id: Id,
+    tenant_id: v.string(),
+    name: v.nullable(v.string()),
+    description: v.nullable(v.string()),
+    reference_dataset_id: Id,
+    created_at: TimeText,
+    modified_at: TimeText,
+    experiments_info: v.array(v.object({ id: Id, name: v.string() })),
+    extra: AnyObject,
+  }),
+  v.title("ComparativeExperiment"),
+);
+
 const CreateComparative = v.looseObject({
   id: optional(Uuid),
   name: optional(v.pipe(v.string(), v.maxLength(500, "must be at most 500 characters"))),
@@ -31,33 +47,38 @@ const DatasetId = v.object({ dataset_id: Uuid });
 const ComparativeId = v.object({ comparative_experiment_id: Uuid });
 
 export const comparativeExperiments = new Hono<App>()
-  .post("/datasets/comparative", doc("Create a comparison of experiments"), body(CreateComparative), async (c) => {
-    const given = c.req.valid("json");
-    const { id: datasetId, workspaceId } = await existingDataset(c, given.reference_dataset_id);
-    await existingExperiments(c, datasetId, given.experiment_ids);
-    const db = database(c.env.DB);
-    const { id, earlier } = await newOrEarlier(c, async (one) => {
-      return (await listComparatives(db, workspaceId, datasetId, { id: [one], limit: 1, offset: 0 }))[0];
-    });
-    if (earlier) return c.json(await toWire(c, earlier));
-    const now = Date.now();
-    const made = await insertComparative(db, {
-      id: given.id ?? id,
-      workspaceId,
-      name: given.name ?? null,
-      description: given.description ?? null,
-      datasetId,
-      experimentIds: given.experiment_ids,
-      extra: given.extra ?? {},
-      createdAt: given.created_at === undefined ? now : Math.floor(given.created_at / 1000),
-      modifiedAt: now,
-    });
-    if (!made) throw new Problem(409, "A comparison with this id exists.");
-    return c.json(await toWire(c, made));
-  })
+  .post(
+    "/datasets/comparative",
+    doc("Create a comparison of experiments", Comparison),
+    body(CreateComparative),
+    async (c) => {
+      const given = c.req.valid("json");
+      const { id: datasetId, workspaceId } = await existingDataset(c, given.reference_dataset_id);
+      await existingExperiments(c, datasetId, given.experiment_ids);
+      const db = database(c.env.DB);
+      const { id, earlier } = await newOrEarlier(c, async (one) => {
+        return (await listComparatives(db, workspaceId, datasetId, { id: [one], limit: 1, offset: 0 }))[0];
+      });
+      if (earlier) return c.json(await toWire(c, earlier));
+      const now = Date.now();
+      const made = await insertComparative(db, {
+        id: given.id ?? id,
+        workspaceId,
+        name: given.name ?? null,
+        description: given.description ?? null,
+        datasetId,
+        experimentIds: given.experiment_ids,
+        extra: given.extra ?? {},
+        createdAt: given.created_at === undefined ? now : Math.floor(given.created_at / 1000),
+        modifiedAt: now,
+      });
+      if (!made) throw new Problem(409, "A comparison with this id exists.");
+      return c.json(await toWire(c, made));
+    },
+  )
   .get(
     "/datasets/:dataset_id/comparative",
-    doc("List comparisons of experiments, newest first"),
+    doc("List comparisons of experiments, newest first", v.array(Comparison)),
     param(DatasetId),
     query(ListComparatives),
     async (c) => {
@@ -68,7 +89,7 @@ export const comparativeExperiments = new Hono<App>()
   )
   .delete(
     "/datasets/comparative/:comparative_experiment_id",
-    doc("Delete a comparison of experiments"),
+    doc("Delete a comparison of experiments", Message),
     param(ComparativeId),
     async (c) => {
       const { comparative_experiment_id: id } = c.req.valid("param");
@@ -79,7 +100,7 @@ export const comparativeExperiments = new Hono<App>()
     },
   );
 
-async function toWire(c: Context<App>, row: ComparativeRow) {
+async function toWire(c: Context<App>, row: ComparativeRow): Promise<v.InferOutput<typeof Comparison>> {
   const experiments = await knownExperiments(c, row.datasetId, row.experimentIds);
   return {
     id: row.id,

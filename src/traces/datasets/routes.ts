@@ -1,4 +1,5 @@
 /** Datasets: create, list, read, change, delete. */
+import { Message } from "../../http/answers.ts";
 import { type Context, Hono } from "hono";
 import * as v from "valibot";
 import { audit } from "../../audit/record.ts";
@@ -13,7 +14,7 @@ import { newOrEarlier } from "../../http/idempotent-id.ts";
 import { destroyDataset } from "./destroy.ts";
 import { existingDataset } from "./existing.ts";
 import { CreateDataset, ListDatasets, UpdateDataset } from "./schema.ts";
-import { toWireDatasets } from "./shape.ts";
+import { Dataset, toWireDatasets } from "./shape.ts";
 import { type DatasetRow, findDataset, insertDataset, listDatasets, updateDataset } from "./store.ts";
 
 const doc = documented("Datasets");
@@ -22,7 +23,7 @@ const DatasetId = v.object({ dataset_id: Uuid });
 const TAKEN = "A dataset with this name or id exists.";
 
 export const datasets = new Hono<App>()
-  .post("/datasets", doc("Create a dataset"), body(CreateDataset), async (c) => {
+  .post("/datasets", doc("Create a dataset", Dataset), body(CreateDataset), async (c) => {
     const given = c.req.valid("json");
     const now = Date.now();
     const { workspaceId } = c.get("principal");
@@ -45,38 +46,44 @@ export const datasets = new Hono<App>()
     if (!made) throw new Problem(409, TAKEN);
     return c.json(await toWire(c, made));
   })
-  .get("/datasets", doc("List datasets"), query(ListDatasets), async (c) => {
+  .get("/datasets", doc("List datasets", v.array(Dataset)), query(ListDatasets), async (c) => {
     const { workspaceId } = c.get("principal");
     const db = database(c.env.DB);
     return c.json(await toWireDatasets(db, workspaceId, await listDatasets(db, workspaceId, c.req.valid("query"))));
   })
-  .get("/datasets/:dataset_id", doc("Read a dataset"), param(DatasetId), async (c) =>
+  .get("/datasets/:dataset_id", doc("Read a dataset", Dataset), param(DatasetId), async (c) =>
     c.json(await toWire(c, await existingDataset(c, c.req.valid("param").dataset_id))),
   )
-  .patch("/datasets/:dataset_id", doc("Change a dataset"), param(DatasetId), body(UpdateDataset), async (c) => {
-    const row = await existingDataset(c, c.req.valid("param").dataset_id);
-    const given = c.req.valid("json");
-    const db = database(c.env.DB);
-    const changed = await updateDataset(db, row.workspaceId, row.id, {
-      name: given.name,
-      description: given.description,
-      metadata: given.metadata,
-      inputsSchema: given.inputs_schema_definition,
-      outputsSchema: given.outputs_schema_definition,
-      modifiedAt: Date.now(),
-    }).catch((error: unknown) => {
-      throw isTaken(error) ? new Problem(409, TAKEN) : error;
-    });
-    return c.json(await toWire(c, changed ?? row));
-  })
-  .delete("/datasets/:dataset_id", doc("Delete a dataset with its examples"), param(DatasetId), async (c) => {
+  .patch(
+    "/datasets/:dataset_id",
+    doc("Change a dataset", Dataset),
+    param(DatasetId),
+    body(UpdateDataset),
+    async (c) => {
+      const row = await existingDataset(c, c.req.valid("param").dataset_id);
+      const given = c.req.valid("json");
+      const db = database(c.env.DB);
+      const changed = await updateDataset(db, row.workspaceId, row.id, {
+        name: given.name,
+        description: given.description,
+        metadata: given.metadata,
+        inputsSchema: given.inputs_schema_definition,
+        outputsSchema: given.outputs_schema_definition,
+        modifiedAt: Date.now(),
+      }).catch((error: unknown) => {
+        throw isTaken(error) ? new Problem(409, TAKEN) : error;
+      });
+      return c.json(await toWire(c, changed ?? row));
+    },
+  )
+  .delete("/datasets/:dataset_id", doc("Delete a dataset with its examples", Message), param(DatasetId), async (c) => {
     const row = await existingDataset(c, c.req.valid("param").dataset_id);
     await audit(c, { action: "dataset.deleted", targetId: row.id, detail: { name: row.name } });
     await destroyDataset(c.env, row);
     return c.json({ message: "Dataset deleted" });
   });
 
-async function toWire(c: Context<App>, row: DatasetRow): Promise<object | undefined> {
+async function toWire(c: Context<App>, row: DatasetRow): Promise<Dataset | undefined> {
   const [dataset] = await toWireDatasets(database(c.env.DB), row.workspaceId, [row]);
   return dataset;
 }

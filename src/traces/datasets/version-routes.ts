@@ -1,4 +1,5 @@
 /** Versions and splits of a dataset. */
+import { Id, Time } from "../../http/answers.ts";
 import { type Context, Hono } from "hono";
 import * as v from "valibot";
 import { database } from "../../db/client.ts";
@@ -17,6 +18,14 @@ import { LATEST, timeOfVersion } from "./versions.ts";
 
 const doc = documented("Datasets");
 
+const Version = v.object({ as_of: Time, tags: v.array(v.string()) });
+const SplitNames = v.array(v.string());
+const ExamplesDiff = v.object({
+  examples_added: v.array(Id),
+  examples_modified: v.array(Id),
+  examples_removed: v.array(Id),
+});
+
 const ListVersions = v.object(pagingQuery(100));
 const ReadVersion = v.object({ as_of: v.optional(AsOf), tag: v.optional(AsOf) });
 const DiffVersions = v.object({ from_version: AsOf, to_version: AsOf });
@@ -29,7 +38,7 @@ const SaveTag = v.looseObject({
 export const datasetVersionRoutes = new Hono<App>()
   .get(
     "/datasets/:dataset_id/versions",
-    doc("List versions, newest first"),
+    doc("List versions, newest first", v.array(Version)),
     param(DatasetId),
     query(ListVersions),
     async (c) => {
@@ -41,7 +50,7 @@ export const datasetVersionRoutes = new Hono<App>()
   )
   .get(
     "/datasets/:dataset_id/versions/diff",
-    doc("Which examples differ between two versions"),
+    doc("Which examples differ between two versions", ExamplesDiff),
     param(DatasetId),
     query(DiffVersions),
     async (c) => {
@@ -54,7 +63,7 @@ export const datasetVersionRoutes = new Hono<App>()
   )
   .get(
     "/datasets/:dataset_id/version",
-    doc("Read the version of a time or name"),
+    doc("Read the version of a time or name", Version),
     param(DatasetId),
     query(ReadVersion),
     async (c) => {
@@ -67,18 +76,24 @@ export const datasetVersionRoutes = new Hono<App>()
       return c.json((await toWireVersions(c, dataset, [time]))[0]);
     },
   )
-  .put("/datasets/:dataset_id/tags", doc("Give a version a name"), param(DatasetId), body(SaveTag), async (c) => {
-    const dataset = await existingDataset(c, c.req.valid("param").dataset_id);
-    const { as_of, tag } = c.req.valid("json");
-    if (tag === LATEST) throw new Problem(422, `Invalid body.tag: "${LATEST}" is always the newest version.`);
-    const { workspaceId, id: datasetId } = dataset;
-    const asOf = await existingVersion(c, dataset, as_of);
-    await saveTag(database(c.env.DB), { workspaceId, datasetId, tag, asOf });
-    return c.json((await toWireVersions(c, dataset, [asOf]))[0]);
-  })
+  .put(
+    "/datasets/:dataset_id/tags",
+    doc("Give a version a name", Version),
+    param(DatasetId),
+    body(SaveTag),
+    async (c) => {
+      const dataset = await existingDataset(c, c.req.valid("param").dataset_id);
+      const { as_of, tag } = c.req.valid("json");
+      if (tag === LATEST) throw new Problem(422, `Invalid body.tag: "${LATEST}" is always the newest version.`);
+      const { workspaceId, id: datasetId } = dataset;
+      const asOf = await existingVersion(c, dataset, as_of);
+      await saveTag(database(c.env.DB), { workspaceId, datasetId, tag, asOf });
+      return c.json((await toWireVersions(c, dataset, [asOf]))[0]);
+    },
+  )
   .get(
     "/datasets/:dataset_id/splits",
-    doc("List the splits of a dataset"),
+    doc("List the splits of a dataset", SplitNames),
     param(DatasetId),
     query(ReadSplits),
     async (c) => {
@@ -90,7 +105,7 @@ export const datasetVersionRoutes = new Hono<App>()
   )
   .put(
     "/datasets/:dataset_id/splits",
-    doc("Add examples to a split, or remove them"),
+    doc("Add examples to a split, or remove them", SplitNames),
     param(DatasetId),
     body(ChangeSplit),
     async (c) => {
@@ -114,7 +129,11 @@ async function existingVersion(c: Context<App>, dataset: DatasetRow, version: st
   return time;
 }
 
-async function toWireVersions(c: Context<App>, { workspaceId, id, examplesAt }: DatasetRow, times: number[]) {
+async function toWireVersions(
+  c: Context<App>,
+  { workspaceId, id, examplesAt }: DatasetRow,
+  times: number[],
+): Promise<v.InferOutput<typeof Version>[]> {
   const tags = await tagsOf(database(c.env.DB), workspaceId, id, times);
   return times.map((time) => ({
     as_of: new Date(time).toISOString(),

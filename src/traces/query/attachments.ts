@@ -1,4 +1,5 @@
 /** Attachments by a link that needs no key, as the SDKs read them: sealed, and valid for a while. */
+import * as v from "valibot";
 import { Hono } from "hono";
 import { blobsOf } from "../../encryption/blobs.ts";
 import { sealText, unseal } from "../../auth/seal.ts";
@@ -59,3 +60,9 @@ async function keyOf(env: Env, token: string): Promise<string> {
   if (until < Date.now()) throw invalid;
   return key;
 }
+
+/** The links to attachments by `attachment.<name>`. */
+export const Attachments = v.record(
+  v.string(),
+  v.object({ presigned_url: v.string(), s3_url: v.null(), mime_type: v.string() }),
+);

@@ -1,4 +1,5 @@
 /** Deleting traces and the traces of threads. */
+import { Count, Message } from "../../http/answers.ts";
 import { type Context, Hono } from "hono";
 import { audit } from "../../audit/record.ts";
 import * as v from "valibot";
@@ -21,6 +22,8 @@ import { ThreadId } from "./schema.ts";
 
 const doc = documented("Traces");
 
+const Deleted = v.object({ ...Message.entries, traces: Count, runs: Count });
+
 const DeleteRuns = choosing({
   session_id: Uuid,
   trace_ids: optional(v.pipe(v.array(Uuid), v.maxLength(1000))),
@@ -33,7 +36,7 @@ const OfProject = choosing({ project_id: Uuid });
 
 export const runDeletion = new Hono<App>().post(
   "/runs/delete",
-  doc("Delete traces, or the traces of threads, with everything of them"),
+  doc("Delete traces, or the traces of threads, with everything of them", Deleted),
   body(DeleteRuns),
   async (c) => {
     const { session_id, trace_ids = [], thread_ids = [] } = c.req.valid("json");
@@ -46,7 +49,7 @@ export const runDeletion = new Hono<App>().post(
 export const runDeletionV2 = new Hono<App>()
   .delete(
     "/traces/:trace_id",
-    doc("Delete a trace with everything of it"),
+    doc("Delete a trace with everything of it", Deleted),
     param(TraceId),
     query(OfProject),
     async (c) => {
@@ -54,10 +57,16 @@ export const runDeletionV2 = new Hono<App>()
       return c.json(await deleteTraces(c, project_id, [c.req.valid("param").trace_id], []));
     },
   )
-  .delete("/threads/:thread_id", doc("Delete the traces of a thread"), param(ThreadId), query(OfProject), async (c) => {
-    const { project_id } = c.req.valid("query");
-    return c.json(await deleteTraces(c, project_id, [], [c.req.valid("param").thread_id]));
-  });
+  .delete(
+    "/threads/:thread_id",
+    doc("Delete the traces of a thread", Deleted),
+    param(ThreadId),
+    query(OfProject),
+    async (c) => {
+      const { project_id } = c.req.valid("query");
+      return c.json(await deleteTraces(c, project_id, [], [c.req.valid("param").thread_id]));
+    },
+  );
 
 /** A thread can have more traces than fit in one parameter of a statement, which is at most 2 MB. */
 const AT_ONCE = 10_000;

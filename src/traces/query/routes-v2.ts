@@ -1,9 +1,10 @@
 /** Reading runs back, second generation: `/api/v2/runs`, `/api/v2/traces`, `/api/v2/threads`. */
+import { Count, Time } from "../../http/answers.ts";
 import { type Context, Hono } from "hono";
 import { blobsOf } from "../../encryption/blobs.ts";
-import type { InferOutput } from "valibot";
+import * as v from "valibot";
 import { database } from "../../db/client.ts";
-import { documented } from "../../http/documented.ts";
+import { documented, either, EVENTS, json } from "../../http/documented.ts";
 import { addressOf } from "../../http/origin.ts";
 import { Problem } from "../../http/problem.ts";
 import type { App } from "../../http/types.ts";
@@ -32,28 +33,44 @@ import {
   ThreadId,
 } from "./schema.ts";
 import { isOfTree, NAMES_V2, payloadNames, runOfTree, runV2, valuesOf } from "./shape.ts";
-import { threadsOf } from "./threads.ts";
+import { threadsOf, TracedThread } from "./threads.ts";
 import { treeOf } from "./tree.ts";
+import { SelectedRun } from "./wire.ts";
 
 const doc = documented("Traces");
 
-type Query = InferOutput<typeof QueryV2>;
+const next_cursor = v.nullable(v.string());
+const RunPage = v.object({ items: v.array(SelectedRun), next_cursor, has_more: v.boolean() });
+const Trace = v.object({
+  root_run: SelectedRun,
+  trace_aggregates: v.object({ total_tokens: Count, total_cost: v.number(), first_token_time: v.optional(Time) }),
+});
+const TracePage = v.object({ items: v.array(Trace), next_cursor, has_more: v.boolean() });
+const ThreadPage = v.object({ items: v.array(TracedThread), next_cursor, complete: v.boolean() });
+const TurnPage = v.object({ items: v.array(SelectedRun), next_cursor });
+
+type Query = v.InferOutput<typeof QueryV2>;
 
 export const runQueriesV2 = new Hono<App>()
-  .post("/runs/query", doc("Find runs"), body(QueryV2), async (c) =>
+  .post("/runs/query", doc("Find runs", { 200: either(json(RunPage), EVENTS[200]) }), body(QueryV2), async (c) =>
     pageAnswer(c, await pageOf(c, c.req.valid("json"), {})),
   )
-  .post("/traces/query", doc("Find traces by their root runs"), body(QueryTraces), async (c) => {
-    const { project_id, trace_ids, filter, ...wanted } = c.req.valid("json");
-    const project_ids = project_id ? [project_id, ...(wanted.project_ids ?? [])] : wanted.project_ids;
-    // The root of a trace can have another id than the trace.
-    const among = trace_ids && `in(trace_id, ${JSON.stringify(trace_ids)})`;
-    const joined = among && filter ? `and(${among}, ${filter})` : (among ?? filter);
-    if (filter) parseFilter(filter);
-    const query = { ...wanted, project_ids, filter: joined };
-    return pageAnswer(c, await pageOf(c, query, { isRoot: true }, traceOf));
-  })
-  .get("/runs/:run_id", doc("Read a run"), param(RunId), query(ReadV2), async (c) => {
+  .post(
+    "/traces/query",
+    doc("Find traces by their root runs", { 200: either(json(TracePage), EVENTS[200]) }),
+    body(QueryTraces),
+    async (c) => {
+      const { project_id, trace_ids, filter, ...wanted } = c.req.valid("json");
+      const project_ids = project_id ? [project_id, ...(wanted.project_ids ?? [])] : wanted.project_ids;
+      // The root of a trace can have another id than the trace.
+      const among = trace_ids && `in(trace_id, ${JSON.stringify(trace_ids)})`;
+      const joined = among && filter ? `and(${among}, ${filter})` : (among ?? filter);
+      if (filter) parseFilter(filter);
+      const query = { ...wanted, project_ids, filter: joined };
+      return pageAnswer(c, await pageOf(c, query, { isRoot: true }, traceOf));
+    },
+  )
+  .get("/runs/:run_id", doc("Read a run", SelectedRun), param(RunId), query(ReadV2), async (c) => {
     const { workspaceId } = c.get("principal");
     const { run_id: id } = c.req.valid("param");
     const { project_id: projectId, start_time: start, ...given } = c.req.valid("query");
@@ -67,64 +84,75 @@ export const runQueriesV2 = new Hono<App>()
     if (!run) throw new Problem(404, "Run not found.");
     return runsAnswer(blobsOf(c.env), runV2(run, selects, await contextOf(c.env, addressOf(c), workspaceId, [run])));
   })
-  .get("/traces/:run_id/runs", doc("The runs of a trace"), param(RunId), query(ReadTrace), async (c) => {
-    const { workspaceId } = c.get("principal");
-    const { project_id, page_size, filter, min_start_time, max_start_time, ...given } = c.req.valid("query");
-    const selects = selectsOf(given.selects ?? given["selects[]"]);
-    const traceId = c.req.valid("param").run_id;
-    // The upper bound of a trace's runs is inclusive.
-    const endTime = max_start_time === undefined ? undefined : max_start_time + 1;
-    const selection = { traceId, filter, startTime: min_start_time, endTime };
-    checkSelection(selection);
-    const isWhole = filter === undefined && min_start_time === undefined && endTime === undefined;
-    if (isWhole && isOfTree(selects)) {
-      const tree = await treeOf(c.env, workspaceId, project_id ? [project_id] : [], traceId, page_size);
-      return c.json({ items: tree.map((run) => runOfTree(run, selects)) });
-    }
-    const runs: Found["runs"] = [];
-    let after: Find["after"] = null;
-    do {
-      const page: Found = await find(c.env, workspaceId, project_id ? [project_id] : [], selection, selects, {
-        limit: 1000,
-        order: "asc",
-        after,
-      });
-      runs.push(...page.runs);
-      after = page.next;
-    } while (after && runs.length < MOST_OF_TRACE);
-    const context = await contextOf(c.env, addressOf(c), workspaceId, runs);
-    runs.sort((a, b) => (a.dotted_order < b.dotted_order ? -1 : 1));
-    return runsAnswer(blobsOf(c.env), { items: runs.slice(0, page_size).map((run) => runV2(run, selects, context)) });
-  })
-  .post("/threads/query", doc("Threads of a project"), body(QueryThreads), async (c) => {
-    const {
-      project_id,
-      filter,
-      trace_filter,
-      tree_filter,
-      min_start_time,
-      max_start_time,
-      page_size = 100,
-      cursor,
-    } = c.req.valid("json");
-    const selection = {
-      filter,
-      traceFilter: trace_filter,
-      treeFilter: tree_filter,
-      startTime: min_start_time ?? dayAgo(),
-      endTime: max_start_time,
-    };
-    checkSelection(selection);
-    const { threads, complete } = await threadsOf(c.env, c.get("principal").workspaceId, project_id, selection);
-    const from = readCursor(cursor)?.start_time ?? 0;
-    const items = threads.slice(from, from + page_size);
-    const end = from + items.length;
-    const next_cursor = end < threads.length ? writeCursor({ start_time: end, id: "" }) : null;
-    return pageAnswer(c, { items, next_cursor, complete });
-  })
+  .get(
+    "/traces/:run_id/runs",
+    doc("The runs of a trace", v.object({ items: v.array(SelectedRun) })),
+    param(RunId),
+    query(ReadTrace),
+    async (c) => {
+      const { workspaceId } = c.get("principal");
+      const { project_id, page_size, filter, min_start_time, max_start_time, ...given } = c.req.valid("query");
+      const selects = selectsOf(given.selects ?? given["selects[]"]);
+      const traceId = c.req.valid("param").run_id;
+      // The upper bound of a trace's runs is inclusive.
+      const endTime = max_start_time === undefined ? undefined : max_start_time + 1;
+      const selection = { traceId, filter, startTime: min_start_time, endTime };
+      checkSelection(selection);
+      const isWhole = filter === undefined && min_start_time === undefined && endTime === undefined;
+      if (isWhole && isOfTree(selects)) {
+        const tree = await treeOf(c.env, workspaceId, project_id ? [project_id] : [], traceId, page_size);
+        return c.json({ items: tree.map((run) => runOfTree(run, selects)) });
+      }
+      const runs: Found["runs"] = [];
+      let after: Find["after"] = null;
+      do {
+        const page: Found = await find(c.env, workspaceId, project_id ? [project_id] : [], selection, selects, {
+          limit: 1000,
+          order: "asc",
+          after,
+        });
+        runs.push(...page.runs);
+        after = page.next;
+      } while (after && runs.length < MOST_OF_TRACE);
+      const context = await contextOf(c.env, addressOf(c), workspaceId, runs);
+      runs.sort((a, b) => (a.dotted_order < b.dotted_order ? -1 : 1));
+      return runsAnswer(blobsOf(c.env), { items: runs.slice(0, page_size).map((run) => runV2(run, selects, context)) });
+    },
+  )
+  .post(
+    "/threads/query",
+    doc("Threads of a project", { 200: either(json(ThreadPage), EVENTS[200]) }),
+    body(QueryThreads),
+    async (c) => {
+      const {
+        project_id,
+        filter,
+        trace_filter,
+        tree_filter,
+        min_start_time,
+        max_start_time,
+        page_size = 100,
+        cursor,
+      } = c.req.valid("json");
+      const selection = {
+        filter,
+        traceFilter: trace_filter,
+        treeFilter: tree_filter,
+        startTime: min_start_time ?? dayAgo(),
+        endTime: max_start_time,
+      };
+      checkSelection(selection);
+      const { threads, complete } = await threadsOf(c.env, c.get("principal").workspaceId, project_id, selection);
+      const from = readCursor(cursor)?.start_time ?? 0;
+      const items = threads.slice(from, from + page_size);
+      const end = from + items.length;
+      const next = end < threads.length ? writeCursor({ start_time: end, id: "" }) : null;
+      return pageAnswer(c, { items, next_cursor: next, complete });
+    },
+  )
   .get(
     "/threads/:thread_id/traces",
-    doc("The turns of a thread, oldest first"),
+    doc("The turns of a thread, oldest first", TurnPage),
     param(ThreadId),
     query(QueryThreadTraces),
     async (c) => {

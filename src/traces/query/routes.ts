@@ -1,4 +1,5 @@
 /** Reading runs back, first generation: `/runs/query`, `/runs/{id}`, `/runs/stats`, `/runs/group`. */
+import { AnyObject, Count, selectableList } from "../../http/answers.ts";
 import { Hono } from "hono";
 import { blobsOf } from "../../encryption/blobs.ts";
 import * as v from "valibot";
@@ -20,12 +21,32 @@ import { runsAnswer } from "./answer.ts";
 import { checkSelection, findRuns, payloadsOf } from "./find.ts";
 import { messagesOfRun } from "./messages/read.ts";
 import { GroupRuns, QueryV1, ReadV1, RunId, SeriesQuery } from "./schema.ts";
-import { runSeries } from "./series.ts";
+import { runSeries, Series } from "./series.ts";
 import { NAMES_V1, payloadNames, runV1 } from "./shape.ts";
-import { projectStats } from "./stats.ts";
-import { threadsOf } from "./threads.ts";
+import { projectStats, RunStats } from "./stats.ts";
+import { threadsOf, TracedThread } from "./threads.ts";
+import { Run } from "./wire.ts";
 
 const doc = documented("Traces");
+const FoundRuns = v.object({
+  runs: selectableList(Run),
+  cursors: v.object({ next: v.nullable(v.string()) }),
+  parsed_query: v.null(),
+});
+const Stats = v.object({ ...RunStats.entries, complete: v.boolean() });
+const Groups = v.object({
+  groups: v.array(v.object({ ...TracedThread.entries, group_key: v.string(), filter: v.string() })),
+  total: Count,
+  complete: v.boolean(),
+});
+const ReadRun = v.object({
+  ...Run.entries,
+  /** With `include_messages`. */
+  messages: v.optional(v.array(AnyObject)),
+  child_run_ids: v.array(v.string()),
+  direct_child_run_ids: v.array(v.string()),
+});
+
 const MAX_LIMIT = 100;
 const WIDTHS = { minute: HOUR_MICROS / 60, hour: HOUR_MICROS, day: DAY_MICROS };
 /** The most intervals of one series: 12 hours by the minute, 31 days by the hour, two years by the day. */
@@ -34,7 +55,7 @@ const MOST_BUCKETS = 744;
 type Query = v.InferOutput<typeof QueryV1>;
 
 export const runQueries = new Hono<App>()
-  .post("/runs/query", doc("Find runs by project, time, filter"), body(QueryV1), async (c) => {
+  .post("/runs/query", doc("Find runs by project, time, filter", FoundRuns), body(QueryV1), async (c) => {
     const wanted = c.req.valid("json");
     requireScope(wanted);
     const { limit = MAX_LIMIT, order = "desc", cursor } = wanted;
@@ -57,7 +78,7 @@ export const runQueries = new Hono<App>()
     const runs = found.runs.map((run) => runV1(run, select, context));
     return runsAnswer(blobsOf(c.env), { runs, cursors: { next: writeCursor(found.next) }, parsed_query: null });
   })
-  .post("/runs/stats", doc("Statistics over the runs that match"), body(QueryV1), async (c) => {
+  .post("/runs/stats", doc("Statistics over the runs that match", Stats), body(QueryV1), async (c) => {
     const wanted = c.req.valid("json");
     requireScope(wanted);
     const selection = selectionOf(wanted);
@@ -66,7 +87,7 @@ export const runQueries = new Hono<App>()
   })
   .post(
     "/runs/stats/series",
-    doc("Statistics over the runs that match, by hour or day, and by a property"),
+    doc("Statistics over the runs that match, by hour or day, and by a property", Series),
     body(SeriesQuery),
     async (c) => {
       const wanted = c.req.valid("json");
@@ -86,7 +107,7 @@ export const runQueries = new Hono<App>()
       return c.json(await runSeries(c.env, workspaceId, { projectIds, selection, interval: width, by, mostGroups }));
     },
   )
-  .post("/runs/group", doc("Threads of a project"), body(GroupRuns), async (c) => {
+  .post("/runs/group", doc("Threads of a project", Groups), body(GroupRuns), async (c) => {
     const { session_id, filter, start_time, end_time, limit = 100, offset = 0 } = c.req.valid("json");
     const selection = { filter, startTime: start_time, endTime: end_time };
     checkSelection(selection);
@@ -100,14 +121,14 @@ export const runQueries = new Hono<App>()
   })
   .post(
     "/runs/query/validate",
-    doc("Whether a filter can be understood"),
+    doc("Whether a filter can be understood", v.object({ valid: v.literal(true) })),
     body(v.object({ filter: v.string() })),
     (c) => {
       parseFilter(c.req.valid("json").filter);
       return c.json({ valid: true });
     },
   )
-  .get("/runs/:run_id", doc("Read a run"), param(RunId), query(ReadV1), async (c) => {
+  .get("/runs/:run_id", doc("Read a run", ReadRun), param(RunId), query(ReadV1), async (c) => {
     const { workspaceId } = c.get("principal");
     const { run_id: id } = c.req.valid("param");
     const { session_id: projectId, start_time: start, include_messages } = c.req.valid("query");

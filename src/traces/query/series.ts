@@ -1,4 +1,6 @@
 /** Statistics over projects and days by time and by a property, merged from what each partition counts. */
+import * as v from "valibot";
+import { Count, Time } from "../../http/answers.ts";
 import { database } from "../../db/client.ts";
 import { CONNECTIONS, inParallel } from "../../http/parallel.ts";
 import { secondsOf } from "../partition/stats/durations.ts";
@@ -14,19 +16,40 @@ import { acrossMidnight } from "./midnight.ts";
 /** The most partitions, that is projects times days, of one answer. */
 const MOST_PARTITIONS = 500;
 
-export interface Series extends SeriesRequest {
+const Figures = v.object({
+  run_count: Count,
+  error_count: Count,
+  pending_count: Count,
+  prompt_tokens: Count,
+  completion_tokens: Count,
+  total_tokens: Count,
+  total_cost: v.number(),
+  latency_p50: v.nullable(v.number()),
+  latency_p99: v.nullable(v.number()),
+});
+/** What `/runs/stats/series` answers. */
+export const Series = v.object({
+  start_time: Time,
+  end_time: Time,
+  complete: v.boolean(),
+  total: Figures,
+  buckets: v.array(v.object({ start_time: Time, ...Figures.entries })),
+  groups: v.nullable(v.array(v.object({ key: v.string(), ...Figures.entries }))),
+});
+
+interface Wanted extends SeriesRequest {
   /** Empty: every project of the workspace. */
   projectIds: string[];
   selection: RunSelection & { startTime: number; endTime: number };
   mostGroups: number;
 }
 
-/** What `/runs/stats/series` answers. Every interval of the window has a bucket, also one without runs. */
+/** Every interval of the window has a bucket, also one without runs. */
 export async function runSeries(
   env: Env,
   workspaceId: string,
-  { projectIds, selection, mostGroups, ...request }: Series,
-) {
+  { projectIds, selection, mostGroups, ...request }: Wanted,
+): Promise<v.InferOutput<typeof Series>> {
   const { startTime, endTime } = selection;
   const days = { first: dayOf(startTime), last: dayOf(endTime - 1), most: MOST_PARTITIONS + 1 };
   const found = await listDays(database(env.DB), workspaceId, projectIds, days);
@@ -77,7 +100,7 @@ const noRuns = (key: string | number): Stats => ({
   durations: {},
 });
 
-function toWire({ key: _key, durations, ...sums }: Stats) {
+function toWire({ key: _key, durations, ...sums }: Stats): v.InferOutput<typeof Figures> {
   return {
     ...sums,
     total_cost: roundCost(sums.total_cost),

@@ -2,8 +2,10 @@
 import { parseExact } from "../../http/json.ts";
 import { preview, PREVIEW } from "../preview.ts";
 import { roundCost } from "../usage/cost.ts";
+import type { InferOutput } from "valibot";
 import type { LargeField, QueriedRun, TreeRun } from "../types.ts";
 import { isoFromMicros } from "../time.ts";
+import type { Run, RunV2 } from "./wire.ts";
 
 export interface ShapeContext {
   workspaceId: string;
@@ -45,16 +47,21 @@ function details(run: QueriedRun): Details {
 /** The run on this server's page. The SDKs put it behind the server's address. */
 const appPath = (run: QueriedRun) => `/traces/${run.trace_id}?project=${run.session_id}&run=${run.id}`;
 
-type Fields = Record<string, (run: QueriedRun, context: ShapeContext) => unknown>;
+type Fields<Shape> = { [Name in keyof Shape]: (run: QueriedRun, context: ShapeContext) => unknown };
 
 /** The fields of these names. A name that is no field is left out. */
-function shown(fields: Fields, names: string[], run: QueriedRun, context: ShapeContext): object {
+function shown(
+  fields: Fields<Record<string, unknown>>,
+  names: string[],
+  run: QueriedRun,
+  context: ShapeContext,
+): object {
   const known = names.filter((name) => Object.hasOwn(fields, name));
   return Object.fromEntries(known.map((name) => [name, fields[name]?.(run, context)]));
 }
 
 /** Every field of the first generation, made on demand. */
-const V1: Fields = {
+const V1: Fields<InferOutput<typeof Run>> = {
   id: (run) => run.id,
   name: (run) => run.name,
   run_type: (run) => run.run_type,
@@ -121,18 +128,18 @@ export function runV1(run: QueriedRun, select: Set<string> | undefined, context:
 export const NAMES_V1 = new Set(Object.keys(V1));
 
 /** The fields of the second generation that the tree of a trace has. */
-const TREE: Record<string, (run: TreeRun) => unknown> = {
-  id: (run) => run.id,
-  name: (run) => run.name,
-  run_type: (run) => run.run_type.toUpperCase(),
-  status: (run) => run.status.toUpperCase(),
-  start_time: (run) => iso(run.start_time),
-  end_time: (run) => iso(run.end_time),
-  latency_seconds: (run) => (run.end_time === null ? null : Math.max(0, run.end_time - run.start_time) / 1e6),
-  parent_run_ids: (run) => run.parent_run_ids,
-  project_id: (run) => run.session_id,
-  trace_id: (run) => run.trace_id,
-  dotted_order: (run) => run.dotted_order,
+const TREE = {
+  id: (run: TreeRun) => run.id,
+  name: (run: TreeRun) => run.name,
+  run_type: (run: TreeRun) => run.run_type.toUpperCase(),
+  status: (run: TreeRun) => run.status.toUpperCase(),
+  start_time: (run: TreeRun) => iso(run.start_time),
+  end_time: (run: TreeRun) => iso(run.end_time),
+  latency_seconds: (run: TreeRun) => (run.end_time === null ? null : Math.max(0, run.end_time - run.start_time) / 1e6),
+  parent_run_ids: (run: TreeRun) => run.parent_run_ids,
+  project_id: (run: TreeRun) => run.session_id,
+  trace_id: (run: TreeRun) => run.trace_id,
+  dotted_order: (run: TreeRun) => run.dotted_order,
 };
 
 /** Whether the tree of a trace has all of these fields. */
@@ -143,30 +150,32 @@ export const TREE_NAMES = new Set(Object.keys(TREE));
 
 /** A run of a tree with the selected fields (`isOfTree`). Without a selection, its id only. */
 export function runOfTree(run: TreeRun, selects: Set<string>): object {
-  return Object.fromEntries(["id", ...selects].map((name) => [name, TREE[name]!(run)]));
+  return Object.fromEntries(
+    ["id", ...selects].map((name) => [name, (TREE as Record<string, (run: TreeRun) => unknown>)[name]!(run)]),
+  );
 }
 
 /** Every field of the second generation; names of selection are these in upper case. */
-const V2: Fields = {
+const V2: Fields<RunV2> = {
   ...TREE,
-  first_token_time: V1["first_token_time"]!,
-  error: V1["error"]!,
+  first_token_time: V1.first_token_time,
+  error: V1.error,
   error_preview: (run) => (run.previews?.error ?? run.error)?.slice(0, PREVIEW) ?? null,
-  extra: V1["extra"]!,
+  extra: V1.extra,
   metadata: (run) => ((json(run.extra) ?? {}) as { metadata?: object }).metadata ?? {},
-  events: V1["events"]!,
-  inputs: V1["inputs"]!,
-  inputs_preview: V1["inputs_preview"]!,
-  outputs: V1["outputs"]!,
-  outputs_preview: V1["outputs_preview"]!,
-  manifest: V1["serialized"]!,
-  thread_id: V1["thread_id"]!,
+  events: V1.events,
+  inputs: V1.inputs,
+  inputs_preview: V1.inputs_preview,
+  outputs: V1.outputs,
+  outputs_preview: V1.outputs_preview,
+  manifest: V1.serialized,
+  thread_id: V1.thread_id,
   is_root: (run) => run.is_root,
-  reference_example_id: V1["reference_example_id"]!,
-  reference_dataset_id: V1["reference_dataset_id"]!,
-  total_tokens: V1["total_tokens"]!,
-  prompt_tokens: V1["prompt_tokens"]!,
-  completion_tokens: V1["completion_tokens"]!,
+  reference_example_id: V1.reference_example_id,
+  reference_dataset_id: V1.reference_dataset_id,
+  total_tokens: V1.total_tokens,
+  prompt_tokens: V1.prompt_tokens,
+  completion_tokens: V1.completion_tokens,
   total_cost: (run) => dollars(run.total_cost),
   prompt_cost: (run) => dollars(run.prompt_cost),
   completion_cost: (run) => dollars(run.completion_cost),
@@ -175,7 +184,7 @@ const V2: Fields = {
   prompt_cost_details: (run) => raw(details(run).prompt_cost),
   completion_cost_details: (run) => raw(details(run).completion_cost),
   price_model_id: () => null,
-  tags: V1["tags"]!,
+  tags: V1.tags,
   app_path: appPath,
   attachments: (run, context) =>
     Object.fromEntries(run.attachments.map(({ name }) => [name, context.attachmentUrl(run, name)])),
@@ -183,7 +192,7 @@ const V2: Fields = {
   is_in_dataset: () => false,
   last_queued_at: () => null,
   share_url: () => null,
-  feedback_stats: V1["feedback_stats"]!,
+  feedback_stats: V1.feedback_stats,
 };
 
 export const NAMES_V2 = new Set(Object.keys(V2));

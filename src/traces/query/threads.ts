@@ -1,4 +1,6 @@
 /** Threads of a project: the root runs that share a thread id, over all days. */
+import * as v from "valibot";
+import { Count, Time } from "../../http/answers.ts";
 import { DurationCounter } from "../partition/stats/durations.ts";
 import { MOST_THREADS } from "../partition/stats/threads.ts";
 import type { RunSelection } from "../rpc.ts";
@@ -11,6 +13,24 @@ import { askPartitions, newBudget } from "./ask.ts";
 const MOST = 10_000;
 /** The most different durations of one thread that are exact. */
 const MOST_EXACT = 200;
+
+const text = v.nullable(v.string());
+export const TracedThread = v.pipe(
+  v.object({
+    thread_id: v.string(),
+    count: Count,
+    min_start_time: Time,
+    max_start_time: Time,
+    total_tokens: Count,
+    total_cost: v.number(),
+    first_inputs: text,
+    last_outputs: text,
+    last_error: text,
+    latency_p50: v.nullable(v.number()),
+    latency_p99: v.nullable(v.number()),
+  }),
+  v.title("TracedThread"),
+);
 
 /** A thread with the turns of all partitions so far. */
 interface Thread extends Omit<ThreadSummary, "latencies"> {
@@ -59,7 +79,7 @@ function addTurns(thread: Thread, part: ThreadSummary): void {
   }
 }
 
-function toWire({ min_start_time, max_start_time, latencies, ...thread }: Thread) {
+function toWire({ min_start_time, max_start_time, latencies, ...thread }: Thread): v.InferOutput<typeof TracedThread> {
   return {
     ...thread,
     total_cost: roundCost(thread.total_cost),

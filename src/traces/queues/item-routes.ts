@@ -1,4 +1,6 @@
 /** The items of an annotation queue, which are runs and threads: the second generation, below `/v1/platform`. */
+import * as v from "valibot";
+import { Count, Id, Message, Time } from "../../http/answers.ts";
 import { Hono } from "hono";
 import { audit } from "../../audit/record.ts";
 import { requirePermission } from "../../auth/require.ts";
@@ -20,7 +22,7 @@ import {
   updateItem,
   writeReview,
 } from "./items-store.ts";
-import { toWireItem, toWireSeen } from "./row.ts";
+import { QueueItem, SeenQueueItem, toWireItem, toWireSeen } from "./row.ts";
 import { reserved } from "./run-routes.ts";
 import * as schema from "./schema.ts";
 
@@ -28,10 +30,23 @@ const doc = documented("Annotation queues");
 
 const SECTIONS = ["needs_my_review", "needs_others_review", "archived"] as const;
 
+const Placement = v.object({
+  section: v.picklist(SECTIONS),
+  position: Count,
+  cursor: v.nullable(v.string()),
+  item_type: v.picklist(["THREAD", "RUN"]),
+});
+const Review = v.object({
+  queue_item_id: Id,
+  status: v.nullable(v.string()),
+  is_archived: v.boolean(),
+  override_added_at: v.nullable(Time),
+});
+
 export const annotationItems = new Hono<App>()
   .post(
     "/annotation-queues/:queue_id/items",
-    doc("Add runs and threads to an annotation queue"),
+    doc("Add runs and threads to an annotation queue", { 201: v.object({ items: v.array(QueueItem) }) }),
     param(schema.QueueId),
     query(schema.Retention),
     body(schema.AddItems),
@@ -45,7 +60,10 @@ export const annotationItems = new Hono<App>()
   )
   .get(
     "/annotation-queues/:queue_id/items",
-    doc("List a section of an annotation queue, oldest first"),
+    doc(
+      "List a section of an annotation queue, oldest first",
+      v.object({ items: v.array(SeenQueueItem), next_cursor: v.nullable(v.string()) }),
+    ),
     param(schema.QueueId),
     query(schema.ListItems),
     async (c) => {
@@ -73,7 +91,7 @@ export const annotationItems = new Hono<App>()
   )
   .get(
     "/annotation-queues/:queue_id/items/count",
-    doc("Count the items of a section"),
+    doc("Count the items of a section", v.object({ count: Count })),
     param(schema.QueueId),
     query(schema.CountItems),
     async (c) => {
@@ -92,7 +110,7 @@ export const annotationItems = new Hono<App>()
   )
   .post(
     "/annotation-queues/:queue_id/items/delete",
-    doc("Remove items from an annotation queue"),
+    doc("Remove items from an annotation queue", Message),
     param(schema.QueueId),
     body(schema.RemoveItems),
     async (c) => {
@@ -106,7 +124,7 @@ export const annotationItems = new Hono<App>()
   )
   .get(
     "/annotation-queues/:queue_id/items/:item_id/placement",
-    doc("The section of an item, and its place there"),
+    doc("The section of an item, and its place there", Placement),
     param(schema.ItemOfQueue),
     async (c) => {
       const { queue_id, item_id } = c.req.valid("param");
@@ -126,7 +144,7 @@ export const annotationItems = new Hono<App>()
   )
   .patch(
     "/annotation-queues/:queue_id/items/:item_id",
-    doc("Move an item of an annotation queue in time"),
+    doc("Move an item of an annotation queue in time", QueueItem),
     param(schema.ItemOfQueue),
     body(schema.UpdateItem),
     async (c) => {
@@ -143,7 +161,7 @@ export const annotationItems = new Hono<App>()
   )
   .post(
     "/annotation-queues/items/:item_id/status",
-    doc("Review an item of an annotation queue"),
+    doc("Review an item of an annotation queue", Review),
     param(schema.ItemId),
     body(schema.SetStatus),
     async (c) => {

@@ -1,4 +1,6 @@
 /** Annotation queues: create, list, read, change, delete, and their sizes. */
+import * as v from "valibot";
+import { Count, Message } from "../../http/answers.ts";
 import { type Context, Hono } from "hono";
 import { audit } from "../../audit/record.ts";
 import { requirePermission } from "../../auth/require.ts";
@@ -15,7 +17,7 @@ import { listConfigs } from "../feedback/token-store.ts";
 import { listProjects } from "../store/project-store.ts";
 import { addItems, existingQueue, reviewerOf } from "./access.ts";
 import { countItems, type ItemsWanted } from "./items-store.ts";
-import { toWireQueue, toWireRubric } from "./row.ts";
+import { Queue, QueueWithRubric, toWireQueue, toWireRubric } from "./row.ts";
 import * as schema from "./schema.ts";
 import {
   countRuns,
@@ -31,10 +33,14 @@ import {
 
 const doc = documented("Annotation queues");
 
+const CountedQueue = v.object({ ...Queue.entries, total_runs: Count });
+const Added = v.object({ ...Message.entries, count: Count });
+const Size = v.object({ size: Count });
+
 const USUAL_MINUTES = 60;
 
 export const annotationQueues = new Hono<App>()
-  .post("/annotation-queues", doc("Create an annotation queue"), body(schema.CreateQueue), async (c) => {
+  .post("/annotation-queues", doc("Create an annotation queue", Queue), body(schema.CreateQueue), async (c) => {
     const given = c.req.valid("json");
     const { workspaceId } = c.get("principal");
     const db = database(c.env.DB);
@@ -64,17 +70,22 @@ export const annotationQueues = new Hono<App>()
     // The clients read the rubric from the queue itself, and expect none here.
     return c.json(toWireQueue(row));
   })
-  .get("/annotation-queues", doc("List annotation queues"), query(schema.ListQueues), async (c) => {
-    const { queue_type, ...wanted } = c.req.valid("query");
-    if (queue_type === "pairwise") return c.json([]);
-    const { workspaceId } = c.get("principal");
-    const db = database(c.env.DB);
-    const rows = await listQueues(db, workspaceId, wanted);
-    const ids = rows.map(({ id }) => id);
-    const counts = await countRuns(db, workspaceId, ids);
-    return c.json(rows.map((row) => ({ ...toWireQueue(row), total_runs: counts.get(row.id) ?? 0 })));
-  })
-  .post("/annotation-queues/populate", doc("Add the runs of experiments"), body(schema.Populate), async (c) => {
+  .get(
+    "/annotation-queues",
+    doc("List annotation queues", v.array(CountedQueue)),
+    query(schema.ListQueues),
+    async (c) => {
+      const { queue_type, ...wanted } = c.req.valid("query");
+      if (queue_type === "pairwise") return c.json([]);
+      const { workspaceId } = c.get("principal");
+      const db = database(c.env.DB);
+      const rows = await listQueues(db, workspaceId, wanted);
+      const ids = rows.map(({ id }) => id);
+      const counts = await countRuns(db, workspaceId, ids);
+      return c.json(rows.map((row) => ({ ...toWireQueue(row), total_runs: counts.get(row.id) ?? 0 })));
+    },
+  )
+  .post("/annotation-queues/populate", doc("Add the runs of experiments", Added), body(schema.Populate), async (c) => {
     const { queue_id, session_ids } = c.req.valid("json");
     requirePermission(c.get("principal"), "traces.read");
     const queue = await existingQueue(c, queue_id);
@@ -95,12 +106,15 @@ export const annotationQueues = new Hono<App>()
     await audit(c, { action: "annotation_queue.filled", targetId: queue.id, detail: { session_ids, runs: added } });
     return c.json({ message: "Runs added", count: added });
   })
-  .get("/annotation-queues/:queue_id", doc("Read an annotation queue"), param(schema.QueueId), async (c) =>
-    c.json(await withRubric(c, await existingQueue(c, c.req.valid("param").queue_id))),
+  .get(
+    "/annotation-queues/:queue_id",
+    doc("Read an annotation queue", QueueWithRubric),
+    param(schema.QueueId),
+    async (c) => c.json(await withRubric(c, await existingQueue(c, c.req.valid("param").queue_id))),
   )
   .patch(
     "/annotation-queues/:queue_id",
-    doc("Change an annotation queue"),
+    doc("Change an annotation queue", QueueWithRubric),
     param(schema.QueueId),
     body(schema.UpdateQueue),
     async (c) => {
@@ -123,19 +137,33 @@ export const annotationQueues = new Hono<App>()
       return c.json(await withRubric(c, changed));
     },
   )
-  .delete("/annotation-queues/:queue_id", doc("Delete an annotation queue"), param(schema.QueueId), async (c) => {
-    const row = await existingQueue(c, c.req.valid("param").queue_id);
-    await audit(c, { action: "annotation_queue.deleted", targetId: row.id, detail: { name: row.name } });
-    await deleteQueue(database(c.env.DB), row.workspaceId, row.id);
-    return c.json({ message: "Annotation queue deleted" });
-  })
-  .get("/annotation-queues/:run_id/queues", doc("List the queues that have a run"), param(schema.RunId), async (c) => {
-    const rows = await listQueuesOfRun(database(c.env.DB), c.get("principal").workspaceId, c.req.valid("param").run_id);
-    return c.json(rows.map(toWireQueue));
-  })
+  .delete(
+    "/annotation-queues/:queue_id",
+    doc("Delete an annotation queue", Message),
+    param(schema.QueueId),
+    async (c) => {
+      const row = await existingQueue(c, c.req.valid("param").queue_id);
+      await audit(c, { action: "annotation_queue.deleted", targetId: row.id, detail: { name: row.name } });
+      await deleteQueue(database(c.env.DB), row.workspaceId, row.id);
+      return c.json({ message: "Annotation queue deleted" });
+    },
+  )
+  .get(
+    "/annotation-queues/:run_id/queues",
+    doc("List the queues that have a run", v.array(Queue)),
+    param(schema.RunId),
+    async (c) => {
+      const rows = await listQueuesOfRun(
+        database(c.env.DB),
+        c.get("principal").workspaceId,
+        c.req.valid("param").run_id,
+      );
+      return c.json(rows.map(toWireQueue));
+    },
+  )
   .get(
     "/annotation-queues/:queue_id/size",
-    doc("Count the runs that are not completed, or of a status"),
+    doc("Count the runs that are not completed, or of a status", Size),
     param(schema.QueueId),
     query(schema.Size),
     async (c) => {
@@ -144,12 +172,15 @@ export const annotationQueues = new Hono<App>()
       return size(c, c.req.valid("param").queue_id, { section: status === "completed" ? "archived" : status });
     },
   )
-  .get("/annotation-queues/:queue_id/total_size", doc("Count the runs of a queue"), param(schema.QueueId), async (c) =>
-    size(c, c.req.valid("param").queue_id, { section: "all" }),
+  .get(
+    "/annotation-queues/:queue_id/total_size",
+    doc("Count the runs of a queue", Size),
+    param(schema.QueueId),
+    async (c) => size(c, c.req.valid("param").queue_id, { section: "all" }),
   )
   .get(
     "/annotation-queues/:queue_id/total_archived",
-    doc("Count the completed runs of a queue"),
+    doc("Count the completed runs of a queue", Size),
     param(schema.QueueId),
     query(schema.Archived),
     async (c) => {

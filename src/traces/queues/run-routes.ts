@@ -1,4 +1,6 @@
 /** The runs of an annotation queue: add, list, read by place, review, remove. */
+import * as v from "valibot";
+import { Count, Message } from "../../http/answers.ts";
 import { type Context, Hono } from "hono";
 import { audit } from "../../audit/record.ts";
 import { requirePermission } from "../../auth/require.ts";
@@ -12,19 +14,23 @@ import { body, param, query } from "../../http/validate.ts";
 import { runsAnswer } from "../query/answer.ts";
 import { contextOf } from "../query/context.ts";
 import { runV1 } from "../query/shape.ts";
+import { Run } from "../query/wire.ts";
 import { addItems, existingItem, existingQueue, itemInQueue, reviewerOf } from "./access.ts";
 import { idsOfRuns, removeItems, updateItem, writeReview } from "./items-store.ts";
-import { queueInfoOf, toWireItem } from "./row.ts";
+import { QueueInfo, queueInfoOf, QueueItem, toWireItem } from "./row.ts";
 import { pageOfRuns, type SeenRun } from "./runs.ts";
 import * as schema from "./schema.ts";
 import type { AddItem } from "./schema.ts";
 
 const doc = documented("Annotation queues");
 
+const QueuedRun = v.object({ ...Run.entries, ...QueueInfo.entries });
+const Removed = v.object({ ...Message.entries, count: Count });
+
 export const annotationRuns = new Hono<App>()
   .post(
     "/annotation-queues/:queue_id/runs",
-    doc("Add runs to an annotation queue"),
+    doc("Add runs to an annotation queue", v.array(QueueItem)),
     param(schema.QueueId),
     query(schema.Retention),
     body(schema.AddRuns),
@@ -32,7 +38,7 @@ export const annotationRuns = new Hono<App>()
   )
   .post(
     "/annotation-queues/:queue_id/runs/by-key",
-    doc("Add runs to an annotation queue, with their projects and times"),
+    doc("Add runs to an annotation queue, with their projects and times", v.array(QueueItem)),
     param(schema.QueueId),
     query(schema.Retention),
     body(schema.AddRunsByKey),
@@ -40,7 +46,7 @@ export const annotationRuns = new Hono<App>()
   )
   .get(
     "/annotation-queues/:queue_id/runs",
-    doc("List the runs of an annotation queue, oldest first"),
+    doc("List the runs of an annotation queue, oldest first", v.array(QueuedRun)),
     param(schema.QueueId),
     query(schema.ListRuns),
     async (c) => {
@@ -53,7 +59,7 @@ export const annotationRuns = new Hono<App>()
   )
   .get(
     "/annotation-queues/:queue_id/run/:index",
-    doc("Read a run that waits for the caller's review, by its place"),
+    doc("Read a run that waits for the caller's review, by its place", QueuedRun),
     param(schema.PlaceOfQueue),
     query(schema.ReadRun),
     async (c) => {
@@ -67,7 +73,7 @@ export const annotationRuns = new Hono<App>()
   )
   .post(
     "/annotation-queues/status/:item_id",
-    doc("Review a run of an annotation queue"),
+    doc("Review a run of an annotation queue", Message),
     param(schema.ItemId),
     body(schema.SetStatus),
     async (c) => {
@@ -80,7 +86,7 @@ export const annotationRuns = new Hono<App>()
   )
   .post(
     "/annotation-queues/:queue_id/runs/delete",
-    doc("Remove runs from an annotation queue"),
+    doc("Remove runs from an annotation queue", Removed),
     param(schema.QueueId),
     body(schema.RemoveRuns),
     async (c) => {
@@ -100,7 +106,7 @@ export const annotationRuns = new Hono<App>()
   )
   .patch(
     "/annotation-queues/:queue_id/runs/:item_id",
-    doc("Move a run of an annotation queue in time"),
+    doc("Move a run of an annotation queue in time", QueueItem),
     param(schema.ItemOfQueue),
     body(schema.UpdateItem),
     async (c) => {
@@ -118,7 +124,7 @@ export const annotationRuns = new Hono<App>()
   )
   .delete(
     "/annotation-queues/:queue_id/runs/:item_id",
-    doc("Remove a run from an annotation queue"),
+    doc("Remove a run from an annotation queue", Message),
     param(schema.ItemOfQueue),
     async (c) => {
       const { queue_id, item_id } = c.req.valid("param");

@@ -11,21 +11,24 @@ import { addressOf } from "../../http/origin.ts";
 import { Problem } from "../../http/problem.ts";
 import type { App } from "../../http/types.ts";
 import { body, param, query } from "../../http/validate.ts";
-import { examplesAnswer, shownOf } from "../datasets/examples/answer.ts";
+import { Example, examplesAnswer, shownOf } from "../datasets/examples/answer.ts";
 import { listExamples, measureExamples } from "../datasets/examples/store.ts";
-import { toWireDatasets } from "../datasets/shape.ts";
+import { Dataset, toWireDatasets } from "../datasets/shape.ts";
 import { findDataset } from "../datasets/store.ts";
 import { runsAnswer } from "../query/answer.ts";
 import { contextOf } from "../query/context.ts";
 import { findRuns, payloadsOf } from "../query/find.ts";
 import { selectsOf } from "../query/routes-v2.ts";
 import { NAMES_V1, payloadNames, runV1, runV2, valuesOf } from "../query/shape.ts";
+import { Run, SelectedRun } from "../query/wire.ts";
 import type { LargeField, QueriedRun } from "../types.ts";
 import type { Json } from "../../json.ts";
 import { sharedBy } from "./share.ts";
 import type { ShareRow } from "../store/share-store.ts";
 
 const doc = documented("Shares");
+
+const RunsOfShare = v.object({ runs: v.array(Run), cursors: v.object({ next: v.null() }) });
 
 const Token = v.object({ share_token: Uuid });
 const RunOfToken = v.object({ share_token: Uuid, run_id: Uuid });
@@ -52,17 +55,17 @@ export const publicShares = new Hono<App>()
   .get("/public/:share_token/d", doc("The address of a shared dataset"), param(Token), (c) =>
     c.redirect(`/public/${c.req.valid("param").share_token}/datasets`),
   )
-  .get("/public/:share_token/run", doc("The root run of a shared trace"), param(Token), async (c) => {
+  .get("/public/:share_token/run", doc("The root run of a shared trace", Run), param(Token), async (c) => {
     const share = await sharedBy(c.env, c.req.valid("param").share_token, "run");
     return sharedRun(c, share, share.targetId);
   })
-  .get("/public/:share_token/run/:run_id", doc("A run of a shared trace"), param(RunOfToken), async (c) => {
+  .get("/public/:share_token/run/:run_id", doc("A run of a shared trace", Run), param(RunOfToken), async (c) => {
     const { share_token, run_id } = c.req.valid("param");
     return sharedRun(c, await sharedBy(c.env, share_token, "run"), run_id);
   })
   .post(
     "/public/:share_token/runs/query",
-    doc("The runs of a shared trace"),
+    doc("The runs of a shared trace", RunsOfShare),
     param(Token),
     body(QueryRunsV1),
     async (c) => {
@@ -76,18 +79,24 @@ export const publicShares = new Hono<App>()
       });
     },
   )
-  .get("/public/:share_token/runs", doc("The runs of a shared trace"), param(Token), query(ListRuns), async (c) => {
-    const share = await sharedBy(c.env, c.req.valid("param").share_token, "run");
-    const { id: ids, limit, offset } = c.req.valid("query");
-    const find = { ids, limit: limit + offset, payloads: payloadsOf(NAMES_V1) };
-    const runs = (await sharedRuns(c.env, share, find)).slice(offset);
-    const context = await contextOf(c.env, addressOf(c), share.workspaceId, runs);
-    return runsAnswer(
-      blobsOf(c.env),
-      runs.map((run) => runV1(run, undefined, context)),
-    );
-  })
-  .get("/public/:share_token/datasets", doc("A shared dataset"), param(Token), async (c) => {
+  .get(
+    "/public/:share_token/runs",
+    doc("The runs of a shared trace", v.array(Run)),
+    param(Token),
+    query(ListRuns),
+    async (c) => {
+      const share = await sharedBy(c.env, c.req.valid("param").share_token, "run");
+      const { id: ids, limit, offset } = c.req.valid("query");
+      const find = { ids, limit: limit + offset, payloads: payloadsOf(NAMES_V1) };
+      const runs = (await sharedRuns(c.env, share, find)).slice(offset);
+      const context = await contextOf(c.env, addressOf(c), share.workspaceId, runs);
+      return runsAnswer(
+        blobsOf(c.env),
+        runs.map((run) => runV1(run, undefined, context)),
+      );
+    },
+  )
+  .get("/public/:share_token/datasets", doc("A shared dataset", Dataset), param(Token), async (c) => {
     const { workspaceId, targetId } = await sharedBy(c.env, c.req.valid("param").share_token, "dataset");
     const db = database(c.env.DB);
     const row = await findDataset(db, workspaceId, targetId);
@@ -97,7 +106,7 @@ export const publicShares = new Hono<App>()
   })
   .get(
     "/public/:share_token/examples",
-    doc("The examples of a shared dataset"),
+    doc("The examples of a shared dataset", v.array(Example)),
     param(Token),
     query(ListShared),
     async (c) => {
@@ -114,7 +123,7 @@ export const publicSharesV2 = new Hono<App>()
   .use("/public/*", limited)
   .get(
     "/public/:share_token/run/:run_id",
-    doc("A run of a shared trace"),
+    doc("A run of a shared trace", SelectedRun),
     param(RunOfToken),
     query(ReadRun),
     async (c) => {
@@ -134,7 +143,7 @@ export const publicSharesV2 = new Hono<App>()
   )
   .post(
     "/public/:share_token/runs/query",
-    doc("The runs of a shared trace"),
+    doc("The runs of a shared trace", v.object({ items: v.array(SelectedRun) })),
     param(Token),
     body(QueryRuns),
     async (c) => {

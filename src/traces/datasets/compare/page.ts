@@ -1,4 +1,6 @@
 /** One page of a comparison: the examples' bodies, and the outputs and feedback of the runs. */
+import * as v from "valibot";
+import { AnyObject, Count, Id, Time } from "../../../http/answers.ts";
 import { database } from "../../../db/client.ts";
 import { parseJson } from "../../../http/json.ts";
 import { Problem } from "../../../http/problem.ts";
@@ -10,6 +12,42 @@ import { blobKey } from "../examples/bodies.ts";
 import { type ExampleRow, findExamples } from "../examples/store.ts";
 import type { DatasetRow } from "../store.ts";
 import type { Row } from "./compare.ts";
+
+/** The mean score of each key of feedback. */
+export const Scores = v.record(v.string(), v.number());
+const ShownExample = v.object({
+  id: Id,
+  inputs: v.nullable(AnyObject),
+  outputs: v.nullable(AnyObject),
+  metadata: AnyObject,
+});
+const ShownRun = v.object({
+  id: v.string(),
+  trace_id: v.string(),
+  status: v.string(),
+  start_time: Time,
+  latency: v.nullable(v.number()),
+  outputs: v.unknown(),
+  error: v.nullable(v.string()),
+  total_tokens: Count,
+  total_cost: v.nullable(v.number()),
+  feedback_stats: AnyObject,
+});
+export const ComparedRow = v.object({
+  example_id: v.string(),
+  /** Null when it is no longer in the dataset. */
+  example: v.nullable(ShownExample),
+  results: v.array(
+    v.object({
+      experiment_id: Id,
+      scores: Scores,
+      improved: v.array(v.string()),
+      regressed: v.array(v.string()),
+      newly_failed: v.boolean(),
+      runs: v.array(ShownRun),
+    }),
+  ),
+});
 
 /** The most bytes of the outputs of a page that are held at once. Outputs in R2 do not count. */
 const PAGE_BYTES = 12 * 1024 * 1024;

@@ -1,4 +1,5 @@
 /** `GET /datasets/{id}/compare`: experiments side by side, with what improved and what regressed. */
+import { Count, Id, Time } from "../../../http/answers.ts";
 import { type Context, Hono } from "hono";
 import { blobsOf } from "../../../encryption/blobs.ts";
 import * as v from "valibot";
@@ -17,7 +18,7 @@ import { listExampleIds } from "../examples/store.ts";
 import { roundCost } from "../../usage/cost.ts";
 import { existingDataset, existingExperiments } from "../existing.ts";
 import { type ComparedRun, compareRuns, hasChange, meanScores, type Row } from "./compare.ts";
-import { pageRows } from "./page.ts";
+import { ComparedRow, pageRows, Scores } from "./page.ts";
 import { experimentRuns } from "./runs.ts";
 
 const doc = documented("Experiments");
@@ -41,9 +42,31 @@ const Compare = v.object({
   offset: v.optional(whole(0), "0"),
 });
 
+const Changes = v.record(v.string(), Count);
+const Summary = v.object({
+  id: Id,
+  name: v.string(),
+  start_time: Time,
+  run_count: Count,
+  error_count: Count,
+  latency_p50: v.nullable(v.number()),
+  total_tokens: Count,
+  total_cost: v.number(),
+  scores: Scores,
+  improved: Changes,
+  regressed: Changes,
+  newly_failed: Count,
+});
+const Comparison = v.object({
+  dataset_id: Id,
+  experiments: v.array(Summary),
+  total: Count,
+  rows: v.array(ComparedRow),
+});
+
 export const compare = new Hono<App>().get(
   "/datasets/:dataset_id/compare",
-  doc("Compare experiments example by example; the first is the baseline"),
+  doc("Compare experiments example by example; the first is the baseline", Comparison),
   param(DatasetId),
   query(Compare),
   async (c) => {
@@ -86,7 +109,7 @@ async function lowerIsBetter(c: Context<App>): Promise<Set<string>> {
   return new Set(configs.flatMap(({ key, isLowerScoreBetter }) => (isLowerScoreBetter ? [key] : [])));
 }
 
-function summary(row: ProjectRow, runs: ComparedRun[], rows: Row[], index: number) {
+function summary(row: ProjectRow, runs: ComparedRun[], rows: Row[], index: number): v.InferOutput<typeof Summary> {
   const results = rows.flatMap(({ results: all }) => all[index] ?? []);
   const count = (keys: string[]) => {
     const counts = new Map<string, number>();

@@ -1,11 +1,30 @@
 /** Examples in answers. Their bodies are sent as the JSON texts that are stored, and bodies in R2 are streamed. */
+import * as v from "valibot";
+import { AnyObject, Id, Time } from "../../../http/answers.ts";
 import { parseExact } from "../../../http/json.ts";
 import { jsonStream } from "../../../http/json-stream.ts";
 import { placeholder } from "../../query/answer.ts";
 import { type Blobs, blobsOf } from "../../../encryption/blobs.ts";
-import { attachmentLink } from "../../query/attachments.ts";
+import { attachmentLink, Attachments } from "../../query/attachments.ts";
 import { blobKey } from "./bodies.ts";
 import type { ExampleRow } from "./store.ts";
+
+const body = v.nullable(AnyObject);
+const Rest = v.object({
+  id: Id,
+  dataset_id: Id,
+  created_at: Time,
+  modified_at: Time,
+  name: v.string(),
+  source_run_id: v.nullable(v.string()),
+  /** Where the request selects them. */
+  metadata: v.optional(AnyObject),
+  attachment_urls: v.optional(v.nullable(Attachments)),
+});
+export const Example = v.pipe(
+  v.object({ ...Rest.entries, inputs: body, outputs: v.optional(body) }),
+  v.title("Example"),
+);
 
 /** JSON text, or the R2 key of a JSON text. */
 type Piece = string | { key: string };
@@ -62,7 +81,7 @@ async function examplePieces(env: Env, origin: string, row: ExampleRow, shown: S
 }
 
 /** What an example has besides its bodies. */
-async function restOf(env: Env, origin: string, row: ExampleRow, shown: Shown): Promise<object> {
+async function restOf(env: Env, origin: string, row: ExampleRow, shown: Shown): Promise<v.InferOutput<typeof Rest>> {
   return {
     id: row.id,
     dataset_id: row.datasetId,
@@ -75,9 +94,13 @@ async function restOf(env: Env, origin: string, row: ExampleRow, shown: Shown): 
   };
 }
 
-async function attachmentUrls(env: Env, origin: string, row: ExampleRow): Promise<object | null> {
+async function attachmentUrls(
+  env: Env,
+  origin: string,
+  row: ExampleRow,
+): Promise<v.InferOutput<typeof Attachments> | null> {
   if (row.attachments.length === 0) return null;
-  const urls: Record<string, object> = {};
+  const urls: v.InferOutput<typeof Attachments> = {};
   for (const { name, type, hash } of row.attachments) {
     const presigned_url = await attachmentLink(env, origin, blobKey(row, hash));
     urls[`attachment.${name}`] = { presigned_url, s3_url: null, mime_type: type };

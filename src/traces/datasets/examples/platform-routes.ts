@@ -1,8 +1,10 @@
 /** Examples as the current SDKs send them: multipart/form-data, and changes of many examples' metadata. */
+import * as v from "valibot";
+import { Count, Id, Message, Time } from "../../../http/answers.ts";
 import { type Context, Hono } from "hono";
 import { audit } from "../../../audit/record.ts";
 import { database } from "../../../db/client.ts";
-import { documented } from "../../../http/documented.ts";
+import { documented, NOTHING } from "../../../http/documented.ts";
 import { Problem } from "../../../http/problem.ts";
 import type { App } from "../../../http/types.ts";
 import { body, param } from "../../../http/validate.ts";
@@ -19,19 +21,31 @@ import type { DatasetRow } from "../store.ts";
 
 const doc = documented("Examples");
 
+const Statuses = v.object({
+  statuses: v.array(
+    v.object({ id: Id, status: v.picklist(["UPDATED", "NOT_FOUND"]), description: v.optional(v.string()) }),
+  ),
+});
+const WrittenExamples = v.object({ count: Count, example_ids: v.array(Id), as_of: Time });
+
 export const platformExamples = new Hono<App>()
-  .post("/datasets/examples/delete", doc("Delete examples, from all versions too"), body(EraseExamples), async (c) => {
-    const { example_ids, hard_delete = false } = c.req.valid("json");
-    const { workspaceId } = c.get("principal");
-    const detail = { hard_delete, examples: example_ids.length, example_ids: example_ids.slice(0, 100) };
-    await audit(c, { action: "example.deleted", targetId: example_ids[0] ?? "", detail });
-    if (hard_delete) await eraseForGood(c.env, workspaceId, example_ids);
-    else await removeExamples(c.env, workspaceId, example_ids);
-    return c.json({ message: "Examples deleted" });
-  })
+  .post(
+    "/datasets/examples/delete",
+    doc("Delete examples, from all versions too", Message),
+    body(EraseExamples),
+    async (c) => {
+      const { example_ids, hard_delete = false } = c.req.valid("json");
+      const { workspaceId } = c.get("principal");
+      const detail = { hard_delete, examples: example_ids.length, example_ids: example_ids.slice(0, 100) };
+      await audit(c, { action: "example.deleted", targetId: example_ids[0] ?? "", detail });
+      if (hard_delete) await eraseForGood(c.env, workspaceId, example_ids);
+      else await removeExamples(c.env, workspaceId, example_ids);
+      return c.json({ message: "Examples deleted" });
+    },
+  )
   .delete(
     "/datasets/:dataset_id/examples/:example_id",
-    doc("Delete an example of a dataset"),
+    doc("Delete an example of a dataset", NOTHING),
     param(ExampleOfDataset),
     async (c) => {
       const { dataset_id, example_id } = c.req.valid("param");
@@ -45,7 +59,7 @@ export const platformExamples = new Hono<App>()
   )
   .patch(
     "/datasets/:dataset_id/examples/metadata",
-    doc("Change the metadata of many examples"),
+    doc("Change the metadata of many examples", { 207: Statuses }),
     param(DatasetId),
     body(ChangeMetadata),
     async (c) => {
@@ -60,11 +74,17 @@ export const platformExamples = new Hono<App>()
       return c.json({ statuses }, 207);
     },
   )
-  .post("/datasets/:dataset_id/examples", doc("Create examples as multipart/form-data"), param(DatasetId), (c) =>
-    withParts(c, c.req.valid("param").dataset_id, createExamples),
+  .post(
+    "/datasets/:dataset_id/examples",
+    doc("Create examples as multipart/form-data", { 201: WrittenExamples }),
+    param(DatasetId),
+    (c) => withParts(c, c.req.valid("param").dataset_id, createExamples),
   )
-  .patch("/datasets/:dataset_id/examples", doc("Change examples as multipart/form-data"), param(DatasetId), (c) =>
-    withParts(c, c.req.valid("param").dataset_id, updateExamples),
+  .patch(
+    "/datasets/:dataset_id/examples",
+    doc("Change examples as multipart/form-data", { 201: WrittenExamples }),
+    param(DatasetId),
+    (c) => withParts(c, c.req.valid("param").dataset_id, updateExamples),
   );
 
 type Write = (env: Env, dataset: DatasetRow, given: GivenExample[]) => Promise<Written>;

@@ -1,4 +1,6 @@
 /** Examples over JSON: `/examples`. */
+import * as v from "valibot";
+import { Count, Id, Message } from "../../../http/answers.ts";
 import { type Context, Hono } from "hono";
 import { audit } from "../../../audit/record.ts";
 import { database } from "../../../db/client.ts";
@@ -11,7 +13,7 @@ import { body, param, query } from "../../../http/validate.ts";
 import { idempotentId } from "../../../http/idempotent-id.ts";
 import { existingDataset } from "../existing.ts";
 import { timeOfVersion } from "../versions.ts";
-import { exampleAnswer, examplesAnswer, shownOf } from "./answer.ts";
+import { Example, exampleAnswer, examplesAnswer, shownOf } from "./answer.ts";
 import { givenExample } from "./given.ts";
 import * as schema from "./schema.ts";
 import { checkSources } from "./source.ts";
@@ -20,11 +22,13 @@ import { createExamples, removeExamples, updateExamples, type Written } from "./
 
 const doc = documented("Examples");
 
+const Changed = v.object({ message: v.string(), count: Count, example_ids: v.array(Id) });
+
 /** A page of up to this many examples always fits one answer. */
 const USUAL = 100;
 
 export const examples = new Hono<App>()
-  .get("/examples", doc("List examples, newest first"), query(schema.ListExamples), async (c) => {
+  .get("/examples", doc("List examples, newest first", v.array(Example)), query(schema.ListExamples), async (c) => {
     const { as_of, select, ...given } = c.req.valid("query");
     if (!given.dataset && !given.id) throw new Problem(422, "Invalid query: give dataset or id.");
     const wanted = { ...given, asOf: await versionTime(c, as_of, given.dataset) };
@@ -37,7 +41,7 @@ export const examples = new Hono<App>()
     const rows = await listExamples(db, workspaceId, wanted);
     return examplesAnswer(c.env, addressOf(c), rows, shownOf(select));
   })
-  .get("/examples/count", doc("Count examples of a dataset"), query(schema.CountExamples), async (c) => {
+  .get("/examples/count", doc("Count examples of a dataset", Count), query(schema.CountExamples), async (c) => {
     const { as_of, ...given } = c.req.valid("query");
     await existingDataset(c, given.dataset);
     const asOf = await versionTime(c, as_of, given.dataset);
@@ -45,7 +49,7 @@ export const examples = new Hono<App>()
   })
   .get(
     "/examples/:example_id",
-    doc("Read an example"),
+    doc("Read an example", Example),
     param(schema.ExampleId),
     query(schema.ReadExample),
     async (c) => {
@@ -55,13 +59,13 @@ export const examples = new Hono<App>()
       return exampleAnswer(c.env, addressOf(c), await existingExample(c, example_id, asOf));
     },
   )
-  .post("/examples", doc("Create an example"), body(schema.CreateExample), async (c) => {
+  .post("/examples", doc("Create an example", Example), body(schema.CreateExample), async (c) => {
     const { id = idempotentId(c), dataset_id, ...given } = c.req.valid("json");
     const parts = [givenExample(id, given)];
     checkSources(c.get("principal"), parts);
     return oneAnswer(c, await createExamples(c.env, await existingDataset(c, dataset_id), parts));
   })
-  .post("/examples/bulk", doc("Create examples"), body(schema.CreateExamples), async (c) => {
+  .post("/examples/bulk", doc("Create examples", v.array(Example)), body(schema.CreateExamples), async (c) => {
     const given = c.req.valid("json");
     const groups = [...Map.groupBy(given, ({ dataset_id }) => dataset_id)];
     const [[datasetId, group] = ["", []], ...others] = groups;
@@ -70,7 +74,7 @@ export const examples = new Hono<App>()
     checkSources(c.get("principal"), parts);
     return manyAnswer(c, await createExamples(c.env, await existingDataset(c, datasetId), parts));
   })
-  .patch("/examples/bulk", doc("Change examples"), body(schema.UpdateExamples), async (c) => {
+  .patch("/examples/bulk", doc("Change examples", Changed), body(schema.UpdateExamples), async (c) => {
     const given = c.req.valid("json").map(({ id, ...rest }) => givenExample(id, rest));
     checkSources(c.get("principal"), given);
     const first = await existingExample(c, given[0]?.id ?? "");
@@ -79,7 +83,7 @@ export const examples = new Hono<App>()
   })
   .patch(
     "/examples/:example_id",
-    doc("Change an example"),
+    doc("Change an example", Example),
     param(schema.ExampleId),
     body(schema.UpdateExample),
     async (c) => {
@@ -90,13 +94,13 @@ export const examples = new Hono<App>()
       return oneAnswer(c, await updateExamples(c.env, dataset, parts));
     },
   )
-  .delete("/examples/:example_id", doc("Delete an example"), param(schema.ExampleId), async (c) => {
+  .delete("/examples/:example_id", doc("Delete an example", Message), param(schema.ExampleId), async (c) => {
     const { id } = await existingExample(c, c.req.valid("param").example_id);
     await audit(c, { action: "example.deleted", targetId: id });
     await removeExamples(c.env, c.get("principal").workspaceId, [id]);
     return c.json({ message: "Example deleted" });
   })
-  .delete("/examples", doc("Delete examples"), query(schema.DeleteExamples), async (c) => {
+  .delete("/examples", doc("Delete examples", Message), query(schema.DeleteExamples), async (c) => {
     const { example_ids } = c.req.valid("query");
     const detail = { examples: example_ids.length, example_ids: example_ids.slice(0, 100) };
     await audit(c, { action: "example.deleted", targetId: example_ids[0] ?? "", detail });

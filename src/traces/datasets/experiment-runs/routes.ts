@@ -1,4 +1,6 @@
 /** Examples with the runs of experiments on them: `/datasets/{id}/runs`, and its second generation. */
+import * as v from "valibot";
+import { selectableList } from "../../../http/answers.ts";
 import { type Context, Hono } from "hono";
 import { requirePermission } from "../../../auth/require.ts";
 import { database } from "../../../db/client.ts";
@@ -14,9 +16,10 @@ import { readCursor, writeCursor } from "../../query/cursor.ts";
 import { payloadsOf } from "../../query/find.ts";
 import { selectsOf } from "../../query/routes-v2.ts";
 import { NAMES_V1, payloadNames, runV1, runV2, type ShapeContext, valuesOf } from "../../query/shape.ts";
+import { Run, SelectedRun } from "../../query/wire.ts";
 import type { QueriedRun } from "../../types.ts";
 import { listComparatives } from "../comparative-store.ts";
-import { exampleValue } from "../examples/answer.ts";
+import { Example, exampleValue } from "../examples/answer.ts";
 import { DatasetId } from "../examples/schema.ts";
 import { existingDataset, existingExperiments } from "../existing.ts";
 import type { DatasetRow } from "../store.ts";
@@ -25,7 +28,12 @@ import { PAGE_BYTES, type RunsWanted, runsOfRows } from "./runs.ts";
 import { QueryRows, QueryRowsV2 } from "./schema.ts";
 
 const doc = documented("Experiments");
-const route = doc("Examples with the runs of experiments on them");
+const SUMMARY = "Examples with the runs of experiments on them";
+const Rows = v.array(v.object({ ...Example.entries, runs: selectableList(Run) }));
+const RowsV2 = v.object({
+  items: v.array(v.object({ ...Example.entries, runs: v.array(SelectedRun) })),
+  next_cursor: v.nullable(v.string()),
+});
 const USUAL = 20;
 
 /** What a preview leaves out. */
@@ -34,7 +42,7 @@ const PREVIEW = new Set([...NAMES_V1].filter((name) => !HEAVY.has(name)));
 
 export const experimentRows = new Hono<App>().post(
   "/datasets/:dataset_id/runs",
-  route,
+  doc(SUMMARY, Rows),
   param(DatasetId),
   body(QueryRows),
   async (c) => {
@@ -59,7 +67,7 @@ export const experimentRows = new Hono<App>().post(
 
 export const experimentRowsV2 = new Hono<App>().post(
   "/datasets/:dataset_id/experiment-runs",
-  route,
+  doc(SUMMARY, RowsV2),
   param(DatasetId),
   body(QueryRowsV2),
   async (c) => {

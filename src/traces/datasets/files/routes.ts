@@ -15,7 +15,7 @@ import { destroyDataset } from "../destroy.ts";
 import { AsOf } from "../examples/schema.ts";
 import { createExamples } from "../examples/write.ts";
 import { existingDataset } from "../existing.ts";
-import { toWireDatasets } from "../shape.ts";
+import { Dataset, toWireDatasets } from "../shape.ts";
 import { findDataset, insertDataset } from "../store.ts";
 import { timeOfVersion } from "../versions.ts";
 import { fileOf, type Format, writerOf } from "./download.ts";
@@ -27,7 +27,7 @@ const DatasetId = v.object({ dataset_id: Uuid });
 const Download = v.object({ as_of: v.optional(AsOf) });
 
 export const datasetFiles = new Hono<App>()
-  .post("/datasets/upload", doc("Create a dataset from a file"), (c) =>
+  .post("/datasets/upload", doc("Create a dataset from a file", Dataset), (c) =>
     withClaim(c, async (claim) => {
       const boundary = boundaryOf(c.req.header("content-type") ?? null);
       const form = new UploadForm();

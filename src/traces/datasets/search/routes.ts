@@ -1,4 +1,5 @@
 /** Examples that are alike, and copies of examples. */
+import { Id, Time } from "../../../http/answers.ts";
 import { type Context, Hono } from "hono";
 import * as v from "valibot";
 import { database } from "../../../db/client.ts";
@@ -13,7 +14,7 @@ import { body, param } from "../../../http/validate.ts";
 import { idempotentId } from "../../../http/idempotent-id.ts";
 import { runsAnswer } from "../../query/answer.ts";
 import { cloneExamples } from "../clone.ts";
-import { examplesAnswer, exampleValue } from "../examples/answer.ts";
+import { Example, examplesAnswer, exampleValue } from "../examples/answer.ts";
 import { AsOf, DatasetId, Splits } from "../examples/schema.ts";
 import { findExamples } from "../examples/store.ts";
 import { existingDataset } from "../existing.ts";
@@ -38,8 +39,13 @@ const Clone = choosing({
   split: optional(Splits),
 });
 
+const FoundExamples = v.object({
+  examples: v.array(v.object({ ...Example.entries, score: v.number() })),
+});
+const Indexed = v.object({ dataset_id: Id, tag: v.string(), last_updated_version: Time });
+
 export const exampleSearch = new Hono<App>()
-  .post("/datasets/clone", doc("Copy examples to another dataset"), body(Clone), async (c) => {
+  .post("/datasets/clone", doc("Copy examples to another dataset", v.array(Example)), body(Clone), async (c) => {
     const { source_dataset_id, target_dataset_id, as_of, examples: id, split: splits } = c.req.valid("json");
     const source = await existingDataset(c, source_dataset_id);
     const target = await existingDataset(c, target_dataset_id);
@@ -51,7 +57,7 @@ export const exampleSearch = new Hono<App>()
   })
   .post(
     "/datasets/:dataset_id/search",
-    doc("Find examples by their inputs"),
+    doc("Find examples by their inputs", FoundExamples),
     param(DatasetId),
     body(Search),
     async (c) => {
@@ -73,11 +79,18 @@ export const exampleSearch = new Hono<App>()
       return runsAnswer(blobsOf(c.env), { examples: await Promise.all(shown) });
     },
   )
-  .post("/datasets/:dataset_id/index", doc("Allow searches in a dataset"), param(DatasetId), body(Index), async (c) =>
-    indexed(c, c.req.valid("param").dataset_id, c.req.valid("json").tag),
+  .post(
+    "/datasets/:dataset_id/index",
+    doc("Allow searches in a dataset", Indexed),
+    param(DatasetId),
+    body(Index),
+    async (c) => indexed(c, c.req.valid("param").dataset_id, c.req.valid("json").tag),
   )
-  .post("/datasets/:dataset_id/index/sync", doc("Update the index of a dataset"), param(DatasetId), async (c) =>
-    indexed(c, c.req.valid("param").dataset_id),
+  .post(
+    "/datasets/:dataset_id/index/sync",
+    doc("Update the index of a dataset", Indexed),
+    param(DatasetId),
+    async (c) => indexed(c, c.req.valid("param").dataset_id),
   );
 
 /** Older SDKs make an index before they search. A search reads the examples themselves, so there is nothing to make. */

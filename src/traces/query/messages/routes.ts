@@ -1,6 +1,7 @@
 /** The messages of runs, traces and threads: `/runs/threads/{id}`, and `…/messages` of the second generation. */
 import { Hono } from "hono";
 import * as v from "valibot";
+import { AnyObject } from "../../../http/answers.ts";
 import { documented } from "../../../http/documented.ts";
 import { choosing, Uuid } from "../../../http/fields.ts";
 import { Problem } from "../../../http/problem.ts";
@@ -13,6 +14,9 @@ import type { Message } from "./said.ts";
 const doc = documented("Traces");
 
 const ALL = "all_messages";
+const Texts = v.object({ thread_id: v.string(), previews: v.object({ all_messages: v.string() }) });
+const Messages = v.object({ items: v.array(AnyObject), next_cursor: v.null() });
+
 const ReadThread = v.object({ session_id: Uuid, select: v.optional(v.literal(ALL), ALL) });
 const OfRun = choosing({ project_id: v.optional(Uuid) });
 const OfProject = choosing({ project_id: Uuid });
@@ -20,7 +24,10 @@ const OfProject = choosing({ project_id: Uuid });
 /** Mounted before `/runs/:run_id/…`. */
 export const threadMessages = new Hono<App>().get(
   "/runs/threads/:thread_id",
-  doc("The messages of a thread, as `previews.all_messages`: one JSON text each, with an empty line between two"),
+  doc(
+    "The messages of a thread, as `previews.all_messages`: one JSON text each, with an empty line between two",
+    Texts,
+  ),
   param(ThreadId),
   query(ReadThread),
   async (c) => {
@@ -32,12 +39,12 @@ export const threadMessages = new Hono<App>().get(
 );
 
 export const messagesV2 = new Hono<App>()
-  .get("/runs/:run_id/messages", doc("The messages of a run"), param(RunId), query(OfRun), async (c) => {
+  .get("/runs/:run_id/messages", doc("The messages of a run", Messages), param(RunId), query(OfRun), async (c) => {
     const { project_id } = c.req.valid("query");
     const whose = { projectIds: project_id ? [project_id] : [], selection: { ids: [c.req.valid("param").run_id] } };
     return c.json(page(await messagesOfRun(c.env, { workspaceId: c.get("principal").workspaceId, ...whose })));
   })
-  .get("/traces/:run_id/messages", doc("The messages of a trace"), param(RunId), query(OfRun), async (c) => {
+  .get("/traces/:run_id/messages", doc("The messages of a trace", Messages), param(RunId), query(OfRun), async (c) => {
     const { project_id } = c.req.valid("query");
     const selection = { traceId: c.req.valid("param").run_id, isRoot: true };
     const whose = { projectIds: project_id ? [project_id] : [], selection };
@@ -45,7 +52,7 @@ export const messagesV2 = new Hono<App>()
   })
   .get(
     "/threads/:thread_id/messages",
-    doc("The messages of a thread"),
+    doc("The messages of a thread", Messages),
     param(ThreadId),
     query(OfProject),
     async (c) => {

@@ -1,4 +1,6 @@
 /** `/api/v2/threads/stats` and `/api/v2/threads/{id}/stats`: the figures that a client selects. */
+import * as v from "valibot";
+import { AnyObject, Count, Time } from "../../../http/answers.ts";
 import { Hono } from "hono";
 import { documented } from "../../../http/documented.ts";
 import { Problem } from "../../../http/problem.ts";
@@ -53,24 +55,70 @@ const OF_ALL: Shape = {
   COMPLETION_COST_DETAILS: ["completion_cost_details", (it) => it.completion_cost_details],
 };
 
+const seconds = v.optional(v.number());
+const sums = v.record(v.string(), v.number());
+const shared = {
+  latency_p50_seconds: seconds,
+  latency_p99_seconds: seconds,
+  prompt_tokens: v.optional(Count),
+  completion_tokens: v.optional(Count),
+  total_tokens: v.optional(Count),
+  prompt_cost: v.optional(v.number()),
+  completion_cost: v.optional(v.number()),
+  total_cost: v.optional(v.number()),
+  complete: v.boolean(),
+};
+const details = <S extends v.GenericSchema>(shape: S) => ({
+  prompt_token_details: v.optional(shape),
+  completion_token_details: v.optional(shape),
+  prompt_cost_details: v.optional(shape),
+  completion_cost_details: v.optional(shape),
+});
+/** The figures that the request selects, as far as they are known. */
+const FiguresOfOne = v.object({
+  ...shared,
+  ...details(v.object({ raw: sums })),
+  turns: v.optional(Count),
+  first_start_time: v.optional(Time),
+  last_start_time: v.optional(Time),
+  last_end_time: v.optional(Time),
+  feedback_stats: v.optional(v.record(v.string(), AnyObject)),
+});
+const FiguresOfAll = v.object({
+  ...shared,
+  ...details(sums),
+  thread_count: v.optional(Count),
+  trace_count: v.optional(Count),
+  error_rate: v.optional(v.number()),
+  streaming_rate: v.optional(v.number()),
+  median_tokens: v.optional(Count),
+  first_token_p50_seconds: seconds,
+  first_token_p99_seconds: seconds,
+});
+
 export const threadStats = new Hono<App>()
-  .post("/threads/stats", doc("Statistics of the threads of a project"), body(QueryThreadStats), async (c) => {
-    const { project_id, select, filter, trace_filter, tree_filter, ...times } = c.req.valid("json");
-    const names = namesIn(OF_ALL, select);
-    const selection = {
-      filter,
-      traceFilter: trace_filter,
-      treeFilter: tree_filter,
-      startTime: times.min_start_time ?? Date.now() * 1000 - DAY_MICROS,
-      endTime: times.max_start_time,
-    };
-    checkSelection(selection);
-    const figures = await readThreadStats(c.env, c.get("principal").workspaceId, project_id, selection);
-    return c.json(shown(OF_ALL, names, figures));
-  })
+  .post(
+    "/threads/stats",
+    doc("Statistics of the threads of a project", FiguresOfAll),
+    body(QueryThreadStats),
+    async (c) => {
+      const { project_id, select, filter, trace_filter, tree_filter, ...times } = c.req.valid("json");
+      const names = namesIn(OF_ALL, select);
+      const selection = {
+        filter,
+        traceFilter: trace_filter,
+        treeFilter: tree_filter,
+        startTime: times.min_start_time ?? Date.now() * 1000 - DAY_MICROS,
+        endTime: times.max_start_time,
+      };
+      checkSelection(selection);
+      const figures = await readThreadStats(c.env, c.get("principal").workspaceId, project_id, selection);
+      return c.json(shown(OF_ALL, names, figures));
+    },
+  )
   .get(
     "/threads/:thread_id/stats",
-    doc("Statistics of a thread"),
+    doc("Statistics of a thread", FiguresOfOne),
     param(ThreadId),
     query(ReadThreadStats),
     async (c) => {
