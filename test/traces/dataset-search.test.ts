@@ -33,6 +33,8 @@ describe("a search", () => {
     expect(found.examples[0]?.score).toBeGreaterThan(0);
     expect((await search({ inputs: { q: "Zebra" } })).examples.map(({ id }) => id)).toEqual([made[2]?.id]);
     expect((await search({ inputs: { q: "pay" }, filter: "has(metadata, '{\"k\":2}')" })).examples).toEqual([]);
+    const long = { numbers: Array.from({ length: 290_000 }, () => 0), q: "zebra" };
+    expect((await search({ inputs: long })).examples.map(({ id }) => id)).toEqual([made[2]?.id]);
     await ask(caller, `/datasets/${dataset}/index`, { body: { tag: "latest" } });
     await ask(caller, `/datasets/${dataset}/index/sync`, { body: {} });
     expect((await caller.fetch(`/datasets/${dataset}/index`, { body: { tag: "old" } })).status).toBe(501);

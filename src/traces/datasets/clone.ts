@@ -35,6 +35,10 @@ export async function cloneExamples(
   const rows = await listExamples(db, source.workspaceId, wanted);
   if (rows.length > EXAMPLES) throw new Problem(413, `More than ${EXAMPLES} examples. Copy fewer at a time.`);
   if (rows.length === 0) return [];
+  const objects = listObjects(rows, target);
+  if (objects.size > MOST_OBJECTS) {
+    throw new Problem(413, `More than ${MOST_OBJECTS} large bodies and attachments. Copy fewer examples at a time.`);
+  }
   const enforce = enforceSchemas(target);
   for (const row of rows) {
     const [inputs, outputs] = [await bodyOf(env, row, "inputs", target), await bodyOf(env, row, "outputs", target)];
@@ -43,7 +47,7 @@ export async function cloneExamples(
   const ring = await ringOf(env, target.workspaceId);
   const bodies = new Blobs(datasetPrefix(target.workspaceId, target.id), ring);
   const states = rows.map((row, place) => ({ ...row, ...(ring.isOn && placedAgain(row, bodies)), id: newId(place) }));
-  await copyObjects(blobsOf(env), rows, target);
+  await copyObjects(blobsOf(env), objects);
   await bodies.store(blobsOf(env));
   await writeVersion(db, target.workspaceId, target.id, { states });
   return states.map(({ id }) => id);
@@ -72,7 +76,8 @@ function placedAgain(row: ExampleRow, bodies: Blobs): Partial<ExampleRow> {
   };
 }
 
-async function copyObjects(blobs: StoredBlobs, rows: ExampleRow[], target: DatasetRow): Promise<void> {
+/** The keys of the objects of the rows in R2, with those that they have in the target. */
+function listObjects(rows: ExampleRow[], target: DatasetRow): Map<string, string> {
   const hashes = rows.flatMap(({ inputsHash, outputsHash, attachments }) => [
     inputsHash,
     outputsHash,
@@ -84,9 +89,10 @@ async function copyObjects(blobs: StoredBlobs, rows: ExampleRow[], target: Datas
     const [row] = rows;
     if (row) keys.set(blobKey(row, hash), to);
   }
-  if (keys.size > MOST_OBJECTS) {
-    throw new Problem(413, `More than ${MOST_OBJECTS} large bodies and attachments. Copy fewer examples at a time.`);
-  }
+  return keys;
+}
+
+async function copyObjects(blobs: StoredBlobs, keys: Map<string, string>): Promise<void> {
   await inParallel(keys, CONNECTIONS, async ([from, to]) => {
     const object = await blobs.get(from);
     if (object)

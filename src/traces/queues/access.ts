@@ -1,12 +1,20 @@
-/** Whose queue and item a request is about, and who reviews. */
+/** What runs and items of queues have in common: whose they are, who reviews, and how they are added, moved and reviewed. */
 import type { Context } from "hono";
 import { database } from "../../db/client.ts";
 import { Problem } from "../../http/problem.ts";
 import type { App } from "../../http/types.ts";
 import { idempotentId } from "../../http/idempotent-id.ts";
-import { findItem, findItemById, insertItems, type ItemRow, MOST_ITEMS } from "./items-store.ts";
+import {
+  findItem,
+  findItemById,
+  insertItems,
+  type ItemRow,
+  MOST_ITEMS,
+  updateItem,
+  writeReview,
+} from "./items-store.ts";
 import { itemsFor } from "./runs.ts";
-import type { AddItem } from "./schema.ts";
+import type { AddItem, GivenReview, ItemChanges } from "./schema.ts";
 import { findQueue, type QueueRow } from "./store.ts";
 
 /** The caller's queue. @throws Problem 404 */
@@ -24,7 +32,7 @@ export async function existingItem(c: Context<App>, queue: QueueRow, id: string)
 }
 
 /** An item with its queue. @throws Problem 404 */
-export async function itemInQueue(c: Context<App>, id: string): Promise<{ item: ItemRow; queue: QueueRow }> {
+async function itemInQueue(c: Context<App>, id: string): Promise<{ item: ItemRow; queue: QueueRow }> {
   const item = await findItemById(database(c.env.DB), c.get("principal").workspaceId, id);
   if (!item) throw new Problem(404, "No queue has such an item.");
   return { item, queue: await existingQueue(c, item.queueId) };
@@ -42,4 +50,31 @@ export async function addItems(c: Context<App>, queue: QueueRow, given: AddItem[
   const added = await insertItems(database(c.env.DB), queue, rows);
   if (!added) throw new Problem(409, `A queue has at most ${MOST_ITEMS} items. Remove some first.`);
   return added;
+}
+
+/** Moves an item in time. Returns the item after it. @throws Problem 404 */
+export async function moveItem(
+  c: Context<App>,
+  { queue_id, item_id }: { queue_id: string; item_id: string },
+  { added_at, last_reviewed_time }: ItemChanges,
+): Promise<ItemRow> {
+  const item = await existingItem(c, await existingQueue(c, queue_id), item_id);
+  const changes = {
+    ...(added_at !== undefined && { addedAt: added_at }),
+    ...(last_reviewed_time !== undefined && { lastReviewedAt: last_reviewed_time }),
+  };
+  await updateItem(database(c.env.DB), item, changes);
+  return { ...item, ...changes };
+}
+
+/** Writes the caller's review of an item. Returns the item before it. @throws Problem 404, 409 when others have reserved it */
+export async function reviewItem(
+  c: Context<App>,
+  id: string,
+  { status, override_added_at: overrideAddedAt }: GivenReview,
+): Promise<ItemRow> {
+  const { item, queue } = await itemInQueue(c, id);
+  const review = { reviewer: reviewerOf(c), status: status ?? null, overrideAddedAt };
+  if (await writeReview(database(c.env.DB), item, queue, review)) return item;
+  throw new Problem(409, "Other reviewers have reserved this item. Take the next one.");
 }

@@ -10,7 +10,7 @@ import { Problem } from "../../http/problem.ts";
 import type { App } from "../../http/types.ts";
 import { body, param, query } from "../../http/validate.ts";
 import { readCursor, writeCursor } from "../query/cursor.ts";
-import { addItems, existingItem, existingQueue, itemInQueue, reviewerOf } from "./access.ts";
+import { addItems, existingItem, existingQueue, moveItem, reviewerOf, reviewItem } from "./access.ts";
 import {
   countBefore,
   countItems,
@@ -19,11 +19,8 @@ import {
   listItems,
   removeItems,
   type SeenItem,
-  updateItem,
-  writeReview,
 } from "./items-store.ts";
 import { QueueItem, SeenQueueItem, toWireItem, toWireSeen } from "./row.ts";
-import { reserved } from "./run-routes.ts";
 import * as schema from "./schema.ts";
 
 const doc = documented("Annotation queues");
@@ -147,17 +144,7 @@ export const annotationItems = new Hono<App>()
     doc("Move an item of an annotation queue in time", QueueItem),
     param(schema.ItemOfQueue),
     body(schema.UpdateItem),
-    async (c) => {
-      const { queue_id, item_id } = c.req.valid("param");
-      const item = await existingItem(c, await existingQueue(c, queue_id), item_id);
-      const { added_at, last_reviewed_time } = c.req.valid("json");
-      const changes = {
-        ...(added_at !== undefined && { addedAt: added_at }),
-        ...(last_reviewed_time !== undefined && { lastReviewedAt: last_reviewed_time }),
-      };
-      await updateItem(database(c.env.DB), item, changes);
-      return c.json(toWireItem({ ...item, ...changes }));
-    },
+    async (c) => c.json(toWireItem(await moveItem(c, c.req.valid("param"), c.req.valid("json")))),
   )
   .post(
     "/annotation-queues/items/:item_id/status",
@@ -166,11 +153,8 @@ export const annotationItems = new Hono<App>()
     body(schema.SetStatus),
     async (c) => {
       const { status = null, override_added_at: overrideAddedAt } = c.req.valid("json");
-      const { item, queue } = await itemInQueue(c, c.req.valid("param").item_id);
-      const db = database(c.env.DB);
-      const review = { reviewer: reviewerOf(c), status, overrideAddedAt };
-      if (!(await writeReview(db, item, queue, review))) throw reserved();
-      const after = await findItemById(db, item.workspaceId, item.id);
+      const item = await reviewItem(c, c.req.valid("param").item_id, c.req.valid("json"));
+      const after = await findItemById(database(c.env.DB), item.workspaceId, item.id);
       return c.json({
         queue_item_id: item.id,
         status,

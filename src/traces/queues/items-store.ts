@@ -9,6 +9,9 @@ import { completion, type QueueRow } from "./store.ts";
 
 export type ItemRow = typeof annotationItems.$inferSelect;
 
+/** What an item is about. A queue has it once. */
+export const itemKey = ({ runId, projectId, threadId }: ItemRow): string => runId ?? `${projectId} ${threadId}`;
+
 /** The most items of a queue. */
 export const MOST_ITEMS = 100_000;
 
@@ -165,9 +168,8 @@ export async function insertItems(db: Database, queue: QueueRow, rows: ItemRow[]
       ),
     )
     .all();
-  const keyOf = (row: ItemRow) => row.runId ?? `${row.projectId} ${row.threadId}`;
-  const byKey = new Map(held.map((row) => [keyOf(row), row]));
-  const found = rows.flatMap((row) => byKey.get(keyOf(row)) ?? []);
+  const byKey = new Map(held.map((row) => [itemKey(row), row]));
+  const found = rows.flatMap((row) => byKey.get(itemKey(row)) ?? []);
   return found.length === rows.length ? found : undefined;
 }
 

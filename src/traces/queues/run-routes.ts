@@ -15,8 +15,8 @@ import { runsAnswer } from "../query/answer.ts";
 import { contextOf } from "../query/context.ts";
 import { runV1 } from "../query/shape.ts";
 import { Run } from "../query/wire.ts";
-import { addItems, existingItem, existingQueue, itemInQueue, reviewerOf } from "./access.ts";
-import { idsOfRuns, removeItems, updateItem, writeReview } from "./items-store.ts";
+import { addItems, existingItem, existingQueue, moveItem, reviewerOf, reviewItem } from "./access.ts";
+import { idsOfRuns, removeItems } from "./items-store.ts";
 import { QueueInfo, queueInfoOf, QueueItem, toWireItem } from "./row.ts";
 import { pageOfRuns, type SeenRun } from "./runs.ts";
 import * as schema from "./schema.ts";
@@ -77,10 +77,7 @@ export const annotationRuns = new Hono<App>()
     param(schema.ItemId),
     body(schema.SetStatus),
     async (c) => {
-      const { status = null, override_added_at: overrideAddedAt } = c.req.valid("json");
-      const { item, queue } = await itemInQueue(c, c.req.valid("param").item_id);
-      const review = { reviewer: reviewerOf(c), status, overrideAddedAt };
-      if (!(await writeReview(database(c.env.DB), item, queue, review))) throw reserved();
+      await reviewItem(c, c.req.valid("param").item_id, c.req.valid("json"));
       return c.json({ message: "Status saved" });
     },
   )
@@ -109,18 +106,7 @@ export const annotationRuns = new Hono<App>()
     doc("Move a run of an annotation queue in time", QueueItem),
     param(schema.ItemOfQueue),
     body(schema.UpdateItem),
-    async (c) => {
-      const { queue_id, item_id } = c.req.valid("param");
-      const queue = await existingQueue(c, queue_id);
-      const item = await existingItem(c, queue, item_id);
-      const { added_at, last_reviewed_time } = c.req.valid("json");
-      const changes = {
-        ...(added_at !== undefined && { addedAt: added_at }),
-        ...(last_reviewed_time !== undefined && { lastReviewedAt: last_reviewed_time }),
-      };
-      await updateItem(database(c.env.DB), item, changes);
-      return c.json(toWireItem({ ...item, ...changes }));
-    },
+    async (c) => c.json(toWireItem(await moveItem(c, c.req.valid("param"), c.req.valid("json")))),
   )
   .delete(
     "/annotation-queues/:queue_id/runs/:item_id",
@@ -136,8 +122,6 @@ export const annotationRuns = new Hono<App>()
       return c.json({ message: "Run removed" });
     },
   );
-
-export const reserved = () => new Problem(409, "Other reviewers have reserved this item. Take the next one.");
 
 /** A queue whose runs may be read. */
 async function readable(c: Context<App>, id: string) {

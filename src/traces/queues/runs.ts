@@ -8,7 +8,7 @@ import { findRuns } from "../query/find.ts";
 import { listProjects } from "../store/project-store.ts";
 import { dayBounds, dayOf } from "../time.ts";
 import type { LargeField, QueriedRun } from "../types.ts";
-import { type ItemRow, type ItemsWanted, listItems, removeItems, type SeenItem } from "./items-store.ts";
+import { itemKey, type ItemRow, type ItemsWanted, listItems, removeItems, type SeenItem } from "./items-store.ts";
 import type { AddItem } from "./schema.ts";
 import type { QueueRow } from "./store.ts";
 
@@ -109,8 +109,7 @@ export async function itemsFor(
     }
     return { ...common, projectId, runId: null, traceId: null, threadId: one.thread_id, startTime: null };
   });
-  const keys = rows.map(({ runId, projectId, threadId }) => runId ?? `${projectId} ${threadId}`);
-  return rows.filter((_, place) => keys.indexOf(keys[place] ?? "") === place);
+  return [...Map.groupBy(rows, itemKey).values()].flatMap(([first]) => first ?? []);
 }
 
 /** The runs by id, found by their project and time where these are given. */

@@ -171,10 +171,12 @@ export const CountItems = choosing({
 });
 
 export const UpdateItem = v.looseObject({ added_at: optional(Moment), last_reviewed_time: optional(Moment) });
+export type ItemChanges = v.InferOutput<typeof UpdateItem>;
 export const SetStatus = v.looseObject({
   status: optional(v.picklist(["viewed", "completed"])),
   override_added_at: optional(Moment),
 });
+export type GivenReview = v.InferOutput<typeof SetStatus>;
 export const RemoveItems = choosing({ item_ids: v.pipe(Ids, v.minLength(1)) });
 export const RemoveRuns = choosing({
   run_ids: optional(Ids),

@@ -57,7 +57,8 @@ function textsIn(value: unknown): string {
   const waiting: unknown[] = [value];
   for (let at = 0; at < waiting.length; at++) {
     const next = waiting[at];
-    if (typeof next === "object" && next !== null) waiting.push(...Object.values(next));
+    // A long list as arguments would overflow the stack.
+    if (typeof next === "object" && next !== null) for (const member of Object.values(next)) waiting.push(member);
     else if (next !== null) texts.push(typeof next === "string" ? next : JSON.stringify(next));
   }
   return texts.join("\n");
