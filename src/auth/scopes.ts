@@ -5,7 +5,7 @@
 import { ALL_PERMISSIONS, may, type Permission, PERMISSIONS, type Principal, type Scope } from "../principal.ts";
 
 /**
- * `deployment`: only the deployment's admin key. `any`: every credential, also one without a permission. Of several permissions one is
+ * `deployment`: only the deployment's admin key. `any`: every key, token and session, also without a permission (users of an own `Auth`: permissions/guard.ts). Of several permissions one is
  * enough: the handler decides by the body.
  */
 export type Access = Permission | "deployment" | "any" | readonly Permission[];

@@ -64,15 +64,14 @@ export async function insertSession(db: Database, row: SessionRow): Promise<void
   forgetCredentials();
 }
 
-/** Ends a session of the member. Undefined when there is none. */
-export async function endSession(db: Database, memberId: string, id: string): Promise<SessionRow | undefined> {
+/** Ends a session of the member. False when there is none. */
+export async function endSession(db: Database, memberId: string, id: string): Promise<boolean> {
   const ended = await db
     .delete(memberSessions)
     .where(and(eq(memberSessions.memberId, memberId), eq(memberSessions.id, id)))
-    .returning()
-    .get();
+    .returning({ id: memberSessions.id });
   forgetCredentials();
-  return ended;
+  return ended.length > 0;
 }
 
 /** Records the use of a session, unless a use since `before` is recorded. Milliseconds since 1970. */

@@ -2,7 +2,6 @@
 import * as v from "valibot";
 import { Hono } from "hono";
 import { audit } from "../audit/record.ts";
-import { checkGiven, knownRole, refuseApplications } from "../auth/known-role.ts";
 import { newSecret, sha256 } from "../auth/secret.ts";
 import { database } from "../db/client.ts";
 import { documented, NOTHING } from "../http/documented.ts";
@@ -19,6 +18,8 @@ import {
   listInvitations,
   MOST_INVITATIONS,
 } from "./invitation-store.ts";
+import { requireIssuer } from "./person.ts";
+import { checkRoleGiven } from "./rights.ts";
 import { Invite, MemberParam, Paging } from "./schema.ts";
 import { Invitation, NewInvitation, toWireInvitation } from "./wire.ts";
 
@@ -33,12 +34,10 @@ export const invitations = new Hono<App>()
     async (c) => {
       const maker = c.get("principal");
       const { role, email, expires_in_seconds } = c.req.valid("json");
-      refuseApplications(maker);
-      if (!c.env.OIDC_ISSUER)
-        throw new Problem(409, "People sign in by an OpenID provider. Set OIDC_ISSUER and OIDC_CLIENT_ID.");
+      requireIssuer(c.env);
       // The link would lead where the caller's Host header says.
       if (!isKnownOrigin(c)) throw new Problem(409, "The server does not know its address. Set PUBLIC_URL.");
-      checkGiven(maker, await knownRole(c, role), "A member");
+      await checkRoleGiven(c, role);
       const { workspaceId } = maker;
       const db = database(c.env.DB);
       const id = await newSecretId(c, (one) => findInvitation(db, workspaceId, one));

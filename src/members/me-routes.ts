@@ -36,8 +36,10 @@ export const me = new Hono<App>()
     const principal = c.get("principal");
     const { workspaceId, kind, credentialId, role, scopes } = principal;
     const db = database(c.env.DB);
-    const workspace = await findWorkspace(db, workspaceId);
-    const member = kind === "member" ? await findMember(db, workspaceId, credentialId) : undefined;
+    const [workspace, member] = await Promise.all([
+      findWorkspace(db, workspaceId),
+      kind === "member" ? findMember(db, workspaceId, credentialId) : undefined,
+    ]);
     const workspaces = member ? (await listMemberships(db, member)).map((one) => one.workspace) : [];
     return c.json({
       kind,

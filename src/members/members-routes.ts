@@ -2,7 +2,6 @@
 import * as v from "valibot";
 import { Hono } from "hono";
 import { audit } from "../audit/record.ts";
-import { checkGiven, knownRole, refuseApplications } from "../auth/known-role.ts";
 import { endSession, listSessions } from "../auth/session-store.ts";
 import { database } from "../db/client.ts";
 import { documented, NOTHING } from "../http/documented.ts";
@@ -11,7 +10,8 @@ import { page } from "../http/paging.ts";
 import { Problem } from "../http/problem.ts";
 import type { App } from "../http/types.ts";
 import { body, param, query } from "../http/validate.ts";
-import { normalizeIssuer } from "./person.ts";
+import { requireIssuer } from "./person.ts";
+import { checkRoleGiven } from "./rights.ts";
 import { AddMember, ChangeMember, MemberParam, Paging, SessionParam } from "./schema.ts";
 import {
   findMember,
@@ -34,14 +34,10 @@ export const members = new Hono<App>()
     doc("Make a person a member, by the subject that the OpenID provider has", { 201: Member }),
     body(AddMember),
     async (c) => {
-      const maker = c.get("principal");
       const { subject, email, role } = c.req.valid("json");
-      refuseApplications(maker);
-      if (!c.env.OIDC_ISSUER)
-        throw new Problem(409, "People sign in by an OpenID provider. Set OIDC_ISSUER and OIDC_CLIENT_ID.");
-      const issuer = normalizeIssuer(c.env.OIDC_ISSUER);
-      checkGiven(maker, await knownRole(c, role), "A member");
-      const { workspaceId } = maker;
+      const issuer = requireIssuer(c.env);
+      await checkRoleGiven(c, role);
+      const { workspaceId } = c.get("principal");
       const db = database(c.env.DB);
       const { id, earlier } = await newOrEarlier(c, (one) => findMember(db, workspaceId, one));
       const row = { id, workspaceId, issuer, subject, email, role, createdAt: Date.now(), signedInAt: null };
@@ -60,11 +56,9 @@ export const members = new Hono<App>()
     return c.json(items.map(toWireMember), 200, headers);
   })
   .patch("/:id", doc("Change a member's role", Member), param(MemberParam), body(ChangeMember), async (c) => {
-    const maker = c.get("principal");
     const { role } = c.req.valid("json");
-    refuseApplications(maker);
-    checkGiven(maker, await knownRole(c, role), "A member");
-    const changed = await updateRole(database(c.env.DB), maker.workspaceId, c.req.valid("param").id, role);
+    await checkRoleGiven(c, role);
+    const changed = await updateRole(database(c.env.DB), c.get("principal").workspaceId, c.req.valid("param").id, role);
     if (!changed) throw notFound();
     await audit(c, { action: "member.updated", targetId: changed.id, detail: { role } });
     return c.json(toWireMember(changed));

@@ -1,10 +1,24 @@
 /** What may be given to people, and by whom. */
+import type { Context } from "hono";
+import { checkGiven, knownRole, refuseApplications } from "../auth/known-role.ts";
 import { hasExpired, findKey } from "../auth/store.ts";
 import { permissionsOfRole } from "../auth/roles.ts";
 import type { Database } from "../db/client.ts";
+import type { App } from "../http/types.ts";
 import { may, type Permission, type Principal, type Scope, SCOPES } from "../principal.ts";
 import type { InvitationRow } from "./invitation-store.ts";
 import { findMember } from "./store.ts";
+
+/**
+ * Checks that the caller may give a person this role.
+ *
+ * @throws Problem 403 when it may not, 422 when the workspace has no such role
+ */
+export async function checkRoleGiven(c: Context<App>, role: string): Promise<void> {
+  const maker = c.get("principal");
+  refuseApplications(maker);
+  checkGiven(maker, await knownRole(c, role), "A member");
+}
 
 /** Whether the maker of an invitation may still give its role: its own rights may have changed, or ended. */
 export async function makerStillMay(db: Database, invitation: InvitationRow): Promise<boolean> {

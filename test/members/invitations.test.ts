@@ -204,3 +204,14 @@ describe("the maker", () => {
     expect(await members()).toEqual([]);
   });
 });
+
+it.each([
+  ["OIDC_ISSUER", PATH, { role: "viewer" }],
+  ["OIDC_CLIENT_ID", PATH, { role: "viewer" }],
+  ["OIDC_ISSUER", "/api/v1/members", { subject: "ann", role: "viewer" }],
+  ["OIDC_CLIENT_ID", "/api/v1/members", { subject: "ann", role: "viewer" }],
+])("without %s no person can sign in, and %s takes none", async (name, path, body) => {
+  const made = await new Visitor({ [name]: undefined }).go(path, { body, headers: { "x-api-key": caller.key } });
+  expect(made.status).toBe(409);
+  expect(await made.json()).toMatchObject({ detail: expect.stringContaining("Set OIDC_ISSUER and OIDC_CLIENT_ID.") });
+});

@@ -56,6 +56,8 @@ const refused = [
   ["GET", "/api/v1/datasets"],
   ["DELETE", `/api/v1/datasets/${crypto.randomUUID()}`],
   ["POST", "/api/v1/feedback"],
+  ["GET", "/api/v1/me"],
+  ["GET", "/api/v1/me/sessions"],
 ] as const;
 
 describe.each(apps)("with an app that has %s", (_name, app) => {
