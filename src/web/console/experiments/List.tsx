@@ -55,7 +55,9 @@ function OfDataset({ dataset, experiments }: { dataset: Dataset; experiments: Ex
     `/console/experiments/${dataset.id}?${new URLSearchParams(ids.map((id) => ["experiment", id]))}`;
   const toggle = (id: string) =>
     setChosen((now) => {
-      const next = now.includes(id) ? now.filter((one) => one !== id) : [...now, id].slice(-MOST);
+      if (now.includes(id)) return now.filter((one) => one !== id);
+      // Past the most, the baseline stays.
+      const next = now.length < MOST ? [...now, id] : [...now.toSpliced(1, 1), id];
       return oldestFirst(experiments, next);
     });
   return (
