@@ -10,9 +10,10 @@ import type { Runner } from "./runs/runner.ts";
 
 /**
  * While a run is open, the alarm fires so that a run whose process stopped is resumed: first after the least time, then after
- * twice the time that the run has taken so far, up to the most. Setting an alarm is a row written.
+ * twice the time that the run has taken so far, up to the most. A reader comes back at once, which resumes the run too, so that
+ * the alarm of a run with readers is later. Setting an alarm is a row written.
  */
-const WATCHDOG_MS = { least: 4_000, most: 30_000 };
+const WATCHDOG_MS = { least: 4_000, followed: 12_000, most: 30_000 };
 const REPROJECT_MS = 2_000;
 /** The pause after work that needs rows whose key is destroyed: it will fail again, and other work may be due later. */
 const UNREADABLE_MS = 24 * 3_600_000;
@@ -45,11 +46,12 @@ export async function restoreAlarm(context: ThreadContext, runner: Runner): Prom
 
 /**
  * What is being carried out now is due for the case that the process stops first. Any alarm of the watchdog's time is soon
- * enough for that.
+ * enough for that. The caller of an index row that is being written waits for it, and finds that it was not.
  */
 function unlessKept({ alarmAt = Infinity, isProjecting, tables }: ThreadContext, now: number): number {
-  const isUnderWay = isProjecting || (tables.outbox.nextDue() ?? Infinity) <= now;
-  return isUnderWay && alarmAt > now + WATCHDOG_MS.most ? now + WATCHDOG_MS.least : Infinity;
+  const isCarriedOut = (tables.outbox.nextDue() ?? Infinity) <= now;
+  if (alarmAt <= now + WATCHDOG_MS.most || !(isCarriedOut || isProjecting)) return Infinity;
+  return now + (isCarriedOut ? WATCHDOG_MS.least : WATCHDOG_MS.followed);
 }
 
 function setAlarm(context: ThreadContext, at: number): void {
@@ -57,17 +59,18 @@ function setAlarm(context: ThreadContext, at: number): void {
   context.ctx.waitUntil(context.ctx.storage.setAlarm(at));
 }
 
-function watchdogMs({ open }: Runner, now: number): number {
+function watchdogMs({ open }: Runner, readers: number, now: number): number {
   const running = open.find(({ status }) => status === "running");
   const age = running ? now - running.outcome.updated : 0;
-  return Math.min(WATCHDOG_MS.most, Math.max(WATCHDOG_MS.least, 2 * age));
+  const least = running && readers > 0 ? WATCHDOG_MS.followed : WATCHDOG_MS.least;
+  return Math.min(WATCHDOG_MS.most, Math.max(least, 2 * age));
 }
 
 function nextDue(context: ThreadContext, runner: Runner, now: number, isBehind = context.stale): number {
-  const { record, tables, isProjecting } = context;
+  const { record, tables, isProjecting, eventLog } = context;
   const outbox = tables.outbox.nextDue() ?? Infinity;
   const dues = [
-    runner.busy ? (runner.slotsBy ?? now + watchdogMs(runner, now)) : undefined,
+    runner.busy ? (runner.slotsBy ?? now + watchdogMs(runner, eventLog.readers, now)) : undefined,
     ...runner.open.filter((run) => run.due > now).map((run) => run.due),
     isBehind && !isProjecting ? now + REPROJECT_MS : undefined,
     outbox > now ? outbox : undefined,

@@ -100,14 +100,14 @@ for (const isOld of [false, true])
 it("gives a partition of an earlier version the new format with the next run, not when it is opened", async () =>
   inTables(true, (sql, storage) => {
     const format = () => sql.exec<{ value: string }>("SELECT value FROM meta WHERE name = 'format'").one().value;
-    expect(format()).toBe("3");
+    expect(format()).toBe("4");
     sql.exec("UPDATE meta SET value = '1' WHERE name = 'format'");
     migrate(storage);
     expect(format()).toBe("1");
     storage.transactionSync(() =>
       apply(sql, [{ kind: "post", id: uuid7(NOON, "b".padStart(12, "0")), start_time: NOON }]),
     );
-    expect(format()).toBe("3");
+    expect(format()).toBe("4");
   }));
 
 it("finds the rest of a trace whose deletion has begun", async () => {

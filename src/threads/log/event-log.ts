@@ -164,8 +164,7 @@ export class EventLog {
 
   /** Writes everything gathered, in one transaction, at once; readers see it as soon as it is durable. */
   flush(): void {
-    clearTimeout(this.#timer);
-    this.#timer = undefined;
+    this.#stopTimer();
     const rows = this.#segments.rows();
     if (rows.length === 0 && this.#due.length === 0) return;
     try {
@@ -174,19 +173,23 @@ export class EventLog {
       this.#lost(error);
       throw error;
     }
+    this.#publishWritten();
   }
 
   /**
    * Writes what `build` appends and makes due, in one transaction of its own. When it fails, the log is as it was before
-   * and the error is the caller's. Other changes in memory must wait until this returns.
+   * and the error is the caller's. Other changes in memory must wait until this returns. With `events` "gathered" only what is
+   * due is written, and the events share the row of the next flush.
    */
-  commit<T>(build: () => T): T {
+  commit<T>(build: () => T, events: "written" | "gathered" = "written"): T {
     this.flush();
     const { seq } = this;
     const undo = this.#segments.mark();
     try {
       const built = build();
-      this.#write(this.#segments.rows(), this.#due);
+      if (events === "written") this.#write(this.#segments.rows(), this.#due);
+      else this.#insert([], this.#due);
+      this.#publishWritten();
       return built;
     } catch (error) {
       this.seq = seq;
@@ -195,10 +198,8 @@ export class EventLog {
       this.#marks.dropAfter(seq);
       undo();
       this.recent.dropAfter(seq);
+      this.#stopTimer();
       throw error;
-    } finally {
-      clearTimeout(this.#timer);
-      this.#timer = undefined;
     }
   }
 
@@ -222,6 +223,16 @@ export class EventLog {
     return () => this.#readers.delete(notify);
   }
 
+  /** Does work whose result a reader follows from the start. */
+  withReader<T>(work: () => T): T {
+    const leave = this.follow(() => undefined);
+    try {
+      return work();
+    } finally {
+      leave();
+    }
+  }
+
   /** The thread is deleted: streams of its log end. */
   end(): void {
     this.ended = true;
@@ -241,18 +252,32 @@ export class EventLog {
   }
 
   #write(rows: SegmentRow[], due: (() => void)[]): void {
+    this.#stopTimer();
+    this.#insert(rows, due);
+    this.#taskFinished = false;
+    this.#segments.written(this.seq + 1);
+    this.#unwritten = [];
+    this.#marks.written = this.seq;
+  }
+
+  #insert(rows: SegmentRow[], due: (() => void)[]): void {
     this.tables.transaction(() => {
       for (const row of rows) this.tables.insertSegment(row);
       for (const write of due) write();
     });
     this.#due = [];
-    this.#taskFinished = false;
-    this.#segments.written(this.seq + 1);
-    this.#unwritten = [];
-    const { seq } = this;
-    this.#marks.written = seq;
+  }
+
+  /** Readers see what is written as soon as it is durable. */
+  #publishWritten(): void {
+    const seq = this.#marks.written;
     this.#syncing = this.sync().then(() => this.#publish(seq));
     this.#syncing.catch((error: unknown) => this.#lost(error));
+  }
+
+  #stopTimer(): void {
+    clearTimeout(this.#timer);
+    this.#timer = undefined;
   }
 
   #lost(error: unknown): void {

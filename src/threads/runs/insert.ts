@@ -76,11 +76,22 @@ export function newRun(open: readonly StoredRun[], request: RunRequest, size: nu
  */
 export function threadFor(context: ThreadContext, request: RunRequest): ThreadRecord {
   if (context.record?.temporary) throw absentThread(context.threadId);
-  const record = context.record ?? newThread(context, request);
-  const { graph_id, assistant_id } = request;
-  const known = record.metadata.graph_id === graph_id && record.metadata.assistant_id === assistant_id;
-  const metadata = known ? record.metadata : withinMetadata({ ...record.metadata, graph_id, assistant_id });
-  return { ...record, updated: Date.now(), metadata };
+  const record = withAssistant(context.record ?? newThread(context, request), request);
+  if (record !== context.record) withinMetadata(record.metadata);
+  return { ...record, updated: Date.now() };
+}
+
+/** The record with the assistants of its open runs: the row has them from the end of the first of these runs on. */
+export function withAssistants(record: ThreadRecord, open: readonly StoredRun[]): ThreadRecord {
+  return open
+    .toSorted((a, b) => a.created - b.created)
+    .reduce((all, { request }) => withAssistant(all, request), record);
+}
+
+function withAssistant(record: ThreadRecord, { graph_id, assistant_id }: RunRequest): ThreadRecord {
+  const { metadata } = record;
+  if (metadata.graph_id === graph_id && metadata.assistant_id === assistant_id) return record;
+  return { ...record, metadata: { ...metadata, graph_id, assistant_id } };
 }
 
 function newThread({ workspaceId, threadId }: ThreadContext, request: RunRequest): ThreadRecord {

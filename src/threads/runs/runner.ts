@@ -15,7 +15,7 @@ import { queueSideEffects } from "../tasks/side-effects.ts";
 import type { ThreadContext } from "../context.ts";
 import { attemptOf, attemptsSpent, diedError, timeLeft } from "./attempts.ts";
 import { endOf, recordAfter } from "./ending.ts";
-import { checkAnswers, newRun, repeatedRun, threadFor } from "./insert.ts";
+import { checkAnswers, newRun, repeatedRun, threadFor, withAssistants } from "./insert.ts";
 import { pendingInterrupts, type ThreadRecord } from "../record.ts";
 import type { RunRequest } from "../rpc.ts";
 import type { CancelAction, Run, RunError, RunStatus, StopReason } from "../types.ts";
@@ -34,6 +34,12 @@ interface Active {
   run: StoredRun;
   stop: AbortController;
 }
+
+/**
+ * The events that say that a run begins share a row with its first step. Those of a task are written before its webhook is
+ * called, which shows its status.
+ */
+const keepBeginning = ({ task }: RunRequest) => (task ? "written" : "gathered");
 
 /** How a run came to its end, besides its status. */
 interface Ending {
@@ -63,6 +69,7 @@ export class Runner {
     private readonly arm: () => void,
   ) {
     this.#open = inOrder(context.tables.openRuns().map(storedRun));
+    if (context.record) context.record = withAssistants(context.record, this.#open);
     this.#gate = new Gate(context, () => {
       this.#continue();
       // Readers of a run that waits may let the object rest.
@@ -114,15 +121,15 @@ export class Runner {
     const run = eventLog.commit(() => {
       const made = starts ? this.#begin(given, record) : given;
       eventLog.due(() => {
-        // Of an existing thread only the time of its last change is new, which the run's end writes.
-        if (record.metadata !== this.context.record?.metadata) this.context.writeRecord(record);
+        // Of an existing thread the time of its last change and its assistant are new, which the run's end writes.
+        if (!this.context.record) this.context.writeRecord(record);
         const row = { run_id: made.id, created: made.created, status: made.status, request: text };
         tables.insertRun({ ...row, outcome: starts ? JSON.stringify(made.outcome) : null });
         joinTask(this.context, request);
         if (starts) queueTaskBegin(this.context, made);
       });
       return made;
-    });
+    }, keepBeginning(request));
     this.context.keepRecord(record);
     this.#open = inOrder([...before, run]);
     this.context.projectSoon(this);
@@ -132,6 +139,11 @@ export class Runner {
     this.arm();
     // When the runs before it have only waited, it has begun.
     return this.#open.find((one) => one.id === run.id) ?? run;
+  }
+
+  /** The same for a reader who follows the run from its start. */
+  createFollowed(request: RunRequest): StoredRun {
+    return this.context.eventLog.withReader(() => this.create(request));
   }
 
   /** Starts the next due run when none is running. Resumes the run whose process stopped. */
@@ -150,7 +162,7 @@ export class Runner {
         if (attempt === 0) queueTaskBegin(this.context, begun);
       });
       return begun;
-    });
+    }, keepBeginning(waiting.request));
     this.#open = [run, ...others];
     this.context.projectSoon(this);
     this.#launch(run, prior);
@@ -252,18 +264,20 @@ export class Runner {
     const emitter = new Emitter(eventLog, values, run.id);
     const { request } = run;
     const attempt = run.outcome.attempt + 1;
-    const again = attempt > 1 && { attempt };
+    // The beginning of an attempt that stopped at once was not written, and nobody has seen it.
+    const seen = run.outcome.first_seq !== undefined && eventLog.has(run.outcome.first_seq);
+    const again = seen && { attempt };
     const first = emitter.lifecycle([], { event: "running", graph_name: request.graph_id, ...again });
     emitter.emit("metadata", [], JSON.stringify({ run_id: run.id, attempt }));
     const refusal = refusalOf(request, record);
-    const answered = attempt === 1 && !refusal ? answeredBy(request, pendingInterrupts(this.context.record)) : [];
+    const answered = !seen && !refusal ? answeredBy(request, pendingInterrupts(this.context.record)) : [];
     if (answered.length > 0) emitter.emit("input.answered", [], JSON.stringify({ interrupt_ids: answered }));
     const begun = run.status === "pending" ? transitioned(run, "running") : run;
     const outcome: Outcome = {
       ...begun.outcome,
       ...attemptOf(run.outcome, prior),
       began: run.outcome.began ?? Date.now(),
-      first_seq: run.outcome.first_seq ?? first,
+      first_seq: seen ? run.outcome.first_seq : first,
       refusal,
       ...(answered.length > 0 && { answered }),
     };

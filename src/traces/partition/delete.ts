@@ -33,7 +33,7 @@ export function tracesOfThreads(sql: SqlStorage, threadIds: string[]): string[] 
 export function tracesBegunHere(sql: SqlStorage, traceIds: string[]): string[] {
   const rows = sql.exec<{ id: string }>(
     `SELECT j.value AS id FROM json_each(?) j WHERE EXISTS ${numbersOfId("j.value")}
-       OR EXISTS (SELECT 1 FROM runs WHERE n IN ${numbersOfTraces("= j.value")} AND NOT (${CROSSING}))`,
+       OR EXISTS (SELECT 1 FROM runs WHERE n IN ${numbersOfTraces("SELECT j.value AS id")} AND NOT (${CROSSING}))`,
     JSON.stringify(traceIds),
   );
   return rows.toArray().map(({ id }) => id);

@@ -36,7 +36,7 @@ export function heldIds(sql: SqlStorage, ids: string[], traces: string[]): strin
   if (ids.length === 0) return [];
   const rows = sql.exec<{ id: string }>(
     `SELECT j.value AS id FROM json_each(?) j WHERE EXISTS ${numbersOfId("j.value")}
-       OR EXISTS ${numbersOfTraces("= j.value")}
+       OR EXISTS ${numbersOfTraces("SELECT j.value AS id")}
        OR EXISTS (SELECT 1 FROM deleted WHERE id = j.value)
      UNION SELECT j.value FROM json_each(?) j WHERE EXISTS (SELECT 1 FROM feedback WHERE trace_id = j.value)`,
     JSON.stringify(ids),

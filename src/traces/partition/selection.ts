@@ -22,7 +22,7 @@ export function selectionCondition(sql: SqlStorage, identity: PartitionIdentity,
   const { ids, traceId, parentRunId, runType, referenceExampleIds, executionOrder, isRoot, hasError } = selection;
   const { threadId, hasThread } = selection;
   if (ids) add(`r.n IN ${OF_IDS}`, JSON.stringify(ids));
-  if (traceId !== undefined) add(`r.n IN ${numbersOfTraces("= ?")}`, traceId);
+  if (traceId !== undefined) add(`r.n IN ${numbersOfTraces("SELECT ? AS id")}`, traceId);
   if (parentRunId !== undefined) add("r.parent_run_id = ?", parentRunId);
   if (runType !== undefined) add("r.run_type = ?", runType);
   if (referenceExampleIds)
@@ -45,16 +45,16 @@ export function selectionCondition(sql: SqlStorage, identity: PartitionIdentity,
     const where = `root.is_root = 1 AND ${source.sql} AND ${root.sql}`;
     // Of many roots, each run looks for its own: most lists end long before the last run.
     const passes = source.isSmall
-      ? `r.n IN ${numbersOfTraces(`IN (SELECT root.trace_id FROM ${source.from} WHERE ${where})`)}`
-      : `EXISTS (SELECT 1 FROM ${source.from} WHERE root.n IN ${numbersOfTraces("= r.trace_id")} AND ${where})`;
+      ? `r.n IN ${numbersOfTraces(`SELECT root.trace_id AS id FROM ${source.from} WHERE ${where}`)}`
+      : `EXISTS (SELECT 1 FROM ${source.from} WHERE root.n IN ${numbersOfTraces("SELECT r.trace_id AS id")} AND ${where})`;
     add(`(${passes} OR ${AMONG})`, ...source.values, ...root.values, JSON.stringify(selection.traceElsewhere ?? []));
   }
   if (selection.treeFilter) {
     const filter = parseFilter(selection.treeFilter);
     const any = compileFilter(filter, "tree", constants);
     const source = sourceOf(sql, wantedBy(filter), "tree");
-    const traces = `IN (SELECT tree.trace_id FROM ${source.from} WHERE ${source.sql} AND ${any.sql})`;
-    const passes = source.isSmall ? `r.n IN ${numbersOfTraces(traces)}` : `r.trace_id ${traces}`;
+    const traces = `SELECT tree.trace_id AS id FROM ${source.from} WHERE ${source.sql} AND ${any.sql}`;
+    const passes = source.isSmall ? `r.n IN ${numbersOfTraces(traces)}` : `r.trace_id IN (${traces})`;
     add(`(${passes} OR ${AMONG})`, ...source.values, ...any.values, JSON.stringify(selection.treeElsewhere ?? []));
   }
   return { sql: tests.length === 0 ? "1" : tests.join(" AND "), values };

@@ -1,6 +1,7 @@
 /** The partition's tables, and the migrations that make them. */
 import { FORMATS } from "../../db/format.ts";
 import { PACKED_COLUMNS } from "../packs.ts";
+import { IN_TRACES } from "../run-groups.ts";
 import { readMeta, writeMeta } from "./meta.ts";
 
 /** A run below a root of an earlier day; `runs_crossing` finds them, so this text must not change. */
@@ -220,7 +221,7 @@ const MIGRATIONS: { id: string; sql: string; fresh?: string }[] = [
       );
       CREATE UNIQUE INDEX runs_id ON runs (id) WHERE timed = 0;
       CREATE INDEX runs_start ON runs (start_time, id, is_root);
-      CREATE INDEX runs_trace ON runs (trace_id) WHERE followers >= 0;
+      CREATE INDEX runs_trace ON runs (trace_id) WHERE ${IN_TRACES};
       CREATE INDEX runs_derived ON runs (parent_run_id) WHERE placed = 0;
       CREATE INDEX runs_threads ON runs (thread_id, start_time) WHERE thread_id IS NOT NULL AND is_root = 1;
       CREATE INDEX runs_crossing ON runs (trace_id) WHERE ${CROSSING};

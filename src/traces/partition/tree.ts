@@ -13,7 +13,7 @@ export function traceTree(
 ): TreeRun[] {
   const rows = sql.exec(
     `SELECT id, trace_id, parent_run_ids, dotted_order, name, run_type, start_time, end_time, status
-     FROM runs WHERE n IN ${numbersOfTraces("= ?")} ORDER BY dotted_order LIMIT ?`,
+     FROM runs WHERE n IN ${numbersOfTraces("SELECT ? AS id")} ORDER BY dotted_order LIMIT ?`,
     traceId,
     limit,
   ) as unknown as Iterable<Row>;

@@ -114,7 +114,7 @@ function summedStats(sql: SqlStorage, identity: PartitionIdentity, selection: Ru
 export function childrenOf(sql: SqlStorage, id: string): { direct: string[]; all: string[] } {
   const rows = sql
     .exec<{ id: string; parent_run_id: string | null }>(
-      `SELECT c.id, c.parent_run_id FROM runs r JOIN runs c ON c.n IN ${numbersOfTraces("= r.trace_id")}
+      `SELECT c.id, c.parent_run_id FROM runs r JOIN runs c ON c.n IN ${numbersOfTraces("SELECT r.trace_id AS id")}
        WHERE r.n IN ${OF_IDS} AND c.id != r.id AND EXISTS (SELECT 1 FROM json_each(c.parent_run_ids) a WHERE a.value = r.id)
        ORDER BY c.dotted_order`,
       JSON.stringify([id]),
