@@ -18,6 +18,7 @@ export const Key = v.pipe(
 export const Match = v.strictObject({
   /** The id of an assistant or of a graph. */
   assistant: v.optional(name),
+  thread: v.optional(name),
   /** The identity that the deployment's own `Auth` gives. */
   user: v.optional(name),
   model: v.optional(name),
@@ -31,6 +32,8 @@ export const RuleId = v.pipe(
 );
 
 const effects = {
+  /** No run begins. */
+  paused: v.optional(v.literal(true)),
   /** Runs that are in progress at once, of each key. */
   concurrency: count(MOST.runs),
   /** Runs that begin within any 60 seconds, of each key. */

@@ -213,7 +213,7 @@ export class Book {
       const [claim] = waiting;
       if (!claim) continue;
       const at = Math.max(...claim.needs.map((need) => this.#pool(need).freeAt(this.#limits(need), now, claim.due)));
-      if (at > now && (next === undefined || at < next)) next = at;
+      if (at > now && at < (next ?? Infinity)) next = at;
     }
     return next;
   }

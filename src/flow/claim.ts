@@ -5,6 +5,7 @@ import { type FlowRule, inForce } from "../flow-rule.ts";
 
 /** What rules limit. */
 export interface Limits {
+  paused?: true;
   concurrency?: number;
   starts_per_minute?: number;
   tokens_per_minute?: number;
@@ -30,6 +31,7 @@ export interface RunFlow {
 
 /** What rules read of a run. */
 export interface RunFacts {
+  threadId: string;
   assistantId: string;
   graphId: string;
   user?: string;
@@ -63,8 +65,9 @@ export function flowFor(deployed: FlowRule[], own: FlowRule[], facts: RunFacts):
 
 /** The members of a rule that limit. */
 export function limitsIn(rule: Limits): Limits {
-  const { concurrency, starts_per_minute, tokens_per_minute, singleton, debounce_seconds } = rule;
+  const { paused, concurrency, starts_per_minute, tokens_per_minute, singleton, debounce_seconds } = rule;
   return {
+    ...(paused && { paused }),
     ...(concurrency !== undefined && { concurrency }),
     ...(starts_per_minute !== undefined && { starts_per_minute }),
     ...(tokens_per_minute !== undefined && { tokens_per_minute }),
@@ -75,11 +78,12 @@ export function limitsIn(rule: Limits): Limits {
 
 export function applies(
   { match = {} }: Pick<FlowRule, "match">,
-  { assistantId, graphId, user, model, metadata }: RunFacts,
+  { threadId, assistantId, graphId, user, model, metadata }: RunFacts,
 ): boolean {
   const named = match.assistant === undefined || [assistantId, graphId].includes(match.assistant);
   return (
     named &&
+    (match.thread === undefined || match.thread === threadId) &&
     (match.user === undefined || match.user === user) &&
     (match.model === undefined || match.model === model) &&
     Object.entries(match.metadata ?? {}).every(([name, value]) => metadata[name] === value)

@@ -66,7 +66,8 @@ export class Pool<Holder extends object> {
 
   /** Why these limits leave no slot for a run that was due at `due`. Undefined when there is one. */
   blocked(limits: Limits, now: number, due: number): Reason | undefined {
-    const { concurrency, starts_per_minute, tokens_per_minute, singleton, debounce_seconds = 0 } = limits;
+    const { paused, concurrency, starts_per_minute, tokens_per_minute, singleton, debounce_seconds = 0 } = limits;
+    if (paused) return "paused";
     if (due + debounce_seconds * 1000 > now && debounce_seconds > 0) return "debounce_seconds";
     if (singleton !== undefined && this.held > 0) return "singleton";
     if (concurrency !== undefined && this.held >= concurrency) return "concurrency";
@@ -77,6 +78,7 @@ export class Pool<Holder extends object> {
 
   /** When a slot becomes free by time alone, as far as time decides. */
   freeAt(limits: Limits, now: number, due: number): number {
+    if (limits.paused) return Infinity;
     const { starts_per_minute = Infinity, tokens_per_minute = Infinity, debounce_seconds = 0 } = limits;
     const minute = Math.max(this.#starts.below(starts_per_minute, now), this.#tokens.below(tokens_per_minute, now));
     return Math.max(minute, due + debounce_seconds * 1000);

@@ -62,7 +62,11 @@ it(`${SEQUENCES} random sequences: the same runs begin in the same order as in t
         return claim;
       }
       now += random.between(1, 90_000);
-      if (random.next() < 0.3) own.own = random.next() < 0.3 ? undefined : { concurrency: random.between(1, 4) };
+      if (random.next() < 0.3)
+        own.own =
+          random.next() < 0.3
+            ? undefined
+            : { concurrency: random.between(1, 4), ...(random.next() < 0.3 && { paused: true }) };
       return undefined;
     };
     for (let operation = 0; operation < OPERATIONS; operation += 1) {

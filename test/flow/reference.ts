@@ -37,8 +37,14 @@ export class Reference {
 
   mayBegin({ needs }: Claim, now: number): boolean {
     return needs.every((need) => {
-      const { concurrency = Infinity, starts_per_minute = Infinity, tokens_per_minute = Infinity } = this.limits(need);
+      const {
+        paused,
+        concurrency = Infinity,
+        starts_per_minute = Infinity,
+        tokens_per_minute = Infinity,
+      } = this.limits(need);
       return (
+        !paused &&
         this.held(need).length < concurrency &&
         this.starts(need, now) < starts_per_minute &&
         this.tokens(need, now) < tokens_per_minute

@@ -102,7 +102,7 @@ export async function runRequest(
     knownRules(env, principal.workspaceId),
     knownBudgets(env, principal.workspaceId),
   ]);
-  const facts = factsOf(by, assistant, { ...body, metadata });
+  const facts = factsOf(by, threadId, assistant, { ...body, metadata });
   const { config, checkpoint, checkpoint_id, feedback_keys, langsmith_tracer } = body;
   const { configurable: given = {}, ...settings } = defined(config ?? {}) as { configurable?: Json };
   // Some clients name the checkpoint among the configurables. It must count only until the run has one of its own.
@@ -150,12 +150,14 @@ export async function runRequest(
 /** What the rules of flow control and budgets read of the run. */
 function factsOf(
   { principal }: Caller,
+  threadId: string,
   { assistant_id, graph_id, config, context, metadata }: Assistant,
   body: RunCreate,
 ): RunFacts {
   const models = [body.context, body.config?.configurable, context, config.configurable];
   const named = models.map((values) => (isObject(values) ? values.model : undefined));
   return {
+    threadId,
     assistantId: assistant_id,
     graphId: graph_id,
     user: principal.user?.identity,

@@ -1,0 +1,77 @@
+/** A paused workspace, assistant or thread: no run begins there, and none is lost. */
+import { abortAllDurableObjects } from "cloudflare:test";
+import { beforeEach, expect, it } from "vitest";
+import { type Caller, newCaller } from "../support/caller.ts";
+import "../support/pausing-graphs.ts";
+import { newThread, say } from "../threads/client.ts";
+import { putRule } from "./put-rule.ts";
+import { hold, release, start, until, untilStatus } from "./working.ts";
+
+interface Run {
+  run_id: string;
+  thread_id: string;
+  status: string;
+}
+
+let caller: Caller;
+beforeEach(async () => {
+  caller = await newCaller();
+});
+
+const echo = async (thread: string): Promise<Run> =>
+  (await caller.fetch(`/threads/${thread}/runs`, { body: { assistant_id: "echo", input: say("hello") } })).json<Run>();
+const resume = async () => (await caller.fetch("/api/v1/flow/rules/stop", { method: "DELETE" })).status;
+const isPaused = ({ waiting_for }: { waiting_for?: { reason: string }[] }) =>
+  waiting_for?.some(({ reason }) => reason === "paused") ?? false;
+
+it.each([
+  ["a workspace", () => ({})],
+  ["an assistant", () => ({ match: { assistant: "echo" } })],
+  ["a thread", (thread: string) => ({ match: { thread } })],
+])("%s: runs wait, also over a restart, and begin in turn when it goes on", async (_what, match) => {
+  const thread = await newThread(caller);
+  await putRule(caller, "stop", { ...match(thread), paused: true });
+  const [first, second] = [await echo(thread), await echo(thread)];
+  expect(await until(caller, first, isPaused)).toMatchObject({
+    status: "pending",
+    position: 1,
+    waiting_for: [{ rule: "stop", key: "", reason: "paused" }],
+  });
+  await abortAllDurableObjects();
+  expect(await until(caller, first, isPaused)).toMatchObject({ status: "pending" });
+  expect(await resume()).toBe(204);
+  await untilStatus(caller, first, "success");
+  await untilStatus(caller, second, "success");
+});
+
+it("other assistants and threads go on, and so does a run that has begun", async () => {
+  const name = crypto.randomUUID();
+  hold(name);
+  const working = await start(caller, name);
+  await untilStatus(caller, working, "running");
+  const thread = await newThread(caller);
+  await putRule(caller, "stop", { match: { thread }, paused: true });
+  await putRule(caller, "busy", { match: { thread: working.thread_id }, paused: true });
+  await untilStatus(caller, await echo(await newThread(caller)), "success");
+  release(name);
+  await untilStatus(caller, working, "success");
+});
+
+it("a run that waits can be cancelled", async () => {
+  const thread = await newThread(caller);
+  await putRule(caller, "stop", { paused: true });
+  const run = await echo(thread);
+  await until(caller, run, isPaused);
+  await caller.fetch(`/threads/${thread}/runs/${run.run_id}/cancel?wait=true`, { method: "POST" });
+  await untilStatus(caller, run, "interrupted");
+});
+
+it("a paused rule shows its queue", async () => {
+  await putRule(caller, "stop", { paused: true });
+  const run = await echo(await newThread(caller));
+  await until(caller, run, isPaused);
+  const waiting = await (await caller.fetch("/api/v1/flow/waiting?rule=stop")).json();
+  expect(waiting).toMatchObject({ runs: [{ run_id: run.run_id, waiting_for: [{ reason: "paused" }] }] });
+  const rules = await (await caller.fetch("/api/v1/flow/rules")).json();
+  expect(rules).toMatchObject({ rules: [{ id: "stop", paused: true }] });
+});
