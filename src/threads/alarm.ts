@@ -10,7 +10,7 @@ import type { Runner } from "./runs/runner.ts";
 
 /**
  * While a run is open, the alarm fires so that a run whose process stopped is resumed: first after the least time, then after
- * twice the time that the run has taken so far, up to the most. A reader comes back at once, which resumes the run too, so that
+ * twice the time that the run has taken so far, up to the most. A reader reconnects at once, which resumes the run too, so that
  * the alarm of a run with readers is later. Setting an alarm is a row written.
  */
 const WATCHDOG_MS = { least: 4_000, followed: 12_000, most: 30_000 };

@@ -28,7 +28,7 @@ it.each([
   ["a workspace", () => ({})],
   ["an assistant", () => ({ match: { assistant: "echo" } })],
   ["a thread", (thread: string) => ({ match: { thread } })],
-])("%s: runs wait, also over a restart, and begin in turn when it goes on", async (_what, match) => {
+])("%s: runs wait, also over a restart, and begin in turn when it is resumed", async (_what, match) => {
   const thread = await newThread(caller);
   await putRule(caller, "stop", { ...match(thread), paused: true });
   const [first, second] = [await echo(thread), await echo(thread)];
@@ -44,7 +44,7 @@ it.each([
   await untilStatus(caller, second, "success");
 });
 
-it("other assistants and threads go on, and so does a run that has begun", async () => {
+it("other assistants and threads continue, and so does a run that has begun", async () => {
   const name = crypto.randomUUID();
   hold(name);
   const working = await start(caller, name);

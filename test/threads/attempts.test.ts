@@ -68,6 +68,29 @@ it("ends with an error that names the node after three attempts", async () => {
   heavy.work = async () => new Promise<void>(() => undefined);
 });
 
+it("is found by its error, and a run without input continues from its last checkpoint", async () => {
+  const caller = await newCaller();
+  const thread = await newThread(caller);
+  heavy.begun = 0;
+  const run = await started(caller, thread);
+  for (const times of [1, 2, 3]) await die(caller, thread, times);
+  await get(caller, `/threads/${thread}/runs/${run}/join`);
+  const filter = 'and(eq(status, "error"), search("RunAttemptsExceeded"))';
+  const died = async () => {
+    const [project] = await get<{ id: string }[]>(caller, "/api/v1/sessions?name=default");
+    const body = { session: [project?.id], is_root: true, filter };
+    const response = await caller.fetch("/api/v1/runs/query", { body });
+    return (await response.json<{ runs: { id: string; thread_id: string }[] }>()).runs;
+  };
+  await expect.poll(died, { timeout: 10_000 }).toMatchObject([{ id: run, thread_id: thread }]);
+  heavy.work = async () => undefined;
+  const body = { assistant_id: "poison", input: null };
+  const state = await (await caller.fetch(`/threads/${thread}/runs/wait`, { body })).json();
+  heavy.work = async () => new Promise<void>(() => undefined);
+  expect(state).toMatchObject({ messages: [{ content: "go" }, { content: "light" }, { content: "heavy" }] });
+  expect(heavy.begun).toBe(4);
+});
+
 it("counts deaths with the same tasks finished", async () => {
   const caller = await newCaller();
   const thread = await newThread(caller);

@@ -264,7 +264,7 @@ export class Runner {
     const emitter = new Emitter(eventLog, values, run.id);
     const { request } = run;
     const attempt = run.outcome.attempt + 1;
-    // The beginning of an attempt that stopped at once was not written, and nobody has seen it.
+    // The beginning of an attempt that stopped at once was not written, and no reader has seen it.
     const seen = run.outcome.first_seq !== undefined && eventLog.has(run.outcome.first_seq);
     const again = seen && { attempt };
     const first = emitter.lifecycle([], { event: "running", graph_name: request.graph_id, ...again });

@@ -72,7 +72,8 @@ function traceEndOf({ env }: ThreadContext, run: StoredRun): TraceEnd | undefine
   const { langsmith_tracer: wanted } = run.request;
   const project = ownProject(env, wanted?.project_name);
   if (project === undefined) return undefined;
-  const error = run.outcome.error?.message;
+  const { error: failure } = run.outcome;
+  const error = failure && `${failure.error}: ${failure.message}`;
   return { run: factsOf(run), root: rootOf(run), project, error, referenceExampleId: wanted?.example_id };
 }
 
