@@ -52,7 +52,8 @@ it("other assistants and threads continue, and so does a run that has begun", as
   const thread = await newThread(caller);
   await putRule(caller, "stop", { match: { thread }, paused: true });
   await putRule(caller, "busy", { match: { thread: working.thread_id }, paused: true });
-  await untilStatus(caller, await echo(await newThread(caller)), "success");
+  const other = await untilStatus(caller, await echo(await newThread(caller)), "success");
+  expect(other).not.toHaveProperty("waiting_for");
   release(name);
   await untilStatus(caller, working, "success");
 });
@@ -63,7 +64,7 @@ it("a run that waits can be cancelled", async () => {
   const run = await echo(thread);
   await until(caller, run, isPaused);
   await caller.fetch(`/threads/${thread}/runs/${run.run_id}/cancel?wait=true`, { method: "POST" });
-  await untilStatus(caller, run, "interrupted");
+  expect(await untilStatus(caller, run, "interrupted")).not.toHaveProperty("waiting_for");
 });
 
 it("a paused rule shows its queue", async () => {
