@@ -134,6 +134,21 @@ describe("a coding agent", () => {
   }, 60_000);
 });
 
+it("a call that is repeated under its Idempotency-Key forks once", async () => {
+  const given = { thread_id: threadId, input: { city: "Rome" }, wait_seconds: 0 };
+  const params = { name: "rerun_from_checkpoint", arguments: given };
+  const body = { jsonrpc: "2.0", id: 1, method: "tools/call", params };
+  // The answer is a stream, which is not kept.
+  const headers = { "idempotency-key": crypto.randomUUID(), accept: "text/event-stream" };
+  const call = async () => (await caller.fetch("/mcp/traces?write=true", { body, headers })).text();
+  const forked = new RegExp(`run (${UUID} of \\S+ on thread ${UUID}):`);
+  const first = pick(await call(), forked);
+  expect(pick(await call(), forked)).toBe(first);
+  const other = { ...headers, "idempotency-key": crypto.randomUUID() };
+  const again = await (await caller.fetch("/mcp/traces?write=true", { body, headers: other })).text();
+  expect(pick(again, forked)).not.toBe(first);
+});
+
 describe("reading", () => {
   it("lists the tools with their costs and hints, and those that write only where the address says so", async () => {
     const names = async (key: string, address: URL) => {

@@ -62,7 +62,7 @@ export const rerunFromCheckpoint = defineTool({
   description:
     "Runs a graph again from a checkpoint of a thread with a changed input, state or answer, on a copy of the thread unless in_place is true. Returns the run, the state it ended with and its trace, for compare_runs.",
   cost: "runs the graph: its model calls are billed, count for budgets, and its tools act on other systems as in any run. The copy is kept until it is deleted.",
-  permissions: ["threads.write", "runs.create"],
+  permissions: ["threads.read", "threads.write", "runs.create"],
   writes: { destructive: true },
   input: Input,
   async run(api, given, signal) {
