@@ -10,7 +10,7 @@ import type { App } from "../http/types.ts";
 import { userRouteScope } from "../users/app.ts";
 import { hasUsers, userOf } from "../users/authenticate.ts";
 import { isApiKeyShaped } from "./api-key.ts";
-import { challenge } from "./challenge.ts";
+import { challenge, isInResource } from "./challenge.ts";
 import { isAdminKey, keyCredential, presentedBy, sessionCredential, stillHolds, tokenCredential } from "./holds.ts";
 import type { Credential } from "./credential-cache.ts";
 import { limitKey } from "./limits.ts";
@@ -209,7 +209,7 @@ async function principalOfToken(c: Context<App>, header: string, rule: Rule | un
     noteRefusal(c, principal);
     throw new Problem(403, "This access token does not work from this address.");
   }
-  if (resource !== null && c.req.path !== resource && !c.req.path.startsWith(`${resource}/`)) {
+  if (resource !== null && !isInResource(c.req.path, resource)) {
     throw refused("The access token is for another resource of this server.");
   }
   requireWorkspaceHeader(c, rule);

@@ -11,7 +11,7 @@ const PUBLIC: RegExp[] = [
   // Clients read and call these before they have a credential.
   /^\/\.well-known\/(oauth-authorization-server|oauth-protected-resource|openid-configuration)(\/|$)/,
   // Below a resource, clients of OpenID Connect look for what is only at the root: they read a 404, and no 401, as an answer.
-  /^\/(mcp|(a2a|agui)\/[^/]+)\/\.well-known\/openid-configuration\/?$/,
+  /^\/(mcp(\/traces)?|(a2a|agui)\/[^/]+)\/\.well-known\/openid-configuration\/?$/,
   /^\/oauth\/(register|authorize|token|revoke|openid\/(start|callback|sign-in|sign-out|invitation))$/,
   /^(\/a2a\/[^/]+)?\/\.well-known\/agent(-card)?\.json$/,
   /^\/\.well-known\/jwks\.json$/,

@@ -63,6 +63,8 @@ const TABLE: Row[] = [
   ["*", platform("feedback/tokens$"), "traces.annotate"],
 
   ["POST", /^\/agui\/[^/]+\/connect$/, "threads.read"],
+  // Each tool calls a route, which has a row of its own.
+  ["*", /^\/mcp\/traces(?:\/|$)/, "traces.read"],
   // An agent's work, even where the method's name says "get": one address for all of its protocol.
   ["*", /^\/(?:a2a|agui|mcp)(?:\/|$)/, "runs.create"],
 

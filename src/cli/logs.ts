@@ -6,6 +6,7 @@ import { openAccount } from "./deploy/account.ts";
 import type { DeployConfig } from "./deploy/plan.ts";
 import { Fault } from "./fault.ts";
 import { generate } from "./generate.ts";
+import { printable } from "./printable.ts";
 import { findProject } from "./project.ts";
 import { WRANGLER } from "./wrangler.ts";
 
@@ -90,7 +91,3 @@ function whatOf(event: TailEvent["event"]): string {
 }
 
 const shown = (value: unknown) => (typeof value === "string" ? value : JSON.stringify(value));
-
-/** Without the control characters by which a request could write to the terminal. */
-// oxlint-disable-next-line no-control-regex
-const printable = (text: string) => text.replace(/[\u0000-\u0008\u000b-\u001f\u007f-\u009f]/g, "?");

@@ -24,6 +24,8 @@ const COMMANDS: Record<string, { about?: string; load: () => Promise<Command> }>
   keys: { about: "create, list and revoke API keys", load: () => import("./keys.ts") },
   audit: { about: "verify an exported audit trail", load: () => import("./audit.ts") },
   logs: { about: "show what a deployment does, live", load: () => import("./logs.ts") },
+  traces: { about: "find, read, follow and export traces", load: () => import("./traces.ts") },
+  threads: { about: "find threads, and read their state, history and runs", load: () => import("./threads.ts") },
 };
 
 function overview(): string {

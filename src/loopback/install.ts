@@ -30,10 +30,23 @@ export function installLoopback(fetch: Fetch): void {
 
 /** Calls a path of the project's `app` in this isolate, on behalf of a caller. Built-in routes do not answer it. */
 export async function callApp(on: Behalf, path: string, init: RequestInit): Promise<Response> {
+  return callOwn(on, path, init, noteForApp);
+}
+
+/**
+ * Calls a path of this server in this isolate, on behalf of a caller: the route checks the caller's permissions as for a request
+ * from outside. `note` gets the request before it is made.
+ */
+export async function callOwn(
+  on: Behalf,
+  path: string,
+  init: RequestInit,
+  note?: (request: Request) => void,
+): Promise<Response> {
   const address = ownAddress(path);
   if (!address || !worker) throw new Error(`${path} is no path of this server.`);
   const [fetch, request] = [worker, new Request(address, init)];
-  noteForApp(request);
+  note?.(request);
   return onBehalf(on, () => call(fetch, request));
 }
 

@@ -1,9 +1,9 @@
 /** What a client learns before it registers: RFC 8414 (authorization server) and RFC 9728 (protected resource). */
 import { resourceOf } from "../auth/challenge.ts";
-import { SCOPES } from "../principal.ts";
+import { type Scope, SCOPES } from "../principal.ts";
 
-/** The resources that are listed: the whole server, and MCP. Each assistant is one more over A2A, and over AG-UI. */
-const LISTED = ["", "/mcp"];
+/** The resources that are listed: the whole server, MCP, and the traces over MCP. Each assistant is one more over A2A, and over AG-UI. */
+const LISTED = ["", "/mcp", "/mcp/traces"];
 
 /** RFC 8414: where the endpoints are, and what they take. */
 export function serverMetadata(origin: string, provider: string | undefined) {
@@ -38,7 +38,13 @@ export function resourceMetadata(origin: string, path: string) {
     resource: origin + path,
     resource_name: "Weir",
     authorization_servers: [origin],
-    scopes_supported: path === "" ? SCOPES : ["read", "write"],
+    scopes_supported: scopesOf(path),
     bearer_methods_supported: ["header"],
   };
+}
+
+/** Traces over MCP are for reading; the challenge of an address with `write=true` names the scope `write`, too. */
+function scopesOf(path: string): readonly Scope[] {
+  if (path === "") return SCOPES;
+  return path === "/mcp/traces" ? ["read"] : ["read", "write"];
 }

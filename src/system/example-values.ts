@@ -106,6 +106,7 @@ export const BODIES: Record<string, Body> = {
   "POST /runs/cancel": { json: { thread_id: ID, run_ids: [ID] } },
   "POST /agui/{assistant_id}/connect": { json: { threadId: ID, runId: ID, messages: [] } },
   "POST /agui/{assistant_id}": { json: { threadId: ID, runId: ID, messages: [{ id: "1", ...MESSAGES[0] }] } },
+  "POST /mcp/traces": { json: { jsonrpc: "2.0", id: 1, method: "tools/list" } },
   "POST /mcp": { json: { jsonrpc: "2.0", id: 1, method: "tools/list" } },
 };
 

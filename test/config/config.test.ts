@@ -25,7 +25,7 @@ describe("a switch", () => {
   it.each([
     ["disable_a2a", ["POST /a2a/:assistant_id", "GET /.well-known/agent-card.json"], "POST /threads"],
     ["disable_agui", ["POST /agui/:assistant_id", "POST /agui/:assistant_id/connect"], "POST /a2a/:assistant_id"],
-    ["disable_mcp", ["POST /mcp"], "POST /a2a/:assistant_id"],
+    ["disable_mcp", ["POST /mcp", "POST /mcp/traces"], "POST /a2a/:assistant_id"],
     ["disable_assistants", ["POST /assistants", "POST /assistants/search"], "POST /threads"],
     ["disable_threads", ["POST /threads", "POST /threads/search"], "POST /runs/stream"],
     ["disable_runs", ["POST /runs/stream", "POST /threads/:thread_id/runs"], "POST /runs/multipart"],

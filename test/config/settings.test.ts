@@ -51,7 +51,7 @@ it("http.mount_prefix is in every address that the server gives", async () => {
     "/.well-known/oauth-authorization-server/agents",
   );
   expect(server).toMatchObject({ issuer: BASE, authorization_endpoint: `${BASE}/oauth/authorize` });
-  expect(server.protected_resources).toEqual([BASE, `${BASE}/mcp`]);
+  expect(server.protected_resources).toEqual([BASE, `${BASE}/mcp`, `${BASE}/mcp/traces`]);
   expect(await read("/agents/.well-known/oauth-authorization-server")).toEqual(server);
   expect(await read("/.well-known/openid-configuration/agents")).toEqual(server);
   expect(await read("/agents/.well-known/openid-configuration")).toEqual(server);

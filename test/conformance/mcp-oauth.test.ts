@@ -49,8 +49,8 @@ class DescribedKeeper extends Keeper {
   readonly clientMetadataUrl = "https://client.example/mcp.json";
 }
 
-const transport = (keeper: Keeper) =>
-  new StreamableHTTPClientTransport(new URL(`${server.url}/mcp`), { authProvider: keeper });
+const transport = (keeper: Keeper, path = "/mcp") =>
+  new StreamableHTTPClientTransport(new URL(`${server.url}${path}`), { authProvider: keeper });
 
 it("registers, gets consent, a token, and in", async () => {
   const keeper = new Keeper();
@@ -75,6 +75,26 @@ it("registers, gets consent, a token, and in", async () => {
     headers: { authorization: `Bearer ${keeper.saved?.access_token}` },
   });
   expect(elsewhere.status).toBe(401);
+});
+
+it.each([
+  ["/mcp/traces", "read", 0],
+  ["/mcp/traces?write=true", "read write", 2],
+])("gets for %s a token with the scope %s, and %i tools that write", async (path, scope, writing) => {
+  const keeper = new Keeper();
+  const first = transport(keeper, path);
+  await expect(new Client({ name: "test", version: "1" }).connect(first)).rejects.toThrow(UnauthorizedError);
+  expect(keeper.resource).toBe(`${server.url}/mcp/traces`);
+  await first.finishAuth(keeper.answer?.searchParams.get("code") ?? "");
+  expect(keeper.saved).toMatchObject({ scope });
+  const client = new Client({ name: "test", version: "1" });
+  await client.connect(transport(keeper, path));
+  const { tools } = await client.listTools();
+  expect(tools.filter(({ annotations }) => annotations?.readOnlyHint === false)).toHaveLength(writing);
+  await client.close();
+  // The token is for traces over MCP alone.
+  const headers = { authorization: `Bearer ${keeper.saved?.access_token}` };
+  expect((await fetch(`${server.url}/mcp`, { method: "POST", headers })).status).toBe(401);
 });
 
 it("needs no registration when its id is the address of its metadata document", async () => {

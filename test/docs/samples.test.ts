@@ -24,7 +24,7 @@ it("curl and TypeScript make the same request", async () => {
 });
 
 /** Steps of a sign-in that was never begun, and the method that MCP's clients try and expect to fail. */
-const REFUSED = /^(GET|POST) \/oauth\/(authorize|token|openid\/[\w-]+)$|^GET \/mcp$/;
+const REFUSED = /^(GET|POST) \/oauth\/(authorize|token|openid\/[\w-]+)$|^GET \/mcp(\/traces)?$/;
 
 it("no route refuses the request as malformed", async () => {
   const refused: string[] = [];

@@ -17,18 +17,22 @@ const optionsOf = (key: string) => ({
 });
 
 /** The first generation: 2025-11-25. It declares that it elicits, which a stateless server does not see at a call. */
-export async function connectFirst(key: string): Promise<Client1> {
+export async function connectFirst(key: string, address = URL_OF_MCP): Promise<Client1> {
   const client = new Client1(INFO, { capabilities: { elicitation: {} } });
-  await client.connect(new Transport1(URL_OF_MCP, optionsOf(key)));
+  await client.connect(new Transport1(address, optionsOf(key)));
   return client;
 }
 
 /** The second generation: 2026-07-28. `answer`: what a person answers to a question; without it the client has no elicitation. */
-export async function connectSecond(key: string, answer?: (params: Asked) => Answer): Promise<Client2> {
+export async function connectSecond(
+  key: string,
+  answer?: (params: Asked) => Answer,
+  address = URL_OF_MCP,
+): Promise<Client2> {
   const capabilities = answer ? { elicitation: { form: {} } } : {};
   const client = new Client2(INFO, { capabilities, versionNegotiation: { mode: { pin: "2026-07-28" } } });
   if (answer) client.setRequestHandler("elicitation/create", ({ params }) => ({ ...answer(params as Asked) }));
-  await client.connect(new Transport2(URL_OF_MCP, optionsOf(key)));
+  await client.connect(new Transport2(address, optionsOf(key)));
   return client;
 }
 

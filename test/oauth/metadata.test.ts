@@ -31,7 +31,7 @@ it("is also where clients of OpenID Connect look for it", async () => {
 
 it.each([
   "/.well-known/openid-configuration/mcp",
-  ...["/mcp", "/a2a/echo", "/agui/echo"].map((path) => `${path}/.well-known/openid-configuration`),
+  ...["/mcp", "/mcp/traces", "/a2a/echo", "/agui/echo"].map((path) => `${path}/.well-known/openid-configuration`),
   "/mcp/.well-known/openid-configuration/",
 ])("is not at %s, where clients take a 404 for an answer and a 401 for none", async (path) => {
   expect((await send(path)).status).toBe(404);
@@ -41,6 +41,7 @@ it.each([
   ["", "https://weir.test"],
   ["/", "https://weir.test"],
   ["/mcp", "https://weir.test/mcp"],
+  ["/mcp/traces", "https://weir.test/mcp/traces"],
   ["/a2a/echo", "https://weir.test/a2a/echo"],
   ["/a2a/echo/", "https://weir.test/a2a/echo"],
   ["/agui/My%20agent", "https://weir.test/agui/My%20agent"],
@@ -61,6 +62,7 @@ it.each([
   ["/a2a/echo/", "/a2a/echo"],
   ["/agui/echo", "/agui/echo"],
   ["/mcp", "/mcp"],
+  ["/mcp/traces", "/mcp/traces"],
   ["/runs", ""],
 ])("is named by the 401 of the resource %s", async (path, resource) => {
   const refused = await send(path, { body: {} });
@@ -68,6 +70,24 @@ it.each([
     401,
     `Bearer resource_metadata="https://weir.test/.well-known/oauth-protected-resource${resource}"`,
   ]);
+});
+
+it("of traces over MCP is of the scope read, and no token for /mcp opens it", async () => {
+  const resource = "https://weir.test/mcp/traces";
+  const metadata = await send("/.well-known/oauth-protected-resource/mcp/traces");
+  expect(await metadata.json()).toMatchObject({ resource, scopes_supported: ["read"] });
+  const caller = await newCaller();
+  const statusOf = async (path: string, token: string) => (await withToken(path, token, undefined, "GET")).status;
+  const ofTraces = await newTokens(caller, { resource, scope: "read" });
+  expect([
+    await statusOf("/mcp/traces", ofTraces.access_token),
+    await statusOf("/mcp", ofTraces.access_token),
+    await statusOf("/threads/x", ofTraces.access_token),
+  ]).toEqual([405, 401, 401]);
+  const ofAgents = await newTokens(caller, { resource: "https://weir.test/mcp" });
+  expect([await statusOf("/mcp", ofAgents.access_token), await statusOf("/mcp/traces", ofAgents.access_token)]).toEqual(
+    [405, 401],
+  );
 });
 
 it("is the only thing that a token for the resource opens", async () => {

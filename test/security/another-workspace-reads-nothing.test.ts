@@ -66,6 +66,8 @@ const OWNED: Record<string, number> = {
   "DELETE /api/v1/me/sessions/:session_id": 404,
   "GET /mcp": 405,
   "DELETE /mcp": 404,
+  "GET /mcp/traces": 405,
+  "DELETE /mcp/traces": 404,
   "PATCH /api/v1/bulk-exports/destinations/:id": 422,
   "DELETE /api/v1/bulk-exports/destinations/:id": 409,
   // The things have no key, because a workspace with one cannot be searched: encryption/keys.test.ts.

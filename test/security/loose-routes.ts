@@ -32,7 +32,7 @@ export const LOOSE: Record<string, string> = {
   ...because(TRACE, "POST /runs | POST /runs/batch | PATCH /runs/:run_id | POST /otel/v1/traces"),
   ...because(
     PROTOCOL,
-    `POST /a2a/:assistant_id | POST /agui/:assistant_id | POST /agui/:assistant_id/connect | POST /mcp
+    `POST /a2a/:assistant_id | POST /agui/:assistant_id | POST /agui/:assistant_id/connect | POST /mcp | POST /mcp/traces
     POST /threads/:thread_id/commands | POST /threads/:thread_id/stream | POST /threads/:thread_id/stream/events`,
   ),
   ...because(

@@ -40,6 +40,12 @@ const BODIES: Record<string, (things: Things) => unknown> = {
   "POST /store/items/search": () => ({ namespace_prefix: [] }),
   "POST /ui/:assistant_id": () => ({ name: "weather" }),
   "POST /mcp": () => ({ jsonrpc: "2.0", id: 1, method: "tools/list" }),
+  "POST /mcp/traces": ({ thread_id }) => ({
+    jsonrpc: "2.0",
+    id: 1,
+    method: "tools/call",
+    params: { name: "read_thread", arguments: { thread_id } },
+  }),
 
   "PUT /roles/:name": () => ({ permissions: ["traces.read"] }),
   "PUT /budgets/:budget_id": () => ({ per: "run", dollars: 1_000 }),

@@ -41,6 +41,7 @@ const ROUTES: Route[] = [
   ["POST", "/store/items/search", { namespace_prefix: [] }],
   ["POST", "/store/namespaces", {}],
   ["POST", "/mcp", { jsonrpc: "2.0", id: 1, method: "tools/list" }],
+  ["POST", "/mcp/traces", { jsonrpc: "2.0", id: 1, method: "tools/list" }],
   ["GET", "/metrics"],
 ];
 

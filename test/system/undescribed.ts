@@ -10,7 +10,10 @@ export const UNDESCRIBED: Record<string, string> = {
     `GET /datasets/{dataset_id}/csv | GET /datasets/{dataset_id}/jsonl | GET /datasets/{dataset_id}/openai
     GET /datasets/{dataset_id}/openai_ft | GET /trace-attachments/{token}`,
   ),
-  ...because("The protocol says what it answers", `DELETE /mcp | GET /mcp | POST /otel/v1/traces`),
+  ...because(
+    "The protocol says what it answers",
+    `DELETE /mcp | GET /mcp | DELETE /mcp/traces | GET /mcp/traces | POST /otel/v1/traces`,
+  ),
   ...because("It is the document", `GET /openapi.json`),
 };
 
