@@ -50,6 +50,7 @@ const SECTIONS: Record<string, Record<string, string>> = {
   },
   Traces: {
     traces: "Traces",
+    evaluate: "Evaluate an agent",
     experiments: "Datasets and experiments",
     exports: "Bulk export",
     "exports-r2": "Export to R2",
