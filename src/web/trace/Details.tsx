@@ -51,7 +51,7 @@ export function Details({ run }: { run: Span }) {
         {data && <Figures data={data} />}
         {data?.thread_id && thread.data && <Link href={`/chat/${data.thread_id}`}>Open thread</Link>}
       </p>
-      <RunActions run={run} />
+      <RunActions run={run} data={data} />
       <div className={css.tabs} role="group" aria-label="Show of the run">
         {tabs.map((one) => (
           <button key={one} type="button" aria-pressed={one === tab} onClick={() => setTab(one)}>
