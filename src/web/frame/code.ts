@@ -9,6 +9,7 @@ export const CODE = {
   "/chat": () => import("../chat/Chat.tsx"),
   "/traces": () => import("../trace/Traces.tsx"),
   "/console/threads": () => import("../console/threads/Threads.tsx"),
+  "/console/datasets": () => import("../console/datasets/Datasets.tsx"),
   "/console/experiments": () => import("../console/experiments/Experiments.tsx"),
   "/console/assistants": () => import("../console/assistants/Assistants.tsx"),
   "/console/runs": () => import("../console/runs/Runs.tsx"),

@@ -15,6 +15,7 @@ import {
   MessagesSquare,
   Play,
   ScrollText,
+  Table2,
   Users,
   Webhook,
 } from "lucide-react";
@@ -78,6 +79,14 @@ export const VIEWS: View[] = [
     needs: "threads.read",
     icon: MessagesSquare,
     purpose: "Find a thread of any user",
+  }),
+  view({
+    name: "Datasets",
+    group: "Observe",
+    path: "/console/datasets",
+    needs: "datasets.read",
+    icon: Table2,
+    purpose: "Keep cases that the agent must get right",
   }),
   view({
     name: "Experiments",
