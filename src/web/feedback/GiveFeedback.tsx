@@ -39,7 +39,7 @@ export function GiveFeedback({
           score: score.trim() === "" ? null : Number(score),
           comment: comment.trim() === "" ? null : comment,
         };
-        await give(run, me?.member?.id, said, said.key === THUMBS ? before : null);
+        await give(run, me?.id, said, said.key === THUMBS ? before : null);
       }}
       onClose={onClose}
     >

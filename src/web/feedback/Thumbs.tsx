@@ -30,7 +30,7 @@ export function Thumbs({ run }: { run: Scored }) {
       const next = score === value ? null : value;
       setPressed(next);
       if (before && next === null && before.comment === null) await takeBack(before);
-      else await give(run, me?.member?.id, { key: THUMBS, score: next, comment: before?.comment ?? null }, before);
+      else await give(run, me?.id, { key: THUMBS, score: next, comment: before?.comment ?? null }, before);
     });
   const shared = (label: string) => ({
     label,

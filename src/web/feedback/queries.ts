@@ -46,7 +46,7 @@ const readThumbs = together<Given[]>(async (ids) => {
 export function useOwnThumb(run: string) {
   const may = useMay();
   const { data: me } = useMe();
-  const user = me?.member?.id;
+  const user = me?.id;
   return useQuery({
     queryKey: ["feedback", "thumbs", run],
     enabled: me !== undefined && may("traces.read"),

@@ -11,6 +11,7 @@ export const CODE = {
   "/console/threads": () => import("../console/threads/Threads.tsx"),
   "/console/datasets": () => import("../console/datasets/Datasets.tsx"),
   "/console/experiments": () => import("../console/experiments/Experiments.tsx"),
+  "/console/queues": () => import("../console/queues/Queues.tsx"),
   "/console/assistants": () => import("../console/assistants/Assistants.tsx"),
   "/console/runs": () => import("../console/runs/Runs.tsx"),
   "/console/crons": () => import("../console/crons/Crons.tsx"),

@@ -10,6 +10,7 @@ import {
   HardDriveUpload,
   KeyRound,
   List,
+  ListChecks,
   type LucideIcon,
   MessageSquare,
   MessagesSquare,
@@ -95,6 +96,14 @@ export const VIEWS: View[] = [
     needs: "datasets.read",
     icon: FlaskConical,
     purpose: "Compare runs over a dataset",
+  }),
+  view({
+    name: "Annotation queues",
+    group: "Observe",
+    path: "/console/queues",
+    needs: "queues.read",
+    icon: ListChecks,
+    purpose: "Review runs by a rubric",
   }),
   view({
     name: "Assistants",
