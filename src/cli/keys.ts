@@ -1,10 +1,7 @@
 /** `weir keys`: API keys of a local server or of a deployment, over its API. */
-import { readdirSync } from "node:fs";
-import { join } from "node:path";
 import { parseArgs } from "node:util";
 import { apiOf, type Fetch } from "./api.ts";
-import { FIRST_WORKSPACE_ID } from "./deploy/first-key.ts";
-import { readKnown } from "./deploy/secrets.ts";
+import { addressOf, credentialFor } from "./credential.ts";
 import { Fault } from "./fault.ts";
 
 export const usage = `weir keys create [--name <name>] [--scopes read,write,exports,admin] [--expires <time>]
@@ -71,31 +68,4 @@ function rowOf({ id, name, hint, scopes, expires_at, last_used_at }: Key): strin
   return [id, hint, name, scopes.join(","), expires_at ? `expires ${expires_at.slice(0, 16)}` : "", used]
     .filter(Boolean)
     .join("  ");
-}
-
-function addressOf(given = `http://127.0.0.1:${process.env.PORT ?? 8787}`): string {
-  if (!URL.canParse(given)) throw new Fault(`"${given}" is no address. Give one such as https://agent.example.`);
-  return new URL(given).origin;
-}
-
-/** The credential for the address: of the environment, else of this folder's deployment with this address. */
-function credentialFor(url: string, workspaceId = FIRST_WORKSPACE_ID): { key?: string; workspaceId?: string } {
-  if (process.env.WEIR_API_KEY) return { key: process.env.WEIR_API_KEY };
-  const key = process.env.WEIR_ADMIN_KEY || knownAdminKey(url);
-  return key ? { key, workspaceId } : {};
-}
-
-function knownAdminKey(url: string): string | undefined {
-  const weirDir = join(process.cwd(), ".weir");
-  const workers = filesIn(join(weirDir, "secrets")).filter((file) => file.endsWith(".json"));
-  const known = workers.map((file) => readKnown(weirDir, file.slice(0, -".json".length)));
-  return known.find((one) => one.url === url)?.WEIR_ADMIN_KEY;
-}
-
-function filesIn(folder: string): string[] {
-  try {
-    return readdirSync(folder);
-  } catch {
-    return [];
-  }
 }

@@ -5,7 +5,8 @@ import { Modal } from "../ui/Modal.tsx";
 import { ModalForm } from "../ui/ModalForm.tsx";
 import { Loaded } from "../page/states.tsx";
 import { ChooseRuns } from "./ChooseRuns.tsx";
-import { answering, answerIn, asMembers, membersFrom } from "./expected.ts";
+import { answerIn } from "../../evaluation/answer.ts";
+import { answering, asMembers, membersFrom } from "./expected.ts";
 import { firstChoice, isChosen, placeOf, PlaceSelect } from "./PlaceSelect.tsx";
 import { addRuns, type Collected, createExample, type Place, type PlaceKind, usePlaces } from "./queries.ts";
 

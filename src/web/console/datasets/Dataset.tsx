@@ -1,6 +1,6 @@
 /** One dataset: its examples in a version and a split, and the files of it. */
 import { useState } from "react";
-import { useLocation, useSearchParams } from "wouter";
+import { Link, useLocation, useSearchParams } from "wouter";
 import { useMay } from "../../api/me.ts";
 import { Back } from "../../page/Back.tsx";
 import { Page } from "../../page/Page.tsx";
@@ -40,11 +40,18 @@ export function Dataset({ id }: { id: string }) {
       purpose={data?.description ?? ""}
       back={<Back href="/console/datasets" name="Datasets" />}
       actions={
-        writes && (
-          <Button look="filled" onClick={() => setDialog("new")}>
-            New example
-          </Button>
-        )
+        <>
+          {data && may("runs.create") && (
+            <Link href={`/console/experiments/new?dataset=${id}`} className={`${controls.button} ${controls.plain}`}>
+              Run experiment
+            </Link>
+          )}
+          {writes && (
+            <Button look="filled" onClick={() => setDialog("new")}>
+              New example
+            </Button>
+          )}
+        </>
       }
       tools={
         <>
