@@ -31,7 +31,8 @@ describe.runIf(browserHere)("the loop from a bad answer to a compared experiment
     // Found by its score, it becomes an example with the right answer.
     const [project] = await call<{ id: string }[]>("GET", "/api/v1/sessions?reference_free=true");
     const filter = 'and(eq(feedback_key, "user_score"), eq(feedback_score, 0))';
-    await page.goto(`${stage.server.url}/traces?${new URLSearchParams({ project: project?.id ?? "", filter })}`);
+    const query = new URLSearchParams({ project: project?.id ?? "", filter });
+    await page.goto(`${stage.server.url}/traces?${query.toString()}`);
     await page.getByRole("table", { name: "Traces" }).getByRole("link", { name: "echo" }).click();
     await page.getByRole("button", { name: "Add to" }).click();
     await page.getByRole("menuitem", { name: "Add to dataset" }).click();

@@ -42,7 +42,10 @@ export function Dataset({ id }: { id: string }) {
       actions={
         <>
           {data && may("runs.create") && (
-            <Link href={`/console/experiments/new?dataset=${id}`} className={`${controls.button} ${controls.plain}`}>
+            <Link
+              href={`/console/experiments/new?dataset=${id}`}
+              className={`${controls.button} ${controls.plain} ${work.link}`}
+            >
               Run experiment
             </Link>
           )}

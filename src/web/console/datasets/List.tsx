@@ -6,6 +6,7 @@ import { Empty, Loaded } from "../../page/states.tsx";
 import { type Column, Table } from "../../page/Table.tsx";
 import { Time } from "../../page/Time.tsx";
 import controls from "../../ui/controls.module.css";
+import work from "../work.module.css";
 import { type Dataset, useDatasets } from "./queries.ts";
 
 const CREATE = curlOf("/api/v1/datasets", '{"name": "questions"}');
@@ -20,7 +21,11 @@ export function List() {
       purpose="Cases that your agent must get right."
       actions={
         may("datasets.write") && (
-          <Link href="/console/datasets/new" className={`${controls.button} ${controls.filled}`}>
+          <Link
+            href="/console/datasets/new"
+            className={`${controls.button} ${controls.filled} ${work.link}`}
+            data-filled
+          >
             New dataset
           </Link>
         )

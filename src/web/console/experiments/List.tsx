@@ -10,6 +10,7 @@ import { Page } from "../../page/Page.tsx";
 import { Empty, Loaded } from "../../page/states.tsx";
 import { Time } from "../../page/Time.tsx";
 import { type Column, Table } from "../../page/Table.tsx";
+import work from "../work.module.css";
 import css from "./experiments.module.css";
 import { type Dataset, type Experiment, useExperiments } from "./queries.ts";
 
@@ -34,7 +35,11 @@ export function List() {
       actions={
         may("runs.create") &&
         may("traces.annotate") && (
-          <Link href="/console/experiments/new" className={`${controls.button} ${controls.filled}`}>
+          <Link
+            href="/console/experiments/new"
+            className={`${controls.button} ${controls.filled} ${work.link}`}
+            data-filled
+          >
             New experiment
           </Link>
         )

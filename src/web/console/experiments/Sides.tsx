@@ -27,8 +27,8 @@ export function Sides({ data: { experiments, rows } }: { data: Comparison }) {
                 {Object.entries(one.scores).map(([key, score]) => (
                   <span key={key} className={css.score}>
                     {key} {Number(score.toFixed(3))}
-                    <Bar score={score} base={i > 0 ? base?.scores[key] : undefined} />
                     {i > 0 && <Difference by={score - (base?.scores[key] ?? score)} />}
+                    <Bar score={score} base={i > 0 ? base?.scores[key] : undefined} />
                     {i > 0 && (
                       <span className={css.meta}>
                         {one.improved[key] ?? 0} better, {one.regressed[key] ?? 0} worse

@@ -43,9 +43,8 @@ export function Completed({ queue }: { queue: Queue }) {
                 <thead>
                   <tr>
                     <th scope="col">Run</th>
-                    <th scope="col">Key</th>
+                    <th scope="col">Key, agreement</th>
                     <th scope="col">Scores</th>
-                    <th scope="col">Agreement</th>
                   </tr>
                 </thead>
                 <tbody>
@@ -77,18 +76,22 @@ function Row({ judged: { run, key, scores, agrees }, queue }: { judged: Judged; 
       <td>
         <Link href={`/traces/${run.trace_id}?run=${run.id}`}>{briefly(run.inputs)}</Link>
       </td>
-      <td>{key}</td>
+      <td>
+        {key}
+        <span className={css.agrees} data-agrees={agrees}>
+          {agrees === undefined ? "One reviewer" : agrees ? "Agree" : "Differ"}
+        </span>
+      </td>
       <td>
         <ul>
           {scores.map(({ reviewer, score, comment }) => (
             <li key={reviewer} title={reviewer}>
-              {labelOf(score)} <small>{reviewer === me?.id ? "you" : reviewer.slice(0, 8)}</small>
+              {labelOf(score)} <small>{reviewer === me?.id ? "you" : reviewer.slice(-6)}</small>
               {comment && <q>{comment}</q>}
             </li>
           ))}
         </ul>
       </td>
-      <td data-agrees={agrees}>{agrees === undefined ? "One reviewer" : agrees ? "Agree" : "Differ"}</td>
     </tr>
   );
 }

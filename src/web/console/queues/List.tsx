@@ -5,6 +5,7 @@ import { Empty, Loaded } from "../../page/states.tsx";
 import { type Column, Table } from "../../page/Table.tsx";
 import { Time } from "../../page/Time.tsx";
 import controls from "../../ui/controls.module.css";
+import work from "../work.module.css";
 import { type QueueRow, useQueues } from "./queries.ts";
 
 export function List() {
@@ -17,7 +18,7 @@ export function List() {
       purpose="Runs that people review by a rubric."
       actions={
         may("queues.write") && (
-          <Link href="/console/queues/new" className={`${controls.button} ${controls.filled}`}>
+          <Link href="/console/queues/new" className={`${controls.button} ${controls.filled} ${work.link}`} data-filled>
             New queue
           </Link>
         )

@@ -5,6 +5,7 @@ import { useAction } from "../../ui/action.ts";
 import { Button } from "../../ui/Button.tsx";
 import { IconButton } from "../../ui/IconButton.tsx";
 import { Form, Input, Select } from "../Form.tsx";
+import parts from "../parts.module.css";
 import work from "../work.module.css";
 import { type Queue, saveQueue } from "./queries.ts";
 import css from "./queues.module.css";
@@ -92,7 +93,7 @@ export function QueueForm({
         <Input label="Name" maxLength={500} {...text("name")} />
         <Input label="Description" {...text("description")} />
         <Input label="Instructions" help="What reviewers read above each run." {...text("rubric_instructions")} />
-        <div className={work.pair}>
+        <div className={parts.pair}>
           <Input
             label="Reviewers of each run"
             type="number"
