@@ -51,6 +51,7 @@ const SECTIONS: Record<string, Record<string, string>> = {
   Traces: {
     traces: "Traces",
     "mcp-traces": "Traces for coding agents",
+    evaluate: "Evaluate an agent",
     experiments: "Datasets and experiments",
     exports: "Bulk export",
     "exports-r2": "Export to R2",

@@ -23,6 +23,7 @@ const COMMANDS: Record<string, { about?: string; load: () => Promise<Command> }>
   doctor: { about: "check the project, this machine and the account", load: () => import("./doctor.ts") },
   keys: { about: "create, list and revoke API keys", load: () => import("./keys.ts") },
   audit: { about: "verify an exported audit trail", load: () => import("./audit.ts") },
+  eval: { about: "run an assistant over a dataset, and compare", load: () => import("./eval.ts") },
   logs: { about: "show what a deployment does, live", load: () => import("./logs.ts") },
   traces: { about: "find, read, follow and export traces", load: () => import("./traces.ts") },
   threads: { about: "find threads, and read their state, history and runs", load: () => import("./threads.ts") },

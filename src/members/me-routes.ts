@@ -17,6 +17,8 @@ import { Self, Session, toWireMember, toWireSession } from "./wire.ts";
 const doc = documented("Members");
 
 const Me = v.object({
+  /** The user of the deployment's own `Auth`, else the credential: the name of the caller among reviewers of a queue. */
+  id: v.string(),
   kind: v.string(),
   workspace: v.object({ id: v.string(), name: v.nullable(v.string()) }),
   role: v.nullable(v.string()),
@@ -34,7 +36,7 @@ async function ownSession(c: Context<App>) {
 export const me = new Hono<App>()
   .get("/", doc("The caller: the workspace, the role and the permissions", Me), async (c) => {
     const principal = c.get("principal");
-    const { workspaceId, kind, credentialId, role, scopes } = principal;
+    const { workspaceId, kind, credentialId, role, scopes, user } = principal;
     const db = database(c.env.DB);
     const [workspace, member] = await Promise.all([
       findWorkspace(db, workspaceId),
@@ -42,6 +44,7 @@ export const me = new Hono<App>()
     ]);
     const workspaces = member ? (await listMemberships(db, member)).map((one) => one.workspace) : [];
     return c.json({
+      id: user?.identity ?? credentialId,
       kind,
       workspace: { id: workspaceId, name: workspace?.name ?? null },
       role: role ?? null,

@@ -30,6 +30,8 @@ describe.runIf(browserHere)("experiments in the browser", () => {
     await comparison.getByRole("columnheader", { name: /base-.*baseline/ }).waitFor();
     await comparison.getByRole("columnheader", { name: /next-.*−0\.333.*0 better, 1 worse/ }).waitFor();
     expect(await comparison.locator("tbody tr").count()).toBe(3);
+    // What became worse comes first.
+    expect(await comparison.locator("tbody tr").first().textContent()).toContain("mistaken");
     const worse = comparison.getByRole("row", { name: /two.*mistaken/ });
     await worse.getByText("correct 0, worse").waitFor();
     expect(await findingsInBothThemes(page)).toEqual([]);

@@ -17,6 +17,8 @@ const EMPTY = [
   ["overview", "/"],
   ["traces", "/traces"],
   ["threads", "/console/threads"],
+  ["datasets", "/console/datasets"],
+  ["queues", "/console/queues"],
   ["experiments", "/console/experiments"],
   ["runs", "/console/runs"],
   ["crons", "/console/crons"],
@@ -29,7 +31,7 @@ const EMPTY = [
 ] as const;
 
 export function pagesOf(made: Seeded): Shot[] {
-  const { threads, traces } = made;
+  const { threads, traces, cases } = made;
   const menu = async (page: Page) => {
     const button = page.getByRole("button", { name: /Open the menu|Show the threads/ });
     if ((await button.count()) > 0) await button.first().click();
@@ -85,6 +87,29 @@ export function pagesOf(made: Seeded): Shot[] {
         for (const box of await page.getByRole("checkbox", { name: /^Compare/ }).all()) await box.check();
         await page.getByRole("button", { name: "Compare 2" }).click();
         await page.getByRole("table", { name: "Comparison" }).waitFor();
+      },
+    },
+    { name: "experiments-new", path: `/console/experiments/new?dataset=${cases.dataset}` },
+    { name: "datasets", path: "/console/datasets" },
+    { name: "datasets-new", path: "/console/datasets/new" },
+    { name: "dataset", path: `/console/datasets/${cases.dataset}` },
+    {
+      name: "dataset-example",
+      path: `/console/datasets/${cases.dataset}`,
+      before: (page) => press(page, "tbody button"),
+    },
+    { name: "queues", path: "/console/queues" },
+    { name: "queues-new", path: "/console/queues/new" },
+    { name: "queue", path: `/console/queues/${cases.queue}`, before: (page) => page.keyboard.press("2") },
+    { name: "queue-completed", path: `/console/queues/${cases.queue}?tab=completed` },
+    { name: "score", path: `/traces/${traces.trace}`, before: (page) => named(page, "Score and comment") },
+    {
+      name: "add-to-dataset",
+      path: `/traces/${traces.trace}`,
+      before: async (page) => {
+        await named(page, "Add to");
+        await page.getByRole("menuitem", { name: "Add to dataset" }).click();
+        await page.getByRole("dialog").waitFor();
       },
     },
     { name: "assistants", path: "/console/assistants" },

@@ -5,6 +5,7 @@ import type { TestServer } from "../support/server.ts";
 import { asksAt, callAs, threadSaying } from "../support/workspace.ts";
 import { adminOf } from "./admin.ts";
 import { ANSWER } from "./answer.ts";
+import { casesOf } from "./cases.ts";
 import { seedConsole } from "./console.ts";
 import { sendRefund } from "./refund.ts";
 
@@ -40,6 +41,7 @@ export async function seed(server: TestServer) {
   });
   const built = await seedConsole(server, call);
   const admin = await adminOf(server);
+  const cases = await casesOf(server);
   const written = await threadSaying(server, ANSWER);
   const { address } = await asksAt(server, "Field notes", "read write");
   const link = { run_id: trace, feedback_key: "helpful" };
@@ -51,6 +53,7 @@ export async function seed(server: TestServer) {
     empty,
     threads: { first, waiting, compared, broken, written },
     traces: { trace, failed },
+    cases,
     consent: address.pathname + address.search,
     feedback: new URL(feedback.url ?? "").pathname,
     ...built,

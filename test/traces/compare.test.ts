@@ -128,6 +128,24 @@ describe("a comparison", () => {
   });
 });
 
+it("lists regressions first, then improvements, on request", async () => {
+  const dataset = await newDataset(caller);
+  const ids: string[] = [];
+  for (const at of [1, 2, 3, 4]) {
+    const body = { dataset_id: dataset, inputs: { at }, created_at: `2026-11-20T10:00:0${at}Z` };
+    ids.unshift((await ask<{ id: string }>(caller, "/examples", { body })).id);
+  }
+  const [same = "", better = "", worse = "", alike = ""] = ids;
+  const runs = (scores: number[]) => ids.map((id, i): [string, object] => [id, { correct: scores[i] }]);
+  const base = await experiment(dataset, runs([1, 0, 1, 0]));
+  const next = await experiment(dataset, runs([1, 1, 0, 0]));
+  const order = async (query: string) =>
+    (await compare(dataset, [base, next], query)).rows.map(({ example_id }) => example_id);
+  expect(await order("")).toEqual([same, better, worse, alike]);
+  expect(await order("&sort=change")).toEqual([worse, better, same, alike]);
+  expect(await order("&sort=change&limit=1&offset=1")).toEqual([better]);
+});
+
 it("a new failure is a regression, and a difference of rounding is no change", () => {
   const run = (exampleId: string, failed: boolean, score: number): ComparedRun => ({
     id: crypto.randomUUID(),

@@ -5,6 +5,8 @@ import { callFor } from "./http.ts";
 import { meRequest } from "./requests.ts";
 
 export interface Me {
+  /** Who gives feedback and reviews: a member, a key, a grant, or a user of the deployment's own sign-in. */
+  id: string;
   kind: string;
   workspace: { id: string; name: string | null };
   role: string | null;

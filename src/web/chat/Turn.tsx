@@ -12,6 +12,7 @@ import type { Stream } from "./agent.ts";
 import { Answer } from "./Answer.tsx";
 import { EditMessage } from "./EditMessage.tsx";
 import { MediaList } from "./MediaList.tsx";
+import { Thumbs } from "../feedback/Thumbs.tsx";
 import css from "./Log.module.css";
 import type { Decided } from "./past.ts";
 import { RunFailed } from "./RunFailed.tsx";
@@ -72,6 +73,7 @@ export const Turn = memo(function Turn({
   const again = asked !== undefined && !busy && may("runs.create") && checkpoints.get(asked.id)?.from !== undefined;
   const answer = turn.parts.flatMap((part) => (part.kind === "text" ? [part.text] : [])).join("\n\n");
   const runs = [...new Set(turn.messageIds.flatMap((id) => checkpoints.get(id)?.run ?? []))];
+  const scored = runs.at(-1);
   const rerun = busy || !may("runs.create") ? undefined : actions.rerun;
   return (
     <article
@@ -150,6 +152,7 @@ export const Turn = memo(function Turn({
               <RotateCcw size={14} aria-hidden />
             </IconButton>
           )}
+          {scored !== undefined && <Thumbs run={{ id: scored }} />}
           {runs.map((run, i) => (
             <Link key={run} className={css.trace} href={`/traces/${run}`}>
               Trace{runs.length > 1 && ` ${i + 1}`}

@@ -6,6 +6,7 @@ import { CopyButton } from "../ui/CopyButton.tsx";
 import { Payload } from "../ui/Payload.tsx";
 import { exactTime } from "../ui/time.ts";
 import { Feedback } from "./Feedback.tsx";
+import { RunActions } from "./RunActions.tsx";
 import { costText, durationText, tokensText } from "./format.ts";
 import { useRun, useThreadHere } from "./queries.ts";
 import { State } from "./State.tsx";
@@ -50,6 +51,7 @@ export function Details({ run }: { run: Span }) {
         {data && <Figures data={data} />}
         {data?.thread_id && thread.data && <Link href={`/chat/${data.thread_id}`}>Open thread</Link>}
       </p>
+      <RunActions run={run} data={data} />
       <div className={css.tabs} role="group" aria-label="Show of the run">
         {tabs.map((one) => (
           <button key={one} type="button" aria-pressed={one === tab} onClick={() => setTab(one)}>

@@ -17,6 +17,7 @@ import { BadFilter, HowToSend, NoMatch } from "./HowToSend.tsx";
 import css from "./list.module.css";
 import { Peek } from "./Peek.tsx";
 import { useProjects, useTraces } from "./queries.ts";
+import { AddFound } from "./RunActions.tsx";
 import { Search } from "./Search.tsx";
 import type { TraceRow } from "./types.ts";
 
@@ -101,6 +102,7 @@ export function List() {
             </select>
             <Search wanted={wanted} onChange={set} />
             <Columns hidden={hidden} onHidden={setHidden} />
+            <AddFound rows={rows} />
           </>
         )
       }

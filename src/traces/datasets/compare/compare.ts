@@ -81,3 +81,11 @@ export function hasChange({ results }: Row, change: Change, key: string | undefi
     return key === undefined ? result[change].length > 0 : result[change].includes(key);
   });
 }
+
+/** Regressions first, then improvements, then the others; each in the order that they had. */
+export function sortByChange(rows: Row[], key: string | undefined): void {
+  const rank = new Map(
+    rows.map((row) => [row, hasChange(row, "regressed", key) ? 0 : hasChange(row, "improved", key) ? 1 : 2]),
+  );
+  rows.sort((a, b) => (rank.get(a) ?? 0) - (rank.get(b) ?? 0));
+}

@@ -17,7 +17,7 @@ import { listConfigs } from "../../feedback/token-store.ts";
 import { listExampleIds } from "../examples/store.ts";
 import { roundCost } from "../../usage/cost.ts";
 import { existingDataset, existingExperiments } from "../existing.ts";
-import { type ComparedRun, compareRuns, hasChange, meanScores, type Row } from "./compare.ts";
+import { type ComparedRun, compareRuns, hasChange, meanScores, type Row, sortByChange } from "./compare.ts";
 import { ComparedRow, pageRows, Scores } from "./page.ts";
 import { experimentRuns } from "./runs.ts";
 
@@ -38,6 +38,7 @@ const Compare = v.object({
   ),
   change: v.optional(v.picklist(["improved", "regressed"])),
   key: v.optional(v.pipe(v.string(), v.maxLength(180))),
+  sort: v.optional(v.picklist(["example", "change"]), "example"),
   limit: v.optional(whole(1, 50), "20"),
   offset: v.optional(whole(0), "0"),
 });
@@ -72,13 +73,14 @@ export const compare = new Hono<App>().get(
   async (c) => {
     requirePermission(c.get("principal"), "traces.read");
     const dataset = await existingDataset(c, c.req.valid("param").dataset_id);
-    const { experiment: ids, change, key, limit, offset } = c.req.valid("query");
+    const { experiment: ids, change, key, sort, limit, offset } = c.req.valid("query");
     const experiments = await existingExperiments(c, dataset.id, ids);
     const runs: ComparedRun[][] = [];
     for (const { id } of experiments) runs.push(await experimentRuns(c.env, dataset.workspaceId, id));
     const exampleIds = await allExampleIds(c, dataset.id, runs);
     const rows = compareRuns(exampleIds, runs, await lowerIsBetter(c));
-    const wanted = change === undefined ? rows : rows.filter((row) => hasChange(row, change, key));
+    const wanted = change === undefined ? [...rows] : rows.filter((row) => hasChange(row, change, key));
+    if (sort === "change") sortByChange(wanted, key);
     const page = wanted.slice(offset, offset + limit);
     const shown = await pageRows(c.env, dataset, ids, page);
     const summaries = experiments.map((row, index) => summary(row, runs[index] ?? [], rows, index));

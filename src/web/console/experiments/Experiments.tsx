@@ -2,7 +2,9 @@
 import type { ViewProps } from "../../page/frame.ts";
 import { Compare } from "./Compare.tsx";
 import { List } from "./List.tsx";
+import { New } from "./New.tsx";
 
 export default function Experiments({ id }: ViewProps) {
-  return id === undefined ? <List /> : <Compare key={id} dataset={id} />;
+  if (id === undefined) return <List />;
+  return id === "new" ? <New /> : <Compare key={id} dataset={id} />;
 }

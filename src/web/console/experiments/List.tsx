@@ -1,13 +1,16 @@
 /** The experiments by dataset. Two to five of one dataset can be compared; the oldest of them is the baseline. */
 import { useState } from "react";
-import { useLocation } from "wouter";
+import { Link, useLocation } from "wouter";
+import { useMay } from "../../api/me.ts";
 import { SERVER } from "../../api/server.ts";
 import { durationText } from "../../trace/format.ts";
 import { Button } from "../../ui/Button.tsx";
+import controls from "../../ui/controls.module.css";
 import { Page } from "../../page/Page.tsx";
 import { Empty, Loaded } from "../../page/states.tsx";
 import { Time } from "../../page/Time.tsx";
 import { type Column, Table } from "../../page/Table.tsx";
+import work from "../work.module.css";
 import css from "./experiments.module.css";
 import { type Dataset, type Experiment, useExperiments } from "./queries.ts";
 
@@ -24,14 +27,30 @@ await evaluate(target, {
 
 export function List() {
   const experiments = useExperiments();
+  const may = useMay();
   return (
-    <Page title="Experiments" purpose="Results of your agent on a dataset, compared across changes.">
+    <Page
+      title="Experiments"
+      purpose="Results of your agent on a dataset, compared across changes."
+      actions={
+        may("runs.create") &&
+        may("traces.annotate") && (
+          <Link
+            href="/console/experiments/new"
+            className={`${controls.button} ${controls.filled} ${work.link}`}
+            data-filled
+          >
+            New experiment
+          </Link>
+        )
+      }
+    >
       <Loaded query={experiments} what="experiments">
         {({ datasets, experiments: all }) =>
           all.length === 0 ? (
             <Empty
               title="No experiments yet."
-              text="An experiment runs your code on every example of a dataset. Create one with the LangSmith SDK:"
+              text="An experiment runs an assistant, or your own code, on every example of a dataset. Start one with the button above, with weir eval, or with the LangSmith SDK:"
               command={EVALUATE}
             />
           ) : (
@@ -80,7 +99,7 @@ function OfDataset({ dataset, experiments }: { dataset: Dataset; experiments: Ex
         columns={columnsOf(chosen, toggle)}
         rows={experiments}
         rowKey={({ id }) => id}
-        onOpen={({ id }) => navigate(address([id]))}
+        onOpen={({ id }) => navigate(address(withOlder(experiments, id)))}
       />
     </section>
   );
@@ -90,6 +109,16 @@ function OfDataset({ dataset, experiments }: { dataset: Dataset; experiments: Ex
 function oldestFirst(experiments: Experiment[], ids: string[]): string[] {
   const chosen = experiments.filter(({ id }) => ids.includes(id));
   return chosen.toSorted((a, b) => Date.parse(a.start_time) - Date.parse(b.start_time)).map(({ id }) => id);
+}
+
+/** An experiment with the one before it, which is its baseline. */
+function withOlder(experiments: Experiment[], id: string): string[] {
+  const byAge = oldestFirst(
+    experiments,
+    experiments.map((one) => one.id),
+  );
+  const at = byAge.indexOf(id);
+  return byAge.slice(Math.max(0, at - 1), at + 1);
 }
 
 const percent = new Intl.NumberFormat(undefined, { style: "percent", maximumFractionDigits: 1 });

@@ -28,6 +28,7 @@ export function Sides({ data: { experiments, rows } }: { data: Comparison }) {
                   <span key={key} className={css.score}>
                     {key} {Number(score.toFixed(3))}
                     {i > 0 && <Difference by={score - (base?.scores[key] ?? score)} />}
+                    <Bar score={score} base={i > 0 ? base?.scores[key] : undefined} />
                     {i > 0 && (
                       <span className={css.meta}>
                         {one.improved[key] ?? 0} better, {one.regressed[key] ?? 0} worse
@@ -51,6 +52,20 @@ export function Sides({ data: { experiments, rows } }: { data: Comparison }) {
         </tbody>
       </table>
     </div>
+  );
+}
+
+/** A score from 0 to 1 as a bar, with a mark at the baseline's. Other scores have no bar. */
+function Bar({ score, base }: { score: number; base: number | undefined }) {
+  if (score < 0 || score > 1) return null;
+  return (
+    <svg className={css.bar} viewBox="0 0 100 6" preserveAspectRatio="none" aria-hidden>
+      <rect className={css.track} width={100} height={6} />
+      <rect className={css.filled} width={score * 100} height={6} />
+      {base !== undefined && base >= 0 && base <= 1 && (
+        <rect className={css.mark} x={Math.min(98, base * 100)} width={2} height={6} />
+      )}
+    </svg>
   );
 }
 

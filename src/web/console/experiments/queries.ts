@@ -77,7 +77,7 @@ export interface Comparison {
 export const PAGE = 20;
 
 export function useComparison(dataset: string, ids: string[], change: string, offset: number) {
-  const query = new URLSearchParams({ limit: String(PAGE), offset: String(offset) });
+  const query = new URLSearchParams({ limit: String(PAGE), offset: String(offset), sort: "change" });
   for (const id of ids) query.append("experiment", id);
   if (change !== "") query.set("change", change);
   return useQuery({
@@ -85,5 +85,13 @@ export function useComparison(dataset: string, ids: string[], change: string, of
     enabled: ids.length > 0,
     queryFn: ({ signal }) => call<Comparison>("GET", `/api/v1/datasets/${dataset}/compare?${query}`, undefined, signal),
     placeholderData: keepPreviousData,
+  });
+}
+
+export function useSplitsOf(dataset: string) {
+  return useQuery({
+    queryKey: ["datasets", "splits", dataset],
+    enabled: dataset !== "",
+    queryFn: ({ signal }) => call<string[]>("GET", `/api/v1/datasets/${dataset}/splits`, undefined, signal),
   });
 }

@@ -1,0 +1,144 @@
+/** `weir eval`: runs an assistant over a dataset, scores what it gives, and compares with an older experiment. */
+import { parseArgs } from "node:util";
+import { containsExpected, type Evaluator, exactMatch, judgedBy } from "../evaluation/evaluators.ts";
+import { runExperiment } from "../evaluation/experiment.ts";
+import { read, type Send } from "../evaluation/send.ts";
+import { connectionFor } from "./connection.ts";
+import { loadEvaluators } from "./eval/load.ts";
+import { type Compared, hasRegressed, linesOf } from "./eval/report.ts";
+import { Fault } from "./fault.ts";
+
+export const usage = `weir eval --dataset <name> --assistant <id> [--evaluators <module>] [--judge <assistant> --criteria <text>]
+
+Runs an assistant on each example of a dataset, scores what it gives, and compares with the newest experiment before.
+
+  --dataset <name>       a dataset, by its name or id
+  --assistant <id>       an assistant or a graph
+  --evaluators <module>  a module whose exported functions score, such as ./evals.ts or ./evals.ts:correct
+  --exact                score exact_match: the answer is the expected one
+  --contains             score contains_expected: the answer contains the expected one
+  --judge <assistant>    an assistant that scores, with --criteria <text>: what is a good answer
+  --split <name>         only the examples of this split
+  --name <prefix>        the name of the experiment begins with it; the assistant if left out
+  --baseline <name>      the experiment to compare with, by its name or id; "none" for no comparison
+  --concurrency <n>      runs at the same time; 4 if left out
+  --fail-on-regression   end with code 1 when an example scores lower than in the baseline, or fails for the first time
+  --json                 print the comparison as JSON
+  --url <address>        a deployment; the local server (PORT, or 8787) if left out
+  --workspace <id>       the workspace, where the admin key is used; the first one if left out
+
+The credential is as for weir keys: WEIR_API_KEY, or WEIR_ADMIN_KEY, or the admin key that this folder's \`weir deploy\` made.`;
+
+const text = { type: "string" } as const;
+const flag = { type: "boolean" } as const;
+
+interface Named {
+  id: string;
+  name: string;
+}
+
+export async function run(argv: string[]): Promise<number> {
+  const { values } = parseArgs({
+    args: argv,
+    options: {
+      dataset: text,
+      assistant: text,
+      evaluators: { type: "string", multiple: true },
+      exact: flag,
+      contains: flag,
+      judge: text,
+      criteria: text,
+      split: text,
+      name: text,
+      baseline: text,
+      concurrency: text,
+      "fail-on-regression": flag,
+      json: flag,
+      url: text,
+      workspace: text,
+    },
+  });
+  const { dataset: datasetName, assistant } = values;
+  if (datasetName === undefined || assistant === undefined) throw new Fault(usage);
+  const concurrency = Number(values.concurrency ?? 4);
+  if (!Number.isInteger(concurrency) || concurrency < 1) throw new Fault("--concurrency takes a whole number from 1.");
+  if ((values.judge === undefined) !== (values.criteria === undefined))
+    throw new Fault("--judge needs --criteria, which says what is a good answer, and the other way around.");
+  const { url, ...credential } = connectionFor(values);
+  const send = sendTo(url, credential);
+  const evaluators: Evaluator[] = [
+    ...(values.exact ? [exactMatch] : []),
+    ...(values.contains ? [containsExpected] : []),
+    ...(values.judge !== undefined && values.criteria !== undefined
+      ? [judgedBy(send, { assistant: values.judge, criteria: values.criteria, key: "judge" })]
+      : []),
+    ...(await Promise.all((values.evaluators ?? []).map(loadEvaluators))).flat(),
+  ];
+  const dataset = await datasetOf(send, datasetName);
+  const baseline = await baselineOf(send, dataset, values.baseline);
+  const { experiment, unscored, trouble } = await runExperiment(send, {
+    dataset: dataset.id,
+    assistant,
+    evaluators,
+    concurrency,
+    prefix: values.name ?? assistant,
+    ...(values.split !== undefined && { split: values.split }),
+    onProgress: ({ done, of }) => {
+      if (process.stderr.isTTY) process.stderr.write(`\r  ${done} of ${of}${done === of ? "\n" : ""}`);
+    },
+  }).catch(asFault);
+  const ids = [...(baseline ? [baseline.id] : []), experiment.id];
+  const query = new URLSearchParams([...ids.map((id) => ["experiment", id]), ["sort", "change"]]);
+  const comparison = await read<{ experiments: Compared[] }>(
+    send,
+    "GET",
+    `/api/v1/datasets/${dataset.id}/compare?${String(query)}`,
+  );
+  const now = comparison.experiments.at(-1);
+  if (!now) throw new Fault("The experiment cannot be read.");
+  const page = `${url}/console/experiments/${dataset.id}?${String(new URLSearchParams(ids.map((id) => ["experiment", id])))}`;
+  if (values.json) console.log(JSON.stringify({ ...comparison, unscored, trouble, url: page }));
+  else {
+    console.log(linesOf(now, baseline && comparison.experiments[0]).join("\n"));
+    if (unscored > 0) console.log(`\n  ${unscored} scores are missing. The first: ${trouble}`);
+    console.log(`\n  ${page}`);
+  }
+  return unscored > 0 || (values["fail-on-regression"] && hasRegressed(now)) ? 1 : 0;
+}
+
+const asFault = (error: unknown): never => {
+  throw new Fault(error instanceof Error ? error.message : String(error), { cause: error });
+};
+
+function sendTo(url: string, { key, workspaceId }: { key?: string; workspaceId?: string }): Send {
+  const headers = {
+    "content-type": "application/json",
+    ...(key && { "x-api-key": key }),
+    ...(workspaceId && { "x-tenant-id": workspaceId }),
+  };
+  return async (method, path, body) =>
+    fetch(url + path, { method, headers, ...(body !== undefined && { body: JSON.stringify(body) }) }).catch(
+      (error: unknown) => {
+        throw new Fault(`${url} does not answer. Is the server running?`, { cause: error });
+      },
+    );
+}
+
+const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
+
+async function datasetOf(send: Send, given: string): Promise<Named> {
+  const query = new URLSearchParams(UUID.test(given) ? { id: given } : { name: given });
+  const [found] = await read<Named[]>(send, "GET", `/api/v1/datasets?${String(query)}`).catch(asFault);
+  if (!found) throw new Fault(`There is no dataset "${given}".`);
+  return found;
+}
+
+/** The experiment that is compared with: the newest of the dataset unless one is given. */
+async function baselineOf(send: Send, { id, name }: Named, given: string | undefined): Promise<Named | undefined> {
+  if (given === "none") return undefined;
+  const query = new URLSearchParams({ reference_dataset: id, limit: given === undefined ? "1" : "100" });
+  const found = await read<Named[]>(send, "GET", `/api/v1/sessions?${String(query)}`).catch(asFault);
+  const chosen = found.find((one) => given === undefined || one.id === given || one.name === given);
+  if (!chosen && given !== undefined) throw new Fault(`The dataset ${name} has no experiment "${given}".`);
+  return chosen;
+}

@@ -1,0 +1,152 @@
+/** One dataset: its examples in a version and a split, and the files of it. */
+import { useState } from "react";
+import { Link, useLocation, useSearchParams } from "wouter";
+import { useMay } from "../../api/me.ts";
+import { Back } from "../../page/Back.tsx";
+import { Page } from "../../page/Page.tsx";
+import { Loaded } from "../../page/states.tsx";
+import { useAction } from "../../ui/action.ts";
+import { Button } from "../../ui/Button.tsx";
+import { Confirm } from "../../ui/Confirm.tsx";
+import controls from "../../ui/controls.module.css";
+import work from "../work.module.css";
+import { EditExample } from "./EditExample.tsx";
+import { Examples } from "./Examples.tsx";
+import { Import, Rename } from "./Dialogs.tsx";
+import { deleteDataset, download, type Example, useDataset, useExamples, useSplits } from "./queries.ts";
+import { useSetParam, Versions } from "./Versions.tsx";
+
+type Dialog = "import" | "rename" | "delete" | "new";
+
+export function Dataset({ id }: { id: string }) {
+  const may = useMay();
+  const [, navigate] = useLocation();
+  const [params] = useSearchParams();
+  const set = useSetParam();
+  const version = params.get("version") ?? "";
+  const split = params.get("split") ?? "";
+  const dataset = useDataset(id);
+  const examples = useExamples(id, version, split);
+  const splits = useSplits(id);
+  const [dialog, setDialog] = useState<Dialog>();
+  const [edited, setEdited] = useState<Example>();
+  const action = useAction();
+  const writes = may("datasets.write") && version === "";
+  const close = () => setDialog(undefined);
+  const { data } = dataset;
+  return (
+    <Page
+      title={data?.name ?? "Dataset"}
+      purpose={data?.description ?? ""}
+      back={<Back href="/console/datasets" name="Datasets" />}
+      actions={
+        <>
+          {data && may("runs.create") && (
+            <Link
+              href={`/console/experiments/new?dataset=${id}`}
+              className={`${controls.button} ${controls.plain} ${work.link}`}
+            >
+              Run experiment
+            </Link>
+          )}
+          {writes && (
+            <Button look="filled" onClick={() => setDialog("new")}>
+              New example
+            </Button>
+          )}
+        </>
+      }
+      tools={
+        <>
+          <Versions dataset={id} version={version} />
+          <select
+            className={`${controls.field} ${work.select}`}
+            aria-label="Split"
+            value={split}
+            onChange={(event) => set("split", event.target.value)}
+          >
+            <option value="">All splits</option>
+            {splits.data?.map((name) => (
+              <option key={name} value={name}>
+                {name}
+              </option>
+            ))}
+          </select>
+          {data &&
+            (["csv", "jsonl"] as const).map((format) => (
+              <Button
+                key={format}
+                disabled={action.busy}
+                onClick={() => void action.run(() => download(data, format, version))}
+              >
+                Download {format.toUpperCase()}
+              </Button>
+            ))}
+          {writes && (
+            <>
+              <Button onClick={() => setDialog("import")}>Import</Button>
+              <Button onClick={() => setDialog("rename")}>Rename</Button>
+              <Button look="danger" onClick={() => setDialog("delete")}>
+                Delete
+              </Button>
+            </>
+          )}
+        </>
+      }
+    >
+      {action.trouble !== "" && (
+        <p className={work.trouble} role="alert">
+          {action.trouble}
+        </p>
+      )}
+      <Loaded query={dataset} what="dataset">
+        {() => (
+          <Loaded query={examples} what="examples">
+            {({ rows }) => (
+              <>
+                <Examples
+                  dataset={id}
+                  rows={rows}
+                  writes={writes}
+                  isFiltered={split !== "" || version !== ""}
+                  onOpen={setEdited}
+                />
+                {examples.hasNextPage && (
+                  <div>
+                    <Button disabled={examples.isFetchingNextPage} onClick={() => void examples.fetchNextPage()}>
+                      Show more
+                    </Button>
+                  </div>
+                )}
+              </>
+            )}
+          </Loaded>
+        )}
+      </Loaded>
+      {edited && (
+        <EditExample
+          key={edited.id}
+          dataset={id}
+          example={edited}
+          writes={writes}
+          onClose={() => setEdited(undefined)}
+        />
+      )}
+      {dialog === "new" && <EditExample dataset={id} writes={writes} onClose={close} />}
+      {dialog === "import" && <Import dataset={id} onClose={close} />}
+      {dialog === "rename" && data && <Rename dataset={data} onClose={close} />}
+      {dialog === "delete" && data && (
+        <Confirm
+          title={`Delete ${data.name}?`}
+          text="Its examples and their versions are deleted. The traces of its experiments stay."
+          act="Delete dataset"
+          onAct={async () => {
+            await deleteDataset(id);
+            navigate("/console/datasets");
+          }}
+          onClose={close}
+        />
+      )}
+    </Page>
+  );
+}

@@ -1,0 +1,87 @@
+import { Link, useLocation } from "wouter";
+import { curlOf } from "../../api/curl.ts";
+import { useMay } from "../../api/me.ts";
+import { Page } from "../../page/Page.tsx";
+import { Empty, Loaded } from "../../page/states.tsx";
+import { type Column, Table } from "../../page/Table.tsx";
+import { Time } from "../../page/Time.tsx";
+import controls from "../../ui/controls.module.css";
+import work from "../work.module.css";
+import { type Dataset, useDatasets } from "./queries.ts";
+
+const CREATE = curlOf("/api/v1/datasets", '{"name": "questions"}');
+
+export function List() {
+  const may = useMay();
+  const datasets = useDatasets();
+  const [, navigate] = useLocation();
+  return (
+    <Page
+      title="Datasets"
+      purpose="Cases that your agent must get right."
+      actions={
+        may("datasets.write") && (
+          <Link
+            href="/console/datasets/new"
+            className={`${controls.button} ${controls.filled} ${work.link}`}
+            data-filled
+          >
+            New dataset
+          </Link>
+        )
+      }
+    >
+      <Loaded query={datasets} what="datasets">
+        {(rows) =>
+          rows.length === 0 ? (
+            <Empty
+              title="No datasets yet."
+              text="A dataset holds examples: an input, and the output that is expected. Add runs to one from their traces, import a file with the button above, or create one with the API:"
+              command={CREATE}
+            />
+          ) : (
+            <Table
+              label="Datasets"
+              columns={COLUMNS}
+              rows={rows}
+              rowKey={({ id }) => id}
+              onOpen={({ id }) => navigate(`/console/datasets/${id}`)}
+            />
+          )
+        }
+      </Loaded>
+    </Page>
+  );
+}
+
+const COLUMNS: Column<Dataset>[] = [
+  {
+    id: "name",
+    name: "Name",
+    width: 140,
+    kept: true,
+    grows: true,
+    cell: ({ id, name }) => (
+      <Link href={`/console/datasets/${id}`} title={name}>
+        {name}
+      </Link>
+    ),
+  },
+  {
+    id: "examples",
+    name: "Examples",
+    width: 80,
+    end: true,
+    kept: true,
+    cell: ({ example_count }) => example_count.toLocaleString(),
+  },
+  {
+    id: "experiments",
+    name: "Experiments",
+    width: 96,
+    end: true,
+    cell: ({ session_count }) => session_count.toLocaleString(),
+  },
+  { id: "description", name: "Description", width: 240, cell: ({ description }) => description },
+  { id: "changed", name: "Changed", width: 88, end: true, cell: ({ modified_at }) => <Time at={modified_at} /> },
+];

@@ -1,0 +1,142 @@
+/** The review of the next run: what it was given and gave, and the rubric. */
+import { useState } from "react";
+import { Link } from "wouter";
+import { useMay, useMe } from "../../api/me.ts";
+import { Empty, Loaded } from "../../page/states.tsx";
+import { AddTo } from "../../collect/AddTo.tsx";
+import { Value } from "../../trace/Value.tsx";
+import { useAction } from "../../ui/action.ts";
+import { Button } from "../../ui/Button.tsx";
+import controls from "../../ui/controls.module.css";
+import { Payload } from "../../ui/Payload.tsx";
+import work from "../work.module.css";
+import { useReviewKeys } from "./keys.ts";
+import { complete, type Queue, type QueuedRun, skip, useNext } from "./queries.ts";
+import css from "./queues.module.css";
+import { choiceAt, choicesOf, isText } from "./rubric.ts";
+import { RubricField } from "./RubricField.tsx";
+
+export function Review({ queue }: { queue: Queue }) {
+  const may = useMay();
+  const next = useNext(queue, may("traces.annotate"));
+  return (
+    <Loaded query={next} what="next run">
+      {(run) =>
+        run ? (
+          <Reviewed key={run.queue_run_id} queue={queue} run={run} />
+        ) : (
+          <Empty
+            title="No run waits for you."
+            text="You have reviewed each run of this queue, or others are at work on the rest. Add runs from their traces."
+          >
+            <Button disabled={next.isFetching} onClick={() => void next.refetch()}>
+              Look again
+            </Button>
+          </Empty>
+        )
+      }
+    </Loaded>
+  );
+}
+
+function Reviewed({ queue, run }: { queue: Queue; run: QueuedRun }) {
+  const may = useMay();
+  const { data: me } = useMe();
+  const action = useAction();
+  const items = queue.rubric_items;
+  const [given, setGiven] = useState<ReadonlyMap<string, string>>(new Map());
+  const [comment, setComment] = useState("");
+  const [active, setActive] = useState(0);
+  const annotates = may("traces.annotate") && me !== undefined && !action.busy;
+  const set = (at: number, text: string) => {
+    const key = items[at]?.feedback_key;
+    if (key !== undefined) setGiven(new Map(given).set(key, text));
+  };
+  const isMissing = items.some((item) => item.is_required !== false && !isText(item) && !given.get(item.feedback_key));
+  const done = () =>
+    void action.run(async () => {
+      const said = items.flatMap((item) => {
+        const text = given.get(item.feedback_key)?.trim() ?? "";
+        if (text === "") return [];
+        const score = isText(item) ? null : Number(text);
+        return [{ key: item.feedback_key, score, value: isText(item) ? text : null, comment: comment.trim() || null }];
+      });
+      await complete(run, me?.id ?? "", said);
+    });
+  const pass = () => void action.run(() => skip(run));
+  useReviewKeys({
+    digit: (digit) => {
+      const item = items[active];
+      const choices = item && choicesOf(item);
+      const choice = choices && choiceAt(choices, digit);
+      if (!choice || !annotates) return;
+      set(active, String(choice.score));
+      setActive(Math.min(active + 1, items.length - 1));
+    },
+    move: (by) => setActive(Math.min(items.length - 1, Math.max(0, active + by))),
+    next: () => annotates && !isMissing && done(),
+    skip: () => annotates && pass(),
+  });
+  return (
+    <div className={css.review}>
+      <section className={css.run} aria-label="Run">
+        <div className={work.head}>
+          <h2>{run.name}</h2>
+          <Link href={`/traces/${run.trace_id}?run=${run.id}`}>Trace</Link>
+          <AddTo
+            look="quiet"
+            runs={[{ id: run.id, name: run.name, project: run.session_id, start_time: run.start_time }]}
+            content={run}
+          />
+        </div>
+        {run.error && <Payload label="Error" text={run.error} />}
+        <Value label="Input" value={run.inputs} />
+        {run.outputs !== null && <Value label="Output" value={run.outputs} />}
+      </section>
+      <section className={css.form} aria-label="Rubric">
+        {queue.rubric_instructions && <p className={css.instructions}>{queue.rubric_instructions}</p>}
+        {items.map((item, at) => (
+          <RubricField
+            key={item.feedback_key}
+            item={item}
+            active={at === active}
+            disabled={!annotates}
+            text={given.get(item.feedback_key) ?? ""}
+            onText={(text) => {
+              setActive(at);
+              set(at, text);
+            }}
+          />
+        ))}
+        {items.length === 0 && <p className={work.none}>The queue has no rubric. Add keys in its settings.</p>}
+        <label className={controls.row}>
+          <span className={controls.label}>Comment</span>
+          <textarea
+            className={controls.field}
+            rows={3}
+            disabled={!may("traces.annotate")}
+            value={comment}
+            onChange={(event) => setComment(event.target.value)}
+          />
+        </label>
+        {action.trouble !== "" && (
+          <p className={work.trouble} role="alert">
+            {action.trouble}
+          </p>
+        )}
+        <div className={work.acts}>
+          <Button look="filled" disabled={!annotates || isMissing} title="Enter" onClick={done}>
+            Complete and next
+          </Button>
+          <Button disabled={!annotates} title="S" onClick={pass}>
+            Skip
+          </Button>
+        </div>
+        <p className={work.note}>
+          Digits score the marked key, ↑ and ↓ move the mark, Enter completes, S skips. A skipped run comes again at the
+          end.
+        </p>
+      </section>
+    </div>
+  );
+}
