@@ -11,6 +11,7 @@ export const CODE = {
   "/console/threads": () => import("../console/threads/Threads.tsx"),
   "/console/experiments": () => import("../console/experiments/Experiments.tsx"),
   "/console/assistants": () => import("../console/assistants/Assistants.tsx"),
+  "/console/prompts": () => import("../console/prompts/Prompts.tsx"),
   "/console/runs": () => import("../console/runs/Runs.tsx"),
   "/console/crons": () => import("../console/crons/Crons.tsx"),
   "/console/store": () => import("../console/store/Store.tsx"),

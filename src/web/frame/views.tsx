@@ -15,6 +15,7 @@ import {
   MessagesSquare,
   Play,
   ScrollText,
+  TextQuote,
   Users,
   Webhook,
 } from "lucide-react";
@@ -94,6 +95,14 @@ export const VIEWS: View[] = [
     needs: "assistants.read",
     icon: Bot,
     purpose: "Configure a graph, compare versions, try it",
+  }),
+  view({
+    name: "Prompts",
+    group: "Build",
+    path: "/console/prompts",
+    needs: "prompts.read",
+    icon: TextQuote,
+    purpose: "Compare commits of prompts, and move tags",
   }),
   view({
     name: "Runs",
