@@ -20,7 +20,7 @@ interface GivenCommit {
 
 /**
  * Adds a commit after the latest one. Its hash covers its content and the hash of its parent.
- * @throws Problem 409 when the parent is not the latest commit, or when the content is the same as the latest one's
+ * @throws Problem 409 when the parent is not the latest commit, or when its content is that of the latest commit
  */
 export async function commitPrompt(
   env: Env,
