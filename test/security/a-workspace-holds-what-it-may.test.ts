@@ -31,7 +31,7 @@ async function fill(table: string, { workspaceId }: Caller, most: number): Promi
   const info = await env.DB.prepare(`select name from pragma_table_info('${table}')`).all<{ name: string }>();
   const columns = info.results.map(({ name }) => name);
   const fresh = columns.map((name) =>
-    ["id", "hash", "subject"].includes(name) ? `'copy-' || hex(randomblob(16))` : `t.${name}`,
+    ["id", "hash", "subject", "name"].includes(name) ? `'copy-' || hex(randomblob(16))` : `t.${name}`,
   );
   const held = await env.DB.prepare(`select count(*) as n from ${table} where workspace_id = ?`)
     .bind(workspaceId)
