@@ -30,6 +30,7 @@ import { oauthClients } from "./oauth/clients-routes.ts";
 import { grants } from "./oauth/grants-routes.ts";
 import { oauth } from "./oauth/routes.ts";
 import { openapi } from "./system/openapi.ts";
+import { prompts } from "./prompts/routes.ts";
 import { system } from "./system/routes.ts";
 import { application } from "./streaming/app-routes.ts";
 import { namedThreads } from "./streaming/names.ts";
@@ -97,6 +98,8 @@ export function createApp({ http, flow, budgets }: Config): Hono<App> {
   app.route("/api/v1", encryption);
   app.route("/api/v1", grants);
   app.route("/api/v1", oauthClients);
+  app.route("/", prompts);
+  app.route("/api/v1", prompts);
   app.route("/", traces);
   if (!http.disable_a2a) app.route("/", agentCards);
   if (!http.disable_a2a) app.route("/a2a", a2a);

@@ -53,6 +53,7 @@ const SECTIONS: Record<string, Record<string, string>> = {
     "mcp-traces": "Traces for coding agents",
     evaluate: "Evaluate an agent",
     experiments: "Datasets and experiments",
+    prompts: "Prompts",
     exports: "Bulk export",
     "exports-r2": "Export to R2",
     "exports-aws-s3": "Export to AWS S3",

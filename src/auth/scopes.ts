@@ -91,6 +91,8 @@ const TABLE: Row[] = [
     "traces.annotate",
   ],
   ...everything(/^(?:\/api\/v1|(?:\/api)?\/v1\/platform)?\/annotation-queues(?:\/|$)/, "queues.read", "queues.write"),
+  ...everything(platform("(?:repos|commits|likes)(?:/|$)"), "prompts.read", "prompts.write"),
+  ["GET", platform("settings$"), "workspace.read"],
   ["DELETE", platform("(?:sessions|traces|threads)(?:/|$)"), "traces.delete"],
   ...everything(platform("(?:runs|sessions|traces|threads)(?:/|$)"), "traces.read", "traces.write"),
   ...everything(platform("otel/"), "traces.read", "traces.write"),

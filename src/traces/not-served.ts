@@ -15,10 +15,10 @@ const TABLE: [method: string | undefined, path: RegExp, what: string][] = [
   ],
   [
     undefined,
-    new RegExp(`${ROOT}/(?:repos|commits|likes|settings|prompt-webhooks|hub|comments)(?:/|$)`),
-    "prompts, agents and skills",
+    new RegExp(`${ROOT}/(?:prompt-webhooks|hub|comments|repos/[^/]+/[^/]+/fork)(?:/|$)`),
+    "agents, skills, and webhooks, comments and forks of prompts",
   ],
-  [undefined, /^\/api\/v1\/agents(?:\/|$)/, "prompts, agents and skills"],
+  [undefined, /^\/api\/v1\/agents(?:\/|$)/, "agents and skills"],
   [undefined, new RegExp(`${ROOT}/(?:evaluators|runs/rules|feedback-formulas)(?:/|$)`), "online evaluators"],
   [undefined, new RegExp(`${ROOT}/(?:issues|product-feedbacks|fleet)(?:/|$)`), "issues and fleets"],
   ["POST", new RegExp(`${ROOT}/datasets/upload-experiment$`), "experiments as files. Send their runs"],

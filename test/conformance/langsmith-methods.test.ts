@@ -4,6 +4,7 @@ import { Client as Client12 } from "langsmith-0-12";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { TestServer } from "../support/server.ts";
 import { sharedServer } from "../support/shared-server.ts";
+import { PROMPTS } from "./langsmith-prompts.ts";
 
 let server: TestServer;
 beforeAll(async () => {
@@ -57,20 +58,6 @@ const REFUSED: Record<string, (c: Client, ids: Ids) => unknown> = {
   sandboxes: (c) => first(also(c).sandboxes.boxes.list()),
   sessions: (c) => first(also(c).sessions.listV2({})),
   agents: (c) => first(c.listAgents()),
-  promptExists: (c) => c.promptExists("-/p"),
-  likePrompt: (c) => c.likePrompt("-/p"),
-  unlikePrompt: (c) => c.unlikePrompt("-/p"),
-  listCommits: (c) => first(c.listCommits("-/p")),
-  listPrompts: (c) => first(c.listPrompts()),
-  getPrompt: (c) => c.getPrompt("-/p"),
-  createPrompt: (c) => c.createPrompt("p"),
-  createCommit: (c) => c.createCommit("-/p", {}),
-  updatePrompt: (c) => c.updatePrompt("-/p", { description: "d" }),
-  deletePrompt: (c) => c.deletePrompt("-/p"),
-  pullPromptCommit: (c) => c.pullPromptCommit("-/p"),
-  pushPrompt: (c) => c.pushPrompt("-/p", { object: {} }),
-  agentExists: (c) => c.agentExists("-/a"),
-  skillExists: (c) => c.skillExists("-/s"),
   pullAgent: (c) => c.pullAgent("-/a"),
   pullSkill: (c) => c.pullSkill("-/s"),
   pushAgent: (c) => c.pushAgent("-/a", { files: {} }),
@@ -296,6 +283,7 @@ const SERVED: Record<string, (c: Client, ids: Ids) => unknown> = {
     const left = await also(c).removeFeedbackCategories(`k-${run}`, [2]);
     expect(left).toMatchObject({ feedback_config: { categories: [{ value: 0 }, { value: 1 }] } });
   },
+  ...PROMPTS,
   deleteFeedbackConfig: (c, { run }) => c.deleteFeedbackConfig(`k-${run}`),
   deleteFeedback: (c, { feedback }) => c.deleteFeedback(feedback),
   deleteExample: (c, { example }) => c.deleteExample(example),
@@ -345,7 +333,9 @@ describe.each(SDKS)("langsmith %s", (_, Sdk) => {
     const watched = (): Client =>
       newClient(async (url, init) => {
         const response = await fetch(url, init);
-        if (!new Request(url).url.endsWith("/info")) answers.push([response.status, await response.clone().text()]);
+        // Agents and skills are looked for among the prompts first.
+        const isAsked = /\/(?:info|settings|repos\/-\/\w+)\??$/.test(new Request(url).url);
+        if (!isAsked) answers.push([response.status, await response.clone().text()]);
         return response;
       });
     const ids = {} as Ids;

@@ -66,7 +66,7 @@ describe.runIf(version !== undefined)(`langsmith for Python ${version}`, () => {
     });
 
     it("has each other method refused with 501 and the page that lists the calls", () => {
-      expect(count(client, "refused")).toBeGreaterThan(20);
+      expect(count(client, "refused")).toBeGreaterThanOrEqual(10);
       expect(failed(client, "refused")).toEqual([]);
     });
   });

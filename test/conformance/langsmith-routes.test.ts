@@ -128,22 +128,20 @@ PUT /runs/:id/share`;
 /** Routes of the clients written by hand, and others that people call, which are refused. */
 const REFUSED = `
 GET /charts
-GET /commits/owner/prompt/
 GET /feedback-formulas
-GET /likes/owner/prompt
 GET /model-price-map
 GET /orgs/current
 GET /public/:id/datasets/sessions
-GET /repos
 GET /sessions/:id/insights/:id
 GET /sessions/:id/metadata
 GET /sessions/:id/views
-GET /settings
 GET /tags
 GET /workspaces/current/secrets
 POST /runs/generate-query
 POST /runs/group/stats
 POST /v1/platform/examples/multipart
+GET /comments/owner/prompt
+POST /repos/owner/prompt/fork
 POST /v1/platform/hub/repos/owner/agent/directories/commits`;
 
 const routesOf = (text: string) => text.trim().split("\n");

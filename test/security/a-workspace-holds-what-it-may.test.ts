@@ -6,6 +6,7 @@ import { MOST_CRONS } from "../../src/crons/store.ts";
 import { MOST_DESTINATIONS } from "../../src/exports/destinations/store.ts";
 import { MOST_INVITATIONS } from "../../src/members/invitation-store.ts";
 import { MOST_MEMBERS } from "../../src/members/store.ts";
+import { MOST_PROMPTS } from "../../src/prompts/store.ts";
 import { MOST_QUEUES } from "../../src/traces/queues/store.ts";
 import { type Caller, newCaller } from "../support/caller.ts";
 
@@ -18,6 +19,7 @@ const CASES: [table: string, most: number, path: string, make: () => object, say
   ["crons", MOST_CRONS, "/runs/crons", () => run, "1000 crons"],
   ["export_destinations", MOST_DESTINATIONS, "/api/v1/bulk-exports/destinations", () => r2, "100 destinations"],
   ["annotation_queues", MOST_QUEUES, "/annotation-queues", () => ({ name: "q" }), "1000 annotation queues"],
+  ["prompts", MOST_PROMPTS, "/repos", () => ({ repo_handle: `p-${crypto.randomUUID()}` }), "1000 prompts"],
   ["assistants", 10_000, "/assistants", () => ({ graph_id: "echo" }), "10000 assistants"],
   ["api_keys", MOST_KEYS, "/api/v1/api-keys", () => ({}), "10000 API keys"],
   ["members", MOST_MEMBERS, "/api/v1/members", () => ({ ...viewer, subject: crypto.randomUUID() }), "1000 members"],
@@ -29,7 +31,7 @@ async function fill(table: string, { workspaceId }: Caller, most: number): Promi
   const info = await env.DB.prepare(`select name from pragma_table_info('${table}')`).all<{ name: string }>();
   const columns = info.results.map(({ name }) => name);
   const fresh = columns.map((name) =>
-    ["id", "hash", "subject"].includes(name) ? `'copy-' || hex(randomblob(16))` : `t.${name}`,
+    ["id", "hash", "subject", "name"].includes(name) ? `'copy-' || hex(randomblob(16))` : `t.${name}`,
   );
   const held = await env.DB.prepare(`select count(*) as n from ${table} where workspace_id = ?`)
     .bind(workspaceId)

@@ -11,7 +11,7 @@ export const LOOSE: Record<string, string> = {
     MAKES,
     `POST /annotation-queues | POST /annotation-queues/:queue_id/runs/by-key | POST /platform/annotation-queues/:queue_id/items
     POST /assistants | POST /datasets | POST /datasets/comparative | POST /examples | POST /examples/bulk | POST /feedback
-    POST /feedback/eager | POST /feedback/tokens | POST /feedback-configs | POST /sessions | POST /threads | POST /threads/:thread_id/copy
+    POST /feedback/eager | POST /feedback/tokens | POST /feedback-configs | POST /repos | POST /commits/:owner/:repo | POST /sessions | POST /threads | POST /threads/:thread_id/copy
     PUT /store/items | POST /runs/crons | POST /threads/:thread_id/runs/crons`,
   ),
   ...because(
@@ -20,7 +20,7 @@ export const LOOSE: Record<string, string> = {
     PATCH /platform/annotation-queues/:queue_id/items/:item_id | POST /annotation-queues/status/:item_id
     POST /platform/annotation-queues/items/:item_id/status | PATCH /datasets/:dataset_id | PATCH /examples/:example_id
     PATCH /examples/bulk | PATCH /platform/datasets/:dataset_id/examples/metadata | PUT /datasets/:dataset_id/splits
-    PUT /datasets/:dataset_id/tags | PATCH /feedback-configs | PATCH /feedback/:feedback_id | PATCH /sessions/:session_id
+    PUT /datasets/:dataset_id/tags | PATCH /repos/:owner/:repo | PATCH /feedback-configs | PATCH /feedback/:feedback_id | PATCH /sessions/:session_id
     PATCH /assistants/:assistant_id | POST /assistants/:assistant_id/latest | PATCH /runs/crons/:cron_id | PATCH /threads/:thread_id
     PATCH /threads/:thread_id/state | POST /threads/:thread_id/state`,
   ),

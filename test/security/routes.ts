@@ -8,6 +8,7 @@
  * - a scope: a key or token of the workspace that has it
  */
 import type { Scope } from "../../src/principal.ts";
+import { PROMPT_ROUTES } from "./prompt-routes.ts";
 import { QUEUE_ROUTES } from "./queue-routes.ts";
 
 export const ROUTES: Record<string, Scope | "deployment" | "any" | "public"> = {
@@ -387,4 +388,5 @@ export const ROUTES: Record<string, Scope | "deployment" | "any" | "public"> = {
   "PATCH /v1/platform/datasets/:dataset_id/examples/metadata": "write",
   "POST /v1/platform/datasets/examples/delete": "write",
   ...QUEUE_ROUTES,
+  ...PROMPT_ROUTES,
 };

@@ -31,6 +31,11 @@ export interface Things {
   queue_id: string;
   /** What the queue has: the trace's run. */
   item_id: string;
+  /** The owner, name, and a commit and a tag of a prompt. */
+  owner: string;
+  repo: string;
+  commit: string;
+  tag_name: string;
   key_id: string;
   member_id: string;
   invitation_id: string;
@@ -119,6 +124,10 @@ export async function makeThings(
   const queue_id = await post("/annotation-queues", { name: marker, description: marker, metadata, ...rubric }, "id");
   const items = [trace_run_id];
   const [item] = (await ask("POST", `/annotation-queues/${queue_id}/runs`, items)) as unknown as [Json];
+  const repo = marker;
+  await ask("POST", "/repos", { repo_handle: repo, description: marker, readme: marker, tags: [marker] });
+  await ask("POST", `/commits/-/${repo}`, { manifest: { template: marker }, description: marker });
+  await ask("POST", `/repos/-/${repo}/tags`, { tag_name: `${marker}-tag`, commit_id: "latest" });
   const key_id = await post("/api/v1/api-keys", { name: `${marker}-key` }, "id");
   const person = { subject: `${marker}-person`, email: `ann@${marker}.example`, role: "viewer" };
   const member_id = await post("/api/v1/members", person, "id");
@@ -160,6 +169,10 @@ export async function makeThings(
     feedback_id,
     queue_id,
     item_id: String(item.id),
+    owner: "-",
+    repo,
+    commit: "latest",
+    tag_name: `${marker}-tag`,
     key_id,
     member_id,
     invitation_id,

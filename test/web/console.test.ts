@@ -115,6 +115,12 @@ describe("the audit log", () => {
     "annotation_queue.deleted": false,
     "annotation_queue.filled": false,
     "annotation_queue.item_removed": false,
+    "prompt.created": false,
+    "prompt.updated": false,
+    "prompt.deleted": false,
+    "prompt.committed": false,
+    "prompt.tagged": false,
+    "prompt.untagged": false,
   };
 
   it("has words for each action of the server, and marks refusals", () => {

@@ -13,6 +13,7 @@ export const CODE = {
   "/console/experiments": () => import("../console/experiments/Experiments.tsx"),
   "/console/queues": () => import("../console/queues/Queues.tsx"),
   "/console/assistants": () => import("../console/assistants/Assistants.tsx"),
+  "/console/prompts": () => import("../console/prompts/Prompts.tsx"),
   "/console/runs": () => import("../console/runs/Runs.tsx"),
   "/console/crons": () => import("../console/crons/Crons.tsx"),
   "/console/store": () => import("../console/store/Store.tsx"),

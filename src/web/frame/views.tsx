@@ -17,6 +17,7 @@ import {
   Play,
   ScrollText,
   Table2,
+  TextQuote,
   Users,
   Webhook,
 } from "lucide-react";
@@ -112,6 +113,14 @@ export const VIEWS: View[] = [
     needs: "assistants.read",
     icon: Bot,
     purpose: "Configure a graph, compare versions, try it",
+  }),
+  view({
+    name: "Prompts",
+    group: "Build",
+    path: "/console/prompts",
+    needs: "prompts.read",
+    icon: TextQuote,
+    purpose: "Compare commits of prompts, and move tags",
   }),
   view({
     name: "Runs",

@@ -8,8 +8,10 @@ import importlib.util
 import inspect
 import json
 import os
+import re
 import sys
 import time
+import types
 import warnings
 from datetime import datetime, timezone
 from uuid import uuid4
@@ -21,7 +23,21 @@ os.environ.setdefault("LANGCHAIN_CALLBACKS_BACKGROUND", "false")
 HTTPX = [importlib.import_module(name) for name in ["httpx", "httpx2"] if importlib.util.find_spec(name)]
 import requests  # noqa: E402
 from langsmith import AsyncClient, Client, __version__  # noqa: E402
+from langsmith.utils import LangSmithConflictError  # noqa: E402
 from langsmith.schemas import ExampleCreate, ExampleUpdate  # noqa: E402
+
+# The SDK compares what is committed with these classes, also where it is plain JSON.
+if importlib.util.find_spec("langchain_core") is None:
+    for name, members in {
+        "langchain_core": [],
+        "langchain_core.prompts": ["ChatPromptTemplate"],
+        "langchain_core.prompts.structured": ["StructuredPrompt"],
+        "langchain_core.runnables": ["RunnableBinding", "RunnableSequence"],
+    }.items():
+        sys.modules[name] = types.ModuleType(name)
+        for member in members:
+            setattr(sys.modules[name], member, type(member, (), {}))
+    sys.modules["langchain_core"].__version__ = "0"
 
 # Methods and properties that ask the server nothing, or that are parts of the client with calls of their own below.
 LOCAL = set(
@@ -190,6 +206,88 @@ async def annotation_queues(c, s):
     assert await done(c.annotation_queues.retrieve(s.queue))
 
 
+def manifest(text):
+    return {"lc": 1, "type": "constructor", "id": ["langchain_core", "prompts", "PromptTemplate"], "kwargs": {"template": text}}
+
+
+async def create_prompt(c, s):
+    made = await done(c.create_prompt(f"py-{s.run}", description="d", readme="r", tags=["t"]))
+    assert made.repo_handle == f"py-{s.run}" and made.num_commits == 0 and made.tags == ["t"], made
+
+
+async def create_commit(c, s):
+    url = await done(c.create_commit(f"py-{s.run}", manifest("one"), tags=["prod", "v1"], description="first"))
+    assert f"/prompts/py-{s.run}/" in url, url
+
+
+async def push_prompt(c, s):
+    await done(c.push_prompt(f"py-{s.run}", object=manifest("two"), commit_tags="v2"))
+    try:
+        await done(c.push_prompt(f"py-{s.run}", object=manifest("two")))
+    except LangSmithConflictError:
+        return
+    raise AssertionError("a commit without a change")
+
+
+async def pull_prompt_commit(c, s):
+    for word, text in [("", "two"), (":prod", "one"), (":v2", "two")]:
+        pulled = await done(c.pull_prompt_commit(f"py-{s.run}{word}"))
+        assert pulled.manifest == manifest(text) and pulled.examples == [], pulled
+
+
+async def pull_prompt(c, s):
+    """The SDK makes the prompt of LangChain, where that is installed."""
+    try:
+        prompt = await done(c.pull_prompt(f"py-{s.run}:prod"))
+    except ImportError as error:
+        assert "langchain" in str(error), error
+    else:
+        assert prompt.template == "one", prompt
+
+
+async def list_prompt_commits(c, s):
+    found = c.list_prompt_commits(f"py-{s.run}")
+    commits = [one async for one in found] if hasattr(found, "__aiter__") else list(found)
+    assert [one.description for one in commits] == [None, "first"], commits
+    assert commits[0].parent_commit_hash == commits[1].commit_hash, commits
+
+
+async def get_prompt(c, s):
+    assert (await done(c.get_prompt(f"py-{s.run}"))).num_commits == 2
+    assert await done(c.get_prompt(f"none-{s.run}")) is None
+
+
+async def update_prompt(c, s):
+    changed = await done(c.update_prompt(f"py-{s.run}", description="changed"))
+    assert changed["repo"]["description"] == "changed", changed
+
+
+async def like_prompt(c, s):
+    assert await done(c.like_prompt(f"py-{s.run}")) == {"likes": 1}
+
+
+async def unlike_prompt(c, s):
+    assert await done(c.unlike_prompt(f"py-{s.run}")) == {"likes": 0}
+
+
+async def list_prompts(c, s):
+    found = await done(c.list_prompts(query=f"py-{s.run}"))
+    assert [one.repo_handle for one in found.repos] == [f"py-{s.run}"] and found.total == 1, found
+
+
+async def delete_prompt(c, s):
+    await done(c.delete_prompt(f"py-{s.run}"))
+    assert await done(c.get_prompt(f"py-{s.run}")) is None
+
+
+async def agent_exists(c, s):
+    assert await done(c.agent_exists("-/a")) is False
+
+
+async def skill_exists(c, s):
+    assert await done(c.skill_exists("-/s")) is False
+
+
 # In an order in which each finds what it needs.
 SERVED = {
     "info": lambda c, s: c.info() if isinstance(c, AsyncClient) else c.info,
@@ -277,6 +375,20 @@ SERVED = {
     "update_feedback_config": lambda c, s: c.update_feedback_config(f"k-{s.run}", is_lower_score_better=True),
     "delete_feedback_config": lambda c, s: c.delete_feedback_config(f"k-{s.run}"),
     "delete_feedback": lambda c, s: c.delete_feedback(s.feedback),
+    "create_prompt": create_prompt,
+    "create_commit": create_commit,
+    "push_prompt": push_prompt,
+    "pull_prompt_commit": pull_prompt_commit,
+    "pull_prompt": pull_prompt,
+    "list_prompt_commits": list_prompt_commits,
+    "get_prompt": get_prompt,
+    "update_prompt": update_prompt,
+    "like_prompt": like_prompt,
+    "unlike_prompt": unlike_prompt,
+    "list_prompts": list_prompts,
+    "delete_prompt": delete_prompt,
+    "agent_exists": agent_exists,
+    "skill_exists": skill_exists,
     "delete_example": lambda c, s: c.delete_example(s.example),
     "delete_examples": lambda c, s: c.delete_examples([next(c.list_examples(dataset_id=s.dataset)).id]),
     "delete_dataset": lambda c, s: c.delete_dataset(dataset_id=s.dataset),
@@ -289,20 +401,6 @@ REFUSED = {
     "list_shared_projects": lambda c, s: first(c.list_shared_projects(dataset_share_token=ID)),
     "get_insights_report": lambda c, s: c.get_insights_report(id=ID, project_id=ID),
     "list_project_issues": lambda c, s: first(c.list_project_issues(s.name)),
-    "like_prompt": lambda c, s: c.like_prompt("-/p"),
-    "unlike_prompt": lambda c, s: c.unlike_prompt("-/p"),
-    "list_prompt_commits": lambda c, s: first(c.list_prompt_commits("-/p")),
-    "list_prompts": lambda c, s: c.list_prompts(),
-    "get_prompt": lambda c, s: c.get_prompt("-/p"),
-    "create_prompt": lambda c, s: c.create_prompt("p"),
-    "create_commit": lambda c, s: c.create_commit("-/p", {}),
-    "update_prompt": lambda c, s: c.update_prompt("-/p", description="d"),
-    "delete_prompt": lambda c, s: c.delete_prompt("-/p"),
-    "pull_prompt": lambda c, s: c.pull_prompt("-/p"),
-    "pull_prompt_commit": lambda c, s: c.pull_prompt_commit("-/p"),
-    "push_prompt": lambda c, s: c.push_prompt("-/p", object={}),
-    "agent_exists": lambda c, s: c.agent_exists("-/a"),
-    "skill_exists": lambda c, s: c.skill_exists("-/s"),
     "pull_agent": lambda c, s: c.pull_agent("-/a"),
     "pull_skill": lambda c, s: c.pull_skill("-/s"),
     "push_agent": lambda c, s: c.push_agent("-/a", files={}),
@@ -312,6 +410,10 @@ REFUSED = {
     "list_agents": lambda c, s: c.list_agents(),
     "list_skills": lambda c, s: c.list_skills(),
 }
+
+
+# Agents and skills are looked for among the prompts first.
+LOOKED_UP = re.compile(r"/(?:info|settings|repos/-/\w+)$")
 
 
 def methods_of(kind):
@@ -371,7 +473,7 @@ async def check(kind, address, key):
         ANSWERS.clear()
         # A client of its own for each, for clients keep what they were answered.
         error = await failure(call, client(), state)
-        asked = [(status, text) for status, url, text in ANSWERS if not url.endswith("/info")]
+        asked = [(status, text) for status, url, text in ANSWERS if not LOOKED_UP.search(url)]
         others = [status for status, text in asked if not is_refusal(status, text)]
         refused = any(is_refusal(*answer) for answer in asked)
         report(kind, name, "refused", None if refused and not others else f"{error} {others}")

@@ -100,6 +100,12 @@ export const ACTIONS: { group: string; actions: [action: string, words: string][
       ["annotation_queue.deleted", "Annotation queue deleted"],
       ["annotation_queue.filled", "Items added to an annotation queue"],
       ["annotation_queue.item_removed", "Items removed from an annotation queue"],
+      ["prompt.created", "Prompt created"],
+      ["prompt.updated", "Prompt changed"],
+      ["prompt.deleted", "Prompt deleted"],
+      ["prompt.committed", "Prompt committed"],
+      ["prompt.tagged", "Tag of a prompt set"],
+      ["prompt.untagged", "Tag of a prompt deleted"],
     ],
   },
   {

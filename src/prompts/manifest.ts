@@ -1,0 +1,39 @@
+/** What is committed: the constructor of LangChain that the SDKs serialize. */
+import { isObject } from "../http/json.ts";
+import type { Json } from "../json.ts";
+
+/** The same text for the same value, however its members are ordered. */
+export function canonical(value: unknown): string {
+  if (Array.isArray(value)) return `[${value.map(canonical).join(",")}]`;
+  if (!isObject(value)) return JSON.stringify(value) ?? "null";
+  const members = Object.entries(value).toSorted(([a], [b]) => (a < b ? -1 : 1));
+  return `{${members.map(([name, member]) => `${JSON.stringify(name)}:${canonical(member)}`).join(",")}}`;
+}
+
+export interface Pulled {
+  manifest: Json;
+  model_provider: string | null;
+  model_config: Json | null;
+}
+
+const classOf = (value: Json): unknown => (Array.isArray(value.id) ? value.id.at(-1) : undefined);
+
+/**
+ * A commit as it is pulled. A prompt that was pushed with its model is a sequence of both, and the model is left out unless
+ * `include_model` requests it (`include_model` of the SDKs' `pullPrompt`).
+ */
+export function pulled(manifest: Json, includeModel: boolean): Pulled {
+  const without = { model_provider: null, model_config: null };
+  const { first, last } = isObject(manifest.kwargs) ? manifest.kwargs : {};
+  if (classOf(manifest) !== "RunnableSequence" || !isObject(first)) return { manifest, ...without };
+  if (!includeModel) return { manifest: first, ...without };
+  const kwargs = isObject(last) && isObject(last.kwargs) ? last.kwargs : {};
+  // Tools and settings are bound around the model.
+  const model = isObject(kwargs.bound) ? kwargs.bound : isObject(last) ? last : {};
+  const name = classOf(model);
+  return {
+    manifest,
+    model_provider: typeof name === "string" ? name : null,
+    model_config: isObject(model.kwargs) ? model.kwargs : null,
+  };
+}

@@ -1,0 +1,123 @@
+/** The commits of a prompt, what each changed, and the tags that name them. */
+import { useState } from "react";
+import { useSearchParams } from "wouter";
+import { useMay } from "../../api/me.ts";
+import { Loaded } from "../../page/states.tsx";
+import { type Column, Table } from "../../page/Table.tsx";
+import { Time } from "../../page/Time.tsx";
+import { Button } from "../../ui/Button.tsx";
+import controls from "../../ui/controls.module.css";
+import { Payload } from "../../ui/Payload.tsx";
+import { Changes } from "../Changes.tsx";
+import work from "../work.module.css";
+import { PullLine } from "./PullLine.tsx";
+import { type Commit, type Tag, useCommits, useManifest, useTags } from "./queries.ts";
+import { Tags } from "./Tags.tsx";
+
+const short = (hash: string) => hash.slice(0, 8);
+
+export function Commits({ name }: { name: string }) {
+  const commits = useCommits(name);
+  const tags = useTags(name).data ?? [];
+  const [search, setSearch] = useSearchParams();
+  const chosen = search.get("commit");
+  const choose = (hash: string) => setSearch({ commit: short(hash) });
+  return (
+    <Loaded query={commits} what="commits" rows={4}>
+      {({ rows }) => {
+        const shown = rows.find(({ commit_hash }) => chosen && commit_hash.startsWith(chosen)) ?? rows[0];
+        return (
+          <>
+            <Table
+              label="Commits"
+              columns={columnsOf(tags, choose)}
+              rows={rows}
+              rowKey={({ commit_hash }) => commit_hash}
+              onOpen={({ commit_hash }) => choose(commit_hash)}
+              openKey={shown?.commit_hash}
+            />
+            {commits.hasNextPage && (
+              <div>
+                <Button disabled={commits.isFetchingNextPage} onClick={() => void commits.fetchNextPage()}>
+                  Show more
+                </Button>
+              </div>
+            )}
+            {shown && <OneCommit key={shown.id} name={name} shown={shown} rows={rows} tags={tags} />}
+          </>
+        );
+      }}
+    </Loaded>
+  );
+}
+
+const namesOf = (tags: Tag[], { commit_hash }: Commit) =>
+  tags.filter((tag) => tag.commit_hash === commit_hash).map(({ tag_name }) => tag_name);
+
+function columnsOf(tags: Tag[], onChoose: (hash: string) => void): Column<Commit>[] {
+  return [
+    {
+      id: "hash",
+      name: "Commit",
+      width: 88,
+      kept: true,
+      cell: ({ commit_hash }) => (
+        <button type="button" className={`${controls.link} ${work.mono}`} onClick={() => onChoose(commit_hash)}>
+          {short(commit_hash)}
+        </button>
+      ),
+    },
+    { id: "about", name: "Description", width: 120, grows: true, cell: ({ description }) => description },
+    { id: "tags", name: "Tags", width: 120, kept: true, cell: (commit) => namesOf(tags, commit).join(", ") },
+    { id: "made", name: "Committed", width: 88, end: true, cell: ({ created_at }) => <Time at={created_at} /> },
+  ];
+}
+
+function OneCommit({ name, shown, rows, tags }: { name: string; shown: Commit; rows: Commit[]; tags: Tag[] }) {
+  const may = useMay();
+  const place = rows.indexOf(shown);
+  const [against, setAgainst] = useState(rows[place + 1]?.commit_hash ?? "");
+  const others = rows.filter(({ id }) => id !== shown.id);
+  const now = useManifest(name, shown.commit_hash);
+  const before = useManifest(name, against === "" ? undefined : against);
+  const [tag] = namesOf(tags, shown);
+  return (
+    <section className={work.section} aria-label={`Commit ${short(shown.commit_hash)}`}>
+      <div className={work.head}>
+        <h2>Commit {short(shown.commit_hash)}</h2>
+        {others.length > 0 && (
+          <select
+            className={`${controls.field} ${work.select}`}
+            aria-label="Compare with"
+            value={against}
+            onChange={(event) => setAgainst(event.target.value)}
+          >
+            <option value="">Compare with…</option>
+            {others.map(({ commit_hash }) => (
+              <option key={commit_hash} value={commit_hash}>
+                Compare with {short(commit_hash)}
+              </option>
+            ))}
+          </select>
+        )}
+      </div>
+      <PullLine name={name} word={tag ?? short(shown.commit_hash)} />
+      {may("prompts.write") && <Tags name={name} hash={shown.commit_hash} tags={tags} />}
+      <Loaded query={now} what="commit" rows={4}>
+        {({ manifest }) => (
+          <>
+            {before.data && (
+              <Changes
+                title={`Changes from ${short(against)}`}
+                same="Both commits are the same."
+                before={before.data.manifest}
+                now={manifest}
+              />
+            )}
+            <Payload label="Manifest" text={JSON.stringify(manifest, null, 2)} />
+          </>
+        )}
+      </Loaded>
+    </section>
+  );
+}

@@ -1,0 +1,109 @@
+/** What the views of prompts ask the server for, and what they change. */
+import { useInfiniteQuery, useQuery } from "@tanstack/react-query";
+import { call } from "../../api/http.ts";
+import { queryClient } from "../../api/queries.ts";
+
+export interface PromptRow {
+  id: string;
+  repo_handle: string;
+  description: string | null;
+  readme: string | null;
+  tags: string[];
+  is_archived: boolean;
+  updated_at: string;
+  num_commits: number;
+  num_likes: number;
+  last_commit_hash: string | null;
+}
+
+export interface Commit {
+  id: string;
+  commit_hash: string;
+  description: string | null;
+  created_at: string;
+}
+
+export interface Tag {
+  tag_name: string;
+  commit_hash: string;
+}
+
+const ALL = ["prompts"];
+const PAGE = 50;
+const pathOf = (name: string) => `-/${encodeURIComponent(name)}`;
+
+/** The latest change first. */
+export function usePrompts() {
+  return useInfiniteQuery({
+    queryKey: [...ALL, "list"],
+    initialPageParam: 0,
+    queryFn: ({ pageParam, signal }) =>
+      call<{ repos: PromptRow[] }>("GET", `/api/v1/repos?limit=${PAGE}&offset=${pageParam}`, undefined, signal),
+    getNextPageParam: (last, pages) => (last.repos.length < PAGE ? undefined : pages.length * PAGE),
+    select: ({ pages }) => ({ rows: pages.flatMap(({ repos }) => repos) }),
+  });
+}
+
+export function usePrompt(name: string) {
+  return useQuery({
+    queryKey: [...ALL, "one", name],
+    queryFn: async ({ signal }) =>
+      (await call<{ repo: PromptRow }>("GET", `/api/v1/repos/${pathOf(name)}`, undefined, signal)).repo,
+  });
+}
+
+export function useTags(name: string) {
+  return useQuery({
+    queryKey: [...ALL, "tags", name],
+    queryFn: ({ signal }) => call<Tag[]>("GET", `/api/v1/repos/${pathOf(name)}/tags`, undefined, signal),
+  });
+}
+
+/** Newest first. */
+export function useCommits(name: string) {
+  return useInfiniteQuery({
+    queryKey: [...ALL, "commits", name],
+    initialPageParam: 0,
+    queryFn: ({ pageParam, signal }) =>
+      call<{ commits: Commit[] }>(
+        "GET",
+        `/api/v1/commits/${pathOf(name)}?limit=${PAGE}&offset=${pageParam}`,
+        undefined,
+        signal,
+      ),
+    getNextPageParam: (last, pages) => (last.commits.length < PAGE ? undefined : pages.length * PAGE),
+    select: ({ pages }) => ({ rows: pages.flatMap(({ commits }) => commits) }),
+  });
+}
+
+/** What a commit holds, with the model. It does not change. */
+export function useManifest(name: string, hash: string | undefined) {
+  return useQuery({
+    queryKey: [...ALL, "manifest", name, hash],
+    enabled: hash !== undefined,
+    staleTime: Infinity,
+    queryFn: ({ signal }) =>
+      call<{ manifest: Record<string, unknown> }>(
+        "GET",
+        `/api/v1/commits/${pathOf(name)}/${hash}?include_model=true`,
+        undefined,
+        signal,
+      ),
+  });
+}
+
+/** Names a commit, or moves the name to it. */
+export async function moveTag(name: string, tag: string, hash: string): Promise<void> {
+  await call("POST", `/api/v1/repos/${pathOf(name)}/tags`, { tag_name: tag, commit_id: hash });
+  await queryClient.invalidateQueries({ queryKey: [...ALL, "tags", name] });
+}
+
+export async function deleteTag(name: string, tag: string): Promise<void> {
+  await call("DELETE", `/api/v1/repos/${pathOf(name)}/tags/${encodeURIComponent(tag)}`);
+  await queryClient.invalidateQueries({ queryKey: [...ALL, "tags", name] });
+}
+
+export async function deletePrompt(name: string): Promise<void> {
+  await call("DELETE", `/api/v1/repos/${pathOf(name)}`);
+  await queryClient.invalidateQueries({ queryKey: [...ALL, "list"] });
+}

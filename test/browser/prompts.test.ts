@@ -1,0 +1,80 @@
+import { Client } from "langsmith";
+import { describe, expect, it } from "vitest";
+import { sharedServer } from "../support/shared-server.ts";
+import { browserHere, expectNoSidewaysScroll, findings, findingsInBothThemes, onStage, PHONE, visit } from "./page.ts";
+
+describe.runIf(browserHere)("prompts in the browser", () => {
+  const stage = onStage(() => sharedServer());
+  const newClient = () => new Client({ apiUrl: stage.server.url, apiKey: stage.server.key });
+  const name = `answers-${crypto.randomUUID()}`;
+  const push = (template: string, commitTags?: string) =>
+    newClient().pushPrompt(name, {
+      object: { id: ["PromptTemplate"], kwargs: { template } },
+      description: "Short answers",
+      commitDescription: `Says ${template}`,
+      commitTags,
+    });
+  let pushed: Promise<string> | undefined;
+  const prompt = () => (pushed ??= push("Be brief.", "prod").then(() => push("Be exact.")));
+
+  it("teaches how to push one where there are none", async () => {
+    const { page, close } = await visit(stage, { path: "/console/prompts" });
+    await page.getByText("No prompts yet.").waitFor();
+    await page.getByText(`LANGSMITH_ENDPOINT=${stage.server.url}`).waitFor();
+    expect(await findings(page)).toEqual([]);
+    await close();
+  });
+
+  it("shows what a commit changed, and moves a tag to it", async () => {
+    await prompt();
+    const { page, troubles, close } = await visit(stage, { path: "/console/prompts" });
+    await page.getByRole("link", { name }).click();
+    const commits = page.getByRole("table", { name: "Commits" });
+    await commits.getByRole("row", { name: /Says Be brief.*prod/ }).waitFor();
+    const changes = page.getByRole("region", { name: /^Changes from/ });
+    await changes.getByText("kwargs.template").waitFor();
+    expect(await changes.locator("del").textContent()).toBe("Be brief.");
+    expect(await changes.locator("ins").textContent()).toBe("Be exact.");
+    expect(await findingsInBothThemes(page)).toEqual([]);
+
+    await page.getByRole("button", { name: "Move prod here" }).click();
+    await commits.getByRole("row", { name: /Says Be exact.*prod/ }).waitFor();
+    await page.getByText(`pullPromptCommit("${name}:prod")`).waitFor();
+    const pulled = await newClient().pullPromptCommit(`${name}:prod`, { skipCache: true });
+    expect(pulled.manifest.kwargs.template).toBe("Be exact.");
+
+    await commits
+      .getByRole("row", { name: /Says Be brief/ })
+      .getByRole("button")
+      .click();
+    await page.getByLabel("New tag").fill("a tag");
+    await page.getByRole("button", { name: "Add tag" }).click();
+    await page.getByRole("alert").waitFor();
+    await page.getByLabel("New tag").fill("old");
+    await page.getByRole("button", { name: "Add tag" }).click();
+    await commits.getByRole("row", { name: /Says Be brief.*old/ }).waitFor();
+    await page.getByRole("button", { name: "Remove old" }).click();
+    await page.getByRole("button", { name: "Remove old" }).waitFor({ state: "detached" });
+    expect(troubles.filter((trouble) => !trouble.includes("422"))).toEqual([]);
+    await close();
+  });
+
+  it("opens the commit of the address that pushPrompt() prints", async () => {
+    await prompt();
+    const { commit_hash } = await newClient().pullPromptCommit(`${name}:latest`, { skipCache: true });
+    const hash = commit_hash.slice(0, 8);
+    const { page, close } = await visit(stage, { path: `/prompts/${name}/${hash}?organizationId=any` });
+    await page.getByRole("heading", { name: `Commit ${hash}` }).waitFor();
+    expect(page.url()).toContain(`/console/prompts/${name}?commit=${hash}`);
+    await close();
+  });
+
+  it("fits a phone", async () => {
+    await prompt();
+    const { page, close } = await visit(stage, { ...PHONE, path: `/console/prompts/${name}` });
+    await page.getByRole("table", { name: "Commits" }).waitFor();
+    await expectNoSidewaysScroll(page);
+    expect(await findings(page)).toEqual([]);
+    await close();
+  });
+});
