@@ -30,6 +30,7 @@ import { oauthClients } from "./oauth/clients-routes.ts";
 import { grants } from "./oauth/grants-routes.ts";
 import { oauth } from "./oauth/routes.ts";
 import { openapi } from "./system/openapi.ts";
+import { rules } from "./rules/routes.ts";
 import { system } from "./system/routes.ts";
 import { application } from "./streaming/app-routes.ts";
 import { namedThreads } from "./streaming/names.ts";
@@ -86,6 +87,9 @@ export function createApp({ http, flow, budgets }: Config): Hono<App> {
   if (!http.disable_runs) app.route("/api/threads", threadRuns);
   if (!http.disable_runs) app.route("/threads", threadCrons);
   if (!http.disable_runs) app.route("/runs/crons", crons);
+  // `/runs/rules` is no id of a run.
+  app.route("/", rules);
+  app.route("/api/v1", rules);
   // Before the routes that would take a part of such a path for an id, and after those of every run.
   app.use(refuseUnserved);
   // Trace ingest shares two paths with stateless runs, and lets those through.

@@ -51,6 +51,7 @@ const SECTIONS: Record<string, Record<string, string>> = {
   Traces: {
     traces: "Traces",
     experiments: "Datasets and experiments",
+    rules: "Rules on runs",
     exports: "Bulk export",
     "exports-r2": "Export to R2",
     "exports-aws-s3": "Export to AWS S3",

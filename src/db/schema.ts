@@ -15,3 +15,4 @@ export * from "./a2a.ts";
 export * from "./webhooks.ts";
 export * from "./encryption.ts";
 export * from "./queues.ts";
+export * from "./rules.ts";

@@ -9,6 +9,7 @@
  */
 import type { Scope } from "../../src/principal.ts";
 import { QUEUE_ROUTES } from "./queue-routes.ts";
+import { RULE_ROUTES } from "./rule-routes.ts";
 
 export const ROUTES: Record<string, Scope | "deployment" | "any" | "public"> = {
   "GET /.well-known/agent-card.json": "public",
@@ -384,4 +385,5 @@ export const ROUTES: Record<string, Scope | "deployment" | "any" | "public"> = {
   "PATCH /v1/platform/datasets/:dataset_id/examples/metadata": "write",
   "POST /v1/platform/datasets/examples/delete": "write",
   ...QUEUE_ROUTES,
+  ...RULE_ROUTES,
 };

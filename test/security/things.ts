@@ -29,6 +29,7 @@ export interface Things {
   comparative_experiment_id: string;
   feedback_id: string;
   queue_id: string;
+  rule_id: string;
   /** What the queue has: the trace's run. */
   item_id: string;
   key_id: string;
@@ -118,6 +119,8 @@ export async function makeThings(
   const rubric = { rubric_instructions: marker, rubric_items: [{ feedback_key: marker, description: marker }] };
   const queue_id = await post("/annotation-queues", { name: marker, description: marker, metadata, ...rubric }, "id");
   const items = [trace_run_id];
+  const ofRule = { sampling_rate: 0, session_id: project_id, add_to_annotation_queue_id: queue_id };
+  const rule_id = await post("/runs/rules", { display_name: `rule of ${marker}`, ...ofRule }, "id");
   const [item] = (await ask("POST", `/annotation-queues/${queue_id}/runs`, items)) as unknown as [Json];
   const key_id = await post("/api/v1/api-keys", { name: `${marker}-key` }, "id");
   const person = { subject: `${marker}-person`, email: `ann@${marker}.example`, role: "viewer" };
@@ -159,6 +162,7 @@ export async function makeThings(
     comparative_experiment_id,
     feedback_id,
     queue_id,
+    rule_id,
     item_id: String(item.id),
     key_id,
     member_id,

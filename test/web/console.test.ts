@@ -115,6 +115,10 @@ describe("the audit log", () => {
     "annotation_queue.deleted": false,
     "annotation_queue.filled": false,
     "annotation_queue.item_removed": false,
+    "run_rule.created": false,
+    "run_rule.updated": false,
+    "run_rule.deleted": false,
+    "run_rule.backfilled": false,
   };
 
   it("has words for each action of the server, and marks refusals", () => {

@@ -100,6 +100,10 @@ export const ACTIONS: { group: string; actions: [action: string, words: string][
       ["annotation_queue.deleted", "Annotation queue deleted"],
       ["annotation_queue.filled", "Items added to an annotation queue"],
       ["annotation_queue.item_removed", "Items removed from an annotation queue"],
+      ["run_rule.created", "Rule on runs created"],
+      ["run_rule.updated", "Rule on runs changed"],
+      ["run_rule.deleted", "Rule on runs deleted"],
+      ["run_rule.backfilled", "Rule applied to earlier runs"],
     ],
   },
   {

@@ -1,0 +1,24 @@
+import { and, eq, inArray } from "drizzle-orm";
+import type { Database } from "../../db/client.ts";
+import { deleteAll } from "../../db/delete.ts";
+import { ruleBackfillParts, ruleBackfills, ruleFailures, ruleParts, runRules } from "../../db/schema.ts";
+
+/** Deletes a rule with what is known of its work. */
+export async function deleteRule(db: Database, workspaceId: string, id: string): Promise<void> {
+  const ofRule = db.select({ id: ruleBackfills.id }).from(ruleBackfills).where(eq(ruleBackfills.ruleId, id));
+  await deleteAll(db, ruleBackfillParts, inArray(ruleBackfillParts.backfillId, ofRule));
+  await deleteAll(db, ruleParts, eq(ruleParts.ruleId, id));
+  await deleteAll(db, ruleFailures, eq(ruleFailures.ruleId, id));
+  await deleteAll(db, ruleBackfills, eq(ruleBackfills.ruleId, id));
+  await db.delete(runRules).where(and(eq(runRules.workspaceId, workspaceId), eq(runRules.id, id)));
+}
+
+/** Deletes the rules of a project that is deleted. */
+export async function deleteRulesOfProject(db: Database, workspaceId: string, projectId: string): Promise<void> {
+  const rules = await db
+    .select({ id: runRules.id })
+    .from(runRules)
+    .where(and(eq(runRules.workspaceId, workspaceId), eq(runRules.projectId, projectId)))
+    .all();
+  for (const { id } of rules) await deleteRule(db, workspaceId, id);
+}
