@@ -3,6 +3,7 @@ import { Hono } from "hono";
 import { agentCards } from "./a2a/cards.ts";
 import { a2a } from "./a2a/routes.ts";
 import { agui } from "./agui/routes.ts";
+import { alertRoutes } from "./alerts/routes.ts";
 import { assistants } from "./assistants/routes.ts";
 import { auditTrail } from "./audit/routes.ts";
 import { authenticate } from "./auth/authenticate.ts";
@@ -98,6 +99,7 @@ export function createApp({ http, flow, budgets }: Config): Hono<App> {
   if (!http.disable_store) app.route("/store", memory);
   if (!http.disable_mcp) app.route("/mcp", mcp);
   app.route("/api/v1", masking);
+  app.route("/api/v1", alertRoutes);
   app.route("/api/v1", encryption);
   app.route("/api/v1", grants);
   app.route("/api/v1", oauthClients);

@@ -1,5 +1,6 @@
 /** The package's main export: makes the Worker of a deployment from its graphs. Wiring only. */
 import "./runtime/als.ts";
+import { sweepAlerts } from "./alerts/evaluate.ts";
 import { createApp } from "./app.ts";
 import { readConfig, settings } from "./config.ts";
 import { fireDueCrons } from "./crons/fire.ts";
@@ -100,6 +101,7 @@ export function createWeir({ graphs: entries, app, config: given = {}, schemas =
         crons: () => fireDueCrons(env, now),
         exports: () => schedule(env),
         rules: () => sweepRules(env, now),
+        alerts: () => sweepAlerts(env, now),
         housekeeping: () => housekeeping(env, now),
       });
     },

@@ -52,6 +52,7 @@ const SECTIONS: Record<string, Record<string, string>> = {
     traces: "Traces",
     experiments: "Datasets and experiments",
     rules: "Rules on runs",
+    alerts: "Alerts",
     exports: "Bulk export",
     "exports-r2": "Export to R2",
     "exports-aws-s3": "Export to AWS S3",

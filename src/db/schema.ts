@@ -16,3 +16,4 @@ export * from "./webhooks.ts";
 export * from "./encryption.ts";
 export * from "./queues.ts";
 export * from "./rules.ts";
+export * from "./alerts.ts";

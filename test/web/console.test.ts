@@ -119,6 +119,10 @@ describe("the audit log", () => {
     "run_rule.updated": false,
     "run_rule.deleted": false,
     "run_rule.backfilled": false,
+    "alert.created": false,
+    "alert.updated": false,
+    "alert.deleted": false,
+    "alert.tested": false,
   };
 
   it("has words for each action of the server, and marks refusals", () => {

@@ -1,7 +1,15 @@
 import { and, eq, inArray } from "drizzle-orm";
 import type { Database } from "../../db/client.ts";
 import { deleteAll } from "../../db/delete.ts";
-import { ruleBackfillParts, ruleBackfills, ruleFailures, ruleParts, runRules } from "../../db/schema.ts";
+import {
+  alertEvents,
+  alerts,
+  ruleBackfillParts,
+  ruleBackfills,
+  ruleFailures,
+  ruleParts,
+  runRules,
+} from "../../db/schema.ts";
 
 /** Deletes a rule with what is known of its work. */
 export async function deleteRule(db: Database, workspaceId: string, id: string): Promise<void> {
@@ -13,7 +21,7 @@ export async function deleteRule(db: Database, workspaceId: string, id: string):
   await db.delete(runRules).where(and(eq(runRules.workspaceId, workspaceId), eq(runRules.id, id)));
 }
 
-/** Deletes the rules of a project that is deleted. */
+/** Deletes the rules and alerts of a project that is deleted. */
 export async function deleteRulesOfProject(db: Database, workspaceId: string, projectId: string): Promise<void> {
   const rules = await db
     .select({ id: runRules.id })
@@ -21,4 +29,8 @@ export async function deleteRulesOfProject(db: Database, workspaceId: string, pr
     .where(and(eq(runRules.workspaceId, workspaceId), eq(runRules.projectId, projectId)))
     .all();
   for (const { id } of rules) await deleteRule(db, workspaceId, id);
+  const ofProject = and(eq(alerts.workspaceId, workspaceId), eq(alerts.projectId, projectId));
+  const ids = db.select({ id: alerts.id }).from(alerts).where(ofProject);
+  await deleteAll(db, alertEvents, inArray(alertEvents.alertId, ids));
+  await deleteAll(db, alerts, ofProject);
 }

@@ -104,6 +104,10 @@ export const ACTIONS: { group: string; actions: [action: string, words: string][
       ["run_rule.updated", "Rule on runs changed"],
       ["run_rule.deleted", "Rule on runs deleted"],
       ["run_rule.backfilled", "Rule applied to earlier runs"],
+      ["alert.created", "Alert created"],
+      ["alert.updated", "Alert changed"],
+      ["alert.deleted", "Alert deleted"],
+      ["alert.tested", "Alert tested"],
     ],
   },
   {
