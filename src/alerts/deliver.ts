@@ -1,10 +1,10 @@
-/** Tells the channels of an alert of a change: one call over HTTP each. */
+/** Notifies the channels of an alert of a change: one call over HTTP each. */
 import type { AlertChannel, AlertState } from "../db/alerts.ts";
 import { uuidOf } from "../http/uuid.ts";
 import { type Call, sendCall } from "../threads/tasks/call.ts";
 import type { AlertRow } from "./store.ts";
 
-/** What is told: a change, or that the alert is tested. */
+/** What is sent: a change, or that the alert is tested. */
 export interface Notice {
   from: AlertState;
   to: AlertState | "test";

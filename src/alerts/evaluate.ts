@@ -1,4 +1,4 @@
-/** The sweep of every minute: it evaluates the alerts, and tells of changes. */
+/** The sweep of every minute: it evaluates the alerts, and reports changes. */
 import { database } from "../db/client.ts";
 import { openSecret } from "../encryption/secrets.ts";
 import { logError } from "../http/log.ts";
@@ -46,7 +46,7 @@ export async function sweepAlerts(env: Env, now: number): Promise<void> {
   await deleteOldEvents(db, now - HISTORY_MS);
 }
 
-/** The event after its channels were told. */
+/** The event after its channels were notified. */
 async function delivered(env: Env, alert: AlertRow, event: AlertEvent, now: number): Promise<AlertEvent> {
   const left: number[] = [];
   let error: string | null = null;

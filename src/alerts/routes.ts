@@ -185,7 +185,7 @@ async function givenAlert(
   };
 }
 
-/** `HIDDEN` stands for the secret that the alert has at the same place, for the same receiver. */
+/** `HIDDEN` means the secret that the alert has at the same place, for the same receiver. */
 function givenSecrets({ channels }: AlertBody, held: AlertSecrets, before: AlertRow | undefined): AlertSecrets {
   const headers = channels.map((channel, number): Record<string, string> => {
     if (channel.type !== "webhook") return {};

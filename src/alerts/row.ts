@@ -52,7 +52,7 @@ export const AlertChange = v.pipe(
     from: State,
     to: State,
     value: v.nullable(v.number()),
-    /** Whether each channel was told. */
+    /** Whether each channel was notified. */
     delivery: v.picklist(["delivered", "pending", "failed"]),
     attempts: Count,
     error: text,

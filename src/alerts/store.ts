@@ -90,7 +90,7 @@ export async function writeEvaluation(db: Database, alert: AlertRow, { state, st
   ]);
 }
 
-/** Events of which channels are to be told now, the oldest first. */
+/** Events of which channels are to be notified now, the oldest first. */
 export async function pendingEvents(
   db: Database,
   now: number,

@@ -30,7 +30,7 @@ export const alerts = sqliteTable(
   ],
 );
 
-/** `resolved`: not firing any more. It is as `ok`, and says that it has fired. */
+/** `resolved`: no longer firing. It is as `ok`, and says that it has fired. */
 export type AlertState = "ok" | "firing" | "resolved";
 
 export interface AlertCondition {
@@ -53,7 +53,7 @@ export type AlertChannel =
   | { type: "webhook" | "slack"; url: string }
   | { type: "email"; provider: "resend" | "postmark" | "sendgrid"; from: string; to: string[] };
 
-/** The changes of alerts, and which channels have still to be told. */
+/** The changes of alerts, and which channels are still to be notified. */
 export const alertEvents = sqliteTable(
   "alert_events",
   {
@@ -62,7 +62,7 @@ export const alertEvents = sqliteTable(
     from: text("from").$type<AlertState>().notNull(),
     to: text("to").$type<AlertState>().notNull(),
     value: real("value"),
-    /** The numbers of the channels that have still to be told. */
+    /** The numbers of the channels that are still to be notified. */
     pending: text("pending", { mode: "json" }).$type<number[]>().notNull(),
     attempts: integer("attempts").notNull(),
     /** When the next attempt is due; null when there is none. */

@@ -61,7 +61,7 @@ const toQueue = (queueId: string) => async (call: RuleCall, run: QueriedRun) => 
   const { env, rule } = call;
   const db = database(env.DB);
   const queue = await findQueue(db, rule.workspaceId, queueId);
-  if (!queue) throw new Final("The annotation queue does not exist any more.");
+  if (!queue) throw new Final("The annotation queue no longer exists.");
   const held = await insertItems(db, queue, [
     {
       id: evaluatorOf(call),
@@ -85,7 +85,7 @@ const toQueue = (queueId: string) => async (call: RuleCall, run: QueriedRun) => 
 const toDataset = (datasetId: string) => async (call: RuleCall, run: QueriedRun) => {
   const { env, rule } = call;
   const dataset = await findDataset(database(env.DB), rule.workspaceId, datasetId);
-  if (!dataset) throw new Final("The dataset does not exist any more.");
+  if (!dataset) throw new Final("The dataset no longer exists.");
   const head = { source_run_id: run.id, use_source_run_io: true };
   await createExamples(env, dataset, [{ id: evaluatorOf(call), head, attachments: [] }]);
   return 0;

@@ -148,7 +148,7 @@ function modelOf(model: Structured["model"]): JudgeModel {
   return { provider: "workers-ai" as const, model: name, ...more } satisfies JudgeModel & { provider: typeof provider };
 }
 
-/** The secrets that are sent, sealed. `HIDDEN` stands for the one that the rule has at the same place, for the same address. */
+/** The secrets that are sent, sealed. `HIDDEN` means the one that the rule has at the same place, for the same address. */
 async function givenSecrets(
   env: Env,
   workspaceId: string,

@@ -71,7 +71,7 @@ export const rules = new Hono<App>()
     const given = c.req.valid("json");
     const before = await existing(c);
     const row = { ...before, ...(await givenRule(c, given, before.id, before)), updatedAt: Date.now() };
-    // A rule that was off does not work on what came meanwhile.
+    // A rule that was off does not work on what came in the meantime.
     if (row.isEnabled && !before.isEnabled) row.since = row.updatedAt;
     if (row.projectId !== before.projectId)
       throw new Problem(409, "The project of a rule does not change. Create another rule.");

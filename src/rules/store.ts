@@ -115,7 +115,7 @@ const greater = (name: "taken" | "done" | "failed" | "cost") =>
   sql`max(${ruleParts[name]}, ${sql.raw(`excluded.${name}`)})`;
 
 /**
- * The partitions with runs that rules have not seen, or not finished, and on which nobody has worked since `before`. They are
+ * The partitions with runs that rules have not seen, or not finished, and on which no worker has worked since `before`. They are
  * noted as touched. Workspaces without rules cost no row.
  */
 export async function takeParts(db: Database, before: number, limit: number): Promise<RulePart[]> {
@@ -169,7 +169,7 @@ export async function listBackfills(
   return rows.map(({ row, left }) => ({ ...row, left }));
 }
 
-/** The parts of backfills on which nobody has worked since `before`. Their backfills are noted as touched. */
+/** The parts of backfills on which no worker has worked since `before`. Their backfills are noted as touched. */
 export async function takeBackfillParts(db: Database, before: number, limit: number): Promise<RulePart[]> {
   const parts = await db.all<Required<RulePart>>(sql`
     SELECT b.rule_id AS ruleId, p.day AS day, p.shard AS shard, b.id AS backfillId FROM ${ruleBackfills} b

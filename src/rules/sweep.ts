@@ -3,7 +3,7 @@ import { database } from "../db/client.ts";
 import type { RulePart } from "./store.ts";
 import { deleteOldFailures, takeBackfillParts, takeParts } from "./store.ts";
 
-/** A part on which nobody has worked for this time is woken again, milliseconds. */
+/** A part on which no worker has worked for this time is woken again, milliseconds. */
 const LOST_MS = 55_000;
 /** Partitions of one sweep. The others come with the next ones. */
 const MOST_PARTS = 1_000;

@@ -21,7 +21,7 @@ export interface TakeRequest {
   selection: RuleFilters;
   /** The part of the runs that is taken, from 0 to 1. */
   rate: number;
-  /** At most so many runs. */
+  /** At most this many runs. */
   limit: number;
   /** A run that is not settled for this time is given again, milliseconds. */
   lease: number;

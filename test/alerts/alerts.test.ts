@@ -1,4 +1,4 @@
-/** Alerts on traced runs: their figures, states, history and what their channels are told. */
+/** Alerts on traced runs: their figures, states, history and what their channels get. */
 import { env } from "cloudflare:workers";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { sweepAlerts } from "../../src/alerts/evaluate.ts";
@@ -111,7 +111,7 @@ describe("an alert", () => {
     ["the sum of tokens", { metric: "tokens" }, 12],
     ["the cost", { metric: "cost" }, 0.5],
     ["the number of runs", { metric: "run_count" }, 4],
-    ["the number of none", { metric: "run_count", min_runs: 0, filter: 'eq(name, "nobody")' }, 0],
+    ["the number of none", { metric: "run_count", min_runs: 0, filter: 'eq(name, "none")' }, 0],
     ["the mean of a score", { metric: "feedback_score", feedback_key: "good" }, 0.5],
     ["nothing with too few runs", { metric: "error_rate", min_runs: 5 }, null],
   ])("measures %s", async (_, more, value) => {

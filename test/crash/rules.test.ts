@@ -1,4 +1,4 @@
-/** Each run is evaluated once by each of three rules, and has one feedback of each, whatever SIGKILL cuts off. */
+/** Each run is evaluated once by each of three rules, and has one feedback of each, also where SIGKILL cuts one off. */
 import { readdirSync } from "node:fs";
 import { createServer, type Server } from "node:http";
 import { join } from "node:path";

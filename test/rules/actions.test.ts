@@ -68,7 +68,7 @@ const judge = (more: object = {}) => ({
 });
 
 describe("a judge", () => {
-  it("is asked with the run in its prompt; its answer is feedback with a cost", async () => {
+  it("gets the run in its prompt; its answer is feedback with a cost", async () => {
     const rule = await newRule(caller, judge());
     answers = [completion('Here: {"good": true, "comment": "fine", "other": 1}')];
     const [run] = await send([{ inputs: { q: "why?" }, outputs: { a: 1 } }]);
@@ -101,7 +101,7 @@ describe("a judge", () => {
     expect(await feedback(given!.id)).toMatchObject([{ key: "score", score: 0.5 }]);
   });
 
-  it("that answers in another form is asked again; one that refuses is not", async () => {
+  it("that answers in another form is called again; one that refuses is not", async () => {
     vi.spyOn(console, "error").mockImplementation(() => undefined);
     const rule = await newRule(caller, judge());
     answers = [completion('{"comment": "no score"}'), () => new Response("no", { status: 401 })];

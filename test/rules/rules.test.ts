@@ -137,7 +137,7 @@ describe("a rule", () => {
     expect(examples).toMatchObject([{ inputs: { q: "why" }, outputs: { a: "so" }, source_run_id: run!.id }]);
   });
 
-  it("does nothing while it is off, nor later with what came meanwhile", async () => {
+  it("does nothing while it is off, nor later with what came in the meantime", async () => {
     const rule = await newRule(caller, code("seen"));
     await send([{ name: "before" }]);
     await workUntil(caller, rule, 1);
@@ -170,7 +170,7 @@ describe("a rule", () => {
     expect(seen.map(({ name }) => name)).toEqual(["other"]);
   });
 
-  it("says on which runs it failed, and goes on with the others", async () => {
+  it("says on which runs it failed, and continues with the others", async () => {
     vi.spyOn(console, "error").mockImplementation(() => undefined);
     const rule = await newRule(caller, code("seen", "broken"));
     const [run] = await send([{ name: "a" }]);

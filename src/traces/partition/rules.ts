@@ -1,6 +1,6 @@
 /**
  * Which runs the rules of a workspace have taken. One transaction finds the runs that match and notes them, so that each is
- * taken once by a rule, whatever is killed in between. A partition of a project without rules has no row of this.
+ * taken once by a rule, also when a worker is killed in between. A partition of a project without rules has no row of this.
  */
 import type { RuleCounts, Settled, Taken, TakenRun, TakeRequest } from "../rule-rpc.ts";
 import { OF_TRACES } from "../run-groups.ts";
@@ -71,7 +71,7 @@ export function settleForRule(sql: SqlStorage, rule: string, settled: Settled[])
   return countsOf(sql, rule);
 }
 
-/** Forgets what a rule has taken here. To be called inside a transaction. */
+/** Deletes what a rule has taken here. To be called inside a transaction. */
 export function forgetRule(sql: SqlStorage, rule: string): void {
   sql.exec("DELETE FROM rule_runs WHERE rule = ?", rule);
   sql.exec("DELETE FROM rule_readings WHERE rule = ?", rule);
@@ -152,7 +152,7 @@ function positionOf(sql: SqlStorage, { rule, reading, reach }: TakeRequest): Pos
     )
     .toArray();
   if (!("since" in reach)) return known ?? { change: 0, n: 0 };
-  // A rule that was off for some time does not read what came meanwhile.
+  // A rule that was off for some time does not read what came in the meantime.
   return known && known.change > reach.since ? known : { change: reach.since, n: Number.MAX_SAFE_INTEGER };
 }
 

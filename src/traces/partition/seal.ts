@@ -20,7 +20,7 @@ const grams = new GramSet();
 
 /**
  * Seals blocks one by one, and lets others have their turn between two. `isHeld` is false when the partition was destroyed
- * meanwhile. True when none is left.
+ * in the meantime. True when none is left.
  */
 export async function sealSome(
   storage: DurableObjectStorage,
