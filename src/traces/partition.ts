@@ -25,7 +25,7 @@ import { addToCounts, noteWritten, readIdentity, readMeta, writeMeta, writeTier 
 import { countChanged, readPage } from "./partition/page.ts";
 import { queryRuns, storedIds } from "./partition/read.ts";
 import { deleteRemains } from "./partition/remains.ts";
-import { forgetRule, settleForRule, takeForRule } from "./partition/rules.ts";
+import { settleForRule, takeForRule } from "./partition/rules.ts";
 import { noRunTimes, runTimes } from "./partition/stats/run-times.ts";
 import {
   announce,
@@ -170,10 +170,6 @@ export class TracePartition extends DurableObject<Env> implements TracePartition
 
   async settleForRule(rule: string, settled: Settled[]) {
     return this.known(() => this.ctx.storage.transactionSync(() => settleForRule(this.sql, rule, settled)));
-  }
-
-  async forgetRule(rule: string) {
-    this.known(() => this.ctx.storage.transactionSync(() => forgetRule(this.sql, rule)));
   }
 
   async children(id: string): Promise<{ direct: string[]; all: string[] }> {

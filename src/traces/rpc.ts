@@ -128,6 +128,4 @@ export interface TracePartitionRpc {
   /** Gives runs to a rule: each once, unless it is not settled in time. Undefined when nothing was ever written. */
   takeForRule(request: TakeRequest): Promise<Taken | undefined>;
   settleForRule(rule: string, settled: Settled[]): Promise<RuleCounts | undefined>;
-  /** Deletes what the rule has taken: it was deleted. */
-  forgetRule(rule: string): Promise<void>;
 }

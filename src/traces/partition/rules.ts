@@ -71,13 +71,6 @@ export function settleForRule(sql: SqlStorage, rule: string, settled: Settled[])
   return countsOf(sql, rule);
 }
 
-/** Deletes what a rule has taken here. To be called inside a transaction. */
-export function forgetRule(sql: SqlStorage, rule: string): void {
-  sql.exec("DELETE FROM rule_runs WHERE rule = ?", rule);
-  sql.exec("DELETE FROM rule_readings WHERE rule = ?", rule);
-  sql.exec("DELETE FROM rule_counts WHERE rule = ?", rule);
-}
-
 interface Due extends Record<string, SqlStorageValue> {
   n: number;
   id: string;
