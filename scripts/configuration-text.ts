@@ -4,6 +4,7 @@ export const ABOUT: Record<string, string> = {
     'The graphs by id: `<file>:<export>`, or `{"path": …, "description": …, "metadata": …}`, where the last two are those of [its default assistant](page.md#the-first-view). At least one',
   env: "Variables: a file such as `.env`, an object, or names of variables of the shell. A deploy sets them as [secrets](environments.md#secrets)",
   "auth.path": "An `Auth` object: [your own users](own-code.md#auth-your-own-users)",
+  evaluators: "Functions that score traced runs, by name: [rules](rules.md#code)",
   "http.app": "A Hono application: [your own routes](own-code.md#app-your-own-routes)",
   "http.disable_a2a": "Leaves out `/a2a` and agent cards",
   "http.disable_agui": "Leaves out the AG-UI routes",

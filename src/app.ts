@@ -3,6 +3,7 @@ import { Hono } from "hono";
 import { agentCards } from "./a2a/cards.ts";
 import { a2a } from "./a2a/routes.ts";
 import { agui } from "./agui/routes.ts";
+import { alertRoutes } from "./alerts/routes.ts";
 import { assistants } from "./assistants/routes.ts";
 import { auditTrail } from "./audit/routes.ts";
 import { authenticate } from "./auth/authenticate.ts";
@@ -31,6 +32,7 @@ import { grants } from "./oauth/grants-routes.ts";
 import { oauth } from "./oauth/routes.ts";
 import { openapi } from "./system/openapi.ts";
 import { prompts } from "./prompts/routes.ts";
+import { rules } from "./rules/routes.ts";
 import { system } from "./system/routes.ts";
 import { application } from "./streaming/app-routes.ts";
 import { namedThreads } from "./streaming/names.ts";
@@ -87,6 +89,9 @@ export function createApp({ http, flow, budgets }: Config): Hono<App> {
   if (!http.disable_runs) app.route("/api/threads", threadRuns);
   if (!http.disable_runs) app.route("/threads", threadCrons);
   if (!http.disable_runs) app.route("/runs/crons", crons);
+  // `/runs/rules` is no id of a run.
+  app.route("/", rules);
+  app.route("/api/v1", rules);
   // Before the routes that would take a part of such a path for an id, and after those of every run.
   app.use(refuseUnserved);
   // Trace ingest shares two paths with stateless runs, and lets those through.
@@ -95,6 +100,7 @@ export function createApp({ http, flow, budgets }: Config): Hono<App> {
   if (!http.disable_store) app.route("/store", memory);
   if (!http.disable_mcp) app.route("/mcp", mcp);
   app.route("/api/v1", masking);
+  app.route("/api/v1", alertRoutes);
   app.route("/api/v1", encryption);
   app.route("/api/v1", grants);
   app.route("/api/v1", oauthClients);

@@ -4,6 +4,7 @@ import demo from "../examples/demo/langgraph.json" with { type: "json" };
 import { agent } from "../examples/demo/src/agent.ts";
 import { approval } from "../examples/demo/src/approval.ts";
 import { echo } from "../examples/demo/src/echo.ts";
+import { answerLength } from "../examples/demo/src/evaluators.ts";
 import { research } from "../examples/demo/src/research.ts";
 
 export { Thread, ThreadIndex, TracePartition } from "./weir.ts";
@@ -13,5 +14,6 @@ const texts = Object.entries(graphs).map(([id, { path: _path, ...text }]) => [id
 
 export default createWeir({
   graphs: { agent, approval, echo, research },
+  evaluators: { "answer-length": answerLength },
   config: { graphs: Object.fromEntries(texts) },
 });

@@ -1,5 +1,6 @@
 /** The package's main export: makes the Worker of a deployment from its graphs. Wiring only. */
 import "./runtime/als.ts";
+import { sweepAlerts } from "./alerts/evaluate.ts";
 import { createApp } from "./app.ts";
 import { readConfig, settings } from "./config.ts";
 import { fireDueCrons } from "./crons/fire.ts";
@@ -16,12 +17,15 @@ import { Lazy, loaded } from "./lazy.ts";
 import { noteDeployed } from "./redeploy.ts";
 import { housekeeping } from "./system/housekeeping.ts";
 import { installLoopback } from "./loopback/install.ts";
+import { sweepRules } from "./rules/sweep.ts";
+import { isRuleMessage, workRules } from "./rules/work.ts";
 import { installLogger } from "./runtime/logger.ts";
 import { type UiFiles, uis } from "./ui/files.ts";
 import { type Custom, custom } from "./users/registry.ts";
 
 export { redeployed } from "./redeploy.ts";
 export { Thread } from "./thread.ts";
+export type { EvaluatedRun, Evaluator } from "./users/registry.ts";
 export { embeddingsFrom, workersAiEmbeddings } from "./memory/embeddings.ts";
 export { ThreadIndex } from "./thread-index.ts";
 export { TracePartition } from "./traces/partition.ts";
@@ -77,23 +81,27 @@ export function createWeir({ graphs: entries, app, config: given = {}, schemas =
     },
     /** Dispatches messages by their shape, so that queues may have any name. */
     async queue({ queue, messages }, env) {
-      for (const message of messages.filter((one) => !isFiring(one) && !isExportMessage(one))) {
+      const isKnown = (one: Message) => isFiring(one) || isExportMessage(one) || isRuleMessage(one);
+      for (const message of messages.filter((one) => !isKnown(one))) {
         logError("A message of no known shape is dropped.", { queue, message: message.id });
         message.ack();
       }
       await allOf({
         crons: () => workCrons(messages.filter(isFiring), env),
         exports: () => consumeExports(messages.filter(isExportMessage), env),
+        rules: () => workRules(messages.filter(isRuleMessage), env),
       });
     },
     /**
-     * The three tasks are independent. A failure makes the invocation fail, so that it is visible in the cron events. The
+     * The tasks are independent. A failure makes the invocation fail, so that it is visible in the cron events. The
      * platform does not retry it; the next minute repeats the work.
      */
     async scheduled({ scheduledTime: now }, env) {
       await allOf({
         crons: () => fireDueCrons(env, now),
         exports: () => schedule(env),
+        rules: () => sweepRules(env, now),
+        alerts: () => sweepAlerts(env, now),
         housekeeping: () => housekeeping(env, now),
       });
     },

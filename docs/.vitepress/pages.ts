@@ -54,6 +54,8 @@ const SECTIONS: Record<string, Record<string, string>> = {
     evaluate: "Evaluate an agent",
     experiments: "Datasets and experiments",
     prompts: "Prompts",
+    rules: "Rules on runs",
+    alerts: "Alerts",
     exports: "Bulk export",
     "exports-r2": "Export to R2",
     "exports-aws-s3": "Export to AWS S3",

@@ -37,6 +37,7 @@ const TABLE: Row[] = [
   ["*", /^\/api\/v1\/webhook-secrets(?:\/|$)/, "webhooks.manage"],
   ["*", /^\/api\/v1\/masking-rules(?:\/|$)/, "masking.manage"],
   ...everything(/^\/api\/v1\/(?:flow\/|budgets(?:\/|$)|prices$)/, "flow.read", "flow.manage"),
+  ...everything(/^\/api\/v1\/alerts(?:\/|$)/, "traces.read", "traces.write"),
   ["*", /^\/api\/v1\/encryption-keys(?:\/|$)/, "encryption.manage"],
   ["*", /^\/api\/v1\/bulk-exports(?:\/|$)/, "exports.manage"],
   ["*", /^\/internal\//, "workspace.empty"],

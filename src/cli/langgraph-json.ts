@@ -58,6 +58,12 @@ export const LanggraphConfig = v.looseObject({
   a2a: v.optional(v.record(v.string(), CardSettings)),
   flow: v.optional(FlowRules),
   budgets: v.optional(Budgets),
+  evaluators: v.optional(
+    v.record(
+      v.pipe(v.string(), v.regex(/^[\w.-]{1,100}$/, "expected a name of letters, digits, _, . and -")),
+      SpecText,
+    ),
+  ),
   dependencies: v.optional(v.array(v.string())),
 });
 export type LanggraphConfig = v.InferOutput<typeof LanggraphConfig>;
@@ -166,7 +172,7 @@ export function readLanggraphJson(text: string, file: string): { config: Langgra
 }
 
 /** What names the project's code: the key in langgraph.json, and `file:export`. */
-export function namedCode({ graphs, auth, http }: LanggraphConfig): [key: string, spec: string][] {
+export function namedCode({ graphs, auth, http, evaluators = {} }: LanggraphConfig): [key: string, spec: string][] {
   const named: [string, string | undefined][] = [
     ...Object.entries(graphs).map(([id, graph]): [string, string] => [
       `graphs.${id}`,
@@ -174,11 +180,12 @@ export function namedCode({ graphs, auth, http }: LanggraphConfig): [key: string
     ]),
     ["auth.path", auth?.path],
     ["http.app", http?.app],
+    ...Object.entries(evaluators).map(([name, spec]): [string, string] => [`evaluators.${name}`, spec]),
   ];
   return named.flatMap(([key, spec]) => (spec ? [[key, spec]] : []));
 }
 
-/** Throws a Fault where a graph, `auth` or `http.app` is Python. */
+/** Throws a Fault where a graph, `auth`, `http.app` or an evaluator is Python. */
 function refusePython(config: LanggraphConfig): void {
   for (const [key, spec] of namedCode(config))
     if (/\.py(:|$)/.test(spec))

@@ -7,7 +7,7 @@ export interface Resources {
   worker: string;
   databases: { DB: string };
   buckets: { BLOBS: string; EXPORTS_BUCKET: string };
-  queues: { EXPORTS: string; CRON_QUEUE: string };
+  queues: { EXPORTS: string; CRON_QUEUE: string; RULES: string };
   rateLimits: { KEY_LIMIT: string; ADDRESS_LIMIT: string; TOTAL_LIMIT: string };
   /** Variables with names that the Worker cannot read from a binding. */
   vars: { EXPORTS_BUCKET_NAME: string };
@@ -43,7 +43,7 @@ export function resourcesOf(name: string, env?: string): Resources {
     worker,
     databases: { DB: worker },
     buckets: { BLOBS: `${worker}-blobs`, EXPORTS_BUCKET: `${worker}-exports` },
-    queues: { EXPORTS: `${worker}-exports`, CRON_QUEUE: `${worker}-crons` },
+    queues: { EXPORTS: `${worker}-exports`, CRON_QUEUE: `${worker}-crons`, RULES: `${worker}-rules` },
     rateLimits: { KEY_LIMIT: limit(1), ADDRESS_LIMIT: limit(2), TOTAL_LIMIT: limit(3) },
     vars: { EXPORTS_BUCKET_NAME: `${worker}-exports` },
   };

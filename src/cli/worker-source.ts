@@ -68,7 +68,7 @@ export function workerSource(project: Project, folder: string, main?: string, ej
     const entry = JSON.stringify(specifier(folder, join(project.root, main)));
     return `${HEADER}\nexport { default } from ${entry};\nexport * from ${entry};\n`;
   }
-  const { graphs, auth, http, store, a2a } = project.config;
+  const { graphs, auth, http, store, a2a, evaluators = {} } = project.config;
   const entries = Object.entries(graphs).map(([id, graph]) => {
     const spec = typeof graph === "string" ? graph : graph.path;
     return `    ${JSON.stringify(id)}: ${lazy(project, folder, `graphs.${id}`, spec)},`;
@@ -78,6 +78,10 @@ export function workerSource(project: Project, folder: string, main?: string, ej
   if (auth?.path) options.push(`  auth: ${lazy(project, folder, "auth.path", auth.path)},`);
   if (http?.app) options.push(`  app: ${lazy(project, folder, "http.app", http.app)},`);
   if (a2a) options.push(`  a2a: ${JSON.stringify(a2a)},`);
+  const scored = Object.entries(evaluators).map(
+    ([name, spec]) => `    ${JSON.stringify(name)}: ${lazy(project, folder, `evaluators.${name}`, spec)},`,
+  );
+  if (scored.length > 0) options.push("  evaluators: {", ...scored, "  },");
   const embed = store?.index?.embed;
   if (embed) options.push(`  embeddings: ${embeddings(project, folder, embed)},`);
   const schemas = schemasFile(project);

@@ -16,3 +16,5 @@ export * from "./webhooks.ts";
 export * from "./encryption.ts";
 export * from "./queues.ts";
 export * from "./prompts.ts";
+export * from "./rules.ts";
+export * from "./alerts.ts";

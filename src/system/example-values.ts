@@ -19,6 +19,21 @@ const TRACE = {
 const TRACE_END = { ...TRACE, outputs: { answer: 408 }, end_time: "2026-01-02T12:00:01Z" };
 const EXAMPLE_PARTS = { [ID]: {}, [`${ID}.inputs`]: { question: "What is 17 * 24?" } };
 
+const RULE = {
+  display_name: "Failed runs",
+  session_id: ID,
+  sampling_rate: 1,
+  filter: 'eq(status, "error")',
+  webhooks: [{ url: "https://example.com/hook" }],
+};
+const ALERT = {
+  name: "Too many errors",
+  session_id: ID,
+  metric: "error_rate",
+  threshold: 0.05,
+  channels: [{ type: "slack", url: "https://hooks.slack.com/services/T/B/X" }],
+};
+
 /** Members that an example has though the schema does not require them. Without them it would show nothing. */
 export const TELLING = new Set([
   "trace_ids",
@@ -103,6 +118,12 @@ export const BODIES: Record<string, Body> = {
     json: { experiment_ids: [ID], selects: ["NAME", "OUTPUTS"] },
   },
   "POST /api/v2/threads/stats": { json: { project_id: ID, select: ["THREAD_COUNT", "TOTAL_TOKENS"] } },
+  "POST /runs/rules": { json: RULE },
+  "PATCH /runs/rules/{rule_id}": { json: RULE },
+  "POST /api/v1/runs/rules": { json: RULE },
+  "PATCH /api/v1/runs/rules/{rule_id}": { json: RULE },
+  "POST /api/v1/alerts": { json: ALERT },
+  "PUT /api/v1/alerts/{alert_id}": { json: ALERT },
   "POST /runs/cancel": { json: { thread_id: ID, run_ids: [ID] } },
   "POST /agui/{assistant_id}/connect": { json: { threadId: ID, runId: ID, messages: [] } },
   "POST /agui/{assistant_id}": { json: { threadId: ID, runId: ID, messages: [{ id: "1", ...MESSAGES[0] }] } },

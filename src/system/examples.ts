@@ -33,6 +33,7 @@ export interface Operation {
 
 /** A value that `schema` accepts. An object has the members that it requires, and those of `TELLING`. */
 function exampleOf(schema: Schema, name = ""): unknown {
+  if (schema.format === "uuid") return ID;
   if (VALUES[name] !== undefined) return VALUES[name];
   if (schema.const !== undefined) return schema.const;
   if (schema.enum) return schema.enum[0];

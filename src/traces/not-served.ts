@@ -19,7 +19,11 @@ const TABLE: [method: string | undefined, path: RegExp, what: string][] = [
     "agents, skills, and webhooks, comments and forks of prompts",
   ],
   [undefined, /^\/api\/v1\/agents(?:\/|$)/, "agents and skills"],
-  [undefined, new RegExp(`${ROOT}/(?:evaluators|runs/rules|feedback-formulas)(?:/|$)`), "online evaluators"],
+  [
+    undefined,
+    new RegExp(`${ROOT}/(?:evaluators|feedback-formulas)(?:/|$)`),
+    "evaluators apart from rules. Rules of /runs/rules hold them",
+  ],
   [undefined, new RegExp(`${ROOT}/(?:issues|product-feedbacks|fleet)(?:/|$)`), "issues and fleets"],
   ["POST", new RegExp(`${ROOT}/datasets/upload-experiment$`), "experiments as files. Send their runs"],
   ["POST", new RegExp(`${ROOT}/examples/multipart$`), "/examples/multipart. Send examples to /datasets/{id}/examples"],
@@ -50,7 +54,7 @@ function reasonOf(method: string, path: string): string | undefined {
   return row && `Weir does not serve ${row[2]}. docs/experiments.md lists the calls that it serves.`;
 }
 
-/** Answers these calls with 501. It comes before the routes: `/runs/rules` is no id of a run. */
+/** Answers these calls with 501. It comes before the routes of traces, which would take a part of such a path for an id. */
 export const refuseUnserved: MiddlewareHandler<App> = async (c, next) => {
   const reason = reasonOf(c.req.method, c.req.path);
   if (reason !== undefined) throw new Problem(501, reason);

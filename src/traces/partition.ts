@@ -7,7 +7,7 @@ import { logError } from "../http/log.ts";
 import { remoteProblem } from "../http/problem.ts";
 import { nextDue } from "./partition/blobs.ts";
 import { sealable } from "./partition/blocks/blocks.ts";
-import { sealBlock } from "./partition/seal.ts";
+import { sealSome } from "./partition/seal.ts";
 import { crossingTraces, tracesPassing } from "./partition/crossing.ts";
 import { deleteFeedback, getFeedback, handOver, isOfDeleted, putFeedback, takeFeedback } from "./partition/feedback.ts";
 import { Gather } from "./partition/write/gather.ts";
@@ -25,6 +25,7 @@ import { addToCounts, noteWritten, readIdentity, readMeta, writeMeta, writeTier 
 import { countChanged, readPage } from "./partition/page.ts";
 import { queryRuns, storedIds } from "./partition/read.ts";
 import { deleteRemains } from "./partition/remains.ts";
+import { settleForRule, takeForRule } from "./partition/rules.ts";
 import { noRunTimes, runTimes } from "./partition/stats/run-times.ts";
 import {
   announce,
@@ -45,6 +46,7 @@ import { listThreads } from "./partition/stats/threads.ts";
 import { traceTree } from "./partition/tree.ts";
 import { applyWrites, inGroups } from "./partition/write/write.ts";
 import type { ChangedRequest, PageRequest, RunPage } from "./page.ts";
+import type { Settled, TakeRequest } from "./rule-rpc.ts";
 import { priceTable } from "./usage/prices.ts";
 import type { QueryRequest, RunSelection, SeriesRequest, TracePartitionRpc, Upserted } from "./rpc.ts";
 import type { PartitionIdentity, QueriedRun, RunWrite, StoredFeedback } from "./types.ts";
@@ -53,8 +55,6 @@ import { isClosed } from "./shards.ts";
 import { dayBounds } from "./time.ts";
 
 const HOUR_MS = 3_600_000;
-/** The most blocks that one alarm seals. A block takes about 20 ms. */
-const SEALED_AT_ONCE = 100;
 
 /**
  * A shard of one project's day. Its name holds workspace, project, day and shard; the identity is sent with every
@@ -162,6 +162,14 @@ export class TracePartition extends DurableObject<Env> implements TracePartition
 
   async runTimes() {
     return this.known(() => this.ctx.storage.transactionSync(() => runTimes(this.sql))) ?? noRunTimes();
+  }
+
+  async takeForRule(request: TakeRequest) {
+    return this.known((identity) => this.ctx.storage.transactionSync(() => takeForRule(this.sql, identity, request)));
+  }
+
+  async settleForRule(rule: string, settled: Settled[]) {
+    return this.known(() => this.ctx.storage.transactionSync(() => settleForRule(this.sql, rule, settled)));
   }
 
   async children(id: string): Promise<{ direct: string[]; all: string[] }> {
@@ -297,16 +305,9 @@ export class TracePartition extends DurableObject<Env> implements TracePartition
     return Math.min(expiry, nextDue(this.sql), isBusy ? over : Infinity);
   }
 
-  /** Seals blocks one by one, and lets others have their turn between two. True when none is left. */
+  /** True when no block is left to seal. */
   protected async sealBlocks(isOver: boolean): Promise<boolean> {
-    const blocks = sealable(this.sql, isOver);
-    for (const block of blocks.slice(0, SEALED_AT_ONCE)) {
-      if (!this.held) return true;
-      this.ctx.storage.transactionSync(() => sealBlock(this.sql, block));
-      // What one transaction wrote must have left before the next one, or memory fills with it.
-      await this.ctx.storage.sync();
-    }
-    return blocks.length <= SEALED_AT_ONCE;
+    return sealSome(this.ctx.storage, isOver, () => this.held);
   }
 
   /** Prepares the first commit. */

@@ -1,6 +1,7 @@
 /** What a TracePartition gives and takes over RPC: the type that exports, queries and the agent server depend on. */
 import type { TraceTier } from "../db/traces.ts";
 import type { ChangedRequest, PageRequest, RunPage } from "./page.ts";
+import type { RuleCounts, Settled, Taken, TakeRequest } from "./rule-rpc.ts";
 import type {
   LargeField,
   RunPosition,
@@ -124,4 +125,7 @@ export interface TracePartitionRpc {
   readPage(request: PageRequest): Promise<RunPage | undefined>;
   /** How many runs of the window have changed since a change. */
   countChanged(request: ChangedRequest): Promise<number>;
+  /** Gives runs to a rule: each once, unless it is not settled in time. Undefined when nothing was ever written. */
+  takeForRule(request: TakeRequest): Promise<Taken | undefined>;
+  settleForRule(rule: string, settled: Settled[]): Promise<RuleCounts | undefined>;
 }

@@ -1,4 +1,4 @@
-/** The user's own code beside the graphs: `auth`, `app`, `a2a` and `embeddings`, filled by createWeir, each optional. */
+/** The user's own code beside the graphs: `auth`, `app`, `a2a`, `embeddings` and `evaluators`, filled by createWeir, each optional. */
 import type { Env as HonoEnv, Hono } from "hono";
 import { type Lazy, loaded } from "../lazy.ts";
 import type { AppUser } from "../principal.ts";
@@ -31,12 +31,30 @@ export interface Embedder {
   embedDocuments(texts: string[]): Promise<number[][]>;
 }
 
+/** A traced run as an evaluator gets it: the members of the trace API's runs. Payloads above 1 MB are left out. */
+export interface EvaluatedRun extends Record<string, unknown> {
+  id: string;
+  trace_id: string;
+  name: string;
+  inputs: unknown;
+  outputs: unknown;
+  error: string | null;
+}
+
+/**
+ * Scores a traced run for a rule: `{key, score, value?, comment?}`, a list of such objects, or an object whose members are keys with
+ * their scores. docs/rules.md describes it.
+ */
+export type Evaluator = (run: EvaluatedRun, context: { env: Env }) => unknown;
+
 export interface Custom {
   auth?: UserAuth | Lazy<UserAuth>;
   app?: Hono<HonoEnv>;
   /** What the agent cards of graphs say, by graph id: the members of an assistant's `metadata.a2a`. */
   a2a?: Record<string, unknown>;
   embeddings?: Embeddings | Lazy<Embeddings | Embedder>;
+  /** Evaluators of rules on traced runs, by the names that `code_evaluators` of a rule give. */
+  evaluators?: Record<string, Evaluator | Lazy<Evaluator>>;
 }
 
 /** The application is mounted before the built-in routes, so its own come first. */

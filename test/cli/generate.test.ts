@@ -190,8 +190,8 @@ describe("the project's wrangler configuration", () => {
     });
     expect(wrangler.compatibility_date).toMatch(/^2026/);
     const { consumers, producers } = wrangler.queues as Record<string, { queue: string }[]>;
-    expect(producers?.map(({ queue }) => queue)).toEqual(["acme-exports", "shared"]);
-    expect(consumers?.map(({ queue }) => queue)).toEqual(["acme-exports", "shared"]);
+    expect(producers?.map(({ queue }) => queue)).toEqual(["acme-exports", "acme-rules", "shared"]);
+    expect(consumers?.map(({ queue }) => queue)).toEqual(["acme-exports", "acme-rules", "shared"]);
   });
 
   it("has one environment after --env, with resources of its own", async () => {

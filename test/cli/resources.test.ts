@@ -11,7 +11,7 @@ describe("names of a deployment's resources", () => {
       worker: "weir",
       databases: { DB: "weir" },
       buckets: { BLOBS: "weir-blobs", EXPORTS_BUCKET: "weir-exports" },
-      queues: { EXPORTS: "weir-exports", CRON_QUEUE: "weir-crons" },
+      queues: { EXPORTS: "weir-exports", CRON_QUEUE: "weir-crons", RULES: "weir-rules" },
     });
   });
 

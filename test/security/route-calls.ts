@@ -92,6 +92,11 @@ const BODIES: Record<string, (things: Things) => unknown> = {
     example_ids: [example_id],
     operations: [{ key: "seen", operation: "SET", value: true }],
   }),
+  "POST /alerts": newAlert,
+  "PUT /alerts/:alert_id": newAlert,
+  "POST /runs/rules": newRule,
+  "PATCH /runs/rules/:rule_id": newRule,
+  "POST /runs/rules/:rule_id/backfills": () => ({ start_time: "2026-01-01T00:00:00Z" }),
   "POST /annotation-queues": () => ({ name: "another" }),
   "PATCH /annotation-queues/:queue_id": () => ({ description: "seen" }),
   "POST /annotation-queues/populate": ({ queue_id, experiment_id }) => ({ queue_id, session_ids: [experiment_id] }),
@@ -282,4 +287,13 @@ function partsOf(parts: Record<string, object>) {
 function userSays({ thread_id }: Things): Json {
   const messages = [{ id: crypto.randomUUID(), role: "user", content: "hi" }];
   return { threadId: thread_id, runId: crypto.randomUUID(), messages };
+}
+
+function newRule({ marker, project_id, queue_id }: Things): object {
+  const display_name = `rule of ${marker}`;
+  return { display_name, sampling_rate: 0, session_id: project_id, add_to_annotation_queue_id: queue_id };
+}
+
+function newAlert({ marker, project_id }: Things): object {
+  return { name: `alert of ${marker}`, session_id: project_id, metric: "run_count", threshold: 1, channels: [] };
 }

@@ -10,6 +10,7 @@
 import type { Scope } from "../../src/principal.ts";
 import { PROMPT_ROUTES } from "./prompt-routes.ts";
 import { QUEUE_ROUTES } from "./queue-routes.ts";
+import { RULE_ROUTES } from "./rule-routes.ts";
 
 export const ROUTES: Record<string, Scope | "deployment" | "any" | "public"> = {
   "GET /.well-known/agent-card.json": "public",
@@ -42,6 +43,13 @@ export const ROUTES: Record<string, Scope | "deployment" | "any" | "public"> = {
   "POST /api/threads/:thread_id/stream": "read",
   "GET /api/threads/:thread_id/stream/events": "read",
   "POST /api/threads/:thread_id/stream/events": "read",
+  "GET /api/v1/alerts": "read",
+  "POST /api/v1/alerts": "write",
+  "GET /api/v1/alerts/:alert_id": "read",
+  "PUT /api/v1/alerts/:alert_id": "write",
+  "DELETE /api/v1/alerts/:alert_id": "write",
+  "GET /api/v1/alerts/:alert_id/history": "read",
+  "POST /api/v1/alerts/:alert_id/test": "write",
   "GET /api/v1/api-keys": "admin",
   "POST /api/v1/api-keys": "admin",
   "DELETE /api/v1/api-keys/:id": "admin",
@@ -389,4 +397,5 @@ export const ROUTES: Record<string, Scope | "deployment" | "any" | "public"> = {
   "POST /v1/platform/datasets/examples/delete": "write",
   ...QUEUE_ROUTES,
   ...PROMPT_ROUTES,
+  ...RULE_ROUTES,
 };

@@ -29,6 +29,8 @@ export interface Things {
   comparative_experiment_id: string;
   feedback_id: string;
   queue_id: string;
+  rule_id: string;
+  alert_id: string;
   /** What the queue has: the trace's run. */
   item_id: string;
   /** The owner, name, and a commit and a tag of a prompt. */
@@ -123,6 +125,10 @@ export async function makeThings(
   const rubric = { rubric_instructions: marker, rubric_items: [{ feedback_key: marker, description: marker }] };
   const queue_id = await post("/annotation-queues", { name: marker, description: marker, metadata, ...rubric }, "id");
   const items = [trace_run_id];
+  const alert = { session_id: project_id, metric: "run_count", threshold: 1, channels: [] };
+  const alert_id = await post("/api/v1/alerts", { name: `alert of ${marker}`, ...alert }, "id");
+  const ofRule = { sampling_rate: 0, session_id: project_id, add_to_annotation_queue_id: queue_id };
+  const rule_id = await post("/runs/rules", { display_name: `rule of ${marker}`, ...ofRule }, "id");
   const [item] = (await ask("POST", `/annotation-queues/${queue_id}/runs`, items)) as unknown as [Json];
   const repo = marker;
   await ask("POST", "/repos", { repo_handle: repo, description: marker, readme: marker, tags: [marker] });
@@ -168,6 +174,8 @@ export async function makeThings(
     comparative_experiment_id,
     feedback_id,
     queue_id,
+    rule_id,
+    alert_id,
     item_id: String(item.id),
     owner: "-",
     repo,

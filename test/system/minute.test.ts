@@ -71,14 +71,14 @@ describe("every minute", () => {
 
   it("crons that fail keep neither exports nor housekeeping from their work, and are seen to fail", async () => {
     const left = await somethingOfEach();
-    await expect(minute({ CRON_QUEUE: broken })).rejects.toThrow("1 of 3 failed");
+    await expect(minute({ CRON_QUEUE: broken })).rejects.toThrow("1 of 5 failed");
     expect(await left()).toEqual({ cron: 1, key: 0, export: "RUNNING" });
     expect(logged.join()).toContain('"while":"crons"');
   });
 
   it("exports that fail keep neither crons nor housekeeping from their work", async () => {
     const left = await somethingOfEach();
-    await expect(minute({ EXPORTS: broken })).rejects.toThrow("1 of 3 failed");
+    await expect(minute({ EXPORTS: broken })).rejects.toThrow("1 of 5 failed");
     expect(await left()).toEqual({ cron: 1, key: 0, export: "RUNNING" });
   });
 

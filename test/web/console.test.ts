@@ -121,6 +121,14 @@ describe("the audit log", () => {
     "prompt.committed": false,
     "prompt.tagged": false,
     "prompt.untagged": false,
+    "run_rule.created": false,
+    "run_rule.updated": false,
+    "run_rule.deleted": false,
+    "run_rule.backfilled": false,
+    "alert.created": false,
+    "alert.updated": false,
+    "alert.deleted": false,
+    "alert.tested": false,
   };
 
   it("has words for each action of the server, and marks refusals", () => {

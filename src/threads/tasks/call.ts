@@ -5,7 +5,7 @@ import { callApp } from "../../loopback/install.ts";
 import { signedHeaders } from "../../webhooks/sign.ts";
 import { actsFor, type Acting } from "../acting.ts";
 
-const REQUEST_TIMEOUT_MS = 20_000;
+export const REQUEST_TIMEOUT_MS = 20_000;
 
 /** By kind of an effect that reads the thread when it is carried out: the kind of the call that it becomes. */
 export const CALL_OF: Record<string, string> = { webhook: "webhook-call", "task-hook": "task-call" };

@@ -2,7 +2,7 @@
 import { joinPayloads, payloadOf } from "../packs.ts";
 import { addRun, GROUPED, GROUPED_COLUMNS, type Groups } from "./stats/rollups/groups.ts";
 import { writeSums } from "./stats/rollups/store.ts";
-import { runsOfBlocks } from "./blocks/blocks.ts";
+import { runsOfBlocks, sealable } from "./blocks/blocks.ts";
 import { writeBounds } from "./blocks/bounds.ts";
 import { MARKED, marked, PAYLOAD_TEXTS, RUN_TEXTS } from "./blocks/document.ts";
 import { GramSet, SLICE_ROWS, SLICES } from "./blocks/grams.ts";
@@ -13,7 +13,29 @@ const MOST_TEXT = 16 * 1024 * 1024;
 const TEXTS = [...RUN_TEXTS.map((column) => `r.${column}`), ...PAYLOAD_TEXTS.map((column) => payloadOf(column))];
 const COLUMNS = [GROUPED, ...MARKED.map((column) => `r.${column}`), ...TEXTS].join(", ");
 
+/** The most blocks that one alarm seals. A block takes about 20 ms. */
+const SEALED_AT_ONCE = 100;
+
 const grams = new GramSet();
+
+/**
+ * Seals blocks one by one, and lets others have their turn between two. `isHeld` is false when the partition was destroyed
+ * in the meantime. True when none is left.
+ */
+export async function sealSome(
+  storage: DurableObjectStorage,
+  isOver: boolean,
+  isHeld: () => boolean,
+): Promise<boolean> {
+  const blocks = sealable(storage.sql, isOver);
+  for (const block of blocks.slice(0, SEALED_AT_ONCE)) {
+    if (!isHeld()) return true;
+    storage.transactionSync(() => sealBlock(storage.sql, block));
+    // What one transaction wrote must have left before the next one, or memory fills with it.
+    await storage.sync();
+  }
+  return blocks.length <= SEALED_AT_ONCE;
+}
 
 /** Seals a block. To be called inside a transaction. */
 export function sealBlock(sql: SqlStorage, block: number): void {

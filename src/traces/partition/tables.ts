@@ -229,6 +229,25 @@ const MIGRATIONS: { id: string; sql: string; fresh?: string }[] = [
       CREATE INDEX runs_change ON runs (change, start_time, id) WHERE change > 0 AND change > first_change;
     `,
   },
+  {
+    id: "0013_rules",
+    sql: `
+      -- The runs that rules have taken (rules.ts). due: when it may be given, milliseconds; null when it is over.
+      CREATE TABLE rule_runs (
+        n INTEGER NOT NULL, rule TEXT NOT NULL, state TEXT NOT NULL DEFAULT 'due', due INTEGER,
+        attempts INTEGER NOT NULL DEFAULT 0, step INTEGER NOT NULL DEFAULT 0, cost REAL NOT NULL DEFAULT 0,
+        PRIMARY KEY (n, rule)
+      ) WITHOUT ROWID;
+      CREATE INDEX rule_runs_due ON rule_runs (rule, due) WHERE state = 'due';
+      CREATE TABLE rule_readings (
+        rule TEXT NOT NULL, reading TEXT NOT NULL, change INTEGER NOT NULL, n INTEGER NOT NULL, PRIMARY KEY (rule, reading)
+      ) WITHOUT ROWID;
+      -- The sums of rule_runs, which has a row for each run.
+      CREATE TABLE rule_counts (
+        rule TEXT PRIMARY KEY, taken INTEGER NOT NULL, done INTEGER NOT NULL, failed INTEGER NOT NULL, cost REAL NOT NULL
+      ) WITHOUT ROWID;
+    `,
+  },
 ];
 
 /** True when the tables exist. The check creates nothing. */

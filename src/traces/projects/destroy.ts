@@ -4,6 +4,7 @@ import { CONNECTIONS, inParallel } from "../../http/parallel.ts";
 import { Problem } from "../../http/problem.ts";
 import { removeItemsOf } from "../store/annotation-store.ts";
 import { tracePartition } from "../stub.ts";
+import { deleteRulesOfProject } from "../store/rule-store.ts";
 import { deleteSharesOfProject } from "../store/share-store.ts";
 import { somePartitions } from "../store/partition-store.ts";
 import { deleteProject } from "../store/project-store.ts";
@@ -25,6 +26,7 @@ export async function destroyProjects(env: Env, workspaceId: string, ids: string
       if (places.length === 0) {
         await deleteSharesOfProject(db, workspaceId, projectId);
         await removeItemsOf(db, workspaceId, projectId);
+        await deleteRulesOfProject(db, workspaceId, projectId);
         if (await deleteProject(db, workspaceId, projectId)) break;
         continue;
       }

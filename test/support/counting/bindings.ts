@@ -76,6 +76,7 @@ export function countBindings(env: Env): Env {
     EXPORTS_BUCKET: bucket(env.EXPORTS_BUCKET),
     EXPORTS: queue(env.EXPORTS),
     CRON_QUEUE: queue(env.CRON_QUEUE),
+    RULES: queue(env.RULES),
   };
   counting.set(env, made);
   return made;

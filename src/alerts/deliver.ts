@@ -1,0 +1,140 @@
+/** Notifies the channels of an alert of a change: one call over HTTP each. */
+import type { AlertChannel, AlertState } from "../db/alerts.ts";
+import { uuidOf } from "../http/uuid.ts";
+import { type Call, sendCall } from "../threads/tasks/call.ts";
+import type { AlertRow } from "./store.ts";
+
+/** What is sent: a change, or that the alert is tested. */
+export interface Notice {
+  from: AlertState;
+  to: AlertState | "test";
+  value: number | null;
+  at: number;
+}
+
+/** By the number of the channel. */
+export interface AlertSecrets {
+  headers: Record<string, string>[];
+  keys: (string | null)[];
+}
+
+interface Mail {
+  from: string;
+  to: string[];
+  subject: string;
+  text: string;
+}
+
+/** The calls by which providers send e-mail (their HTTP APIs, version of 2026). */
+const PROVIDERS: Record<
+  Extract<AlertChannel, { type: "email" }>["provider"],
+  { url: string; headers: (key: string) => Record<string, string>; body: (mail: Mail) => object }
+> = {
+  resend: {
+    url: "https://api.resend.com/emails",
+    headers: (key) => ({ authorization: `Bearer ${key}` }),
+    body: ({ from, to, subject, text }) => ({ from, to, subject, text }),
+  },
+  postmark: {
+    url: "https://api.postmarkapp.com/email",
+    headers: (key) => ({ "x-postmark-server-token": key, accept: "application/json" }),
+    body: ({ from, to, subject, text }) => ({ From: from, To: to.join(","), Subject: subject, TextBody: text }),
+  },
+  sendgrid: {
+    url: "https://api.sendgrid.com/v3/mail/send",
+    headers: (key) => ({ authorization: `Bearer ${key}` }),
+    body: ({ from, to, subject, text }) => ({
+      personalizations: [{ to: to.map((email) => ({ email })) }],
+      from: { email: from },
+      subject,
+      content: [{ type: "text/plain", value: text }],
+    }),
+  },
+};
+
+/** @throws when the receiver does not answer with a 2xx status */
+export async function tell(
+  env: Env,
+  alert: AlertRow,
+  number: number,
+  secrets: AlertSecrets,
+  notice: Notice,
+): Promise<void> {
+  const channel = alert.channels[number];
+  if (!channel) return;
+  // The same at every attempt, so that a receiver knows what it has already got.
+  const delivery = uuidOf(["alert", alert.id, String(notice.at), notice.to, String(number)].join("\n"));
+  await sendCall(env, alert.workspaceId, { delivery, ...callOf(alert, channel, number, secrets, notice) });
+}
+
+function callOf(
+  alert: AlertRow,
+  channel: AlertChannel,
+  number: number,
+  { headers, keys }: AlertSecrets,
+  notice: Notice,
+): Pick<Call, "url" | "headers" | "body"> {
+  const json = { "content-type": "application/json" };
+  const subject = titleOf(alert, notice);
+  switch (channel.type) {
+    case "webhook":
+      return {
+        url: channel.url,
+        headers: { ...headers[number], ...json },
+        body: JSON.stringify(payload(alert, notice)),
+      };
+    case "slack":
+      return {
+        url: channel.url,
+        headers: json,
+        body: JSON.stringify({ text: escaped(`${subject}\n${textOf(alert, notice)}`) }),
+      };
+    case "email": {
+      const { url, headers: named, body } = PROVIDERS[channel.provider];
+      const mail = { from: channel.from, to: channel.to, subject, text: textOf(alert, notice) };
+      return { url, headers: { ...named(keys[number] ?? ""), ...json }, body: JSON.stringify(body(mail)) };
+    }
+  }
+}
+
+function payload(alert: AlertRow, { from, to, value, at }: Notice): object {
+  const { id, name, workspaceId, projectId, filter, condition } = alert;
+  const { metric, operator, threshold, windowMinutes } = condition;
+  return {
+    type: to === "test" ? "alert.test" : `alert.${to}`,
+    alert_id: id,
+    name,
+    workspace_id: workspaceId,
+    session_id: projectId,
+    filter,
+    from,
+    state: to,
+    metric,
+    operator,
+    threshold,
+    window_minutes: windowMinutes,
+    value,
+    time: new Date(at).toISOString(),
+  };
+}
+
+const TITLES: Record<Notice["to"], string> = { firing: "Firing", resolved: "Resolved", ok: "Ok", test: "Test" };
+
+/** In one line: it is the subject of an e-mail. */
+const titleOf = ({ name }: AlertRow, { to }: Notice) => `${TITLES[to]}: ${name.replaceAll(/\s+/g, " ")}`;
+
+const SIGNS = { gt: ">", gte: "≥", lt: "<", lte: "≤" };
+
+function textOf({ condition, projectId, filter }: AlertRow, { value, at }: Notice): string {
+  const { metric, operator, threshold, windowMinutes, percentile, feedbackKey } = condition;
+  const named = { latency: `latency (p${percentile * 100}, seconds)`, feedback_score: `score of ${feedbackKey ?? ""}` };
+  const figure = metric === "latency" || metric === "feedback_score" ? named[metric] : metric.replaceAll("_", " ");
+  return [
+    `${figure}: ${value === null ? "no figure" : Number(value.toFixed(6))} (alert at ${SIGNS[operator]} ${threshold})`,
+    `Runs of the last ${windowMinutes} minutes in project ${projectId}${filter === null ? "" : `, ${filter}`}`,
+    new Date(at).toISOString(),
+  ].join("\n");
+}
+
+/** Slack reads these three as its own marks. */
+const escaped = (text: string) => text.replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll(">", "&gt;");

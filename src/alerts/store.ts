@@ -1,0 +1,137 @@
+/** D1: alerts, their states, and their history. */
+import { and, asc, desc, eq, lt, lte, sql } from "drizzle-orm";
+import type { AlertState } from "../db/alerts.ts";
+import type { Database } from "../db/client.ts";
+import { deleteAll, deleteOverdue } from "../db/delete.ts";
+import { alertEvents, alerts } from "../db/schema.ts";
+
+export type AlertRow = typeof alerts.$inferSelect;
+export type AlertEvent = typeof alertEvents.$inferSelect;
+
+export const MOST_ALERTS = 100;
+
+const isAlert = (workspaceId: string, id: string) => and(eq(alerts.workspaceId, workspaceId), eq(alerts.id, id));
+
+/** False when the workspace has `MOST_ALERTS` alerts. */
+export async function insertAlert(db: Database, row: AlertRow): Promise<boolean> {
+  if ((await db.$count(alerts, eq(alerts.workspaceId, row.workspaceId))) >= MOST_ALERTS) return false;
+  await db.insert(alerts).values(row);
+  return true;
+}
+
+export async function findAlert(db: Database, workspaceId: string, id: string): Promise<AlertRow | undefined> {
+  return db.select().from(alerts).where(isAlert(workspaceId, id)).get();
+}
+
+/** Oldest first. */
+export async function listAlerts(
+  db: Database,
+  workspaceId: string,
+  { limit, offset }: { limit: number; offset: number },
+): Promise<AlertRow[]> {
+  return db
+    .select()
+    .from(alerts)
+    .where(eq(alerts.workspaceId, workspaceId))
+    .orderBy(asc(alerts.createdAt), asc(alerts.id))
+    .limit(limit)
+    .offset(offset)
+    .all();
+}
+
+export async function updateAlert(db: Database, row: AlertRow): Promise<AlertRow | undefined> {
+  return db.update(alerts).set(row).where(isAlert(row.workspaceId, row.id)).returning().get();
+}
+
+export async function deleteAlert(db: Database, workspaceId: string, id: string): Promise<void> {
+  await deleteAll(db, alertEvents, eq(alertEvents.alertId, id));
+  await db.delete(alerts).where(isAlert(workspaceId, id));
+}
+
+/** Alerts that were not evaluated since `before`, the oldest first. */
+export async function dueAlerts(db: Database, before: number, limit: number): Promise<AlertRow[]> {
+  return db
+    .select()
+    .from(alerts)
+    .where(and(eq(alerts.isEnabled, true), lte(alerts.evaluatedAt, before)))
+    .orderBy(asc(alerts.evaluatedAt))
+    .limit(limit)
+    .all();
+}
+
+export interface Evaluated {
+  state: AlertState;
+  streak: number;
+  value: number | null;
+  at: number;
+}
+
+/**
+ * Writes an evaluation, and its event when the state has changed. Nothing is written when another tick has evaluated the alert
+ * or a request has changed it in between.
+ */
+export async function writeEvaluation(db: Database, alert: AlertRow, { state, streak, value, at }: Evaluated) {
+  const isChanged = state !== alert.state;
+  const changes = { state, streak, value, evaluatedAt: at, ...(isChanged && { changedAt: at }) };
+  const asRead = and(
+    eq(alerts.id, alert.id),
+    eq(alerts.evaluatedAt, alert.evaluatedAt),
+    eq(alerts.updatedAt, alert.updatedAt),
+  );
+  const update = db.update(alerts).set(changes).where(asRead).returning({ id: alerts.id });
+  if (!isChanged) return void (await update);
+  const pending = alert.channels.map((_, number) => number);
+  await db.batch([
+    db.insert(alertEvents).select(
+      sql`SELECT ${alert.id}, ${at}, ${alert.state}, ${state}, ${value}, ${JSON.stringify(pending)}, 0, ${at}, NULL
+          FROM ${alerts} WHERE ${asRead}`,
+    ),
+    update,
+  ]);
+}
+
+/** Events of which channels are to be notified now, the oldest first. */
+export async function pendingEvents(
+  db: Database,
+  now: number,
+  limit: number,
+): Promise<{ event: AlertEvent; alert: AlertRow }[]> {
+  return db
+    .select({ event: alertEvents, alert: alerts })
+    .from(alertEvents)
+    .innerJoin(alerts, eq(alerts.id, alertEvents.alertId))
+    .where(lte(alertEvents.nextAt, now))
+    .orderBy(asc(alertEvents.nextAt))
+    .limit(limit)
+    .all();
+}
+
+export async function saveDelivery(
+  db: Database,
+  { alertId, at, pending, attempts, nextAt, error }: AlertEvent,
+): Promise<void> {
+  await db
+    .update(alertEvents)
+    .set({ pending, attempts, nextAt, error })
+    .where(and(eq(alertEvents.alertId, alertId), eq(alertEvents.at, at)));
+}
+
+/** Newest first. */
+export async function listEvents(
+  db: Database,
+  alertId: string,
+  { limit, offset }: { limit: number; offset: number },
+): Promise<AlertEvent[]> {
+  return db
+    .select()
+    .from(alertEvents)
+    .where(eq(alertEvents.alertId, alertId))
+    .orderBy(desc(alertEvents.at))
+    .limit(limit)
+    .offset(offset)
+    .all();
+}
+
+export async function deleteOldEvents(db: Database, before: number): Promise<void> {
+  await deleteOverdue(db, alertEvents, lt(alertEvents.at, before));
+}

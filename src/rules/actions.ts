@@ -1,0 +1,129 @@
+/** What a rule does with a run: its actions in order, each safe to repeat. */
+import { database } from "../db/client.ts";
+import { toProblem } from "../http/problem.ts";
+import { onBehalf } from "../loopback/caller.ts";
+import { REQUEST_TIMEOUT_MS, sendCall } from "../threads/tasks/call.ts";
+import { createExamples } from "../traces/datasets/examples/write.ts";
+import { findDataset } from "../traces/datasets/store.ts";
+import { createFeedback } from "../traces/feedback/create.ts";
+import { insertItems } from "../traces/queues/items-store.ts";
+import { findQueue } from "../traces/queues/store.ts";
+import type { QueriedRun } from "../traces/types.ts";
+import { loaded } from "../lazy.ts";
+import { custom } from "../users/registry.ts";
+import { evaluatorOf, type RuleCall } from "./call.ts";
+import { Final } from "./errors.ts";
+import { ASSISTANT_MS, judge, MODEL_MS } from "./judge.ts";
+import type { RuleRun } from "./run.ts";
+import { type Score, scoresOf } from "./scores.ts";
+import type { RuleRow } from "./store.ts";
+
+/** An action. Gives what it cost, US dollars. */
+export interface Action {
+  /** What failures call it. */
+  name: string;
+  /** The longest time that it takes, milliseconds. */
+  most: number;
+  act(call: RuleCall, run: QueriedRun, shown: RuleRun): Promise<number>;
+}
+
+const CODE_MS = 30_000;
+/** Of what writes to D1 and to partitions. */
+const WRITE_MS = 10_000;
+
+/** The actions of a rule. Those that cost nothing come first, and what tells others comes last. */
+export function actionsOf({ actions }: Pick<RuleRow, "actions">): Action[] {
+  const { queueId, datasetId, code = [], judges = [], webhooks = [] } = actions;
+  return [
+    ...(queueId === undefined ? [] : [{ name: "annotation_queue", most: WRITE_MS, act: toQueue(queueId) }]),
+    ...(datasetId === undefined ? [] : [{ name: "dataset", most: WRITE_MS, act: toDataset(datasetId) }]),
+    ...code.map((name) => ({ name: "code_evaluator", most: CODE_MS + WRITE_MS, act: byCode(name) })),
+    ...judges.map((one, at) => ({
+      name: "evaluator",
+      most: (one.model.provider === "assistant" ? ASSISTANT_MS : MODEL_MS) + WRITE_MS,
+      act: async (call: RuleCall, _: QueriedRun, shown: RuleRun) => {
+        const { scores, cost } = await judge(call, one, call.secrets.keys[at] ?? undefined, shown);
+        await write(call, shown, scores);
+        return cost;
+      },
+    })),
+    ...webhooks.map(({ url }, at) => ({ name: "webhook", most: REQUEST_TIMEOUT_MS, act: toWebhook(url, at) })),
+  ];
+}
+
+/** Whether the failure of an action is one that another attempt does not change. */
+export function isFinal(error: unknown): boolean {
+  const { status } = toProblem(error);
+  return error instanceof Final || (status >= 400 && status < 500 && status !== 429);
+}
+
+const toQueue = (queueId: string) => async (call: RuleCall, run: QueriedRun) => {
+  const { env, rule } = call;
+  const db = database(env.DB);
+  const queue = await findQueue(db, rule.workspaceId, queueId);
+  if (!queue) throw new Final("The annotation queue no longer exists.");
+  const held = await insertItems(db, queue, [
+    {
+      id: evaluatorOf(call),
+      workspaceId: rule.workspaceId,
+      queueId,
+      projectId: run.session_id,
+      runId: run.id,
+      traceId: run.trace_id,
+      threadId: null,
+      startTime: run.start_time,
+      addedAt: Date.now(),
+      lastReviewedAt: null,
+      completedAt: null,
+      sourceProposedExampleId: null,
+    },
+  ]);
+  if (!held) throw new Final("The annotation queue is full.");
+  return 0;
+};
+
+const toDataset = (datasetId: string) => async (call: RuleCall, run: QueriedRun) => {
+  const { env, rule } = call;
+  const dataset = await findDataset(database(env.DB), rule.workspaceId, datasetId);
+  if (!dataset) throw new Final("The dataset no longer exists.");
+  const head = { source_run_id: run.id, use_source_run_io: true };
+  await createExamples(env, dataset, [{ id: evaluatorOf(call), head, attachments: [] }]);
+  return 0;
+};
+
+const byCode = (name: string) => async (call: RuleCall, _: QueriedRun, shown: RuleRun) => {
+  const known = custom.evaluators?.[name];
+  if (!known) throw new Final(`The deployment has no evaluator ${name}.`);
+  const evaluate = await loaded(known);
+  let timer: ReturnType<typeof setTimeout> | undefined;
+  const late = new Promise<never>((_resolve, reject) => {
+    timer = setTimeout(() => reject(new Error(`The evaluator took longer than ${CODE_MS / 1000} seconds.`)), CODE_MS);
+  });
+  const answer = onBehalf(call.behalf, async () => evaluate(shown, { env: call.env }));
+  await write(call, shown, scoresOf(await Promise.race([answer, late]).finally(() => clearTimeout(timer))));
+  return 0;
+};
+
+const toWebhook = (url: string, at: number) => async (call: RuleCall, _: QueriedRun, shown: RuleRun) => {
+  const { env, rule, secrets } = call;
+  const { start_time, end_time, feedback_stats } = shown;
+  const body = JSON.stringify({ rule_id: rule.id, start_time, end_time, runs: [shown], feedback_stats });
+  const headers = { ...secrets.headers[at], "content-type": "application/json" };
+  await sendCall(env, rule.workspaceId, { url, delivery: evaluatorOf(call), headers, body });
+  return 0;
+};
+
+/** Writes scores as feedback. Its ids depend on the rule, the run and the key, so that a repeated action replaces its own. */
+async function write(call: RuleCall, run: RuleRun, scores: Score[]): Promise<void> {
+  const { env, rule, place, behalf } = call;
+  for (const score of scores) {
+    const body = {
+      ...score,
+      id: evaluatorOf(call, score.key),
+      run_id: run.id,
+      trace_id: run.trace_id,
+      feedback_source: { type: "auto_eval", metadata: { rule_id: rule.id } },
+    };
+    await createFeedback(env, behalf.principal, body, new Map([[run.id, place]]));
+  }
+}

@@ -1,0 +1,29 @@
+/** One evaluation: what its actions are given. */
+import { uuidOf } from "../http/uuid.ts";
+import type { Behalf } from "../loopback/caller.ts";
+import type { Place } from "../traces/types.ts";
+import type { RuleRow } from "./store.ts";
+
+export interface RuleCall {
+  env: Env;
+  rule: RuleRow;
+  /** Headers of webhooks and keys of models. */
+  secrets: RuleSecrets;
+  place: Place;
+  runId: string;
+  /** The number of the action in the rule. */
+  step: number;
+  /** Who acts: the workspace. */
+  behalf: Behalf;
+}
+
+export interface RuleSecrets {
+  /** By the number of the webhook. */
+  headers: Record<string, string>[];
+  /** By the number of the judge. */
+  keys: (string | null)[];
+}
+
+/** The same at every attempt of this action on this run. `part` tells apart what one action makes. */
+export const evaluatorOf = ({ rule, runId, step }: RuleCall, part = ""): string =>
+  uuidOf(["rule", rule.id, runId, String(step), part].join("\n"));

@@ -1,0 +1,180 @@
+/** From a request for a rule to its row. */
+import { type Context } from "hono";
+import { requirePermission } from "../auth/require.ts";
+import type { Judge, JudgeModel, RuleActions } from "../db/rules.ts";
+import { openSecret, sealSecret } from "../encryption/secrets.ts";
+import { addressFault, webhookFault } from "../http/address.ts";
+import { Problem } from "../http/problem.ts";
+import type { App } from "../http/types.ts";
+import { existingDataset } from "../traces/datasets/existing.ts";
+import { checkFilters, requireReadable } from "../traces/filter/check.ts";
+import { projectById } from "../traces/projects/resolve.ts";
+import { existingQueue } from "../traces/queues/access.ts";
+import { custom } from "../users/registry.ts";
+import { database } from "../db/client.ts";
+import type { RuleSecrets } from "./call.ts";
+import { HIDDEN, type RuleBody, type Structured } from "./schema.ts";
+import type { RuleRow } from "./store.ts";
+
+/** The model of a judge that names none. */
+const USUAL_MODEL: JudgeModel = { provider: "workers-ai", model: "@cf/meta/llama-3.3-70b-instruct-fp8-fast" };
+
+/** What a judge answers whose rule gives no schema. */
+const USUAL_SCHEMA = {
+  type: "object",
+  properties: { score: { type: "number", minimum: 0, maximum: 1 }, comment: { type: "string" } },
+  required: ["score"],
+};
+
+export const purposeOf = (ruleId: string) => `run rule ${ruleId}`;
+
+/**
+ * The columns that a request sets. Each action needs the permission of what it does.
+ * @throws Problem 404 for a project, dataset or queue that is not there, 422 for an address that is not allowed.
+ */
+export async function givenRule(
+  c: Context<App>,
+  given: RuleBody,
+  id: string,
+  before?: RuleRow,
+): Promise<
+  Pick<
+    RuleRow,
+    | "projectId"
+    | "name"
+    | "filter"
+    | "traceFilter"
+    | "treeFilter"
+    | "samplingRate"
+    | "isEnabled"
+    | "actions"
+    | "secrets"
+  >
+> {
+  const principal = c.get("principal");
+  const { workspaceId } = principal;
+  requirePermission(principal, "traces.read");
+  const { session_id: projectId = "", filter, trace_filter, tree_filter } = given;
+  if (!(await projectById(database(c.env.DB), workspaceId, projectId)))
+    throw new Problem(404, "session_id: project not found.");
+  const filters = [filter, trace_filter, tree_filter].map((text) => text || undefined);
+  checkFilters(filters);
+  await requireReadable(c.env, workspaceId, filters);
+  const actions = await givenActions(c, given);
+  const secrets = await givenSecrets(c.env, workspaceId, id, given, before);
+  return {
+    projectId,
+    name: given.display_name,
+    filter: filters[0] ?? null,
+    traceFilter: filters[1] ?? null,
+    treeFilter: filters[2] ?? null,
+    samplingRate: given.sampling_rate,
+    isEnabled: given.is_enabled,
+    actions,
+    secrets,
+  };
+}
+
+async function givenActions(c: Context<App>, given: RuleBody): Promise<RuleActions> {
+  const principal = c.get("principal");
+  const allowPrivate = c.env.ALLOW_PRIVATE_ADDRESSES === "true";
+  const { add_to_annotation_queue_id: queueId, add_to_dataset_id: datasetId, code_evaluators, webhooks } = given;
+  if (queueId !== undefined) {
+    requirePermission(principal, "queues.write");
+    await existingQueue(c, queueId);
+  }
+  if (datasetId !== undefined) {
+    requirePermission(principal, "datasets.write");
+    await existingDataset(c, datasetId);
+  }
+  const code = code_evaluators?.map(({ code: name }) => name) ?? [];
+  const judges = given.evaluators?.map(({ structured }) => judgeOf(structured)) ?? [];
+  if (code.length + judges.length > 0) requirePermission(principal, "traces.annotate");
+  const known = Object.keys(custom.evaluators ?? {});
+  const unknown = code.find((name) => !known.includes(name));
+  if (unknown !== undefined) {
+    throw new Problem(
+      422,
+      `Invalid body.code_evaluators: code names an evaluator of the deployment's code: ${known.join(", ") || "it has none"}. docs/rules.md says how to add one.`,
+    );
+  }
+  for (const { model } of judges) {
+    if (model.provider === "assistant") requirePermission(principal, "runs.create");
+    const fault = model.provider === "openai" && model.base_url && addressFault(model.base_url, allowPrivate);
+    if (fault) throw new Problem(422, `Invalid body.evaluators: base_url ${fault}`);
+  }
+  for (const { url } of webhooks ?? []) {
+    const fault = webhookFault(url, allowPrivate);
+    if (fault) throw new Problem(422, `Invalid body.webhooks: url ${fault}`);
+  }
+  return {
+    ...(queueId !== undefined && { queueId }),
+    ...(datasetId !== undefined && { datasetId }),
+    ...(code.length > 0 && { code }),
+    ...(judges.length > 0 && { judges }),
+    ...(webhooks && webhooks.length > 0 && { webhooks: webhooks.map(({ url }) => ({ url })) }),
+  };
+}
+
+function judgeOf({ prompt, template_format, schema, variable_mapping, model }: Structured): Judge {
+  return {
+    prompt,
+    format: template_format ?? "f-string",
+    variables: variable_mapping ?? {},
+    schema: schema ?? USUAL_SCHEMA,
+    model: modelOf(model),
+  };
+}
+
+function modelOf(model: Structured["model"]): JudgeModel {
+  if (model === undefined) return USUAL_MODEL;
+  if ("kwargs" in model) {
+    const { model: named, model_name, temperature, base_url, openai_api_base } = model.kwargs;
+    const address = base_url ?? openai_api_base;
+    const name = named ?? model_name;
+    if (name === undefined) throw new Problem(422, "Invalid body.evaluators: kwargs.model is required.");
+    return {
+      provider: "openai",
+      model: name,
+      ...(address && { base_url: address }),
+      ...(temperature !== undefined && { temperature }),
+    };
+  }
+  if (model.provider === "assistant") return { provider: "assistant", assistant_id: model.assistant_id };
+  const { provider, model: name, temperature } = model;
+  const more = temperature === undefined ? {} : { temperature };
+  if (model.provider === "openai")
+    return { provider: "openai", model: name, ...(model.base_url && { base_url: model.base_url }), ...more };
+  return { provider: "workers-ai" as const, model: name, ...more } satisfies JudgeModel & { provider: typeof provider };
+}
+
+/** The secrets that are sent, sealed. `HIDDEN` means the one that the rule has at the same place, for the same address. */
+async function givenSecrets(
+  env: Env,
+  workspaceId: string,
+  id: string,
+  given: RuleBody,
+  before: RuleRow | undefined,
+): Promise<string | null> {
+  const held = before?.secrets
+    ? (JSON.parse(await openSecret(env, workspaceId, before.secrets, purposeOf(id))) as RuleSecrets)
+    : { headers: [], keys: [] };
+  const headers = (given.webhooks ?? []).map(({ url, headers: sent = {} }, at) => {
+    const isSame = before?.actions.webhooks?.[at]?.url === url;
+    return Object.fromEntries(
+      Object.entries(sent).map(([name, value]) => [
+        name,
+        value === HIDDEN && isSame ? (held.headers[at]?.[name] ?? "") : value,
+      ]),
+    );
+  });
+  const keys = (given.evaluators ?? []).map(({ structured: { model } }, at): string | null => {
+    if (!model || "kwargs" in model || model.provider !== "openai") return null;
+    const old = before?.actions.judges?.[at]?.model;
+    const isSame = old?.provider === "openai" && old.base_url === model.base_url;
+    return model.api_key === HIDDEN ? (isSame && held.keys[at]) || null : (model.api_key ?? null);
+  });
+  const isEmpty = headers.every((one) => Object.keys(one).length === 0) && keys.every((key) => key === null);
+  if (isEmpty) return null;
+  return sealSecret(env, workspaceId, JSON.stringify({ headers, keys } satisfies RuleSecrets), purposeOf(id));
+}

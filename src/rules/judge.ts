@@ -1,0 +1,153 @@
+/** A model or an assistant that judges a run. */
+import type { Judge, JudgeModel } from "../db/rules.ts";
+import { knownBudgets } from "../budgets/known.ts";
+import { addressFault } from "../http/address.ts";
+import { isObject } from "../http/json.ts";
+import { ORIGIN } from "../loopback/address.ts";
+import { onBehalf } from "../loopback/caller.ts";
+import { workersAi } from "../models/workers-ai.ts";
+import { addCost, priceTable } from "../traces/usage/prices.ts";
+import { Final } from "./errors.ts";
+import { type ChatMessage, messagesOf } from "./prompt.ts";
+import { parsed, type RuleRun } from "./run.ts";
+import { type Score, scoresOf } from "./scores.ts";
+import { evaluatorOf, type RuleCall } from "./call.ts";
+
+export const MODEL_MS = 60_000;
+export const ASSISTANT_MS = 600_000;
+const OPENAI = "https://api.openai.com/v1";
+/** A longer answer is no answer to the schema. */
+const ANSWER_BYTES = 256 * 1024;
+
+export interface Judged {
+  scores: Score[];
+  /** US dollars; 0 when the model has no price. */
+  cost: number;
+}
+
+export async function judge(call: RuleCall, one: Judge, key: string | undefined, run: RuleRun): Promise<Judged> {
+  const messages = messagesOf(one, run);
+  if (one.model.provider === "assistant") {
+    return { scores: inSchema(one, await askAssistant(call, one.model, messages)), cost: 0 };
+  }
+  const answer = await askModel(call, one, one.model, key, messages);
+  return { scores: inSchema(one, parsed(jsonIn(answer.text))), cost: answer.cost };
+}
+
+/** The scores of the members that the schema has. */
+function inSchema({ schema }: Judge, answer: unknown): Score[] {
+  if (!isObject(answer)) throw new Error("The judge did not answer with a JSON object.");
+  const members = isObject(schema["properties"]) ? Object.keys(schema["properties"]) : [];
+  const missing = (Array.isArray(schema["required"]) ? schema["required"] : []).find(
+    (name) => typeof name === "string" && !(name in answer),
+  );
+  if (missing !== undefined) throw new Error(`The judge's answer lacks ${String(missing).slice(0, 80)}.`);
+  return scoresOf(Object.fromEntries(Object.entries(answer).filter(([name]) => members.includes(name))));
+}
+
+/** The object in an answer that has text around it, as models without a JSON mode give. */
+function jsonIn(text: string): string {
+  return text.slice(Math.max(0, text.indexOf("{")), text.lastIndexOf("}") + 1);
+}
+
+async function askModel(
+  { env, rule }: RuleCall,
+  { schema }: Judge,
+  model: Exclude<JudgeModel, { provider: "assistant" }>,
+  key: string | undefined,
+  messages: ChatMessage[],
+): Promise<{ text: string; cost: number }> {
+  const isOpenAi = model.provider === "openai";
+  const base = (isOpenAi && model.base_url) || env.OPENAI_BASE_URL || OPENAI;
+  // The deployment's own address is its operator's choice.
+  const fault = isOpenAi && model.base_url ? addressFault(base, env.ALLOW_PRIVATE_ADDRESSES === "true") : undefined;
+  if (fault) throw new Final(`The address of the model ${fault}.`);
+  if (!isOpenAi && !env.AI)
+    throw new Final("The deployment has no binding AI for Workers AI. docs/workers-ai.md says how to add it.");
+  const send = !isOpenAi && env.AI ? workersAi(env.AI) : fetch;
+  const response = await send(`${base.replace(/\/+$/, "")}/chat/completions`, {
+    method: "POST",
+    redirect: "manual",
+    signal: AbortSignal.timeout(MODEL_MS),
+    headers: { "content-type": "application/json", ...(key && { authorization: `Bearer ${key}` }) },
+    body: JSON.stringify({
+      model: model.model,
+      messages,
+      ...(model.temperature !== undefined && { temperature: model.temperature }),
+      response_format: {
+        type: "json_schema",
+        json_schema: isOpenAi ? { name: "evaluation", schema } : schema,
+      },
+    }),
+  });
+  const text = await response.text();
+  if (text.length > ANSWER_BYTES) throw new Final("The answer of the judge is too large.");
+  if (!response.ok) throw failure(response.status);
+  const answer = parsed(text);
+  const content = isObject(answer) ? contentOf(answer) : undefined;
+  if (content === undefined) throw new Error("The model did not answer as OpenAI's chat completions do.");
+  const { prices } = await knownBudgets(env, rule.workspaceId);
+  const priced = addCost(
+    usageOf(answer),
+    { ls_model_name: model.model, ls_provider: model.provider },
+    priceTable(env.TRACE_PRICES, prices),
+  );
+  return { text: content, cost: priced.total_cost ?? 0 };
+}
+
+/** A request that is refused as such is refused again. */
+function failure(status: number): Error {
+  const text = `The model answered ${status}.`;
+  return status >= 400 && status < 500 && status !== 408 && status !== 429 ? new Final(text) : new Error(text);
+}
+
+function contentOf(answer: Record<string, unknown>): string | undefined {
+  const [choice] = Array.isArray(answer["choices"]) ? (answer["choices"] as unknown[]) : [];
+  const message = isObject(choice) && isObject(choice["message"]) ? choice["message"] : {};
+  const { content } = message;
+  return typeof content === "string" ? content : isObject(content) ? JSON.stringify(content) : undefined;
+}
+
+function usageOf(answer: unknown) {
+  const usage = isObject(answer) && isObject(answer["usage"]) ? answer["usage"] : {};
+  const count = (name: string) => (typeof usage[name] === "number" ? usage[name] : 0);
+  const [prompt_tokens, completion_tokens] = [count("prompt_tokens"), count("completion_tokens")];
+  return { prompt_tokens, completion_tokens, total_tokens: prompt_tokens + completion_tokens };
+}
+
+/**
+ * Runs the assistant with the prompt as messages. A repeated call under the same key gets the answer of the first one. The run's
+ * metadata keeps rules from its trace.
+ */
+async function askAssistant(
+  call: RuleCall,
+  { assistant_id }: { assistant_id: string },
+  messages: ChatMessage[],
+): Promise<unknown> {
+  const own = (globalThis as { [name: symbol]: unknown })[Symbol.for("langgraph_api:fetch")] as typeof fetch;
+  const request = {
+    method: "POST",
+    headers: { "content-type": "application/json", "idempotency-key": `rule-${evaluatorOf(call)}` },
+    signal: AbortSignal.timeout(ASSISTANT_MS),
+    body: JSON.stringify({
+      assistant_id,
+      input: { messages },
+      metadata: { weir_rule_id: call.rule.id },
+      config: { metadata: { weir_rule_id: call.rule.id } },
+    }),
+  };
+  const response = await onBehalf(call.behalf, () => own(`${ORIGIN}/runs/wait`, request));
+  const text = await response.text();
+  if (!response.ok)
+    throw response.status < 500
+      ? new Final(`The run of the judge was refused: ${text.slice(0, 300)}`)
+      : new Error(`The run of the judge failed with ${response.status}.`);
+  const state = parsed(text);
+  if (!isObject(state)) throw new Error("The judge answered no state.");
+  if (isObject(state["__error__"]))
+    throw new Error(`The run of the judge failed: ${String(state["__error__"]["message"]).slice(0, 300)}`);
+  if (isObject(state["structuredResponse"])) return state["structuredResponse"];
+  const last = Array.isArray(state["messages"]) ? (state["messages"].at(-1) as unknown) : undefined;
+  const content = isObject(last) ? last["content"] : undefined;
+  return typeof content === "string" ? parsed(jsonIn(content)) : state;
+}

@@ -1,0 +1,191 @@
+/** Rules on traced runs: `/runs/rules`. */
+import * as v from "valibot";
+import { type Context, Hono } from "hono";
+import { audit } from "../audit/record.ts";
+import { database } from "../db/client.ts";
+import { openSecret } from "../encryption/secrets.ts";
+import { Message } from "../http/answers.ts";
+import { documented } from "../http/documented.ts";
+import { newOrEarlier } from "../http/idempotent-id.ts";
+import { Problem } from "../http/problem.ts";
+import type { App } from "../http/types.ts";
+import { uuidv7 } from "../http/uuid.ts";
+import { body, param, query } from "../http/validate.ts";
+import { findDataset } from "../traces/datasets/store.ts";
+import { projectById } from "../traces/projects/resolve.ts";
+import { findQueue } from "../traces/queues/store.ts";
+import { listPartitions } from "../traces/store/partition-store.ts";
+import { deleteRule } from "../traces/store/rule-store.ts";
+import { dayOf } from "../traces/time.ts";
+import type { RuleSecrets } from "./call.ts";
+import { givenRule, purposeOf } from "./given.ts";
+import { Backfill, Rule, RuleLog, toWireBackfill, toWireLog, toWireRule } from "./row.ts";
+import { BackfillBody, ListLogs, ListRules, RuleBody, RuleId } from "./schema.ts";
+import {
+  findRule,
+  insertBackfill,
+  insertRule,
+  listBackfills,
+  listFailures,
+  listRules,
+  MOST_RULES,
+  type RuleRow,
+  sumOfParts,
+  updateRule,
+} from "./store.ts";
+
+const doc = documented("Rules");
+
+export const rules = new Hono<App>()
+  .get("/runs/rules", doc("List the rules on runs", v.array(Rule)), query(ListRules), async (c) => {
+    const { id: ids, ...wanted } = c.req.valid("query");
+    const rows = await listRules(database(c.env.DB), c.get("principal").workspaceId, wanted);
+    const shown = rows.filter(({ id }) => ids === undefined || ids.includes(id));
+    return c.json(await Promise.all(shown.map((row) => wire(c, row))));
+  })
+  .post("/runs/rules", doc("Create a rule on the runs of a project", Rule), body(RuleBody), async (c) => {
+    const given = c.req.valid("json");
+    const { workspaceId } = c.get("principal");
+    const db = database(c.env.DB);
+    const { id, earlier } = await newOrEarlier(c, (one) => findRule(db, workspaceId, one));
+    if (earlier) return c.json(await wire(c, earlier));
+    const now = Date.now();
+    const row: RuleRow = {
+      id,
+      workspaceId,
+      ...(await givenRule(c, given, id)),
+      since: now,
+      createdAt: now,
+      updatedAt: now,
+    };
+    await audit(c, { action: "run_rule.created", targetId: id, detail: described(row) });
+    if (!(await insertRule(db, row)))
+      throw new Problem(409, `A workspace has at most ${MOST_RULES} rules. Delete one first.`);
+    if (given.backfill_from !== undefined) await backfill(c, row, { start_time: given.backfill_from });
+    return c.json(await wire(c, row));
+  })
+  .get("/runs/rules/:rule_id", doc("Read a rule", Rule), param(RuleId), async (c) =>
+    c.json(await wire(c, await existing(c))),
+  )
+  .patch("/runs/rules/:rule_id", doc("Replace a rule", Rule), param(RuleId), body(RuleBody), async (c) => {
+    const given = c.req.valid("json");
+    const before = await existing(c);
+    const row = { ...before, ...(await givenRule(c, given, before.id, before)), updatedAt: Date.now() };
+    // A rule that was off does not work on what came in the meantime.
+    if (row.isEnabled && !before.isEnabled) row.since = row.updatedAt;
+    if (row.projectId !== before.projectId)
+      throw new Problem(409, "The project of a rule does not change. Create another rule.");
+    await audit(c, { action: "run_rule.updated", targetId: row.id, detail: described(row) });
+    if (!(await updateRule(database(c.env.DB), row))) throw new Problem(404, "Rule not found.");
+    if (given.backfill_from !== undefined) await backfill(c, row, { start_time: given.backfill_from });
+    return c.json(await wire(c, row));
+  })
+  .delete("/runs/rules/:rule_id", doc("Delete a rule; its feedback stays", Message), param(RuleId), async (c) => {
+    const row = await existing(c);
+    await audit(c, { action: "run_rule.deleted", targetId: row.id, detail: { name: row.name } });
+    await deleteRule(database(c.env.DB), row.workspaceId, row.id);
+    return c.json({ message: "Rule deleted" });
+  })
+  .get(
+    "/runs/rules/:rule_id/logs",
+    doc("List the runs on which a rule has failed, newest first", v.array(RuleLog)),
+    param(RuleId),
+    query(ListLogs),
+    async (c) => {
+      const row = await existing(c);
+      return c.json((await listFailures(database(c.env.DB), row.id, c.req.valid("query"))).map(toWireLog));
+    },
+  )
+  .get(
+    "/runs/rules/:rule_id/backfills",
+    doc("List the backfills of a rule, newest first", v.array(Backfill)),
+    param(RuleId),
+    async (c) => {
+      const row = await existing(c);
+      return c.json((await listBackfills(database(c.env.DB), row.id, 100)).map(toWireBackfill));
+    },
+  )
+  .post(
+    "/runs/rules/:rule_id/backfills",
+    doc("Apply a rule to the runs of a window of time that it has not taken yet", Backfill),
+    param(RuleId),
+    body(BackfillBody),
+    async (c) => {
+      const row = await existing(c);
+      await audit(c, { action: "run_rule.backfilled", targetId: row.id, detail: { ...c.req.valid("json") } });
+      return c.json(await backfill(c, row, c.req.valid("json")));
+    },
+  );
+
+/** @throws Problem 404 */
+async function existing(c: Context<App>): Promise<RuleRow> {
+  const { rule_id } = c.req.param() as { rule_id: string };
+  const row = await findRule(database(c.env.DB), c.get("principal").workspaceId, rule_id.toLowerCase());
+  if (!row) throw new Problem(404, "Rule not found.");
+  return row;
+}
+
+/** The most days, with their parts, of one backfill. */
+const MOST_PARTS = 900;
+
+/** @throws Problem 413 */
+async function backfill(
+  c: Context<App>,
+  { id: ruleId, workspaceId, projectId }: RuleRow,
+  { start_time: startTime, end_time }: { start_time: number; end_time?: number | undefined },
+) {
+  const db = database(c.env.DB);
+  const now = Date.now();
+  const endTime = end_time ?? now * 1000;
+  const places = await listPartitions(db, workspaceId, projectId, dayOf(startTime), dayOf(endTime - 1));
+  if (places.length > MOST_PARTS) throw new Problem(413, "The window holds too many days. Use a shorter one.");
+  const isDone = places.length === 0;
+  const row = {
+    id: uuidv7(),
+    ruleId,
+    startTime,
+    endTime,
+    createdAt: now,
+    touchedAt: 0,
+    completedAt: isDone ? now : null,
+  };
+  await insertBackfill(
+    db,
+    row,
+    places.map(({ day, shard }) => ({ day, shard })),
+  );
+  for (const { day, shard } of places.slice(0, AT_ONCE))
+    await c.env.RULES.send({ ruleId, day, shard, backfillId: row.id });
+  return toWireBackfill({ ...row, left: places.length });
+}
+
+/** Parts that begin at once. The sweep of the next minute wakes the others. */
+const AT_ONCE = 10;
+
+const described = ({ name, projectId, samplingRate, isEnabled, actions }: RuleRow) => ({
+  name,
+  session_id: projectId,
+  sampling_rate: samplingRate,
+  is_enabled: isEnabled,
+  actions: Object.keys(actions),
+});
+
+async function wire(c: Context<App>, row: RuleRow) {
+  const db = database(c.env.DB);
+  const { workspaceId, projectId, actions } = row;
+  const [counts, [last], project, queue, dataset, secrets] = await Promise.all([
+    sumOfParts(db, row.id),
+    listBackfills(db, row.id, 1),
+    projectById(db, workspaceId, projectId),
+    actions.queueId === undefined ? undefined : findQueue(db, workspaceId, actions.queueId),
+    actions.datasetId === undefined ? undefined : findDataset(db, workspaceId, actions.datasetId),
+    secretsOf(c.env, row),
+  ]);
+  const names = { project: project?.name ?? null, queue: queue?.name ?? null, dataset: dataset?.name ?? null };
+  return toWireRule(row, { counts, backfill: last, secrets, names });
+}
+
+async function secretsOf(env: Env, { id, workspaceId, secrets }: RuleRow): Promise<RuleSecrets> {
+  if (secrets === null) return { headers: [], keys: [] };
+  return JSON.parse(await openSecret(env, workspaceId, secrets, purposeOf(id))) as RuleSecrets;
+}

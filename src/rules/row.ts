@@ -1,0 +1,188 @@
+/** Rules as the platform's clients read them (RunRulesSchema of LangSmith's API), with what Weir counts. */
+import * as v from "valibot";
+import { AnyObject, Count, Id, Time } from "../http/answers.ts";
+import type { JudgeModel } from "../db/rules.ts";
+import type { RuleCounts } from "../traces/rule-rpc.ts";
+import { isoFromMicros } from "../traces/time.ts";
+import type { RuleSecrets } from "./call.ts";
+import { HIDDEN } from "./schema.ts";
+import type { BackfillRow, FailureRow, RuleRow } from "./store.ts";
+
+const text = v.nullable(v.string());
+const time = v.nullable(Time);
+
+/** What became of the runs that the rule has taken. */
+export const Stats = v.object({ taken: Count, waiting: Count, done: Count, failed: Count, cost: v.number() });
+
+export const Rule = v.pipe(
+  v.object({
+    id: Id,
+    tenant_id: v.string(),
+    display_name: v.string(),
+    is_enabled: v.boolean(),
+    session_id: Id,
+    session_name: text,
+    dataset_id: v.null(),
+    dataset_name: v.null(),
+    sampling_rate: v.number(),
+    filter: text,
+    trace_filter: text,
+    tree_filter: text,
+    add_to_annotation_queue_id: text,
+    add_to_annotation_queue_name: text,
+    add_to_dataset_id: text,
+    add_to_dataset_name: text,
+    add_to_dataset_prefer_correction: v.boolean(),
+    evaluators: v.nullable(v.array(AnyObject)),
+    code_evaluators: v.nullable(v.array(v.object({ code: v.string(), language: v.string() }))),
+    webhooks: v.nullable(v.array(v.object({ url: v.string(), headers: v.nullable(v.record(v.string(), v.string())) }))),
+    alerts: v.null(),
+    corrections_dataset_id: v.null(),
+    use_corrections_dataset: v.boolean(),
+    num_few_shot_examples: v.null(),
+    evaluator_id: v.null(),
+    evaluator_version: v.number(),
+    extend_only: v.boolean(),
+    include_extended_stats: v.boolean(),
+    transient: v.boolean(),
+    group_by: v.null(),
+    backfill_from: time,
+    backfill_id: v.nullable(Id),
+    backfill_status: text,
+    backfill_progress: v.nullable(v.number()),
+    backfill_error: v.null(),
+    backfill_completed_at: time,
+    created_at: Time,
+    updated_at: Time,
+    stats: Stats,
+  }),
+  v.title("RunRule"),
+);
+
+export const Backfill = v.pipe(
+  v.object({
+    id: Id,
+    rule_id: Id,
+    start_time: Time,
+    end_time: Time,
+    status: v.picklist(["running", "completed"]),
+    created_at: Time,
+    completed_at: time,
+    /** Days of the project that are still to be read; a large day has several parts. */
+    parts_left: Count,
+  }),
+  v.title("RunRuleBackfill"),
+);
+
+export const RuleLog = v.pipe(
+  v.object({
+    rule_id: Id,
+    run_id: v.string(),
+    action: v.string(),
+    error: v.string(),
+    time: Time,
+    /** Whether it is tried again. */
+    will_retry: v.boolean(),
+  }),
+  v.title("RunRuleLog"),
+);
+
+const iso = (millis: number) => new Date(millis).toISOString();
+
+export type ShownBackfill = BackfillRow & { left: number };
+
+/** What an answer about a rule needs beside its row. */
+export interface RuleFacts {
+  counts: RuleCounts;
+  backfill: ShownBackfill | undefined;
+  secrets: RuleSecrets;
+  names: { project: string | null; queue: string | null; dataset: string | null };
+}
+
+export function toWireRule(row: RuleRow, { counts, backfill, secrets, names }: RuleFacts): v.InferOutput<typeof Rule> {
+  const { queueId, datasetId, code, judges, webhooks } = row.actions;
+  return {
+    id: row.id,
+    tenant_id: row.workspaceId,
+    display_name: row.name,
+    is_enabled: row.isEnabled,
+    session_id: row.projectId,
+    session_name: names.project,
+    dataset_id: null,
+    dataset_name: null,
+    sampling_rate: row.samplingRate,
+    filter: row.filter,
+    trace_filter: row.traceFilter,
+    tree_filter: row.treeFilter,
+    add_to_annotation_queue_id: queueId ?? null,
+    add_to_annotation_queue_name: names.queue,
+    add_to_dataset_id: datasetId ?? null,
+    add_to_dataset_name: names.dataset,
+    add_to_dataset_prefer_correction: false,
+    evaluators:
+      judges?.map(({ prompt, format, variables, schema, model }, at) => ({
+        structured: {
+          prompt,
+          template_format: format,
+          variable_mapping: variables,
+          schema,
+          model: shownModel(model, secrets.keys[at] ?? null),
+        },
+      })) ?? null,
+    code_evaluators: code?.map((name) => ({ code: name, language: "javascript" })) ?? null,
+    webhooks: webhooks?.map(({ url }, at) => ({ url, headers: hidden(secrets.headers[at]) })) ?? null,
+    alerts: null,
+    corrections_dataset_id: null,
+    use_corrections_dataset: false,
+    num_few_shot_examples: null,
+    evaluator_id: null,
+    evaluator_version: 1,
+    extend_only: false,
+    include_extended_stats: false,
+    transient: false,
+    group_by: null,
+    backfill_from: backfill ? isoFromMicros(backfill.startTime) : null,
+    backfill_id: backfill?.id ?? null,
+    backfill_status: backfill ? toWireBackfill(backfill).status : null,
+    backfill_progress: backfill?.completedAt ? 1 : null,
+    backfill_error: null,
+    backfill_completed_at: backfill?.completedAt ? iso(backfill.completedAt) : null,
+    created_at: iso(row.createdAt),
+    updated_at: iso(row.updatedAt),
+    stats: { ...counts, waiting: Math.max(0, counts.taken - counts.done - counts.failed) },
+  };
+}
+
+function shownModel(model: JudgeModel, key: string | null): object {
+  return key === null ? model : { ...model, api_key: HIDDEN };
+}
+
+function hidden(headers: Record<string, string> = {}): Record<string, string> | null {
+  const names = Object.keys(headers);
+  return names.length === 0 ? null : Object.fromEntries(names.map((name) => [name, HIDDEN]));
+}
+
+export function toWireBackfill({
+  id,
+  ruleId,
+  startTime,
+  endTime,
+  createdAt,
+  completedAt,
+  left,
+}: ShownBackfill): v.InferOutput<typeof Backfill> {
+  return {
+    id,
+    rule_id: ruleId,
+    start_time: isoFromMicros(startTime),
+    end_time: isoFromMicros(endTime),
+    status: completedAt === null ? "running" : "completed",
+    created_at: iso(createdAt),
+    completed_at: completedAt === null ? null : iso(completedAt),
+    parts_left: left,
+  };
+}
+
+export function toWireLog({ ruleId, runId, action, error, at, isFinal }: FailureRow): v.InferOutput<typeof RuleLog> {
+  return { rule_id: ruleId, run_id: runId, action, error, time: iso(at), will_retry: !isFinal };
+}

@@ -1,0 +1,246 @@
+/** D1: rules, and how far they have come. */
+import { and, asc, desc, eq, gte, lt, lte, sql } from "drizzle-orm";
+import type { Database } from "../db/client.ts";
+import { deleteOverdue } from "../db/delete.ts";
+import { ruleBackfillParts, ruleBackfills, ruleFailures, ruleParts, runRules, tracePartitions } from "../db/schema.ts";
+import type { RuleCounts } from "../traces/rule-rpc.ts";
+
+export type RuleRow = typeof runRules.$inferSelect;
+export type BackfillRow = typeof ruleBackfills.$inferSelect;
+export type FailureRow = typeof ruleFailures.$inferSelect;
+
+/** A part of a rule's work: a partition of its project, also as the message of the queue that wakes it. */
+export interface RulePart {
+  ruleId: string;
+  day: string;
+  shard: number;
+  /** The backfill that reads the partition. Left out: the rule reads what has changed. */
+  backfillId?: string;
+}
+
+export const MOST_RULES = 100;
+
+const isRule = (workspaceId: string, id: string) => and(eq(runRules.workspaceId, workspaceId), eq(runRules.id, id));
+
+/** Undefined when the workspace has `MOST_RULES` rules. */
+export async function insertRule(db: Database, row: RuleRow): Promise<RuleRow | undefined> {
+  if ((await db.$count(runRules, eq(runRules.workspaceId, row.workspaceId))) >= MOST_RULES) return undefined;
+  return db.insert(runRules).values(row).returning().get();
+}
+
+export async function findRule(db: Database, workspaceId: string, id: string): Promise<RuleRow | undefined> {
+  return db.select().from(runRules).where(isRule(workspaceId, id)).get();
+}
+
+/** A rule of any workspace. For the queue, whose messages name rules by their ids alone. */
+export async function ruleToWork(db: Database, id: string): Promise<RuleRow | undefined> {
+  return db
+    .select()
+    .from(runRules)
+    .where(and(eq(runRules.id, id), eq(runRules.isEnabled, true)))
+    .get();
+}
+
+export interface RulesWanted {
+  session_id?: string | undefined;
+  name_contains?: string | undefined;
+  limit: number;
+  offset: number;
+}
+
+/** Oldest first. */
+export async function listRules(db: Database, workspaceId: string, wanted: RulesWanted): Promise<RuleRow[]> {
+  const { session_id, name_contains, limit, offset } = wanted;
+  return db
+    .select()
+    .from(runRules)
+    .where(
+      and(
+        eq(runRules.workspaceId, workspaceId),
+        session_id === undefined ? undefined : eq(runRules.projectId, session_id),
+        name_contains === undefined ? undefined : sql`instr(lower(${runRules.name}), lower(${name_contains})) > 0`,
+      ),
+    )
+    .orderBy(asc(runRules.createdAt), asc(runRules.id))
+    .limit(limit)
+    .offset(offset)
+    .all();
+}
+
+export async function updateRule(db: Database, row: RuleRow): Promise<RuleRow | undefined> {
+  return db.update(runRules).set(row).where(isRule(row.workspaceId, row.id)).returning().get();
+}
+
+/** How many runs the rule has taken, and what became of them. */
+export async function sumOfParts(db: Database, ruleId: string): Promise<RuleCounts> {
+  const { taken, done, failed, cost } = ruleParts;
+  const row = await db
+    .select({
+      taken: sql<number>`ifnull(sum(${taken}), 0)`,
+      done: sql<number>`ifnull(sum(${done}), 0)`,
+      failed: sql<number>`ifnull(sum(${failed}), 0)`,
+      cost: sql<number>`ifnull(sum(${cost}), 0.0)`,
+    })
+    .from(ruleParts)
+    .where(eq(ruleParts.ruleId, ruleId))
+    .get();
+  return row ?? { taken: 0, done: 0, failed: 0, cost: 0 };
+}
+
+/** Notes what the partition counted. `change`: left out by a backfill. */
+export async function savePart(
+  db: Database,
+  { ruleId, day, shard }: RulePart,
+  { change, ...counts }: RuleCounts & { change: number },
+): Promise<void> {
+  const row = { ruleId, day, shard, ...counts, change, touchedAt: Date.now() };
+  await db
+    .insert(ruleParts)
+    .values(row)
+    .onConflictDoUpdate({
+      target: [ruleParts.ruleId, ruleParts.day, ruleParts.shard],
+      // Two workers may count at the same time.
+      set: {
+        ...row,
+        change: sql`max(${ruleParts.change}, excluded.change)`,
+        taken: greater("taken"),
+        done: greater("done"),
+        failed: greater("failed"),
+        cost: greater("cost"),
+      },
+    });
+}
+
+const greater = (name: "taken" | "done" | "failed" | "cost") =>
+  sql`max(${ruleParts[name]}, ${sql.raw(`excluded.${name}`)})`;
+
+/**
+ * The partitions with runs that rules have not seen, or not finished, and on which no worker has worked since `before`. They are
+ * noted as touched. Workspaces without rules cost no row.
+ */
+export async function takeParts(db: Database, before: number, limit: number): Promise<RulePart[]> {
+  const due = await db.all<RulePart>(sql`
+    SELECT r.id AS ruleId, p.day AS day, p.shard AS shard FROM ${runRules} r
+    JOIN ${tracePartitions} p ON p.workspace_id = r.workspace_id AND p.project_id = r.project_id
+    LEFT JOIN ${ruleParts} s ON s.rule_id = r.id AND s.day = p.day AND s.shard = p.shard
+    WHERE r.is_enabled = 1 AND ifnull(s.touched_at, 0) <= ${before}
+      AND (p.changes > max(ifnull(s.change, 0), r.since) OR s.taken > s.done + s.failed) LIMIT ${limit}`);
+  await touchParts(db, due);
+  return due;
+}
+
+async function touchParts(db: Database, parts: RulePart[]): Promise<void> {
+  const now = Date.now();
+  const [first, ...others] = parts.map(({ ruleId, day, shard }) =>
+    db
+      .update(ruleParts)
+      .set({ touchedAt: now })
+      .where(and(eq(ruleParts.ruleId, ruleId), eq(ruleParts.day, day), eq(ruleParts.shard, shard))),
+  );
+  if (first) await db.batch([first, ...others]);
+}
+
+/** Inserts the backfill with the partitions that it is to read. */
+export async function insertBackfill(db: Database, row: BackfillRow, parts: { day: string; shard: number }[]) {
+  await db.batch([
+    db.insert(ruleBackfills).values(row),
+    ...parts.map((part) => db.insert(ruleBackfillParts).values({ backfillId: row.id, ...part })),
+  ]);
+}
+
+export async function findBackfill(db: Database, id: string): Promise<BackfillRow | undefined> {
+  return db.select().from(ruleBackfills).where(eq(ruleBackfills.id, id)).get();
+}
+
+/** Newest first, with the number of partitions that are left. */
+export async function listBackfills(
+  db: Database,
+  ruleId: string,
+  limit: number,
+): Promise<(BackfillRow & { left: number })[]> {
+  const left = sql<number>`(SELECT count(*) FROM ${ruleBackfillParts} p WHERE p.backfill_id = ${ruleBackfills.id})`;
+  const rows = await db
+    .select({ row: ruleBackfills, left })
+    .from(ruleBackfills)
+    .where(eq(ruleBackfills.ruleId, ruleId))
+    .orderBy(desc(ruleBackfills.createdAt))
+    .limit(limit)
+    .all();
+  return rows.map(({ row, left }) => ({ ...row, left }));
+}
+
+/** The parts of backfills on which no worker has worked since `before`. Their backfills are noted as touched. */
+export async function takeBackfillParts(db: Database, before: number, limit: number): Promise<RulePart[]> {
+  const parts = await db.all<Required<RulePart>>(sql`
+    SELECT b.rule_id AS ruleId, p.day AS day, p.shard AS shard, b.id AS backfillId FROM ${ruleBackfills} b
+    JOIN ${ruleBackfillParts} p ON p.backfill_id = b.id JOIN ${runRules} r ON r.id = b.rule_id
+    WHERE b.completed_at IS NULL AND r.is_enabled = 1 AND b.touched_at <= ${before} LIMIT ${limit}`);
+  for (const id of new Set(parts.map(({ backfillId }) => backfillId))) await touchBackfill(db, id);
+  return parts;
+}
+
+export async function touchBackfill(db: Database, id: string): Promise<void> {
+  await db.update(ruleBackfills).set({ touchedAt: Date.now() }).where(eq(ruleBackfills.id, id));
+}
+
+/** Notes that the backfill has read a partition; the last one completes it. */
+export async function completePart(db: Database, { day, shard, backfillId = "" }: RulePart): Promise<void> {
+  const part = and(
+    eq(ruleBackfillParts.backfillId, backfillId),
+    eq(ruleBackfillParts.day, day),
+    eq(ruleBackfillParts.shard, shard),
+  );
+  await db.batch([
+    db.delete(ruleBackfillParts).where(part),
+    db
+      .update(ruleBackfills)
+      .set({ completedAt: Date.now() })
+      .where(
+        and(
+          eq(ruleBackfills.id, backfillId),
+          sql`NOT EXISTS (SELECT 1 FROM ${ruleBackfillParts} p WHERE p.backfill_id = ${backfillId})`,
+        ),
+      ),
+  ]);
+}
+
+/** Writes the last failure of a rule on a run. */
+export async function saveFailure(db: Database, row: FailureRow): Promise<void> {
+  const { action, error, at, isFinal } = row;
+  await db
+    .insert(ruleFailures)
+    .values(row)
+    .onConflictDoUpdate({ target: [ruleFailures.ruleId, ruleFailures.runId], set: { action, error, at, isFinal } });
+}
+
+/** The run of an earlier failure is done. */
+export async function forgetFailure(db: Database, ruleId: string, runId: string): Promise<void> {
+  await db.delete(ruleFailures).where(and(eq(ruleFailures.ruleId, ruleId), eq(ruleFailures.runId, runId)));
+}
+
+/** Newest first. */
+export async function listFailures(
+  db: Database,
+  ruleId: string,
+  wanted: { start_time?: number | undefined; end_time?: number | undefined; limit: number; offset: number },
+): Promise<FailureRow[]> {
+  const { start_time, end_time, limit, offset } = wanted;
+  return db
+    .select()
+    .from(ruleFailures)
+    .where(
+      and(
+        eq(ruleFailures.ruleId, ruleId),
+        start_time === undefined ? undefined : gte(ruleFailures.at, start_time),
+        end_time === undefined ? undefined : lte(ruleFailures.at, end_time),
+      ),
+    )
+    .orderBy(desc(ruleFailures.at), asc(ruleFailures.runId))
+    .limit(limit)
+    .offset(offset)
+    .all();
+}
+
+export async function deleteOldFailures(db: Database, before: number): Promise<void> {
+  await deleteOverdue(db, ruleFailures, lt(ruleFailures.at, before));
+}

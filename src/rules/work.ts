@@ -1,0 +1,189 @@
+/** Consumes the queue's messages of rules. A message is a wake-up: the partition holds which runs are to be worked on. */
+import * as v from "valibot";
+import { database } from "../db/client.ts";
+import { openSecret } from "../encryption/secrets.ts";
+import { logError } from "../http/log.ts";
+import { inParallel } from "../http/parallel.ts";
+import { toProblem } from "../http/problem.ts";
+import { findRuns } from "../traces/query/find.ts";
+import { acrossMidnight } from "../traces/query/midnight.ts";
+import type { Settled, TakenRun } from "../traces/rule-rpc.ts";
+import { tracePartition } from "../traces/stub.ts";
+import { dayBounds } from "../traces/time.ts";
+import type { LargeField, QueriedRun } from "../traces/types.ts";
+import { actionsOf, isFinal } from "./actions.ts";
+import type { RuleCall, RuleSecrets } from "./call.ts";
+import { purposeOf } from "./given.ts";
+import { ruleRun } from "./run.ts";
+import {
+  completePart,
+  findBackfill,
+  forgetFailure,
+  type RulePart,
+  type RuleRow,
+  ruleToWork,
+  saveFailure,
+  savePart,
+  touchBackfill,
+} from "./store.ts";
+
+const PartShape = v.strictObject({
+  ruleId: v.string(),
+  day: v.string(),
+  shard: v.number(),
+  backfillId: v.optional(v.string()),
+});
+
+/** True for a message of rules. The queue's name does not matter. */
+export const isRuleMessage = (message: Message): message is Message<RulePart> => v.is(PartShape, message.body);
+
+/** Runs that are taken at once, and those that are worked on at a time. */
+const AT_ONCE = 20;
+const PARALLEL = 4;
+/** So few runs are taken as are worked on when their actions may take longer than this, milliseconds. */
+const LONG_MS = 200_000;
+/** For how long a message is worked on before another one continues, milliseconds. */
+const TURN_MS = 60_000;
+/** Seconds before the next attempt, by how many have failed. After the last one the run is given up. */
+const RETRY_SECONDS = [10, 60, 300, 1_800];
+const MOST_ERROR = 1_000;
+const PAYLOADS: LargeField[] = ["inputs", "outputs", "error", "extra", "events"];
+
+/** Handles messages one after the other. A message that fails is retried. */
+export async function workRules(messages: Message<RulePart>[], env: Env): Promise<void> {
+  for (const message of messages) {
+    try {
+      if (await workPart(env, message.body)) await env.RULES.send(message.body);
+      message.ack();
+    } catch (error) {
+      logError(error, { rule: message.body });
+      message.retry();
+    }
+  }
+}
+
+/** Works on the runs of a partition for a minute. True when others wait. */
+export async function workPart(env: Env, part: RulePart): Promise<boolean> {
+  const db = database(env.DB);
+  const rule = await ruleToWork(db, part.ruleId);
+  if (!rule) return false;
+  const { workspaceId, projectId } = rule;
+  const place = { projectId, day: part.day, shard: part.shard };
+  const backfill = part.backfillId === undefined ? undefined : await findBackfill(db, part.backfillId);
+  if (part.backfillId !== undefined && (!backfill || backfill.completedAt !== null)) return false;
+  const filters = {
+    filter: rule.filter ?? undefined,
+    traceFilter: rule.traceFilter ?? undefined,
+    treeFilter: rule.treeFilter ?? undefined,
+  };
+  const partition = tracePartition(env, workspaceId, place);
+  const secrets = await secretsOf(env, rule);
+  // A run that is not settled after this time is given again: the worker was killed.
+  const most = actionsOf(rule).reduce((sum, action) => sum + action.most, TURN_MS / 2);
+  const limit = most > LONG_MS ? PARALLEL : AT_ONCE;
+  const lease = most * Math.ceil(limit / PARALLEL);
+  const end = Date.now() + TURN_MS;
+  for (;;) {
+    const taken = await partition.takeForRule({
+      rule: rule.id,
+      reading: part.backfillId ?? "changes",
+      reach: backfill ?? { since: rule.since },
+      selection: await acrossMidnight(env, workspaceId, place, filters),
+      rate: rule.samplingRate,
+      limit,
+      lease,
+    });
+    if (taken === undefined) {
+      if (part.backfillId !== undefined) await completePart(db, part);
+      return false;
+    }
+    const runs = await runsOf(env, rule, part, taken.runs);
+    await inParallel(taken.runs, PARALLEL, async (one) => {
+      const behalf = {
+        env,
+        principal: { workspaceId, scopes: ["read", "write"] as const, kind: "cron" as const, credentialId: rule.id },
+      };
+      const call = { env, rule, secrets, place, runId: one.id, behalf };
+      const settle = (settled: Settled) =>
+        partition.settleForRule(rule.id, [{ ...settled, wait: settled.wait ?? lease }]);
+      await evaluate(call, one, runs.get(one.id), settle);
+    });
+    const counts = (await partition.settleForRule(rule.id, [])) ?? taken.counts;
+    // The runs of a backfill say nothing of the changes that the rule has seen.
+    await savePart(db, part, { ...counts, change: backfill ? 0 : taken.change });
+    if (part.backfillId !== undefined) await touchBackfill(db, part.backfillId);
+    if (!taken.more) {
+      if (part.backfillId !== undefined) await completePart(db, part);
+      return false;
+    }
+    if (Date.now() >= end) return true;
+  }
+}
+
+/** Does the actions that are left, and notes each of them when it is done. */
+async function evaluate(
+  call: Omit<RuleCall, "step">,
+  { id, attempt, step: begun }: TakenRun,
+  run: QueriedRun | undefined,
+  settle: (settled: Settled) => Promise<unknown>,
+): Promise<void> {
+  const db = database(call.env.DB);
+  const actions = actionsOf(call.rule);
+  let [step, cost] = [begun, 0];
+  const note = (state: Settled["state"], more: Partial<Settled> = {}) => settle({ id, state, step, cost, ...more });
+  // It was deleted.
+  if (!run) return void (await note("failed"));
+  try {
+    const shown = await ruleRun(call.env, run);
+    for (const action of actions.slice(begun)) {
+      cost = await action.act({ ...call, step }, run, shown);
+      step++;
+      if (step < actions.length) await note("due");
+    }
+    await note("done");
+    if (attempt > 1) await forgetFailure(db, call.rule.id, id);
+  } catch (error) {
+    cost = 0;
+    const wait = RETRY_SECONDS[attempt - 1];
+    const isOver = isFinal(error) || wait === undefined;
+    logError(error, { rule: call.rule.id, run: id, attempt });
+    await saveFailure(db, {
+      ruleId: call.rule.id,
+      runId: id,
+      action: actions[step]?.name ?? "run",
+      error: toText(error).slice(0, MOST_ERROR),
+      at: Date.now(),
+      isFinal: isOver,
+    });
+    await note(isOver ? "failed" : "due", { wait: (wait ?? 0) * 1000 });
+  }
+}
+
+/** The text of a failure as its rule's owner may read it. */
+function toText(error: unknown): string {
+  const { status, detail } = toProblem(error);
+  return status < 500 || !(error instanceof Error) ? detail : error.message;
+}
+
+async function runsOf(
+  env: Env,
+  { workspaceId, projectId }: RuleRow,
+  { day }: RulePart,
+  taken: TakenRun[],
+): Promise<Map<string, QueriedRun>> {
+  const runs = new Map<string, QueriedRun>();
+  const { start: startTime, end: endTime } = dayBounds(day);
+  for (let left = taken.map(({ id }) => id); left.length > 0;) {
+    const selection = { ids: left, startTime, endTime };
+    const find = { projectIds: [projectId], selection, order: "asc" as const, after: null, limit: left.length };
+    const page = await findRuns(env, workspaceId, { ...find, payloads: PAYLOADS });
+    for (const run of page.runs) runs.set(run.id, run);
+    left = page.next ? left.filter((id) => !runs.has(id)) : [];
+  }
+  return runs;
+}
+
+async function secretsOf(env: Env, { id, workspaceId, secrets }: RuleRow): Promise<RuleSecrets> {
+  if (secrets === null) return { headers: [], keys: [] };
+  return JSON.parse(await openSecret(env, workspaceId, secrets, purposeOf(id))) as RuleSecrets;
+}

@@ -1,0 +1,206 @@
+/**
+ * Which runs the rules of a workspace have taken. One transaction finds the runs that match and notes them, so that each is
+ * taken once by a rule, also when a worker is killed in between. A partition of a project without rules has no row of this.
+ */
+import type { RuleCounts, Settled, Taken, TakenRun, TakeRequest } from "../rule-rpc.ts";
+import { OF_TRACES } from "../run-groups.ts";
+import { numbersOfId, OF_IDS } from "../run-ids.ts";
+import { isSampled } from "../sampling.ts";
+import type { PartitionIdentity } from "../types.ts";
+import { firstInsertedAfter } from "./changes.ts";
+import { selectionCondition } from "./selection.ts";
+
+/** How many runs are looked at in one step, and in one call. */
+const STEP = 2_000;
+const MOST_STEPS = 10;
+
+/** The member of a run's metadata that says that an evaluator of a rule made it. No rule takes such a run. */
+const isOwn = (runs: string) => `json_extract(${runs}.metadata, '$.weir_rule_id') IS NOT NULL`;
+
+const NONE: RuleCounts = { taken: 0, done: 0, failed: 0, cost: 0 };
+
+/** How far a reading has come: the change and the number of its last run. */
+interface Position {
+  change: number;
+  n: number;
+}
+
+/** Takes runs. To be called inside a transaction. */
+export function takeForRule(sql: SqlStorage, identity: PartitionIdentity, request: TakeRequest): Taken {
+  const { rule, limit, lease } = request;
+  const now = Date.now();
+  const due = dueRuns(sql, rule, limit, now);
+  let isOver = due.length === limit;
+  for (let step = 0; !isOver && step < MOST_STEPS; step++) {
+    const left = readOn(sql, identity, request);
+    due.push(...dueRuns(sql, rule, limit, now, due));
+    isOver = !left || due.length >= limit;
+  }
+  const runs = due.slice(0, limit).map(({ n, id, attempts, step }): TakenRun => {
+    sql.exec("UPDATE rule_runs SET attempts = attempts + 1, due = ? WHERE n = ? AND rule = ?", now + lease, n, rule);
+    return { id, attempt: attempts + 1, step };
+  });
+  return {
+    runs,
+    more: hasMore(sql, request, now),
+    change: positionOf(sql, request).change,
+    counts: countsOf(sql, rule),
+  };
+}
+
+/** Notes what became of runs. A run that is over stays so. To be called inside a transaction. */
+export function settleForRule(sql: SqlStorage, rule: string, settled: Settled[]): RuleCounts {
+  const sum = { ...NONE };
+  for (const { id, state, step, cost, wait = 0, isPending = false } of settled) {
+    const written = sql.exec(
+      `UPDATE rule_runs SET state = ?, step = ?, cost = cost + ?, due = ?, attempts = attempts - ?
+       WHERE rule = ? AND state = 'due' AND n IN ${OF_IDS} RETURNING n`,
+      state,
+      step,
+      cost,
+      state === "due" ? Date.now() + wait : null,
+      Number(isPending),
+      rule,
+      JSON.stringify([id]),
+    );
+    if (written.toArray().length === 0) continue;
+    if (state !== "due") sum[state]++;
+    sum.cost += cost;
+  }
+  addCounts(sql, rule, sum);
+  return countsOf(sql, rule);
+}
+
+interface Due extends Record<string, SqlStorageValue> {
+  n: number;
+  id: string;
+  attempts: number;
+  step: number;
+}
+
+function dueRuns(sql: SqlStorage, rule: string, limit: number, now: number, but: Due[] = []): Due[] {
+  const rows = sql.exec<Due>(
+    `SELECT d.n, r.id, d.attempts, d.step FROM rule_runs d CROSS JOIN runs r ON r.n = d.n
+     WHERE d.rule = ? AND d.state = 'due' AND d.due <= ? ORDER BY d.due, d.n LIMIT ?`,
+    rule,
+    now,
+    limit,
+  );
+  const known = new Set(but.map(({ n }) => n));
+  return rows.toArray().filter(({ n }) => !known.has(n));
+}
+
+/** Reads the next runs and notes those that the rule takes. False when there were none. */
+function readOn(sql: SqlStorage, identity: PartitionIdentity, request: TakeRequest): boolean {
+  const { rule, reading, selection, rate } = request;
+  const { rows, next } = nextRuns(sql, request);
+  if (next === undefined) return false;
+  const numbers = JSON.stringify(rows);
+  const condition = selectionCondition(sql, identity, selection);
+  // Another run of the trace can make a run match a filter on the trace.
+  const isOfTrace = Boolean(selection.traceFilter || selection.treeFilter);
+  const among = isOfTrace ? `r.n IN ${OF_TRACES}` : "r.n IN (SELECT value FROM json_each(?))";
+  const traces = isOfTrace ? JSON.stringify(tracesOf(sql, numbers)) : numbers;
+  const matching = sql.exec<{ n: number; id: string }>(
+    `SELECT r.n, r.id FROM runs r WHERE ${among} AND r.end_time IS NOT NULL AND NOT (${isOwn("r")})
+       AND NOT EXISTS (SELECT 1 FROM runs o WHERE o.n IN ${numbersOfId("r.trace_id")} AND ${isOwn("o")})
+       AND ${condition.sql}`,
+    traces,
+    ...condition.values,
+  );
+  const taken = matching.toArray().filter(({ id }) => isSampled(id, rate));
+  const noted = sql.exec(
+    "INSERT OR IGNORE INTO rule_runs (n, rule, due) SELECT value, ?, 0 FROM json_each(?) RETURNING n",
+    rule,
+    JSON.stringify(taken.map(({ n }) => n)),
+  );
+  const fresh = noted.toArray().length;
+  if (fresh > 0) addCounts(sql, rule, { ...NONE, taken: fresh });
+  sql.exec(
+    "INSERT OR REPLACE INTO rule_readings (rule, reading, change, n) VALUES (?, ?, ?, ?)",
+    rule,
+    reading,
+    next.change,
+    next.n,
+  );
+  return true;
+}
+
+function tracesOf(sql: SqlStorage, numbers: string): string[] {
+  return sql
+    .exec<{ id: string }>(
+      "SELECT DISTINCT trace_id AS id FROM runs WHERE n IN (SELECT value FROM json_each(?))",
+      numbers,
+    )
+    .toArray()
+    .map(({ id }) => id);
+}
+
+function positionOf(sql: SqlStorage, { rule, reading, reach }: TakeRequest): Position {
+  const [known] = sql
+    .exec<{ change: number; n: number }>(
+      "SELECT change, n FROM rule_readings WHERE rule = ? AND reading = ?",
+      rule,
+      reading,
+    )
+    .toArray();
+  if (!("since" in reach)) return known ?? { change: 0, n: 0 };
+  // A rule that was off for some time does not read what came in the meantime.
+  return known && known.change > reach.since ? known : { change: reach.since, n: Number.MAX_SAFE_INTEGER };
+}
+
+/** The numbers of the next runs of the reading, and the position behind them. */
+function nextRuns(sql: SqlStorage, request: TakeRequest, most = STEP): { rows: number[]; next?: Position } {
+  const { change, n } = positionOf(sql, request);
+  const { reach } = request;
+  const rows =
+    "since" in reach
+      ? sql.exec<{ n: number; change: number }>(
+          // A run that was changed later has the number of its last change.
+          `SELECT r.n, r.change FROM (SELECT n FROM runs WHERE n >= ? UNION
+             SELECT n FROM runs INDEXED BY runs_change WHERE change > 0 AND change > first_change AND change >= ?) c
+           CROSS JOIN runs r ON r.n = c.n WHERE (r.change, r.n) > (?, ?) ORDER BY r.change, r.n LIMIT ?`,
+          firstInsertedAfter(sql, change - 1),
+          change,
+          change,
+          n,
+          most,
+        )
+      : sql.exec<{ n: number; change: number }>(
+          "SELECT n, 0 AS change FROM runs WHERE n > ? AND start_time >= ? AND start_time < ? ORDER BY n LIMIT ?",
+          n,
+          reach.startTime,
+          reach.endTime,
+          most,
+        );
+  const found = rows.toArray();
+  return { rows: found.map((row) => row.n), next: found.at(-1) };
+}
+
+function hasMore(sql: SqlStorage, request: TakeRequest, now: number): boolean {
+  return dueRuns(sql, request.rule, 1, now).length > 0 || nextRuns(sql, request, 1).next !== undefined;
+}
+
+function countsOf(sql: SqlStorage, rule: string): RuleCounts {
+  const [row] = sql
+    .exec<{ taken: number; done: number; failed: number; cost: number }>(
+      "SELECT taken, done, failed, cost FROM rule_counts WHERE rule = ?",
+      rule,
+    )
+    .toArray();
+  const { taken = 0, done = 0, failed = 0, cost = 0 } = row ?? {};
+  return { taken, done, failed, cost };
+}
+
+function addCounts(sql: SqlStorage, rule: string, { taken, done, failed, cost }: RuleCounts): void {
+  sql.exec(
+    `INSERT INTO rule_counts (rule, taken, done, failed, cost) VALUES (?, ?, ?, ?, ?) ON CONFLICT (rule) DO UPDATE
+     SET taken = taken + excluded.taken, done = done + excluded.done, failed = failed + excluded.failed,
+       cost = cost + excluded.cost`,
+    rule,
+    taken,
+    done,
+    failed,
+    cost,
+  );
+}
