@@ -2,7 +2,7 @@
 import { useState } from "react";
 import { useLocation } from "wouter";
 import { SERVER } from "../../api/server.ts";
-import { durationText } from "../../trace/format.ts";
+import { durationText, shareText } from "../../trace/format.ts";
 import { Button } from "../../ui/Button.tsx";
 import { Page } from "../../page/Page.tsx";
 import { Empty, Loaded } from "../../page/states.tsx";
@@ -92,8 +92,6 @@ function oldestFirst(experiments: Experiment[], ids: string[]): string[] {
   return chosen.toSorted((a, b) => Date.parse(a.start_time) - Date.parse(b.start_time)).map(({ id }) => id);
 }
 
-const percent = new Intl.NumberFormat(undefined, { style: "percent", maximumFractionDigits: 1 });
-
 function columnsOf(chosen: string[], toggle: (id: string) => void): Column<Experiment>[] {
   return [
     {
@@ -140,7 +138,7 @@ function columnsOf(chosen: string[], toggle: (id: string) => void): Column<Exper
       name: "Error rate",
       width: 88,
       end: true,
-      cell: ({ error_rate }) => percent.format(error_rate ?? 0),
+      cell: ({ error_rate }) => shareText(error_rate ?? 0),
     },
     {
       id: "latency",

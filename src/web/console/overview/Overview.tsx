@@ -3,7 +3,7 @@ import { useState } from "react";
 import { Link } from "wouter";
 import { TRACING } from "../../trace/tracing.ts";
 import { Button } from "../../ui/Button.tsx";
-import { axisText, costText, durationText } from "../../trace/format.ts";
+import { axisText, costText, countText, durationText, shareText, shortCount } from "../../trace/format.ts";
 import { Page } from "../../page/Page.tsx";
 import { type Range, useRange } from "../../page/range.ts";
 import { RangePicker } from "../../page/RangePicker.tsx";
@@ -83,7 +83,8 @@ function Course({
           <Plot
             {...shared}
             title="Runs"
-            format={(value) => (Number.isInteger(value) ? count.format(value) : "")}
+            unit="count"
+            format={shortCount}
             lines={[
               { name: "all", ink: "--water", values: of(({ run_count }) => run_count), columns: true },
               { name: "failed", ink: "--red", values: of(({ error_count }) => error_count), columns: true },
@@ -92,6 +93,7 @@ function Course({
           <Plot
             {...shared}
             title="Latency"
+            unit="duration"
             format={axisText}
             lines={[
               { name: "p50", ink: "--water", values: of(({ latency_p50 }) => latency_p50) },
@@ -101,13 +103,14 @@ function Course({
           <Plot
             {...shared}
             title="Tokens"
-            format={(value) => short.format(value)}
+            unit="count"
+            format={shortCount}
             lines={[{ name: "tokens", ink: "--water", values: of(({ total_tokens }) => total_tokens), columns: true }]}
           />
           <Plot
             {...shared}
             title="Cost"
-            format={(value) => costText(String(value))}
+            format={costText}
             lines={[{ name: "cost", ink: "--water", values: of(({ total_cost }) => total_cost), columns: true }]}
           />
         </div>
@@ -121,21 +124,18 @@ function Course({
   );
 }
 
-const count = new Intl.NumberFormat();
-const short = new Intl.NumberFormat(undefined, { notation: "compact", maximumFractionDigits: 1 });
-const percent = new Intl.NumberFormat(undefined, { style: "percent", maximumFractionDigits: 1 });
 const zone = Intl.DateTimeFormat().resolvedOptions().timeZone;
 
 const seconds = (value: number | null) => (value === null ? "–" : durationText(value));
 
 function Totals({ total }: { total: Figures }) {
   const facts: [string, string, string?][] = [
-    ["Runs", count.format(total.run_count), total.pending_count > 0 ? `${count.format(total.pending_count)} open` : ""],
-    ["Failed", count.format(total.error_count), percent.format(total.error_count / total.run_count)],
+    ["Runs", countText(total.run_count), total.pending_count > 0 ? `${countText(total.pending_count)} open` : ""],
+    ["Failed", countText(total.error_count), shareText(total.error_count / total.run_count)],
     ["Latency p50", seconds(total.latency_p50)],
     ["Latency p99", seconds(total.latency_p99)],
-    ["Tokens", short.format(total.total_tokens)],
-    ["Cost", costText(String(total.total_cost))],
+    ["Tokens", shortCount(total.total_tokens)],
+    ["Cost", costText(total.total_cost)],
   ];
   return (
     <dl className={css.totals}>
@@ -162,10 +162,10 @@ const COLUMNS: Column<Bucket>[] = [
     grows: true,
     cell: ({ start_time }) => at.format(new Date(start_time)),
   },
-  { id: "runs", name: "Runs", width: 72, kept: true, end: true, cell: (row) => count.format(row.run_count) },
-  { id: "failed", name: "Failed", width: 72, end: true, cell: (row) => count.format(row.error_count) },
+  { id: "runs", name: "Runs", width: 72, kept: true, end: true, cell: (row) => countText(row.run_count) },
+  { id: "failed", name: "Failed", width: 72, end: true, cell: (row) => countText(row.error_count) },
   { id: "p50", name: "p50", width: 80, end: true, cell: (row) => seconds(row.latency_p50) },
   { id: "p99", name: "p99", width: 80, end: true, cell: (row) => seconds(row.latency_p99) },
-  { id: "tokens", name: "Tokens", width: 96, end: true, cell: (row) => count.format(row.total_tokens) },
-  { id: "cost", name: "Cost", width: 80, end: true, cell: (row) => costText(String(row.total_cost)) },
+  { id: "tokens", name: "Tokens", width: 96, end: true, cell: (row) => countText(row.total_tokens) },
+  { id: "cost", name: "Cost", width: 80, end: true, cell: (row) => costText(row.total_cost) },
 ];

@@ -58,7 +58,7 @@ export function Thread({ id }: { id: string }) {
             {spent.data && (
               <span>
                 {spent.data.run_count === 1 ? "1 run" : `${spent.data.run_count} runs`} ·{" "}
-                {tokensText(spent.data.total_tokens)} · {costText(String(spent.data.total_cost))}
+                {tokensText(spent.data.total_tokens)} · {costText(spent.data.total_cost)}
               </span>
             )}
           </p>

@@ -136,7 +136,7 @@ function columnsOf(
       end: true,
       cell: ({ thread_id }) => {
         const cost = spent?.get(thread_id)?.cost ?? 0;
-        return cost > 0 && costText(String(cost));
+        return cost > 0 && costText(cost);
       },
     },
   ];
