@@ -3,6 +3,7 @@ import { keepPreviousData, useInfiniteQuery, useQuery } from "@tanstack/react-qu
 import { ApiError, call, callFor } from "../api/http.ts";
 import { FIRST_RUNS, traceRequest } from "../api/requests.ts";
 import type { Range } from "../page/range.ts";
+import { selectRuns } from "./figures.ts";
 import type { Project, RunDetails, Span, TraceRow, Wanted } from "./types.ts";
 
 /** The workspace's projects, the one with the newest run first. */
@@ -25,31 +26,27 @@ const LIGHT = [
   "total_tokens",
   "total_cost",
   "inputs_preview",
+  "outputs_preview",
   "feedback_stats",
   "error",
 ];
 
-/** The traces of a project in a time range, newest first. Found traces stay visible while more are requested. */
-export function useTraces({ project, failed, all, filter, words }: Wanted, range: Range) {
+/** The traces of a project in a time range, by start. Found traces stay visible while more are requested. */
+export function useTraces(wanted: Wanted, range: Range, order: "asc" | "desc") {
   return useInfiniteQuery({
-    queryKey: ["traces", project, failed, all, filter, words, range.key],
-    enabled: project !== undefined,
+    queryKey: ["traces", "list", wanted, range.key, order],
+    enabled: wanted.project !== undefined,
     initialPageParam: undefined as string | undefined,
     queryFn: ({ pageParam, signal }) =>
       call<{ runs: TraceRow[]; cursors: { next: string | null } }>(
         "POST",
         "/api/v1/runs/query",
         {
-          session: [project],
+          ...selectRuns(wanted, range),
           limit: PAGE,
           select: LIGHT,
           cursor: pageParam,
-          start_time: new Date(range.from).toISOString(),
-          ...(range.to === undefined ? {} : { end_time: new Date(range.to).toISOString() }),
-          ...(all ? {} : { is_root: true }),
-          ...(failed ? { error: true } : {}),
-          ...(filter === "" ? {} : { filter }),
-          ...(words === "" ? {} : { query: words }),
+          order,
         },
         signal,
       ),

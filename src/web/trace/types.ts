@@ -1,4 +1,5 @@
 /** The trace API's shapes, as far as the page reads them. */
+import type { Chosen } from "./facets.ts";
 
 export interface Project {
   id: string;
@@ -17,6 +18,7 @@ export interface TraceRow {
   total_tokens: number;
   total_cost: string | null;
   inputs_preview: string | null;
+  outputs_preview?: string | null;
   first_token_time?: string | null;
   error: string | null;
   feedback_stats?: Record<string, { n: number; avg?: number | null }> | null;
@@ -62,4 +64,5 @@ export interface Wanted {
   filter: string;
   /** Plain words. */
   words: string;
+  facets: Chosen;
 }
