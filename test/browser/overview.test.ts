@@ -41,11 +41,33 @@ describe.runIf(browserHere)("the overview", () => {
     page.on("request", (request) => (searches += request.url().endsWith("/threads/search") ? 1 : 0));
     await page.goto(`${stage.server.url}/`);
     await followed;
-    await page.getByText("No runs in this time range.").waitFor();
-    await page.getByText(`LANGSMITH_ENDPOINT=${stage.server.url}`).waitFor();
+    const steps = page.getByRole("list", { name: "First steps" });
+    await steps.getByText(`LANGSMITH_ENDPOINT=${stage.server.url}`).waitFor();
     await section(page, "Waiting for a person").getByText("No threads are waiting for an answer.").waitFor();
     expect(await findings(page)).toEqual([]);
     expect(searches).toBe(2);
+    await close();
+  });
+
+  it("leads from nothing to a first run, its trace, and a program with a key of its own", async () => {
+    const { page, troubles, close } = await visit(stage, { path: "/" });
+    const steps = page.getByRole("list", { name: "First steps" });
+    await steps.getByRole("button", { name: "Create a key and fill it in" }).click();
+    const variables = await steps.locator("pre").filter({ hasText: "LANGSMITH_API_KEY=weir_key_" }).textContent();
+    const key = /LANGSMITH_API_KEY=(\S+)/.exec(variables ?? "")?.[1] ?? "";
+    const answer = await fetch(`${stage.server.url}/threads/search`, {
+      method: "POST",
+      headers: { "x-api-key": key, "content-type": "application/json" },
+      body: "{}",
+    });
+    expect(answer.status).toBe(200);
+    expect(await findingsInBothThemes(page)).toEqual([]);
+    await steps.getByRole("link", { name: "Talk to an agent" }).click();
+    await page.waitForURL("**/chat");
+    await steps.getByText("Choose an example above").waitFor();
+    await steps.getByRole("button", { name: "Create a key and fill it in" }).click();
+    await steps.locator("pre").filter({ hasText: "x-api-key: weir_key_" }).waitFor();
+    expect(troubles).toEqual([]);
     await close();
   });
 

@@ -6,14 +6,14 @@ import { Button } from "../ui/Button.tsx";
 import { LinkButton } from "../ui/LinkButton.tsx";
 import css from "./list.module.css";
 import { Fault } from "./Search.tsx";
-import { TRACING } from "./tracing.ts";
+import { writeTracing } from "./tracing.ts";
 
 export function HowToSend() {
   return (
     <Empty
       title="No traces here yet."
       text="To send traces from a program that uses a LangSmith SDK, set these variables:"
-      command={TRACING}
+      command={writeTracing()}
     >
       <p>
         An OpenTelemetry exporter sends them to <code>{SERVER}/otel/v1/traces</code>, with the key in the header{" "}

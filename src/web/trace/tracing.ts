@@ -2,9 +2,10 @@
 import { SERVER } from "../api/server.ts";
 
 /** The environment variables of the LangSmith SDKs. */
-export const TRACING = [
-  "LANGSMITH_TRACING=true",
-  `LANGSMITH_ENDPOINT=${SERVER}`,
-  "LANGSMITH_API_KEY=<an API key of this workspace>",
-  "LANGSMITH_PROJECT=<a name>",
-].join("\n");
+export const writeTracing = (key = "<an API key of this workspace>"): string =>
+  [
+    "LANGSMITH_TRACING=true",
+    `LANGSMITH_ENDPOINT=${SERVER}`,
+    `LANGSMITH_API_KEY=${key}`,
+    "LANGSMITH_PROJECT=my-program",
+  ].join("\n");

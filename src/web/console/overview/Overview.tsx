@@ -1,7 +1,7 @@
 /** Current activity, failures, costs, and exports. */
 import { useState } from "react";
 import { Link } from "wouter";
-import { TRACING } from "../../trace/tracing.ts";
+import { StartSteps, useIsEmpty } from "../../chat/StartSteps.tsx";
 import { Button } from "../../ui/Button.tsx";
 import { axisText, costText, countText, durationText, shareText, shortCount } from "../../trace/format.ts";
 import { Page } from "../../page/Page.tsx";
@@ -10,6 +10,7 @@ import { RangePicker } from "../../page/RangePicker.tsx";
 import { Empty, Loaded } from "../../page/states.tsx";
 import { type Column, Table } from "../../page/Table.tsx";
 import { Exports, Failed, Running, Waiting } from "./Lists.tsx";
+import controls from "../../ui/controls.module.css";
 import css from "./overview.module.css";
 import { Plot } from "./Plot.tsx";
 import { type Bucket, type Figures, type Series, useLive, useSeries } from "./queries.ts";
@@ -47,16 +48,28 @@ function Course({
   onChoose: (from: number, to: number) => void;
 }) {
   const [table, setTable] = useState(false);
+  const empty = useIsEmpty();
   const { total, buckets, complete } = data;
+  if (total.run_count === 0 && empty)
+    return (
+      <>
+        <h2 className={css.start}>Nothing has run here yet</h2>
+        <StartSteps
+          talk={
+            <p>
+              <Link href="/chat" className={`${controls.button} ${controls.filled}`}>
+                Talk to an agent
+              </Link>
+            </p>
+          }
+        />
+      </>
+    );
   if (total.run_count === 0)
     return (
-      <Empty
-        title="No runs in this time range."
-        text="Choose a longer time range, or talk to an agent. To send traces from another program, set these variables:"
-        command={TRACING}
-      >
+      <Empty title="No runs in this time range." text="Older runs are in a longer time range.">
         <p>
-          <Link href="/chat">Talk to an agent</Link> · <Link href="/console/keys/new">Create an API key</Link>
+          <Link href="/?range=30d">Show the last 30 days</Link> · <Link href="/chat">Talk to an agent</Link>
         </p>
       </Empty>
     );
