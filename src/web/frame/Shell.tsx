@@ -68,7 +68,7 @@ export function Shell({ children }: { children: ReactNode }) {
       <a className={css.skip} href={chat ? "#composer" : "#content"}>
         {chat ? "To the composer" : "To the content"}
       </a>
-      <div className={css.shell} data-rail={rail || undefined} data-chat={chat || undefined}>
+      <div className={css.shell} data-rail={(!narrow && rail) || undefined} data-chat={chat || undefined}>
         {!narrow && (
           <nav className={css.nav} aria-label="Pages">
             <Nav {...tools} rail={rail} onRail={foldNav} />
