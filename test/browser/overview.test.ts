@@ -146,6 +146,21 @@ describe.runIf(browserHere)("the overview", () => {
       (text) => expect(text).toContain(String(before + 2)),
     );
     await page.getByRole("img", { name: /^Latency over time/ }).waitFor();
+    // The day before had two runs.
+    const older = new Date(Date.now() - 30 * 3_600_000).toISOString();
+    for (let i = 0; i < 2; i++) {
+      const id = crypto.randomUUID();
+      const trace = { id, trace_id: id, name: "older", run_type: "chain", session_name: "shop", inputs: {} };
+      await fetch(`${stage.server.url}/runs`, {
+        method: "POST",
+        headers: { ...stage.server.headers, "content-type": "application/json" },
+        body: JSON.stringify({ ...trace, start_time: older, end_time: older }),
+      });
+    }
+    await page.reload();
+    await figure(page, "Runs")
+      .getByText(`${before === 0 ? "0%" : `+${before * 50}%`} on the period before`)
+      .waitFor();
     expect(await page.locator("canvas").count()).toBe(4);
     const failing = section(page, "Recent failures");
     await failing

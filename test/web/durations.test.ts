@@ -6,7 +6,7 @@ import {
   timeLabels,
   valueLabels,
 } from "../../src/web/console/overview/axis.ts";
-import { axisText, costText, durationText } from "../../src/web/trace/format.ts";
+import { axisText, changeText, costText, durationText } from "../../src/web/trace/format.ts";
 
 describe("a duration in words", () => {
   it("has two units only where the smaller one is not zero", () => {
@@ -92,5 +92,16 @@ describe("an amount of money", () => {
       "< $0.00001",
       "$0.00",
     ]);
+  });
+});
+
+describe("a change against the period before", () => {
+  it("is a share with its sign, and nothing where there was nothing", () => {
+    expect([changeText(112, 100), changeText(50, 100), changeText(5, 5)]).toEqual([
+      "+12% on the period before",
+      "-50% on the period before",
+      "0% on the period before",
+    ]);
+    expect([changeText(5, 0), changeText(null, 1)]).toEqual(["", ""]);
   });
 });

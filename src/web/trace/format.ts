@@ -36,6 +36,18 @@ const inTwo = (many: number, unit: string, rest: number, part: string) =>
 /** A duration beside an axis, where the values are round: "0", "500 ms", "2 s". */
 export const axisText = (seconds: number) => (seconds === 0 ? "0" : durationText(seconds).replace(/\.0+(?= s$)/, ""));
 
+const change = new Intl.NumberFormat(undefined, {
+  style: "percent",
+  maximumFractionDigits: 0,
+  signDisplay: "exceptZero",
+});
+
+/** "+12% on the period before". Nothing where there is nothing to compare with. */
+export function changeText(now: number | null, before: number | null): string {
+  if (now === null || before === null || before === 0) return "";
+  return `${change.format(now / before - 1)} on the period before`;
+}
+
 /** "$12.30", "$0.28", "$0.0042", "< $0.00001". */
 export function costText(amount: string | number): string {
   const value = Number(amount);

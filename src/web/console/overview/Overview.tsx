@@ -3,7 +3,7 @@ import { useState } from "react";
 import { Link } from "wouter";
 import { StartSteps, useIsEmpty } from "../../chat/StartSteps.tsx";
 import { Button } from "../../ui/Button.tsx";
-import { axisText, costText, countText, durationText, shareText, shortCount } from "../../trace/format.ts";
+import { axisText, changeText, costText, countText, durationText, shareText, shortCount } from "../../trace/format.ts";
 import { Page } from "../../page/Page.tsx";
 import { type Range, useRange } from "../../page/range.ts";
 import { RangePicker } from "../../page/RangePicker.tsx";
@@ -13,7 +13,7 @@ import { Exports, Failed, Running, Waiting } from "./Lists.tsx";
 import controls from "../../ui/controls.module.css";
 import css from "./overview.module.css";
 import { Plot } from "./Plot.tsx";
-import { type Bucket, type Figures, type Series, useLive, useSeries } from "./queries.ts";
+import { type Bucket, type Figures, type Series, useLive, usePrevious, useSeries } from "./queries.ts";
 
 export default function Overview() {
   const [range, choose] = useRange();
@@ -25,9 +25,11 @@ export default function Overview() {
       purpose="What runs, what waits for you, what failed, and what it costs."
       actions={<RangePicker />}
     >
-      <Loaded query={series} what="figures" rows={6}>
-        {(data) => <Course data={data} range={range} onChoose={(from, to) => choose({ from, to })} />}
-      </Loaded>
+      <div className={css.course}>
+        <Loaded query={series} what="figures" rows={6}>
+          {(data) => <Course data={data} range={range} onChoose={(from, to) => choose({ from, to })} />}
+        </Loaded>
+      </div>
       <div className={css.lists}>
         <Waiting />
         <Running />
@@ -48,8 +50,9 @@ function Course({
   onChoose: (from: number, to: number) => void;
 }) {
   const [table, setTable] = useState(false);
-  const empty = useIsEmpty();
   const { total, buckets, complete } = data;
+  const empty = useIsEmpty();
+  const previous = usePrevious(range, total.run_count > 0);
   if (total.run_count === 0 && empty)
     return (
       <>
@@ -78,7 +81,7 @@ function Course({
   const shared = { times, onChoose };
   return (
     <>
-      <Totals total={total} />
+      <Totals total={total} before={usable(previous.data)} />
       {!complete && (
         <p className={css.note}>
           This time range has too many runs to count at once. The figures cover its newest days.
@@ -141,23 +144,38 @@ const zone = Intl.DateTimeFormat().resolvedOptions().timeZone;
 
 const seconds = (value: number | null) => (value === null ? "–" : durationText(value));
 
-function Totals({ total }: { total: Figures }) {
-  const facts: [string, string, string?][] = [
-    ["Runs", countText(total.run_count), total.pending_count > 0 ? `${countText(total.pending_count)} open` : ""],
-    ["Failed", countText(total.error_count), shareText(total.error_count / total.run_count)],
-    ["Latency p50", seconds(total.latency_p50)],
-    ["Latency p99", seconds(total.latency_p99)],
-    ["Tokens", shortCount(total.total_tokens)],
-    ["Cost", costText(total.total_cost)],
+/** A period without runs is nothing to compare with. */
+const usable = (before: Figures | undefined) => (before && before.run_count > 0 ? before : undefined);
+
+function Totals({ total, before }: { total: Figures; before: Figures | undefined }) {
+  const facts: { name: string; value: string; more?: string; of: (figures: Figures) => number | null }[] = [
+    {
+      name: "Runs",
+      value: countText(total.run_count),
+      more: total.pending_count > 0 ? `${countText(total.pending_count)} open` : "",
+      of: ({ run_count }) => run_count,
+    },
+    {
+      name: "Failed",
+      value: countText(total.error_count),
+      more: shareText(total.error_count / total.run_count),
+      of: ({ error_count }) => error_count,
+    },
+    { name: "Latency p50", value: seconds(total.latency_p50), of: ({ latency_p50 }) => latency_p50 },
+    { name: "Latency p99", value: seconds(total.latency_p99), of: ({ latency_p99 }) => latency_p99 },
+    { name: "Tokens", value: shortCount(total.total_tokens), of: ({ total_tokens }) => total_tokens },
+    { name: "Cost", value: costText(total.total_cost), of: ({ total_cost }) => total_cost },
   ];
   return (
     <dl className={css.totals}>
-      {facts.map(([name, value, more]) => (
+      {facts.map(({ name, value, more, of }) => (
         <div key={name}>
           <dt>{name}</dt>
           <dd data-failed={(name === "Failed" && total.error_count > 0) || undefined}>
             {value} {more && <small>{more}</small>}
           </dd>
+          {/* It has its line before the figures of the period before are there. */}
+          <dd className={css.change}>{before && changeText(of(total), of(before))}</dd>
         </div>
       ))}
     </dl>

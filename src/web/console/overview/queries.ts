@@ -57,6 +57,21 @@ export function useSeries(range: Range) {
   });
 }
 
+/** The figures of the period before, which is as long. Read after those that are shown. */
+export function usePrevious(range: Range, enabled: boolean) {
+  const { from, to = Date.now() } = range;
+  return useQuery({
+    queryKey: ["overview", "previous", range.key],
+    enabled,
+    queryFn: async ({ signal }) => {
+      const before = { ...range, from: from - (to - from), to: from };
+      const query = { is_root: true, interval: intervalOf(before), ...times(before) };
+      return (await call<Series>("POST", "/api/v1/runs/stats/series", query, signal)).total;
+    },
+    staleTime: 60_000,
+  });
+}
+
 const SHOWN = 6;
 
 const PAGE = 100;
