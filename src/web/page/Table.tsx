@@ -1,6 +1,6 @@
 /** A table of rows that open. Columns that do not fit its box are left out, the last of them first. */
 import { useVirtualizer } from "@tanstack/react-virtual";
-import { type ReactNode, useEffect, useRef, useState } from "react";
+import { type ReactNode, useLayoutEffect, useRef, useState } from "react";
 import { fitting } from "./fitting.ts";
 import css from "./table.module.css";
 
@@ -145,7 +145,8 @@ export function Table<T>({
 
 function useWidth(box: React.RefObject<HTMLElement | null>): number {
   const [width, setWidth] = useState(1_000);
-  useEffect(() => {
+  // Before the first frame: the columns that fit are known in it.
+  useLayoutEffect(() => {
     const element = box.current;
     if (!element) return;
     setWidth(element.clientWidth);

@@ -1,6 +1,6 @@
 /** The traces of a project, newest first, as a table. The filter is in the address; a row opens beside the list. */
 import { ListFilter, RotateCw } from "lucide-react";
-import { useEffect, useMemo, useRef, useState } from "react";
+import { lazy, Suspense, useEffect, useMemo, useRef, useState } from "react";
 import { useLocation, useSearchParams } from "wouter";
 import { ApiError } from "../api/http.ts";
 import { Page } from "../page/Page.tsx";
@@ -13,17 +13,19 @@ import { Button } from "../ui/Button.tsx";
 import controls from "../ui/controls.module.css";
 import { IconButton } from "../ui/IconButton.tsx";
 import { columnsOf, Columns, sortRows, useHidden } from "./Columns.tsx";
-import { Facets } from "./Facets.tsx";
 import { FACETS, readFacets, suggestFilter } from "./facets.ts";
 import { useCourse, useFirstTokens } from "./figures.ts";
-import { Histogram } from "./Histogram.tsx";
 import { BadFilter, HowToSend, NoMatch } from "./HowToSend.tsx";
 import css from "./list.module.css";
 import { Peek } from "./Peek.tsx";
 import { useProjects, useTraces } from "./queries.ts";
-import { SavedViews } from "./SavedViews.tsx";
 import { Search } from "./Search.tsx";
 import type { TraceRow } from "./types.ts";
+
+// A trace that is opened by its address needs none of these.
+const Facets = lazy(async () => ({ default: (await import("./Facets.tsx")).Facets }));
+const Histogram = lazy(async () => ({ default: (await import("./Histogram.tsx")).Histogram }));
+const SavedViews = lazy(async () => ({ default: (await import("./SavedViews.tsx")).SavedViews }));
 
 const keyOf = (row: TraceRow) => row.id;
 
@@ -104,6 +106,8 @@ export function List() {
   const conditional = CONDITIONS.some((name) => name !== "all" && params.has(name));
   const none = conditional ? "no match" : "none";
   const clear = () => set(Object.fromEntries(CONDITIONS.map((name) => [name, ""])));
+  // Its place is kept while the list is read.
+  const beside = filters && !peeked && projects.data?.length !== 0;
   const meant = suggestFilter(wanted.filter);
   return (
     <Page
@@ -119,8 +123,7 @@ export function List() {
         </>
       }
       tools={
-        projects.data &&
-        projects.data.length > 0 && (
+        projects.data?.length !== 0 && (
           <>
             <select
               className={`${controls.field} ${css.project}`}
@@ -128,8 +131,8 @@ export function List() {
               value={project}
               onChange={(event) => set({ project: event.target.value, peek: "" })}
             >
-              {!projects.data.some(({ id }) => id === project) && <option value={project}>{project}</option>}
-              {projects.data.map(({ id, name }) => (
+              {!projects.data?.some(({ id }) => id === project) && <option value={project}>{project}</option>}
+              {projects.data?.map(({ id, name }) => (
                 <option key={id} value={id}>
                   {name}
                 </option>
@@ -146,29 +149,32 @@ export function List() {
             >
               <ListFilter size={14} aria-hidden /> Filters
             </Button>
-            <SavedViews />
+            <Suspense fallback={<Button className={css.columns}>Views</Button>}>
+              <SavedViews />
+            </Suspense>
             <Columns hidden={hidden} onHidden={setHidden} />
           </>
         )
       }
     >
-      <div
-        className={css.split}
-        data-peek={peeked ? true : undefined}
-        data-facets={(filters && !peeked && project !== undefined) || undefined}
-      >
-        {filters && !peeked && project !== undefined && traces.data && (
-          <Facets
-            wanted={wanted}
-            range={range}
-            total={course?.total}
-            rows={rows}
-            onChoose={(facet, value) => set({ [facet]: value, peek: "" })}
-          />
+      <div className={css.split} data-peek={peeked ? true : undefined} data-facets={beside || undefined}>
+        {beside && !traces.data && <div />}
+        {beside && traces.data && (
+          <Suspense fallback={<div />}>
+            <Facets
+              wanted={wanted}
+              range={range}
+              total={course?.total}
+              rows={rows}
+              onChoose={(facet, value) => set({ [facet]: value, peek: "" })}
+            />
+          </Suspense>
         )}
         <div className={css.scroller} data-scroller>
-          {project !== undefined && !refused && (
-            <Histogram course={course} onChoose={(from, to) => choose({ from, to })} />
+          {projects.data?.length !== 0 && !refused && (
+            <Suspense fallback={<div className={css.outline} />}>
+              <Histogram course={course} onChoose={(from, to) => choose({ from, to })} />
+            </Suspense>
           )}
           {projects.data?.length === 0 ? (
             <HowToSend />
