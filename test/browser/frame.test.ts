@@ -127,7 +127,7 @@ describe.runIf(browserHere)("the frame of the page", () => {
     await close();
   });
 
-  it("has threads of one title told apart, and names before contents", async () => {
+  it("distinguishes threads of one title, and lists names before contents", async () => {
     const named = await post("/threads", { metadata: { title: "walrus" } });
     const other = await threadOf("about the walrus");
     await post(`/threads/${other}`, { metadata: { title: "another" } }, "PATCH");
@@ -143,7 +143,7 @@ describe.runIf(browserHere)("the frame of the page", () => {
     await close();
   });
 
-  it("keeps threads of crons out of the list of the chat until they are asked for", async () => {
+  it("hides threads of crons in the list of the chat behind a button", async () => {
     await post("/threads", { metadata: { title: "nightly firing", cron_id: crypto.randomUUID() } });
     await post("/threads", { metadata: { title: "by a person" } });
     const { page, close } = await visit(stage);

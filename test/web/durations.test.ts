@@ -6,7 +6,7 @@ import {
   timeLabels,
   valueLabels,
 } from "../../src/web/console/overview/axis.ts";
-import { axisText, changeText, costText, durationText } from "../../src/web/trace/format.ts";
+import { axisText, changeText, costText, durationText } from "../../src/web/ui/format.ts";
 
 describe("a duration in words", () => {
   it("has two units only where the smaller one is not zero", () => {

@@ -1,7 +1,7 @@
 /** What a person does first on a server where nothing has run: talk, see the trace, connect a program. */
 import type { ReactNode } from "react";
-import { useProjects } from "../trace/queries.ts";
-import { writeTracing } from "../trace/tracing.ts";
+import { useProjects } from "../api/projects.ts";
+import { writeTracing } from "../api/tracing.ts";
 import { Command } from "../page/states.tsx";
 import { FillKey, useNewKey } from "./FillKey.tsx";
 import css from "./StartSteps.module.css";

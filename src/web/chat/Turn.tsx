@@ -7,7 +7,7 @@ import { useMay } from "../api/me.ts";
 import { CopyButton } from "../ui/CopyButton.tsx";
 import { IconButton } from "../ui/IconButton.tsx";
 import { LinkButton } from "../ui/LinkButton.tsx";
-import { durationText, tokensText } from "../trace/format.ts";
+import { durationText, tokensText } from "../ui/format.ts";
 import { clockTime } from "../ui/time.ts";
 import type { Stream } from "./agent.ts";
 import { Answer } from "./Answer.tsx";

@@ -10,7 +10,7 @@ import { useMay } from "../api/me.ts";
 import { titleOf } from "../chat/row.ts";
 import type { ThreadRow } from "../api/types.ts";
 import { keepRange } from "../page/range.ts";
-import { useProjects } from "../trace/queries.ts";
+import { useProjects } from "../api/projects.ts";
 import dialog from "../ui/dialog.module.css";
 import { agoTime, exactTime } from "../ui/time.ts";
 import { useFound } from "./find.ts";
@@ -31,7 +31,7 @@ const isNamed = (thread: ThreadRow, words: string) => titleOf(thread).toLowerCas
 
 const THEMES: Theme[] = ["light", "dark", "system"];
 
-/** Threads of one title are told apart by when they changed and by their assistant. */
+/** Threads of one title are distinguished by their last change and their assistant. */
 function noteOf({ updated_at, metadata }: ThreadRow): string {
   const graph = metadata?.graph_id;
   return [...(typeof graph === "string" ? [graph] : []), agoTime(updated_at)].join(" · ");

@@ -5,7 +5,7 @@ import { endBrowserSession, signOut } from "../api/oauth.ts";
 import { queryClient } from "../api/queries.ts";
 import { currentSession } from "../api/session.ts";
 
-/** Undefined where nobody is signed in: a server that asks for no key. */
+/** Undefined where there is no session: on a server without authentication. */
 export function useSignOut(): (() => void) | undefined {
   const [, navigate] = useLocation();
   const { data: me } = useMe();

@@ -8,7 +8,7 @@ import type { Column, Sort } from "../page/Table.tsx";
 import controls from "../ui/controls.module.css";
 import menu from "../ui/menu.module.css";
 import { exactTime, momentText } from "../ui/time.ts";
-import { costText, countText, durationText, firstLine } from "./format.ts";
+import { costText, countText, durationText, firstLine } from "../ui/format.ts";
 import css from "./list.module.css";
 import type { TraceRow } from "./types.ts";
 

@@ -6,7 +6,7 @@ import { CopyButton } from "../ui/CopyButton.tsx";
 import { Payload } from "../ui/Payload.tsx";
 import { exactTime } from "../ui/time.ts";
 import { Feedback } from "./Feedback.tsx";
-import { costText, durationText, tokensText } from "./format.ts";
+import { costText, durationText, tokensText } from "../ui/format.ts";
 import { useRun, useThreadHere } from "./queries.ts";
 import { State } from "./State.tsx";
 import { Status } from "./Status.tsx";

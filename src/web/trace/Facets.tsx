@@ -4,7 +4,7 @@ import controls from "../ui/controls.module.css";
 import type { Range } from "../page/range.ts";
 import css from "./facets.module.css";
 import { type Chosen, type Facet, LATENCIES, STATUSES } from "./facets.ts";
-import { countText } from "./format.ts";
+import { countText } from "../ui/format.ts";
 import { type Figures, useGroups } from "./figures.ts";
 import type { TraceRow, Wanted } from "./types.ts";
 

@@ -2,7 +2,7 @@
 import { useRef, useState } from "react";
 import css from "./facets.module.css";
 import type { Course } from "./figures.ts";
-import { countText } from "./format.ts";
+import { countText } from "../ui/format.ts";
 
 const at = new Intl.DateTimeFormat(undefined, { day: "numeric", month: "short", hour: "numeric", minute: "2-digit" });
 

@@ -6,7 +6,7 @@ import { Button } from "../ui/Button.tsx";
 import { LinkButton } from "../ui/LinkButton.tsx";
 import css from "./list.module.css";
 import { Fault } from "./Search.tsx";
-import { writeTracing } from "./tracing.ts";
+import { writeTracing } from "../api/tracing.ts";
 
 export function HowToSend() {
   return (

@@ -18,7 +18,8 @@ import { useCourse, useFirstTokens } from "./figures.ts";
 import { BadFilter, HowToSend, NoMatch } from "./HowToSend.tsx";
 import css from "./list.module.css";
 import { Peek } from "./Peek.tsx";
-import { useProjects, useTraces } from "./queries.ts";
+import { useProjects } from "../api/projects.ts";
+import { useTraces } from "./queries.ts";
 import { Search } from "./Search.tsx";
 import type { TraceRow } from "./types.ts";
 
@@ -66,7 +67,7 @@ export function List() {
   const rows = useMemo(() => {
     const timed = found.map((row) => ({ ...row, first_token_time: row.first_token_time ?? first?.get(row.trace_id) }));
     return sortRows(timed, sort);
-    // The sort is made anew from the address with each render.
+    // Each render reads the sort from the address.
     // oxlint-disable-next-line react-hooks/exhaustive-deps
   }, [found, first, sort.id, sort.order]);
   // The list is shown first: what is counted may be more than what is listed.

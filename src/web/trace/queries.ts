@@ -4,16 +4,7 @@ import { ApiError, call, callFor } from "../api/http.ts";
 import { FIRST_RUNS, traceRequest } from "../api/requests.ts";
 import type { Range } from "../page/range.ts";
 import { selectRuns } from "./figures.ts";
-import type { Project, RunDetails, Span, TraceRow, Wanted } from "./types.ts";
-
-/** The workspace's projects, the one with the newest run first. */
-export function useProjects() {
-  return useQuery({
-    queryKey: ["projects"],
-    queryFn: ({ signal }) =>
-      call<Project[]>("GET", "/api/v1/sessions?sort_by=last_run_start_time&limit=100", undefined, signal),
-  });
-}
+import type { RunDetails, Span, TraceRow, Wanted } from "./types.ts";
 
 const PAGE = 50;
 const LIGHT = [

@@ -1,11 +1,6 @@
 /** The trace API's shapes, as far as the page reads them. */
 import type { Chosen } from "./facets.ts";
 
-export interface Project {
-  id: string;
-  name: string;
-}
-
 export interface TraceRow {
   id: string;
   trace_id: string;

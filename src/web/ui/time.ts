@@ -31,7 +31,7 @@ export const exactTime = (iso: string) => exact.format(new Date(iso));
 /** "18 Nov, 10:41". */
 export const soonTime = (iso: string) => soon.format(new Date(iso));
 
-/** "10:41:03" today, "18 Nov, 10:41" before: for a column by which rows are told apart. */
+/** "10:41:03" today, "18 Nov, 10:41" before: for a column that distinguishes rows. */
 export function momentText(iso: string, now = Date.now()): string {
   const at = new Date(iso);
   return (at.toDateString() === new Date(now).toDateString() ? second : soon).format(at);

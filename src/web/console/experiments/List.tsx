@@ -2,7 +2,7 @@
 import { useState } from "react";
 import { useLocation } from "wouter";
 import { SERVER } from "../../api/server.ts";
-import { durationText, shareText } from "../../trace/format.ts";
+import { durationText, shareText } from "../../ui/format.ts";
 import { Button } from "../../ui/Button.tsx";
 import { Page } from "../../page/Page.tsx";
 import { Empty, Loaded } from "../../page/states.tsx";

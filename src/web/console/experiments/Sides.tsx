@@ -1,6 +1,6 @@
 /** Experiments side by side: their figures, and example by example what each gave. The first is the baseline. */
 import { Link } from "wouter";
-import { costText, durationText } from "../../trace/format.ts";
+import { costText, durationText } from "../../ui/format.ts";
 import css from "./experiments.module.css";
 import type { ComparedRow, Comparison, Result } from "./queries.ts";
 

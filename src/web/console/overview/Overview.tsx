@@ -3,7 +3,7 @@ import { useState } from "react";
 import { Link } from "wouter";
 import { StartSteps, useIsEmpty } from "../../chat/StartSteps.tsx";
 import { Button } from "../../ui/Button.tsx";
-import { axisText, changeText, costText, countText, durationText, shareText, shortCount } from "../../trace/format.ts";
+import { axisText, changeText, costText, countText, durationText, shareText, shortCount } from "../../ui/format.ts";
 import { Page } from "../../page/Page.tsx";
 import { type Range, useRange } from "../../page/range.ts";
 import { RangePicker } from "../../page/RangePicker.tsx";

@@ -6,7 +6,7 @@ import { curlOf } from "../../api/curl.ts";
 import type { Assistant, ThreadRow } from "../../api/types.ts";
 import type { ViewProps } from "../../page/frame.ts";
 import { tipOf, titleOf, waits } from "../../chat/row.ts";
-import { costText } from "../../trace/format.ts";
+import { costText } from "../../ui/format.ts";
 import { Button } from "../../ui/Button.tsx";
 import { Page } from "../../page/Page.tsx";
 import { keepRange, useRange } from "../../page/range.ts";

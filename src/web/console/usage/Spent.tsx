@@ -1,6 +1,6 @@
 /** Tokens and cost of the traces by day. */
 import { useState } from "react";
-import { costText, countText, shortCount } from "../../trace/format.ts";
+import { costText, countText, shortCount } from "../../ui/format.ts";
 import { Button } from "../../ui/Button.tsx";
 import overview from "../overview/overview.module.css";
 import { Plot } from "../overview/Plot.tsx";

@@ -6,7 +6,7 @@ import overview from "../overview/overview.module.css";
 import { Plot } from "../overview/Plot.tsx";
 import { Empty } from "../../page/states.tsx";
 import { type Column, Table } from "../../page/Table.tsx";
-import { countText } from "../../trace/format.ts";
+import { countText } from "../../ui/format.ts";
 import { byDay, bytesText, dayText } from "./figures.ts";
 import type { Usage as Held } from "./queries.ts";
 

@@ -1,6 +1,6 @@
 /** What the workspace holds, and what its model calls cost. Days are UTC days, as they are stored and charged. */
 import { Link, useSearchParams } from "wouter";
-import { costText, countText } from "../../trace/format.ts";
+import { costText, countText } from "../../ui/format.ts";
 import controls from "../../ui/controls.module.css";
 import { Page } from "../../page/Page.tsx";
 import pageCss from "../../page/page.module.css";

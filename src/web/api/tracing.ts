@@ -1,5 +1,5 @@
 /** What a program elsewhere sets to send its traces here. */
-import { SERVER } from "../api/server.ts";
+import { SERVER } from "./server.ts";
 
 /** The environment variables of the LangSmith SDKs. */
 export const writeTracing = (key = "<an API key of this workspace>"): string =>
