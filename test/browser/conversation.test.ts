@@ -27,6 +27,9 @@ describe.runIf(browserHere)("a conversation in the browser", () => {
     await page.waitForURL(/\/chat\/[0-9a-f-]{36}$/);
     await expectAnswer(page, "17 * 24 = 408.");
     await settled(page);
+    await log(page)
+      .getByText(/^\d.*m?s · \d+ tokens · weir-offline$/)
+      .waitFor();
     const tool = log(page).getByRole("button", { name: /^calculator/ });
     expect(await tool.getAttribute("aria-expanded")).toBe("false");
     await tool.click();

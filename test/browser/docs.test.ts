@@ -49,6 +49,9 @@ describe.runIf(browserHere)("the documentation", () => {
       page.getByRole("button", { name: /^Send/ }).first().click(),
     ]);
     expect(answer.status()).toBe(200);
+    await page.keyboard.press("Escape");
+    await page.getByRole("navigation", { name: "Weir" }).getByRole("link", { name: "Documentation" }).click();
+    await page.waitForURL("**/docs/");
     expect(elsewhere).toEqual([]);
     expect(troubles).toEqual([]);
     await close();

@@ -3,6 +3,7 @@ import { sharedServer } from "../support/shared-server.ts";
 import {
   browserHere,
   composer,
+  eventually,
   expectNoSidewaysScroll,
   findings,
   findingsInBothThemes,
@@ -88,6 +89,86 @@ describe.runIf(browserHere)("the frame of the page", () => {
     await close();
   });
 
+  it("says where the page is: the workspace, the caller, the server and its version", async () => {
+    const { page, close } = await visit(stage, { path: "/console/threads" });
+    const me = await get<{ workspace: { id: string; name: string | null } }>("/api/v1/me");
+    const { weir_version } = await get<{ weir_version: string }>("/info");
+    const place = page.getByRole("navigation", { name: "Pages" });
+    await place.getByText(`local · ${weir_version}`).waitFor();
+    expect(await place.locator("dd").allTextContents()).toEqual([
+      me.workspace.name ?? me.workspace.id,
+      `key ${stage.server.key.slice(0, 12)}…`,
+      `local · ${weir_version}`,
+    ]);
+    await close();
+  });
+
+  it("does by name what the frame does", async () => {
+    const { page, troubles, close } = await visit(stage, { path: "/console/threads" });
+    const find = page.getByRole("dialog", { name: "Go to" }).getByRole("combobox");
+    const act = async (words: string) => {
+      await page.keyboard.press("Control+k");
+      await find.fill(words);
+      await page.keyboard.press("Enter");
+      await find.waitFor({ state: "detached" });
+    };
+    await act("dark theme");
+    expect(await page.locator("html").getAttribute("data-theme")).toBe("dark");
+    await page.getByRole("button", { name: "Theme: dark" }).waitFor();
+    const docs = page.waitForEvent("popup");
+    await act("documentation");
+    expect(new URL((await docs).url()).pathname).toBe("/docs/");
+    await act("create an api key");
+    await page.waitForURL("**/console/keys/new");
+    await page.keyboard.press("Escape");
+    await act("sign out");
+    await page.getByLabel("API key").waitFor();
+    expect(troubles).toEqual([]);
+    await close();
+  });
+
+  it("distinguishes threads of one title, and lists names before contents", async () => {
+    const named = await post("/threads", { metadata: { title: "walrus" } });
+    const other = await threadOf("about the walrus");
+    await post(`/threads/${other}`, { metadata: { title: "another" } }, "PATCH");
+    const { page, close } = await visit(stage);
+    const palette = page.getByRole("dialog", { name: "Go to" });
+    await page.keyboard.press("Control+k");
+    await palette.getByRole("combobox").fill("walrus");
+    await palette.getByRole("option", { name: /^another.*echo · now/ }).waitFor();
+    const found = await palette.getByRole("option").allTextContents();
+    expect(found[0]).toMatch(/^walrus/);
+    await page.keyboard.press("Enter");
+    await page.waitForURL(`**/chat/${named.thread_id}`);
+    await close();
+  });
+
+  it("hides threads of crons in the list of the chat behind a button", async () => {
+    await post("/threads", { metadata: { title: "nightly firing", cron_id: crypto.randomUUID() } });
+    await post("/threads", { metadata: { title: "by a person" } });
+    const { page, close } = await visit(stage);
+    const threads = page.getByRole("navigation", { name: "Threads" });
+    await threads.getByRole("link", { name: /by a person/ }).waitFor();
+    expect(await threads.getByRole("link", { name: /nightly firing/ }).count()).toBe(0);
+    await threads.getByRole("button", { name: /^Show threads of crons/ }).click();
+    await threads.getByRole("link", { name: /nightly firing/ }).waitFor();
+    await close();
+  });
+
+  it("has the navigation as a rail beside the threads, until it is expanded", async () => {
+    const { page, close } = await visit(stage);
+    const pages = page.getByRole("navigation", { name: "Pages" });
+    await page.getByRole("navigation", { name: "Threads" }).waitFor();
+    const width = async () => (await pages.boundingBox())?.width ?? 0;
+    expect(await width()).toBeLessThan(60);
+    await pages.getByRole("button", { name: "Expand the navigation" }).click();
+    await eventually(width, (wide) => expect(wide).toBeGreaterThan(150));
+    await page.reload();
+    await page.getByRole("navigation", { name: "Threads" }).waitFor();
+    expect(await width()).toBeGreaterThan(150);
+    await close();
+  });
+
   it("opens threads and traces that no list has loaded by the words in them", async () => {
     const thread = await threadOf("the giraffe is tall");
     // The list has the newest fifty.
@@ -108,7 +189,7 @@ describe.runIf(browserHere)("the frame of the page", () => {
     const find = palette.getByRole("combobox");
     await page.keyboard.press("Control+k");
     await find.fill("is tall");
-    await palette.getByRole("option", { name: "the giraffe is tall" }).click();
+    await palette.getByRole("option", { name: /^the giraffe is tall/ }).click();
     await page.waitForURL(`**/chat/${thread}`);
     await page.keyboard.press("Control+k");
     await find.fill("okapi");
@@ -170,9 +251,12 @@ describe.runIf(browserHere)("the frame of the page", () => {
     await close();
   });
 
-  async function post(path: string, body: unknown): Promise<{ thread_id: string }> {
+  const get = async <T>(path: string): Promise<T> =>
+    (await fetch(stage.server.url + path, { headers: stage.server.headers })).json<T>();
+
+  async function post(path: string, body: unknown, method = "POST"): Promise<{ thread_id: string }> {
     const headers = { ...stage.server.headers, "content-type": "application/json" };
-    const answer = await fetch(stage.server.url + path, { method: "POST", headers, body: JSON.stringify(body) });
+    const answer = await fetch(stage.server.url + path, { method, headers, body: JSON.stringify(body) });
     expect(answer.status).toBeLessThan(300);
     return answer.json<{ thread_id: string }>();
   }

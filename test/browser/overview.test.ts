@@ -41,11 +41,33 @@ describe.runIf(browserHere)("the overview", () => {
     page.on("request", (request) => (searches += request.url().endsWith("/threads/search") ? 1 : 0));
     await page.goto(`${stage.server.url}/`);
     await followed;
-    await page.getByText("No runs in this time range.").waitFor();
-    await page.getByText(`LANGSMITH_ENDPOINT=${stage.server.url}`).waitFor();
+    const steps = page.getByRole("list", { name: "First steps" });
+    await steps.getByText(`LANGSMITH_ENDPOINT=${stage.server.url}`).waitFor();
     await section(page, "Waiting for a person").getByText("No threads are waiting for an answer.").waitFor();
     expect(await findings(page)).toEqual([]);
     expect(searches).toBe(2);
+    await close();
+  });
+
+  it("leads from nothing to a first run, its trace, and a program with a key of its own", async () => {
+    const { page, troubles, close } = await visit(stage, { path: "/" });
+    const steps = page.getByRole("list", { name: "First steps" });
+    await steps.getByRole("button", { name: "Create a key and fill it in" }).click();
+    const variables = await steps.locator("pre").filter({ hasText: "LANGSMITH_API_KEY=weir_key_" }).textContent();
+    const key = /LANGSMITH_API_KEY=(\S+)/.exec(variables ?? "")?.[1] ?? "";
+    const answer = await fetch(`${stage.server.url}/threads/search`, {
+      method: "POST",
+      headers: { "x-api-key": key, "content-type": "application/json" },
+      body: "{}",
+    });
+    expect(answer.status).toBe(200);
+    expect(await findingsInBothThemes(page)).toEqual([]);
+    await steps.getByRole("link", { name: "Talk to an agent" }).click();
+    await page.waitForURL("**/chat");
+    await steps.getByText("Choose an example above").waitFor();
+    await steps.getByRole("button", { name: "Create a key and fill it in" }).click();
+    await steps.locator("pre").filter({ hasText: "x-api-key: weir_key_" }).waitFor();
+    expect(troubles).toEqual([]);
     await close();
   });
 
@@ -124,6 +146,21 @@ describe.runIf(browserHere)("the overview", () => {
       (text) => expect(text).toContain(String(before + 2)),
     );
     await page.getByRole("img", { name: /^Latency over time/ }).waitFor();
+    // The day before had two runs.
+    const older = new Date(Date.now() - 30 * 3_600_000).toISOString();
+    for (let i = 0; i < 2; i++) {
+      const id = crypto.randomUUID();
+      const trace = { id, trace_id: id, name: "older", run_type: "chain", session_name: "shop", inputs: {} };
+      await fetch(`${stage.server.url}/runs`, {
+        method: "POST",
+        headers: { ...stage.server.headers, "content-type": "application/json" },
+        body: JSON.stringify({ ...trace, start_time: older, end_time: older }),
+      });
+    }
+    await page.reload();
+    await figure(page, "Runs")
+      .getByText(`${before === 0 ? "0%" : `+${before * 50}%`} on the period before`)
+      .waitFor();
     expect(await page.locator("canvas").count()).toBe(4);
     const failing = section(page, "Recent failures");
     await failing

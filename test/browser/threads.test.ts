@@ -1,6 +1,15 @@
 import { describe, expect, it } from "vitest";
 import { sharedServer } from "../support/shared-server.ts";
-import { browserHere, expectNoSidewaysScroll, findings, findingsInBothThemes, onStage, PHONE, visit } from "./page.ts";
+import {
+  browserHere,
+  eventually,
+  expectNoSidewaysScroll,
+  findings,
+  findingsInBothThemes,
+  onStage,
+  PHONE,
+  visit,
+} from "./page.ts";
 
 interface Checkpoint {
   checkpoint: { checkpoint_id: string };
@@ -57,6 +66,24 @@ describe.runIf(browserHere)("the threads of all users", () => {
     const listed = page.locator(`a[href="/chat/${thread_id}"]`).getByTitle(thread_id);
     await listed.waitFor();
     expect(await listed.textContent()).toBe("Untitled thread");
+    await close();
+  });
+
+  it("finds threads of any user by the words in them", async () => {
+    await talk("ada@example.com", "the narwhal swims");
+    await talk("grace@example.com", "something else");
+    const { page, close } = await visit(stage, { path: "/console/threads" });
+    const rows = page.getByRole("table", { name: "Threads" }).locator("tbody tr[data-key]");
+    await rows.nth(1).waitFor();
+    await page.getByLabel("Search threads").fill("narwhal");
+    await eventually(
+      () => rows.count(),
+      (count) => expect(count).toBe(1),
+    );
+    await rows.getByText("the narwhal swims").waitFor();
+    await page.getByLabel("Search threads").fill("in no thread");
+    await page.getByText("No thread contains “in no thread”.").waitFor();
+    expect(await findings(page)).toEqual([]);
     await close();
   });
 

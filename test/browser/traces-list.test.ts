@@ -102,6 +102,128 @@ describe.runIf(browserHere)("the list of traces in the browser", () => {
     await close();
   });
 
+  const value = (page: Page, group: string, name: RegExp) =>
+    page.getByRole("region", { name: "Filters" }).getByRole("group", { name: group }).getByRole("button", { name });
+
+  it("narrows the list by what its traces have, and keeps that as a view", async () => {
+    await send("faceted", "slow_search");
+    await send("faceted", "slow_search", "Error: no such key", true);
+    await send("faceted", "reader");
+    const { page, troubles, close } = await visit(stage, { path: "/traces" });
+    await page.getByLabel("Project").selectOption("faceted");
+    await value(page, "Status", /^error ?1$/).click();
+    await eventually(
+      () => listed(page).allTextContents(),
+      (rows) => expect(rows).toEqual([expect.stringContaining("no such key")]),
+    );
+    // The values of a facet are counted without it, and with the others.
+    await value(page, "Name", /^slow_search ?1$/).click();
+    await page.getByRole("button", { name: "Remove status: error" }).click();
+    await eventually(
+      () => listed(page).count(),
+      (count) => expect(count).toBe(2),
+    );
+    await value(page, "Latency", /^> 5 s/).click();
+    await page.getByText("No traces match this filter.").waitFor();
+    await value(page, "Latency", /^> 5 s/).click();
+    await listed(page).nth(1).waitFor();
+    expect(await findings(page)).toEqual([]);
+
+    await page.getByRole("button", { name: "Views" }).click();
+    await page.getByLabel("Name of this view").fill("Searches");
+    await page.keyboard.press("Enter");
+    await page.keyboard.press("Escape");
+    await page.goto(`${stage.server.url}/traces`);
+    await page.getByRole("button", { name: "Views" }).click();
+    await page.getByRole("menuitem", { name: "Searches", exact: true }).click();
+    await eventually(
+      () => listed(page).count(),
+      (count) => expect(count).toBe(2),
+    );
+    expect(page.url()).toContain("name=slow_search");
+    expect(troubles).toEqual([]);
+    await close();
+  });
+
+  it("shows the time that is drawn over the runs, or that is entered", async () => {
+    await send("timed", "one");
+    const { page, close } = await visit(stage, { path: "/traces" });
+    await page.getByLabel("Project").selectOption("timed");
+    await listed(page).waitFor();
+    const bars = page.getByRole("img", { name: /^Runs over time, 1 in all/ });
+    await bars.waitFor();
+    const box = await bars.boundingBox();
+    if (!box) throw new Error("The bars are not in view.");
+    await page.mouse.move(box.x + 4, box.y + 10);
+    await page.mouse.down();
+    await page.mouse.move(box.x + box.width / 4, box.y + 10);
+    await page.mouse.up();
+    await page.waitForURL(/from=.*to=/);
+    await page.getByText("No traces in this time range.").waitFor();
+    await page.getByLabel("Time range").selectOption("Choose times…");
+    const times = page.getByRole("dialog", { name: "Time range" });
+    await times.getByLabel("From").fill("2026-01-02T03:04");
+    await times.getByLabel("To", { exact: true }).fill("2026-01-01T03:04");
+    await times.getByText("The end must be after the begin.").waitFor();
+    expect(await findings(page)).toEqual([]);
+    await times.getByLabel("To", { exact: true }).fill("2099-01-01T03:04");
+    await times.getByRole("button", { name: "Show this time" }).click();
+    await listed(page).waitFor();
+    await close();
+  });
+
+  it("sorts by a column, and shows the output and the first token of a model below the root", async () => {
+    await post("/runs/batch", {
+      post: [
+        ...streamed("quick", 1_000, 400, "the short answer"),
+        ...streamed("slow", 9_000, 2_000, "the long answer"),
+        ...streamed("middle", 4_000, 800, "another answer"),
+      ],
+      patch: [],
+    });
+    const { page, close } = await visit(stage, { path: "/traces", viewport: { width: 1600, height: 900 } });
+    await page.getByLabel("Project").selectOption("sorted");
+    await listed(page).filter({ hasText: "the long answer" }).filter({ hasText: "2.00 s" }).waitFor();
+    const names = () => listed(page).locator("td:nth-child(2)").allTextContents();
+    await list(page).getByRole("button", { name: "Latency" }).click();
+    await eventually(names, (found) => expect(found).toEqual(["slow", "middle", "quick"]));
+    await list(page).getByRole("button", { name: "Latency" }).click();
+    await eventually(names, (found) => expect(found).toEqual(["quick", "middle", "slow"]));
+    expect(await list(page).getByRole("columnheader", { name: "Latency" }).getAttribute("aria-sort")).toBe("ascending");
+    await close();
+  });
+
+  it("says what a comparison of the error with true was meant to be", async () => {
+    await send("meant", "went_wrong", "Error: no such key", true);
+    const { page, close } = await visit(stage, { path: "/traces" });
+    await page.getByLabel("Project").selectOption("meant");
+    await page.getByRole("textbox", { name: "Words or a filter" }).fill("eq(error, true)");
+    await page.keyboard.press("Enter");
+    await page.getByRole("button", { name: 'Use eq(status, "error")' }).click();
+    await listed(page).filter({ hasText: "went_wrong" }).waitFor();
+    expect(new URL(page.url()).searchParams.get("filter")).toBe('eq(status, "error")');
+    await close();
+  });
+
+  async function post(path: string, body: unknown): Promise<void> {
+    const headers = { ...stage.server.headers, "content-type": "application/json" };
+    const answer = await fetch(stage.server.url + path, { method: "POST", headers, body: JSON.stringify(body) });
+    if (!answer.ok) throw new Error(await answer.text());
+  }
+
+  /** A root, and below it a model call whose first token came after `first` milliseconds. */
+  function streamed(name: string, took: number, first: number, text: string): object[] {
+    const [root, child] = [crypto.randomUUID(), crypto.randomUUID()];
+    const begin = Date.now() - 20_000;
+    const iso = (ms: number) => new Date(begin + ms).toISOString();
+    const run = { trace_id: root, session_name: "sorted", start_time: iso(0), end_time: iso(took), outputs: { text } };
+    const events = [{ name: "new_token", time: iso(first) }];
+    return [
+      { ...run, id: root, name, run_type: "chain", inputs: {} },
+      { ...run, id: child, parent_run_id: root, name: "model", run_type: "llm", inputs: {}, events },
+    ];
+  }
+
   it("continues to older traces", async () => {
     for (let i = 0; i < 51; i++) await send("many", `trace_${i}`);
     const { page, close } = await visit(stage, { path: "/traces" });

@@ -1,6 +1,12 @@
 import { describe, expect, it } from "vitest";
-import { timeLabels, valueLabels } from "../../src/web/console/overview/axis.ts";
-import { axisText, durationText } from "../../src/web/trace/format.ts";
+import {
+  axisWidth,
+  countLabels,
+  durationLabels,
+  timeLabels,
+  valueLabels,
+} from "../../src/web/console/overview/axis.ts";
+import { axisText, changeText, costText, durationText } from "../../src/web/ui/format.ts";
 
 describe("a duration in words", () => {
   it("has two units only where the smaller one is not zero", () => {
@@ -47,5 +53,55 @@ describe("the values beside a plot", () => {
       [0, 20, 40, 60],
       [0, 2_000, 4_000, 6_000, 8_000],
     ]);
+  });
+});
+
+describe("the durations beside a plot", () => {
+  it("are whole minutes and hours above a minute", () => {
+    expect([0.8, 70, 400, 5_000, 30_000].map((max) => durationLabels(max).map(axisText))).toEqual([
+      ["0", "200 ms", "400 ms", "600 ms", "800 ms"],
+      ["0", "20 s", "40 s", "1 min", "1 min 20 s"],
+      ["0", "2 min", "4 min", "6 min", "8 min"],
+      ["0", "30 min", "1 h", "1 h 30 min"],
+      ["0", "3 h", "6 h", "9 h"],
+    ]);
+  });
+
+  it("have as much room as their longest label", () => {
+    expect(axisWidth(["0", "1 h 30 min"])).toBeGreaterThan(axisWidth(["0", "200 ms"]));
+  });
+});
+
+describe("the counts beside a plot", () => {
+  it("have no fractions", () => {
+    expect([1, 2, 3].map(countLabels)).toEqual([
+      [0, 1],
+      [0, 1, 2],
+      [0, 1, 2, 3],
+    ]);
+  });
+});
+
+describe("an amount of money", () => {
+  it("has cents, and two figures below a cent", () => {
+    expect([12.3, "0.278", 0.09, 0.0042, 0.000_000_1, 0].map(costText)).toEqual([
+      "$12.30",
+      "$0.28",
+      "$0.09",
+      "$0.0042",
+      "< $0.00001",
+      "$0.00",
+    ]);
+  });
+});
+
+describe("a change against the period before", () => {
+  it("is a share with its sign, and nothing where there was nothing", () => {
+    expect([changeText(112, 100), changeText(50, 100), changeText(5, 5)]).toEqual([
+      "+12% on the period before",
+      "-50% on the period before",
+      "0% on the period before",
+    ]);
+    expect([changeText(5, 0), changeText(null, 1)]).toEqual(["", ""]);
   });
 });

@@ -26,6 +26,12 @@ describe("the assistant of a conversation", () => {
     expect(assistantForNew([], "c")).toBeUndefined();
   });
 
+  it("is the one that the server made for the graph agent, also where a person made a newer one", () => {
+    const configured = assistant("careful", "agent");
+    const made = { ...assistant("agent", "agent"), metadata: { created_by: "system" } };
+    expect(assistantForNew([configured, made], undefined)).toBe(made);
+  });
+
   it("is for a begun thread that of its first run, by its graph where only that is known", () => {
     expect(ownOf(thread({ assistant_id: "x", graph_id: "g" }))).toEqual({ id: "x", graph: "g" });
     expect(ownOf(thread({ graph_id: "g" }))).toEqual({ id: "g", graph: "g" });

@@ -58,7 +58,8 @@ export function useAssistants() {
 export function useInfo() {
   return useQuery({
     queryKey: ["info"],
-    queryFn: ({ signal }) => call<{ flags: { openai_key?: boolean } }>("GET", "/info", undefined, signal),
+    queryFn: ({ signal }) =>
+      call<{ weir_version: string; flags: { openai_key?: boolean } }>("GET", "/info", undefined, signal),
     staleTime: Infinity,
   });
 }

@@ -35,6 +35,8 @@ export interface RawMessage {
   tool_call_id?: string | undefined;
   status?: string | undefined;
   additional_kwargs?: Record<string, unknown> | undefined;
+  usage_metadata?: { total_tokens?: number } | undefined;
+  response_metadata?: Record<string, unknown> | undefined;
   /** Set by the page: the run ended before the message was complete. */
   stopped?: boolean;
 }

@@ -3,11 +3,13 @@ import { Tabs } from "radix-ui";
 import { SERVER } from "../api/server.ts";
 import type { Assistant } from "../api/types.ts";
 import { CopyButton } from "../ui/CopyButton.tsx";
+import { FillKey, useNewKey } from "./FillKey.tsx";
 import { examplesOf } from "./examples.ts";
 import css from "./Welcome.module.css";
 
 export function CallFromCode({ assistant }: { assistant: Assistant }) {
-  const samples = samplesOf(assistant);
+  const fill = useNewKey();
+  const samples = samplesOf(assistant, fill.key);
   return (
     <section className={css.code} aria-labelledby="call-from-code">
       <Tabs.Root defaultValue="curl">
@@ -34,11 +36,14 @@ export function CallFromCode({ assistant }: { assistant: Assistant }) {
           </Tabs.Content>
         ))}
       </Tabs.Root>
+      <div className={css.key}>
+        <FillKey fill={fill} />
+      </div>
     </section>
   );
 }
 
-function samplesOf(assistant: Assistant): { name: string; text: string }[] {
+function samplesOf(assistant: Assistant, key: string | undefined): { name: string; text: string }[] {
   const origin = SERVER;
   const id = assistant.metadata?.created_by === "system" ? assistant.graph_id : assistant.assistant_id;
   const message = examplesOf(assistant)[0] ?? "Hello";
@@ -52,14 +57,14 @@ function samplesOf(assistant: Assistant): { name: string; text: string }[] {
     {
       name: "curl",
       text: `curl -N ${origin}/runs/stream \\
-  -H "x-api-key: $WEIR_API_KEY" -H "content-type: application/json" \\
+  -H "x-api-key: ${key ?? "$WEIR_API_KEY"}" -H "content-type: application/json" \\
   -d '${body.replaceAll("'", String.raw`'\''`)}'`,
     },
     {
       name: "TypeScript",
       text: `import { Client } from "@langchain/langgraph-sdk";
 
-const client = new Client({ apiUrl: "${origin}", apiKey: process.env.WEIR_API_KEY });
+const client = new Client({ apiUrl: "${origin}", apiKey: ${key === undefined ? "process.env.WEIR_API_KEY" : JSON.stringify(key)} });
 const { thread_id } = await client.threads.create();
 const run = client.runs.stream(thread_id, "${id}", {
   input: { messages: [{ role: "user", content: ${words} }] },
@@ -73,7 +78,7 @@ for await (const { event, data } of run) console.log(event, data);`,
 from langgraph_sdk import get_client
 
 async def main():
-    client = get_client(url="${origin}", api_key=os.environ["WEIR_API_KEY"])
+    client = get_client(url="${origin}", api_key=${key === undefined ? 'os.environ["WEIR_API_KEY"]' : JSON.stringify(key)})
     thread = await client.threads.create()
     messages = [{"role": "user", "content": ${words}}]
     async for part in client.runs.stream(

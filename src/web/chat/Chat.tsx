@@ -52,6 +52,11 @@ export default function Chat({ id: threadId }: ViewProps) {
   const begun = mount.threadId !== undefined && ownOf(thread.data).id !== undefined;
   const { own, ...finding } = useOwnAssistant(begun ? thread.data : undefined, assistants.data);
   const assistant = begun ? own : assistants.data && assistantForNew(assistants.data, chosen);
+  // A thread that is started from this one is with the same assistant.
+  const ownId = own?.assistant_id;
+  useEffect(() => {
+    if (ownId !== undefined) chooseAssistant(ownId);
+  }, [ownId]);
   const [context, setContext] = useState<Record<string, unknown>>({});
   const [contextOf, setContextOf] = useState<string>();
   if (assistant && assistant.assistant_id !== contextOf) {

@@ -17,6 +17,7 @@ export function Composer({
   box,
   threadId,
   running,
+  online,
   closed,
   hint,
   accepts,
@@ -29,6 +30,7 @@ export function Composer({
   box: RefObject<HTMLTextAreaElement | null>;
   threadId: string | undefined;
   running: boolean;
+  online: boolean;
   /** Why nothing can be written now, or undefined. */
   closed: string | undefined;
   hint: string;
@@ -107,7 +109,7 @@ export function Composer({
           {queued.map((item) => (
             <li key={item.id}>
               <span className={css.queued}>{item.text || item.media.map(({ name }) => name).join(", ")}</span>
-              <span className={css.note}>Sent when the run ends</span>
+              <span className={css.note}>{online ? "Sent when the run ends" : "Sent when you are online"}</span>
               <LinkButton
                 onClick={() => {
                   onUnqueue(item.id);

@@ -213,6 +213,7 @@ export function Conversation({
               box={box}
               threadId={threadId}
               running={running}
+              online={online}
               closed={
                 !may("runs.create") ? "Your role starts no runs" : waiting > 0 ? "Answer above to continue" : undefined
               }

@@ -7,6 +7,7 @@ import { useMay } from "../api/me.ts";
 import { CopyButton } from "../ui/CopyButton.tsx";
 import { IconButton } from "../ui/IconButton.tsx";
 import { LinkButton } from "../ui/LinkButton.tsx";
+import { durationText, tokensText } from "../ui/format.ts";
 import { clockTime } from "../ui/time.ts";
 import type { Stream } from "./agent.ts";
 import { Answer } from "./Answer.tsx";
@@ -153,6 +154,7 @@ export const Turn = memo(function Turn({
             </IconButton>
           )}
           {scored !== undefined && <Thumbs run={{ id: scored }} />}
+          <span className={css.facts}>{factsAt(turn, checkpoints)}</span>
           {runs.map((run, i) => (
             <Link key={run} className={css.trace} href={`/traces/${run}`}>
               Trace{runs.length > 1 && ` ${i + 1}`}
@@ -173,6 +175,20 @@ function secondsOf(part: Part & { kind: "subagents" }, checkpoints: ReadonlyMap<
   const [from, to] = [part.from, part.to].map((id) => Date.parse(checkpoints.get(id ?? "")?.at ?? ""));
   const took = ((to ?? Number.NaN) - (from ?? Number.NaN)) / 1_000;
   return Number.isFinite(took) && took > 0 ? took : undefined;
+}
+
+/** "1.24 s · 93 tokens · gpt-5": from the question to the last message, by their checkpoints. */
+function factsAt(turn: TurnShape, checkpoints: ReadonlyMap<string, Checkpoint>): string {
+  const [from, to] = [turn.asked?.id, turn.messageIds.at(-1)].map((id) =>
+    Date.parse(checkpoints.get(id ?? "")?.at ?? ""),
+  );
+  const took = ((to ?? Number.NaN) - (from ?? Number.NaN)) / 1_000;
+  const facts = [
+    ...(Number.isFinite(took) && took > 0 ? [durationText(took)] : []),
+    ...(turn.tokens > 0 ? [tokensText(turn.tokens)] : []),
+    ...turn.models,
+  ];
+  return facts.join(" · ");
 }
 
 function PartView({

@@ -7,6 +7,7 @@ import type { Assistant } from "../api/types.ts";
 import { Button } from "../ui/Button.tsx";
 import { CallFromCode } from "./CallFromCode.tsx";
 import { examplesOf, wordOf } from "./examples.ts";
+import { StartSteps, useIsEmpty } from "./StartSteps.tsx";
 import css from "./Welcome.module.css";
 
 /** Cards for more than the chosen assistant's own examples. */
@@ -23,6 +24,7 @@ export function Welcome({
   onExample: (text: string, assistant: Assistant) => void;
   onAssistant: (assistant: Assistant) => void;
 }) {
+  const empty = useIsEmpty();
   const titled = assistants.filter((one) => wordOf(one, "title") && examplesOf(one).length > 0);
   const order = ["agent", "approval", "research"];
   const cards = titled.toSorted((a, b) => order.indexOf(a.graph_id) - order.indexOf(b.graph_id)).slice(0, CARDS);
@@ -75,7 +77,14 @@ export function Welcome({
             ))}
           </div>
         )}
-        <CallFromCode assistant={assistant} />
+        {empty ? (
+          <StartSteps
+            talk={<p>Choose an example above, or write a message below.</p>}
+            connect={<CallFromCode assistant={assistant} />}
+          />
+        ) : (
+          <CallFromCode assistant={assistant} />
+        )}
         <nav className={css.links} aria-label="Further">
           <Link href="/traces">
             See the traces <ArrowRight size={14} aria-hidden />

@@ -3,7 +3,8 @@ import { useEffect, useMemo, useRef } from "react";
 import { cancelRuns, renameThread } from "../api/queries.ts";
 import type { Stream } from "./agent.ts";
 import { blockOf, contentOf, type Media, withText } from "./media.ts";
-import { dequeue, enqueue, type Queued, useQueue } from "./queue.ts";
+import { useOnline } from "./clock.ts";
+import { adoptNew, dequeue, enqueue, NEW, type Queued, useQueue } from "./queue.ts";
 import type { TurnActions } from "./Turn.tsx";
 import type { ThreadView } from "./useThread.ts";
 
@@ -43,7 +44,13 @@ export function useDriver(wiring: Wiring): Driver {
   const { tell } = wiring.view;
   const title = useRef<string>(undefined);
   const threadId = wiring.stream.threadId ?? undefined;
-  const queue = useQueue(threadId);
+  const place = threadId ?? NEW;
+  const queue = useQueue(place);
+  const online = useOnline();
+  const { fresh } = wiring;
+  useEffect(() => {
+    if (fresh && threadId !== undefined) adoptNew(threadId);
+  }, [fresh, threadId]);
 
   const drive = useMemo(() => {
     const submit = (
@@ -70,15 +77,22 @@ export function useDriver(wiring: Wiring): Driver {
     const contentAt = (messageId: string) =>
       now.current.view.messages?.find(({ id }) => id === messageId)?.content ?? "";
     const fromOf = (messageId: string) => now.current.view.checkpoints.get(messageId)?.from;
-    const send = (text: string, media: Media[] = []) => {
-      const { stream, view, context, fresh } = now.current;
-      if (stream.threadId && isOpen(now.current)) return enqueue(stream.threadId, { text, media, context });
+    const name = (text: string, media: Media[]) => {
+      const { view, fresh } = now.current;
       if (fresh && !view.messages?.length)
         title.current = (text || (media[0]?.name ?? "")).replaceAll(/\s+/g, " ").slice(0, TITLE);
+    };
+    const send = (text: string, media: Media[] = []) => {
+      const { stream, view, context } = now.current;
+      const waits = !navigator.onLine || (stream.threadId && isOpen(now.current));
+      if (waits) return enqueue(stream.threadId ?? NEW, { text, media, context });
+      name(text, media);
       submit(human(contentOf(text, media.map(blockOf))), view.at);
     };
-    const sendQueued = ({ text, media, context }: Queued) =>
+    const sendQueued = ({ text, media, context }: Queued) => {
+      name(text, media);
       submit(human(contentOf(text, media.map(blockOf))), undefined, context);
+    };
     const actions: TurnActions = {
       edit: (messageId) => now.current.setEditing(messageId),
       resend: (messageId, text) => {
@@ -111,18 +125,17 @@ export function useDriver(wiring: Wiring): Driver {
   }, [tell]);
 
   const { thread, interrupts } = wiring.view;
-  const next = thread.read && interrupts.length === 0 && !isOpen(wiring) ? queue[0]?.id : undefined;
+  const settled = (threadId === undefined || thread.read !== undefined) && interrupts.length === 0 && !isOpen(wiring);
+  const next = online && settled ? queue[0]?.id : undefined;
   useEffect(() => {
-    const message = threadId === undefined ? undefined : dequeue(threadId, next);
+    const message = dequeue(place, next);
     if (message) drive.sendQueued(message);
-  }, [threadId, next, drive]);
+  }, [place, next, drive]);
 
   return {
     ...drive,
     queue,
-    unqueue: (id) => {
-      if (threadId !== undefined) dequeue(threadId, id);
-    },
+    unqueue: (id) => void dequeue(place, id),
   };
 }
 

@@ -9,11 +9,15 @@ export function ownOf(thread: ThreadRow | undefined): { id: string | undefined; 
   return { id: text(thread?.metadata?.assistant_id) ?? graph, graph };
 }
 
-/** The assistant of a new thread: the one chosen last, that of the graph "agent", or the first. */
+/** The assistant that the server made for the graph "agent" comes before those that people configured from it. */
+const isDefault = (one: Assistant) => one.graph_id === "agent" && one.metadata?.created_by === "system";
+
+/** The assistant of a new thread: the one used last, the default one of the graph "agent", another of it, or the first. */
 export function assistantForNew(assistants: Assistant[], chosen: string | undefined): Assistant | undefined {
   return (
     assistants.find((one) => one.assistant_id === chosen) ??
     assistants.find((one) => one.graph_id === chosen) ??
+    assistants.find(isDefault) ??
     assistants.find((one) => one.graph_id === "agent") ??
     assistants[0]
   );

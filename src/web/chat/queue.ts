@@ -1,6 +1,6 @@
 /**
- * Messages that were written during a run. They are sent one after the other when the thread is settled. This tab keeps
- * them by thread, also while another view is open and over a reload.
+ * Messages that were written during a run, or offline. They are sent one after the other when the thread is settled and the
+ * browser is online. This tab keeps them by thread, also while another view is open and over a reload.
  */
 import { useCallback, useSyncExternalStore } from "react";
 import { keepInTab } from "../ui/storage.ts";
@@ -18,10 +18,12 @@ const NONE: Queued[] = [];
 const queues = new Map<string, Queued[]>();
 const listeners = new Set<() => void>();
 
+/** Of a thread that does not exist yet. */
+export const NEW = "new";
+
 const keyOf = (threadId: string) => `weir.queue.${threadId}`;
 
-function queueOf(threadId: string | undefined): Queued[] {
-  if (threadId === undefined) return NONE;
+function queueOf(threadId: string): Queued[] {
   let queue = queues.get(threadId);
   if (!queue) {
     const text = sessionStorage.getItem(keyOf(threadId));
@@ -59,7 +61,15 @@ export function dequeue(threadId: string, id: string | undefined): Queued | unde
   return found;
 }
 
-export function useQueue(threadId: string | undefined): Queued[] {
+/** The thread exists now: what was written for it before is its own. */
+export function adoptNew(threadId: string): void {
+  const written = queueOf(NEW);
+  if (written.length === 0) return;
+  keep(threadId, [...queueOf(threadId), ...written]);
+  keep(NEW, NONE);
+}
+
+export function useQueue(threadId: string): Queued[] {
   return useSyncExternalStore(
     subscribe,
     useCallback(() => queueOf(threadId), [threadId]),

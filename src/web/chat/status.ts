@@ -30,7 +30,7 @@ export interface Facts {
 export function stripLine(facts: Facts): StripLine {
   const { connection, now } = facts;
   if (!facts.online)
-    return { tone: "lost", text: "You are offline. The chat continues when you are online again.", actions: [] };
+    return { tone: "lost", text: "You are offline. What you write is sent when you are online again.", actions: [] };
   if (connection.lostAt !== undefined && now - connection.lostAt > QUIET_MS) {
     const wait = Math.max(0, Math.ceil(((connection.nextTryAt ?? now) - now) / 1000));
     const goesOn = facts.running ? " The run continues on the server." : "";

@@ -30,6 +30,9 @@ export interface Turn {
   parts: Part[];
   /** Ids of every message of the turn, in order. */
   messageIds: string[];
+  /** Of its model calls, as far as their messages say so. */
+  tokens: number;
+  models: string[];
 }
 
 /** The data of the stream about a call, in addition to its message. */
@@ -63,16 +66,30 @@ export function turnsOf(
         asked: { id, text: textOf(message), media: mediaOf(message.content) },
         parts: [],
         messageIds: [id],
+        tokens: 0,
+        models: [],
       });
       continue;
     }
-    if (turns.length === 0) turns.push({ id, parts: [], messageIds: [] });
+    if (turns.length === 0) turns.push({ id, parts: [], messageIds: [], tokens: 0, models: [] });
     const turn = turns[turns.length - 1]!;
     turn.messageIds.push(id);
-    if (message.type === "ai") addAnswer(turn.parts, message, id, results, live, running);
+    if (message.type === "ai") {
+      addAnswer(turn.parts, message, id, results, live, running);
+      addUsage(turn, message);
+    }
     for (const one of decided) if (one.after === id) turn.parts.push({ kind: "decided", id: one.id, decided: one });
   }
   return turns;
+}
+
+/** Providers name the model in one of these members. */
+const MODEL = ["model_name", "model"];
+
+function addUsage(turn: Turn, { usage_metadata: usage, response_metadata: response = {} }: RawMessage): void {
+  turn.tokens += usage?.total_tokens ?? 0;
+  const model = MODEL.map((name) => response[name]).find((value) => typeof value === "string" && value !== "");
+  if (typeof model === "string" && !turn.models.includes(model)) turn.models.push(model);
 }
 
 function addAnswer(

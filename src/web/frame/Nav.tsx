@@ -1,16 +1,15 @@
 /** The navigation: a link for each view, in its group, and what concerns the whole page below. */
-import { BookOpen, Keyboard, LogOut, Moon, Search, Sun, SunMoon, X } from "lucide-react";
+import { BookOpen, Keyboard, LogOut, Moon, PanelLeftClose, PanelLeftOpen, Search, Sun, SunMoon, X } from "lucide-react";
 import { Link, useLocation, useSearch } from "wouter";
 import { useMe } from "../api/me.ts";
-import { endBrowserSession, signOut } from "../api/oauth.ts";
-import { queryClient } from "../api/queries.ts";
-import { currentSession } from "../api/session.ts";
 import { keepRange } from "../page/range.ts";
 import { IconButton } from "../ui/IconButton.tsx";
 import { Mark } from "../ui/Mark.tsx";
 import { loadCodeAt } from "./code.ts";
 import css from "./Nav.module.css";
-import { type Theme, useTheme } from "./theme.ts";
+import { Place } from "./Place.tsx";
+import { useSignOut } from "./sign-out.ts";
+import { chooseTheme, type Theme, useTheme } from "./theme.ts";
 import { GROUPS, type View, viewAt, useViews } from "./views.tsx";
 
 const NEXT: Record<Theme, Theme> = { system: "light", light: "dark", dark: "system" };
@@ -22,13 +21,20 @@ export function Nav({
   onKeys,
   onPalette,
   onClose,
+  rail = false,
+  onRail,
 }: {
   onKeys: () => void;
   onPalette: () => void;
   onClose?: () => void;
+  /** It shows icons only. */
+  rail?: boolean;
+  /** Left out: it is a sheet. */
+  onRail?: () => void;
 }) {
-  const [path, navigate] = useLocation();
-  const [theme, setTheme] = useTheme();
+  const [path] = useLocation();
+  const theme = useTheme();
+  const leave = useSignOut();
   const current = viewAt(path);
   const allowed = useViews();
   const { data: me } = useMe();
@@ -78,8 +84,14 @@ export function Nav({
           );
         })}
       </div>
+      <Place />
       <div className={css.bottom}>
-        <IconButton label={`Theme: ${theme}`} onClick={() => setTheme(NEXT[theme])}>
+        {onRail && (
+          <IconButton label={rail ? "Expand the navigation" : "Collapse the navigation"} onClick={onRail}>
+            {rail ? <PanelLeftOpen size={16} aria-hidden /> : <PanelLeftClose size={16} aria-hidden />}
+          </IconButton>
+        )}
+        <IconButton label={`Theme: ${theme}`} onClick={() => chooseTheme(NEXT[theme])}>
           {theme === "dark" ? <Moon size={16} /> : theme === "light" ? <Sun size={16} /> : <SunMoon size={16} />}
         </IconButton>
         <a
@@ -95,20 +107,8 @@ export function Nav({
         <IconButton label="Keyboard shortcuts" onClick={onKeys}>
           <Keyboard size={16} aria-hidden />
         </IconButton>
-        {(currentSession() || me?.member) && (
-          <IconButton
-            label={me?.member ? `Sign out ${me.member.email ?? ""}`.trim() : "Sign out"}
-            onClick={() => {
-              // If the request fails, the tokens and the session expire on the server.
-              const out = me?.member ? endBrowserSession() : signOut();
-              void out
-                .catch(() => {})
-                .finally(() => {
-                  navigate("/");
-                  void queryClient.resetQueries();
-                });
-            }}
-          >
+        {leave && (
+          <IconButton label={me?.member ? `Sign out ${me.member.email ?? ""}`.trim() : "Sign out"} onClick={leave}>
             <LogOut size={16} aria-hidden />
           </IconButton>
         )}

@@ -1,18 +1,41 @@
 /** Opens everything by name: pages, assistants, threads, projects, an id, and what the frame does. */
-import { Command } from "cmdk";
+import { Command, defaultFilter } from "cmdk";
 import { Dialog } from "radix-ui";
 import { useState } from "react";
 import { useLocation, useSearch } from "wouter";
 import { useAssistants, useThreads } from "../api/queries.ts";
 import { chooseAssistant } from "../chat/assistant.ts";
+import { addressOf } from "../api/server.ts";
+import { useMay } from "../api/me.ts";
 import { titleOf } from "../chat/row.ts";
+import type { ThreadRow } from "../api/types.ts";
 import { keepRange } from "../page/range.ts";
-import { useProjects } from "../trace/queries.ts";
+import { useProjects } from "../api/projects.ts";
 import dialog from "../ui/dialog.module.css";
-import { exactTime } from "../ui/time.ts";
+import { agoTime, exactTime } from "../ui/time.ts";
 import { useFound } from "./find.ts";
 import css from "./Palette.module.css";
+import { useSignOut } from "./sign-out.ts";
+import { chooseTheme, type Theme, useTheme } from "./theme.ts";
 import { useViews } from "./views.tsx";
+
+/** A thread or trace that the server found by its contents comes after all that have the words in their name. */
+const CONTENTS = 0.01;
+
+function score(value: string, search: string, keywords?: string[]): number {
+  const named = defaultFilter(value, search);
+  return named > 0 ? named : defaultFilter("", search, keywords) * CONTENTS;
+}
+
+const isNamed = (thread: ThreadRow, words: string) => titleOf(thread).toLowerCase().includes(words.toLowerCase());
+
+const THEMES: Theme[] = ["light", "dark", "system"];
+
+/** Threads of one title are distinguished by their last change and their assistant. */
+function noteOf({ updated_at, metadata }: ThreadRow): string {
+  const graph = metadata?.graph_id;
+  return [...(typeof graph === "string" ? [graph] : []), agoTime(updated_at)].join(" · ");
+}
 
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
 
@@ -25,12 +48,24 @@ export default function Palette({ onClose, onKeys }: { onClose: () => void; onKe
   const assistants = useAssistants();
   const projects = useProjects();
   const found = useFound(UUID.test(text.trim()) ? "" : text);
-  const isFound = new Set(found.threads.map(({ thread_id }) => thread_id));
-  const listed = threads.data?.pages.flat().filter(({ thread_id }) => !isFound.has(thread_id)) ?? [];
+  // One that has the words in its title is found by that, and stays the item that it is.
+  const contain = found.threads.filter((thread) => !isNamed(thread, found.words));
+  const isContaining = new Set(contain.map(({ thread_id }) => thread_id));
+  const known = threads.data?.pages.flat() ?? [];
+  const isKnown = new Set(known.map(({ thread_id }) => thread_id));
+  const named = found.threads.filter((one) => !isContaining.has(one.thread_id) && !isKnown.has(one.thread_id));
+  const listed = [...known, ...named].filter(({ thread_id }) => !isContaining.has(thread_id));
   const go = (path: string) => () => {
     onClose();
     navigate(path);
   };
+  const visit = (address: string) => () => {
+    onClose();
+    open(address, "_blank", "noopener");
+  };
+  const may = useMay();
+  const theme = useTheme();
+  const leave = useSignOut();
   const id = text.trim();
   return (
     <Dialog.Root open onOpenChange={(open) => !open && onClose()}>
@@ -38,10 +73,10 @@ export default function Palette({ onClose, onKeys }: { onClose: () => void; onKe
         <Dialog.Overlay className={dialog.overlay} />
         <Dialog.Content className={css.box} aria-describedby={undefined}>
           <Dialog.Title className="visually-hidden">Go to</Dialog.Title>
-          <Command label="Go to" loop>
+          <Command label="Go to" loop filter={score}>
             <Command.Input
               className={css.input}
-              placeholder="Page, thread, assistant, project or id"
+              placeholder="Page, thread, assistant, project, action or id"
               value={text}
               onValueChange={setText}
             />
@@ -75,6 +110,28 @@ export default function Palette({ onClose, onKeys }: { onClose: () => void; onKe
                     onKeys();
                   }}
                 />
+                {may("keys.manage") && <Item name="Create an API key" onSelect={go("/console/keys/new")} />}
+                <Item name="Documentation" note="new tab" onSelect={visit("/docs/")} />
+                <Item name="API reference" note="new tab" onSelect={visit(addressOf("/docs/reference"))} />
+                {THEMES.filter((one) => one !== theme).map((one) => (
+                  <Item
+                    key={one}
+                    name={one === "system" ? "Theme of the system" : `${one === "dark" ? "Dark" : "Light"} theme`}
+                    onSelect={() => {
+                      chooseTheme(one);
+                      onClose();
+                    }}
+                  />
+                ))}
+                {leave && (
+                  <Item
+                    name="Sign out"
+                    onSelect={() => {
+                      onClose();
+                      leave();
+                    }}
+                  />
+                )}
               </Command.Group>
               <Command.Group heading="Threads">
                 {listed.map((thread) => (
@@ -82,15 +139,17 @@ export default function Palette({ onClose, onKeys }: { onClose: () => void; onKe
                     key={thread.thread_id}
                     id={thread.thread_id}
                     name={titleOf(thread)}
+                    note={noteOf(thread)}
                     onSelect={go(`/chat/${thread.thread_id}`)}
                   />
                 ))}
-                {found.threads.map((thread) => (
+                {contain.map((thread) => (
                   <Item
                     // The list scores an item once: with other words it is another item.
                     key={`${found.words} ${thread.thread_id}`}
                     id={thread.thread_id}
                     name={titleOf(thread)}
+                    note={noteOf(thread)}
                     found={found.words}
                     onSelect={go(`/chat/${thread.thread_id}`)}
                   />

@@ -18,7 +18,10 @@ export function Shell({ children }: { children: ReactNode }) {
   const [path, navigate] = useLocation();
   const chat = path === "/chat" || path.startsWith("/chat/");
   const [noThreads, foldThreads] = useFolded("weir.folded");
-  const [rail, foldNav] = useFolded("weir.rail");
+  const [wideRail, foldWide] = useFolded("weir.rail");
+  // Beside the threads the navigation is a rail, so that their titles have room, until it is expanded.
+  const [chatRail, foldChat] = useFolded("weir.rail.chat", true);
+  const [rail, foldNav] = chat ? [chatRail, foldChat] : [wideRail, foldWide];
   const [sheet, setSheet] = useState(false);
   const [keys, setKeys] = useState(false);
   const [palette, setPalette] = useState(false);
@@ -65,10 +68,10 @@ export function Shell({ children }: { children: ReactNode }) {
       <a className={css.skip} href={chat ? "#composer" : "#content"}>
         {chat ? "To the composer" : "To the content"}
       </a>
-      <div className={css.shell} data-rail={rail || undefined} data-chat={chat || undefined}>
+      <div className={css.shell} data-rail={(!narrow && rail) || undefined} data-chat={chat || undefined}>
         {!narrow && (
           <nav className={css.nav} aria-label="Pages">
-            <Nav {...tools} />
+            <Nav {...tools} rail={rail} onRail={foldNav} />
           </nav>
         )}
         {chat && frame.beside && (
@@ -103,8 +106,8 @@ export function Shell({ children }: { children: ReactNode }) {
 }
 
 /** A column that stays folded over visits. */
-function useFolded(key: string): [folded: boolean, toggle: () => void] {
-  const [folded, setFolded] = useState(() => localStorage.getItem(key) === "1");
+function useFolded(key: string, first = false): [folded: boolean, toggle: () => void] {
+  const [folded, setFolded] = useState(() => (localStorage.getItem(key) ?? (first ? "1" : "0")) === "1");
   const toggle = useMemo(
     () => () =>
       setFolded((now) => {

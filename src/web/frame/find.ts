@@ -3,7 +3,7 @@ import { useQuery } from "@tanstack/react-query";
 import { call } from "../api/http.ts";
 import { useThreads } from "../api/queries.ts";
 import type { ThreadRow } from "../api/types.ts";
-import { useProjects } from "../trace/queries.ts";
+import { useProjects } from "../api/projects.ts";
 import type { TraceRow } from "../trace/types.ts";
 import { useLater } from "../ui/later.ts";
 

@@ -25,7 +25,7 @@ export function Page({
   actions?: ReactNode;
   /** The row above the list: search, filters. */
   tools?: ReactNode;
-  /** How to use what is listed, beside the list; below it on a narrow screen. */
+  /** How to use what is listed: folded, below the list. */
   aside?: ReactNode;
   /** The parts of the content scroll independently. */
   whole?: boolean;
@@ -60,9 +60,14 @@ export function Page({
         </div>
       ) : (
         <div className={css.body} id="content" tabIndex={-1}>
-          <div className={css.columns} data-aside={aside ? true : undefined}>
+          <div className={css.columns}>
             <div className={css.list}>{children}</div>
-            {aside && <aside className={css.aside}>{aside}</aside>}
+            {aside && (
+              <details className={css.aside}>
+                <summary>Help and API</summary>
+                <div>{aside}</div>
+              </details>
+            )}
           </div>
         </div>
       )}

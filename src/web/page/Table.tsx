@@ -1,6 +1,6 @@
 /** A table of rows that open. Columns that do not fit its box are left out, the last of them first. */
 import { useVirtualizer } from "@tanstack/react-virtual";
-import { type ReactNode, useEffect, useRef, useState } from "react";
+import { type ReactNode, useLayoutEffect, useRef, useState } from "react";
 import { fitting } from "./fitting.ts";
 import css from "./table.module.css";
 
@@ -16,10 +16,19 @@ export interface Column<T> {
   end?: boolean;
   /** Never left out. */
   kept?: boolean;
+  /** What rows are sorted by; null comes last. Left out: the head of the column does not sort. */
+  sort?: (row: T) => number | null;
+}
+
+/** The column that rows are sorted by. */
+export interface Sort {
+  id: string;
+  order: "asc" | "desc";
 }
 
 /** Above this many rows only those in view are in the document. */
 const VIRTUAL = 100;
+const ORDER = { asc: "ascending", desc: "descending" } as const;
 const ROW = 32;
 const ROW_COARSE = 44;
 
@@ -32,6 +41,8 @@ export function Table<T>({
   rowKey,
   onOpen,
   openKey,
+  sort,
+  onSort,
 }: {
   label: string;
   columns: Column<T>[];
@@ -41,6 +52,10 @@ export function Table<T>({
   onOpen?: (row: T) => void;
   /** The row that is open. */
   openKey?: string | undefined;
+  /** How the rows given are sorted. */
+  sort?: Sort;
+  /** A press on the head of a column that sorts. */
+  onSort?: (sort: Sort) => void;
 }) {
   const box = useRef<HTMLDivElement>(null);
   const shown = fitting(columns, useWidth(box));
@@ -70,11 +85,21 @@ export function Table<T>({
         </colgroup>
         <thead>
           <tr>
-            {shown.map(({ id, name, end }) => (
-              <th key={id} scope="col" data-end={end}>
-                {name}
-              </th>
-            ))}
+            {shown.map(({ id, name, end, sort: by }) => {
+              const order = sort?.id === id ? sort.order : undefined;
+              return (
+                <th key={id} scope="col" data-end={end} aria-sort={order && ORDER[order]}>
+                  {by && onSort ? (
+                    <button type="button" onClick={() => onSort({ id, order: order === "desc" ? "asc" : "desc" })}>
+                      {name}
+                      <span aria-hidden>{order === undefined ? "" : order === "desc" ? " ↓" : " ↑"}</span>
+                    </button>
+                  ) : (
+                    name
+                  )}
+                </th>
+              );
+            })}
           </tr>
         </thead>
         <tbody>
@@ -120,7 +145,8 @@ export function Table<T>({
 
 function useWidth(box: React.RefObject<HTMLElement | null>): number {
   const [width, setWidth] = useState(1_000);
-  useEffect(() => {
+  // Before the first frame: the columns that fit are known in it.
+  useLayoutEffect(() => {
     const element = box.current;
     if (!element) return;
     setWidth(element.clientWidth);

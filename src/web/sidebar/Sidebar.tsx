@@ -1,16 +1,20 @@
 import { Plus } from "lucide-react";
-import { useMemo, useState } from "react";
+import { useEffect, useMemo, useState } from "react";
 import { useLocation, useRoute } from "wouter";
 import { useThreads } from "../api/queries.ts";
 import { useLater } from "../ui/later.ts";
 import controls from "../ui/controls.module.css";
 import { LinkButton } from "../ui/LinkButton.tsx";
-import { groupsOf } from "./groups.ts";
+import { waits } from "../chat/row.ts";
+import { groupsOf, isOfCron } from "./groups.ts";
 import css from "./Sidebar.module.css";
 import { ThreadLink } from "./ThreadLink.tsx";
 
 /** After the last letter, so that a word is one search. */
 const SEARCH_MS = 200;
+/** Below this many shown threads further pages are read: the first may be threads of crons only. */
+const ENOUGH = 20;
+const MOST_PAGES = 4;
 
 /** The threads beside the chat. */
 export function Sidebar({ onClose }: { onClose?: () => void }) {
@@ -20,7 +24,17 @@ export function Sidebar({ onClose }: { onClose?: () => void }) {
   const [, navigate] = useLocation();
   const [, params] = useRoute("/chat/:threadId");
   const rows = useMemo(() => threads.data?.pages.flat() ?? [], [threads.data]);
-  const groups = useMemo(() => groupsOf(rows), [rows]);
+  const [crons, setCrons] = useState(false);
+  const shown = useMemo(
+    () => rows.filter((row) => crons || !isOfCron(row) || waits(row) || row.thread_id === params?.threadId),
+    [rows, crons, params?.threadId],
+  );
+  const groups = useMemo(() => groupsOf(shown), [shown]);
+  const { hasNextPage, isFetching, fetchNextPage } = threads;
+  const pages = threads.data?.pages.length ?? 0;
+  useEffect(() => {
+    if (shown.length < ENOUGH && hasNextPage && !isFetching && pages < MOST_PAGES) void fetchNextPage();
+  }, [shown.length, hasNextPage, isFetching, pages, fetchNextPage]);
 
   return (
     <div className={css.side}>
@@ -70,6 +84,13 @@ export function Sidebar({ onClose }: { onClose?: () => void }) {
             </ul>
           </section>
         ))}
+        {(crons || shown.length < rows.length) && (
+          <p className={css.note}>
+            <LinkButton onClick={() => setCrons(!crons)}>
+              {crons ? "Hide threads of crons" : `Show threads of crons (${rows.length - shown.length})`}
+            </LinkButton>
+          </p>
+        )}
         {threads.hasNextPage && (
           <button
             type="button"

@@ -8,6 +8,9 @@ export interface Group {
   threads: ThreadRow[];
 }
 
+/** Whether a firing of a cron made the thread. Its runs are listed with the cron. */
+export const isOfCron = ({ metadata }: ThreadRow): boolean => typeof metadata?.cron_id === "string";
+
 /** What waits first, then what runs, then by day. The order within a group is the order given. */
 export function groupsOf(threads: ThreadRow[], now = Date.now()): Group[] {
   const groups = new Map<string, ThreadRow[]>([

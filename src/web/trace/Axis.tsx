@@ -1,4 +1,4 @@
-import { axisText } from "./format.ts";
+import { axisText } from "../ui/format.ts";
 import css from "./trace.module.css";
 import { ticksOf, type Time } from "./tree.ts";
 

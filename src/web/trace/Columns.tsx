@@ -4,11 +4,11 @@ import { DropdownMenu } from "radix-ui";
 import { useState } from "react";
 import { Link } from "wouter";
 import { State } from "../page/State.tsx";
-import { Time } from "../page/Time.tsx";
-import type { Column } from "../page/Table.tsx";
+import type { Column, Sort } from "../page/Table.tsx";
 import controls from "../ui/controls.module.css";
 import menu from "../ui/menu.module.css";
-import { costText, durationText, firstLine } from "./format.ts";
+import { exactTime, momentText } from "../ui/time.ts";
+import { costText, countText, durationText, firstLine } from "../ui/format.ts";
 import css from "./list.module.css";
 import type { TraceRow } from "./types.ts";
 
@@ -53,24 +53,33 @@ const COLUMNS: Column<TraceRow>[] = [
     name: "Input",
     width: 96,
     grows: true,
-    cell: ({ inputs_preview, error }) => (
-      <>
-        {error && <span className={css.error}>{firstLine(error)}</span>} {firstLine(inputs_preview ?? "")}
-      </>
-    ),
+    cell: ({ inputs_preview }) => firstLine(inputs_preview ?? ""),
+  },
+  {
+    id: "output",
+    name: "Output",
+    width: 128,
+    cell: ({ outputs_preview, error }) =>
+      error ? <span className={css.error}>{firstLine(error)}</span> : firstLine(outputs_preview ?? ""),
   },
   {
     id: "start",
     name: "Start",
-    width: 88,
+    width: 120,
     end: true,
-    cell: ({ start_time }) => <Time at={start_time} />,
+    sort: (row) => Date.parse(row.start_time),
+    cell: ({ start_time }) => (
+      <time dateTime={start_time} title={exactTime(start_time)}>
+        {momentText(start_time)}
+      </time>
+    ),
   },
   {
     id: "latency",
     name: "Latency",
-    width: 84,
+    width: 96,
     end: true,
+    sort: ({ start_time, end_time }) => seconds(start_time, end_time),
     cell: ({ start_time, end_time }) => {
       const took = seconds(start_time, end_time);
       return took === null ? "running" : durationText(took);
@@ -81,13 +90,15 @@ const COLUMNS: Column<TraceRow>[] = [
     name: "Tokens",
     width: 80,
     end: true,
-    cell: (row) => row.total_tokens > 0 && row.total_tokens.toLocaleString(),
+    sort: (row) => row.total_tokens,
+    cell: (row) => row.total_tokens > 0 && countText(row.total_tokens),
   },
   {
     id: "cost",
     name: "Cost",
     width: 80,
     end: true,
+    sort: ({ total_cost }) => (total_cost === null ? null : Number(total_cost)),
     cell: ({ total_cost }) => total_cost !== null && Number(total_cost) > 0 && costText(total_cost),
   },
   {
@@ -95,6 +106,7 @@ const COLUMNS: Column<TraceRow>[] = [
     name: "First token",
     width: 96,
     end: true,
+    sort: ({ start_time, first_token_time }) => seconds(start_time, first_token_time ?? null),
     cell: ({ start_time, first_token_time }) => {
       const first = seconds(start_time, first_token_time ?? null);
       return first === null ? "" : durationText(first);
@@ -102,6 +114,18 @@ const COLUMNS: Column<TraceRow>[] = [
   },
   { id: "feedback", name: "Feedback", width: 120, cell: ({ feedback_stats }) => feedbackText(feedback_stats) },
 ];
+
+/** The rows by a column. Those without a value come last. The server sorts by start. */
+export function sortRows(rows: TraceRow[], { id, order }: Sort): TraceRow[] {
+  const by = id === "start" ? undefined : COLUMNS.find((column) => column.id === id)?.sort;
+  if (!by) return rows;
+  const sign = order === "asc" ? 1 : -1;
+  return rows.toSorted((a, b) => {
+    const [first, second] = [by(a), by(b)];
+    if (first === null || second === null) return Number(first === null) - Number(second === null);
+    return sign * (first - second);
+  });
+}
 
 /** "correct 0.8, mood 3×": the mean of each key, or how often it was given. */
 function feedbackText(stats: TraceRow["feedback_stats"]): string {

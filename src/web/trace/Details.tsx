@@ -7,7 +7,7 @@ import { Payload } from "../ui/Payload.tsx";
 import { exactTime } from "../ui/time.ts";
 import { Feedback } from "./Feedback.tsx";
 import { RunActions } from "./RunActions.tsx";
-import { costText, durationText, tokensText } from "./format.ts";
+import { costText, durationText, tokensText } from "../ui/format.ts";
 import { useRun, useThreadHere } from "./queries.ts";
 import { State } from "./State.tsx";
 import { Status } from "./Status.tsx";

@@ -2,7 +2,7 @@
 import { graphlib, layout } from "@dagrejs/dagre";
 import { useMemo } from "react";
 import { Empty } from "../page/states.tsx";
-import { durationText } from "./format.ts";
+import { durationText } from "../ui/format.ts";
 import { courseOf } from "./graph.ts";
 import css from "./graph.module.css";
 import type { Span } from "./types.ts";

@@ -1,27 +1,49 @@
 /** The traces of a project, newest first, as a table. The filter is in the address; a row opens beside the list. */
-import { RotateCw } from "lucide-react";
-import { useEffect, useRef } from "react";
+import { ListFilter, RotateCw } from "lucide-react";
+import { lazy, Suspense, useEffect, useMemo, useRef, useState } from "react";
 import { useLocation, useSearchParams } from "wouter";
 import { ApiError } from "../api/http.ts";
 import { Page } from "../page/Page.tsx";
 import { useRange } from "../page/range.ts";
 import { RangePicker } from "../page/RangePicker.tsx";
 import { Loaded } from "../page/states.tsx";
-import { Table } from "../page/Table.tsx";
+import { type Sort, Table } from "../page/Table.tsx";
 import { useFrame } from "../page/frame.ts";
 import { Button } from "../ui/Button.tsx";
 import controls from "../ui/controls.module.css";
 import { IconButton } from "../ui/IconButton.tsx";
-import { columnsOf, Columns, useHidden } from "./Columns.tsx";
+import { columnsOf, Columns, sortRows, useHidden } from "./Columns.tsx";
+import { FACETS, readFacets, suggestFilter } from "./facets.ts";
+import { useCourse, useFirstTokens } from "./figures.ts";
 import { BadFilter, HowToSend, NoMatch } from "./HowToSend.tsx";
 import css from "./list.module.css";
 import { Peek } from "./Peek.tsx";
-import { useProjects, useTraces } from "./queries.ts";
 import { AddFound } from "./RunActions.tsx";
+import { useProjects } from "../api/projects.ts";
+import { useTraces } from "./queries.ts";
 import { Search } from "./Search.tsx";
 import type { TraceRow } from "./types.ts";
 
+// A trace that is opened by its address needs none of these.
+const Facets = lazy(async () => ({ default: (await import("./Facets.tsx")).Facets }));
+const Histogram = lazy(async () => ({ default: (await import("./Histogram.tsx")).Histogram }));
+const SavedViews = lazy(async () => ({ default: (await import("./SavedViews.tsx")).SavedViews }));
+
 const keyOf = (row: TraceRow) => row.id;
+
+const NEWEST: Sort = { id: "start", order: "desc" };
+/** Where the facets are shown without a press. */
+const WIDE = 1_200;
+const KEY = "weir.traces.filters";
+const NO_ROWS: TraceRow[] = [];
+/** Every condition of the list, as the address names it. */
+const CONDITIONS = ["failed", "all", "filter", "q", ...FACETS];
+
+/** How the address sorts the list: `?sort=cost`, `?sort=-cost` with the greatest first. */
+function readSort(params: URLSearchParams): Sort {
+  const [, minus, id] = /^(-?)(\w+)$/.exec(params.get("sort") ?? "") ?? [];
+  return id === undefined ? NEWEST : { id, order: minus === "-" ? "desc" : "asc" };
+}
 
 export function List() {
   const [params, setParams] = useSearchParams();
@@ -37,9 +59,23 @@ export function List() {
     all: params.get("all") === "1",
     filter: params.get("filter") ?? "",
     words: params.get("q") ?? "",
+    facets: readFacets(params),
   };
-  const traces = useTraces(wanted, range);
-  const rows = traces.data?.rows ?? [];
+  const sort = readSort(params);
+  const traces = useTraces(wanted, range, sort.id === "start" ? sort.order : "desc");
+  const found = traces.data?.rows ?? NO_ROWS;
+  const first = useFirstTokens(project, found, !hidden.has("first") && !frame.narrow).data;
+  const rows = useMemo(() => {
+    const timed = found.map((row) => ({ ...row, first_token_time: row.first_token_time ?? first?.get(row.trace_id) }));
+    return sortRows(timed, sort);
+    // Each render reads the sort from the address.
+    // oxlint-disable-next-line react-hooks/exhaustive-deps
+  }, [found, first, sort.id, sort.order]);
+  // The list is shown first: what is counted may be more than what is listed.
+  const course = useCourse(wanted, range, traces.data !== undefined).data;
+  const [filters, setFilters] = useState(
+    () => !frame.narrow && innerWidth >= WIDE && localStorage.getItem(KEY) !== "0",
+  );
   const refused = traces.error instanceof ApiError && traces.error.status === 400 && wanted.filter !== "";
   const peeked = rows.find((row) => row.id === params.get("peek"));
 
@@ -57,7 +93,7 @@ export function List() {
     );
   const addressOf = (row: TraceRow) => {
     const query = new URLSearchParams(params);
-    for (const name of ["peek", "failed", "all", "filter", "q"]) query.delete(name);
+    for (const name of ["peek", "sort", ...CONDITIONS]) query.delete(name);
     if (project !== undefined) query.set("project", project);
     if (row.id !== row.trace_id) query.set("run", row.id);
     return `/traces/${row.trace_id}?${query}`;
@@ -69,7 +105,12 @@ export function List() {
     open: (row) => navigate(addressOf(row)),
   });
 
-  const none = wanted.failed || wanted.filter !== "" || wanted.words !== "" ? "no match" : "none";
+  const conditional = CONDITIONS.some((name) => name !== "all" && params.has(name));
+  const none = conditional ? "no match" : "none";
+  const clear = () => set(Object.fromEntries(CONDITIONS.map((name) => [name, ""])));
+  // Its place is kept while the list is read.
+  const beside = filters && !peeked && projects.data?.length !== 0;
+  const meant = suggestFilter(wanted.filter);
   return (
     <Page
       whole
@@ -84,8 +125,7 @@ export function List() {
         </>
       }
       tools={
-        projects.data &&
-        projects.data.length > 0 && (
+        projects.data?.length !== 0 && (
           <>
             <select
               className={`${controls.field} ${css.project}`}
@@ -93,22 +133,52 @@ export function List() {
               value={project}
               onChange={(event) => set({ project: event.target.value, peek: "" })}
             >
-              {!projects.data.some(({ id }) => id === project) && <option value={project}>{project}</option>}
-              {projects.data.map(({ id, name }) => (
+              {!projects.data?.some(({ id }) => id === project) && <option value={project}>{project}</option>}
+              {projects.data?.map(({ id, name }) => (
                 <option key={id} value={id}>
                   {name}
                 </option>
               ))}
             </select>
             <Search wanted={wanted} onChange={set} />
+            <Button
+              className={css.columns}
+              aria-pressed={filters}
+              onClick={() => {
+                if (!frame.narrow) localStorage.setItem(KEY, filters ? "0" : "1");
+                setFilters(!filters);
+              }}
+            >
+              <ListFilter size={14} aria-hidden /> Filters
+            </Button>
+            <Suspense fallback={<Button className={css.columns}>Views</Button>}>
+              <SavedViews />
+            </Suspense>
             <Columns hidden={hidden} onHidden={setHidden} />
             <AddFound rows={rows} />
           </>
         )
       }
     >
-      <div className={css.split} data-peek={peeked ? true : undefined}>
+      <div className={css.split} data-peek={peeked ? true : undefined} data-facets={beside || undefined}>
+        {beside && !traces.data && <div />}
+        {beside && traces.data && (
+          <Suspense fallback={<div />}>
+            <Facets
+              wanted={wanted}
+              range={range}
+              total={course?.total}
+              rows={rows}
+              onChoose={(facet, value) => set({ [facet]: value, peek: "" })}
+            />
+          </Suspense>
+        )}
         <div className={css.scroller} data-scroller>
+          {projects.data?.length !== 0 && !refused && (
+            <Suspense fallback={<div className={css.outline} />}>
+              <Histogram course={course} onChoose={(from, to) => choose({ from, to })} />
+            </Suspense>
+          )}
           {projects.data?.length === 0 ? (
             <HowToSend />
           ) : refused ? (
@@ -127,7 +197,9 @@ export function List() {
                   <NoMatch
                     kind={none}
                     range={range.name}
-                    onClear={() => set({ failed: "", filter: "", q: "" })}
+                    meant={meant}
+                    onMeant={() => set({ filter: meant ?? "" })}
+                    onClear={clear}
                     onLonger={range.key === "30d" ? undefined : () => choose("30d")}
                   />
                 ) : (
@@ -139,12 +211,19 @@ export function List() {
                       rowKey={keyOf}
                       onOpen={open}
                       openKey={peeked?.id}
+                      sort={sort}
+                      onSort={({ id, order }) =>
+                        set({
+                          sort: id === NEWEST.id && order === NEWEST.order ? "" : (order === "desc" ? "-" : "") + id,
+                        })
+                      }
                     />
                     {traces.hasNextPage && (
-                      <div>
+                      <div className={css.acts}>
                         <Button disabled={traces.isFetchingNextPage} onClick={() => void traces.fetchNextPage()}>
                           Show more
                         </Button>
+                        {sort.id !== "start" && <span className={css.note}>Sorted: the {rows.length} shown.</span>}
                       </div>
                     )}
                   </>

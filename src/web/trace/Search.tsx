@@ -4,6 +4,7 @@ import { type ReactNode, useState } from "react";
 import { ApiError, call } from "../api/http.ts";
 import { Button } from "../ui/Button.tsx";
 import controls from "../ui/controls.module.css";
+import { FACETS } from "./facets.ts";
 import css from "./list.module.css";
 import type { Wanted } from "./types.ts";
 
@@ -68,6 +69,14 @@ export function Search({ wanted, onChange }: { wanted: Wanted; onChange: (change
         <Chip pressed={!wanted.all} onPress={() => onChange({ all: wanted.all ? "" : "1", peek: "" })}>
           Whole traces
         </Chip>
+        {FACETS.map((facet) => {
+          const value = wanted.facets[facet];
+          return (
+            value !== undefined && (
+              <Condition key={facet} name={`${facet}: ${value}`} onRemove={() => onChange({ [facet]: "" })} />
+            )
+          );
+        })}
         {wanted.words !== "" && (
           <Condition
             name={`“${wanted.words}”`}
@@ -111,12 +120,16 @@ function Chip({ pressed, onPress, children }: { pressed: boolean; onPress: () =>
   );
 }
 
-function Condition({ name, onEdit, onRemove }: { name: string; onEdit: () => void; onRemove: () => void }) {
+function Condition({ name, onEdit, onRemove }: { name: string; onEdit?: () => void; onRemove: () => void }) {
   return (
     <span className={css.condition}>
-      <button type="button" title="Edit" onClick={onEdit}>
-        {name}
-      </button>
+      {onEdit ? (
+        <button type="button" title="Edit" onClick={onEdit}>
+          {name}
+        </button>
+      ) : (
+        <span>{name}</span>
+      )}
       <button type="button" aria-label={`Remove ${name}`} onClick={onRemove}>
         <X size={14} aria-hidden />
       </button>

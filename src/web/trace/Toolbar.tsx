@@ -3,7 +3,7 @@ import { ChevronDown, ChevronUp, ChevronsDownUp, ChevronsUpDown, Minus, Plus, Sc
 import { Button } from "../ui/Button.tsx";
 import controls from "../ui/controls.module.css";
 import { IconButton } from "../ui/IconButton.tsx";
-import { durationText } from "./format.ts";
+import { durationText } from "../ui/format.ts";
 import css from "./trace.module.css";
 import type { Time } from "./tree.ts";
 

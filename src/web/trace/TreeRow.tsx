@@ -1,6 +1,6 @@
 import { ChevronRight } from "lucide-react";
 import { memo } from "react";
-import { durationText } from "./format.ts";
+import { durationText } from "../ui/format.ts";
 import { Status } from "./Status.tsx";
 import css from "./trace.module.css";
 import { barOf, type Row, type Time } from "./tree.ts";

@@ -3,16 +3,8 @@ import { keepPreviousData, useInfiniteQuery, useQuery } from "@tanstack/react-qu
 import { ApiError, call, callFor } from "../api/http.ts";
 import { FIRST_RUNS, traceRequest } from "../api/requests.ts";
 import type { Range } from "../page/range.ts";
-import type { Project, RunDetails, Span, TraceRow, Wanted } from "./types.ts";
-
-/** The workspace's projects, the one with the newest run first. */
-export function useProjects() {
-  return useQuery({
-    queryKey: ["projects"],
-    queryFn: ({ signal }) =>
-      call<Project[]>("GET", "/api/v1/sessions?sort_by=last_run_start_time&limit=100", undefined, signal),
-  });
-}
+import { selectRuns } from "./figures.ts";
+import type { RunDetails, Span, TraceRow, Wanted } from "./types.ts";
 
 const PAGE = 50;
 const LIGHT = [
@@ -25,31 +17,27 @@ const LIGHT = [
   "total_tokens",
   "total_cost",
   "inputs_preview",
+  "outputs_preview",
   "feedback_stats",
   "error",
 ];
 
-/** The traces of a project in a time range, newest first. Found traces stay visible while more are requested. */
-export function useTraces({ project, failed, all, filter, words }: Wanted, range: Range) {
+/** The traces of a project in a time range, by start. Found traces stay visible while more are requested. */
+export function useTraces(wanted: Wanted, range: Range, order: "asc" | "desc") {
   return useInfiniteQuery({
-    queryKey: ["traces", project, failed, all, filter, words, range.key],
-    enabled: project !== undefined,
+    queryKey: ["traces", "list", wanted, range.key, order],
+    enabled: wanted.project !== undefined,
     initialPageParam: undefined as string | undefined,
     queryFn: ({ pageParam, signal }) =>
       call<{ runs: TraceRow[]; cursors: { next: string | null } }>(
         "POST",
         "/api/v1/runs/query",
         {
-          session: [project],
+          ...selectRuns(wanted, range),
           limit: PAGE,
           select: LIGHT,
           cursor: pageParam,
-          start_time: new Date(range.from).toISOString(),
-          ...(range.to === undefined ? {} : { end_time: new Date(range.to).toISOString() }),
-          ...(all ? {} : { is_root: true }),
-          ...(failed ? { error: true } : {}),
-          ...(filter === "" ? {} : { filter }),
-          ...(words === "" ? {} : { query: words }),
+          order,
         },
         signal,
       ),

@@ -1,9 +1,5 @@
 /** The trace API's shapes, as far as the page reads them. */
-
-export interface Project {
-  id: string;
-  name: string;
-}
+import type { Chosen } from "./facets.ts";
 
 export interface TraceRow {
   id: string;
@@ -17,6 +13,7 @@ export interface TraceRow {
   total_tokens: number;
   total_cost: string | null;
   inputs_preview: string | null;
+  outputs_preview?: string | null;
   first_token_time?: string | null;
   error: string | null;
   feedback_stats?: Record<string, { n: number; avg?: number | null }> | null;
@@ -62,4 +59,5 @@ export interface Wanted {
   filter: string;
   /** Plain words. */
   words: string;
+  facets: Chosen;
 }

@@ -4,6 +4,7 @@ const clock = new Intl.DateTimeFormat(undefined, { hour: "numeric", minute: "2-d
 const day = new Intl.DateTimeFormat(undefined, { day: "numeric", month: "short" });
 const exact = new Intl.DateTimeFormat(undefined, { dateStyle: "medium", timeStyle: "medium" });
 const soon = new Intl.DateTimeFormat(undefined, { day: "numeric", month: "short", hour: "numeric", minute: "2-digit" });
+const second = new Intl.DateTimeFormat(undefined, { hour: "numeric", minute: "2-digit", second: "2-digit" });
 const month = new Intl.DateTimeFormat(undefined, { month: "long", year: "numeric" });
 
 const MINUTE = 60_000;
@@ -29,6 +30,12 @@ export const exactTime = (iso: string) => exact.format(new Date(iso));
 
 /** "18 Nov, 10:41". */
 export const soonTime = (iso: string) => soon.format(new Date(iso));
+
+/** "10:41:03" today, "18 Nov, 10:41" before: for a column that distinguishes rows. */
+export function momentText(iso: string, now = Date.now()): string {
+  const at = new Date(iso);
+  return (at.toDateString() === new Date(now).toDateString() ? second : soon).format(at);
+}
 
 /** "Today", "Yesterday", or the month. */
 export function dayGroup(iso: string, now = Date.now()): string {

@@ -4,7 +4,7 @@ import { useEffect, useId, useRef, useState } from "react";
 import { Link } from "wouter";
 import { call } from "../../api/http.ts";
 import type { ThreadState } from "../../api/types.ts";
-import { durationText } from "../../trace/format.ts";
+import { durationText } from "../../ui/format.ts";
 import { Value } from "../../trace/Value.tsx";
 import { Button } from "../../ui/Button.tsx";
 import controls from "../../ui/controls.module.css";

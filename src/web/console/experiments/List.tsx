@@ -3,7 +3,7 @@ import { useState } from "react";
 import { Link, useLocation } from "wouter";
 import { useMay } from "../../api/me.ts";
 import { SERVER } from "../../api/server.ts";
-import { durationText } from "../../trace/format.ts";
+import { durationText, shareText } from "../../ui/format.ts";
 import { Button } from "../../ui/Button.tsx";
 import controls from "../../ui/controls.module.css";
 import { Page } from "../../page/Page.tsx";
@@ -121,8 +121,6 @@ function withOlder(experiments: Experiment[], id: string): string[] {
   return byAge.slice(Math.max(0, at - 1), at + 1);
 }
 
-const percent = new Intl.NumberFormat(undefined, { style: "percent", maximumFractionDigits: 1 });
-
 function columnsOf(chosen: string[], toggle: (id: string) => void): Column<Experiment>[] {
   return [
     {
@@ -169,7 +167,7 @@ function columnsOf(chosen: string[], toggle: (id: string) => void): Column<Exper
       name: "Error rate",
       width: 88,
       end: true,
-      cell: ({ error_rate }) => percent.format(error_rate ?? 0),
+      cell: ({ error_rate }) => shareText(error_rate ?? 0),
     },
     {
       id: "latency",

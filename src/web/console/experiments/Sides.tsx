@@ -1,6 +1,6 @@
 /** Experiments side by side: their figures, and example by example what each gave. The first is the baseline. */
 import { Link } from "wouter";
-import { costText, durationText } from "../../trace/format.ts";
+import { costText, durationText } from "../../ui/format.ts";
 import css from "./experiments.module.css";
 import type { ComparedRow, Comparison, Result } from "./queries.ts";
 
@@ -22,7 +22,7 @@ export function Sides({ data: { experiments, rows } }: { data: Comparison }) {
                   {one.run_count} runs
                   {one.error_count > 0 && ` · ${one.error_count} failed`}
                   {one.latency_p50 !== null && ` · p50 ${durationText(one.latency_p50)}`}
-                  {one.total_cost > 0 && ` · ${costText(String(one.total_cost))}`}
+                  {one.total_cost > 0 && ` · ${costText(one.total_cost)}`}
                 </span>
                 {Object.entries(one.scores).map(([key, score]) => (
                   <span key={key} className={css.score}>

@@ -1,5 +1,5 @@
 import { useState } from "react";
-import { useProjects } from "../../trace/queries.ts";
+import { useProjects } from "../../api/projects.ts";
 import { useAction } from "../../ui/action.ts";
 import { Modal } from "../../ui/Modal.tsx";
 import { Form, Input, Select } from "../Form.tsx";

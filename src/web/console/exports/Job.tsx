@@ -1,7 +1,7 @@
 /** One export or schedule: how far it is, its days, and how to read it. */
 import { useState } from "react";
 import { Link } from "wouter";
-import { useProjects } from "../../trace/queries.ts";
+import { useProjects } from "../../api/projects.ts";
 import { Button } from "../../ui/Button.tsx";
 import { Confirm } from "../../ui/Confirm.tsx";
 import { Back } from "../../page/Back.tsx";

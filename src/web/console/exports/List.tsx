@@ -1,7 +1,7 @@
 /** Exports, schedules and destinations of the workspace. */
 import { useLocation, useSearchParams } from "wouter";
 import { curlOf } from "../../api/curl.ts";
-import { useProjects } from "../../trace/queries.ts";
+import { useProjects } from "../../api/projects.ts";
 import { Button } from "../../ui/Button.tsx";
 import { Missing } from "../Missing.tsx";
 import { Page } from "../../page/Page.tsx";

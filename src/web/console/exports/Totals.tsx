@@ -1,4 +1,4 @@
-import { durationText } from "../../trace/format.ts";
+import { durationText } from "../../ui/format.ts";
 import { clockTime } from "../../ui/time.ts";
 import css from "../parts.module.css";
 import { State } from "../../page/State.tsx";

@@ -1,6 +1,6 @@
 /** The columns of the lists of exports. */
 import { Link } from "wouter";
-import type { Project } from "../../trace/types.ts";
+import type { Project } from "../../api/projects.ts";
 import css from "../parts.module.css";
 import { State } from "../../page/State.tsx";
 import type { Column } from "../../page/Table.tsx";

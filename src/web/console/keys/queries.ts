@@ -1,6 +1,7 @@
 /** API keys of the workspace. */
 import { useQuery } from "@tanstack/react-query";
 import { call } from "../../api/http.ts";
+import { type KeyTerms, postKey } from "../../api/keys.ts";
 import { queryClient } from "../../api/queries.ts";
 
 export const SCOPES = [
@@ -42,22 +43,9 @@ export function useApiKeys() {
   });
 }
 
-export interface Terms {
-  name: string;
-  /** Left out: those of the role. */
-  scopes?: string[];
-  role: string | null;
-  expires_at: string | null;
-  allowed_ips: string[] | null;
-}
-
 const again = () => queryClient.invalidateQueries({ queryKey: ["api-keys"] });
 
-export async function createKey(terms: Terms): Promise<NewKey> {
-  const made = await call<NewKey>("POST", PATH, terms);
-  await again();
-  return made;
-}
+export const createKey = (terms: KeyTerms): Promise<NewKey> => postKey<NewKey>(terms);
 
 /** Gives a key another role, or none. */
 export async function changeKeyRole(id: string, role: string | null): Promise<void> {

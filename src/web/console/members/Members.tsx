@@ -45,7 +45,6 @@ export default function Members({ id }: ViewProps) {
           Invite
         </Button>
       }
-      aside={<Workspaces />}
     >
       <Loaded query={members} what="members">
         {(rows) =>
@@ -96,6 +95,7 @@ export default function Members({ id }: ViewProps) {
           onDone={() => setMade(undefined)}
         />
       )}
+      <Workspaces />
     </Page>
   );
 }

@@ -1,18 +1,19 @@
 /** Current activity, failures, costs, and exports. */
 import { useState } from "react";
 import { Link } from "wouter";
-import { TRACING } from "../../trace/tracing.ts";
+import { StartSteps, useIsEmpty } from "../../chat/StartSteps.tsx";
 import { Button } from "../../ui/Button.tsx";
-import { axisText, costText, durationText } from "../../trace/format.ts";
+import { axisText, changeText, costText, countText, durationText, shareText, shortCount } from "../../ui/format.ts";
 import { Page } from "../../page/Page.tsx";
 import { type Range, useRange } from "../../page/range.ts";
 import { RangePicker } from "../../page/RangePicker.tsx";
 import { Empty, Loaded } from "../../page/states.tsx";
 import { type Column, Table } from "../../page/Table.tsx";
 import { Exports, Failed, Running, Waiting } from "./Lists.tsx";
+import controls from "../../ui/controls.module.css";
 import css from "./overview.module.css";
 import { Plot } from "./Plot.tsx";
-import { type Bucket, type Figures, type Series, useLive, useSeries } from "./queries.ts";
+import { type Bucket, type Figures, type Series, useLive, usePrevious, useSeries } from "./queries.ts";
 
 export default function Overview() {
   const [range, choose] = useRange();
@@ -24,9 +25,11 @@ export default function Overview() {
       purpose="What runs, what waits for you, what failed, and what it costs."
       actions={<RangePicker />}
     >
-      <Loaded query={series} what="figures" rows={6}>
-        {(data) => <Course data={data} range={range} onChoose={(from, to) => choose({ from, to })} />}
-      </Loaded>
+      <div className={css.course}>
+        <Loaded query={series} what="figures" rows={6}>
+          {(data) => <Course data={data} range={range} onChoose={(from, to) => choose({ from, to })} />}
+        </Loaded>
+      </div>
       <div className={css.lists}>
         <Waiting />
         <Running />
@@ -48,15 +51,28 @@ function Course({
 }) {
   const [table, setTable] = useState(false);
   const { total, buckets, complete } = data;
+  const empty = useIsEmpty();
+  const previous = usePrevious(range, total.run_count > 0);
+  if (total.run_count === 0 && empty)
+    return (
+      <>
+        <h2 className={css.start}>Nothing has run here yet</h2>
+        <StartSteps
+          talk={
+            <p>
+              <Link href="/chat" className={`${controls.button} ${controls.filled}`}>
+                Talk to an agent
+              </Link>
+            </p>
+          }
+        />
+      </>
+    );
   if (total.run_count === 0)
     return (
-      <Empty
-        title="No runs in this time range."
-        text="Choose a longer time range, or talk to an agent. To send traces from another program, set these variables:"
-        command={TRACING}
-      >
+      <Empty title="No runs in this time range." text="Older runs are in a longer time range.">
         <p>
-          <Link href="/chat">Talk to an agent</Link> · <Link href="/console/keys/new">Create an API key</Link>
+          <Link href="/?range=30d">Show the last 30 days</Link> · <Link href="/chat">Talk to an agent</Link>
         </p>
       </Empty>
     );
@@ -65,7 +81,7 @@ function Course({
   const shared = { times, onChoose };
   return (
     <>
-      <Totals total={total} />
+      <Totals total={total} before={usable(previous.data)} />
       {!complete && (
         <p className={css.note}>
           This time range has too many runs to count at once. The figures cover its newest days.
@@ -83,7 +99,8 @@ function Course({
           <Plot
             {...shared}
             title="Runs"
-            format={(value) => (Number.isInteger(value) ? count.format(value) : "")}
+            unit="count"
+            format={shortCount}
             lines={[
               { name: "all", ink: "--water", values: of(({ run_count }) => run_count), columns: true },
               { name: "failed", ink: "--red", values: of(({ error_count }) => error_count), columns: true },
@@ -92,6 +109,7 @@ function Course({
           <Plot
             {...shared}
             title="Latency"
+            unit="duration"
             format={axisText}
             lines={[
               { name: "p50", ink: "--water", values: of(({ latency_p50 }) => latency_p50) },
@@ -101,13 +119,14 @@ function Course({
           <Plot
             {...shared}
             title="Tokens"
-            format={(value) => short.format(value)}
+            unit="count"
+            format={shortCount}
             lines={[{ name: "tokens", ink: "--water", values: of(({ total_tokens }) => total_tokens), columns: true }]}
           />
           <Plot
             {...shared}
             title="Cost"
-            format={(value) => costText(String(value))}
+            format={costText}
             lines={[{ name: "cost", ink: "--water", values: of(({ total_cost }) => total_cost), columns: true }]}
           />
         </div>
@@ -121,30 +140,42 @@ function Course({
   );
 }
 
-const count = new Intl.NumberFormat();
-const short = new Intl.NumberFormat(undefined, { notation: "compact", maximumFractionDigits: 1 });
-const percent = new Intl.NumberFormat(undefined, { style: "percent", maximumFractionDigits: 1 });
 const zone = Intl.DateTimeFormat().resolvedOptions().timeZone;
 
 const seconds = (value: number | null) => (value === null ? "–" : durationText(value));
 
-function Totals({ total }: { total: Figures }) {
-  const facts: [string, string, string?][] = [
-    ["Runs", count.format(total.run_count), total.pending_count > 0 ? `${count.format(total.pending_count)} open` : ""],
-    ["Failed", count.format(total.error_count), percent.format(total.error_count / total.run_count)],
-    ["Latency p50", seconds(total.latency_p50)],
-    ["Latency p99", seconds(total.latency_p99)],
-    ["Tokens", short.format(total.total_tokens)],
-    ["Cost", costText(String(total.total_cost))],
+/** A period without runs is nothing to compare with. */
+const usable = (before: Figures | undefined) => (before && before.run_count > 0 ? before : undefined);
+
+function Totals({ total, before }: { total: Figures; before: Figures | undefined }) {
+  const facts: { name: string; value: string; more?: string; of: (figures: Figures) => number | null }[] = [
+    {
+      name: "Runs",
+      value: countText(total.run_count),
+      more: total.pending_count > 0 ? `${countText(total.pending_count)} open` : "",
+      of: ({ run_count }) => run_count,
+    },
+    {
+      name: "Failed",
+      value: countText(total.error_count),
+      more: shareText(total.error_count / total.run_count),
+      of: ({ error_count }) => error_count,
+    },
+    { name: "Latency p50", value: seconds(total.latency_p50), of: ({ latency_p50 }) => latency_p50 },
+    { name: "Latency p99", value: seconds(total.latency_p99), of: ({ latency_p99 }) => latency_p99 },
+    { name: "Tokens", value: shortCount(total.total_tokens), of: ({ total_tokens }) => total_tokens },
+    { name: "Cost", value: costText(total.total_cost), of: ({ total_cost }) => total_cost },
   ];
   return (
     <dl className={css.totals}>
-      {facts.map(([name, value, more]) => (
+      {facts.map(({ name, value, more, of }) => (
         <div key={name}>
           <dt>{name}</dt>
           <dd data-failed={(name === "Failed" && total.error_count > 0) || undefined}>
             {value} {more && <small>{more}</small>}
           </dd>
+          {/* It has its line before the figures of the period before are there. */}
+          <dd className={css.change}>{before && changeText(of(total), of(before))}</dd>
         </div>
       ))}
     </dl>
@@ -162,10 +193,10 @@ const COLUMNS: Column<Bucket>[] = [
     grows: true,
     cell: ({ start_time }) => at.format(new Date(start_time)),
   },
-  { id: "runs", name: "Runs", width: 72, kept: true, end: true, cell: (row) => count.format(row.run_count) },
-  { id: "failed", name: "Failed", width: 72, end: true, cell: (row) => count.format(row.error_count) },
+  { id: "runs", name: "Runs", width: 72, kept: true, end: true, cell: (row) => countText(row.run_count) },
+  { id: "failed", name: "Failed", width: 72, end: true, cell: (row) => countText(row.error_count) },
   { id: "p50", name: "p50", width: 80, end: true, cell: (row) => seconds(row.latency_p50) },
   { id: "p99", name: "p99", width: 80, end: true, cell: (row) => seconds(row.latency_p99) },
-  { id: "tokens", name: "Tokens", width: 96, end: true, cell: (row) => count.format(row.total_tokens) },
-  { id: "cost", name: "Cost", width: 80, end: true, cell: (row) => costText(String(row.total_cost)) },
+  { id: "tokens", name: "Tokens", width: 96, end: true, cell: (row) => countText(row.total_tokens) },
+  { id: "cost", name: "Cost", width: 80, end: true, cell: (row) => costText(row.total_cost) },
 ];

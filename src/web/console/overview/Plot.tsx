@@ -3,7 +3,7 @@ import uPlot from "uplot";
 import "uplot/dist/uPlot.min.css";
 import { useEffect, useRef } from "react";
 import { inkOf, useScheme } from "../../ui/scheme.ts";
-import { timeLabels, valueLabels } from "./axis.ts";
+import { axisWidth, countLabels, durationLabels, timeLabels, valueLabels } from "./axis.ts";
 import css from "./plot.module.css";
 
 export interface Line {
@@ -17,11 +17,14 @@ export interface Line {
 
 const HEIGHT = 120;
 
+const LABELS = { value: valueLabels, count: countLabels, duration: durationLabels };
+
 export function Plot({
   title,
   times,
   lines,
   format,
+  unit = "value",
   utc = false,
   onChoose,
 }: {
@@ -30,6 +33,8 @@ export function Plot({
   times: number[];
   lines: Line[];
   format: (value: number) => string;
+  /** Which values the axis names: durations in seconds have steps of minutes and hours, counts have no fractions. */
+  unit?: keyof typeof LABELS;
   /** The times are UTC days. */
   utc?: boolean;
   /** Left out: nothing can be drawn over the plot. */
@@ -50,7 +55,11 @@ export function Plot({
     const element = box.current;
     if (!element) return;
     const interval = (times[1] ?? 0) - (times[0] ?? 0);
-    plot.current = new uPlot(optionsOf(element, lines, latest, { interval, utc }), data.current, element);
+    plot.current = new uPlot(
+      optionsOf(element, lines, latest, { interval, utc, labelsTo: LABELS[unit] }),
+      data.current,
+      element,
+    );
     const observer = new ResizeObserver(() => plot.current?.setSize({ width: element.clientWidth, height: HEIGHT }));
     observer.observe(element);
     return () => {
@@ -85,7 +94,7 @@ function optionsOf(
     onChoose: ((from: number, to: number) => void) | undefined;
     format: (value: number) => string;
   }>,
-  { interval, utc }: { interval: number; utc: boolean },
+  { interval, utc, labelsTo }: { interval: number; utc: boolean; labelsTo: (max: number) => number[] },
 ): uPlot.Options {
   const font = `12px ${getComputedStyle(element).fontFamily}`;
   const axis = { stroke: inkOf("--text-3"), font, ticks: { show: false }, grid: { stroke: inkOf("--line"), width: 1 } };
@@ -106,7 +115,7 @@ function optionsOf(
     scales: {
       // A column stands on the begin of its interval: half of it is on either side.
       x: { range: (_plot, min, max) => [min - half, max + half] },
-      y: { range: (_plot, _min, max) => [0, valueLabels(max).at(-1) ?? 1] },
+      y: { range: (_plot, _min, max) => [0, labelsTo(max).at(-1) ?? 1] },
     },
     axes: [
       {
@@ -119,8 +128,8 @@ function optionsOf(
       },
       {
         ...axis,
-        size: 56,
-        splits: (_plot, _axis, _min, max) => valueLabels(max),
+        size: (_plot, values: string[] | null) => axisWidth(values ?? []),
+        splits: (_plot, _axis, _min, max) => labelsTo(max),
         values: (_plot, splits) => splits.map((value) => latest.current.format(value)),
       },
     ],

@@ -5,7 +5,7 @@ import { call } from "../../api/http.ts";
 import { readAgain, useActivity } from "../../api/live.ts";
 import type { ThreadRow } from "../../api/types.ts";
 import { waits } from "../../chat/row.ts";
-import { useProjects } from "../../trace/queries.ts";
+import { useProjects } from "../../api/projects.ts";
 import type { TraceRow } from "../../trace/types.ts";
 import type { Range } from "../../page/range.ts";
 
@@ -54,6 +54,21 @@ export function useSeries(range: Range) {
         signal,
       ),
     placeholderData: keepPreviousData,
+  });
+}
+
+/** The figures of the period before, which is as long. Read after those that are shown. */
+export function usePrevious(range: Range, enabled: boolean) {
+  const { from, to = Date.now() } = range;
+  return useQuery({
+    queryKey: ["overview", "previous", range.key],
+    enabled,
+    queryFn: async ({ signal }) => {
+      const before = { ...range, from: from - (to - from), to: from };
+      const query = { is_root: true, interval: intervalOf(before), ...times(before) };
+      return (await call<Series>("POST", "/api/v1/runs/stats/series", query, signal)).total;
+    },
+    staleTime: 60_000,
   });
 }
 

@@ -1,7 +1,7 @@
 /** Runs that have ended, by their traces. */
 import type { ReactNode } from "react";
 import { Link, useLocation } from "wouter";
-import { costText, durationText, firstLine } from "../../trace/format.ts";
+import { costText, durationText, firstLine } from "../../ui/format.ts";
 import { Button } from "../../ui/Button.tsx";
 import type { Range } from "../../page/range.ts";
 import { State } from "../../page/State.tsx";

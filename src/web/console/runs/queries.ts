@@ -5,7 +5,7 @@ import { call } from "../../api/http.ts";
 import { readAgain, useActivity } from "../../api/live.ts";
 import { queryClient } from "../../api/queries.ts";
 import type { ThreadRow } from "../../api/types.ts";
-import { useProjects } from "../../trace/queries.ts";
+import { useProjects } from "../../api/projects.ts";
 import type { TraceRow } from "../../trace/types.ts";
 import type { Range } from "../../page/range.ts";
 import type { OpenRun } from "./open.ts";

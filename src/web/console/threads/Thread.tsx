@@ -6,7 +6,7 @@ import { Link, useSearchParams } from "wouter";
 import { useMay } from "../../api/me.ts";
 import type { ThreadState } from "../../api/types.ts";
 import { titleOf } from "../../chat/row.ts";
-import { costText, tokensText } from "../../trace/format.ts";
+import { costText, tokensText } from "../../ui/format.ts";
 import { Value } from "../../trace/Value.tsx";
 import { Button } from "../../ui/Button.tsx";
 import controls from "../../ui/controls.module.css";
@@ -58,7 +58,7 @@ export function Thread({ id }: { id: string }) {
             {spent.data && (
               <span>
                 {spent.data.run_count === 1 ? "1 run" : `${spent.data.run_count} runs`} ·{" "}
-                {tokensText(spent.data.total_tokens)} · {costText(String(spent.data.total_cost))}
+                {tokensText(spent.data.total_tokens)} · {costText(spent.data.total_cost)}
               </span>
             )}
           </p>

@@ -1,11 +1,12 @@
 /** The threads of all users, the newest first. */
+import { useState } from "react";
 import { Link, useLocation, useSearch } from "wouter";
 import { useAssistants } from "../../api/queries.ts";
 import { curlOf } from "../../api/curl.ts";
 import type { Assistant, ThreadRow } from "../../api/types.ts";
 import type { ViewProps } from "../../page/frame.ts";
 import { tipOf, titleOf, waits } from "../../chat/row.ts";
-import { costText } from "../../trace/format.ts";
+import { costText } from "../../ui/format.ts";
 import { Button } from "../../ui/Button.tsx";
 import { Page } from "../../page/Page.tsx";
 import { keepRange, useRange } from "../../page/range.ts";
@@ -15,9 +16,15 @@ import { State } from "../../page/State.tsx";
 import { Command, Empty, Loaded, Loading } from "../../page/states.tsx";
 import { Time } from "../../page/Time.tsx";
 import { type Column, Table } from "../../page/Table.tsx";
+import controls from "../../ui/controls.module.css";
+import { useLater } from "../../ui/later.ts";
+import css from "./threads.module.css";
 import { ownerOf, text } from "./owner.ts";
 import { useAllThreads, useSpentByThread } from "./queries.ts";
 import { Thread } from "./Thread.tsx";
+
+/** Milliseconds after the last letter, so that a word is one search. */
+const SEARCH_MS = 200;
 
 const START = curlOf("/threads", '{"metadata": {"title": "First"}}');
 
@@ -31,7 +38,9 @@ function List() {
   const [, navigate] = useLocation();
   const search = keepRange(useSearch());
   const assistants = useAssistants();
-  const threads = useAllThreads(range);
+  const [typed, setTyped] = useState("");
+  const words = useLater(typed.trim(), SEARCH_MS);
+  const threads = useAllThreads(range, words);
   // The first pages may be newer than the range.
   const none = threads.data?.rows.length === 0;
   useReadOn(threads, none);
@@ -40,6 +49,17 @@ function List() {
       title="Threads"
       purpose="Conversations of all users, by their latest change."
       actions={<RangePicker />}
+      tools={
+        <input
+          type="search"
+          className={`${controls.field} ${css.search}`}
+          placeholder="Words in the title or in a message"
+          aria-label="Search threads"
+          maxLength={200}
+          value={typed}
+          onChange={(event) => setTyped(event.target.value)}
+        />
+      }
       aside={
         <>
           <h2>Read threads with the API</h2>
@@ -52,11 +72,15 @@ function List() {
           none && threads.hasNextPage && !threads.isError ? (
             <Loading />
           ) : none && !threads.hasNextPage ? (
-            <Empty
-              title="No threads changed in this time range."
-              text="Choose a longer time range, or start a thread:"
-              command={START}
-            />
+            words !== "" ? (
+              <Empty title={`No thread contains “${words}”.`} text={`${range.name}. Older threads may.`} />
+            ) : (
+              <Empty
+                title="No threads changed in this time range."
+                text="Choose a longer time range, or start a thread:"
+                command={START}
+              />
+            )
           ) : (
             <>
               <Table
@@ -136,7 +160,7 @@ function columnsOf(
       end: true,
       cell: ({ thread_id }) => {
         const cost = spent?.get(thread_id)?.cost ?? 0;
-        return cost > 0 && costText(String(cost));
+        return cost > 0 && costText(cost);
       },
     },
   ];

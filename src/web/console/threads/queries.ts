@@ -2,21 +2,26 @@
 import { keepPreviousData, useInfiniteQuery, useQuery } from "@tanstack/react-query";
 import { call } from "../../api/http.ts";
 import type { ThreadRow, ThreadState } from "../../api/types.ts";
-import { useProjects } from "../../trace/queries.ts";
+import { useProjects } from "../../api/projects.ts";
 import type { Range } from "../../page/range.ts";
 
 const PAGE = 100;
 
-/** The threads that changed in a time range, the newest first. A page that leaves the range is the last. */
-export function useAllThreads(range: Range) {
+/**
+ * The threads that changed in a time range, the newest first. A page that leaves the range is the last.
+ *
+ * @param words only those with each of these words in the title or in a message
+ */
+export function useAllThreads(range: Range, words: string) {
   return useInfiniteQuery({
-    queryKey: ["all-threads", range.key],
+    queryKey: ["all-threads", range.key, words],
     initialPageParam: 0,
     queryFn: ({ pageParam, signal }) =>
       call<ThreadRow[]>(
         "POST",
         "/threads/search",
         {
+          ...(words !== "" && { query: words }),
           limit: PAGE,
           offset: pageParam,
           sort_by: "updated_at",

@@ -1,13 +1,11 @@
 /** Tokens and cost of the traces by day. */
 import { useState } from "react";
-import { costText } from "../../trace/format.ts";
+import { costText, countText, shortCount } from "../../ui/format.ts";
 import { Button } from "../../ui/Button.tsx";
 import overview from "../overview/overview.module.css";
 import { Plot } from "../overview/Plot.tsx";
 import { type Column, Table } from "../../page/Table.tsx";
-import { count, dayText } from "./figures.ts";
-
-const short = new Intl.NumberFormat(undefined, { notation: "compact", maximumFractionDigits: 1 });
+import { dayText } from "./figures.ts";
 
 interface Bucket {
   start_time: string;
@@ -34,14 +32,14 @@ export function Spent({ buckets }: { buckets: Bucket[] }) {
             utc
             title="Cost by day"
             times={times}
-            format={(value) => costText(String(value))}
+            format={costText}
             lines={[{ name: "cost", ink: "--water", values: buckets.map((row) => row.total_cost), columns: true }]}
           />
           <Plot
             utc
             title="Tokens by day"
             times={times}
-            format={(value) => short.format(value)}
+            format={shortCount}
             lines={[{ name: "tokens", ink: "--water", values: buckets.map((row) => row.total_tokens), columns: true }]}
           />
         </div>
@@ -64,7 +62,7 @@ const COSTS: Column<Bucket>[] = [
     grows: true,
     cell: ({ start_time }) => dayText.format(new Date(start_time)),
   },
-  { id: "traces", name: "Traces", width: 80, end: true, cell: (row) => count.format(row.run_count) },
-  { id: "tokens", name: "Tokens", width: 96, kept: true, end: true, cell: (row) => count.format(row.total_tokens) },
-  { id: "cost", name: "Cost", width: 96, kept: true, end: true, cell: (row) => costText(String(row.total_cost)) },
+  { id: "traces", name: "Traces", width: 80, end: true, cell: (row) => countText(row.run_count) },
+  { id: "tokens", name: "Tokens", width: 96, kept: true, end: true, cell: (row) => countText(row.total_tokens) },
+  { id: "cost", name: "Cost", width: 96, kept: true, end: true, cell: (row) => costText(row.total_cost) },
 ];

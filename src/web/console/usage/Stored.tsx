@@ -6,21 +6,22 @@ import overview from "../overview/overview.module.css";
 import { Plot } from "../overview/Plot.tsx";
 import { Empty } from "../../page/states.tsx";
 import { type Column, Table } from "../../page/Table.tsx";
-import { byDay, bytesText, count, dayText } from "./figures.ts";
+import { countText } from "../../ui/format.ts";
+import { byDay, bytesText, dayText } from "./figures.ts";
 import type { Usage as Held } from "./queries.ts";
 
-const wholes = (value: number) => (Number.isInteger(value) ? count.format(value) : "");
+const wholes = (value: number) => (Number.isInteger(value) ? countText(value) : "");
 
 export function Stored({ held }: { held: Held }) {
   const [table, setTable] = useState(false);
   const { traces, threads, assistants, store_items, start_date, end_date } = held;
   const days = byDay(start_date, end_date, traces.days);
   const facts: [string, string][] = [
-    ["Trace runs", count.format(traces.runs)],
+    ["Trace runs", countText(traces.runs)],
     ["Trace storage", bytesText(traces.bytes)],
-    ["Threads", count.format(Object.values(threads).reduce((sum, n) => sum + n, 0))],
-    ["Assistants", count.format(assistants)],
-    ["Store items", count.format(store_items)],
+    ["Threads", countText(Object.values(threads).reduce((sum, n) => sum + n, 0))],
+    ["Assistants", countText(assistants)],
+    ["Store items", countText(store_items)],
   ];
   const times = days.map(({ day }) => Date.parse(day));
   return (
@@ -81,6 +82,6 @@ const DAYS: Column<{ day: string; runs: number; bytes: number }>[] = [
     grows: true,
     cell: ({ day }) => dayText.format(new Date(day)),
   },
-  { id: "runs", name: "Runs", width: 96, kept: true, end: true, cell: ({ runs }) => count.format(runs) },
+  { id: "runs", name: "Runs", width: 96, kept: true, end: true, cell: ({ runs }) => countText(runs) },
   { id: "bytes", name: "Size", width: 96, kept: true, end: true, cell: ({ bytes }) => bytesText(bytes) },
 ];

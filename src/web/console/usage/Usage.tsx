@@ -1,6 +1,6 @@
 /** What the workspace holds, and what its model calls cost. Days are UTC days, as they are stored and charged. */
 import { Link, useSearchParams } from "wouter";
-import { costText } from "../../trace/format.ts";
+import { costText, countText } from "../../ui/format.ts";
 import controls from "../../ui/controls.module.css";
 import { Page } from "../../page/Page.tsx";
 import pageCss from "../../page/page.module.css";
@@ -8,7 +8,7 @@ import css from "../parts.module.css";
 import { Section } from "../Section.tsx";
 import { Loaded } from "../../page/states.tsx";
 import { type Column, Table } from "../../page/Table.tsx";
-import { byProject, bytesText, count, type ProjectSum } from "./figures.ts";
+import { byProject, bytesText, type ProjectSum } from "./figures.ts";
 import { type Group, useSpent, useUsage } from "./queries.ts";
 import { Spent } from "./Spent.tsx";
 import { Stored } from "./Stored.tsx";
@@ -90,10 +90,10 @@ export default function Usage() {
 
 const MODELS: Column<Group>[] = [
   { id: "model", name: "Model", width: 140, kept: true, grows: true, cell: ({ key }) => key || "not named" },
-  { id: "calls", name: "Calls", width: 80, end: true, cell: (row) => count.format(row.run_count) },
-  { id: "in", name: "Tokens in", width: 96, end: true, cell: (row) => count.format(row.prompt_tokens) },
-  { id: "out", name: "Tokens out", width: 96, end: true, cell: (row) => count.format(row.completion_tokens) },
-  { id: "cost", name: "Cost", width: 96, kept: true, end: true, cell: (row) => costText(String(row.total_cost)) },
+  { id: "calls", name: "Calls", width: 80, end: true, cell: (row) => countText(row.run_count) },
+  { id: "in", name: "Tokens in", width: 96, end: true, cell: (row) => countText(row.prompt_tokens) },
+  { id: "out", name: "Tokens out", width: 96, end: true, cell: (row) => countText(row.completion_tokens) },
+  { id: "cost", name: "Cost", width: 96, kept: true, end: true, cell: (row) => costText(row.total_cost) },
 ];
 
 const PROJECTS: Column<ProjectSum>[] = [
@@ -105,6 +105,6 @@ const PROJECTS: Column<ProjectSum>[] = [
     grows: true,
     cell: ({ id, name }) => (name === null ? "deleted project" : <Link href={`/traces?project=${id}`}>{name}</Link>),
   },
-  { id: "runs", name: "Runs", width: 96, kept: true, end: true, cell: ({ runs }) => count.format(runs) },
+  { id: "runs", name: "Runs", width: 96, kept: true, end: true, cell: ({ runs }) => countText(runs) },
   { id: "bytes", name: "Size", width: 96, kept: true, end: true, cell: ({ bytes }) => bytesText(bytes) },
 ];

@@ -1,6 +1,5 @@
 /** Figures of usage: sums by day and by project, and bytes in words. */
 
-export const count = new Intl.NumberFormat();
 export const dayText = new Intl.DateTimeFormat(undefined, { dateStyle: "medium", timeZone: "UTC" });
 
 const UNITS = ["B", "kB", "MB", "GB", "TB"];

@@ -1,0 +1,122 @@
+/** What the list of traces counts over its range: the course of the runs, and the values of a facet. */
+import { keepPreviousData, useQuery } from "@tanstack/react-query";
+import { call } from "../api/http.ts";
+import type { Range } from "../page/range.ts";
+import { type Facet, withoutFacet, writeConditions } from "./facets.ts";
+import type { TraceRow, Wanted } from "./types.ts";
+
+export interface Figures {
+  run_count: number;
+  error_count: number;
+  pending_count: number;
+}
+
+export interface Course {
+  total: Figures;
+  buckets: (Figures & { start_time: string })[];
+}
+
+const HOUR = 3_600_000;
+
+const intervalFor = ({ from, to = Date.now() }: Range) =>
+  to - from <= 3 * HOUR ? "minute" : to - from <= 72 * HOUR ? "hour" : "day";
+
+/** The conditions of the list, for all of its queries. */
+export function selectRuns({ project, failed, all, filter, words, facets }: Wanted, range: Range) {
+  return {
+    session: [project],
+    start_time: new Date(range.from).toISOString(),
+    ...(range.to === undefined ? {} : { end_time: new Date(range.to).toISOString() }),
+    ...(all ? {} : { is_root: true }),
+    ...(failed ? { error: true } : {}),
+    ...(words === "" ? {} : { query: words }),
+    ...writeConditions(facets, filter),
+  };
+}
+
+/** The runs by minute, hour or day. */
+export function useCourse(wanted: Wanted, range: Range, enabled: boolean) {
+  return useQuery({
+    queryKey: ["traces", "course", wanted, range.key],
+    enabled: enabled && wanted.project !== undefined,
+    queryFn: ({ signal }) =>
+      call<Course>(
+        "POST",
+        "/api/v1/runs/stats/series",
+        { ...selectRuns(wanted, range), interval: intervalFor(range) },
+        signal,
+      ),
+    placeholderData: keepPreviousData,
+  });
+}
+
+const GROUPS = 20;
+
+/** The values of a property, with how many runs have each. Models are of the runs below the roots. */
+export function useGroups(wanted: Wanted, range: Range, by: Facet & ("name" | "model" | "tag")) {
+  const facets = withoutFacet(wanted.facets, by);
+  const counted: Wanted =
+    by === "model" ? { ...wanted, all: true, failed: false, filter: "", words: "", facets: {} } : { ...wanted, facets };
+  return useQuery({
+    queryKey: ["traces", "groups", by, counted, range.key],
+    enabled: wanted.project !== undefined,
+    queryFn: async ({ signal }) => {
+      const query = { ...selectRuns(counted, range), interval: "day", by, max_groups: GROUPS };
+      const { groups } = await call<{ groups: ({ key: string } & Figures)[] }>(
+        "POST",
+        "/api/v1/runs/stats/series",
+        query,
+        signal,
+      );
+      return groups
+        .filter(({ key }) => key !== "" && key !== "null")
+        .map(({ key, run_count }) => ({
+          key,
+          // Of a model, calls are counted, and the list has traces.
+          count: by === "model" ? undefined : run_count,
+        }));
+    },
+    placeholderData: keepPreviousData,
+  });
+}
+
+const PAGE = 100;
+/** 100 runs each. A trace that is not reached has no time. */
+const PAGES = 5;
+
+/** When the first token of each of these traces came: a root calls no model itself. */
+export function useFirstTokens(project: string | undefined, rows: TraceRow[], enabled: boolean) {
+  const ids = rows.filter(({ end_time }) => end_time !== null).map(({ trace_id }) => trace_id);
+  return useQuery({
+    queryKey: ["traces", "first-tokens", project, ids],
+    enabled: enabled && project !== undefined && ids.length > 0,
+    queryFn: async ({ signal }) => {
+      const first = new Map<string, string>();
+      let cursor: string | undefined;
+      for (let page = 0; page < PAGES; page++) {
+        const query = {
+          session: [project],
+          filter: `and(in(trace_id, ${JSON.stringify(ids)}), neq(first_token_time, null))`,
+          select: ["trace_id", "first_token_time"],
+          limit: PAGE,
+          cursor,
+        };
+        const found = await call<{ runs: TraceRow[]; cursors: { next: string | null } }>(
+          "POST",
+          "/api/v1/runs/query",
+          query,
+          signal,
+        );
+        for (const { trace_id, first_token_time: at } of found.runs) {
+          const known = first.get(trace_id);
+          if (at && (known === undefined || Date.parse(at) < Date.parse(known))) first.set(trace_id, at);
+        }
+        if (found.cursors.next === null) break;
+        cursor = found.cursors.next;
+      }
+      return first;
+    },
+    placeholderData: keepPreviousData,
+    staleTime: 60_000,
+  });
+}

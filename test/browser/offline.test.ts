@@ -1,0 +1,40 @@
+/** What a person writes without a connection is kept, and sent when there is one. */
+import { describe, expect, it } from "vitest";
+import { sharedServer } from "../support/shared-server.ts";
+import { browserHere, choose, expectAnswer, log, onStage, say, settled, visit } from "./page.ts";
+
+describe.runIf(browserHere)("the chat without a connection", () => {
+  const stage = onStage(() => sharedServer("graphs"));
+
+  it("keeps a message, on a new thread and on one that has begun, and sends it when the browser is online", async () => {
+    const { page, troubles, close } = await visit(stage);
+    await choose(page, "agent");
+    const queue = page.getByRole("list", { name: "Queued messages" });
+    await page.context().setOffline(true);
+    await page.getByText("You are offline.").waitFor();
+    await say(page, "What is 17 * 24?");
+    await queue.getByText("Sent when you are online").waitFor();
+    expect(await page.getByText("Not sent").count()).toBe(0);
+    await page.context().setOffline(false);
+    await expectAnswer(page, "17 * 24 = 408.");
+    await settled(page);
+    // The thread has the name of its first message.
+    await page
+      .getByRole("navigation", { name: "Threads" })
+      .getByRole("link", { name: /What is 17 \* 24\?/ })
+      .waitFor();
+
+    await page.context().setOffline(true);
+    await page.getByText("You are offline.").waitFor();
+    await say(page, "What is 6 * 7?");
+    await say(page, "What is 5 * 5?");
+    expect(await queue.getByRole("listitem").count()).toBe(2);
+    await page.context().setOffline(false);
+    await expectAnswer(page, "5 * 5 = 25.");
+    await settled(page);
+    expect(await log(page).getByRole("article").count()).toBe(3);
+    expect(await log(page).getByText("6 * 7 = 42.").count()).toBeGreaterThan(0);
+    expect(troubles).toEqual([]);
+    await close();
+  });
+});
