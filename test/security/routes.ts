@@ -1,7 +1,6 @@
 /**
  * Every route of the server, with who may call it. A new route adds its line: routes.test.ts fails without. If the route needs
  * a body or ids, it adds them in route-calls.ts, for the tests that call each route about things that exist.
- *
  * - "public": no credential needed
  * - "deployment": only the deployment's admin key
  * - "any": each credential of the workspace
