@@ -62,6 +62,8 @@ export class Book {
   readonly #claims = new Map<string, Claim>();
   readonly #pools = new Map<string, Pool<Claim>>();
   readonly #lanes = new Map<string, Lane>();
+  /** The lanes with a claim that waits for slots of several rules. */
+  readonly #several = new Set<Lane>();
   /** The lanes with a claim that waits, by pool. */
   readonly #lanesOf = new Map<Pool<Claim>, Set<Lane>>();
   #grants = 0;
@@ -141,12 +143,13 @@ export class Book {
   grant(now: number, near?: Claim): Claim[] {
     const pools = near ? this.#poolsOf(near) : [];
     const lanes = near ? new Set(pools.flatMap((pool) => [...(this.#lanesOf.get(pool) ?? [])])) : this.#lanes.values();
-    const candidates = [...lanes].filter(({ waiting }) => waiting.length > 0);
+    const candidates = new Set([...lanes].filter(({ waiting }) => waiting.length > 0));
     const granted: Claim[] = [];
     for (;;) {
       let best: Lane | undefined;
+      const first = this.#served(now);
       for (const lane of candidates) {
-        if (this.#isBlocked(lane, now)) continue;
+        if (this.#isBlocked(lane, now, first)) continue;
         if (!best || isBefore(lane, best, now)) best = lane;
       }
       if (!best) return granted;
@@ -156,6 +159,9 @@ export class Book {
       best.last = this.#grants += 1;
       this.#count(claim);
       granted.push(claim);
+      // What was kept for it is free for others.
+      if (first.includes(claim))
+        for (const pool of best.pools) for (const lane of this.#lanesOf.get(pool) ?? []) candidates.add(lane);
     }
   }
 
@@ -194,8 +200,9 @@ export class Book {
   /** Where a claim waits: behind those that have a higher level or are older, of those that need what it waits for. */
   place(claim: Claim, now: number): Place | undefined {
     if (claim.granted !== undefined || claim.stopped) return undefined;
+    const first = this.#served(now);
     const reasons = claim.needs.flatMap((need) => {
-      const reason = this.#pool(need).blocked(this.#limits(need), now, claim.due);
+      const reason = this.#pool(need).blocked(this.#limitsFor(claim, need, first), now, claim.due);
       return reason ? [{ rule: need.rule, key: need.key, reason }] : [];
     });
     const pools = new Set((reasons.length > 0 ? reasons : claim.needs).map((need) => this.#pool(need)));
@@ -209,10 +216,13 @@ export class Book {
   /** When time alone may free a slot for a claim that waits. Undefined when it cannot. */
   nextFree(now: number): number | undefined {
     let next: number | undefined;
+    const first = this.#served(now);
     for (const { waiting } of this.#lanes.values()) {
       const [claim] = waiting;
       if (!claim) continue;
-      const at = Math.max(...claim.needs.map((need) => this.#pool(need).freeAt(this.#limits(need), now, claim.due)));
+      const at = Math.max(
+        ...claim.needs.map((need) => this.#pool(need).freeAt(this.#limitsFor(claim, need, first), now, claim.due)),
+      );
       if (at > now && at < (next ?? Infinity)) next = at;
     }
     return next;
@@ -252,6 +262,7 @@ export class Book {
     const place = lane.waiting.findLastIndex((one) => scoreOf(one) <= score) + 1;
     lane.waiting.splice(place, 0, claim);
     this.#waiting += 1;
+    if (lane.pools.length > 1) this.#several.add(lane);
     for (const pool of lane.pools) {
       const lanes = this.#lanesOf.get(pool) ?? new Set();
       this.#lanesOf.set(pool, lanes.add(lane));
@@ -263,12 +274,37 @@ export class Book {
     lane.waiting.splice(lane.waiting.indexOf(claim), 1);
     this.#waiting -= 1;
     if (lane.waiting.length > 0) return;
+    this.#several.delete(lane);
     for (const pool of lane.pools) this.#lanesOf.get(pool)?.delete(lane);
   }
 
-  #isBlocked({ waiting, pools }: Lane, now: number): boolean {
+  #isBlocked({ waiting, pools }: Lane, now: number, first: Claim[]): boolean {
     const [claim] = waiting;
-    return !claim || claim.needs.some((need, i) => pools[i]?.blocked(this.#limits(need), now, claim.due));
+    return (
+      !claim || claim.needs.some((need, i) => pools[i]?.blocked(this.#limitsFor(claim, need, first), now, claim.due))
+    );
+  }
+
+  /**
+   * The claims that need slots of several rules and have waited to the highest level. One slot of each is kept for them: claims
+   * that need only one of these slots would else take them in turn, without an end.
+   */
+  #served(now: number): Claim[] {
+    const highest = [...this.#several].filter((lane) => levelOf(lane, now) === HIGHEST);
+    return highest.flatMap(({ waiting }) => waiting.slice(0, 1)).filter((claim) => !this.#isHeldBack(claim, now));
+  }
+
+  /** Whether the claim would not begin if all slots were free. */
+  #isHeldBack({ needs, due }: Claim, now: number): boolean {
+    const reasons = needs.map((need) => this.#pool(need).blocked(this.#limits(need), now, due));
+    return reasons.includes("paused") || reasons.includes("debounce_seconds");
+  }
+
+  /** The limits of what the claim needs, less what is kept for claims that are first and older. */
+  #limitsFor(claim: Claim, need: Need, first: Claim[]): Limits {
+    const limits = this.#limits(need);
+    const before = first.filter((one) => scoreOf(one) < scoreOf(claim) && needsSlotOf(one, need));
+    return before.length > 0 ? lessSlots(limits, before.length) : limits;
   }
 
   #limits({ rule, limits }: Need): Limits {
@@ -297,6 +333,20 @@ export class Book {
 
 const isByMinute = ({ starts_per_minute, tokens_per_minute }: Limits): boolean =>
   starts_per_minute !== undefined || tokens_per_minute !== undefined;
+
+const needsSlotOf = ({ needs }: Claim, { rule, key }: Need): boolean =>
+  needs.some((need) => need.rule === rule && need.key === key);
+
+/** What limits leave for others while some slots are kept. How many tokens a run will use is not known, so none are left. */
+function lessSlots(limits: Limits, kept: number): Limits {
+  const { concurrency, starts_per_minute, tokens_per_minute } = limits;
+  return {
+    ...limits,
+    ...(concurrency !== undefined && { concurrency: concurrency - kept }),
+    ...(starts_per_minute !== undefined && { starts_per_minute: starts_per_minute - kept }),
+    ...(tokens_per_minute !== undefined && { tokens_per_minute: 0 }),
+  };
+}
 
 /** The order in a lane: a level of priority counts as much as a minute of waiting. */
 const scoreOf = ({ due, priority }: Claim): number => due - priority * LEVEL_MS;

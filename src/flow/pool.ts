@@ -24,8 +24,9 @@ class Minute {
     return this.#sum;
   }
 
-  /** When the sum falls below `limit` if nothing is added. */
+  /** When the sum falls below `limit` if nothing is added: never below zero. */
   below(limit: number, now: number): number {
+    if (limit <= 0) return Infinity;
     let sum = this.sum(now);
     let at = now;
     for (const one of this.#entries) {

@@ -134,6 +134,47 @@ describe("the order", () => {
     expect(orderOf([low, ...high], 60_000, 60_000).indexOf("low")).toBeLessThan(10);
   });
 
+  /** Claims for A and claims for B come without an end, and one of the two slots is always in use. */
+  it("lets a run that needs two slots begin while others keep one of them in use at any time", () => {
+    const needs = ["A", "B"].map((rule): Need => ({ rule, key: "", limits: { concurrency: 1 } }));
+    const book = new Book(() => undefined);
+    let now = 0;
+    const add = (...wanted: Need[]) => {
+      const claim = claimOf(wanted, { due: now });
+      book.add(claim);
+      book.grant(now, claim);
+      return claim;
+    };
+    const working = needs.map((need) => add(need));
+    const both = add(...needs);
+    for (let round = 0; round < 1_000 && both.granted === undefined; round += 1) {
+      for (const [i, need] of needs.entries()) {
+        now += 1_000;
+        const next = add(need);
+        book.end(working[i] as Claim, now);
+        book.grant(now, working[i]);
+        working[i] = next;
+        // One that waited for the slot that is kept ends when its turn has come.
+        if (next.granted === undefined && both.granted === undefined) break;
+      }
+    }
+    expect(both.granted).toBeLessThan(10 * 60_000);
+    expect(working.map((claim) => book.place(claim, now)?.waiting_for ?? [])).not.toEqual([[], []]);
+  });
+
+  it("keeps no slot for a run that is paused", () => {
+    const limits = { concurrency: 1 };
+    const book = new Book((rule) => (rule === "stop" ? { paused: true } : limits));
+    const [stop, shared] = [
+      { rule: "stop", key: "" },
+      { rule: "shared", key: "" },
+    ];
+    book.add(claimOf([stop, shared], { due: 0 }));
+    const other = claimOf([shared], { due: 20 * 60_000 });
+    book.add(other);
+    expect(book.grant(20 * 60_000, other)).toEqual([other]);
+  });
+
   it("takes turns: a key with many runs does not keep back one with few", () => {
     const many = Array.from({ length: 6 }, (_, i) => waiting(`many ${i}`, { due: i, turn: "many" }));
     const few = [waiting("few 0", { due: 100, turn: "few" }), waiting("few 1", { due: 101, turn: "few" })];

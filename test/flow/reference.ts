@@ -35,8 +35,23 @@ export class Reference {
     return ended.reduce((sum, { tokens }) => sum + tokens, 0);
   }
 
-  mayBegin({ needs }: Claim, now: number): boolean {
-    return needs.every((need) => {
+  /** The first claims of lanes with several needs that have waited to the highest level, and are not paused. */
+  served(now: number): Claim[] {
+    const waiting = this.all.filter(({ granted, ended }) => granted === undefined && ended === undefined);
+    const several = waiting.map(({ claim }) => claim).filter(({ needs }) => needs.length > 1);
+    const old = several.filter((claim) => levelOf(claim, now) === 9);
+    const heads = old.filter((claim) => {
+      return !several.some((one) => scoreOf(one) < scoreOf(claim) && laneOf(one) === laneOf(claim));
+    });
+    return heads.filter(({ needs }) => !needs.some((need) => this.limits(need).paused));
+  }
+
+  mayBegin(claim: Claim, now: number, first: Claim[]): boolean {
+    return claim.needs.every((need) => {
+      const kept = first.filter(
+        (one) =>
+          scoreOf(one) < scoreOf(claim) && one.needs.some(({ rule, key }) => rule === need.rule && key === need.key),
+      ).length;
       const {
         paused,
         concurrency = Infinity,
@@ -45,9 +60,10 @@ export class Reference {
       } = this.limits(need);
       return (
         !paused &&
-        this.held(need).length < concurrency &&
-        this.starts(need, now) < starts_per_minute &&
-        this.tokens(need, now) < tokens_per_minute
+        this.held(need).length + kept < concurrency &&
+        this.starts(need, now) + kept < starts_per_minute &&
+        this.tokens(need, now) < tokens_per_minute &&
+        (kept === 0 || tokens_per_minute === Infinity)
       );
     });
   }
@@ -56,15 +72,15 @@ export class Reference {
   grant(now: number): string[] {
     const ids: string[] = [];
     for (;;) {
+      const first = this.served(now);
       const able = this.all.filter(({ claim, granted, ended }) => {
-        return granted === undefined && ended === undefined && this.mayBegin(claim, now);
+        return granted === undefined && ended === undefined && this.mayBegin(claim, now, first);
       });
-      const level = ({ due, priority }: Claim) => Math.min(9, Math.floor((now - due) / MINUTE) + priority);
       const [next] = able.toSorted((a, b) => {
         const lanes = this.#turns.indexOf(laneOf(a.claim)) - this.#turns.indexOf(laneOf(b.claim));
         const scores = scoreOf(a.claim) - scoreOf(b.claim);
         if (laneOf(a.claim) === laneOf(b.claim)) return scores;
-        return level(b.claim) - level(a.claim) || lanes || scores;
+        return levelOf(b.claim, now) - levelOf(a.claim, now) || lanes || scores;
       });
       if (!next) return ids;
       next.granted = now;
@@ -78,5 +94,7 @@ export class Reference {
   }
 }
 
+const levelOf = ({ due, priority }: Claim, now: number): number =>
+  Math.min(9, Math.floor((now - due) / MINUTE) + priority);
 const laneOf = ({ needs, turn }: Claim): string => JSON.stringify([needs, turn]);
 const scoreOf = ({ due, priority }: Claim): number => due - priority * MINUTE;
