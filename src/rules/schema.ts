@@ -84,7 +84,7 @@ const off = (what: string) =>
   );
 
 export const RuleBody = v.pipe(
-  v.object({
+  v.strictObject({
     display_name: name,
     session_id: optional(Uuid),
     dataset_id: unserved("rules on a dataset's experiments. Give session_id"),

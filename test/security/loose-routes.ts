@@ -37,7 +37,7 @@ export const LOOSE: Record<string, string> = {
   ),
   ...because(
     "It reads no body",
-    `POST /bulk-exports/destinations/:id/check | POST /datasets/:dataset_id/index/sync | POST /encryption-keys
+    `POST /alerts/:alert_id/test | POST /bulk-exports/destinations/:id/check | POST /datasets/:dataset_id/index/sync | POST /encryption-keys
     POST /internal/truncate`,
   ),
   ...because("It reads nothing that is stored", "POST /runs/query/validate"),
