@@ -60,7 +60,7 @@ export const tags = new Hono<App>()
 
 async function existingTag(c: Context<App>, prompt: LikedPrompt, name: string): Promise<TagRow> {
   const [row] = await listTags(database(c.env.DB), prompt.id, name);
-  if (!row) throw new Problem(404, `Prompt ${prompt.name} has no tag ${name}.`);
+  if (!row) throw new Problem(404, "The prompt has no tag of this name.");
   return row;
 }
 

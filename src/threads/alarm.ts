@@ -10,10 +10,9 @@ import type { Runner } from "./runs/runner.ts";
 
 /**
  * While a run is open, the alarm fires so that a run whose process stopped is resumed: first after the least time, then after
- * twice the time that the run has taken so far, up to the most. A reader reconnects at once, which resumes the run too, so that
- * the alarm of a run with readers is later. Setting an alarm is a row written.
+ * twice the time that the run has taken so far, up to the most. Setting an alarm is a row written.
  */
-const WATCHDOG_MS = { least: 4_000, followed: 12_000, most: 30_000 };
+const WATCHDOG_MS = { least: 4_000, most: 30_000 };
 const REPROJECT_MS = 2_000;
 /** The pause after work that needs rows whose key is destroyed: it will fail again, and other work may be due later. */
 const UNREADABLE_MS = 24 * 3_600_000;
@@ -46,12 +45,11 @@ export async function restoreAlarm(context: ThreadContext, runner: Runner): Prom
 
 /**
  * What is being carried out now is due for the case that the process stops first. Any alarm of the watchdog's time is soon
- * enough for that. The caller of an index row that is being written waits for it, and finds that it was not.
+ * enough for that.
  */
 function unlessKept({ alarmAt = Infinity, isProjecting, tables }: ThreadContext, now: number): number {
-  const isCarriedOut = (tables.outbox.nextDue() ?? Infinity) <= now;
-  if (alarmAt <= now + WATCHDOG_MS.most || !(isCarriedOut || isProjecting)) return Infinity;
-  return now + (isCarriedOut ? WATCHDOG_MS.least : WATCHDOG_MS.followed);
+  const isUnderWay = isProjecting || (tables.outbox.nextDue() ?? Infinity) <= now;
+  return isUnderWay && alarmAt > now + WATCHDOG_MS.most ? now + WATCHDOG_MS.least : Infinity;
 }
 
 function setAlarm(context: ThreadContext, at: number): void {
@@ -59,18 +57,17 @@ function setAlarm(context: ThreadContext, at: number): void {
   context.ctx.waitUntil(context.ctx.storage.setAlarm(at));
 }
 
-function watchdogMs({ open }: Runner, readers: number, now: number): number {
+function watchdogMs({ open }: Runner, now: number): number {
   const running = open.find(({ status }) => status === "running");
   const age = running ? now - running.outcome.updated : 0;
-  const least = running && readers > 0 ? WATCHDOG_MS.followed : WATCHDOG_MS.least;
-  return Math.min(WATCHDOG_MS.most, Math.max(least, 2 * age));
+  return Math.min(WATCHDOG_MS.most, Math.max(WATCHDOG_MS.least, 2 * age));
 }
 
 function nextDue(context: ThreadContext, runner: Runner, now: number, isBehind = context.stale): number {
-  const { record, tables, isProjecting, eventLog } = context;
+  const { record, tables, isProjecting } = context;
   const outbox = tables.outbox.nextDue() ?? Infinity;
   const dues = [
-    runner.busy ? (runner.slotsBy ?? now + watchdogMs(runner, eventLog.readers, now)) : undefined,
+    runner.busy ? (runner.slotsBy ?? now + watchdogMs(runner, now)) : undefined,
     ...runner.open.filter((run) => run.due > now).map((run) => run.due),
     isBehind && !isProjecting ? now + REPROJECT_MS : undefined,
     outbox > now ? outbox : undefined,

@@ -21,7 +21,7 @@ const TABLE: [method: string | undefined, path: RegExp, what: string][] = [
   [undefined, /^\/api\/v1\/agents(?:\/|$)/, "agents and skills"],
   [
     undefined,
-    new RegExp(`${ROOT}/(?:evaluators|feedback-formulas)(?:/|$)`),
+    new RegExp(`${ROOT}/(?:evaluators|feedback-formulas|runs/rules/decision-models)(?:/|$)`),
     "evaluators apart from rules. Rules of /runs/rules hold them",
   ],
   [undefined, new RegExp(`${ROOT}/(?:issues|product-feedbacks|fleet)(?:/|$)`), "issues and fleets"],

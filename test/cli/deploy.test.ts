@@ -51,7 +51,7 @@ describe("a deploy from a bare account", () => {
     expect(first.url).toBe("https://agent.stand-in.workers.dev");
     expect(api.databases.names()).toEqual(["agent"]);
     expect([...api.buckets.keys()]).toEqual(["agent-blobs", "agent-exports"]);
-    expect([...api.queues.keys()]).toEqual(["agent-exports", "agent-crons"]);
+    expect([...api.queues.keys()]).toEqual(["agent-exports", "agent-crons", "agent-rules"]);
     expect(api.databases.query("agent", "SELECT name FROM d1_migrations ORDER BY id")).toEqual(
       packagedMigrations(MIGRATIONS).map((name) => ({ name })),
     );
@@ -91,7 +91,7 @@ describe("a deploy from a bare account", () => {
     await deploy(project("agent", "staging"));
     expect(api.databases.names()).toEqual(["agent", "agent-staging"]);
     expect(api.buckets.size).toBe(4);
-    expect(api.queues.size).toBe(4);
+    expect(api.queues.size).toBe(6);
     const [production, staging] = [api.workers.find("agent"), api.workers.find("agent-staging")];
     expect(production.secrets.get("ENCRYPTION_KEY")).not.toBe(staging.secrets.get("ENCRYPTION_KEY"));
   });
@@ -114,7 +114,7 @@ describe("a deploy that fails in the middle", () => {
     const { said } = await deploy(built);
     expect(api.databases.names()).toEqual(["agent"]);
     expect(api.buckets.size).toBe(2);
-    expect(api.queues.size).toBe(2);
+    expect(api.queues.size).toBe(3);
     expect(Object.fromEntries(api.workers.find("agent").secrets)).toMatchObject(secrets);
     expect(said).toContain("weir_key_of_agent");
   });

@@ -11,6 +11,7 @@ import { sharedServer } from "../support/shared-server.ts";
 const ID = "00000000-0000-4000-8000-000000000000";
 
 const SERVED = `
+GET /api/v1/runs/rules
 DELETE /api/v1/annotation-queues/:id
 DELETE /api/v1/annotation-queues/:id/runs/:id
 GET /api/v1/annotation-queues

@@ -5,7 +5,7 @@ import { afterEach, expect, it, vi } from "vitest";
 import { armAlarm } from "../../src/threads/alarm.ts";
 import { ThreadContext } from "../../src/threads/context.ts";
 import { newCaller } from "../support/caller.ts";
-import { newThread, say } from "./client.ts";
+import { newThread } from "./client.ts";
 
 const NOW = 1_000_000;
 afterEach(() => vi.restoreAllMocks());
@@ -17,7 +17,6 @@ function armed(context: object, runner: object): number | undefined {
   const parts = {
     ctx: { waitUntil: () => undefined, storage: { setAlarm } },
     tables: { outbox: { nextDue: () => undefined } },
-    eventLog: { readers: 0 },
     ...context,
   };
   armAlarm(parts as never, runner as never);
@@ -25,16 +24,13 @@ function armed(context: object, runner: object): number | undefined {
 }
 
 it.each([
-  [0, 0, 4_000],
-  [1_500, 0, 4_000],
-  [5_000, 0, 10_000],
-  [60_000, 0, 30_000],
-  [0, 1, 12_000],
-  [5_000, 1, 12_000],
-  [10_000, 2, 20_000],
-])("of a run that has taken %i ms, with %i readers, in %i ms", (age, readers, wait) => {
+  [0, 4_000],
+  [1_500, 4_000],
+  [5_000, 10_000],
+  [60_000, 30_000],
+])("of a run that has taken %i ms, in %i ms", (age, wait) => {
   const runner = { busy: true, open: [{ status: "running", due: 0, outcome: { updated: NOW - age } }] };
-  expect(armed({ eventLog: { readers } }, runner)).toBe(NOW + wait);
+  expect(armed({}, runner)).toBe(NOW + wait);
 });
 
 const outbox = { nextDue: () => NOW };
@@ -44,31 +40,12 @@ it.each<[string, object, number | undefined]>([
   ["an effect that is being carried out", { tables: { outbox } }, 4_000],
   ["the same with an alarm in half a minute", { tables: { outbox }, alarmAt: NOW + 30_000 }, undefined],
   ["the same with a later alarm", { tables: { outbox }, alarmAt: NOW + 30_001 }, 4_000],
-  ["an index row that is being written", { stale: true, isProjecting: true }, 12_000],
+  ["an index row that is being written", { stale: true, isProjecting: true }, 4_000],
   ["the same with an alarm in half a minute", { stale: true, isProjecting: true, alarmAt: NOW + 30_000 }, undefined],
   ["an index row that was not written", { stale: true, isProjecting: false, alarmAt: NOW + 30_000 }, 2_000],
   ["nothing", {}, undefined],
 ])("for %s", (_what, context, wait) => {
   expect(armed(context, AT_REST)).toBe(wait && NOW + wait);
-});
-
-it("comes later for a run that is created with its stream than for one in the background", async () => {
-  const caller = await newCaller();
-  const alarmIn = async (path: string) => {
-    const thread = await newThread(caller);
-    const now = Date.now();
-    const response = await caller.fetch(`/threads/${thread}/${path}`, {
-      body: { assistant_id: "echo", input: say("hi") },
-    });
-    const stub = env.THREAD.getByName(`${caller.workspaceId}:${thread}`);
-    const at = await runInDurableObject(stub, (_, { storage }) => storage.getAlarm());
-    await response.text();
-    const [run] = await (await caller.fetch(`/threads/${thread}/runs`)).json<{ run_id: string }[]>();
-    await (await caller.fetch(`/threads/${thread}/runs/${run?.run_id}/join`)).text();
-    return (at ?? 0) - now;
-  };
-  expect(await alarmIn("runs/stream")).toBeGreaterThanOrEqual(12_000);
-  expect(await alarmIn("runs")).toBeLessThan(12_000);
 });
 
 it("for a TTL before the index row is written: the process may stop in between", async () => {

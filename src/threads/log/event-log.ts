@@ -223,16 +223,6 @@ export class EventLog {
     return () => this.#readers.delete(notify);
   }
 
-  /** Does work whose result a reader follows from the start. */
-  withReader<T>(work: () => T): T {
-    const leave = this.follow(() => undefined);
-    try {
-      return work();
-    } finally {
-      leave();
-    }
-  }
-
   /** The thread is deleted: streams of its log end. */
   end(): void {
     this.ended = true;

@@ -141,11 +141,6 @@ export class Runner {
     return this.#open.find((one) => one.id === run.id) ?? run;
   }
 
-  /** The same for a reader who follows the run from its start. */
-  createFollowed(request: RunRequest): StoredRun {
-    return this.context.eventLog.withReader(() => this.create(request));
-  }
-
   /** Starts the next due run when none is running. Resumes the run whose process stopped. */
   next(): void {
     if (this.#active || this.#held > 0) return;
