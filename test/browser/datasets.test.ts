@@ -110,7 +110,8 @@ describe.runIf(browserHere)("datasets in the browser", () => {
     await split.waitFor({ state: "detached" });
     await page.getByLabel("Split", { exact: true }).selectOption("hard");
     await table.getByRole("row", { name: /one/ }).waitFor({ state: "detached" });
-    expect(await table.getByRole("row").count()).toBe(3);
+    // The list is loaded again for the split.
+    await expect.poll(async () => table.getByRole("row").count()).toBe(3);
     await page.getByLabel("Split", { exact: true }).selectOption("");
 
     await page.getByRole("button", { name: "Name version" }).click();
