@@ -135,7 +135,7 @@ describe.runIf(browserHere)("datasets in the browser", () => {
     await page.getByRole("button", { name: "Delete selected" }).click();
     await page.getByRole("button", { name: "Delete examples" }).click();
     await table.getByRole("row", { name: /four/ }).waitFor({ state: "detached" });
-    expect(await examples(id)).toHaveLength(3);
+    await expect.poll(async () => (await examples(id)).length).toBe(3);
     await page.getByRole("button", { name: "Delete", exact: true }).click();
     await page.getByRole("button", { name: "Delete dataset" }).click();
     await page.waitForURL("**/console/datasets");
