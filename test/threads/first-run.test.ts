@@ -27,6 +27,19 @@ it("gives the thread its assistant, also when the object restarts before the run
   expect(await metadataOf(caller, thread)).toMatchObject({ mine: 1, graph_id: "agent" });
 });
 
+it("keeps the assistant of the last run beside one that still waits for its time", async () => {
+  const caller = await newCaller();
+  const thread = await newThread(caller);
+  const later = { assistant_id: "agent", input: say("later"), after_seconds: 3_600 };
+  await (await caller.fetch(`/threads/${thread}/runs`, { body: later })).text();
+  await (
+    await caller.fetch(`/threads/${thread}/runs/wait`, { body: { assistant_id: "echo", input: say("now") } })
+  ).text();
+  expect(await metadataOf(caller, thread)).toMatchObject({ graph_id: "echo" });
+  await abortAllDurableObjects();
+  expect(await metadataOf(caller, thread)).toMatchObject({ graph_id: "echo" });
+});
+
 it("keeps what a client changes in the thread while the run is in progress", async () => {
   const caller = await newCaller();
   const thread = await newThread(caller);

@@ -81,9 +81,14 @@ export function threadFor(context: ThreadContext, request: RunRequest): ThreadRe
   return { ...record, updated: Date.now() };
 }
 
-/** The record with the assistants of its open runs: the row has them from the end of the first of these runs on. */
+/**
+ * The record as its open runs have changed it since its row was written: they write it when they end. A record without a graph
+ * has not been written since, whatever the clocks say.
+ */
 export function withAssistants(record: ThreadRecord, open: readonly StoredRun[]): ThreadRecord {
-  return open
+  const { updated, metadata } = record;
+  const unwritten = open.filter(({ created }) => created >= updated || metadata.graph_id === undefined);
+  return unwritten
     .toSorted((a, b) => a.created - b.created)
     .reduce((all, { request }) => withAssistant(all, request), record);
 }

@@ -39,7 +39,7 @@ interface Active {
  * The events that say that a run begins share a row with its first step. Those of a task are written before its webhook is
  * called, which shows its status.
  */
-const keepBeginning = ({ task }: RunRequest) => (task ? "written" : "gathered");
+const chooseWrite = ({ task }: RunRequest) => (task ? "written" : "gathered");
 
 /** How a run came to its end, besides its status. */
 interface Ending {
@@ -129,7 +129,7 @@ export class Runner {
         if (starts) queueTaskBegin(this.context, made);
       });
       return made;
-    }, keepBeginning(request));
+    }, chooseWrite(request));
     this.context.keepRecord(record);
     this.#open = inOrder([...before, run]);
     this.context.projectSoon(this);
@@ -157,7 +157,7 @@ export class Runner {
         if (attempt === 0) queueTaskBegin(this.context, begun);
       });
       return begun;
-    }, keepBeginning(waiting.request));
+    }, chooseWrite(waiting.request));
     this.#open = [run, ...others];
     this.context.projectSoon(this);
     this.#launch(run, prior);

@@ -53,7 +53,7 @@ export function selectionCondition(sql: SqlStorage, identity: PartitionIdentity,
     const filter = parseFilter(selection.treeFilter);
     const any = compileFilter(filter, "tree", constants);
     const source = sourceOf(sql, wantedBy(filter), "tree");
-    const traces = `SELECT tree.trace_id AS id FROM ${source.from} WHERE ${source.sql} AND ${any.sql}`;
+    const traces = `SELECT DISTINCT tree.trace_id AS id FROM ${source.from} WHERE ${source.sql} AND ${any.sql}`;
     const passes = source.isSmall ? `r.n IN ${numbersOfTraces(traces)}` : `r.trace_id IN (${traces})`;
     add(`(${passes} OR ${AMONG})`, ...source.values, ...any.values, JSON.stringify(selection.treeElsewhere ?? []));
   }
