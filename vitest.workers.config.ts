@@ -19,6 +19,8 @@ const ALONE = [
   "test/threads/{first-byte,own-webhook,resume}.test.ts",
   "test/exports/lease.test.ts",
   "test/flow/{minute,singleton}.test.ts",
+  // Its applications would answer what other tests ask of the server itself.
+  "test/config/settings.test.ts",
   // The minute of other tests chains entries too.
   "test/audit/chain.test.ts",
   "test/budgets/midnight.test.ts",

@@ -24,7 +24,7 @@ const open = new Map<string, Set<Seen>>();
 /** The routes whose answers are streams. */
 const STREAMS = /\/stream(?:\/events)?\/?$|^\/agui\//;
 /** Each call may wait for a run, which its body says. It counts until it is answered. */
-const CALLS = /^\/(?:mcp|a2a\/[^/]+)\/?$/;
+const CALLS = /^\/(?:mcp(?:\/traces)?|a2a\/[^/]+)\/?$/;
 /** The routes that answer with the result of a run, when it has ended. */
 const WAITS = /\/(?:wait|join)\/?$/;
 
