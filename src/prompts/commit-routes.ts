@@ -13,7 +13,7 @@ import { existingCommit, existingPrompt, OWN, personOf } from "./access.ts";
 import { findCommitById, listCommits } from "./commit-store.ts";
 import { commitPrompt } from "./commit.ts";
 import { pulled } from "./manifest.ts";
-import { Commit, openManifest, toWireCommit } from "./row.ts";
+import { Commit, openDescription, openManifest, toWireCommit } from "./row.ts";
 import * as schema from "./schema.ts";
 
 const doc = documented("Prompts");
@@ -71,10 +71,8 @@ export const commits = new Hono<App>()
       const prompt = await existingPrompt(c, path);
       const row = await existingCommit(c, prompt, commit);
       return withRing(c.env, prompt.workspaceId, (ring) => {
-        const { description } = toWireCommit(ring, { owner: OWN, repo: prompt.name }, row);
-        const held = openManifest(ring, row);
-        const shown = pulled(held, c.req.valid("query").include_model ?? false);
-        return c.json({ commit_hash: row.hash, examples: [], description, ...shown });
+        const shown = pulled(openManifest(ring, row), c.req.valid("query").include_model ?? false);
+        return c.json({ commit_hash: row.hash, examples: [], description: openDescription(ring, row), ...shown });
       });
     },
   );
