@@ -2,6 +2,7 @@
 import { Hono } from "hono";
 import * as v from "valibot";
 import { audit } from "../audit/record.ts";
+import { nameCaller } from "../auth/caller.ts";
 import { database } from "../db/client.ts";
 import { withRing } from "../encryption/load.ts";
 import { AnyObject, Count } from "../http/answers.ts";
@@ -9,7 +10,7 @@ import { documented } from "../http/documented.ts";
 import { newOrEarlier } from "../http/idempotent-id.ts";
 import type { App } from "../http/types.ts";
 import { body, param, query } from "../http/validate.ts";
-import { existingCommit, existingPrompt, OWN, personOf } from "./access.ts";
+import { existingCommit, existingPrompt, OWN } from "./access.ts";
 import { findCommitById, listCommits } from "./commit-store.ts";
 import { commitPrompt } from "./commit.ts";
 import { pulled } from "./manifest.ts";
@@ -39,7 +40,7 @@ export const commits = new Hono<App>()
     async (c) => {
       const prompt = await existingPrompt(c, c.req.valid("param"));
       const { id, earlier } = await newOrEarlier(c, (one) => findCommitById(database(c.env.DB), prompt.id, one));
-      const row = earlier ?? (await commitPrompt(c.env, prompt, { id, author: personOf(c), ...c.req.valid("json") }));
+      const row = earlier ?? (await commitPrompt(c.env, prompt, { id, author: nameCaller(c), ...c.req.valid("json") }));
       const detail = { name: prompt.name, hash: row.hash };
       if (!earlier) await audit(c, { action: "prompt.committed", targetId: prompt.id, detail });
       const place = { owner: OWN, repo: prompt.name };
