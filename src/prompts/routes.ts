@@ -25,6 +25,7 @@ import {
   likePrompt,
   listPrompts,
   MOST_PROMPTS,
+  PAGE_BYTES,
   updatePrompt,
 } from "./store.ts";
 import { tags } from "./tag-routes.ts";
@@ -94,6 +95,7 @@ export const prompts = new Hono<App>()
         limit: given.limit,
         offset: given.offset,
       });
+      if (!rows) throw new Problem(413, `The prompts are larger than ${PAGE_BYTES} bytes. Use a smaller limit.`);
       const repos = await withRing(c.env, workspaceId, (ring) => rows.map((row) => toWirePrompt(ring, OWN, row)));
       return c.json({ repos, total });
     },

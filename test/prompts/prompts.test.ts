@@ -294,6 +294,19 @@ describe("a prompt", () => {
     expect((await list(`tags=${label}&limit=1`)).total).toBe(3);
   });
 
+  it("is not listed with others on a page of more than 12 MB", async () => {
+    const label = crypto.randomUUID();
+    for (let n = 0; n < 7; n++) await newPrompt({ tags: [label] });
+    await env.DB.prepare(
+      `UPDATE prompts SET about = json_object('description', 'd', 'readme', replace(hex(zeroblob(300000)), '00', 'äää'))
+       WHERE instr(labels, ?)`,
+    )
+      .bind(label)
+      .run();
+    expect((await call(`/repos?tags=${label}`)).status).toBe(413);
+    expect((await list(`tags=${label}&limit=6`)).repos).toHaveLength(6);
+  });
+
   it("leaves nothing when it is deleted", async () => {
     const name = await newPrompt();
     const { id } = await committed(name, "a");
