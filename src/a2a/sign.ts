@@ -1,20 +1,12 @@
 /** Signatures of agent cards: JWS over the canonical JSON (RFC 8785) of the card without them. */
+import { canonicalJson } from "../http/json.ts";
 import type { Json } from "../json.ts";
 import { FlattenedSign, importJWK, type JWK } from "jose";
-
-/** RFC 8785: members in the order of their names' UTF-16 units, no white space. JSON.stringify writes the rest as it asks. */
-function canonical(value: unknown): string {
-  if (Array.isArray(value)) return `[${value.map(canonical).join(",")}]`;
-  if (typeof value !== "object" || value === null) return JSON.stringify(value);
-  const members = Object.entries(value).filter(([, member]) => member !== undefined);
-  members.sort(([a], [b]) => (a < b ? -1 : a > b ? 1 : 0));
-  return `{${members.map(([name, member]) => `${JSON.stringify(name)}:${canonical(member)}`).join(",")}}`;
-}
 
 /** What is signed: verifiers read a card as protobuf, which has no empty values, and leave them out. */
 function signedForm(card: Json): string {
   const { signatures: _, ...rest } = card;
-  return canonical(withoutEmpty(rest));
+  return canonicalJson(withoutEmpty(rest));
 }
 
 /** The SDKs remove empty values from the inside out: a value that becomes empty is also removed. */

@@ -16,6 +16,18 @@ export function parseJson(text: string): unknown {
   }
 }
 
+/**
+ * The same text for the same value, however its members are ordered (RFC 8785): members in the order of their names' UTF-16 units,
+ * no white space. JSON.stringify writes the rest as the RFC asks.
+ */
+export function canonicalJson(value: unknown): string {
+  if (Array.isArray(value)) return `[${value.map(canonicalJson).join(",")}]`;
+  if (!isObject(value)) return JSON.stringify(value);
+  const members = Object.entries(value).filter(([, member]) => member !== undefined);
+  members.sort(([a], [b]) => (a < b ? -1 : 1));
+  return `{${members.map(([name, member]) => `${JSON.stringify(name)}:${canonicalJson(member)}`).join(",")}}`;
+}
+
 /** A number whose digits are more than a JavaScript number holds. `JSON.stringify` writes it as it was. */
 export interface ExactNumber {
   readonly rawJSON: string;

@@ -2,6 +2,7 @@
 import * as v from "valibot";
 import { type Context, Hono } from "hono";
 import { audit } from "../audit/record.ts";
+import { nameCaller } from "../auth/caller.ts";
 import { endSession, findSession, listSessions } from "../auth/session-store.ts";
 import { findWorkspace } from "../auth/store.ts";
 import { database } from "../db/client.ts";
@@ -36,7 +37,7 @@ async function ownSession(c: Context<App>) {
 export const me = new Hono<App>()
   .get("/", doc("The caller: the workspace, the role and the permissions", Me), async (c) => {
     const principal = c.get("principal");
-    const { workspaceId, kind, credentialId, role, scopes, user } = principal;
+    const { workspaceId, kind, credentialId, role, scopes } = principal;
     const db = database(c.env.DB);
     const [workspace, member] = await Promise.all([
       findWorkspace(db, workspaceId),
@@ -44,7 +45,7 @@ export const me = new Hono<App>()
     ]);
     const workspaces = member ? (await listMemberships(db, member)).map((one) => one.workspace) : [];
     return c.json({
-      id: user?.identity ?? credentialId,
+      id: nameCaller(c),
       kind,
       workspace: { id: workspaceId, name: workspace?.name ?? null },
       role: role ?? null,

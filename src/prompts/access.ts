@@ -1,5 +1,6 @@
 /** What the routes of prompts have in common: whose prompts they are, and what a path names. */
 import type { Context } from "hono";
+import { nameCaller } from "../auth/caller.ts";
 import { findWorkspace } from "../auth/store.ts";
 import { database } from "../db/client.ts";
 import { Problem } from "../http/problem.ts";
@@ -21,12 +22,6 @@ export function handleFor(name: string): string {
   );
 }
 
-/** The caller among those who like a prompt: the user of the deployment's own `Auth`, else the credential. */
-export function personOf(c: Context<App>): string {
-  const { user, credentialId } = c.get("principal");
-  return user?.identity ?? credentialId;
-}
-
 interface PromptPath {
   owner: string;
   repo: string;
@@ -37,7 +32,7 @@ export async function existingPrompt(c: Context<App>, { owner, repo }: PromptPat
   const db = database(c.env.DB);
   const { workspaceId } = c.get("principal");
   const isOwn = owner === OWN || handleFor((await findWorkspace(db, workspaceId))?.name ?? "") === owner;
-  const row = isOwn ? await findPrompt(db, workspaceId, repo, personOf(c)) : undefined;
+  const row = isOwn ? await findPrompt(db, workspaceId, repo, nameCaller(c)) : undefined;
   if (!row) throw new Problem(404, "Prompt not found.");
   return row;
 }

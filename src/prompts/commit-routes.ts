@@ -2,6 +2,7 @@
 import { Hono } from "hono";
 import * as v from "valibot";
 import { audit } from "../audit/record.ts";
+import { nameCaller } from "../auth/caller.ts";
 import { database } from "../db/client.ts";
 import { withRing } from "../encryption/load.ts";
 import { AnyObject, Count } from "../http/answers.ts";
@@ -9,11 +10,11 @@ import { documented } from "../http/documented.ts";
 import { newOrEarlier } from "../http/idempotent-id.ts";
 import type { App } from "../http/types.ts";
 import { body, param, query } from "../http/validate.ts";
-import { existingCommit, existingPrompt, OWN, personOf } from "./access.ts";
+import { existingCommit, existingPrompt, OWN } from "./access.ts";
 import { findCommitById, listCommits } from "./commit-store.ts";
 import { commitPrompt } from "./commit.ts";
 import { pulled } from "./manifest.ts";
-import { Commit, openManifest, toWireCommit } from "./row.ts";
+import { Commit, openDescription, openManifest, toWireCommit } from "./row.ts";
 import * as schema from "./schema.ts";
 
 const doc = documented("Prompts");
@@ -39,7 +40,7 @@ export const commits = new Hono<App>()
     async (c) => {
       const prompt = await existingPrompt(c, c.req.valid("param"));
       const { id, earlier } = await newOrEarlier(c, (one) => findCommitById(database(c.env.DB), prompt.id, one));
-      const row = earlier ?? (await commitPrompt(c.env, prompt, { id, author: personOf(c), ...c.req.valid("json") }));
+      const row = earlier ?? (await commitPrompt(c.env, prompt, { id, author: nameCaller(c), ...c.req.valid("json") }));
       const detail = { name: prompt.name, hash: row.hash };
       if (!earlier) await audit(c, { action: "prompt.committed", targetId: prompt.id, detail });
       const place = { owner: OWN, repo: prompt.name };
@@ -71,10 +72,8 @@ export const commits = new Hono<App>()
       const prompt = await existingPrompt(c, path);
       const row = await existingCommit(c, prompt, commit);
       return withRing(c.env, prompt.workspaceId, (ring) => {
-        const { description } = toWireCommit(ring, { owner: OWN, repo: prompt.name }, row);
-        const held = openManifest(ring, row);
-        const shown = pulled(held, c.req.valid("query").include_model ?? false);
-        return c.json({ commit_hash: row.hash, examples: [], description, ...shown });
+        const shown = pulled(openManifest(ring, row), c.req.valid("query").include_model ?? false);
+        return c.json({ commit_hash: row.hash, examples: [], description: openDescription(ring, row), ...shown });
       });
     },
   );

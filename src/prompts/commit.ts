@@ -2,10 +2,10 @@
 import { withRing } from "../encryption/load.ts";
 import { openOr, type Ring } from "../encryption/ring.ts";
 import { database } from "../db/client.ts";
+import { canonicalJson } from "../http/json.ts";
 import { Problem } from "../http/problem.ts";
 import type { Json } from "../json.ts";
 import { type CommitRow, findCommits, insertCommit, MOST_COMMITS } from "./commit-store.ts";
-import { canonical } from "./manifest.ts";
 import { openManifest, sealDescription, sealManifest } from "./row.ts";
 import { HASH_START, LATEST } from "./schema.ts";
 import type { LikedPrompt } from "./store.ts";
@@ -32,7 +32,7 @@ export async function commitPrompt(
   if (prompt.commits >= MOST_COMMITS) throw new Problem(409, `A prompt has at most ${MOST_COMMITS} commits.`);
   const [parent] = prompt.commits === 0 ? [] : await findCommits(db, prompt.id, LATEST);
   return withRing(env, prompt.workspaceId, async (ring) => {
-    const content = canonical(manifest);
+    const content = canonicalJson(manifest);
     if (parent && contentOf(ring, parent) === content)
       throw new Problem(409, "Nothing to commit: the prompt has not changed since its latest commit.");
     const row: CommitRow = {
@@ -68,4 +68,4 @@ function requireLatest({ name, lastHash }: LikedPrompt, parent: string | undefin
 
 /** Undefined when the key is destroyed. */
 const contentOf = (ring: Ring, row: CommitRow): string | undefined =>
-  openOr(() => canonical(openManifest(ring, row)), undefined);
+  openOr(() => canonicalJson(openManifest(ring, row)), undefined);

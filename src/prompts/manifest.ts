@@ -2,14 +2,6 @@
 import { isObject } from "../http/json.ts";
 import type { Json } from "../json.ts";
 
-/** The same text for the same value, however its members are ordered. */
-export function canonical(value: unknown): string {
-  if (Array.isArray(value)) return `[${value.map(canonical).join(",")}]`;
-  if (!isObject(value)) return JSON.stringify(value) ?? "null";
-  const members = Object.entries(value).toSorted(([a], [b]) => (a < b ? -1 : 1));
-  return `{${members.map(([name, member]) => `${JSON.stringify(name)}:${canonical(member)}`).join(",")}}`;
-}
-
 export interface Pulled {
   manifest: Json;
   model_provider: string | null;

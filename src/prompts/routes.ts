@@ -2,6 +2,7 @@
 import { Hono } from "hono";
 import * as v from "valibot";
 import { audit } from "../audit/record.ts";
+import { nameCaller } from "../auth/caller.ts";
 import { findWorkspace } from "../auth/store.ts";
 import { database } from "../db/client.ts";
 import { isTaken } from "../db/unchanged.ts";
@@ -12,7 +13,7 @@ import { newOrEarlier } from "../http/idempotent-id.ts";
 import { Problem } from "../http/problem.ts";
 import type { App } from "../http/types.ts";
 import { body, param, query } from "../http/validate.ts";
-import { existingPrompt, handleFor, OWN, personOf } from "./access.ts";
+import { existingPrompt, handleFor, OWN } from "./access.ts";
 import { commits } from "./commit-routes.ts";
 import { openAbout, Prompt, sealAbout, toWirePrompt } from "./row.ts";
 import * as schema from "./schema.ts";
@@ -24,6 +25,7 @@ import {
   likePrompt,
   listPrompts,
   MOST_PROMPTS,
+  PAGE_BYTES,
   updatePrompt,
 } from "./store.ts";
 import { tags } from "./tag-routes.ts";
@@ -48,7 +50,7 @@ export const prompts = new Hono<App>()
     const given = c.req.valid("json");
     const { workspaceId } = c.get("principal");
     const db = database(c.env.DB);
-    const { id, earlier } = await newOrEarlier(c, (one) => findPromptById(db, workspaceId, one, personOf(c)));
+    const { id, earlier } = await newOrEarlier(c, (one) => findPromptById(db, workspaceId, one, nameCaller(c)));
     if (earlier) return c.json({ repo: await toWire(c.env, earlier) });
     const now = Date.now();
     const about = { description: given.description ?? null, readme: given.readme ?? null };
@@ -87,12 +89,13 @@ export const prompts = new Hono<App>()
         hasCommits: given.has_commits,
         query: given.query,
       };
-      const { rows, total } = await listPrompts(database(c.env.DB), workspaceId, personOf(c), wanted, {
+      const { rows, total } = await listPrompts(database(c.env.DB), workspaceId, nameCaller(c), wanted, {
         byLikes: given.sort_field === "num_likes",
         isAscending: given.sort_direction === "asc",
         limit: given.limit,
         offset: given.offset,
       });
+      if (!rows) throw new Problem(413, `The prompts are larger than ${PAGE_BYTES} bytes. Use a smaller limit.`);
       const repos = await withRing(c.env, workspaceId, (ring) => rows.map((row) => toWirePrompt(ring, OWN, row)));
       return c.json({ repos, total });
     },
@@ -142,7 +145,7 @@ export const prompts = new Hono<App>()
     body(schema.Like),
     async (c) => {
       const row = await existingPrompt(c, c.req.valid("param"));
-      const likes = await likePrompt(database(c.env.DB), row.id, personOf(c), c.req.valid("json").like);
+      const likes = await likePrompt(database(c.env.DB), row.id, nameCaller(c), c.req.valid("json").like);
       return c.json({ likes });
     },
   )

@@ -1,6 +1,6 @@
 /** Prompts, commits and tags on the wire, with the members that LangSmith's SDKs read. */
 import * as v from "valibot";
-import { openJson, openListed, sealJson } from "../encryption/json.ts";
+import { openListed, sealJson } from "../encryption/json.ts";
 import { openOr, type Ring } from "../encryption/ring.ts";
 import { AnyObject, Count, Id, Time } from "../http/answers.ts";
 import type { Json } from "../json.ts";
@@ -18,14 +18,18 @@ const descriptionPlace = (id: string) => ["prompt commit description", id];
 
 export const sealAbout = (ring: Ring, id: string, about: About): Json =>
   sealJson<Json>(ring, { ...about }, aboutPlace(id));
+/** Both are null when their key is destroyed. */
 export const openAbout = (ring: Ring, { id, about }: LikedPrompt): About =>
-  openJson(ring, about, aboutPlace(id)) as unknown as About;
+  (openListed(ring, about, aboutPlace(id)) as unknown as About | undefined) ?? { description: null, readme: null };
 export const sealManifest = (ring: Ring, id: string, manifest: Json): string =>
   ring.seal(JSON.stringify(manifest), manifestPlace(id));
 export const openManifest = (ring: Ring, { id, manifest }: CommitRow): Json =>
   JSON.parse(ring.open(manifest, manifestPlace(id))) as Json;
 export const sealDescription = (ring: Ring, id: string, text: string | undefined): string | null =>
   text === undefined ? null : ring.seal(text, descriptionPlace(id));
+/** Null when there is none, or when its key is destroyed. */
+export const openDescription = (ring: Ring, { id, description }: Pick<CommitRow, "id" | "description">) =>
+  description === null ? null : openOr(() => ring.open(description, descriptionPlace(id)), null);
 
 /** Prompts are not counted when they are read, are not public, and are not forked from others. */
 const uncounted = { num_downloads: 0, num_views: 0 };
@@ -58,17 +62,16 @@ export const Prompt = v.pipe(
   v.title("Prompt"),
 );
 
-/** The prompt. One whose key is destroyed has no description. */
 export function toWirePrompt(ring: Ring, owner: string, row: LikedPrompt): v.InferOutput<typeof Prompt> {
-  const held = openListed(ring, row.about, aboutPlace(row.id)) as unknown as About | undefined;
+  const { description, readme } = openAbout(ring, row);
   return {
     id: row.id,
     repo_handle: row.name,
     full_name: `${owner}/${row.name}`,
     owner,
     tenant_id: row.workspaceId,
-    description: held?.description ?? null,
-    readme: held?.readme ?? null,
+    description,
+    readme,
     tags: row.labels,
     is_public: false,
     is_archived: row.isArchived,
@@ -114,7 +117,7 @@ export function toWireCommit(
   place: { owner: string; repo: string },
   row: Omit<CommitRow, "manifest"> & { manifest: string | null },
 ): v.InferOutput<typeof Commit> {
-  const { id, manifest, description } = row;
+  const { id, manifest } = row;
   const at = new Date(row.createdAt).toISOString();
   return {
     id,
@@ -125,7 +128,7 @@ export function toWireCommit(
     parent_commit_hash: row.parentHash,
     manifest_id: id,
     manifest: manifest === null ? null : openOr(() => openManifest(ring, { ...row, manifest }), null),
-    description: description === null ? null : openOr(() => ring.open(description, descriptionPlace(id)), null),
+    description: openDescription(ring, row),
     created_by: row.author,
     created_at: at,
     updated_at: at,

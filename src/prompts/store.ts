@@ -74,22 +74,29 @@ function matches(workspaceId: string, { isArchived, labels = [], hasCommits, que
   );
 }
 
+/** The most bytes of the descriptions and readmes of a page. */
+export const PAGE_BYTES = 12 * 1024 * 1024;
+
+/** A page of prompts. Its rows are undefined when they are larger than `PAGE_BYTES`. */
 export async function listPrompts(
   db: Database,
   workspaceId: string,
   person: string,
   wanted: PromptsWanted,
   { byLikes, isAscending, limit, offset }: { byLikes: boolean; isAscending: boolean; limit: number; offset: number },
-): Promise<{ rows: LikedPrompt[]; total: number }> {
+): Promise<{ rows: LikedPrompt[] | undefined; total: number }> {
   const order = isAscending ? asc : desc;
   const where = matches(workspaceId, wanted);
-  const rows = await seenBy(db, person)
+  const page = seenBy(db, person)
     .where(where)
     .orderBy(...(byLikes ? [order(likesOf())] : []), order(prompts.updatedAt), order(prompts.id))
     .limit(limit)
-    .offset(offset)
-    .all();
-  return { rows, total: await db.$count(prompts, where) };
+    .offset(offset);
+  const [[size], total] = await Promise.all([
+    db.all<{ bytes: number }>(sql`SELECT coalesce(sum(length(CAST(about AS BLOB))), 0) AS bytes FROM (${page})`),
+    db.$count(prompts, where),
+  ]);
+  return { rows: (size?.bytes ?? 0) > PAGE_BYTES ? undefined : await page.all(), total };
 }
 
 export async function updatePrompt(

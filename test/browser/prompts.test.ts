@@ -69,6 +69,25 @@ describe.runIf(browserHere)("prompts in the browser", () => {
     await close();
   });
 
+  it("opens a commit that is on a later page of the list, and deletes the prompt", async () => {
+    const long = `long-${crypto.randomUUID()}`;
+    const client = newClient();
+    const first = await client.pushPrompt(long, { object: { template: "the first" } });
+    for (let n = 0; n < 50; n++) await client.createCommit(long, { template: n });
+    const { pathname } = new URL(first);
+    const hash = pathname.slice(-8);
+    const { page, close } = await visit(stage, { path: pathname });
+    await page.getByRole("heading", { name: `Commit ${hash}` }).waitFor();
+    await page.getByText("the first").waitFor();
+    expect(await page.getByRole("row", { name: hash }).count()).toBe(0);
+
+    await page.getByRole("button", { name: "Delete", exact: true }).click();
+    await page.getByRole("button", { name: "Delete prompt" }).click();
+    await page.waitForURL("**/console/prompts");
+    expect(await client.promptExists(long)).toBe(false);
+    await close();
+  });
+
   it("fits a phone", async () => {
     await prompt();
     const { page, close } = await visit(stage, { ...PHONE, path: `/console/prompts/${name}` });

@@ -36,4 +36,7 @@ it("texts of prompts are sealed, and end with their key", async () => {
   const next = { manifest: { template: "new" }, parent_commit: "latest" };
   await ask(caller, "/commits/-/p", { body: next });
   expect(await ask(caller, "/commits/-/p/latest")).toMatchObject({ manifest: next.manifest });
+  const changed = { repo: { description: "new", readme: null } };
+  expect(await ask(caller, "/repos/-/p", { method: "PATCH", body: { description: "new" } })).toMatchObject(changed);
+  expect(await ask(caller, "/repos/-/p")).toMatchObject(changed);
 });

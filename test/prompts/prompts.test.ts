@@ -82,6 +82,18 @@ describe("a commit", () => {
     expect([json.total, json.commits.length]).toEqual([2, 2]);
   });
 
+  it("is one of at most 10,000", async () => {
+    const name = await newPrompt();
+    await committed(name, "a");
+    const full = async (commits: number) =>
+      env.DB.prepare("UPDATE prompts SET commits = ? WHERE name = ?").bind(commits, name).run();
+    await full(10_000);
+    const { status, json } = await commit(name, "b", "latest");
+    expect([status, json.detail]).toEqual([409, "A prompt has at most 10000 commits."]);
+    await full(9_999);
+    await committed(name, "b", "latest");
+  });
+
   it("with the content of the latest is none, however its members are ordered", async () => {
     const name = await newPrompt();
     await call(`/commits/-/${name}`, { manifest: { a: 1, b: { c: 2, d: 3 } } });
@@ -177,6 +189,20 @@ describe("a tag", () => {
     );
   });
 
+  it("is one of at most 100, all of which move", async () => {
+    const name = await newPrompt();
+    const { id } = await committed(name, "a");
+    const tag = async (tag_name: string) => (await call(`/repos/-/${name}/tags`, { tag_name, commit_id: id })).status;
+    await env.DB.prepare(
+      `WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 99)
+       INSERT INTO prompt_tags (id, prompt_id, name, commit_id, created_at, updated_at)
+       SELECT 't' || i, c.prompt_id, 't' || i, c.id, 0, 0 FROM n, prompt_commits c WHERE c.id = ?`,
+    )
+      .bind(id)
+      .run();
+    expect([await tag("last"), await tag("more"), await tag("last")]).toEqual([200, 409, 200]);
+  });
+
   it("of another prompt's commit is refused", async () => {
     const [one, two] = [await newPrompt(), await newPrompt()];
     const { id } = await committed(one, "a");
@@ -239,7 +265,46 @@ describe("a prompt", () => {
       [1, true],
       [0, false],
     ]);
-    expect([await like(false), await like(false)]).toEqual([0, 0]);
+    const other = await caller.fetch("/api/v1/api-keys", { body: { name: "other", scopes: ["read", "write"] } });
+    const { key } = await other.json<{ key: string }>();
+    const byOther = { headers: { "x-api-key": key } };
+    const seen = await (await caller.fetch(`/repos/-/${one}`, byOther)).json<{ repo: Prompt }>();
+    expect([seen.repo.num_likes, seen.repo.liked_by_auth_user]).toEqual([1, false]);
+    const liked = await caller.fetch(`/likes/-/${one}`, { ...byOther, body: { like: true } });
+    expect(await liked.json()).toEqual({ likes: 2 });
+    expect([await like(false), await like(false)]).toEqual([1, 1]);
+  });
+
+  it("is listed by its last change, or the other way round, a page at a time", async () => {
+    const label = crypto.randomUUID();
+    const made = [];
+    for (let n = 0; n < 3; n++) {
+      const name = await newPrompt({ tags: [label] });
+      await env.DB.prepare("UPDATE prompts SET updated_at = ? WHERE name = ?").bind(n, name).run();
+      made.push(name);
+    }
+    const [a = "", b, c] = made;
+    await committed(a, "changed");
+    const names = async (query: string) =>
+      (await list(`tags=${label}&${query}`)).repos.map(({ repo_handle }) => repo_handle);
+    expect(await names("limit=2")).toEqual([a, c]);
+    expect(await names("limit=2&offset=2")).toEqual([b]);
+    expect(await names("sort_field=num_likes")).toEqual([a, c, b]);
+    expect(await names("sort_direction=asc")).toEqual([b, c, a]);
+    expect((await list(`tags=${label}&limit=1`)).total).toBe(3);
+  });
+
+  it("is not listed with others on a page of more than 12 MB", async () => {
+    const label = crypto.randomUUID();
+    for (let n = 0; n < 7; n++) await newPrompt({ tags: [label] });
+    await env.DB.prepare(
+      `UPDATE prompts SET about = json_object('description', 'd', 'readme', replace(hex(zeroblob(300000)), '00', 'äää'))
+       WHERE instr(labels, ?)`,
+    )
+      .bind(label)
+      .run();
+    expect((await call(`/repos?tags=${label}`)).status).toBe(413);
+    expect((await list(`tags=${label}&limit=6`)).repos).toHaveLength(6);
   });
 
   it("leaves nothing when it is deleted", async () => {
@@ -254,6 +319,11 @@ describe("a prompt", () => {
       expect([table, row?.n]).toEqual([table, 0]);
     }
     expect((await pull(name, "latest")).status).toBe(404);
+    expect((await call("/repos", { repo_handle: name })).json).toMatchObject({
+      repo: { num_commits: 0, num_likes: 0 },
+    });
+    await committed(name, "again");
+    expect((await call(`/repos/-/${name}/tags`)).json).toEqual([]);
   });
 
   it("is not public, and no agent or skill is one", async () => {
@@ -277,4 +347,17 @@ it("a prompt with its model is pulled without it, unless it is requested", async
     model_provider: "ChatOpenAI",
     model_config: { model: "gpt" },
   });
+});
+
+it("a workspace has at most 1,000 prompts", async () => {
+  const full = await newCaller();
+  await env.DB.prepare(
+    `WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 999)
+     INSERT INTO prompts (id, workspace_id, name, about, labels, created_at, updated_at)
+     SELECT ?1 || i, ?1, 'p' || i, '{}', '[]', 0, 0 FROM n`,
+  )
+    .bind(full.workspaceId)
+    .run();
+  const create = async (repo_handle: string) => (await full.fetch("/repos", { body: { repo_handle } })).status;
+  expect([await create("last"), await create("more")]).toEqual([200, 409]);
 });

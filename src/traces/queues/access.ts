@@ -1,5 +1,6 @@
-/** What runs and items of queues have in common: whose they are, who reviews, and how they are added, moved and reviewed. */
+/** What runs and items of queues have in common: whose they are, and how they are added, moved and reviewed. */
 import type { Context } from "hono";
+import { nameCaller } from "../../auth/caller.ts";
 import { database } from "../../db/client.ts";
 import { Problem } from "../../http/problem.ts";
 import type { App } from "../../http/types.ts";
@@ -38,12 +39,6 @@ async function itemInQueue(c: Context<App>, id: string): Promise<{ item: ItemRow
   return { item, queue: await existingQueue(c, item.queueId) };
 }
 
-/** The name of the caller among reviewers: the user of the deployment's own `Auth`, else the credential. */
-export function reviewerOf(c: Context<App>): string {
-  const { user, credentialId } = c.get("principal");
-  return user?.identity ?? credentialId;
-}
-
 /** Adds what a request gives, and what is there already is left as it is. @throws Problem 404, 409 when the queue is full */
 export async function addItems(c: Context<App>, queue: QueueRow, given: AddItem[]): Promise<ItemRow[]> {
   const rows = await itemsFor(c, queue, given, (place) => idempotentId(c, String(place)));
@@ -74,7 +69,7 @@ export async function reviewItem(
   { status, override_added_at: overrideAddedAt }: GivenReview,
 ): Promise<ItemRow> {
   const { item, queue } = await itemInQueue(c, id);
-  const review = { reviewer: reviewerOf(c), status: status ?? null, overrideAddedAt };
+  const review = { reviewer: nameCaller(c), status: status ?? null, overrideAddedAt };
   if (await writeReview(database(c.env.DB), item, queue, review)) return item;
   throw new Problem(409, "Other reviewers have reserved this item. Take the next one.");
 }

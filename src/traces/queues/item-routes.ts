@@ -3,6 +3,7 @@ import * as v from "valibot";
 import { Count, Id, Message, Time } from "../../http/answers.ts";
 import { Hono } from "hono";
 import { audit } from "../../audit/record.ts";
+import { nameCaller } from "../../auth/caller.ts";
 import { requirePermission } from "../../auth/require.ts";
 import { database } from "../../db/client.ts";
 import { documented } from "../../http/documented.ts";
@@ -10,7 +11,7 @@ import { Problem } from "../../http/problem.ts";
 import type { App } from "../../http/types.ts";
 import { body, param, query } from "../../http/validate.ts";
 import { readCursor, writeCursor } from "../query/cursor.ts";
-import { addItems, existingItem, existingQueue, moveItem, reviewerOf, reviewItem } from "./access.ts";
+import { addItems, existingItem, existingQueue, moveItem, reviewItem } from "./access.ts";
 import {
   countBefore,
   countItems,
@@ -74,7 +75,7 @@ export const annotationItems = new Hono<App>()
       const limit = isBack ? end - offset : page_size;
       const wanted = {
         section: status,
-        reviewer: reviewerOf(c),
+        reviewer: nameCaller(c),
         type: item_type,
         startedFrom: min_start_time,
         startedUntil: max_start_time,
@@ -97,7 +98,7 @@ export const annotationItems = new Hono<App>()
       const isArchived = given.status === "archived";
       const wanted: ItemsWanted = {
         section: given.status,
-        reviewer: reviewerOf(c),
+        reviewer: nameCaller(c),
         startedFrom: given.min_start_time,
         startedUntil: given.max_start_time,
         ...(isArchived && { completedAfter: given.start_time, completedBefore: given.end_time }),
@@ -129,7 +130,7 @@ export const annotationItems = new Hono<App>()
       const { id, runId } = await existingItem(c, queue, item_id);
       const db = database(c.env.DB);
       for (const section of SECTIONS) {
-        const wanted = { section, reviewer: reviewerOf(c), item: id };
+        const wanted = { section, reviewer: nameCaller(c), item: id };
         const [seen]: SeenItem[] = await listItems(db, queue, wanted, { limit: 1, offset: 0 });
         if (!seen) continue;
         const position = await countBefore(db, queue, { section, reviewer: wanted.reviewer }, seen);

@@ -3,6 +3,7 @@ import * as v from "valibot";
 import { Count, Message } from "../../http/answers.ts";
 import { type Context, Hono } from "hono";
 import { audit } from "../../audit/record.ts";
+import { nameCaller } from "../../auth/caller.ts";
 import { requirePermission } from "../../auth/require.ts";
 import { database } from "../../db/client.ts";
 import { isTaken } from "../../db/unchanged.ts";
@@ -15,7 +16,7 @@ import { experimentRuns } from "../datasets/compare/runs.ts";
 import { existingDataset } from "../datasets/existing.ts";
 import { listConfigs } from "../feedback/token-store.ts";
 import { listProjects } from "../store/project-store.ts";
-import { addItems, existingQueue, reviewerOf } from "./access.ts";
+import { addItems, existingQueue } from "./access.ts";
 import { countItems, type ItemsWanted } from "./items-store.ts";
 import { Queue, QueueWithRubric, toWireQueue, toWireRubric } from "./row.ts";
 import * as schema from "./schema.ts";
@@ -194,7 +195,7 @@ const AT_ONCE = 1_000;
 
 async function size(c: Context<App>, id: string, wanted: Omit<ItemsWanted, "reviewer">): Promise<Response> {
   const queue = await existingQueue(c, id);
-  const runs: ItemsWanted = { ...wanted, type: "RUN", reviewer: reviewerOf(c) };
+  const runs: ItemsWanted = { ...wanted, type: "RUN", reviewer: nameCaller(c) };
   return c.json({ size: await countItems(database(c.env.DB), queue, runs) });
 }
 

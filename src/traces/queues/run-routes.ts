@@ -3,6 +3,7 @@ import * as v from "valibot";
 import { Count, Message } from "../../http/answers.ts";
 import { type Context, Hono } from "hono";
 import { audit } from "../../audit/record.ts";
+import { nameCaller } from "../../auth/caller.ts";
 import { requirePermission } from "../../auth/require.ts";
 import { database } from "../../db/client.ts";
 import { blobsOf } from "../../encryption/blobs.ts";
@@ -15,7 +16,7 @@ import { runsAnswer } from "../query/answer.ts";
 import { contextOf } from "../query/context.ts";
 import { runV1 } from "../query/shape.ts";
 import { Run } from "../query/wire.ts";
-import { addItems, existingItem, existingQueue, moveItem, reviewerOf, reviewItem } from "./access.ts";
+import { addItems, existingItem, existingQueue, moveItem, reviewItem } from "./access.ts";
 import { idsOfRuns, removeItems } from "./items-store.ts";
 import { QueueInfo, queueInfoOf, QueueItem, toWireItem } from "./row.ts";
 import { pageOfRuns, type SeenRun } from "./runs.ts";
@@ -53,7 +54,7 @@ export const annotationRuns = new Hono<App>()
       const { status, archived, limit, offset } = c.req.valid("query");
       const section = status === "completed" ? "archived" : (status ?? "all");
       const queue = await readable(c, c.req.valid("param").queue_id);
-      const wanted = { section, archived, reviewer: reviewerOf(c) } as const;
+      const wanted = { section, archived, reviewer: nameCaller(c) } as const;
       return answer(c, await pageOfRuns(c.env, queue, wanted, { limit, offset }), (runs) => runs);
     },
   )
@@ -65,7 +66,7 @@ export const annotationRuns = new Hono<App>()
     async (c) => {
       const { queue_id, index: offset } = c.req.valid("param");
       const queue = await readable(c, queue_id);
-      const wanted = { section: "needs_my_review", reviewer: reviewerOf(c) } as const;
+      const wanted = { section: "needs_my_review", reviewer: nameCaller(c) } as const;
       const page = await pageOfRuns(c.env, queue, wanted, { limit: 1, offset });
       if (page.length === 0) throw new Problem(404, "No run that waits for this reviewer has this place.");
       return answer(c, page, ([run]) => run ?? {});

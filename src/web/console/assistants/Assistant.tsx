@@ -4,8 +4,8 @@ import { Link, useLocation, useSearchParams } from "wouter";
 import { useMay } from "../../api/me.ts";
 import { chooseAssistant } from "../../chat/assistant.ts";
 import { Button } from "../../ui/Button.tsx";
-import { Confirm } from "../../ui/Confirm.tsx";
 import { Back } from "../../page/Back.tsx";
+import { ConfirmDelete } from "../../page/ConfirmDelete.tsx";
 import { Page } from "../../page/Page.tsx";
 import { Loaded } from "../../page/states.tsx";
 import work from "../work.module.css";
@@ -53,14 +53,12 @@ export function Assistant({ id }: { id: string }) {
         </Loaded>
       </div>
       {asked && assistant.data && (
-        <Confirm
+        <ConfirmDelete
           title={`Delete “${assistant.data.name}”?`}
           text="All its versions and its crons are deleted with it. Its threads stay. This cannot be undone."
-          act="Delete assistant"
-          onAct={async () => {
-            await deleteAssistant(id);
-            navigate("/console/assistants");
-          }}
+          what="assistant"
+          list="/console/assistants"
+          onDelete={() => deleteAssistant(id)}
           onClose={() => setAsked(false)}
         />
       )}

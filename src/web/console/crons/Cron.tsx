@@ -1,13 +1,13 @@
 /** One cron: when it fires, what it starts, and how its last due times went. */
 import { useState } from "react";
-import { Link, useLocation } from "wouter";
+import { Link } from "wouter";
 import { useMay } from "../../api/me.ts";
 import { useAssistants } from "../../api/queries.ts";
 import { Button } from "../../ui/Button.tsx";
 import { Payload } from "../../ui/Payload.tsx";
 import { exactTime } from "../../ui/time.ts";
-import { Confirm } from "../../ui/Confirm.tsx";
 import { Back } from "../../page/Back.tsx";
+import { ConfirmDelete } from "../../page/ConfirmDelete.tsx";
 import { Page } from "../../page/Page.tsx";
 import { State } from "../../page/State.tsx";
 import { Loaded } from "../../page/states.tsx";
@@ -29,7 +29,6 @@ const STATES = {
 export function Cron({ id }: { id: string }) {
   const may = useMay();
   const cron = useCron(id);
-  const [, navigate] = useLocation();
   const [editing, setEditing] = useState(false);
   const [asked, setAsked] = useState(false);
   const [trouble, setTrouble] = useState("");
@@ -88,14 +87,12 @@ export function Cron({ id }: { id: string }) {
         )}
       </Loaded>
       {asked && (
-        <Confirm
+        <ConfirmDelete
           title="Delete this cron?"
           text="It starts no further runs. Its runs and threads stay. To stop it for a time, pause it."
-          act="Delete cron"
-          onAct={async () => {
-            await deleteCron(id);
-            navigate("/console/crons");
-          }}
+          what="cron"
+          list="/console/crons"
+          onDelete={() => deleteCron(id)}
           onClose={() => setAsked(false)}
         />
       )}

@@ -1,13 +1,13 @@
 /** One dataset: its examples in a version and a split, and the files of it. */
 import { useState } from "react";
-import { Link, useLocation, useSearchParams } from "wouter";
+import { Link, useSearchParams } from "wouter";
 import { useMay } from "../../api/me.ts";
 import { Back } from "../../page/Back.tsx";
+import { ConfirmDelete } from "../../page/ConfirmDelete.tsx";
 import { Page } from "../../page/Page.tsx";
 import { Loaded } from "../../page/states.tsx";
 import { useAction } from "../../ui/action.ts";
 import { Button } from "../../ui/Button.tsx";
-import { Confirm } from "../../ui/Confirm.tsx";
 import controls from "../../ui/controls.module.css";
 import work from "../work.module.css";
 import { EditExample } from "./EditExample.tsx";
@@ -20,7 +20,6 @@ type Dialog = "import" | "rename" | "delete" | "new";
 
 export function Dataset({ id }: { id: string }) {
   const may = useMay();
-  const [, navigate] = useLocation();
   const [params] = useSearchParams();
   const set = useSetParam();
   const version = params.get("version") ?? "";
@@ -136,14 +135,12 @@ export function Dataset({ id }: { id: string }) {
       {dialog === "import" && <Import dataset={id} onClose={close} />}
       {dialog === "rename" && data && <Rename dataset={data} onClose={close} />}
       {dialog === "delete" && data && (
-        <Confirm
+        <ConfirmDelete
           title={`Delete ${data.name}?`}
           text="Its examples and their versions are deleted. The traces of its experiments stay."
-          act="Delete dataset"
-          onAct={async () => {
-            await deleteDataset(id);
-            navigate("/console/datasets");
-          }}
+          what="dataset"
+          list="/console/datasets"
+          onDelete={() => deleteDataset(id)}
           onClose={close}
         />
       )}

@@ -20,12 +20,14 @@ export function Commits({ name }: { name: string }) {
   const commits = useCommits(name);
   const tags = useTags(name).data ?? [];
   const [search, setSearch] = useSearchParams();
-  const chosen = search.get("commit");
+  const chosen = search.get("commit") ?? "";
   const choose = (hash: string) => setSearch({ commit: short(hash) });
   return (
     <Loaded query={commits} what="commits" rows={4}>
       {({ rows }) => {
-        const shown = rows.find(({ commit_hash }) => chosen && commit_hash.startsWith(chosen)) ?? rows[0];
+        const listed = rows.find(({ commit_hash }) => commit_hash.startsWith(chosen));
+        // An address may name a commit that is on a later page.
+        const hash = listed?.commit_hash ?? chosen;
         return (
           <>
             <Table
@@ -34,7 +36,7 @@ export function Commits({ name }: { name: string }) {
               rows={rows}
               rowKey={({ commit_hash }) => commit_hash}
               onOpen={({ commit_hash }) => choose(commit_hash)}
-              openKey={shown?.commit_hash}
+              openKey={hash}
             />
             {commits.hasNextPage && (
               <div>
@@ -43,7 +45,7 @@ export function Commits({ name }: { name: string }) {
                 </Button>
               </div>
             )}
-            {shown && <OneCommit key={shown.id} name={name} shown={shown} rows={rows} tags={tags} />}
+            <OneCommit key={hash} name={name} hash={hash} rows={rows} tags={tags} />
           </>
         );
       }}
@@ -51,8 +53,8 @@ export function Commits({ name }: { name: string }) {
   );
 }
 
-const namesOf = (tags: Tag[], { commit_hash }: Commit) =>
-  tags.filter((tag) => tag.commit_hash === commit_hash).map(({ tag_name }) => tag_name);
+const namesOf = (tags: Tag[], hash: string) =>
+  tags.filter(({ commit_hash }) => commit_hash === hash).map(({ tag_name }) => tag_name);
 
 function columnsOf(tags: Tag[], onChoose: (hash: string) => void): Column<Commit>[] {
   return [
@@ -68,23 +70,30 @@ function columnsOf(tags: Tag[], onChoose: (hash: string) => void): Column<Commit
       ),
     },
     { id: "about", name: "Description", width: 120, grows: true, cell: ({ description }) => description },
-    { id: "tags", name: "Tags", width: 120, kept: true, cell: (commit) => namesOf(tags, commit).join(", ") },
+    {
+      id: "tags",
+      name: "Tags",
+      width: 120,
+      kept: true,
+      cell: ({ commit_hash }) => namesOf(tags, commit_hash).join(", "),
+    },
     { id: "made", name: "Committed", width: 88, end: true, cell: ({ created_at }) => <Time at={created_at} /> },
   ];
 }
 
-function OneCommit({ name, shown, rows, tags }: { name: string; shown: Commit; rows: Commit[]; tags: Tag[] }) {
+function OneCommit({ name, hash: given, rows, tags }: { name: string; hash: string; rows: Commit[]; tags: Tag[] }) {
   const may = useMay();
-  const place = rows.indexOf(shown);
-  const [against, setAgainst] = useState(rows[place + 1]?.commit_hash ?? "");
-  const others = rows.filter(({ id }) => id !== shown.id);
-  const now = useManifest(name, shown.commit_hash);
+  const place = rows.findIndex(({ commit_hash }) => commit_hash === given);
+  const [against, setAgainst] = useState((place === -1 ? undefined : rows[place + 1]?.commit_hash) ?? "");
+  const others = rows.filter((_, index) => index !== place);
+  const now = useManifest(name, given);
+  const hash = now.data?.commit_hash ?? given;
   const before = useManifest(name, against === "" ? undefined : against);
-  const [tag] = namesOf(tags, shown);
+  const [tag] = namesOf(tags, hash);
   return (
-    <section className={work.section} aria-label={`Commit ${short(shown.commit_hash)}`}>
+    <section className={work.section} aria-label={`Commit ${short(hash)}`}>
       <div className={work.head}>
-        <h2>Commit {short(shown.commit_hash)}</h2>
+        <h2>Commit {short(hash)}</h2>
         {others.length > 0 && (
           <select
             className={`${controls.field} ${work.select}`}
@@ -101,8 +110,8 @@ function OneCommit({ name, shown, rows, tags }: { name: string; shown: Commit; r
           </select>
         )}
       </div>
-      <PullLine name={name} word={tag ?? short(shown.commit_hash)} />
-      {may("prompts.write") && <Tags name={name} hash={shown.commit_hash} tags={tags} />}
+      <PullLine name={name} word={tag ?? short(hash)} />
+      {may("prompts.write") && <Tags name={name} hash={hash} tags={tags} />}
       <Loaded query={now} what="commit" rows={4}>
         {({ manifest }) => (
           <>

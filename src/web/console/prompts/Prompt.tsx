@@ -1,12 +1,11 @@
 /** One prompt: how it is pulled, its commits, and its end. */
 import { useState } from "react";
-import { useLocation } from "wouter";
 import { useMay } from "../../api/me.ts";
 import { Back } from "../../page/Back.tsx";
+import { ConfirmDelete } from "../../page/ConfirmDelete.tsx";
 import { Page } from "../../page/Page.tsx";
 import { Loaded } from "../../page/states.tsx";
 import { Button } from "../../ui/Button.tsx";
-import { Confirm } from "../../ui/Confirm.tsx";
 import work from "../work.module.css";
 import { Commits } from "./Commits.tsx";
 import { deletePrompt, usePrompt } from "./queries.ts";
@@ -14,7 +13,6 @@ import { deletePrompt, usePrompt } from "./queries.ts";
 export function Prompt({ name }: { name: string }) {
   const may = useMay();
   const prompt = usePrompt(name);
-  const [, navigate] = useLocation();
   const [asked, setAsked] = useState(false);
   return (
     <Page
@@ -43,14 +41,12 @@ export function Prompt({ name }: { name: string }) {
         )}
       </Loaded>
       {asked && (
-        <Confirm
+        <ConfirmDelete
           title="Delete this prompt?"
           text="All of its commits and tags are deleted. Programs that pull it fail."
-          act="Delete prompt"
-          onAct={async () => {
-            await deletePrompt(name);
-            navigate("/console/prompts");
-          }}
+          what="prompt"
+          list="/console/prompts"
+          onDelete={() => deletePrompt(name)}
           onClose={() => setAsked(false)}
         />
       )}

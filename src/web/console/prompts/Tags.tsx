@@ -1,5 +1,6 @@
 /** The tags of a prompt, moved to the commit that is shown. */
 import { type FormEvent, useState } from "react";
+import { useAction } from "../../ui/action.ts";
 import { Button } from "../../ui/Button.tsx";
 import controls from "../../ui/controls.module.css";
 import work from "../work.module.css";
@@ -7,31 +8,24 @@ import { deleteTag, moveTag, type Tag } from "./queries.ts";
 
 export function Tags({ name, hash, tags }: { name: string; hash: string; tags: Tag[] }) {
   const [fresh, setFresh] = useState("");
-  const [busy, setBusy] = useState(false);
-  const [trouble, setTrouble] = useState("");
-  const change = async (work: Promise<void>) => {
-    setTrouble("");
-    setBusy(true);
-    await work.then(
-      () => setFresh(""),
-      (error: unknown) => setTrouble(error instanceof Error ? error.message : "The tag was not changed."),
-    );
-    setBusy(false);
-  };
+  const { busy, trouble, run } = useAction();
   const add = (event: FormEvent) => {
     event.preventDefault();
-    void change(moveTag(name, fresh.trim(), hash));
+    void run(async () => {
+      await moveTag(name, fresh.trim(), hash);
+      setFresh("");
+    });
   };
   return (
     <>
       <form className={work.acts} onSubmit={add} aria-label="Tags">
         {tags.map(({ tag_name, commit_hash }) =>
           commit_hash === hash ? (
-            <Button key={tag_name} disabled={busy} onClick={() => void change(deleteTag(name, tag_name))}>
+            <Button key={tag_name} disabled={busy} onClick={() => void run(() => deleteTag(name, tag_name))}>
               Remove {tag_name}
             </Button>
           ) : (
-            <Button key={tag_name} disabled={busy} onClick={() => void change(moveTag(name, tag_name, hash))}>
+            <Button key={tag_name} disabled={busy} onClick={() => void run(() => moveTag(name, tag_name, hash))}>
               Move {tag_name} here
             </Button>
           ),

@@ -83,9 +83,9 @@ export function useManifest(name: string, hash: string | undefined) {
     enabled: hash !== undefined,
     staleTime: Infinity,
     queryFn: ({ signal }) =>
-      call<{ manifest: Record<string, unknown> }>(
+      call<{ commit_hash: string; manifest: Record<string, unknown> }>(
         "GET",
-        `/api/v1/commits/${pathOf(name)}/${hash}?include_model=true`,
+        `/api/v1/commits/${pathOf(name)}/${encodeURIComponent(hash ?? "")}?include_model=true`,
         undefined,
         signal,
       ),

@@ -1,12 +1,12 @@
 /** One queue: the review of its runs, the agreement on those that are completed, and its settings. */
 import { useState } from "react";
-import { useLocation, useSearchParams } from "wouter";
+import { useSearchParams } from "wouter";
 import { useMay } from "../../api/me.ts";
 import { Back } from "../../page/Back.tsx";
+import { ConfirmDelete } from "../../page/ConfirmDelete.tsx";
 import { Page } from "../../page/Page.tsx";
 import { Loaded } from "../../page/states.tsx";
 import { Button } from "../../ui/Button.tsx";
-import { Confirm } from "../../ui/Confirm.tsx";
 import work from "../work.module.css";
 import { Completed } from "./Completed.tsx";
 import { deleteQueue, useQueue, useSizes } from "./queries.ts";
@@ -21,7 +21,6 @@ const TABS = [
 
 export function Queue({ id }: { id: string }) {
   const may = useMay();
-  const [, navigate] = useLocation();
   const [params, setParams] = useSearchParams();
   const queue = useQueue(id);
   const sizes = useSizes(id);
@@ -75,14 +74,12 @@ export function Queue({ id }: { id: string }) {
         }
       </Loaded>
       {asked && (
-        <Confirm
+        <ConfirmDelete
           title="Delete this queue?"
           text="Its runs and the feedback on them stay."
-          act="Delete queue"
-          onAct={async () => {
-            await deleteQueue(id);
-            navigate("/console/queues");
-          }}
+          what="queue"
+          list="/console/queues"
+          onDelete={() => deleteQueue(id)}
           onClose={() => setAsked(false)}
         />
       )}
