@@ -10,7 +10,7 @@ import { answers, browserHere, composer, eventually, hold, log, onStage, visit }
 const TURNS = 70;
 const RUNS = 300;
 /** Bytes of script, not compressed, that run before the rows of a trace are there. */
-const TRACE_SCRIPT = 515_000;
+const TRACE_SCRIPT = 500_000;
 
 describe.runIf(browserHere)("what a view costs before it is shown", () => {
   const stage = onStage(() => sharedServer());

@@ -52,9 +52,11 @@ describe.runIf(browserHere)("adding runs to datasets and queues in the browser",
     await page.getByRole("menuitem", { name: "Add to dataset" }).click();
     const dialog = page.getByRole("dialog", { name: "Add to dataset" });
     await dialog.getByLabel("Dataset", { exact: true }).selectOption({ label: "New dataset" });
-    expect(await dialog.getByRole("button", { name: "Add run" }).isDisabled()).toBe(true);
+    await expect.poll(async () => dialog.getByRole("button", { name: "Add run" }).isDisabled()).toBe(true);
     await dialog.getByLabel("Name of the new dataset").fill("ferries");
-    expect(await dialog.getByLabel("Expected answer").inputValue()).toBe("No idea: When does the ferry leave?");
+    await expect
+      .poll(async () => dialog.getByLabel("Expected answer").inputValue())
+      .toBe("No idea: When does the ferry leave?");
     await dialog.getByLabel("Expected answer").fill("At nine.");
     await dialog.getByLabel("Split").fill("hard");
     expect(await findingsInBothThemes(page)).toEqual([]);
@@ -77,7 +79,7 @@ describe.runIf(browserHere)("adding runs to datasets and queues in the browser",
     await queue.getByRole("button", { name: "Add run" }).click();
     await queue.waitFor({ state: "detached" });
     const path = `/api/v1/annotation-queues/${await named("/api/v1/annotation-queues", "to check")}/runs`;
-    expect(await call<Named[]>("GET", path)).toMatchObject([{ id }]);
+    await expect.poll(async () => call<Named[]>("GET", path)).toMatchObject([{ id }]);
     expect(troubles).toEqual([]);
     await close();
   });
@@ -113,7 +115,7 @@ describe.runIf(browserHere)("adding runs to datasets and queues in the browser",
     const { page, close } = await visit({ ...stage, server: { ...stage.server, key } }, { path: `/traces/${id}` });
     await page.getByRole("button", { name: "Add to" }).click();
     await page.getByRole("menuitem", { name: "Add to queue", disabled: true }).waitFor();
-    expect(await page.getByRole("menuitem", { disabled: true }).count()).toBe(2);
+    await expect.poll(async () => page.getByRole("menuitem", { disabled: true }).count()).toBe(2);
     await close();
   });
 });

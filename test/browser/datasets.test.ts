@@ -80,7 +80,7 @@ describe.runIf(browserHere)("datasets in the browser", () => {
       (count) => expect(count).toBe(5),
     );
     // The dataset of the file is gone.
-    expect(await call<unknown[]>("GET", "/api/v1/datasets")).toHaveLength(1);
+    await expect.poll(async () => call<unknown[]>("GET", "/api/v1/datasets")).toHaveLength(1);
     expect(troubles).toEqual([]);
     await close();
   });
@@ -127,8 +127,8 @@ describe.runIf(browserHere)("datasets in the browser", () => {
     await page.getByText("Since then 1 added, 0 changed, 0 removed").waitFor();
     await table.getByRole("row", { name: /four/ }).waitFor({ state: "detached" });
     // An older version is only read.
-    expect(await page.getByRole("button", { name: "New example" }).count()).toBe(0);
-    expect(await table.getByRole("checkbox").count()).toBe(0);
+    await expect.poll(async () => page.getByRole("button", { name: "New example" }).count()).toBe(0);
+    await expect.poll(async () => table.getByRole("checkbox").count()).toBe(0);
     await page.getByLabel("Version", { exact: true }).selectOption("");
 
     await table.getByRole("checkbox", { name: "Select four" }).check();

@@ -29,7 +29,7 @@ describe.runIf(browserHere)("scores in the browser", () => {
     const { page, run, link, thumb, troubles, close } = await answered();
     await thumb("Bad answer").click();
     await thumb("Bad answer").and(page.locator('[aria-pressed="true"]:not(:disabled)')).waitFor();
-    expect(await given(run)).toMatchObject([{ run_id: run, key: "user_score", score: 0 }]);
+    await expect.poll(async () => given(run)).toMatchObject([{ run_id: run, key: "user_score", score: 0 }]);
 
     await thumb("Score and comment").click();
     const dialog = page.getByRole("dialog", { name: "Score this run" });
@@ -38,7 +38,7 @@ describe.runIf(browserHere)("scores in the browser", () => {
     await dialog.getByRole("button", { name: "Save score" }).click();
     await log(page).getByText("It is 408.").waitFor();
     // The same feedback has the comment now.
-    expect(await given(run)).toMatchObject([{ score: 0, comment: "It is 408." }]);
+    await expect.poll(async () => given(run)).toMatchObject([{ score: 0, comment: "It is 408." }]);
 
     await page.reload();
     await thumb("Bad answer").and(page.locator('[aria-pressed="true"]')).waitFor();

@@ -28,11 +28,11 @@ describe.runIf(browserHere)("the chat without a connection", () => {
     await page.getByText("You are offline.").waitFor();
     await say(page, "What is 6 * 7?");
     await say(page, "What is 5 * 5?");
-    expect(await queue.getByRole("listitem").count()).toBe(2);
+    await expect.poll(async () => queue.getByRole("listitem").count()).toBe(2);
     await page.context().setOffline(false);
     await expectAnswer(page, "5 * 5 = 25.");
     await settled(page);
-    expect(await log(page).getByRole("article").count()).toBe(3);
+    await expect.poll(async () => log(page).getByRole("article").count()).toBe(3);
     expect(await log(page).getByText("6 * 7 = 42.").count()).toBeGreaterThan(0);
     expect(troubles).toEqual([]);
     await close();

@@ -82,20 +82,20 @@ describe.runIf(browserHere)("annotation queues in the browser", () => {
     // The second of bad and good, the third of the choices, and four of five stars.
     for (const key of ["2", "3", "4"]) await page.keyboard.press(key);
     const pressed = page.getByRole("region", { name: "Rubric" }).locator('[aria-pressed="true"]');
-    expect(await pressed.allTextContents()).toEqual(["2Good", "3kind", "4"]);
+    await expect.poll(async () => pressed.allTextContents()).toEqual(["2Good", "3kind", "4"]);
     await page.keyboard.press("ArrowUp");
     await page.keyboard.press("1");
-    expect(await pressed.allTextContents()).toEqual(["2Good", "1rude", "4"]);
+    await expect.poll(async () => pressed.allTextContents()).toEqual(["2Good", "1rude", "4"]);
     await page.getByLabel("Comment").fill("1 is what it says");
     await page.getByRole("region", { name: "Run" }).click();
     await page.keyboard.press("Enter");
     await page.getByText("Maybe south").waitFor();
-    expect(await pressed.count()).toBe(0);
+    await expect.poll(async () => pressed.count()).toBe(0);
     const scores = (await given(runs[0] ?? "")).map(({ key, score, comment }) => [key, score, comment]);
     expect(new Set(scores.map(String))).toEqual(
       new Set(["correct,1,1 is what it says", "tone,0,1 is what it says", "stars,4,1 is what it says"]),
     );
-    expect(await page.getByRole("button", { name: "Complete and next" }).isDisabled()).toBe(true);
+    await expect.poll(async () => page.getByRole("button", { name: "Complete and next" }).isDisabled()).toBe(true);
     expect(troubles).toEqual([]);
     await close();
   });
@@ -145,8 +145,8 @@ describe.runIf(browserHere)("annotation queues in the browser", () => {
     await page.getByRole("button", { name: "Completed" }).click();
     await page.getByText("agree on 1 of 2").waitFor();
     const rows = page.getByRole("table", { name: "Completed runs" }).locator("tbody tr");
-    expect(await rows.nth(0).textContent()).toMatch(/down.*Differ/);
-    expect(await rows.nth(1).textContent()).toMatch(/up.*Agree/);
+    await expect.poll(async () => rows.nth(0).textContent()).toMatch(/down.*Differ/);
+    await expect.poll(async () => rows.nth(1).textContent()).toMatch(/up.*Agree/);
     expect(new Set((await given(runs[1] ?? "")).map(({ feedback_source }) => feedback_source.user_id)).size).toBe(2);
     await expectNoSidewaysScroll(page);
     expect(await findingsInBothThemes(page)).toEqual([]);

@@ -1,13 +1,14 @@
 /** The menu that adds runs to a dataset or a queue. What the caller may not do is disabled. */
 import { FolderPlus } from "lucide-react";
 import { DropdownMenu } from "radix-ui";
-import { useState } from "react";
+import { lazy, Suspense, useState } from "react";
 import { useMay } from "../api/me.ts";
 import type { Permission } from "../../principal.ts";
 import controls from "../ui/controls.module.css";
 import menu from "../ui/menu.module.css";
-import { AddRuns } from "./AddRuns.tsx";
 import type { Collected, PlaceKind } from "./queries.ts";
+
+const AddRuns = lazy(async () => ({ default: (await import("./AddRuns.tsx")).AddRuns }));
 
 const ITEMS: [kind: PlaceKind, words: string, needs: Permission][] = [
   ["dataset", "Add to dataset", "datasets.write"],
@@ -47,7 +48,9 @@ export function AddTo({
           </DropdownMenu.Content>
         </DropdownMenu.Portal>
       </DropdownMenu.Root>
-      {kind && <AddRuns kind={kind} runs={runs} {...(content && { content })} onClose={() => setKind(undefined)} />}
+      <Suspense>
+        {kind && <AddRuns kind={kind} runs={runs} {...(content && { content })} onClose={() => setKind(undefined)} />}
+      </Suspense>
     </>
   );
 }

@@ -1,12 +1,13 @@
 /** Thumbs on a run, and a dialog for a score with a comment. They are disabled for who may not give feedback. */
 import { MessageSquarePlus, ThumbsDown, ThumbsUp } from "lucide-react";
-import { useState } from "react";
+import { lazy, Suspense, useState } from "react";
 import { useMay, useMe } from "../api/me.ts";
 import { useAction } from "../ui/action.ts";
 import { IconButton } from "../ui/IconButton.tsx";
-import { GiveFeedback } from "./GiveFeedback.tsx";
 import css from "./feedback.module.css";
 import { give, type Scored, takeBack, THUMBS, useOwnThumb } from "./queries.ts";
+
+const GiveFeedback = lazy(async () => ({ default: (await import("./GiveFeedback.tsx")).GiveFeedback }));
 
 const THUMB = [
   { score: 1, label: "Good answer", Icon: ThumbsUp },
@@ -59,7 +60,7 @@ export function Thumbs({ run }: { run: Scored }) {
           {action.trouble}
         </span>
       )}
-      {open && <GiveFeedback run={run} before={own.data ?? null} onClose={() => setOpen(false)} />}
+      <Suspense>{open && <GiveFeedback run={run} before={own.data ?? null} onClose={() => setOpen(false)} />}</Suspense>
     </span>
   );
 }
