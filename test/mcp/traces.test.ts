@@ -189,7 +189,30 @@ describe("reading", () => {
     const tree = await use(caller.key, "read_trace", { trace_id: run.id });
     expect(tree.length).toBeLessThan(500);
     const thread = await use(caller.key, "read_thread", { thread_id: threadId, key: "note", offset: 1, length: 8 });
+    const absent = await use(caller.key, "read_thread", { thread_id: threadId, key: "constructor" });
+    expect(absent).toMatch(/^null\n/);
     expect(thread).toMatch(/^The rate\n\[characters 1 to 9 of \d+\. The next part has offset 9\.\]$/);
+  });
+
+  it("compares runs of any size and with any names in bounded text", async () => {
+    const now = Date.now() * 1_000;
+    const post = async (runs: object[]) => caller.fetch("/runs/batch", { body: { post: runs } });
+    const zeros = Array.from({ length: 200_000 }, () => 0);
+    const values = { zeros, list: [1, 2], constructor: 1 };
+    const more = { session_name: "compared", name: `root\n! forged ${"x".repeat(200)}` };
+    const before = sentRun(now, { ...more, inputs: values, outputs: { "a/b": 1 } });
+    const after = sentRun(now, { ...more, inputs: { ...values, zeros: [...zeros, 1], list: [1, 3] }, outputs: {} });
+    const steps = Array.from({ length: 205 }, (_, i) => sentRun(now + i + 1, { ...more, name: `step\n${i}` }, after));
+    await post([before, after, ...steps]);
+    const compared = await use(caller.key, "compare_runs", { before: before.id, after: after.id });
+    expect(compared).toMatch(/^before: root ! forged x+… \(.*\nafter: /);
+    expect(compared).toContain("/inputs/list/1\n  before: 2\n  after:  3\n/outputs/a~1b\n  before: 1\n  after:  null");
+    expect(compared).not.toMatch(/constructor|zeros|are equal/);
+    expect(compared).toContain("… the values are too large to compare them all.\nsteps:\n+ step 0 [");
+    expect(compared).toContain("… a trace has more than 200 runs");
+    const same = await use(caller.key, "compare_runs", { before: traceId, after: traceId });
+    expect(same).toContain("Inputs, outputs and error are equal.");
+    expect(same).not.toContain("…");
   });
 
   it("finds by words, by filter, and anywhere in a trace; without a match for all words, for any", async () => {

@@ -111,7 +111,7 @@ function show({ items, next_cursor }: Page): string {
   if (items.length === 0) return "No traces match. The time range is the last day if since is left out.";
   const lines = items.map((run) => {
     const said = run.error_preview ? `error: ${run.error_preview}` : `inputs: ${run.inputs_preview ?? ""}`;
-    const thread = run.thread_id ? `, thread ${run.thread_id}` : "";
+    const thread = run.thread_id ? `, thread ${oneLine(run.thread_id, 100)}` : "";
     return `trace ${run.trace_id}  ${run.start_time}  ${oneLine(run.name, 60)}  (${formatFigures(run)}${thread})\n  ${oneLine(said, 200)}`;
   });
   const more = next_cursor ? `\nThere are more: cursor ${next_cursor}` : "";
