@@ -76,7 +76,7 @@ export async function run(argv: string[]): Promise<number> {
   ];
   const dataset = await datasetOf(send, datasetName);
   const baseline = await baselineOf(send, dataset, values.baseline);
-  const { experiment, unscored, trouble } = await runExperiment(send, {
+  const { experiment, unscored, refused, trouble } = await runExperiment(send, {
     dataset: dataset.id,
     assistant,
     evaluators,
@@ -97,13 +97,15 @@ export async function run(argv: string[]): Promise<number> {
   const now = comparison.experiments.at(-1);
   if (!now) throw new Fault("The experiment cannot be read.");
   const page = `${url}/console/experiments/${dataset.id}?${String(new URLSearchParams(ids.map((id) => ["experiment", id])))}`;
-  if (values.json) console.log(JSON.stringify({ ...comparison, unscored, trouble, url: page }));
+  if (values.json) console.log(JSON.stringify({ ...comparison, unscored, refused, trouble, url: page }));
   else {
     console.log(linesOf(now, baseline && comparison.experiments[0]).join("\n"));
-    if (unscored > 0) console.log(`\n  ${unscored} scores are missing. The first: ${trouble}`);
+    if (refused > 0) console.log(`\n  ${refused} runs were refused.`);
+    if (unscored > 0) console.log(`\n  ${unscored} scores are missing.`);
+    if (trouble !== undefined) console.log(`  The first fault: ${trouble}`);
     console.log(`\n  ${page}`);
   }
-  return unscored > 0 || (values["fail-on-regression"] && hasRegressed(now)) ? 1 : 0;
+  return unscored > 0 || refused > 0 || (values["fail-on-regression"] && hasRegressed(now)) ? 1 : 0;
 }
 
 const asFault = (error: unknown): never => {

@@ -91,7 +91,7 @@ test("an assistant judges, and a judge without a verdict leaves a score out", as
   expect(printed).toMatch(/judge +0\.250/);
   expect(code).toBe(0);
   const [failed, said] = await evaluate(...base, "--criteria", "be kind");
-  expect(said).toContain("1 scores are missing. The first: The judge gave no JSON object");
+  expect(said).toContain("1 scores are missing.\n  The first fault: The judge gave no JSON object");
   expect(failed).toBe(1);
 });
 
