@@ -3,7 +3,7 @@ import { END, START, StateGraph } from "@langchain/langgraph";
 import { beforeAll, describe, expect, it, vi } from "vitest";
 import * as z from "zod";
 import { graphs } from "../../src/graphs/index.ts";
-import { type Caller, newCaller, send } from "../support/caller.ts";
+import { ADMIN_KEY, type Caller, newCaller, send } from "../support/caller.ts";
 import { sentRun } from "../support/traces.ts";
 import { connectFirst, connectSecond } from "./connect.ts";
 
@@ -186,6 +186,8 @@ describe("reading", () => {
     expect(last).toBe('\uFFFDé😀"}\n[characters 450005 to 450011 of 450011.]');
     expect(await read({ offset: 450_011 })).toContain("refused: 422: Invalid arguments: offset");
     expect(await read({ field: "error" })).toMatch(/^null\n/);
+    for (const field of ["metadata", "events", "extra", "tags", "feedback_stats"])
+      expect(await read({ field })).toMatch(/^(null|\{.*\}|\[.*\])\n\[characters 0 to (\d+) of \2\.\]$/);
     const tree = await use(caller.key, "read_trace", { trace_id: run.id });
     expect(tree.length).toBeLessThan(500);
     const thread = await use(caller.key, "read_thread", { thread_id: threadId, key: "note", offset: 1, length: 8 });
@@ -276,6 +278,23 @@ describe("refusals", () => {
     expect(await said("list_projects", {})).toBe("There are no projects.");
   });
 
+  it("the admin key reads in the workspace that it names, and in no other", async () => {
+    const other = await newCaller();
+    const params = { name: "list_projects", arguments: {} };
+    const body = { jsonrpc: "2.0", id: 1, method: "tools/call", params };
+    const read = async (headers: Record<string, string>) => {
+      const answer = await send("/mcp/traces", { body, headers: { ...headers, accept: "application/json" } });
+      return answer.text();
+    };
+    const admin = { "x-api-key": ADMIN_KEY };
+    expect(await read({ ...admin, "x-tenant-id": caller.workspaceId })).toContain('\\"default\\"');
+    expect(await read({ ...admin, "x-tenant-id": other.workspaceId })).toContain("There are no projects.");
+    expect(await read(admin)).toContain("name the workspace to act in");
+    expect(await read({ "x-api-key": other.key, "x-tenant-id": caller.workspaceId })).toContain(
+      "X-Tenant-Id is not the workspace",
+    );
+  });
+
   it("no key, a wrong key, wrong arguments and an unknown tool", async () => {
     const body = { jsonrpc: "2.0", id: 1, method: "tools/list" };
     const bare = await send("/mcp/traces", { body });
@@ -288,6 +307,16 @@ describe("refusals", () => {
     expect((await send("/mcp/traces", { body, headers: { "x-api-key": "weir_key_wrong" } })).status).toBe(401);
     expect((await caller.fetch("/mcp/traces?write=perhaps", { body })).status).toBe(422);
     expect((await caller.fetch("/mcp/traces")).status).toBe(405);
+    // Of several values none is chosen, and a batch writes no more than one request.
+    for (const search of ["?write=false&write=true", "?write=true&write=true"])
+      expect((await caller.fetch(`/mcp/traces${search}`, { body })).status).toBe(422);
+    const params = { name: "add_example", arguments: { dataset: "batch", inputs: {}, create_dataset: true } };
+    const batch = [1, 2].map((id) => ({ jsonrpc: "2.0", id, method: "tools/call", params }));
+    for (const search of ["", "?Write=true", "?write=false", "?write="]) {
+      const headers = { accept: "application/json" };
+      const said = await (await caller.fetch(`/mcp/traces${search}`, { body: batch, headers })).text();
+      expect(said.match(/403: This connection is for reading/g)).toHaveLength(2);
+    }
     expect((await caller.fetch("/mcp/traces", { method: "DELETE" })).status).toBe(404);
     expect(await use(caller.key, "read_trace", { trace_id: "x" })).toBe(
       "refused: 422: Invalid arguments: trace_id: must be a UUID",
