@@ -16,22 +16,30 @@ export interface ApiOptions {
   fetch?: Fetch;
 }
 
-/**
- * A function that calls `<root><path>`, `/api/v1<path>` where no root is given, and returns the answer's JSON.
- *
- * @throws Fault with the server's own `detail`, for every status of 400 and above that is not in `accepted`.
- */
-export function apiOf({ url, key, workspaceId, root = "/api/v1", fetch = globalThis.fetch }: ApiOptions) {
-  return async <T>(method: string, path: string, body?: unknown, accepted: number[] = []): Promise<T> => {
+/** A function that sends a request with the credential, and returns the answer. @throws Fault when there is none */
+export function sendTo({ url, key, workspaceId, fetch = globalThis.fetch }: Omit<ApiOptions, "root">) {
+  return async (method: string, path: string, body?: unknown): Promise<Response> => {
     const headers = {
       ...(key && { "x-api-key": key }),
       ...(workspaceId && { "x-tenant-id": workspaceId }),
       ...(body !== undefined && { "content-type": "application/json" }),
     };
     const request = { method, headers, body: body === undefined ? undefined : JSON.stringify(body) };
-    const response = await fetch(`${url}${root}${path}`, request).catch((error: unknown) => {
+    return fetch(`${url}${path}`, request).catch((error: unknown) => {
       throw new Fault(`${url} does not answer. Is the server running?`, { cause: error });
     });
+  };
+}
+
+/**
+ * A function that calls `<root><path>`, `/api/v1<path>` where no root is given, and returns the answer's JSON.
+ *
+ * @throws Fault with the server's own `detail`, for every status of 400 and above that is not in `accepted`.
+ */
+export function apiOf({ root = "/api/v1", ...options }: ApiOptions) {
+  const send = sendTo(options);
+  return async <T>(method: string, path: string, body?: unknown, accepted: number[] = []): Promise<T> => {
+    const response = await send(method, root + path, body);
     const text = await response.text();
     if (!response.ok && !accepted.includes(response.status)) {
       throw new Fault(`${method} ${path} was refused with status ${response.status}: ${detailOf(text)}`);

@@ -8,9 +8,9 @@ import { Fault } from "./fault.ts";
 /** The options that choose the server and the workspace. */
 export const CONNECTION = { url: { type: "string" }, workspace: { type: "string" } } as const;
 
-/** What the help of a command says about its credential. `scope`: what an API key needs. */
-export const CREDENTIAL_HELP = (scope: string): string =>
-  `The credential is WEIR_API_KEY (a key with the scope ${scope}) or WEIR_ADMIN_KEY. If neither is set, it is the admin key that
+/** What the help of a command says about its credential. `scopes`: what an API key needs. */
+export const CREDENTIAL_HELP = (scopes: string): string =>
+  `The credential is WEIR_API_KEY (a key with ${scopes}) or WEIR_ADMIN_KEY. If neither is set, it is the admin key that
 this folder's \`weir deploy\` made for the address. A local server with AUTH=open needs none.`;
 
 /** The address and the credential that the options name. @throws Fault for what is no address */

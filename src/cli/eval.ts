@@ -3,10 +3,15 @@ import { parseArgs } from "node:util";
 import { containsExpected, type Evaluator, exactMatch, judgedBy } from "../evaluation/evaluators.ts";
 import { runExperiment } from "../evaluation/experiment.ts";
 import { read, type Send } from "../evaluation/send.ts";
-import { connectionFor } from "./connection.ts";
+import { isUuid } from "../http/uuid.ts";
+import { sendTo } from "./api.ts";
+import { CONNECTION, connectionFor, CREDENTIAL_HELP } from "./connection.ts";
 import { loadEvaluators } from "./eval/load.ts";
 import { type Compared, hasRegressed, linesOf } from "./eval/report.ts";
 import { Fault } from "./fault.ts";
+import { formatJson } from "./format.ts";
+import { readCount } from "./numbers.ts";
+import { printable } from "./printable.ts";
 
 export const usage = `weir eval --dataset <name> --assistant <id> [--evaluators <module>] [--judge <assistant> --criteria <text>]
 
@@ -27,7 +32,7 @@ Runs an assistant on each example of a dataset, scores what it gives, and compar
   --url <address>        a deployment; the local server (PORT, or 8787) if left out
   --workspace <id>       the workspace, where the admin key is used; the first one if left out
 
-The credential is as for weir keys: WEIR_API_KEY, or WEIR_ADMIN_KEY, or the admin key that this folder's \`weir deploy\` made.`;
+${CREDENTIAL_HELP("the scopes read and write")}`;
 
 const text = { type: "string" } as const;
 const flag = { type: "boolean" } as const;
@@ -41,6 +46,7 @@ export async function run(argv: string[]): Promise<number> {
   const { values } = parseArgs({
     args: argv,
     options: {
+      ...CONNECTION,
       dataset: text,
       assistant: text,
       evaluators: { type: "string", multiple: true },
@@ -54,18 +60,15 @@ export async function run(argv: string[]): Promise<number> {
       concurrency: text,
       "fail-on-regression": flag,
       json: flag,
-      url: text,
-      workspace: text,
     },
   });
   const { dataset: datasetName, assistant } = values;
   if (datasetName === undefined || assistant === undefined) throw new Fault(usage);
-  const concurrency = Number(values.concurrency ?? 4);
-  if (!Number.isInteger(concurrency) || concurrency < 1) throw new Fault("--concurrency takes a whole number from 1.");
+  const concurrency = readCount("concurrency", values.concurrency, 4);
   if ((values.judge === undefined) !== (values.criteria === undefined))
     throw new Fault("--judge needs --criteria, which says what is a good answer, and the other way around.");
-  const { url, ...credential } = connectionFor(values);
-  const send = sendTo(url, credential);
+  const connection = connectionFor(values);
+  const send = sendTo(connection);
   const evaluators: Evaluator[] = [
     ...(values.exact ? [exactMatch] : []),
     ...(values.contains ? [containsExpected] : []),
@@ -76,7 +79,7 @@ export async function run(argv: string[]): Promise<number> {
   ];
   const dataset = await datasetOf(send, datasetName);
   const baseline = await baselineOf(send, dataset, values.baseline);
-  const { experiment, unscored, trouble } = await runExperiment(send, {
+  const { experiment, unscored, refused, trouble } = await runExperiment(send, {
     dataset: dataset.id,
     assistant,
     evaluators,
@@ -93,41 +96,27 @@ export async function run(argv: string[]): Promise<number> {
     send,
     "GET",
     `/api/v1/datasets/${dataset.id}/compare?${String(query)}`,
-  );
+  ).catch(asFault);
   const now = comparison.experiments.at(-1);
   if (!now) throw new Fault("The experiment cannot be read.");
-  const page = `${url}/console/experiments/${dataset.id}?${String(new URLSearchParams(ids.map((id) => ["experiment", id])))}`;
-  if (values.json) console.log(JSON.stringify({ ...comparison, unscored, trouble, url: page }));
+  const page = `${connection.url}/console/experiments/${dataset.id}?${String(new URLSearchParams(ids.map((id) => ["experiment", id])))}`;
+  if (values.json) console.log(formatJson({ ...comparison, unscored, refused, trouble, url: page }));
   else {
-    console.log(linesOf(now, baseline && comparison.experiments[0]).join("\n"));
-    if (unscored > 0) console.log(`\n  ${unscored} scores are missing. The first: ${trouble}`);
+    console.log(printable(linesOf(now, baseline && comparison.experiments[0]).join("\n")));
+    if (refused > 0) console.log(`\n  ${refused} runs were refused.`);
+    if (unscored > 0) console.log(`\n  ${unscored} scores are missing.`);
+    if (trouble !== undefined) console.log(printable(`  The first fault: ${trouble}`));
     console.log(`\n  ${page}`);
   }
-  return unscored > 0 || (values["fail-on-regression"] && hasRegressed(now)) ? 1 : 0;
+  return unscored > 0 || refused > 0 || (values["fail-on-regression"] && hasRegressed(now)) ? 1 : 0;
 }
 
 const asFault = (error: unknown): never => {
   throw new Fault(error instanceof Error ? error.message : String(error), { cause: error });
 };
 
-function sendTo(url: string, { key, workspaceId }: { key?: string; workspaceId?: string }): Send {
-  const headers = {
-    "content-type": "application/json",
-    ...(key && { "x-api-key": key }),
-    ...(workspaceId && { "x-tenant-id": workspaceId }),
-  };
-  return async (method, path, body) =>
-    fetch(url + path, { method, headers, ...(body !== undefined && { body: JSON.stringify(body) }) }).catch(
-      (error: unknown) => {
-        throw new Fault(`${url} does not answer. Is the server running?`, { cause: error });
-      },
-    );
-}
-
-const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
-
 async function datasetOf(send: Send, given: string): Promise<Named> {
-  const query = new URLSearchParams(UUID.test(given) ? { id: given } : { name: given });
+  const query = new URLSearchParams(isUuid(given) ? { id: given } : { name: given });
   const [found] = await read<Named[]>(send, "GET", `/api/v1/datasets?${String(query)}`).catch(asFault);
   if (!found) throw new Fault(`There is no dataset "${given}".`);
   return found;
@@ -136,9 +125,9 @@ async function datasetOf(send: Send, given: string): Promise<Named> {
 /** The experiment that is compared with: the newest of the dataset unless one is given. */
 async function baselineOf(send: Send, { id, name }: Named, given: string | undefined): Promise<Named | undefined> {
   if (given === "none") return undefined;
-  const query = new URLSearchParams({ reference_dataset: id, limit: given === undefined ? "1" : "100" });
-  const found = await read<Named[]>(send, "GET", `/api/v1/sessions?${String(query)}`).catch(asFault);
-  const chosen = found.find((one) => given === undefined || one.id === given || one.name === given);
+  const query = new URLSearchParams({ reference_dataset: id, limit: "1" });
+  if (given !== undefined) query.set(isUuid(given) ? "id" : "name", given);
+  const [chosen] = await read<Named[]>(send, "GET", `/api/v1/sessions?${String(query)}`).catch(asFault);
   if (!chosen && given !== undefined) throw new Fault(`The dataset ${name} has no experiment "${given}".`);
   return chosen;
 }

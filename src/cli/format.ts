@@ -21,5 +21,11 @@ export const indent = (text: string, by: string): string => text.replace(/^/gm, 
 /** `2027-01-31 12:00:00`, UTC. */
 export const formatTime = (iso: string | null | undefined): string => (iso ? iso.slice(0, 19).replace("T", " ") : "-");
 
+/** A value as JSON in one line, or in several with an indent. JSON leaves the control characters from U+007F on as they are. */
+export function formatJson(value: unknown, space?: number): string {
+  const text = JSON.stringify(value, null, space);
+  return text.replace(/[\u007f-\u009f]/g, (one) => `\\u00${one.charCodeAt(0).toString(16)}`);
+}
+
 /** Writes values as JSON: a list in one array. */
-export const printJson = (value: unknown): void => console.log(JSON.stringify(value, null, 2));
+export const printJson = (value: unknown): void => console.log(formatJson(value, 2));

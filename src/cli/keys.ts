@@ -16,7 +16,7 @@ Makes, lists and revokes API keys. A new key is shown only once.
   --scopes <scopes>   what the key may do, separated by commas; all if left out
   --expires <time>    when it stops working, such as 2027-01-31T00:00:00Z; never if left out
 
-${CREDENTIAL_HELP("admin")}`;
+${CREDENTIAL_HELP("the scope admin")}`;
 
 interface Key {
   id: string;

@@ -2,6 +2,7 @@
 /** The command line: a table of commands. Each module exports `run`, which gives the exit code, and `usage`. */
 import module from "node:module";
 import { Fault } from "./fault.ts";
+import { printable } from "./printable.ts";
 import { nodeFault } from "./installed.ts";
 import { VERSION } from "./package.ts";
 
@@ -62,6 +63,6 @@ try {
   process.exitCode = await main(process.argv.slice(2));
 } catch (error) {
   if (!isFault(error)) throw error;
-  console.error(error.message);
+  console.error(printable(error.message));
   process.exitCode = 1;
 }

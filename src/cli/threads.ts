@@ -26,7 +26,7 @@ Lists the threads that changed last; shows a thread with its state, its checkpoi
   --url <address>     a deployment; the local server (PORT, or 8787) if left out
   --workspace <id>    the workspace, where the admin key is used; the first one if left out
 
-${CREDENTIAL_HELP("read")}`;
+${CREDENTIAL_HELP("the scope read")}`;
 
 const OPTIONS = {
   ...CONNECTION,

@@ -31,7 +31,7 @@ lines. A trace is chosen by its root run.
   --url <address>    a deployment; the local server (PORT, or 8787) if left out
   --workspace <id>   the workspace, where the admin key is used; the first one if left out
 
-${CREDENTIAL_HELP("read")}`;
+${CREDENTIAL_HELP("the scope read")}`;
 
 /** `signal` ends `tail`, as Ctrl-C does. */
 export async function run(argv: string[], fetch: Fetch = globalThis.fetch, signal?: AbortSignal): Promise<number> {

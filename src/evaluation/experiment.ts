@@ -30,7 +30,9 @@ export interface Progress {
   /** Runs that failed, and evaluators that did. */
   failed: number;
   unscored: number;
-  /** The first fault of an evaluator. */
+  /** Runs that the server did not start, or whose answer was lost. */
+  refused: number;
+  /** The first refusal, or fault of an evaluator. */
   trouble?: string;
 }
 
@@ -40,6 +42,8 @@ export interface Experiment {
 }
 
 const PAGE = 100;
+/** After this many refusals in a row no more runs are sent. */
+const MOST_REFUSALS = 5;
 
 async function examplesOf(send: Send, dataset: string, split: string | undefined): Promise<Example[]> {
   const all: Example[] = [];
@@ -52,7 +56,11 @@ async function examplesOf(send: Send, dataset: string, split: string | undefined
   }
 }
 
-/** @throws Error when the dataset has no example, or the server refuses */
+/**
+ * A run that is refused is counted, and the others continue.
+ *
+ * @throws Error when the dataset has no example, or the server refuses all runs or `MOST_REFUSALS` of them in a row
+ */
 export async function runExperiment(send: Send, wanted: Wanted): Promise<Progress> {
   const { dataset, split, assistant, prefix, evaluators, concurrency, signal, onProgress } = wanted;
   const examples = await examplesOf(send, dataset, split);
@@ -63,20 +71,31 @@ export async function runExperiment(send: Send, wanted: Wanted): Promise<Progres
     start_time: new Date().toISOString(),
     extra: { metadata: { assistant_id: assistant, ...(split !== undefined && { dataset_split: split }) } },
   });
-  let progress: Progress = { experiment, of: examples.length, done: 0, failed: 0, unscored: 0 };
+  let progress: Progress = { experiment, of: examples.length, done: 0, failed: 0, unscored: 0, refused: 0 };
   const say = (change: Partial<Progress>) => {
     progress = { ...progress, ...change };
     onProgress?.(progress);
   };
   say({});
+  /** Keeps the first fault. */
+  const note = (error: unknown) =>
+    say({ trouble: progress.trouble ?? (error instanceof Error ? error.message : String(error)) });
+  let refusal: unknown;
+  let refusals = 0;
   const waiting = examples.values();
   const work = async (): Promise<void> => {
     for (const example of waiting) {
-      if (signal?.aborted) return;
+      if (signal?.aborted || refusals >= MOST_REFUSALS) return;
       const run = await runAssistant(send, assistant, example.inputs, {
         langsmith_tracer: { project_name: experiment.name, example_id: example.id },
+      }).catch((error: unknown) => {
+        refusal = error;
+        note(error);
+        return undefined;
       });
-      if (run.error !== undefined) say({ failed: progress.failed + 1 });
+      refusals = run ? 0 : refusals + 1;
+      if (!run) say({ refused: progress.refused + 1 });
+      else if (run.error !== undefined) say({ failed: progress.failed + 1 });
       else
         for (const evaluate of evaluators)
           await evaluate({
@@ -88,15 +107,16 @@ export async function runExperiment(send: Send, wanted: Wanted): Promise<Progres
           })
             .then((scores) => store(send, experiment, run.id, scores))
             .catch((error: unknown) => {
-              const trouble = error instanceof Error ? error.message : String(error);
-              say({ unscored: progress.unscored + 1, trouble: progress.trouble ?? trouble });
+              note(error);
+              say({ unscored: progress.unscored + 1 });
             });
       say({ done: progress.done + 1 });
     }
   };
   await Promise.all(Array.from({ length: Math.min(concurrency, examples.length) }, work));
   await read(send, "PATCH", `/api/v1/sessions/${experiment.id}`, { end_time: new Date().toISOString() });
-  await stored(send, experiment, progress.done);
+  if (refusals >= MOST_REFUSALS || (refusals > 0 && progress.refused === progress.done)) throw refusal;
+  await stored(send, experiment, progress.done - progress.refused);
   return progress;
 }
 

@@ -1,3 +1,5 @@
+import { spawnSync } from "node:child_process";
+import { join } from "node:path";
 import { expect, it } from "vitest";
 import { argumentsOf, ENV } from "../../src/cli/arguments.ts";
 
@@ -9,4 +11,10 @@ it("gives the options and the folder, which is this one if left out", () => {
 it("refuses a second folder and an unknown option", () => {
   expect(() => argumentsOf(["one", "two"], ENV)).toThrow('Unexpected argument "two". The command takes one folder.');
   expect(() => argumentsOf(["--environment", "staging"], ENV)).toThrow("Unknown option '--environment'");
+});
+
+it("prints a fault without control characters, and ends with code 1", () => {
+  const main = join(import.meta.dirname, "../../src/cli/main.ts");
+  const { status, stderr } = spawnSync(process.execPath, [main, "\u001b[31mred"], { encoding: "utf8" });
+  expect([status, stderr.split("\n")[0]]).toEqual([1, 'There is no command "?[31mred".']);
 });

@@ -7,6 +7,7 @@ import { run } from "../../src/cli/eval.ts";
 import { callAs } from "../support/workspace.ts";
 import { sharedServer } from "../support/shared-server.ts";
 import type { TestServer } from "../support/server.ts";
+import { runPrinted } from "./support/printed.ts";
 
 let server: TestServer;
 let folder: string;
@@ -42,15 +43,7 @@ function evaluators(source: string): string {
 }
 
 /** Runs `weir eval`: its exit code, and what it printed. */
-async function evaluate(...argv: string[]): Promise<[code: number, printed: string]> {
-  const log = vi.spyOn(console, "log").mockImplementation(() => {});
-  try {
-    const code = await run([...argv, "--url", server.url]);
-    return [code, log.mock.calls.flat().join("\n")];
-  } finally {
-    log.mockRestore();
-  }
-}
+const evaluate = (...argv: string[]) => runPrinted(() => run([...argv, "--url", server.url]));
 
 test("the evaluators of a module score each example, and regressions end the command with 1", async () => {
   await newDataset("echoes", ["one", "two", "three"]);
@@ -91,8 +84,11 @@ test("an assistant judges, and a judge without a verdict leaves a score out", as
   expect(printed).toMatch(/judge +0\.250/);
   expect(code).toBe(0);
   const [failed, said] = await evaluate(...base, "--criteria", "be kind");
-  expect(said).toContain("1 scores are missing. The first: The judge gave no JSON object");
+  expect(said).toContain("1 scores are missing.\n  The first fault: The judge gave no JSON object");
   expect(failed).toBe(1);
+  const loud = evaluators('export const loud = () => { throw new Error("\\u001b[31mred"); };');
+  const [, heard] = await evaluate("--dataset", "judged", "--assistant", "echo", "--evaluators", loud);
+  expect(heard).toContain("1 scores are missing.\n  The first fault: ?[31mred");
 });
 
 test("what is missing is named", async () => {

@@ -7,6 +7,7 @@ import { firstKey, waitUntilOk } from "../../src/cli/deploy/first-key.ts";
 import { writeKnown } from "../../src/cli/deploy/secrets.ts";
 import { run } from "../../src/cli/keys.ts";
 import { SECRETS, startServer, type TestServer } from "../support/server.ts";
+import { runPrinted } from "./support/printed.ts";
 
 let server: TestServer;
 let folder: string;
@@ -28,13 +29,9 @@ afterEach(() => {
 
 /** Runs `weir keys` at the server and gives what it printed. */
 async function keys(...argv: string[]): Promise<string> {
-  const log = vi.spyOn(console, "log").mockImplementation(() => {});
-  try {
-    await run([...argv, "--url", server.url]);
-    return log.mock.calls.flat().join("\n");
-  } finally {
-    log.mockRestore();
-  }
+  const [code, printed] = await runPrinted(() => run([...argv, "--url", server.url]));
+  expect(code).toBe(0);
+  return printed;
 }
 const statusWith = async (key: string) =>
   (

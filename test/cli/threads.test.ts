@@ -4,6 +4,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, expect, test, vi } from "vi
 import { run } from "../../src/cli/threads.ts";
 import type { TestServer } from "../support/server.ts";
 import { sharedServer } from "../support/shared-server.ts";
+import { runPrinted } from "./support/printed.ts";
 
 let server: TestServer;
 let said: string;
@@ -33,15 +34,9 @@ afterEach(() => {
 
 /** Runs `weir threads` at the server and gives what it printed. */
 async function threads(...argv: string[]): Promise<string> {
-  const log = vi.spyOn(console, "log").mockImplementation(() => {});
-  const note = vi.spyOn(console, "error").mockImplementation(() => {});
-  try {
-    expect(await run([...argv, "--url", server.url])).toBe(0);
-    return [...log.mock.calls, ...note.mock.calls].flat().join("\n");
-  } finally {
-    log.mockRestore();
-    note.mockRestore();
-  }
+  const [code, printed] = await runPrinted(() => run([...argv, "--url", server.url]));
+  expect(code).toBe(0);
+  return printed;
 }
 const ids = async (...argv: string[]) =>
   (JSON.parse(await threads("list", "--json", ...argv)) as { thread_id: string }[]).map(({ thread_id }) => thread_id);

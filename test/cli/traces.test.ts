@@ -7,6 +7,7 @@ import { run } from "../../src/cli/traces.ts";
 import { readCount, readTime } from "../../src/cli/numbers.ts";
 import type { TestServer } from "../support/server.ts";
 import { sharedServer } from "../support/shared-server.ts";
+import { runPrinted } from "./support/printed.ts";
 
 let server: TestServer;
 let folder: string;
@@ -67,15 +68,9 @@ async function post(runs: Sent[]): Promise<void> {
 
 /** Runs `weir traces` at the server and gives what it printed. */
 async function traces(...argv: string[]): Promise<string> {
-  const log = vi.spyOn(console, "log").mockImplementation(() => {});
-  const note = vi.spyOn(console, "error").mockImplementation(() => {});
-  try {
-    expect(await run([...argv, "--url", server.url])).toBe(0);
-    return [...log.mock.calls, ...note.mock.calls].flat().join("\n");
-  } finally {
-    log.mockRestore();
-    note.mockRestore();
-  }
+  const [code, printed] = await runPrinted(() => run([...argv, "--url", server.url]));
+  expect(code).toBe(0);
+  return printed;
 }
 const project = ["--project", "cli"];
 
@@ -112,6 +107,27 @@ test("show prints the tree, what failed, and the values of the root, bounded", a
   });
 });
 
+test("what a trace holds cannot write to the terminal", async () => {
+  const hostile = "\u001b]0;title\u0007 \u009b31m red";
+  const one = sent(Date.now() - 1_000, { session_name: "hostile", name: hostile, inputs: { hostile }, error: hostile });
+  await post([one]);
+  const calls = [
+    ["list", "--project", "hostile"],
+    ["list", "--project", "hostile", "--json"],
+    ["show", one.id],
+    ["show", one.id, "--json"],
+    ["export", "--project", "hostile"],
+  ];
+  for (const argv of calls) {
+    const printed = await traces(...argv);
+    expect(printed).toContain("31m red");
+    // oxlint-disable-next-line no-control-regex
+    expect(printed).not.toMatch(/[\u0000-\u0009\u000b-\u001f\u007f-\u009f]/);
+  }
+  // JSON is whole.
+  expect(JSON.parse(await traces("show", one.id, "--run", one.id, "--json"))).toMatchObject({ inputs: { hostile } });
+});
+
 test("export writes a line for each run with its inputs and outputs", async () => {
   const file = join(folder, "runs.jsonl");
   expect(await traces("export", ...project, "--all-runs", "--out", file)).toBe("4 runs.");
@@ -128,7 +144,12 @@ test("tail shows what ended before, then each trace once when it ends", async ()
   const lines: string[] = [];
   vi.spyOn(console, "log").mockImplementation((line: string) => void lines.push(line));
   const stop = new AbortController();
-  const tailing = run(["tail", ...project, "--limit", "1", "--url", server.url], fetch, stop.signal);
+  let named = 0;
+  const counted: typeof fetch = async (input, init) => {
+    if (input === `${server.url}/api/v1/sessions?name=cli`) named++;
+    return fetch(input, init);
+  };
+  const tailing = run(["tail", ...project, "--limit", "1", "--url", server.url], counted, stop.signal);
   await expect.poll(() => lines, { timeout: 10_000 }).toHaveLength(1);
   expect(lines[0]).toContain(good.id);
   const open = sent(Date.now() - 5_000, { name: "open", inputs: {}, end_time: undefined });
@@ -141,11 +162,12 @@ test("tail shows what ended before, then each trace once when it ends", async ()
   await expect.poll(() => lines, { timeout: 10_000 }).toHaveLength(3);
   stop.abort();
   expect(await tailing).toBe(0);
+  expect(named).toBe(1);
   expect([lines[1], lines[2]]).toEqual([expect.stringContaining(next.id), expect.stringContaining(open.id)]);
 });
 
 test.each([
-  [["list", "--project", "absent"], /There is no project "absent"\. There is "cli"/],
+  [["list", "--project", "absent"], /There is no project "absent"\. There is .*"cli"/],
   [["list", ...project, "--filter", "eq(name"], /status 400: /],
   [["list", ...project, "--limit", "0"], /--limit is "0"\. Give a whole number, 1 to 1000/],
   [["list", ...project, "--since", "soon"], /--since is "soon"\. Give a time such as/],

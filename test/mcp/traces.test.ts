@@ -3,7 +3,7 @@ import { END, START, StateGraph } from "@langchain/langgraph";
 import { beforeAll, describe, expect, it, vi } from "vitest";
 import * as z from "zod";
 import { graphs } from "../../src/graphs/index.ts";
-import { type Caller, newCaller, send } from "../support/caller.ts";
+import { ADMIN_KEY, type Caller, newCaller, send } from "../support/caller.ts";
 import { sentRun } from "../support/traces.ts";
 import { connectFirst, connectSecond } from "./connect.ts";
 
@@ -186,10 +186,35 @@ describe("reading", () => {
     expect(last).toBe('\uFFFDé😀"}\n[characters 450005 to 450011 of 450011.]');
     expect(await read({ offset: 450_011 })).toContain("refused: 422: Invalid arguments: offset");
     expect(await read({ field: "error" })).toMatch(/^null\n/);
+    for (const field of ["metadata", "events", "extra", "tags", "feedback_stats"])
+      expect(await read({ field })).toMatch(/^(null|\{.*\}|\[.*\])\n\[characters 0 to (\d+) of \2\.\]$/);
     const tree = await use(caller.key, "read_trace", { trace_id: run.id });
     expect(tree.length).toBeLessThan(500);
     const thread = await use(caller.key, "read_thread", { thread_id: threadId, key: "note", offset: 1, length: 8 });
+    const absent = await use(caller.key, "read_thread", { thread_id: threadId, key: "constructor" });
+    expect(absent).toMatch(/^null\n/);
     expect(thread).toMatch(/^The rate\n\[characters 1 to 9 of \d+\. The next part has offset 9\.\]$/);
+  });
+
+  it("compares runs of any size and with any names in bounded text", async () => {
+    const now = Date.now() * 1_000;
+    const post = async (runs: object[]) => caller.fetch("/runs/batch", { body: { post: runs } });
+    const zeros = Array.from({ length: 200_000 }, () => 0);
+    const values = { zeros, list: [1, 2], constructor: 1 };
+    const more = { session_name: "compared", name: `root\n! forged ${"x".repeat(200)}` };
+    const before = sentRun(now, { ...more, inputs: values, outputs: { "a/b": 1 } });
+    const after = sentRun(now, { ...more, inputs: { ...values, zeros: [...zeros, 1], list: [1, 3] }, outputs: {} });
+    const steps = Array.from({ length: 205 }, (_, i) => sentRun(now + i + 1, { ...more, name: `step\n${i}` }, after));
+    await post([before, after, ...steps]);
+    const compared = await use(caller.key, "compare_runs", { before: before.id, after: after.id });
+    expect(compared).toMatch(/^before: root ! forged x+… \(.*\nafter: /);
+    expect(compared).toContain("/inputs/list/1\n  before: 2\n  after:  3\n/outputs/a~1b\n  before: 1\n  after:  null");
+    expect(compared).not.toMatch(/constructor|zeros|are equal/);
+    expect(compared).toContain("… the values are too large to compare them all.\nsteps:\n+ step 0 [");
+    expect(compared).toContain("… a trace has more than 200 runs");
+    const same = await use(caller.key, "compare_runs", { before: traceId, after: traceId });
+    expect(same).toContain("Inputs, outputs and error are equal.");
+    expect(same).not.toContain("…");
   });
 
   it("finds by words, by filter, and anywhere in a trace; without a match for all words, for any", async () => {
@@ -253,6 +278,23 @@ describe("refusals", () => {
     expect(await said("list_projects", {})).toBe("There are no projects.");
   });
 
+  it("the admin key reads in the workspace that it names, and in no other", async () => {
+    const other = await newCaller();
+    const params = { name: "list_projects", arguments: {} };
+    const body = { jsonrpc: "2.0", id: 1, method: "tools/call", params };
+    const read = async (headers: Record<string, string>) => {
+      const answer = await send("/mcp/traces", { body, headers: { ...headers, accept: "application/json" } });
+      return answer.text();
+    };
+    const admin = { "x-api-key": ADMIN_KEY };
+    expect(await read({ ...admin, "x-tenant-id": caller.workspaceId })).toContain('\\"default\\"');
+    expect(await read({ ...admin, "x-tenant-id": other.workspaceId })).toContain("There are no projects.");
+    expect(await read(admin)).toContain("name the workspace to act in");
+    expect(await read({ "x-api-key": other.key, "x-tenant-id": caller.workspaceId })).toContain(
+      "X-Tenant-Id is not the workspace",
+    );
+  });
+
   it("no key, a wrong key, wrong arguments and an unknown tool", async () => {
     const body = { jsonrpc: "2.0", id: 1, method: "tools/list" };
     const bare = await send("/mcp/traces", { body });
@@ -265,6 +307,16 @@ describe("refusals", () => {
     expect((await send("/mcp/traces", { body, headers: { "x-api-key": "weir_key_wrong" } })).status).toBe(401);
     expect((await caller.fetch("/mcp/traces?write=perhaps", { body })).status).toBe(422);
     expect((await caller.fetch("/mcp/traces")).status).toBe(405);
+    // Of several values none is chosen, and a batch writes no more than one request.
+    for (const search of ["?write=false&write=true", "?write=true&write=true"])
+      expect((await caller.fetch(`/mcp/traces${search}`, { body })).status).toBe(422);
+    const params = { name: "add_example", arguments: { dataset: "batch", inputs: {}, create_dataset: true } };
+    const batch = [1, 2].map((id) => ({ jsonrpc: "2.0", id, method: "tools/call", params }));
+    for (const search of ["", "?Write=true", "?write=false", "?write="]) {
+      const headers = { accept: "application/json" };
+      const said = await (await caller.fetch(`/mcp/traces${search}`, { body: batch, headers })).text();
+      expect(said.match(/403: This connection is for reading/g)).toHaveLength(2);
+    }
     expect((await caller.fetch("/mcp/traces", { method: "DELETE" })).status).toBe(404);
     expect(await use(caller.key, "read_trace", { trace_id: "x" })).toBe(
       "refused: 422: Invalid arguments: trace_id: must be a UUID",

@@ -58,6 +58,7 @@ const refused = [
   ["POST", "/api/v1/feedback"],
   ["GET", "/api/v1/me"],
   ["GET", "/api/v1/me/sessions"],
+  ["POST", "/mcp/traces"],
 ] as const;
 
 describe.each(apps)("with an app that has %s", (_name, app) => {

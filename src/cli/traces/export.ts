@@ -3,6 +3,7 @@ import { once } from "node:events";
 import { createWriteStream } from "node:fs";
 import { finished } from "node:stream/promises";
 import { Fault } from "../fault.ts";
+import { formatJson } from "../format.ts";
 import { buildQuery, type TraceOptions } from "./options.ts";
 import { LISTED, readPages } from "./pages.ts";
 
@@ -27,7 +28,7 @@ export async function exportTraces(options: TraceOptions): Promise<void> {
     more = page.more;
     count += page.items.length;
     for (const run of page.items) {
-      const line = JSON.stringify(run);
+      const line = formatJson(run);
       if (!file) console.log(line);
       else if (!file.write(`${line}\n`)) await once(file, "drain");
     }

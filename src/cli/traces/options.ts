@@ -1,6 +1,7 @@
 /** The arguments of `weir traces`, and the query that they mean. */
 import { parseArgs } from "node:util";
 import { apiOf, type Fetch } from "../api.ts";
+import { isUuid } from "../../http/uuid.ts";
 import { CONNECTION, connectionFor } from "../connection.ts";
 import { Fault } from "../fault.ts";
 import { readCount, readTime } from "../numbers.ts";
@@ -39,14 +40,13 @@ export function readOptions(argv: string[], fetch: Fetch, usage: string) {
   return { verb, id, options: { call, values, limit } satisfies TraceOptions };
 }
 
-const UUID = /^[\da-f]{8}(-[\da-f]{4}){3}-[\da-f]{12}$/i;
-
 /** The body of a query for what the options choose; `also` is one more filter. */
-export async function buildQuery({ call, values }: TraceOptions, also?: string): Promise<Record<string, unknown>> {
+export async function buildQuery(options: TraceOptions, also?: string): Promise<Record<string, unknown>> {
+  const { values } = options;
   const { since = "1d", until, errors, filter, search } = values;
   const conditions = [filter, search && `search(${JSON.stringify(search)})`, also].filter(Boolean);
   return {
-    project_ids: [await projectId(call, values.project ?? "default")],
+    project_ids: [await findProjectId(options)],
     min_start_time: readTime("since", since),
     ...(until !== undefined && { max_start_time: readTime("until", until) }),
     ...(errors && { has_error: true }),
@@ -55,9 +55,9 @@ export async function buildQuery({ call, values }: TraceOptions, also?: string):
   };
 }
 
-/** The id of a project by its name. @throws Fault with the names that exist */
-async function projectId(call: TraceOptions["call"], given: string): Promise<string> {
-  if (UUID.test(given)) return given;
+/** The id of the project that is given by name or id. @throws Fault with the names that exist */
+export async function findProjectId({ call, values: { project: given = "default" } }: TraceOptions): Promise<string> {
+  if (isUuid(given)) return given;
   type Projects = { id: string; name: string }[];
   const [found] = await call<Projects>("GET", `/api/v1/sessions?name=${encodeURIComponent(given)}`);
   if (found) return found.id;

@@ -1,8 +1,9 @@
 /** `weir traces tail`: each trace once it has ended. */
 import { setTimeout as pause } from "node:timers/promises";
 import { Fault } from "../fault.ts";
+import { formatJson } from "../format.ts";
 import { formatLine } from "./line.ts";
-import { buildQuery, type TraceOptions } from "./options.ts";
+import { buildQuery, findProjectId, type TraceOptions } from "./options.ts";
 import { gatherRuns, LISTED, type Run } from "./pages.ts";
 
 const PAUSE_MS = 2_000;
@@ -12,8 +13,10 @@ const MOST_A_POLL = 1_000;
 /** How often in a row the server may not answer. */
 const MOST_FAILURES = 5;
 
-export async function tailTraces(options: TraceOptions, signal?: AbortSignal): Promise<void> {
-  const show = (run: Run) => console.log(options.values.json ? JSON.stringify(run) : formatLine(run));
+export async function tailTraces(given: TraceOptions, signal?: AbortSignal): Promise<void> {
+  // The id of the project is read once, and not by each look.
+  const options = { ...given, values: { ...given.values, project: await findProjectId(given) } };
+  const show = (run: Run) => console.log(options.values.json ? formatJson(run) : formatLine(run));
   const since = () => new Date(Date.now() - LATE_MS).toISOString();
   const before = await findEnded(options, "neq(end_time, null)", options.limit(10, MOST_A_POLL));
   const late = await findEnded(options, `gte(end_time, "${since()}")`, MOST_A_POLL);

@@ -1,5 +1,5 @@
 /** The steps of two runs side by side. */
-import { formatFigures } from "./text.ts";
+import { formatFigures, oneLine } from "./text.ts";
 import type { TreeRun } from "./trace.ts";
 
 /** A line for each step: in both runs, only in the first (-), only in the second (+), or with another status (~). */
@@ -43,4 +43,4 @@ const isSame = (a: TreeRun, b: TreeRun): boolean =>
   a.name === b.name && a.run_type === b.run_type && a.parent_run_ids.length === b.parent_run_ids.length;
 
 const nameOf = ({ name, run_type, parent_run_ids }: TreeRun): string =>
-  `${"  ".repeat(Math.max(0, parent_run_ids.length - 1))}${name} [${run_type.toLowerCase()}]`;
+  `${"  ".repeat(Math.max(0, parent_run_ids.length - 1))}${oneLine(name, 60)} [${run_type.toLowerCase()}]`;

@@ -17,8 +17,8 @@ export interface Api {
   get<T>(path: string, query?: Query): Promise<T>;
   /** Reading that needs a body. */
   query<T>(path: string, body: object): Promise<T>;
-  /** A change. Repeated under the Idempotency-Key of the tool's call it is made once; `part` tells apart the changes of one call. */
-  change<T>(path: string, body: object, part?: string): Promise<T>;
+  /** A change. Repeated under the Idempotency-Key of the tool's call it is made once. A tool changes each path once. */
+  change<T>(path: string, body: object): Promise<T>;
   /** The answer unread. */
   open(path: string, query?: Query): Promise<Response>;
 }
@@ -55,8 +55,8 @@ export function connectApi(c: Context<App>, callId: string): Api {
     open: (path, query) => open(withQuery(path, query)),
     get: async (path, query) => readJson(await open(withQuery(path, query))),
     query: async (path, body) => readJson(await post(path, body)),
-    change: async (path, body, part = "") => {
-      const key = c.get("idempotency") && idempotentId(c, `${callId} ${path} ${part}`);
+    change: async (path, body) => {
+      const key = c.get("idempotency") && idempotentId(c, `${callId} ${path}`);
       return readJson(await post(path, body, key ? { "idempotency-key": key } : {}));
     },
   };

@@ -4,7 +4,7 @@ import { isObject } from "../../http/json.ts";
 import type { Api } from "./api.ts";
 import { alignSteps } from "./align.ts";
 import { describe, Uuid } from "./fields.ts";
-import { cutValue, type Figures, formatFigures, joinLines } from "./text.ts";
+import { cutValue, type Figures, formatFigures, joinLines, oneLine } from "./text.ts";
 import { defineTool } from "./tool.ts";
 import { readTree, type TreeRun } from "./trace.ts";
 
@@ -40,18 +40,21 @@ export const compareRuns = defineTool({
   async run(api, given) {
     const [before, after] = [await readWhole(api, given.before), await readWhole(api, given.after)];
     const [old, now] = [await readSteps(api, before), await readSteps(api, after)];
-    const differences = (["inputs", "outputs", "error"] as const).flatMap((field) =>
-      differencesIn(before[field], after[field], `/${field}`),
+    const { found, isWhole } = differencesIn(
+      { inputs: before.inputs, outputs: before.outputs, error: before.error },
+      { inputs: after.inputs, outputs: after.outputs, error: after.error },
     );
-    const more = differences.length - MOST_DIFFERENCES;
+    const more = found.length - MOST_DIFFERENCES;
     const lines = [
-      `before: ${before.name} (${formatFigures(before)})`,
-      `after:  ${after.name} (${formatFigures(after)})`,
-      differences.length === 0 ? "Inputs, outputs and error are equal." : "",
-      ...differences.slice(0, MOST_DIFFERENCES),
+      `before: ${oneLine(before.name, 60)} (${formatFigures(before)})`,
+      `after:  ${oneLine(after.name, 60)} (${formatFigures(after)})`,
+      found.length === 0 && isWhole ? "Inputs, outputs and error are equal." : "",
+      ...found.slice(0, MOST_DIFFERENCES).map(formatDifference),
       more > 0 ? `… ${more} more differences. Read both with read_run.` : "",
+      isWhole ? "" : "… the values are too large to compare them all.",
       "steps:",
-      ...alignSteps(old, now),
+      ...alignSteps(old.steps, now.steps),
+      old.isWhole && now.isWhole ? "" : `… a trace has more than ${MOST_STEPS} runs: later ones are not compared.`,
     ];
     return joinLines(lines.filter(Boolean), "Read the traces with read_trace.");
   },
@@ -62,30 +65,61 @@ async function readWhole(api: Api, id: string): Promise<Run> {
 }
 
 /** The runs below a run. */
-async function readSteps(api: Api, { trace_id, dotted_order }: Run): Promise<TreeRun[]> {
-  const { items } = await readTree(api, trace_id, MOST_STEPS);
-  return items.filter((step) => step.dotted_order.startsWith(`${dotted_order}.`));
+async function readSteps(api: Api, { trace_id, dotted_order }: Run): Promise<{ steps: TreeRun[]; isWhole: boolean }> {
+  const { items, next_cursor } = await readTree(api, trace_id, MOST_STEPS);
+  const steps = items.filter((step) => step.dotted_order.startsWith(`${dotted_order}.`));
+  return { steps, isWhole: next_cursor === null };
 }
 
-/** The places in which two JSON values differ. */
-function differencesIn(before: unknown, after: unknown, root: string): string[] {
-  const found: string[] = [];
-  const open: [before: unknown, after: unknown, path: string][] = [[before, after, root]];
-  for (let seen = 0; open.length > 0 && seen < MOST_VALUES; seen++) {
-    const [old, now, path] = open.pop() ?? [];
+interface Difference {
+  /** A JSON Pointer. */
+  path: string;
+  old: unknown;
+  now: unknown;
+}
+
+/** The places in which two JSON values differ. `isWhole` is false where a part was too large to be compared. */
+function differencesIn(before: unknown, after: unknown): { found: Difference[]; isWhole: boolean } {
+  const found: Difference[] = [];
+  const open: Difference[] = [{ path: "", old: before, now: after }];
+  let left = MOST_VALUES;
+  let isWhole = true;
+  for (let next = open.pop(); next; next = open.pop()) {
+    const { path, old, now } = next;
     if (old === now) continue;
-    const [inOld, inNow] = [membersOf(old), membersOf(now)];
-    if (!inOld || !inNow || Array.isArray(old) !== Array.isArray(now)) {
-      found.push(`${path}\n  before: ${cutValue(old ?? null, VALUE)}\n  after:  ${cutValue(now ?? null, VALUE)}`);
+    if (!isParent(old) || !isParent(now) || Array.isArray(old) !== Array.isArray(now)) {
+      found.push(next);
       continue;
     }
-    const names = [...new Set([...Object.keys(inOld), ...Object.keys(inNow)])];
+    const names = namesIn(old, now, left);
+    if (!names) {
+      isWhole = false;
+      continue;
+    }
+    left -= names.length;
     for (const name of names.toReversed())
-      open.push([inOld[name], inNow[name], `${path}/${name.replaceAll("~", "~0").replaceAll("/", "~1")}`]);
+      open.push({
+        path: `${path}/${name.replaceAll("~", "~0").replaceAll("/", "~1")}`,
+        old: memberOf(old, name),
+        now: memberOf(now, name),
+      });
   }
-  if (open.length > 0) found.push("… the values are too large to compare them all.");
-  return found;
+  return { found, isWhole };
 }
 
-const membersOf = (value: unknown): Record<string, unknown> | undefined =>
-  Array.isArray(value) ? Object.fromEntries(value.entries()) : isObject(value) ? value : undefined;
+const formatDifference = ({ path, old, now }: Difference): string =>
+  `${cutValue(path, VALUE)}\n  before: ${cutValue(old ?? null, VALUE)}\n  after:  ${cutValue(now ?? null, VALUE)}`;
+
+type Parent = Record<string, unknown> | unknown[];
+
+const isParent = (value: unknown): value is Parent => Array.isArray(value) || isObject(value);
+
+const memberOf = (value: Parent, name: string): unknown =>
+  Object.hasOwn(value, name) ? (value as Record<string, unknown>)[name] : undefined;
+
+/** The names of the members that either has; undefined if they are more than `most`. */
+function namesIn(old: Parent, now: Parent, most: number): string[] | undefined {
+  if (Array.isArray(old) && Array.isArray(now) && Math.max(old.length, now.length) > most) return undefined;
+  const names = [...new Set([...Object.keys(old), ...Object.keys(now)])];
+  return names.length > most ? undefined : names;
+}

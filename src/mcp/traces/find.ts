@@ -27,6 +27,30 @@ const MOST_WORDS = 8;
 
 const Time = v.pipe(v.string(), v.maxLength(40));
 
+const Input = v.object({
+  project: v.optional(Project, "default"),
+  failed: v.optional(describe(v.boolean(), "Only traces that failed."), false),
+  words: v.optional(
+    describe(
+      Text,
+      "Words in inputs, outputs, error or name. All must occur; if no trace has all, traces with any are given.",
+    ),
+  ),
+  filter: v.optional(describe(v.pipe(v.string(), v.maxLength(10_000)), "A condition on the root run of a trace.")),
+  anywhere: v.optional(
+    describe(
+      v.boolean(),
+      "Whether failed and words are about any run of a trace and not only its root. It reads more.",
+    ),
+    false,
+  ),
+  since: v.optional(describe(Time, "The earliest start, ISO 8601. One day ago if left out.")),
+  until: v.optional(describe(Time, "The latest start, ISO 8601.")),
+  limit: v.optional(between(1, 50), 20),
+  cursor: v.optional(describe(Text, "Continues the result that gave it.")),
+});
+type Given = Omit<v.InferOutput<typeof Input>, "project" | "words">;
+
 export const findTraces = defineTool({
   name: "find_traces",
   title: "Find traces",
@@ -34,28 +58,7 @@ export const findTraces = defineTool({
     'Finds traces of a project, the newest first: id, start, status, figures, and what it was given or failed with. Use failed: true for failing traces, words for plain words, filter for exact conditions. Filters are calls: and(eq(status, "error"), gt(latency, "5s"), has(tags, "prod"), eq(thread_id, "…"), like(name, "%agent%"), search("text")).',
   cost: "reads the days of the project in the time range; a filter or words that are rare read more rows. No model is called.",
   permissions: ["traces.read"],
-  input: v.object({
-    project: v.optional(Project, "default"),
-    failed: v.optional(describe(v.boolean(), "Only traces that failed."), false),
-    words: v.optional(
-      describe(
-        Text,
-        "Words in inputs, outputs, error or name. All must occur; if no trace has all, traces with any are given.",
-      ),
-    ),
-    filter: v.optional(describe(v.pipe(v.string(), v.maxLength(10_000)), "A condition on the root run of a trace.")),
-    anywhere: v.optional(
-      describe(
-        v.boolean(),
-        "Whether failed and words are about any run of a trace and not only its root. It reads more.",
-      ),
-      false,
-    ),
-    since: v.optional(describe(Time, "The earliest start, ISO 8601. One day ago if left out.")),
-    until: v.optional(describe(Time, "The latest start, ISO 8601.")),
-    limit: v.optional(between(1, 50), 20),
-    cursor: v.optional(describe(Text, "Continues the result that gave it.")),
-  }),
+  input: Input,
   async run(api, { project, words, ...given }) {
     const projectId = await findProjectId(api, project);
     const searches = words === undefined ? [] : splitWords(words).map((word) => `search(${JSON.stringify(word)})`);
@@ -64,20 +67,6 @@ export const findTraces = defineTool({
     const any = await query(api, projectId, given, [`or(${searches.join(", ")})`]);
     return any.items.length > 0 ? `No trace has all of the words. Traces with any of them:\n${show(any)}` : show(any);
   },
-});
-
-type Given = Pick<
-  v.InferOutput<typeof Given>,
-  "failed" | "filter" | "anywhere" | "since" | "until" | "limit" | "cursor"
->;
-const Given = v.object({
-  failed: v.boolean(),
-  filter: v.optional(v.string()),
-  anywhere: v.boolean(),
-  since: v.optional(v.string()),
-  until: v.optional(v.string()),
-  limit: v.number(),
-  cursor: v.optional(v.string()),
 });
 
 async function query(api: Api, projectId: string, given: Given, searches: string[]): Promise<Page> {
@@ -111,7 +100,7 @@ function show({ items, next_cursor }: Page): string {
   if (items.length === 0) return "No traces match. The time range is the last day if since is left out.";
   const lines = items.map((run) => {
     const said = run.error_preview ? `error: ${run.error_preview}` : `inputs: ${run.inputs_preview ?? ""}`;
-    const thread = run.thread_id ? `, thread ${run.thread_id}` : "";
+    const thread = run.thread_id ? `, thread ${oneLine(run.thread_id, 100)}` : "";
     return `trace ${run.trace_id}  ${run.start_time}  ${oneLine(run.name, 60)}  (${formatFigures(run)}${thread})\n  ${oneLine(said, 200)}`;
   });
   const more = next_cursor ? `\nThere are more: cursor ${next_cursor}` : "";

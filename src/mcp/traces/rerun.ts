@@ -3,7 +3,7 @@ import * as v from "valibot";
 import { Problem } from "../../http/problem.ts";
 import type { Api } from "./api.ts";
 import { between, describe, Text, Uuid } from "./fields.ts";
-import { cutValue, formatFigures, joinLines } from "./text.ts";
+import { cutValue, formatFigures, joinLines, oneLine } from "./text.ts";
 import { formatValues, type State } from "./thread.ts";
 import { defineTool } from "./tool.ts";
 
@@ -79,7 +79,7 @@ export const rerunFromCheckpoint = defineTool({
     const lines = [
       head,
       trace
-        ? `trace ${trace.trace_id} (${formatFigures(trace)})${trace.error_preview ? ` error: ${trace.error_preview}` : ""}`
+        ? `trace ${trace.trace_id} (${formatFigures(trace)})${trace.error_preview ? ` error: ${oneLine(trace.error_preview, 200)}` : ""}`
         : "Its trace is not stored yet, or traces are off.",
       waits.length > 0 ? `waits for an answer to: ${cutValue(waits, 1_500)}` : "",
       `state, next: ${state.next.join(", ") || "end"}`,

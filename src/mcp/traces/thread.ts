@@ -45,7 +45,7 @@ export const readThread = defineTool({
     const at = checkpoint_id === undefined ? `${path}/state` : `${path}/state/${checkpoint_id}`;
     if (key !== undefined) {
       const { values } = await api.get<Pick<State, "values">>(at, { select: JSON.stringify([`values.${key}`]) });
-      const text = JSON.stringify(values?.[key] ?? null);
+      const text = JSON.stringify(values && Object.hasOwn(values, key) ? values[key] : null);
       return formatPart(text.slice(offset, offset + length), offset, text.length);
     }
     const [thread, state] = [await readRecord(api, thread_id), await api.get<State>(at)];

@@ -97,7 +97,7 @@ function Start({
     ];
     const controller = (stop.current = new AbortController());
     const name = assistants.find(({ assistant_id }) => assistant_id === draft.assistant)?.name ?? "experiment";
-    const { experiment, unscored } = await runExperiment(send, {
+    const { experiment, unscored, refused } = await runExperiment(send, {
       dataset: draft.dataset,
       assistant: draft.assistant,
       prefix: draft.prefix.trim() === "" ? name : draft.prefix.trim(),
@@ -109,7 +109,7 @@ function Start({
     });
     await queryClient.invalidateQueries({ queryKey: ["experiments"] });
     // What went wrong stays in view.
-    if (unscored > 0 || controller.signal.aborted) return;
+    if (unscored > 0 || refused > 0 || controller.signal.aborted) return;
     const before = draft.baseline === "newest" ? older[0]?.id : draft.baseline;
     const ids = [...(before ? [before] : []), experiment.id].map((id) => ["experiment", id]);
     navigate(`/console/experiments/${draft.dataset}?${new URLSearchParams(ids)}`);
@@ -215,13 +215,14 @@ function Start({
   );
 }
 
-function Followed({ progress: { experiment, of, done, failed, unscored, trouble } }: { progress: Progress }) {
+function Followed({ progress: { experiment, of, done, failed, unscored, refused, trouble } }: { progress: Progress }) {
   return (
     <div className={css.progress}>
       <progress max={of} value={done} aria-label="Examples that are done" />
       <p role="status">
         {experiment.name}: {done} of {of} done
         {failed > 0 && `, ${failed} failed`}
+        {refused > 0 && `, ${refused} refused`}
         {unscored > 0 && `, ${unscored} scores missing`}
       </p>
       {trouble !== undefined && <p className={work.trouble}>{trouble}</p>}
