@@ -82,8 +82,8 @@ export function threadFor(context: ThreadContext, request: RunRequest): ThreadRe
 }
 
 /**
- * The record as its open runs have changed it since its row was written: they write it when they end. A record without a graph
- * has not been written since, whatever the clocks say.
+ * The record as its open runs have changed it since its row was written: they write it when they end. Clocks of
+ * machines differ, but a record without a graph has not been written since.
  */
 export function withAssistants(record: ThreadRecord, open: readonly StoredRun[]): ThreadRecord {
   const { updated, metadata } = record;
