@@ -7,6 +7,7 @@ import type { Context } from "hono";
 import { limitAddress } from "../auth/limits.ts";
 import { webhookFault } from "../http/address.ts";
 import { decodeJson, isObject } from "../http/json.ts";
+import { readWithin } from "../http/bounded.ts";
 import { Problem } from "../http/problem.ts";
 import type { App } from "../http/types.ts";
 import { issuerOf } from "./issuer.ts";
@@ -70,35 +71,19 @@ async function fetchDocument(id: string): Promise<{ body: unknown; seconds: numb
     await response.body?.cancel();
     throw new Untrusted("The address that identifies the application does not answer with a JSON document.");
   }
-  const body = decode(await readWithin(response, signal));
+  const body = decode(await readDocumentBody(response, signal));
   if (body === undefined) throw new Untrusted("The document that describes the application is not valid JSON.");
   return { body, seconds: secondsToKeep(response.headers.get("cache-control") ?? "") };
 }
 
-/** The bytes of a body that ends in time and within the limit. */
-async function readWithin(response: Response, signal: AbortSignal): Promise<Uint8Array> {
-  const chunks: Uint8Array[] = [];
-  let size = 0;
-  const reader = response.body?.getReader();
-  const cancel = () => void reader?.cancel().catch(() => undefined);
-  signal.addEventListener("abort", cancel, { once: true });
-  try {
-    for (let read = await reader?.read(); read && !read.done && size <= DOCUMENT_LIMIT; read = await reader?.read()) {
-      chunks.push(read.value);
-      size += read.value.byteLength;
-    }
-  } catch {
-    throw new Untrusted("The document that describes the application could not be read.");
-  } finally {
-    signal.removeEventListener("abort", cancel);
-  }
-  // A cancelled reader ends as a complete one does.
-  if (signal.aborted) throw new Untrusted("The document that describes the application took too long.");
-  if (size > DOCUMENT_LIMIT) {
-    cancel();
+async function readDocumentBody(response: Response, signal: AbortSignal): Promise<Uint8Array> {
+  const bytes = await readWithin(response, DOCUMENT_LIMIT, signal).catch(() => {
+    const what = signal.aborted ? "took too long" : "could not be read";
+    throw new Untrusted(`The document that describes the application ${what}.`);
+  });
+  if (!bytes)
     throw new Untrusted(`The document that describes the application is larger than ${DOCUMENT_LIMIT} bytes.`);
-  }
-  return Buffer.concat(chunks);
+  return bytes;
 }
 
 function decode(bytes: Uint8Array): unknown {

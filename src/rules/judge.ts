@@ -2,9 +2,9 @@
 import type { Judge, JudgeModel } from "../db/rules.ts";
 import { knownBudgets } from "../budgets/known.ts";
 import { addressFault } from "../http/address.ts";
+import { readWithin } from "../http/bounded.ts";
 import { isObject } from "../http/json.ts";
-import { ORIGIN } from "../loopback/address.ts";
-import { onBehalf } from "../loopback/caller.ts";
+import { callOwn } from "../loopback/install.ts";
 import { workersAi } from "../models/workers-ai.ts";
 import { addCost, priceTable } from "../traces/usage/prices.ts";
 import { Final } from "./errors.ts";
@@ -65,10 +65,11 @@ async function askModel(
   if (!isOpenAi && !env.AI)
     throw new Final("The deployment has no binding AI for Workers AI. docs/workers-ai.md says how to add it.");
   const send = !isOpenAi && env.AI ? workersAi(env.AI) : fetch;
+  const signal = AbortSignal.timeout(MODEL_MS);
   const response = await send(`${base.replace(/\/+$/, "")}/chat/completions`, {
     method: "POST",
     redirect: "manual",
-    signal: AbortSignal.timeout(MODEL_MS),
+    signal,
     headers: { "content-type": "application/json", ...(key && { authorization: `Bearer ${key}` }) },
     body: JSON.stringify({
       model: model.model,
@@ -80,10 +81,10 @@ async function askModel(
       },
     }),
   });
-  const text = await response.text();
-  if (text.length > ANSWER_BYTES) throw new Final("The answer of the judge is too large.");
+  const bytes = await readWithin(response, ANSWER_BYTES, signal);
+  if (!bytes) throw new Final("The answer of the judge is too large.");
   if (!response.ok) throw failure(response.status);
-  const answer = parsed(text);
+  const answer = parsed(new TextDecoder().decode(bytes));
   const content = isObject(answer) ? contentOf(answer) : undefined;
   if (content === undefined) throw new Error("The model did not answer as OpenAI's chat completions do.");
   const { prices } = await knownBudgets(env, rule.workspaceId);
@@ -124,7 +125,6 @@ async function askAssistant(
   { assistant_id }: { assistant_id: string },
   messages: ChatMessage[],
 ): Promise<unknown> {
-  const own = (globalThis as { [name: symbol]: unknown })[Symbol.for("langgraph_api:fetch")] as typeof fetch;
   const request = {
     method: "POST",
     headers: { "content-type": "application/json", "idempotency-key": `rule-${evaluatorOf(call)}` },
@@ -136,7 +136,7 @@ async function askAssistant(
       config: { metadata: { weir_rule_id: call.rule.id } },
     }),
   };
-  const response = await onBehalf(call.behalf, () => own(`${ORIGIN}/runs/wait`, request));
+  const response = await callOwn(call.behalf, "/runs/wait", request);
   const text = await response.text();
   if (!response.ok)
     throw response.status < 500

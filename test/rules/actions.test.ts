@@ -117,6 +117,26 @@ describe("a judge", () => {
     expect((await readRule(caller, rule)).stats).toMatchObject({ taken: 2, failed: 1, waiting: 1 });
   });
 
+  it("is not read further when its answer is too large", async () => {
+    vi.spyOn(console, "error").mockImplementation(() => undefined);
+    let sentBytes = 0;
+    const endless = new ReadableStream<Uint8Array>({
+      pull(controller) {
+        sentBytes += 64 * 1024;
+        controller.enqueue(new Uint8Array(64 * 1024));
+        // A judge that reads on would fail this test, not the isolate.
+        if (sentBytes > 8 * 1024 * 1024) controller.close();
+      },
+    });
+    const rule = await newRule(caller, judge());
+    answers = [() => new Response(endless)];
+    await send([{ name: "large" }]);
+    await workUntil(caller, rule, 1, "failed");
+    const logs = await ask<object[]>(caller, `/runs/rules/${rule.id}/logs`);
+    expect(logs).toMatchObject([{ error: "The answer of the judge is too large.", will_retry: false }]);
+    expect(sentBytes).toBeLessThan(1024 * 1024);
+  });
+
   it("may be an assistant, whose own trace no rule takes", async () => {
     const evaluators = judge({ model: { provider: "assistant", assistant_id: "echo" } }).evaluators;
     // The assistant repeats its last message.
