@@ -37,4 +37,33 @@ describe.runIf(browserHere)("the chat without a connection", () => {
     expect(troubles).toEqual([]);
     await close();
   });
+
+  it("continues the branch that was in view, with all that was written for it", async () => {
+    const { page, close } = await visit(stage);
+    await choose(page, "agent");
+    for (const text of ["What is 2 * 3?", "What is 4 * 5?"]) {
+      await say(page, text);
+      await settled(page);
+    }
+    const second = log(page).getByRole("article").nth(1);
+    await second.getByRole("button", { name: "Edit message" }).click();
+    await page.getByRole("textbox", { name: "Edit message" }).fill("What is 7 * 7?");
+    await page.getByRole("button", { name: "Send as new branch" }).click();
+    await expectAnswer(page, "7 * 7 = 49.");
+    await settled(page);
+    await second.getByRole("button", { name: "Previous branch, 2 of 2" }).click();
+    await log(page).getByText("4 * 5 = 20.").first().waitFor();
+    await page.context().setOffline(true);
+    await page.getByText("You are offline.").waitFor();
+    await say(page, "What is 6 * 6?");
+    await say(page, "What is 8 * 8?");
+    await page.context().setOffline(false);
+    await expectAnswer(page, "8 * 8 = 64.");
+    await settled(page);
+    const asked = log(page).getByRole("article");
+    await expect.poll(async () => asked.count()).toBe(4);
+    for (const [n, text] of ["2 * 3", "4 * 5", "6 * 6", "8 * 8"].entries())
+      await asked.nth(n).getByText(text).first().waitFor();
+    await close();
+  });
 });

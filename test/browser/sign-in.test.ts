@@ -48,12 +48,16 @@ it("registers once, signs in, and what it signs out of is over", async () => {
     ).status;
   expect(await call()).toBe(200);
 
+  // What was written and not sent is not sent by who signs in next.
+  const unsent = ["weir.queue.new", "weir.draft.new"];
+  for (const key of unsent) await page.evaluate(`sessionStorage.setItem(${JSON.stringify(key)}, "[]")`);
   const revoked = page.waitForResponse((response) => response.url().endsWith("/oauth/revoke"));
   await page.getByRole("button", { name: "Sign out" }).click();
   expect((await revoked).status()).toBe(200);
   await atServer(page).waitFor();
   expect(await stored(page, "session", "weir.session")).toBeNull();
   expect(await call()).toBe(401);
+  for (const key of unsent) expect(await stored(page, "session", key)).toBeNull();
 
   // Signing in again requires the key again, with the stored client.
   await signIn(page);

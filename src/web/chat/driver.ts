@@ -85,13 +85,13 @@ export function useDriver(wiring: Wiring): Driver {
     const send = (text: string, media: Media[] = []) => {
       const { stream, view, context } = now.current;
       const waits = !navigator.onLine || (stream.threadId && isOpen(now.current));
-      if (waits) return enqueue(stream.threadId ?? NEW, { text, media, context });
+      if (waits) return enqueue(stream.threadId ?? NEW, { text, media, context, at: view.at });
       name(text, media);
       submit(human(contentOf(text, media.map(blockOf))), view.at);
     };
-    const sendQueued = ({ text, media, context }: Queued) => {
+    const sendQueued = ({ text, media, context, at }: Queued) => {
       name(text, media);
-      submit(human(contentOf(text, media.map(blockOf))), undefined, context);
+      submit(human(contentOf(text, media.map(blockOf))), at, context);
     };
     const actions: TurnActions = {
       edit: (messageId) => now.current.setEditing(messageId),

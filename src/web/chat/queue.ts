@@ -3,7 +3,7 @@
  * browser is online. This tab keeps them by thread, also while another view is open and over a reload.
  */
 import { useCallback, useSyncExternalStore } from "react";
-import { keepInTab } from "../ui/storage.ts";
+import { keepInTab, onForget } from "../ui/storage.ts";
 import type { Media } from "./media.ts";
 
 export interface Queued {
@@ -12,6 +12,8 @@ export interface Queued {
   media: Media[];
   /** The context that was set when the message was written. */
   context: Record<string, unknown>;
+  /** The checkpoint of the branch in view, from which it continues. */
+  at?: string;
 }
 
 const NONE: Queued[] = [];
@@ -41,13 +43,21 @@ function keep(threadId: string, queue: Queued[]): void {
   for (const listener of listeners) listener();
 }
 
+onForget(() => {
+  queues.clear();
+  for (const listener of listeners) listener();
+});
+
 function subscribe(listener: () => void): () => void {
   listeners.add(listener);
   return () => listeners.delete(listener);
 }
 
-export function enqueue(threadId: string, message: Omit<Queued, "id">): void {
-  keep(threadId, [...queueOf(threadId), { ...message, id: crypto.randomUUID() }]);
+/** Adds a message. One that is behind others continues where they end, not at the branch that was in view. */
+export function enqueue(threadId: string, { at, ...message }: Omit<Queued, "id"> & { at: string | undefined }): void {
+  const before = queueOf(threadId);
+  const branch = before.length === 0 && at !== undefined ? { at } : {};
+  keep(threadId, [...before, { ...message, ...branch, id: crypto.randomUUID() }]);
 }
 
 /** Removes a message. Undefined where it is not in the queue, such as when it was sent. */

@@ -4,6 +4,7 @@ import { useMe } from "../api/me.ts";
 import { endBrowserSession, signOut } from "../api/oauth.ts";
 import { queryClient } from "../api/queries.ts";
 import { currentSession } from "../api/session.ts";
+import { forgetTab } from "../ui/storage.ts";
 
 /** Undefined where there is no session: on a server without authentication. */
 export function useSignOut(): (() => void) | undefined {
@@ -16,6 +17,7 @@ export function useSignOut(): (() => void) | undefined {
     void out
       .catch(() => {})
       .finally(() => {
+        forgetTab();
         navigate("/");
         void queryClient.resetQueries();
       });
