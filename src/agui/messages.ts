@@ -1,6 +1,6 @@
 /** Messages of AG-UI as LangGraph's clients write them, and messages of a state as AG-UI shows them. */
 import type { Json } from "../json.ts";
-import { isObject, parseJson } from "../http/json.ts";
+import { isObject, parseBoundedJson } from "../http/json.ts";
 import type { Message } from "./schema.ts";
 
 const TYPES: Record<string, string> = {
@@ -31,7 +31,7 @@ export function graphMessage({ id, role, name, content, toolCalls, toolCallId, e
   if (type === "tool") return { ...body, tool_call_id: toolCallId ?? "", ...(error && { status: "error" }) };
   if (type !== "ai") return body;
   const calls = (toolCalls ?? []).map((call) => {
-    const args = parseJson(call.function.arguments || "{}");
+    const args = parseBoundedJson(call.function.arguments || "{}");
     return { id: call.id, name: call.function.name, args: isObject(args) ? args : {}, type: "tool_call" };
   });
   return { ...body, tool_calls: calls };

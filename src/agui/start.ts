@@ -1,6 +1,6 @@
 /** A request becomes a run: what of it is new to the thread is the input, or the answer to its interrupts. */
 import { channelsOf } from "../assistants/graph.ts";
-import { isObject, parseJson } from "../http/json.ts";
+import { isObject, parseBoundedJson } from "../http/json.ts";
 import { Problem } from "../http/problem.ts";
 import { uuidOf } from "../http/uuid.ts";
 import { assistantOf, type Caller } from "../threads/requests/access.ts";
@@ -117,7 +117,7 @@ export function givenOf(
 }
 
 /** An answer that is JSON as a text is what it says: CopilotKit's components answer with texts only. */
-const parsed = (answer: unknown): unknown => (typeof answer === "string" ? (parseJson(answer) ?? answer) : answer);
+const parsed = (answer: unknown): unknown => (typeof answer === "string" ? (parseBoundedJson(answer) ?? answer) : answer);
 
 /** Clients send the whole conversation. What the thread has keeps what clients do not send, such as metadata. */
 function freshMessages(input: RunAgentInput, known: unknown, again?: Message): Json[] {

@@ -16,6 +16,12 @@ export function parseJson(text: string): unknown {
   }
 }
 
+/** As `parseJson`, and undefined when the value nests deeper than `NESTING` levels: for a text within a checked body. */
+export function parseBoundedJson(text: string): unknown {
+  const value = parseJson(text);
+  return nestsDeeper(value) ? undefined : value;
+}
+
 /**
  * The same text for the same value, however its members are ordered (RFC 8785): members in the order of their names' UTF-16 units,
  * no white space. JSON.stringify writes the rest as the RFC asks.
@@ -124,8 +130,11 @@ const FILTER_DEPTH = 4;
 /** A containment filter, small enough to become one SQL condition. */
 export const JsonFilter = v.pipe(
   JsonObject,
-  v.check((filter) => leaves(filter) <= FILTER_VALUES, `holds more than ${FILTER_VALUES} values`),
   v.check((filter) => !nestsDeeper(filter, FILTER_DEPTH), `nests deeper than ${FILTER_DEPTH} levels`),
+  v.check(
+    (filter) => nestsDeeper(filter, FILTER_DEPTH) || leaves(filter) <= FILTER_VALUES,
+    `holds more than ${FILTER_VALUES} values`,
+  ),
   maxBytes(METADATA_BYTES),
 );
 

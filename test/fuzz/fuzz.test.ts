@@ -32,6 +32,10 @@ describe("a fault is", () => {
     expect(faultOf({ ...answer, status: 404 }, secrets)).toBeUndefined();
     expect(faultOf({ ...answer, status: 503, retryAfter: "1" }, secrets)).toBeUndefined();
     expect(faultOf({ ...answer, status: 501, text: "Weir does not serve charts." }, secrets)).toBeUndefined();
+    expect(faultOf({ ...answer, status: 501, text: "" }, secrets, { path: "/x", method: "HEAD" })).toBeUndefined();
+    expect(
+      faultOf({ ...answer, text: "marker1" }, secrets, { path: "/repos/-/marker1", method: "GET" }),
+    ).toBeUndefined();
   });
 });
 

@@ -62,6 +62,9 @@ const TEXTS = [
   "00000000-0000-4000-8000-000000000001",
   "default",
   "a".repeat(5_000),
+  // JSON that nests deeper than a stack.
+  "[".repeat(5_000) + "]".repeat(5_000),
+  `{"a":${'{"a":'.repeat(8_000)}0${"}".repeat(8_001)}`,
   "a|b:c",
   "|",
   "__start__",

@@ -1,4 +1,5 @@
 /** What is wrong with an answer. */
+import type { FuzzRequest } from "./request.ts";
 import { type Answer, HANG_MS } from "./send.ts";
 
 /** What a fault of the server says in every dialect (http/problem.ts), and what must never reach a client. */
@@ -12,14 +13,15 @@ const PUBLIC = /\/\.well-known\/agent(?:-card)?\.json/;
 export function faultOf(
   { status, text, retryAfter, fault }: Answer,
   secrets: Record<string, string>,
-  path = "",
+  { path, method }: Pick<FuzzRequest, "path" | "method"> = { path: "", method: "GET" },
 ): string | undefined {
   if (fault === "hang") return `no answer within ${HANG_MS} ms`;
   if (fault) return `the connection broke: ${text}`;
   // What is not served is refused with its reason.
-  if (status === 501 && text.includes("Weir does not serve ")) return undefined;
+  if (status === 501 && (method === "HEAD" || text.includes("Weir does not serve "))) return undefined;
   if (status === 503 ? retryAfter === undefined : status >= 500) return `status ${status}: ${text.slice(0, 300)}`;
-  const secret = Object.keys(secrets).find((one) => text.includes(one));
+  // An answer may repeat a name that the request's path has, such as that of a prompt.
+  const secret = Object.keys(secrets).find((one) => text.includes(one) && !path.includes(one));
   if (secret && !PUBLIC.test(path)) return `the answer contains ${secrets[secret]}`;
   // The document names the errors of the streaming protocol.
   const internal = path.startsWith("/openapi.json") ? null : INTERNAL.exec(text);

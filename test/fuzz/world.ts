@@ -16,6 +16,8 @@ export interface World {
   actors: Actor[];
   /** Words that no answer to any actor may contain, and what they identify. */
   secrets: Record<string, string>;
+  /** Deletes the rules of flow control and the budgets that requests of the actors made. */
+  release(): Promise<void>;
 }
 
 /** The ids that calls are made of. */
@@ -115,5 +117,13 @@ export async function makeWorld(url: string, adminKey: string, seed: number, use
       [usersOwn.key]: "the users' workspace's key",
     }),
   };
-  return { actors, secrets };
+  const release = async () => {
+    for (const each of [own, ...(usersOwn ? [usersOwn] : [])]) {
+      for (const kind of ["flow/rules", "budgets"]) {
+        const { [kind.split("/").at(-1) ?? ""]: made } = await each.ask("GET", `/api/v1/${kind}`);
+        for (const { id } of made as { id: string }[]) await each.ask("DELETE", `/api/v1/${kind}/${id}`);
+      }
+    }
+  };
+  return { actors, secrets, release };
 }

@@ -168,6 +168,28 @@ it("Weir's own traces are masked, and the thread is not", async () => {
   expect(await (await caller.fetch(`/threads/${thread_id}/state`)).text()).toContain(MAIL);
 });
 
+/** 8,000 levels: deeper than a stack, and small enough for a light field. */
+const DEEP = `${'{"a":'.repeat(8_000)}"${MAIL}"${"}".repeat(8_000)}`;
+
+it.each([
+  ["tags", "a run"],
+  ["name", "a run"],
+  ["inputs", "a run"],
+  ["comment", "feedback"],
+  ["value", "feedback"],
+  ["correction", "feedback"],
+])("%s of %s that nest deeper than the stack are refused or left out", async (name, of) => {
+  const run = sentRun(NOON);
+  const deep = (value: object) => JSON.stringify({ ...value, [name]: 0 }).replace(`"${name}":0`, `"${name}":${DEEP}`);
+  const feedback = { run_id: run.id, trace_id: run.id, key: "k" };
+  const { status } = await sendMultipart(caller, [
+    { name: `post.${run.id}`, data: of === "a run" ? deep(run) : JSON.stringify(run) },
+    ...(of === "feedback" ? [{ name: `feedback.${run.id}`, data: deep(feedback) }] : []),
+  ]);
+  expect([202, 207, 400, 422]).toContain(status);
+  expect(await everything()).not.toContain(MAIL);
+});
+
 it("feedback is masked, also when it changes", async () => {
   const run = sentRun(NOON);
   await caller.fetch("/api/v1/runs", { body: run });

@@ -1,6 +1,6 @@
 /** The content of one ingest request, the same for every route: run operations, attachments, feedback, and faults. */
 import { countValues, JSON_VALUES, tooManyValues, VALUE_BYTES } from "../../http/json-values.ts";
-import { hasLongInteger, isObject, parseExact } from "../../http/json.ts";
+import { hasLongInteger, isObject, NESTING, nestsDeeper, parseExact } from "../../http/json.ts";
 import { Problem } from "../../http/problem.ts";
 import { uuidv7 } from "../../http/uuid.ts";
 import { asUuid } from "../dotted.ts";
@@ -208,6 +208,7 @@ export class Gathering {
     this.count(json);
     const value = parsePiece(json);
     if (!isObject(value)) return this.fault(id, "feedback: expected a JSON object");
+    if (nestsDeeper(value)) return this.fault(id, `feedback: nested deeper than ${NESTING} levels`);
     if (this.feedback.length === MAX_FEEDBACK)
       return this.fault(id, `feedback: a request has at most ${MAX_FEEDBACK} of them`);
     const { run_id } = value;

@@ -20,7 +20,7 @@ const SHORT = 40;
 /** A number of fewer digits is none that a rule for numbers finds. */
 const LONG_NUMBER = 1_000_000;
 
-/** In place of a text in which a search does not end. */
+/** In place of a text in which a search does not end, and of a value that nests too deep to be searched. */
 const TOO_LARGE = "[masked:too large to search]";
 
 export class Masker {
@@ -49,13 +49,8 @@ export class Masker {
 
   /** A field of a run: the same value when nothing of it is masked. */
   field(name: string, value: unknown): unknown {
-    return this.#value(
-      value,
-      this.#below(
-        this.#paths.map((rule): State => [rule, 0]),
-        name,
-      ),
-    );
+    const states = this.#paths.map((rule): State => [rule, 0]);
+    return searched(() => this.#value(value, this.#below(states, name)));
   }
 
   /** The name of an attachment. Those that are masked alike stay apart, and the same name gets the same one again. */
@@ -120,15 +115,11 @@ export class Masker {
   }
 
   #masked(text: string): string {
-    try {
+    return searched(() => {
       let masked = this.expressions ? this.expressions(text) : text;
       for (const { mask, mark } of this.#sets) masked = mask(masked, mark);
       return masked;
-    } catch (error) {
-      // The stack of the engine of expressions is too small for a match of millions of characters.
-      if (error instanceof RangeError) return TOO_LARGE;
-      throw error;
-    }
+    });
   }
 
   #below(states: State[], key: string): State[] {
@@ -142,6 +133,16 @@ export class Masker {
       if (segment.deep) below.push(state);
     }
     return below;
+  }
+}
+
+/** The stack is too small for a match of millions of characters, and for a value that nests thousands of levels deep. */
+function searched<T>(search: () => T): T | typeof TOO_LARGE {
+  try {
+    return search();
+  } catch (error) {
+    if (error instanceof RangeError) return TOO_LARGE;
+    throw error;
   }
 }
 

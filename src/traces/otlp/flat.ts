@@ -1,5 +1,5 @@
 /** Attributes that spread one value over several names: `prefix.3.a.b`. */
-import { isObject, parseJson } from "../../http/json.ts";
+import { isObject, parseBoundedJson } from "../../http/json.ts";
 import type { Attributes } from "./span.ts";
 
 /** A list of objects from attributes such as `prefix.3.a.b`, in the order of their numbers. */
@@ -46,7 +46,7 @@ function lists(value: unknown): unknown {
 /** JSON texts as what they say, other values as they are. */
 export function parsed(value: unknown): unknown {
   if (typeof value !== "string" || !/^\s*[[{"]/.test(value)) return value;
-  const json = parseJson(value);
+  const json = parseBoundedJson(value);
   return json === undefined ? value : json;
 }
 

@@ -1,6 +1,6 @@
 /** The examples of an uploaded file. */
 import * as v from "valibot";
-import { isObject, parseJson } from "../../../http/json.ts";
+import { isObject, parseBoundedJson } from "../../../http/json.ts";
 import { Problem } from "../../../http/problem.ts";
 import { parse } from "../../../http/validate.ts";
 import { type GivenExample, givenExample } from "../examples/given.ts";
@@ -45,7 +45,7 @@ function contentOf(row: Row, { input_keys = [], output_keys, metadata_keys, data
 
 /** A cell of a dataset of conversations may be the JSON of its messages. */
 function cellOf(value: unknown, isChat: boolean): unknown {
-  const messages = isChat && typeof value === "string" ? parseJson(value) : undefined;
+  const messages = isChat && typeof value === "string" ? parseBoundedJson(value) : undefined;
   return Array.isArray(messages) || isObject(messages) ? messages : value;
 }
 
