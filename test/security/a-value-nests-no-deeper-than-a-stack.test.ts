@@ -13,7 +13,7 @@ beforeAll(async () => {
 
 async function expectHandled(response: Response): Promise<void> {
   const text = await response.text();
-  expect(response.status, text.slice(0, 300)).toBeLessThan(500);
+  expect(response.status).toBeLessThan(500);
   expect(text).not.toContain("RangeError");
 }
 
@@ -71,7 +71,7 @@ describe.each([1_000, 8_000, 100_000])("%i levels", (levels) => {
     form.append("input_keys", "q");
     form.set("data_type", "chat");
     form.set("name", `deep ${levels} ${crypto.randomUUID()}`);
-    await expectHandled(await caller.fetch("/datasets/upload", { method: "POST", body: form as never }));
+    await expectHandled(await caller.fetch("/datasets/upload", { method: "POST", body: form }));
   });
 });
 
