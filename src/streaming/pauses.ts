@@ -103,14 +103,23 @@ export class Pauses {
   async #turn(reader: Reader, seq: number): Promise<void> {
     reader.reached = seq;
     if (seq < (await this.last())) return;
-    if (!reader.watches) return this.#until((one) => !one.watches || one.shown >= seq);
-    await scheduler.wait(OPENING);
-    await this.#until((one) => one.watches || one.reached >= seq);
-  }
-
-  /** Waits until this holds of all connections, and for what is on its way then. */
-  async #until(holds: (reader: Reader) => boolean): Promise<void> {
-    for (let waited = 0; waited < MOST && ![...this.#readers].every(holds); waited += STEP) await scheduler.wait(STEP);
+    if (reader.watches) {
+      await scheduler.wait(OPENING);
+      await until(MOST, () => this.#all((one) => one.watches || one.reached >= seq));
+    } else {
+      // The watcher's connection may still be on its way.
+      await until(OPENING, () => !this.#all((one) => !one.watches));
+      await until(MOST, () => this.#all((one) => !one.watches || one.shown >= seq));
+    }
     await scheduler.wait(SKEW);
   }
+
+  #all(holds: (reader: Reader) => boolean): boolean {
+    return [...this.#readers].every(holds);
+  }
+}
+
+/** Waits until this holds, and no longer than `most` milliseconds. */
+async function until(most: number, holds: () => boolean): Promise<void> {
+  for (let waited = 0; waited < most && !holds(); waited += STEP) await scheduler.wait(STEP);
 }

@@ -57,6 +57,18 @@ it("the question comes after what other connections show before the pause, and b
   expect(shown).toEqual(["p1", "w2", "w3", "w4", "p4"]);
 });
 
+it("a connection at a pause waits for a watcher that is on its way", async () => {
+  const shown: string[] = [];
+  const pauses = new Pauses(async () => PAUSED.seq);
+  const early = connection(pauses, "p", PROJECTIONS, shown);
+  early.send(SAID, PAUSED);
+  await scheduler.wait(80);
+  const watcher = connection(pauses, "w", WATCHER, shown);
+  watcher.send(ASKED, CHILD, PAUSED);
+  await Promise.all([watcher.end(), early.end()]);
+  expect(shown).toEqual(["p1", "w2", "w3", "w4", "p4"]);
+});
+
 it("a question waits until its run has paused", async () => {
   const shown: string[] = [];
   const watcher = connection(new Pauses(async () => PAUSED.seq), "w", WATCHER, shown);
