@@ -109,20 +109,26 @@ export const prompts = new Hono<App>()
     param(schema.PromptPath),
     body(schema.UpdatePrompt),
     async (c) => {
-      const row = await existingPrompt(c, c.req.valid("param"));
       const { description, readme, tags: labels, is_archived: isArchived } = c.req.valid("json");
-      const changes = await withRing(c.env, row.workspaceId, (ring) => {
-        const isSame = description === undefined && readme === undefined;
-        const held = isSame ? undefined : openAbout(ring, row);
-        const about = held && { description: description ?? held.description, readme: readme ?? held.readme };
-        return {
-          ...(about && { about: sealAbout(ring, row.id, about) }),
-          ...(labels && { labels }),
-          ...(isArchived !== undefined && { isArchived }),
-          updatedAt: Date.now(),
-        };
-      });
-      await updatePrompt(database(c.env.DB), row, changes);
+      const prepareChanges = (row: LikedPrompt) =>
+        withRing(c.env, row.workspaceId, (ring) => {
+          const isSame = description === undefined && readme === undefined;
+          const held = isSame ? undefined : openAbout(ring, row);
+          const about = held && { description: description ?? held.description, readme: readme ?? held.readme };
+          return {
+            ...(about && { about: sealAbout(ring, row.id, about) }),
+            ...(labels && { labels }),
+            ...(isArchived !== undefined && { isArchived }),
+            updatedAt: Date.now(),
+          };
+        });
+      let row = await existingPrompt(c, c.req.valid("param"));
+      let changes = await prepareChanges(row);
+      // Another request may have changed the texts since they were read.
+      while (!(await updatePrompt(database(c.env.DB), row, changes))) {
+        row = await existingPrompt(c, c.req.valid("param"));
+        changes = await prepareChanges(row);
+      }
       await audit(c, { action: "prompt.updated", targetId: row.id, detail: { name: row.name } });
       return c.json({ repo: await toWire(c.env, { ...row, ...changes }) });
     },

@@ -99,15 +99,18 @@ export async function listPrompts(
   return { rows: (size?.bytes ?? 0) > PAGE_BYTES ? undefined : await page.all(), total };
 }
 
+/** False when the prompt is gone, or its texts are others than those of `row`, of which the changes are made. */
 export async function updatePrompt(
   db: Database,
-  { workspaceId, id }: Pick<PromptRow, "workspaceId" | "id">,
+  { workspaceId, id, about }: PromptRow,
   changes: Partial<PromptRow>,
-): Promise<void> {
-  await db
+): Promise<boolean> {
+  const isSame = changes.about === undefined ? undefined : eq(prompts.about, about);
+  const { meta } = await db
     .update(prompts)
     .set(changes)
-    .where(and(ofWorkspace(workspaceId), eq(prompts.id, id)));
+    .where(and(ofWorkspace(workspaceId), eq(prompts.id, id), isSame));
+  return meta.changes > 0;
 }
 
 /** Deletes a prompt with all of its rows. The prompt goes last, so that a request that failed can be sent again. */
