@@ -7,7 +7,7 @@ import { ORIGIN } from "../loopback/address.ts";
 import { onBehalf } from "../loopback/caller.ts";
 import { workersAi } from "../models/workers-ai.ts";
 import { addCost, priceTable } from "../traces/usage/prices.ts";
-import { Final } from "./errors.ts";
+import { Final, isRefusal } from "./errors.ts";
 import { type ChatMessage, messagesOf } from "./prompt.ts";
 import { parsed, type RuleRun } from "./run.ts";
 import { type Score, scoresOf } from "./scores.ts";
@@ -82,7 +82,7 @@ async function askModel(
   });
   const text = await response.text();
   if (text.length > ANSWER_BYTES) throw new Final("The answer of the judge is too large.");
-  if (!response.ok) throw failure(response.status);
+  if (!response.ok) throw failure(response.status, `The model answered ${response.status}.`);
   const answer = parsed(text);
   const content = isObject(answer) ? contentOf(answer) : undefined;
   if (content === undefined) throw new Error("The model did not answer as OpenAI's chat completions do.");
@@ -95,10 +95,9 @@ async function askModel(
   return { text: content, cost: priced.total_cost ?? 0 };
 }
 
-/** A request that is refused as such is refused again. */
-function failure(status: number): Error {
-  const text = `The model answered ${status}.`;
-  return status >= 400 && status < 500 && status !== 408 && status !== 429 ? new Final(text) : new Error(text);
+/** The failure that an answer's status says. */
+function failure(status: number, text: string): Error {
+  return isRefusal(status) ? new Final(text) : new Error(text);
 }
 
 function contentOf(answer: Record<string, unknown>): string | undefined {
@@ -139,9 +138,7 @@ async function askAssistant(
   const response = await onBehalf(call.behalf, () => own(`${ORIGIN}/runs/wait`, request));
   const text = await response.text();
   if (!response.ok)
-    throw response.status < 500
-      ? new Final(`The run of the judge was refused: ${text.slice(0, 300)}`)
-      : new Error(`The run of the judge failed with ${response.status}.`);
+    throw failure(response.status, `The run of the judge was answered with ${response.status}: ${text.slice(0, 300)}`);
   const state = parsed(text);
   if (!isObject(state)) throw new Error("The judge answered no state.");
   if (isObject(state["__error__"]))
