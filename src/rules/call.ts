@@ -11,6 +11,8 @@ export interface RuleCall {
   secrets: RuleSecrets;
   place: Place;
   runId: string;
+  /** How often the run was given, this time included. */
+  attempt: number;
   /** The number of the action in the rule. */
   step: number;
   /** Who acts: the workspace. */

@@ -103,7 +103,7 @@ export async function workPart(env: Env, part: RulePart): Promise<boolean> {
         env,
         principal: { workspaceId, scopes: ["read", "write"] as const, kind: "cron" as const, credentialId: rule.id },
       };
-      const call = { env, rule, secrets, place, runId: one.id, behalf };
+      const call = { env, rule, secrets, place, runId: one.id, attempt: one.attempt, behalf };
       const settle = (settled: Settled) =>
         partition.settleForRule(rule.id, [{ ...settled, wait: settled.wait ?? lease }]);
       await evaluate(call, one, runs.get(one.id), settle);
