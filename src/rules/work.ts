@@ -46,6 +46,7 @@ const LONG_MS = 200_000;
 const TURN_MS = 60_000;
 /** Seconds before the next attempt, by how many have failed. After the last one the run is given up. */
 const RETRY_SECONDS = [10, 60, 300, 1_800];
+const MOST_ATTEMPTS = RETRY_SECONDS.length + 1;
 const MOST_ERROR = 1_000;
 const PAYLOADS: LargeField[] = ["inputs", "outputs", "error", "extra", "events"];
 
@@ -133,6 +134,20 @@ async function evaluate(
   const note = (state: Settled["state"], more: Partial<Settled> = {}) => settle({ id, state, step, cost, ...more });
   // It was deleted.
   if (!run) return void (await note("failed"));
+  const fail = async (text: string, isFinal: boolean) =>
+    saveFailure(db, {
+      ruleId: call.rule.id,
+      runId: id,
+      action: actions[step]?.name ?? "run",
+      error: text.slice(0, MOST_ERROR),
+      at: Date.now(),
+      isFinal,
+    });
+  // An attempt whose worker is killed notes no failure.
+  if (attempt > MOST_ATTEMPTS) {
+    await fail(`None of ${MOST_ATTEMPTS} attempts came to an end. The last one was cut off.`, true);
+    return void (await note("failed"));
+  }
   try {
     const shown = await ruleRun(call.env, run);
     for (const action of actions.slice(begun)) {
@@ -147,14 +162,7 @@ async function evaluate(
     const wait = RETRY_SECONDS[attempt - 1];
     const isOver = isFinal(error) || wait === undefined;
     logError(error, { rule: call.rule.id, run: id, attempt });
-    await saveFailure(db, {
-      ruleId: call.rule.id,
-      runId: id,
-      action: actions[step]?.name ?? "run",
-      error: toText(error).slice(0, MOST_ERROR),
-      at: Date.now(),
-      isFinal: isOver,
-    });
+    await fail(toText(error), isOver);
     await note(isOver ? "failed" : "due", { wait: (wait ?? 0) * 1000 });
   }
 }

@@ -167,6 +167,40 @@ describe("after a kill", () => {
     expect(began).toHaveLength(2);
     expect(await feedback(run!.id)).toHaveLength(1);
   });
+
+  it("a run that kills every worker is given up, and takes no other run with it", async () => {
+    let began: string[] = [];
+    custom.evaluators = {
+      deadly: async ({ name }) => {
+        began.push(name);
+        await scheduler.wait(20);
+        // A kill ends all that the worker has begun.
+        if (began.includes("deadly")) await new Promise(() => undefined);
+        return { key: "alive", score: 1 };
+      },
+    };
+    const rule = await newRule(caller, { code_evaluators: [{ code: "deadly" }] });
+    const [deadly] = await send([{ name: "deadly" }, { name: "a" }, { name: "b" }]);
+    const given: string[][] = [];
+    for (let kill = 0; kill < 5; kill++) {
+      began = [];
+      void workOnce(caller, rule);
+      await vi.waitFor(() => expect(began).toContain("deadly"), 10_000);
+      await scheduler.wait(50);
+      given.push(began);
+      vi.setSystemTime(Date.now() + 13 * 60_000);
+    }
+    began = [];
+    await workOnce(caller, rule);
+    vi.useRealTimers();
+    // The fourth time it is alone, so that the others come to an end.
+    expect(given.slice(3)).toEqual([["deadly"], ["a", "b", "deadly"]]);
+    expect(began).toEqual([]);
+    expect((await readRule(caller, rule)).stats).toMatchObject({ taken: 3, done: 2, failed: 1 });
+    expect(await ask(caller, `/runs/rules/${rule.id}/logs`)).toMatchObject([
+      { run_id: deadly!.id, action: "code_evaluator", error: expect.stringContaining("5 attempts"), will_retry: false },
+    ]);
+  });
 });
 
 async function work(ruleId: string, bindings: Env): Promise<void> {

@@ -92,10 +92,10 @@ it.each<[string, () => string]>([
 });
 
 it("a run that a killed worker began is awaited by the next one", async () => {
-  let isFree = false;
+  const gate = { isFree: false };
   outcomes = [
     async () => {
-      while (!isFree) await scheduler.wait(5);
+      while (!gate.isFree) await scheduler.wait(5);
       return '{"good": false}';
     },
   ];
@@ -107,7 +107,7 @@ it("a run that a killed worker began is awaited by the next one", async () => {
   await vi.waitFor(() => expect(prompts).toEqual(["one"]), 10_000);
   vi.setSystemTime(Date.now() + 60 * 60_000);
   const second = workOnce(caller, rule);
-  isFree = true;
+  gate.isFree = true;
   await second;
   expect((await readRule(caller, rule)).stats).toMatchObject({ done: 1 });
   expect(prompts).toEqual(["one"]);

@@ -36,7 +36,7 @@ export function takeForRule(sql: SqlStorage, identity: PartitionIdentity, reques
     due.push(...dueRuns(sql, rule, limit, now, due));
     isOver = !left || due.length >= limit;
   }
-  const runs = due.slice(0, limit).map(({ n, id, attempts, step }): TakenRun => {
+  const runs = withoutSuspects(due.slice(0, limit)).map(({ n, id, attempts, step }): TakenRun => {
     sql.exec("UPDATE rule_runs SET attempts = attempts + 1, due = ? WHERE n = ? AND rule = ?", now + lease, n, rule);
     return { id, attempt: attempts + 1, step };
   });
@@ -69,6 +69,15 @@ export function settleForRule(sql: SqlStorage, rule: string, settled: Settled[])
   }
   addCounts(sql, rule, sum);
   return countsOf(sql, rule);
+}
+
+/** A run that was given this often without an end may be what kills its workers. */
+const SUSPECT_ATTEMPTS = 3;
+
+/** The runs before the first suspect, or that one alone: it takes no other run with it. */
+function withoutSuspects(due: Due[]): Due[] {
+  const first = due.findIndex(({ attempts }) => attempts >= SUSPECT_ATTEMPTS);
+  return first === -1 ? due : due.slice(0, Math.max(1, first));
 }
 
 interface Due extends Record<string, SqlStorageValue> {
