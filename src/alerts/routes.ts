@@ -19,6 +19,7 @@ import { purposeOf, secretsOf } from "./evaluate.ts";
 import { Alert, AlertChange, Tested, toWireAlert, toWireEvent } from "./row.ts";
 import { AlertBody, AlertId, HIDDEN, Paging } from "./schema.ts";
 import {
+  type AlertColumns,
   type AlertRow,
   deleteAlert,
   findAlert,
@@ -69,14 +70,10 @@ export const alertRoutes = new Hono<App>()
     body(AlertBody),
     async (c) => {
       const before = await existing(c, c.req.valid("param").alert_id);
-      const row = {
-        ...before,
-        ...(await givenAlert(c, c.req.valid("json"), before.id, before)),
-        streak: 0,
-        updatedAt: Date.now(),
-      };
-      await audit(c, { action: "alert.updated", targetId: row.id, detail: described(row) });
-      if (!(await updateAlert(database(c.env.DB), row))) throw new Problem(404, "Alert not found.");
+      const given = await givenAlert(c, c.req.valid("json"), before.id, before);
+      await audit(c, { action: "alert.updated", targetId: before.id, detail: described(given) });
+      const row = await updateAlert(database(c.env.DB), before, given);
+      if (!row) throw new Problem(404, "Alert not found.");
       return wire(c, row);
     },
   )
@@ -129,7 +126,7 @@ async function wire(c: Context<App>, row: AlertRow): Promise<Response> {
   return c.json(toWireAlert(row, await secretsOf(c.env, row)));
 }
 
-const described = ({ name, projectId, condition, isEnabled, channels }: AlertRow) => ({
+const described = ({ name, projectId, condition, isEnabled, channels }: AlertColumns) => ({
   name,
   session_id: projectId,
   metric: condition.metric,
@@ -139,12 +136,7 @@ const described = ({ name, projectId, condition, isEnabled, channels }: AlertRow
 });
 
 /** The columns that a request sets. @throws Problem 404 for a project that is not there, 422 for an address that is not allowed */
-async function givenAlert(
-  c: Context<App>,
-  given: AlertBody,
-  id: string,
-  before?: AlertRow,
-): Promise<Pick<AlertRow, "projectId" | "name" | "filter" | "isEnabled" | "condition" | "channels" | "secrets">> {
+async function givenAlert(c: Context<App>, given: AlertBody, id: string, before?: AlertRow): Promise<AlertColumns> {
   requirePermission(c.get("principal"), "traces.read");
   const { workspaceId } = c.get("principal");
   if (!(await projectById(database(c.env.DB), workspaceId, given.session_id)))

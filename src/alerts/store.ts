@@ -39,8 +39,20 @@ export async function listAlerts(
     .all();
 }
 
-export async function updateAlert(db: Database, row: AlertRow): Promise<AlertRow | undefined> {
-  return db.update(alerts).set(row).where(isAlert(row.workspaceId, row.id)).returning().get();
+/** The columns that a request sets. The others belong to the evaluation. */
+export type AlertColumns = Pick<
+  AlertRow,
+  "projectId" | "name" | "filter" | "isEnabled" | "condition" | "channels" | "secrets"
+>;
+
+/** Writes what a request has given. The state stays, and counting begins again. */
+export async function updateAlert(
+  db: Database,
+  { workspaceId, id }: AlertRow,
+  given: AlertColumns,
+): Promise<AlertRow | undefined> {
+  const changes = { ...given, streak: 0, updatedAt: Date.now() };
+  return db.update(alerts).set(changes).where(isAlert(workspaceId, id)).returning().get();
 }
 
 export async function deleteAlert(db: Database, workspaceId: string, id: string): Promise<void> {
