@@ -15,7 +15,7 @@ import { body, param, query } from "../http/validate.ts";
 import { checkFilters, requireReadable } from "../traces/filter/check.ts";
 import { projectById } from "../traces/projects/resolve.ts";
 import { type AlertSecrets, tell } from "./deliver.ts";
-import { purposeOf, secretsOf } from "./evaluate.ts";
+import { purposeOf, secretsOf } from "./secrets.ts";
 import { Alert, AlertChange, Tested, toWireAlert, toWireEvent } from "./row.ts";
 import { AlertBody, AlertId, HIDDEN, Paging } from "./schema.ts";
 import {

@@ -1,5 +1,5 @@
 /** D1: alerts, their states, and their history. */
-import { and, asc, desc, eq, lt, lte, sql } from "drizzle-orm";
+import { and, asc, desc, eq, isNull, lt, lte, sql } from "drizzle-orm";
 import type { AlertState } from "../db/alerts.ts";
 import type { Database } from "../db/client.ts";
 import { deleteAll, deleteOverdue } from "../db/delete.ts";
@@ -118,14 +118,21 @@ export async function pendingEvents(
     .all();
 }
 
-export async function saveDelivery(
+/**
+ * The event after the change. Undefined when it is no longer due at the time that was read: another sweep has it. A sweep takes an
+ * event by setting this time forward.
+ */
+export async function changeEvent(
   db: Database,
-  { alertId, at, pending, attempts, nextAt, error }: AlertEvent,
-): Promise<void> {
-  await db
-    .update(alertEvents)
-    .set({ pending, attempts, nextAt, error })
-    .where(and(eq(alertEvents.alertId, alertId), eq(alertEvents.at, at)));
+  { alertId, at, nextAt }: AlertEvent,
+  changes: Partial<Pick<AlertEvent, "pending" | "attempts" | "nextAt" | "error">>,
+): Promise<AlertEvent | undefined> {
+  const asRead = and(
+    eq(alertEvents.alertId, alertId),
+    eq(alertEvents.at, at),
+    nextAt === null ? isNull(alertEvents.nextAt) : eq(alertEvents.nextAt, nextAt),
+  );
+  return db.update(alertEvents).set(changes).where(asRead).returning().get();
 }
 
 /** Newest first. */

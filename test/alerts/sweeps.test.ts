@@ -56,6 +56,40 @@ const read = ({ id }: Alert) => ask<Alert>(caller, `/api/v1/alerts/${id}`);
 const history = ({ id }: Alert) => ask<object[]>(caller, `/api/v1/alerts/${id}/history`);
 const sweep = (after: number) => sweepAlerts(env, (now += after));
 
+it("a sweep leaves the notifications of another one to it, and continues those of one that was killed", async () => {
+  const alert = await newAlert();
+  silent.add("two.example.com");
+  const first = sweep(MINUTE);
+  await vi.waitFor(() => expect(sent).toEqual(["one", "two"]), 10_000);
+  await sweep(5_000);
+  expect(sent).toEqual(["one", "two"]);
+  expect(await history(alert)).toMatchObject([{ delivery: "pending", attempts: 1 }]);
+  // The first sweep notes nothing for too long: it counts as killed. The channel that it has notified is not called again.
+  const second = sweep(MINUTE);
+  await vi.waitFor(() => expect(sent).toEqual(["one", "two", "two"]), 10_000);
+  silent.clear();
+  await Promise.all([first, second]);
+  expect(sent.toSorted()).toEqual(["one", "three", "two", "two"]);
+  expect(await history(alert)).toMatchObject([{ delivery: "delivered", attempts: 2, error: null }]);
+});
+
+it("a notification that is never noted is given up", async () => {
+  const alert = await newAlert({ channels: [{ type: "webhook", url: URLS[0] }] });
+  silent.add("one.example.com");
+  const sweeps = [];
+  for (let kill = 1; kill <= 7; kill++) {
+    sweeps.push(sweep(MINUTE));
+    await vi.waitFor(() => expect(sent).toHaveLength(kill), 10_000);
+  }
+  await sweep(MINUTE);
+  expect(await history(alert)).toMatchObject([
+    { delivery: "failed", attempts: 7, error: "The last attempt was cut off." },
+  ]);
+  silent.clear();
+  await Promise.all(sweeps);
+  expect(sent).toHaveLength(7);
+});
+
 it("a change by a request keeps an evaluation that was made since the request read the alert", async () => {
   const alert = await newAlert({ channels: [] });
   const fire = async () => {
