@@ -5,7 +5,7 @@ import { CONNECTIONS, inParallel } from "../http/parallel.ts";
 import { measure } from "./measure.ts";
 import { notifyChannels } from "./notify.ts";
 import { findingOf, nextState } from "./state.ts";
-import { deleteOldEvents, dueAlerts, writeEvaluation } from "./store.ts";
+import { type AlertRow, deleteOldEvents, dueAlerts, writeEvaluation } from "./store.ts";
 
 /** An alert is evaluated once a minute. The clock's ticks are not exact, milliseconds. */
 const EVERY_MS = 50_000;
@@ -14,17 +14,29 @@ const MOST_ALERTS_AT_ONCE = 500;
 const HISTORY_MS = 90 * 24 * 3_600_000;
 
 /** `now`: milliseconds. An alert that cannot be evaluated keeps no other from it. */
-export async function sweepAlerts(env: Env, now: number): Promise<void> {
+export async function sweepAlerts(env: Env, now: number, most = MOST_ALERTS_AT_ONCE): Promise<void> {
   const db = database(env.DB);
-  await inParallel(await dueAlerts(db, now - EVERY_MS, MOST_ALERTS_AT_ONCE), CONNECTIONS, async (alert) => {
+  await inParallel(await dueAlerts(db, now - EVERY_MS, most), CONNECTIONS, async (alert) => {
     try {
-      const value = await measure(env, alert, now);
-      const next = nextState(alert, findingOf(value, alert.condition), alert.condition);
-      await writeEvaluation(db, alert, { ...next, value, at: now });
+      await evaluate(env, alert, now);
     } catch (error) {
       logError(error, { alert: alert.id });
     }
   });
   await notifyChannels(env, now);
   await deleteOldEvents(db, now - HISTORY_MS);
+}
+
+/** An alert that cannot be measured keeps its state and its place in the order: it waits as long as the others. */
+async function evaluate(env: Env, alert: AlertRow, now: number): Promise<void> {
+  const db = database(env.DB);
+  const { state, streak, value: before } = alert;
+  try {
+    const value = await measure(env, alert, now);
+    const next = nextState(alert, findingOf(value, alert.condition), alert.condition);
+    await writeEvaluation(db, alert, { ...next, value, at: now });
+  } catch (error) {
+    await writeEvaluation(db, alert, { state, streak, value: before, at: now });
+    throw error;
+  }
 }

@@ -90,6 +90,22 @@ it("a notification that is never noted is given up", async () => {
   expect(sent).toHaveLength(7);
 });
 
+it("an alert that cannot be measured keeps its state, and no other from its turn", async () => {
+  vi.spyOn(console, "error").mockImplementation(() => undefined);
+  const broken = await newAlert({ name: "broken" });
+  const sound = await newAlert({ name: "sound" });
+  await env.DB.prepare("UPDATE alerts SET filter = 'eq(' WHERE id = ?").bind(broken.id).run();
+  // Before all alerts of other tests.
+  for (const [at, { id }] of [broken, sound].entries())
+    await env.DB.prepare("UPDATE alerts SET evaluated_at = ? WHERE id = ?")
+      .bind(at - 10, id)
+      .run();
+  await sweepAlerts(env, (now += MINUTE), 1);
+  await sweepAlerts(env, now, 1);
+  expect(await read(sound)).toMatchObject({ value: 1, state: "firing" });
+  expect(await read(broken)).toMatchObject({ value: null, state: "ok" });
+});
+
 it("a change by a request keeps an evaluation that was made since the request read the alert", async () => {
   const alert = await newAlert({ channels: [] });
   const fire = async () => {
