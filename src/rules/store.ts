@@ -2,6 +2,7 @@
 import { and, asc, desc, eq, gte, lt, lte, sql } from "drizzle-orm";
 import type { Database } from "../db/client.ts";
 import { deleteOverdue } from "../db/delete.ts";
+import { inList } from "../db/in-list.ts";
 import { ruleBackfillParts, ruleBackfills, ruleFailures, ruleParts, runRules, tracePartitions } from "../db/schema.ts";
 import type { RuleCounts } from "../traces/rule-rpc.ts";
 
@@ -42,6 +43,7 @@ export async function ruleToWork(db: Database, id: string): Promise<RuleRow | un
 }
 
 export interface RulesWanted {
+  id?: string[] | undefined;
   session_id?: string | undefined;
   name_contains?: string | undefined;
   limit: number;
@@ -50,13 +52,14 @@ export interface RulesWanted {
 
 /** Oldest first. */
 export async function listRules(db: Database, workspaceId: string, wanted: RulesWanted): Promise<RuleRow[]> {
-  const { session_id, name_contains, limit, offset } = wanted;
+  const { id: ids, session_id, name_contains, limit, offset } = wanted;
   return db
     .select()
     .from(runRules)
     .where(
       and(
         eq(runRules.workspaceId, workspaceId),
+        ids === undefined ? undefined : inList(runRules.id, ids),
         session_id === undefined ? undefined : eq(runRules.projectId, session_id),
         name_contains === undefined ? undefined : sql`instr(lower(${runRules.name}), lower(${name_contains})) > 0`,
       ),

@@ -198,6 +198,19 @@ describe("a rule", () => {
   });
 });
 
+describe("the list of rules", () => {
+  it("has pages of those that are asked for", async () => {
+    const rules: Rule[] = [];
+    for (const display_name of ["one", "two", "three"])
+      rules.push(await newRule(caller, { ...code("seen"), display_name }));
+    const names = async (query: string) =>
+      (await ask<Rule[]>(caller, `/runs/rules?${query}`)).map(({ display_name }) => display_name);
+    expect(await names(`id=${rules[2]!.id}&limit=1`)).toEqual(["three"]);
+    expect(await names(`id=${rules[0]!.id}&id=${rules[2]!.id}&limit=1&offset=1`)).toEqual(["three"]);
+    expect(await names(`id=${crypto.randomUUID()}`)).toEqual([]);
+  });
+});
+
 describe("a request for a rule", () => {
   it.each<[object, number, string]>([
     [{}, 422, "give an action"],
