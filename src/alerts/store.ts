@@ -3,6 +3,7 @@ import { and, asc, desc, eq, isNull, lt, lte, sql } from "drizzle-orm";
 import type { AlertState } from "../db/alerts.ts";
 import type { Database } from "../db/client.ts";
 import { deleteAll, deleteOverdue } from "../db/delete.ts";
+import { insertBelow } from "../db/insert-below.ts";
 import { alertEvents, alerts } from "../db/schema.ts";
 
 export type AlertRow = typeof alerts.$inferSelect;
@@ -14,9 +15,7 @@ const isAlert = (workspaceId: string, id: string) => and(eq(alerts.workspaceId, 
 
 /** False when the workspace has `MOST_ALERTS` alerts. */
 export async function insertAlert(db: Database, row: AlertRow): Promise<boolean> {
-  if ((await db.$count(alerts, eq(alerts.workspaceId, row.workspaceId))) >= MOST_ALERTS) return false;
-  await db.insert(alerts).values(row);
-  return true;
+  return insertBelow(db, alerts, row, eq(alerts.workspaceId, row.workspaceId), MOST_ALERTS);
 }
 
 export async function findAlert(db: Database, workspaceId: string, id: string): Promise<AlertRow | undefined> {

@@ -3,6 +3,7 @@ import { and, asc, desc, eq, gte, lt, lte, sql } from "drizzle-orm";
 import type { Database } from "../db/client.ts";
 import { deleteOverdue } from "../db/delete.ts";
 import { inList } from "../db/in-list.ts";
+import { insertBelow } from "../db/insert-below.ts";
 import { ruleBackfillParts, ruleBackfills, ruleFailures, ruleParts, runRules, tracePartitions } from "../db/schema.ts";
 import type { RuleCounts } from "../traces/rule-rpc.ts";
 
@@ -23,10 +24,9 @@ export const MOST_RULES = 100;
 
 const isRule = (workspaceId: string, id: string) => and(eq(runRules.workspaceId, workspaceId), eq(runRules.id, id));
 
-/** Undefined when the workspace has `MOST_RULES` rules. */
-export async function insertRule(db: Database, row: RuleRow): Promise<RuleRow | undefined> {
-  if ((await db.$count(runRules, eq(runRules.workspaceId, row.workspaceId))) >= MOST_RULES) return undefined;
-  return db.insert(runRules).values(row).returning().get();
+/** False when the workspace has `MOST_RULES` rules. */
+export async function insertRule(db: Database, row: RuleRow): Promise<boolean> {
+  return insertBelow(db, runRules, row, eq(runRules.workspaceId, row.workspaceId), MOST_RULES);
 }
 
 export async function findRule(db: Database, workspaceId: string, id: string): Promise<RuleRow | undefined> {

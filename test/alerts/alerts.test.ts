@@ -194,6 +194,20 @@ describe("an alert", () => {
 });
 
 describe("a request for an alert", () => {
+  it("is refused above 100 in a workspace, also beside others at once", async () => {
+    const { id } = await newAlert({ is_enabled: false });
+    await env.DB.prepare(
+      `INSERT INTO alerts SELECT lower(hex(randomblob(16))), workspace_id, project_id, name, filter, is_enabled, condition, channels,
+         secrets, state, streak, value, changed_at, evaluated_at, created_at, updated_at
+       FROM alerts, (SELECT 1 FROM json_each(?)) WHERE id = ?`,
+    )
+      .bind(JSON.stringify(Array.from({ length: 98 }, (_, at) => at)), id)
+      .run();
+    const body = await bodyOf({ is_enabled: false });
+    const answers = await Promise.all([1, 2, 3].map(async () => caller.fetch("/api/v1/alerts", { body })));
+    expect(answers.map(({ status }) => status).toSorted()).toEqual([200, 409, 409]);
+  });
+
   it.each<[object, number, string]>([
     [{ metric: "mood" }, 422, "metric"],
     [{ metric: "feedback_score" }, 422, "feedback_key"],

@@ -215,6 +215,19 @@ describe("the list of rules", () => {
 });
 
 describe("a request for a rule", () => {
+  it("is refused above 100 in a workspace, also beside others at once", async () => {
+    const rule = await newRule(caller, code("seen"));
+    await env.DB.prepare(
+      `INSERT INTO run_rules SELECT lower(hex(randomblob(16))), workspace_id, project_id, name, filter, trace_filter, tree_filter,
+         sampling_rate, 0, actions, secrets, since, created_at, updated_at
+       FROM run_rules, (SELECT 1 FROM json_each(?)) WHERE id = ?`,
+    )
+      .bind(JSON.stringify(Array.from({ length: 98 }, (_, at) => at)), rule.id)
+      .run();
+    const answers = await Promise.all([1, 2, 3].map(async () => refused(code("seen"))));
+    expect(answers.map(([status]) => status).toSorted()).toEqual([200, 409, 409]);
+  });
+
   it.each<[object, number, string]>([
     [{}, 422, "give an action"],
     [{ sampling_rate: 2, ...code("seen") }, 422, "sampling_rate"],
