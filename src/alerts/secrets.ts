@@ -1,11 +1,17 @@
 /** What the channels of an alert have that is not shown. */
-import { openSecret } from "../encryption/secrets.ts";
-import type { AlertSecrets } from "./deliver.ts";
+import { openReceivers, type ReceiverSecrets, sealReceivers } from "../encryption/receivers.ts";
 import type { AlertRow } from "./store.ts";
 
-export const purposeOf = (alertId: string) => `alert ${alertId}`;
+const purposeOf = (alertId: string) => `alert ${alertId}`;
 
-export async function secretsOf(env: Env, { id, workspaceId, secrets }: AlertRow): Promise<AlertSecrets> {
-  if (secrets === null) return { headers: [], keys: [] };
-  return JSON.parse(await openSecret(env, workspaceId, secrets, purposeOf(id))) as AlertSecrets;
+export async function sealSecrets(
+  env: Env,
+  { id, workspaceId }: Pick<AlertRow, "id" | "workspaceId">,
+  secrets: ReceiverSecrets,
+): Promise<string | null> {
+  return sealReceivers(env, workspaceId, secrets, purposeOf(id));
+}
+
+export async function openSecrets(env: Env, { id, workspaceId, secrets }: AlertRow): Promise<ReceiverSecrets> {
+  return openReceivers(env, workspaceId, secrets, purposeOf(id));
 }

@@ -3,7 +3,6 @@ import * as v from "valibot";
 import { type Context, Hono } from "hono";
 import { audit } from "../audit/record.ts";
 import { database } from "../db/client.ts";
-import { openSecret } from "../encryption/secrets.ts";
 import { Message } from "../http/answers.ts";
 import { documented } from "../http/documented.ts";
 import { newOrEarlier } from "../http/idempotent-id.ts";
@@ -17,10 +16,10 @@ import { findQueue } from "../traces/queues/store.ts";
 import { listPartitions } from "../traces/store/partition-store.ts";
 import { deleteRule } from "../traces/store/rule-store.ts";
 import { dayOf } from "../traces/time.ts";
-import type { RuleSecrets } from "./call.ts";
-import { givenRule, purposeOf } from "./given.ts";
+import { givenRule } from "./given.ts";
 import { Backfill, Rule, RuleLog, toWireBackfill, toWireLog, toWireRule } from "./row.ts";
 import { BackfillBody, ListLogs, ListRules, RuleBody, RuleId } from "./schema.ts";
+import { openSecrets } from "./secrets.ts";
 import {
   findRule,
   insertBackfill,
@@ -177,13 +176,8 @@ async function wire(c: Context<App>, row: RuleRow) {
     projectById(db, workspaceId, projectId),
     actions.queueId === undefined ? undefined : findQueue(db, workspaceId, actions.queueId),
     actions.datasetId === undefined ? undefined : findDataset(db, workspaceId, actions.datasetId),
-    secretsOf(c.env, row),
+    openSecrets(c.env, row),
   ]);
   const names = { project: project?.name ?? null, queue: queue?.name ?? null, dataset: dataset?.name ?? null };
   return toWireRule(row, { counts, backfill: last, secrets, names });
-}
-
-async function secretsOf(env: Env, { id, workspaceId, secrets }: RuleRow): Promise<RuleSecrets> {
-  if (secrets === null) return { headers: [], keys: [] };
-  return JSON.parse(await openSecret(env, workspaceId, secrets, purposeOf(id))) as RuleSecrets;
 }

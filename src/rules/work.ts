@@ -1,7 +1,6 @@
 /** Consumes the queue's messages of rules. A message is a wake-up: the partition holds which runs are to be worked on. */
 import * as v from "valibot";
 import { database } from "../db/client.ts";
-import { openSecret } from "../encryption/secrets.ts";
 import { logError } from "../http/log.ts";
 import { inParallel } from "../http/parallel.ts";
 import { toProblem } from "../http/problem.ts";
@@ -12,9 +11,9 @@ import { tracePartition } from "../traces/stub.ts";
 import { dayBounds } from "../traces/time.ts";
 import type { LargeField, QueriedRun } from "../traces/types.ts";
 import { actionsOf, isFinal } from "./actions.ts";
-import type { RuleCall, RuleSecrets } from "./call.ts";
-import { purposeOf } from "./given.ts";
+import type { RuleCall } from "./call.ts";
 import { ruleRun } from "./run.ts";
+import { openSecrets } from "./secrets.ts";
 import {
   completePart,
   findBackfill,
@@ -78,7 +77,7 @@ export async function workPart(env: Env, part: RulePart): Promise<boolean> {
     treeFilter: rule.treeFilter ?? undefined,
   };
   const partition = tracePartition(env, workspaceId, place);
-  const secrets = await secretsOf(env, rule);
+  const secrets = await openSecrets(env, rule);
   // A run that is not settled after this time is given again: the worker was killed.
   const most = actionsOf(rule).reduce((sum, action) => sum + action.most, TURN_MS / 2);
   const limit = most > LONG_MS ? PARALLEL : AT_ONCE;
@@ -189,9 +188,4 @@ async function runsOf(
     left = page.next ? left.filter((id) => !runs.has(id)) : [];
   }
   return runs;
-}
-
-async function secretsOf(env: Env, { id, workspaceId, secrets }: RuleRow): Promise<RuleSecrets> {
-  if (secrets === null) return { headers: [], keys: [] };
-  return JSON.parse(await openSecret(env, workspaceId, secrets, purposeOf(id))) as RuleSecrets;
 }

@@ -26,6 +26,7 @@ interface Change {
 
 const MINUTE = 60_000;
 const HOOK = "https://alerts.example.com/hook";
+const MAIL = { type: "email", provider: "resend", from: "a@example.com", to: ["b@example.com"] };
 
 let caller: Caller;
 let sent: { url: string; headers: Headers; body: Record<string, unknown> }[];
@@ -183,6 +184,26 @@ describe("an alert", () => {
     expect(await history(alert)).toEqual([]);
   });
 
+  it("shows no address of Slack, keeps it in a PUT, and asks for it when the host changes", async () => {
+    const channels = [{ type: "slack", url: "https://hooks.slack.com/services/T0/B0/secret-of-slack" }];
+    const alert = await newAlert({ channels });
+    expect(alert.channels).toEqual([{ type: "slack", url: "https://hooks.slack.com/********" }]);
+    const row = await env.DB.prepare("SELECT channels || secrets AS held FROM alerts WHERE id = ?")
+      .bind(alert.id)
+      .first();
+    expect(JSON.stringify(row)).not.toContain("secret-of-slack");
+    const put = async (channels: object[]) =>
+      caller.fetch(`/api/v1/alerts/${alert.id}`, { method: "PUT", body: await bodyOf({ channels }) });
+    expect((await put(alert.channels)).status).toBe(200);
+    await ask(caller, `/api/v1/alerts/${alert.id}/test`, { method: "POST" });
+    expect(sent.map(({ url }) => url)).toEqual([channels[0]?.url]);
+    const moved = await put([{ type: "slack", url: "https://chat.example.com/********" }]);
+    expect([moved.status, (await moved.json<{ detail: string }>()).detail]).toEqual([
+      422,
+      expect.stringContaining("body.channels.0.url: ******** keeps a stored value"),
+    ]);
+  });
+
   it("is not evaluated while it is off, and gone with its history when it is deleted", async () => {
     const alert = await newAlert({ fire_after: 1, is_enabled: false });
     await send([{ error: "no" }]);
@@ -216,6 +237,9 @@ describe("a request for an alert", () => {
     [{ channels: [{ type: "slack", url: "https://127.0.0.1/" }] }, 422, "url must not name a private"],
     [{ channels: [{ type: "email", provider: "resend", api_key: "k", from: "a", to: ["b"] }] }, 422, "e-mail address"],
     [{ treshold: 1 }, 422, "treshold"],
+    [{ channels: [{ type: "webhook", url: HOOK, headers: { a: "********" } }] }, 422, "body.channels.0.headers.a"],
+    [{ channels: [{ ...MAIL, api_key: "********" }] }, 422, "body.channels.0.api_key"],
+    [{ channels: [{ type: "slack", url: "https://hooks.slack.com/********" }] }, 422, "body.channels.0.url"],
   ])("%j is answered with %i", async (more, status, text) => {
     const response = await caller.fetch("/api/v1/alerts", { body: await bodyOf(more) });
     expect([response.status, (await response.json<{ detail: string }>()).detail]).toEqual([

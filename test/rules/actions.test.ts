@@ -170,13 +170,15 @@ describe("after a kill", () => {
 
   it("a run that kills every worker is given up, and takes no other run with it", async () => {
     let began: string[] = [];
+    const test = { isOver: false };
     custom.evaluators = {
       deadly: async ({ name }) => {
         began.push(name);
         await scheduler.wait(20);
         // A kill ends all that the worker has begun.
-        if (began.includes("deadly")) await new Promise(() => undefined);
-        return { key: "alive", score: 1 };
+        const isKilled = began.includes("deadly");
+        while (isKilled && !test.isOver) await scheduler.wait(20);
+        return isKilled ? [] : { key: "alive", score: 1 };
       },
     };
     const rule = await newRule(caller, { code_evaluators: [{ code: "deadly" }] });
@@ -200,6 +202,7 @@ describe("after a kill", () => {
     expect(await ask(caller, `/runs/rules/${rule.id}/logs`)).toMatchObject([
       { run_id: deadly!.id, action: "code_evaluator", error: expect.stringContaining("5 attempts"), will_retry: false },
     ]);
+    test.isOver = true;
   });
 });
 

@@ -5,6 +5,7 @@ import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import type { EvaluatedRun } from "../../src/users/registry.ts";
 import { custom } from "../../src/users/registry.ts";
 import { database } from "../../src/db/client.ts";
+import { HIDDEN } from "../../src/encryption/receivers.ts";
 import { takeParts } from "../../src/rules/store.ts";
 import { isSampled } from "../../src/traces/sampling.ts";
 import { type Caller, newCaller } from "../support/caller.ts";
@@ -236,6 +237,7 @@ describe("a request for a rule", () => {
     [{ session_id: crypto.randomUUID(), ...code("seen") }, 404, "project not found"],
     [{ webhooks: [{ url: "http://10.0.0.1/" }] }, 422, "url must use https"],
     [{ webhooks: [{ url: "https://example.com/", headers: { "a b": "c" } }] }, 422, "name of a header"],
+    [{ webhooks: [{ url: "https://example.com/", headers: { a: HIDDEN } }] }, 422, "body.webhooks.0.headers.a"],
     [{ add_to_dataset_id: crypto.randomUUID() }, 404, "Dataset not found"],
     [{ extend_only: true, ...code("seen") }, 422, "retention of single traces"],
     [{ evaluators: [{ structured: { prompt: [["system", "x"]], model: { provider: "no" } } }] }, 422, "provider"],
@@ -273,8 +275,16 @@ describe("a request for a rule", () => {
     // Another address does not get the key of this one.
     const moved = structuredClone(body) as unknown as { evaluators: { structured: { model: { base_url: string } } }[] };
     moved.evaluators[0]!.structured.model.base_url = "https://other.example.com/v1";
-    const after = await ask<Rule>(caller, `/runs/rules/${rule.id}`, { method: "PATCH", body: moved });
-    expect(after.evaluators?.[0]?.structured.model).not.toHaveProperty("api_key");
+    const answer = await caller.fetch(`/runs/rules/${rule.id}`, { method: "PATCH", body: moved });
+    expect([answer.status, (await answer.json<{ detail: string }>()).detail]).toEqual([
+      422,
+      expect.stringContaining("body.evaluators.0.structured.model.api_key: ******** keeps a stored value"),
+    ]);
+    const added = {
+      ...body,
+      webhooks: [{ ...body.webhooks?.[0], headers: { authorization: HIDDEN, "x-more": HIDDEN } }],
+    };
+    expect((await caller.fetch(`/runs/rules/${rule.id}`, { method: "PATCH", body: added })).status).toBe(422);
   });
 });
 
