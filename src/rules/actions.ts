@@ -2,7 +2,7 @@
 import { database } from "../db/client.ts";
 import { toProblem } from "../http/problem.ts";
 import { onBehalf } from "../loopback/caller.ts";
-import { REQUEST_TIMEOUT_MS, sendCall } from "../threads/tasks/call.ts";
+import { AddressRefused, REQUEST_TIMEOUT_MS, sendCall } from "../threads/tasks/call.ts";
 import { createExamples } from "../traces/datasets/examples/write.ts";
 import { findDataset } from "../traces/datasets/store.ts";
 import { createFeedback } from "../traces/feedback/create.ts";
@@ -53,7 +53,7 @@ export function actionsOf({ actions }: Pick<RuleRow, "actions">): Action[] {
 
 /** Whether the failure of an action is one that another attempt does not change. */
 export function isFinal(error: unknown): boolean {
-  return error instanceof Final || isRefusal(toProblem(error).status);
+  return error instanceof Final || error instanceof AddressRefused || isRefusal(toProblem(error).status);
 }
 
 const toQueue = (queueId: string) => async (call: RuleCall, run: QueriedRun) => {

@@ -184,6 +184,23 @@ describe("an alert", () => {
     expect(await history(alert)).toEqual([]);
   });
 
+  it("says that a channel failed whose address is no longer allowed", async () => {
+    vi.spyOn(console, "error").mockImplementation(() => undefined);
+    const alert = await newAlert({ fire_after: 1, window_minutes: 1 });
+    await env.DB.prepare(
+      "UPDATE alerts SET channels = replace(channels, 'alerts.example.com', '10.0.0.1') WHERE id = ?",
+    )
+      .bind(alert.id)
+      .run();
+    await send([{ error: "no" }]);
+    await nextMinute();
+    const error = expect.stringContaining("must not name a private");
+    expect(await history(alert)).toMatchObject([{ delivery: "pending", error }]);
+    const tested = await ask(caller, `/api/v1/alerts/${alert.id}/test`, { method: "POST" });
+    expect(tested).toMatchObject({ channels: [{ ok: false, error }] });
+    expect(sent).toEqual([]);
+  });
+
   it("shows no address of Slack, keeps it in a PUT, and asks for it when the host changes", async () => {
     const channels = [{ type: "slack", url: "https://hooks.slack.com/services/T0/B0/secret-of-slack" }];
     const alert = await newAlert({ channels });

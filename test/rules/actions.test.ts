@@ -141,6 +141,24 @@ describe("a webhook", () => {
   });
 });
 
+describe("a webhook whose address is no longer allowed", () => {
+  it("fails, and is not called again", async () => {
+    vi.spyOn(console, "error").mockImplementation(() => undefined);
+    const rule = await newRule(caller, { webhooks: [{ url: HOOK }] });
+    await env.DB.prepare(
+      "UPDATE run_rules SET actions = replace(actions, 'rules.example.com', '10.0.0.1') WHERE id = ?",
+    )
+      .bind(rule.id)
+      .run();
+    await send([{ name: "a" }]);
+    await workUntil(caller, rule, 1, "failed");
+    expect(sent).toEqual([]);
+    expect(await ask(caller, `/runs/rules/${rule.id}/logs`)).toMatchObject([
+      { action: "webhook", error: expect.stringContaining("must not name a private"), will_retry: false },
+    ]);
+  });
+});
+
 describe("after a kill", () => {
   it("an evaluation that was cut off is made again, and its feedback is there once", async () => {
     const began: string[] = [];
