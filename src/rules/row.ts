@@ -3,8 +3,8 @@ import * as v from "valibot";
 import { HIDDEN, hiddenHeaders, type ReceiverSecrets } from "../encryption/receivers.ts";
 import { AnyObject, Count, Id, Time } from "../http/answers.ts";
 import type { JudgeModel } from "../db/rules.ts";
-import type { RuleCounts } from "../traces/rule-rpc.ts";
 import { isoFromMicros } from "../traces/time.ts";
+import type { RuleFacts } from "./facts.ts";
 import type { BackfillRow, FailureRow, RuleRow } from "./store.ts";
 
 const text = v.nullable(v.string());
@@ -88,17 +88,13 @@ export const RuleLog = v.pipe(
 
 const iso = (millis: number) => new Date(millis).toISOString();
 
-export type ShownBackfill = BackfillRow & { left: number };
+type ShownBackfill = BackfillRow & { left: number };
 
-/** What an answer about a rule needs beside its row. */
-export interface RuleFacts {
-  counts: RuleCounts;
-  backfill: ShownBackfill | undefined;
-  secrets: ReceiverSecrets;
-  names: { project: string | null; queue: string | null; dataset: string | null };
-}
-
-export function toWireRule(row: RuleRow, { counts, backfill, secrets, names }: RuleFacts): v.InferOutput<typeof Rule> {
+export function toWireRule(
+  row: RuleRow,
+  secrets: ReceiverSecrets,
+  { counts, backfill, names }: RuleFacts,
+): v.InferOutput<typeof Rule> {
   const { queueId, datasetId, code, judges, webhooks } = row.actions;
   return {
     id: row.id,

@@ -74,22 +74,6 @@ export async function updateRule(db: Database, row: RuleRow): Promise<RuleRow | 
   return db.update(runRules).set(row).where(isRule(row.workspaceId, row.id)).returning().get();
 }
 
-/** How many runs the rule has taken, and what became of them. */
-export async function sumOfParts(db: Database, ruleId: string): Promise<RuleCounts> {
-  const { taken, done, failed, cost } = ruleParts;
-  const row = await db
-    .select({
-      taken: sql<number>`ifnull(sum(${taken}), 0)`,
-      done: sql<number>`ifnull(sum(${done}), 0)`,
-      failed: sql<number>`ifnull(sum(${failed}), 0)`,
-      cost: sql<number>`ifnull(sum(${cost}), 0.0)`,
-    })
-    .from(ruleParts)
-    .where(eq(ruleParts.ruleId, ruleId))
-    .get();
-  return row ?? { taken: 0, done: 0, failed: 0, cost: 0 };
-}
-
 /** Notes what the partition counted. `change`: left out by a backfill. */
 export async function savePart(
   db: Database,

@@ -203,6 +203,43 @@ describe("a rule", () => {
 });
 
 describe("the list of rules", () => {
+  it("asks D1 as often for many rules as for one, and names what each acts on", async () => {
+    const { id: queue } = await ask<{ id: string }>(caller, "/annotation-queues", { body: { name: "people" } });
+    const dataset = await newDataset(caller);
+    const one = await newRule(caller, { ...code("length"), add_to_annotation_queue_id: queue });
+    await send([{}, {}]);
+    await workUntil(caller, one, 2);
+    const prepare = vi.spyOn(Object.getPrototypeOf(env.DB) as D1Database, "prepare");
+    const statements = async () => {
+      prepare.mockClear();
+      const rules = await ask<Record<string, unknown>[]>(caller, "/runs/rules");
+      return [prepare.mock.calls.length, rules] as const;
+    };
+    const [alone] = await statements();
+    for (let count = 0; count < 3; count++) await newRule(caller, { add_to_dataset_id: dataset });
+    await ask(caller, `/runs/rules/${one.id}/backfills`, { body: { start_time: "2026-11-20T00:00:00Z" } });
+    const { id: newest } = await ask<{ id: string }>(caller, `/runs/rules/${one.id}/backfills`, {
+      body: { start_time: "2026-11-20T00:00:00Z" },
+    });
+    const [together, rules] = await statements();
+    expect(together).toBe(alone);
+    expect(rules).toMatchObject([
+      {
+        session_name: "tests",
+        add_to_annotation_queue_name: "people",
+        add_to_dataset_name: null,
+        backfill_id: newest,
+        stats: { taken: 2, done: 2 },
+      },
+      ...Array.from({ length: 3 }, () => ({
+        add_to_annotation_queue_name: null,
+        add_to_dataset_name: expect.any(String),
+        backfill_id: null,
+        stats: { taken: 0 },
+      })),
+    ]);
+  });
+
   it("has pages of those that are asked for", async () => {
     const rules: Rule[] = [];
     for (const display_name of ["one", "two", "three"])
