@@ -103,15 +103,21 @@ const greater = (name: "taken" | "done" | "failed" | "cost") =>
 
 /**
  * The partitions with runs that rules have not seen, or not finished, and on which no worker has worked since `before`. They are
- * noted as touched. Workspaces without rules cost no row.
+ * noted as touched. Both halves read an index, so that partitions without work cost no row. `changedAfter`: changes before are left to
+ * another call; their numbers are at least their times in milliseconds.
  */
-export async function takeParts(db: Database, before: number, limit: number): Promise<RulePart[]> {
+export async function takeParts(db: Database, before: number, limit: number, changedAfter = 0): Promise<RulePart[]> {
   const due = await db.all<RulePart>(sql`
-    SELECT r.id AS ruleId, p.day AS day, p.shard AS shard FROM ${runRules} r
-    JOIN ${tracePartitions} p ON p.workspace_id = r.workspace_id AND p.project_id = r.project_id
+    SELECT DISTINCT ruleId, day, shard FROM (SELECT r.id AS ruleId, p.day, p.shard FROM ${runRules} r
+    CROSS JOIN ${tracePartitions} p ON p.workspace_id = r.workspace_id AND p.project_id = r.project_id
     LEFT JOIN ${ruleParts} s ON s.rule_id = r.id AND s.day = p.day AND s.shard = p.shard
-    WHERE r.is_enabled = 1 AND ifnull(s.touched_at, 0) <= ${before}
-      AND (p.changes > max(ifnull(s.change, 0), r.since) OR s.taken > s.done + s.failed) LIMIT ${limit}`);
+    WHERE r.is_enabled = 1 AND p.changes > max(r.since, ${changedAfter}) AND p.changes > ifnull(s.change, 0)
+      AND ifnull(s.touched_at, 0) <= ${before}
+    UNION ALL SELECT r.id, s.day, s.shard FROM ${ruleParts} s
+    CROSS JOIN ${runRules} r ON r.id = s.rule_id AND r.is_enabled = 1
+    CROSS JOIN ${tracePartitions} p
+      ON p.workspace_id = r.workspace_id AND p.project_id = r.project_id AND p.day = s.day AND p.shard = s.shard
+    WHERE s.taken > s.done + s.failed AND s.touched_at <= ${before}) LIMIT ${limit}`);
   await touchParts(db, due);
   return due;
 }

@@ -243,7 +243,7 @@ describe("a request for an alert", () => {
       .run();
     const body = await bodyOf({ is_enabled: false });
     const answers = await Promise.all([1, 2, 3].map(async () => caller.fetch("/api/v1/alerts", { body })));
-    expect(answers.map(({ status }) => status).toSorted()).toEqual([200, 409, 409]);
+    expect(answers.filter(({ status }) => status === 409)).toHaveLength(2);
   });
 
   it.each<[object, number, string]>([
