@@ -1,5 +1,6 @@
 /** Notifies the channels of an alert of a change: one call over HTTP each. */
 import type { AlertChannel, AlertState } from "../db/alerts.ts";
+import type { ReceiverSecrets } from "../encryption/receivers.ts";
 import { uuidOf } from "../http/uuid.ts";
 import { type Call, sendCall } from "../threads/tasks/call.ts";
 import type { AlertRow } from "./store.ts";
@@ -10,12 +11,6 @@ export interface Notice {
   to: AlertState | "test";
   value: number | null;
   at: number;
-}
-
-/** By the number of the channel. */
-export interface AlertSecrets {
-  headers: Record<string, string>[];
-  keys: (string | null)[];
 }
 
 interface Mail {
@@ -57,7 +52,7 @@ export async function tell(
   env: Env,
   alert: AlertRow,
   number: number,
-  secrets: AlertSecrets,
+  secrets: ReceiverSecrets,
   notice: Notice,
 ): Promise<void> {
   const channel = alert.channels[number];
@@ -71,7 +66,7 @@ function callOf(
   alert: AlertRow,
   channel: AlertChannel,
   number: number,
-  { headers, keys }: AlertSecrets,
+  { headers, keys }: ReceiverSecrets,
   notice: Notice,
 ): Pick<Call, "url" | "headers" | "body"> {
   const json = { "content-type": "application/json" };
@@ -85,7 +80,7 @@ function callOf(
       };
     case "slack":
       return {
-        url: channel.url,
+        url: keys[number] ?? channel.url,
         headers: json,
         body: JSON.stringify({ text: escaped(`${subject}\n${textOf(alert, notice)}`) }),
       };

@@ -2,23 +2,20 @@
 import * as v from "valibot";
 import { type Context, Hono } from "hono";
 import { audit } from "../audit/record.ts";
-import { requirePermission } from "../auth/require.ts";
 import { database } from "../db/client.ts";
-import { sealSecret } from "../encryption/secrets.ts";
-import { webhookFault } from "../http/address.ts";
 import { Message } from "../http/answers.ts";
 import { documented } from "../http/documented.ts";
 import { newOrEarlier } from "../http/idempotent-id.ts";
 import { Problem } from "../http/problem.ts";
 import type { App } from "../http/types.ts";
 import { body, param, query } from "../http/validate.ts";
-import { checkFilters, requireReadable } from "../traces/filter/check.ts";
-import { projectById } from "../traces/projects/resolve.ts";
-import { type AlertSecrets, tell } from "./deliver.ts";
-import { purposeOf, secretsOf } from "./evaluate.ts";
+import { tell } from "./deliver.ts";
+import { givenAlert } from "./given.ts";
+import { openSecrets } from "./secrets.ts";
 import { Alert, AlertChange, Tested, toWireAlert, toWireEvent } from "./row.ts";
-import { AlertBody, AlertId, HIDDEN, Paging } from "./schema.ts";
+import { AlertBody, AlertId, Paging } from "./schema.ts";
 import {
+  type AlertColumns,
   type AlertRow,
   deleteAlert,
   findAlert,
@@ -34,7 +31,7 @@ const doc = documented("Alerts");
 export const alertRoutes = new Hono<App>()
   .get("/alerts", doc("List alerts, with their states", v.array(Alert)), query(Paging), async (c) => {
     const rows = await listAlerts(database(c.env.DB), c.get("principal").workspaceId, c.req.valid("query"));
-    return c.json(await Promise.all(rows.map(async (row) => toWireAlert(row, await secretsOf(c.env, row)))));
+    return c.json(await Promise.all(rows.map(async (row) => toWireAlert(row, await openSecrets(c.env, row)))));
   })
   .post("/alerts", doc("Create an alert on the runs of a project", Alert), body(AlertBody), async (c) => {
     const { workspaceId } = c.get("principal");
@@ -69,14 +66,10 @@ export const alertRoutes = new Hono<App>()
     body(AlertBody),
     async (c) => {
       const before = await existing(c, c.req.valid("param").alert_id);
-      const row = {
-        ...before,
-        ...(await givenAlert(c, c.req.valid("json"), before.id, before)),
-        streak: 0,
-        updatedAt: Date.now(),
-      };
-      await audit(c, { action: "alert.updated", targetId: row.id, detail: described(row) });
-      if (!(await updateAlert(database(c.env.DB), row))) throw new Problem(404, "Alert not found.");
+      const given = await givenAlert(c, c.req.valid("json"), before.id, before);
+      await audit(c, { action: "alert.updated", targetId: before.id, detail: described(given) });
+      const row = await updateAlert(database(c.env.DB), before, given);
+      if (!row) throw new Problem(404, "Alert not found.");
       return wire(c, row);
     },
   )
@@ -103,7 +96,7 @@ export const alertRoutes = new Hono<App>()
     async (c) => {
       const row = await existing(c, c.req.valid("param").alert_id);
       await audit(c, { action: "alert.tested", targetId: row.id, detail: { name: row.name } });
-      const secrets = await secretsOf(c.env, row);
+      const secrets = await openSecrets(c.env, row);
       const notice = { from: row.state, to: "test" as const, value: row.value, at: Date.now() };
       const channels = await Promise.all(
         row.channels.map(async ({ type }, number) => {
@@ -126,10 +119,10 @@ async function existing(c: Context<App>, id: string): Promise<AlertRow> {
 }
 
 async function wire(c: Context<App>, row: AlertRow): Promise<Response> {
-  return c.json(toWireAlert(row, await secretsOf(c.env, row)));
+  return c.json(toWireAlert(row, await openSecrets(c.env, row)));
 }
 
-const described = ({ name, projectId, condition, isEnabled, channels }: AlertRow) => ({
+const described = ({ name, projectId, condition, isEnabled, channels }: AlertColumns) => ({
   name,
   session_id: projectId,
   metric: condition.metric,
@@ -137,69 +130,3 @@ const described = ({ name, projectId, condition, isEnabled, channels }: AlertRow
   is_enabled: isEnabled,
   channels: channels.map(({ type }) => type),
 });
-
-/** The columns that a request sets. @throws Problem 404 for a project that is not there, 422 for an address that is not allowed */
-async function givenAlert(
-  c: Context<App>,
-  given: AlertBody,
-  id: string,
-  before?: AlertRow,
-): Promise<Pick<AlertRow, "projectId" | "name" | "filter" | "isEnabled" | "condition" | "channels" | "secrets">> {
-  requirePermission(c.get("principal"), "traces.read");
-  const { workspaceId } = c.get("principal");
-  if (!(await projectById(database(c.env.DB), workspaceId, given.session_id)))
-    throw new Problem(404, "session_id: project not found.");
-  const filter = given.filter || undefined;
-  checkFilters([filter]);
-  await requireReadable(c.env, workspaceId, [filter]);
-  for (const channel of given.channels) {
-    const fault = "url" in channel && webhookFault(channel.url, c.env.ALLOW_PRIVATE_ADDRESSES === "true");
-    if (fault) throw new Problem(422, `Invalid body.channels: url ${fault}`);
-  }
-  const held = before ? await secretsOf(c.env, before) : { headers: [], keys: [] };
-  const secrets = givenSecrets(given, held, before);
-  const isEmpty =
-    secrets.keys.every((key) => key === null) && secrets.headers.every((one) => Object.keys(one).length === 0);
-  return {
-    projectId: given.session_id,
-    name: given.name,
-    filter: filter ?? null,
-    isEnabled: given.is_enabled,
-    condition: {
-      metric: given.metric,
-      percentile: given.percentile,
-      feedbackKey: given.feedback_key ?? null,
-      operator: given.operator,
-      threshold: given.threshold,
-      windowMinutes: given.window_minutes,
-      minRuns: given.min_runs,
-      fireAfter: given.fire_after,
-      resolveAfter: given.resolve_after,
-    },
-    channels: given.channels.map((channel) => {
-      if (channel.type !== "email") return { type: channel.type, url: channel.url };
-      const { type, provider, from, to } = channel;
-      return { type, provider, from, to };
-    }),
-    secrets: isEmpty ? null : await sealSecret(c.env, workspaceId, JSON.stringify(secrets), purposeOf(id)),
-  };
-}
-
-/** `HIDDEN` means the secret that the alert has at the same place, for the same receiver. */
-function givenSecrets({ channels }: AlertBody, held: AlertSecrets, before: AlertRow | undefined): AlertSecrets {
-  const headers = channels.map((channel, number): Record<string, string> => {
-    if (channel.type !== "webhook") return {};
-    const old = before?.channels[number];
-    const isSame = old?.type === "webhook" && old.url === channel.url;
-    const kept = (name: string, value: string) =>
-      value === HIDDEN && isSame ? (held.headers[number]?.[name] ?? "") : value;
-    return Object.fromEntries(Object.entries(channel.headers ?? {}).map(([name, value]) => [name, kept(name, value)]));
-  });
-  const keys = channels.map((channel, number) => {
-    if (channel.type !== "email") return null;
-    const old = before?.channels[number];
-    const isSame = old?.type === "email" && old.provider === channel.provider;
-    return channel.api_key === HIDDEN && isSame ? (held.keys[number] ?? null) : channel.api_key;
-  });
-  return { headers, keys };
-}

@@ -1,8 +1,8 @@
 /** Alerts and their changes in answers. */
 import * as v from "valibot";
+import { HIDDEN, hiddenHeaders, type ReceiverSecrets } from "../encryption/receivers.ts";
 import { Count, Id, Time } from "../http/answers.ts";
-import type { AlertSecrets } from "./deliver.ts";
-import { HIDDEN, METRICS, OPERATORS } from "./schema.ts";
+import { METRICS, OPERATORS } from "./schema.ts";
 import type { AlertEvent, AlertRow } from "./store.ts";
 
 const text = v.nullable(v.string());
@@ -66,7 +66,7 @@ export const Tested = v.object({
 
 const iso = (millis: number) => new Date(millis).toISOString();
 
-export function toWireAlert(row: AlertRow, { headers, keys }: AlertSecrets): v.InferOutput<typeof Alert> {
+export function toWireAlert(row: AlertRow, { headers, keys }: ReceiverSecrets): v.InferOutput<typeof Alert> {
   const { condition } = row;
   return {
     id: row.id,
@@ -84,11 +84,11 @@ export function toWireAlert(row: AlertRow, { headers, keys }: AlertSecrets): v.I
     fire_after: condition.fireAfter,
     resolve_after: condition.resolveAfter,
     channels: row.channels.map((channel, number) => {
-      const names = Object.keys(headers[number] ?? {});
+      const shown = hiddenHeaders(headers[number]);
       return {
         ...channel,
-        ...(names.length > 0 && { headers: Object.fromEntries(names.map((name) => [name, HIDDEN])) }),
-        ...(keys[number] != null && { api_key: HIDDEN }),
+        ...(shown && { headers: shown }),
+        ...(channel.type === "email" && keys[number] != null && { api_key: HIDDEN }),
       };
     }),
     state: row.state,

@@ -1,4 +1,5 @@
 import * as v from "valibot";
+import { ReceiverHeaders } from "../encryption/receivers.ts";
 import { optional, pagingQuery, Uuid } from "../http/fields.ts";
 
 const text = (most: number) => v.pipe(v.string(), v.minLength(1), v.maxLength(most));
@@ -6,19 +7,8 @@ const whole = (least: number, most: number) => v.pipe(v.number(), v.integer(), v
 const address = v.pipe(v.string(), v.url("must be a URL"), v.maxLength(2_000));
 const email = v.pipe(v.string(), v.email("must be an e-mail address"), v.maxLength(320));
 
-/** A value of a secret that stays as it is. Answers show it in place of the secret. */
-export const HIDDEN = "********";
-
-const headers = v.pipe(
-  v.record(
-    v.pipe(v.string(), v.regex(/^[\w!#$%&'*+.^`|~-]{1,100}$/, "expected the name of a header")),
-    v.pipe(v.string(), v.maxLength(2_000)),
-  ),
-  v.check((given) => Object.keys(given).length <= 20, "holds more than 20 headers"),
-);
-
 export const Channel = v.variant("type", [
-  v.strictObject({ type: v.literal("webhook"), url: address, headers: optional(headers) }),
+  v.strictObject({ type: v.literal("webhook"), url: address, headers: optional(ReceiverHeaders) }),
   v.strictObject({ type: v.literal("slack"), url: address }),
   v.strictObject({
     type: v.literal("email"),

@@ -1,8 +1,9 @@
 /** D1: alerts, their states, and their history. */
-import { and, asc, desc, eq, lt, lte, sql } from "drizzle-orm";
+import { and, asc, desc, eq, isNull, lt, lte, sql } from "drizzle-orm";
 import type { AlertState } from "../db/alerts.ts";
 import type { Database } from "../db/client.ts";
 import { deleteAll, deleteOverdue } from "../db/delete.ts";
+import { insertBelow } from "../db/insert-below.ts";
 import { alertEvents, alerts } from "../db/schema.ts";
 
 export type AlertRow = typeof alerts.$inferSelect;
@@ -14,9 +15,7 @@ const isAlert = (workspaceId: string, id: string) => and(eq(alerts.workspaceId, 
 
 /** False when the workspace has `MOST_ALERTS` alerts. */
 export async function insertAlert(db: Database, row: AlertRow): Promise<boolean> {
-  if ((await db.$count(alerts, eq(alerts.workspaceId, row.workspaceId))) >= MOST_ALERTS) return false;
-  await db.insert(alerts).values(row);
-  return true;
+  return insertBelow(db, alerts, row, eq(alerts.workspaceId, row.workspaceId), MOST_ALERTS);
 }
 
 export async function findAlert(db: Database, workspaceId: string, id: string): Promise<AlertRow | undefined> {
@@ -39,8 +38,20 @@ export async function listAlerts(
     .all();
 }
 
-export async function updateAlert(db: Database, row: AlertRow): Promise<AlertRow | undefined> {
-  return db.update(alerts).set(row).where(isAlert(row.workspaceId, row.id)).returning().get();
+/** The columns that a request sets. The others belong to the evaluation. */
+export type AlertColumns = Pick<
+  AlertRow,
+  "projectId" | "name" | "filter" | "isEnabled" | "condition" | "channels" | "secrets"
+>;
+
+/** Writes what a request has given. The state stays, and counting begins again. */
+export async function updateAlert(
+  db: Database,
+  { workspaceId, id }: AlertRow,
+  given: AlertColumns,
+): Promise<AlertRow | undefined> {
+  const changes = { ...given, streak: 0, updatedAt: Date.now() };
+  return db.update(alerts).set(changes).where(isAlert(workspaceId, id)).returning().get();
 }
 
 export async function deleteAlert(db: Database, workspaceId: string, id: string): Promise<void> {
@@ -106,14 +117,21 @@ export async function pendingEvents(
     .all();
 }
 
-export async function saveDelivery(
+/**
+ * The event after the change. Undefined when it is no longer due at the time that was read: another sweep has it. A sweep takes an
+ * event by setting this time forward.
+ */
+export async function changeEvent(
   db: Database,
-  { alertId, at, pending, attempts, nextAt, error }: AlertEvent,
-): Promise<void> {
-  await db
-    .update(alertEvents)
-    .set({ pending, attempts, nextAt, error })
-    .where(and(eq(alertEvents.alertId, alertId), eq(alertEvents.at, at)));
+  { alertId, at, nextAt }: AlertEvent,
+  changes: Partial<Pick<AlertEvent, "pending" | "attempts" | "nextAt" | "error">>,
+): Promise<AlertEvent | undefined> {
+  const asRead = and(
+    eq(alertEvents.alertId, alertId),
+    eq(alertEvents.at, at),
+    nextAt === null ? isNull(alertEvents.nextAt) : eq(alertEvents.nextAt, nextAt),
+  );
+  return db.update(alertEvents).set(changes).where(asRead).returning().get();
 }
 
 /** Newest first. */

@@ -12,7 +12,7 @@ export const alerts = sqliteTable(
     isEnabled: integer("is_enabled", { mode: "boolean" }).notNull(),
     condition: text("condition", { mode: "json" }).$type<AlertCondition>().notNull(),
     channels: text("channels", { mode: "json" }).$type<AlertChannel[]>().notNull(),
-    /** Headers of webhooks and keys of providers, by the number of the channel, sealed. Null: there are none. */
+    /** Headers of webhooks, keys of providers and addresses of Slack, by the number of the channel, sealed. Null: there are none. */
     secrets: text("secrets"),
     state: text("state").$type<AlertState>().notNull(),
     /** How many evaluations in a row have contradicted the state. */
@@ -50,7 +50,9 @@ export interface AlertCondition {
 }
 
 export type AlertChannel =
-  | { type: "webhook" | "slack"; url: string }
+  | { type: "webhook"; url: string }
+  /** The address as it is shown: who knows it can write to the channel. */
+  | { type: "slack"; url: string }
   | { type: "email"; provider: "resend" | "postmark" | "sendgrid"; from: string; to: string[] };
 
 /** The changes of alerts, and which channels are still to be notified. */

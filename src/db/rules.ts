@@ -1,3 +1,4 @@
+import { sql } from "drizzle-orm";
 import { index, integer, primaryKey, real, sqliteTable, text } from "drizzle-orm/sqlite-core";
 
 /** Rules on the runs of a project: which runs, and what is done with each. Times are milliseconds, unless another unit is named. */
@@ -68,7 +69,13 @@ export const ruleParts = sqliteTable(
     /** When work on it was last noted; decides when a lost message is sent again. */
     touchedAt: integer("touched_at").notNull(),
   },
-  (table) => [primaryKey({ columns: [table.ruleId, table.day, table.shard] })],
+  (table) => [
+    primaryKey({ columns: [table.ruleId, table.day, table.shard] }),
+    /** With runs that wait. */
+    index("rule_parts_waiting")
+      .on(table.touchedAt)
+      .where(sql`${table.taken} > ${table.done} + ${table.failed}`),
+  ],
 );
 
 /** Requests to apply a rule to the runs that started in a window of time. */

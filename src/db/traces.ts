@@ -49,6 +49,8 @@ export const tracePartitions = sqliteTable(
   (table) => [
     primaryKey({ columns: [table.workspaceId, table.projectId, table.day, table.shard] }),
     index("trace_partitions_day").on(table.workspaceId, table.day),
+    /** What has changed of a project: the sweep of rules reads it once a minute. */
+    index("trace_partitions_changes").on(table.workspaceId, table.projectId, table.changes),
   ],
 );
 

@@ -2,7 +2,7 @@
 import { database } from "../db/client.ts";
 import { toProblem } from "../http/problem.ts";
 import { onBehalf } from "../loopback/caller.ts";
-import { REQUEST_TIMEOUT_MS, sendCall } from "../threads/tasks/call.ts";
+import { AddressRefused, REQUEST_TIMEOUT_MS, sendCall } from "../threads/tasks/call.ts";
 import { createExamples } from "../traces/datasets/examples/write.ts";
 import { findDataset } from "../traces/datasets/store.ts";
 import { createFeedback } from "../traces/feedback/create.ts";
@@ -12,7 +12,7 @@ import type { QueriedRun } from "../traces/types.ts";
 import { loaded } from "../lazy.ts";
 import { custom } from "../users/registry.ts";
 import { evaluatorOf, type RuleCall } from "./call.ts";
-import { Final } from "./errors.ts";
+import { Final, isRefusal } from "./errors.ts";
 import { ASSISTANT_MS, judge, MODEL_MS } from "./judge.ts";
 import type { RuleRun } from "./run.ts";
 import { type Score, scoresOf } from "./scores.ts";
@@ -53,8 +53,7 @@ export function actionsOf({ actions }: Pick<RuleRow, "actions">): Action[] {
 
 /** Whether the failure of an action is one that another attempt does not change. */
 export function isFinal(error: unknown): boolean {
-  const { status } = toProblem(error);
-  return error instanceof Final || (status >= 400 && status < 500 && status !== 429);
+  return error instanceof Final || error instanceof AddressRefused || isRefusal(toProblem(error).status);
 }
 
 const toQueue = (queueId: string) => async (call: RuleCall, run: QueriedRun) => {

@@ -1,4 +1,5 @@
 /** One evaluation: what its actions are given. */
+import type { ReceiverSecrets } from "../encryption/receivers.ts";
 import { uuidOf } from "../http/uuid.ts";
 import type { Behalf } from "../loopback/caller.ts";
 import type { Place } from "../traces/types.ts";
@@ -8,20 +9,15 @@ export interface RuleCall {
   env: Env;
   rule: RuleRow;
   /** Headers of webhooks and keys of models. */
-  secrets: RuleSecrets;
+  secrets: ReceiverSecrets;
   place: Place;
   runId: string;
+  /** How often the run was given, this time included. */
+  attempt: number;
   /** The number of the action in the rule. */
   step: number;
   /** Who acts: the workspace. */
   behalf: Behalf;
-}
-
-export interface RuleSecrets {
-  /** By the number of the webhook. */
-  headers: Record<string, string>[];
-  /** By the number of the judge. */
-  keys: (string | null)[];
 }
 
 /** The same at every attempt of this action on this run. `part` tells apart what one action makes. */

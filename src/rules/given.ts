@@ -2,7 +2,7 @@
 import { type Context } from "hono";
 import { requirePermission } from "../auth/require.ts";
 import type { Judge, JudgeModel, RuleActions } from "../db/rules.ts";
-import { openSecret, sealSecret } from "../encryption/secrets.ts";
+import { keptHeaders, keptSecret } from "../encryption/receivers.ts";
 import { addressFault, webhookFault } from "../http/address.ts";
 import { Problem } from "../http/problem.ts";
 import type { App } from "../http/types.ts";
@@ -12,8 +12,8 @@ import { projectById } from "../traces/projects/resolve.ts";
 import { existingQueue } from "../traces/queues/access.ts";
 import { custom } from "../users/registry.ts";
 import { database } from "../db/client.ts";
-import type { RuleSecrets } from "./call.ts";
-import { HIDDEN, type RuleBody, type Structured } from "./schema.ts";
+import type { RuleBody, Structured } from "./schema.ts";
+import { openSecrets, sealSecrets } from "./secrets.ts";
 import type { RuleRow } from "./store.ts";
 
 /** The model of a judge that names none. */
@@ -25,8 +25,6 @@ const USUAL_SCHEMA = {
   properties: { score: { type: "number", minimum: 0, maximum: 1 }, comment: { type: "string" } },
   required: ["score"],
 };
-
-export const purposeOf = (ruleId: string) => `run rule ${ruleId}`;
 
 /**
  * The columns that a request sets. Each action needs the permission of what it does.
@@ -148,7 +146,7 @@ function modelOf(model: Structured["model"]): JudgeModel {
   return { provider: "workers-ai" as const, model: name, ...more } satisfies JudgeModel & { provider: typeof provider };
 }
 
-/** The secrets that are sent, sealed. `HIDDEN` means the one that the rule has at the same place, for the same address. */
+/** The secrets that are sent, sealed. One that is sent hidden is that of the same address at the same place. @throws Problem 422 */
 async function givenSecrets(
   env: Env,
   workspaceId: string,
@@ -156,25 +154,17 @@ async function givenSecrets(
   given: RuleBody,
   before: RuleRow | undefined,
 ): Promise<string | null> {
-  const held = before?.secrets
-    ? (JSON.parse(await openSecret(env, workspaceId, before.secrets, purposeOf(id))) as RuleSecrets)
-    : { headers: [], keys: [] };
-  const headers = (given.webhooks ?? []).map(({ url, headers: sent = {} }, at) => {
+  const held = before ? await openSecrets(env, before) : { headers: [], keys: [] };
+  const headers = (given.webhooks ?? []).map(({ url, headers: sent }, at) => {
     const isSame = before?.actions.webhooks?.[at]?.url === url;
-    return Object.fromEntries(
-      Object.entries(sent).map(([name, value]) => [
-        name,
-        value === HIDDEN && isSame ? (held.headers[at]?.[name] ?? "") : value,
-      ]),
-    );
+    return keptHeaders(sent, isSame ? held.headers[at] : undefined, `body.webhooks.${at}.headers`);
   });
   const keys = (given.evaluators ?? []).map(({ structured: { model } }, at): string | null => {
-    if (!model || "kwargs" in model || model.provider !== "openai") return null;
+    if (!model || "kwargs" in model || model.provider !== "openai" || model.api_key === undefined) return null;
     const old = before?.actions.judges?.[at]?.model;
     const isSame = old?.provider === "openai" && old.base_url === model.base_url;
-    return model.api_key === HIDDEN ? (isSame && held.keys[at]) || null : (model.api_key ?? null);
+    const where = `body.evaluators.${at}.structured.model.api_key`;
+    return keptSecret(model.api_key, isSame ? held.keys[at] : undefined, where);
   });
-  const isEmpty = headers.every((one) => Object.keys(one).length === 0) && keys.every((key) => key === null);
-  if (isEmpty) return null;
-  return sealSecret(env, workspaceId, JSON.stringify({ headers, keys } satisfies RuleSecrets), purposeOf(id));
+  return sealSecrets(env, { id, workspaceId }, { headers, keys });
 }

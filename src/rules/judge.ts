@@ -7,7 +7,7 @@ import { isObject } from "../http/json.ts";
 import { callOwn } from "../loopback/install.ts";
 import { workersAi } from "../models/workers-ai.ts";
 import { addCost, priceTable } from "../traces/usage/prices.ts";
-import { Final } from "./errors.ts";
+import { Final, isRefusal, Unusable } from "./errors.ts";
 import { type ChatMessage, messagesOf } from "./prompt.ts";
 import { parsed, type RuleRun } from "./run.ts";
 import { type Score, scoresOf } from "./scores.ts";
@@ -28,7 +28,7 @@ export interface Judged {
 export async function judge(call: RuleCall, one: Judge, key: string | undefined, run: RuleRun): Promise<Judged> {
   const messages = messagesOf(one, run);
   if (one.model.provider === "assistant") {
-    return { scores: inSchema(one, await askAssistant(call, one.model, messages)), cost: 0 };
+    return { scores: await askAssistant(call, one, one.model.assistant_id, messages), cost: 0 };
   }
   const answer = await askModel(call, one, one.model, key, messages);
   return { scores: inSchema(one, parsed(jsonIn(answer.text))), cost: answer.cost };
@@ -36,12 +36,12 @@ export async function judge(call: RuleCall, one: Judge, key: string | undefined,
 
 /** The scores of the members that the schema has. */
 function inSchema({ schema }: Judge, answer: unknown): Score[] {
-  if (!isObject(answer)) throw new Error("The judge did not answer with a JSON object.");
+  if (!isObject(answer)) throw new Unusable("The judge did not answer with a JSON object.");
   const members = isObject(schema["properties"]) ? Object.keys(schema["properties"]) : [];
   const missing = (Array.isArray(schema["required"]) ? schema["required"] : []).find(
     (name) => typeof name === "string" && !(name in answer),
   );
-  if (missing !== undefined) throw new Error(`The judge's answer lacks ${String(missing).slice(0, 80)}.`);
+  if (missing !== undefined) throw new Unusable(`The judge's answer lacks ${String(missing).slice(0, 80)}.`);
   return scoresOf(Object.fromEntries(Object.entries(answer).filter(([name]) => members.includes(name))));
 }
 
@@ -83,7 +83,7 @@ async function askModel(
   });
   const bytes = await readWithin(response, ANSWER_BYTES, signal);
   if (!bytes) throw new Final("The answer of the judge is too large.");
-  if (!response.ok) throw failure(response.status);
+  if (!response.ok) throw failure(response.status, `The model answered ${response.status}.`);
   const answer = parsed(new TextDecoder().decode(bytes));
   const content = isObject(answer) ? contentOf(answer) : undefined;
   if (content === undefined) throw new Error("The model did not answer as OpenAI's chat completions do.");
@@ -96,10 +96,9 @@ async function askModel(
   return { text: content, cost: priced.total_cost ?? 0 };
 }
 
-/** A request that is refused as such is refused again. */
-function failure(status: number): Error {
-  const text = `The model answered ${status}.`;
-  return status >= 400 && status < 500 && status !== 408 && status !== 429 ? new Final(text) : new Error(text);
+/** The failure that an answer's status says. */
+function failure(status: number, text: string): Error {
+  return isRefusal(status) ? new Final(text) : new Error(text);
 }
 
 function contentOf(answer: Record<string, unknown>): string | undefined {
@@ -117,35 +116,45 @@ function usageOf(answer: unknown) {
 }
 
 /**
- * Runs the assistant with the prompt as messages. A repeated call under the same key gets the answer of the first one. The run's
- * metadata keeps rules from its trace.
+ * The scores of an assistant that is given the prompt as messages. Its run has an idempotency key of the attempt's number, and an
+ * attempt asks for the runs of those before it first: a run that a killed worker has begun is awaited and not paid for twice, and one
+ * that has no scores is followed by a new one. A changed prompt has other keys.
  */
 async function askAssistant(
   call: RuleCall,
-  { assistant_id }: { assistant_id: string },
+  one: Judge,
+  assistant_id: string,
   messages: ChatMessage[],
-): Promise<unknown> {
-  const request = {
-    method: "POST",
-    headers: { "content-type": "application/json", "idempotency-key": `rule-${evaluatorOf(call)}` },
-    signal: AbortSignal.timeout(ASSISTANT_MS),
-    body: JSON.stringify({
-      assistant_id,
-      input: { messages },
-      metadata: { weir_rule_id: call.rule.id },
-      config: { metadata: { weir_rule_id: call.rule.id } },
-    }),
-  };
-  const response = await callOwn(call.behalf, "/runs/wait", request);
+): Promise<Score[]> {
+  const body = JSON.stringify({
+    assistant_id,
+    input: { messages },
+    // No rule takes the traces of these runs.
+    metadata: { weir_rule_id: call.rule.id },
+    config: { metadata: { weir_rule_id: call.rule.id } },
+  });
+  const signal = AbortSignal.timeout(ASSISTANT_MS);
+  for (let attempt = 1; ; attempt++) {
+    const key = `rule-${evaluatorOf(call, [attempt, body].join("\n"))}`;
+    try {
+      return inSchema(one, await waitForRun(call, key, body, signal));
+    } catch (error) {
+      if (!(error instanceof Unusable) || attempt >= call.attempt) throw error;
+    }
+  }
+}
+
+/** The answer of the run of this key. @throws Unusable when the run has failed or has no answer */
+async function waitForRun(call: RuleCall, key: string, body: string, signal: AbortSignal): Promise<unknown> {
+  const headers = { "content-type": "application/json", "idempotency-key": key };
+  const response = await callOwn(call.behalf, "/runs/wait", { method: "POST", headers, signal, body });
   const text = await response.text();
   if (!response.ok)
-    throw response.status < 500
-      ? new Final(`The run of the judge was refused: ${text.slice(0, 300)}`)
-      : new Error(`The run of the judge failed with ${response.status}.`);
+    throw failure(response.status, `The run of the judge was answered with ${response.status}: ${text.slice(0, 300)}`);
   const state = parsed(text);
-  if (!isObject(state)) throw new Error("The judge answered no state.");
+  if (!isObject(state)) throw new Unusable("The judge answered no state.");
   if (isObject(state["__error__"]))
-    throw new Error(`The run of the judge failed: ${String(state["__error__"]["message"]).slice(0, 300)}`);
+    throw new Unusable(`The run of the judge failed: ${String(state["__error__"]["message"]).slice(0, 300)}`);
   if (isObject(state["structuredResponse"])) return state["structuredResponse"];
   const last = Array.isArray(state["messages"]) ? (state["messages"].at(-1) as unknown) : undefined;
   const content = isObject(last) ? last["content"] : undefined;

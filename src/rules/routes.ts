@@ -3,7 +3,6 @@ import * as v from "valibot";
 import { type Context, Hono } from "hono";
 import { audit } from "../audit/record.ts";
 import { database } from "../db/client.ts";
-import { openSecret } from "../encryption/secrets.ts";
 import { Message } from "../http/answers.ts";
 import { documented } from "../http/documented.ts";
 import { newOrEarlier } from "../http/idempotent-id.ts";
@@ -11,16 +10,14 @@ import { Problem } from "../http/problem.ts";
 import type { App } from "../http/types.ts";
 import { uuidv7 } from "../http/uuid.ts";
 import { body, param, query } from "../http/validate.ts";
-import { findDataset } from "../traces/datasets/store.ts";
-import { projectById } from "../traces/projects/resolve.ts";
-import { findQueue } from "../traces/queues/store.ts";
 import { listPartitions } from "../traces/store/partition-store.ts";
 import { deleteRule } from "../traces/store/rule-store.ts";
 import { dayOf } from "../traces/time.ts";
-import type { RuleSecrets } from "./call.ts";
-import { givenRule, purposeOf } from "./given.ts";
+import { readFacts } from "./facts.ts";
+import { givenRule } from "./given.ts";
 import { Backfill, Rule, RuleLog, toWireBackfill, toWireLog, toWireRule } from "./row.ts";
 import { BackfillBody, ListLogs, ListRules, RuleBody, RuleId } from "./schema.ts";
+import { openSecrets } from "./secrets.ts";
 import {
   findRule,
   insertBackfill,
@@ -30,7 +27,6 @@ import {
   listRules,
   MOST_RULES,
   type RuleRow,
-  sumOfParts,
   updateRule,
 } from "./store.ts";
 
@@ -38,10 +34,8 @@ const doc = documented("Rules");
 
 export const rules = new Hono<App>()
   .get("/runs/rules", doc("List the rules on runs", v.array(Rule)), query(ListRules), async (c) => {
-    const { id: ids, ...wanted } = c.req.valid("query");
-    const rows = await listRules(database(c.env.DB), c.get("principal").workspaceId, wanted);
-    const shown = rows.filter(({ id }) => ids === undefined || ids.includes(id));
-    return c.json(await Promise.all(shown.map((row) => wire(c, row))));
+    const rows = await listRules(database(c.env.DB), c.get("principal").workspaceId, c.req.valid("query"));
+    return c.json(await wireAll(c, rows));
   })
   .post("/runs/rules", doc("Create a rule on the runs of a project", Rule), body(RuleBody), async (c) => {
     const given = c.req.valid("json");
@@ -170,22 +164,18 @@ const described = ({ name, projectId, samplingRate, isEnabled, actions }: RuleRo
   actions: Object.keys(actions),
 });
 
-async function wire(c: Context<App>, row: RuleRow) {
-  const db = database(c.env.DB);
-  const { workspaceId, projectId, actions } = row;
-  const [counts, [last], project, queue, dataset, secrets] = await Promise.all([
-    sumOfParts(db, row.id),
-    listBackfills(db, row.id, 1),
-    projectById(db, workspaceId, projectId),
-    actions.queueId === undefined ? undefined : findQueue(db, workspaceId, actions.queueId),
-    actions.datasetId === undefined ? undefined : findDataset(db, workspaceId, actions.datasetId),
-    secretsOf(c.env, row),
-  ]);
-  const names = { project: project?.name ?? null, queue: queue?.name ?? null, dataset: dataset?.name ?? null };
-  return toWireRule(row, { counts, backfill: last, secrets, names });
+async function wireAll(c: Context<App>, rows: RuleRow[]) {
+  const facts = await readFacts(database(c.env.DB), c.get("principal").workspaceId, rows);
+  const shown = rows.map(async (row, at) => {
+    const own = facts[at];
+    return own ? [toWireRule(row, await openSecrets(c.env, row), own)] : [];
+  });
+  return (await Promise.all(shown)).flat();
 }
 
-async function secretsOf(env: Env, { id, workspaceId, secrets }: RuleRow): Promise<RuleSecrets> {
-  if (secrets === null) return { headers: [], keys: [] };
-  return JSON.parse(await openSecret(env, workspaceId, secrets, purposeOf(id))) as RuleSecrets;
+/** @throws Problem 404 */
+async function wire(c: Context<App>, row: RuleRow) {
+  const [shown] = await wireAll(c, [row]);
+  if (!shown) throw new Problem(404, "Rule not found.");
+  return shown;
 }

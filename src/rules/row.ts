@@ -1,11 +1,10 @@
 /** Rules as the platform's clients read them (RunRulesSchema of LangSmith's API), with what Weir counts. */
 import * as v from "valibot";
+import { HIDDEN, hiddenHeaders, type ReceiverSecrets } from "../encryption/receivers.ts";
 import { AnyObject, Count, Id, Time } from "../http/answers.ts";
 import type { JudgeModel } from "../db/rules.ts";
-import type { RuleCounts } from "../traces/rule-rpc.ts";
 import { isoFromMicros } from "../traces/time.ts";
-import type { RuleSecrets } from "./call.ts";
-import { HIDDEN } from "./schema.ts";
+import type { RuleFacts } from "./facts.ts";
 import type { BackfillRow, FailureRow, RuleRow } from "./store.ts";
 
 const text = v.nullable(v.string());
@@ -89,17 +88,13 @@ export const RuleLog = v.pipe(
 
 const iso = (millis: number) => new Date(millis).toISOString();
 
-export type ShownBackfill = BackfillRow & { left: number };
+type ShownBackfill = BackfillRow & { left: number };
 
-/** What an answer about a rule needs beside its row. */
-export interface RuleFacts {
-  counts: RuleCounts;
-  backfill: ShownBackfill | undefined;
-  secrets: RuleSecrets;
-  names: { project: string | null; queue: string | null; dataset: string | null };
-}
-
-export function toWireRule(row: RuleRow, { counts, backfill, secrets, names }: RuleFacts): v.InferOutput<typeof Rule> {
+export function toWireRule(
+  row: RuleRow,
+  secrets: ReceiverSecrets,
+  { counts, backfill, names }: RuleFacts,
+): v.InferOutput<typeof Rule> {
   const { queueId, datasetId, code, judges, webhooks } = row.actions;
   return {
     id: row.id,
@@ -130,7 +125,7 @@ export function toWireRule(row: RuleRow, { counts, backfill, secrets, names }: R
         },
       })) ?? null,
     code_evaluators: code?.map((name) => ({ code: name, language: "javascript" })) ?? null,
-    webhooks: webhooks?.map(({ url }, at) => ({ url, headers: hidden(secrets.headers[at]) })) ?? null,
+    webhooks: webhooks?.map(({ url }, at) => ({ url, headers: hiddenHeaders(secrets.headers[at]) ?? null })) ?? null,
     alerts: null,
     corrections_dataset_id: null,
     use_corrections_dataset: false,
@@ -155,11 +150,6 @@ export function toWireRule(row: RuleRow, { counts, backfill, secrets, names }: R
 
 function shownModel(model: JudgeModel, key: string | null): object {
   return key === null ? model : { ...model, api_key: HIDDEN };
-}
-
-function hidden(headers: Record<string, string> = {}): Record<string, string> | null {
-  const names = Object.keys(headers);
-  return names.length === 0 ? null : Object.fromEntries(names.map((name) => [name, HIDDEN]));
 }
 
 export function toWireBackfill({

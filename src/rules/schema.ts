@@ -1,5 +1,6 @@
 /** A rule as the platform's clients send it (RunRulesCreateSchema of LangSmith's API). */
 import * as v from "valibot";
+import { ReceiverHeaders } from "../encryption/receivers.ts";
 import { choosing, many, optional, pagingQuery, unread, unserved, Uuid } from "../http/fields.ts";
 import { JsonMembers } from "../http/json.ts";
 import { Time } from "../traces/time.ts";
@@ -9,21 +10,7 @@ const name = v.pipe(v.string(), v.minLength(1), v.maxLength(200));
 const filter = optional(text(10_000));
 const address = v.pipe(v.string(), v.url("must be a URL"), v.maxLength(2_000));
 
-/** A value of a secret that stays as it is. Answers show it in place of the secret. */
-export const HIDDEN = "********";
-
-const Webhook = v.object({
-  url: address,
-  headers: optional(
-    v.pipe(
-      v.record(
-        v.pipe(v.string(), v.regex(/^[\w!#$%&'*+.^`|~-]{1,100}$/, "expected the name of a header")),
-        text(2_000),
-      ),
-      v.check((headers) => Object.keys(headers).length <= 20, "holds more than 20 headers"),
-    ),
-  ),
-});
+const Webhook = v.object({ url: address, headers: optional(ReceiverHeaders) });
 
 const temperature = optional(v.pipe(v.number(), v.minValue(0), v.maxValue(2)));
 const model = v.pipe(v.string(), v.minLength(1), v.maxLength(200));

@@ -2,6 +2,8 @@
 import { and, asc, desc, eq, gte, lt, lte, sql } from "drizzle-orm";
 import type { Database } from "../db/client.ts";
 import { deleteOverdue } from "../db/delete.ts";
+import { inList } from "../db/in-list.ts";
+import { insertBelow } from "../db/insert-below.ts";
 import { ruleBackfillParts, ruleBackfills, ruleFailures, ruleParts, runRules, tracePartitions } from "../db/schema.ts";
 import type { RuleCounts } from "../traces/rule-rpc.ts";
 
@@ -22,10 +24,9 @@ export const MOST_RULES = 100;
 
 const isRule = (workspaceId: string, id: string) => and(eq(runRules.workspaceId, workspaceId), eq(runRules.id, id));
 
-/** Undefined when the workspace has `MOST_RULES` rules. */
-export async function insertRule(db: Database, row: RuleRow): Promise<RuleRow | undefined> {
-  if ((await db.$count(runRules, eq(runRules.workspaceId, row.workspaceId))) >= MOST_RULES) return undefined;
-  return db.insert(runRules).values(row).returning().get();
+/** False when the workspace has `MOST_RULES` rules. */
+export async function insertRule(db: Database, row: RuleRow): Promise<boolean> {
+  return insertBelow(db, runRules, row, eq(runRules.workspaceId, row.workspaceId), MOST_RULES);
 }
 
 export async function findRule(db: Database, workspaceId: string, id: string): Promise<RuleRow | undefined> {
@@ -42,6 +43,7 @@ export async function ruleToWork(db: Database, id: string): Promise<RuleRow | un
 }
 
 export interface RulesWanted {
+  id?: string[] | undefined;
   session_id?: string | undefined;
   name_contains?: string | undefined;
   limit: number;
@@ -50,13 +52,14 @@ export interface RulesWanted {
 
 /** Oldest first. */
 export async function listRules(db: Database, workspaceId: string, wanted: RulesWanted): Promise<RuleRow[]> {
-  const { session_id, name_contains, limit, offset } = wanted;
+  const { id: ids, session_id, name_contains, limit, offset } = wanted;
   return db
     .select()
     .from(runRules)
     .where(
       and(
         eq(runRules.workspaceId, workspaceId),
+        ids === undefined ? undefined : inList(runRules.id, ids),
         session_id === undefined ? undefined : eq(runRules.projectId, session_id),
         name_contains === undefined ? undefined : sql`instr(lower(${runRules.name}), lower(${name_contains})) > 0`,
       ),
@@ -69,22 +72,6 @@ export async function listRules(db: Database, workspaceId: string, wanted: Rules
 
 export async function updateRule(db: Database, row: RuleRow): Promise<RuleRow | undefined> {
   return db.update(runRules).set(row).where(isRule(row.workspaceId, row.id)).returning().get();
-}
-
-/** How many runs the rule has taken, and what became of them. */
-export async function sumOfParts(db: Database, ruleId: string): Promise<RuleCounts> {
-  const { taken, done, failed, cost } = ruleParts;
-  const row = await db
-    .select({
-      taken: sql<number>`ifnull(sum(${taken}), 0)`,
-      done: sql<number>`ifnull(sum(${done}), 0)`,
-      failed: sql<number>`ifnull(sum(${failed}), 0)`,
-      cost: sql<number>`ifnull(sum(${cost}), 0.0)`,
-    })
-    .from(ruleParts)
-    .where(eq(ruleParts.ruleId, ruleId))
-    .get();
-  return row ?? { taken: 0, done: 0, failed: 0, cost: 0 };
 }
 
 /** Notes what the partition counted. `change`: left out by a backfill. */
@@ -116,15 +103,21 @@ const greater = (name: "taken" | "done" | "failed" | "cost") =>
 
 /**
  * The partitions with runs that rules have not seen, or not finished, and on which no worker has worked since `before`. They are
- * noted as touched. Workspaces without rules cost no row.
+ * noted as touched. Both halves read an index, so that partitions without work cost no row. `changedAfter`: changes before are left to
+ * another call; their numbers are at least their times in milliseconds.
  */
-export async function takeParts(db: Database, before: number, limit: number): Promise<RulePart[]> {
+export async function takeParts(db: Database, before: number, limit: number, changedAfter = 0): Promise<RulePart[]> {
   const due = await db.all<RulePart>(sql`
-    SELECT r.id AS ruleId, p.day AS day, p.shard AS shard FROM ${runRules} r
-    JOIN ${tracePartitions} p ON p.workspace_id = r.workspace_id AND p.project_id = r.project_id
+    SELECT DISTINCT ruleId, day, shard FROM (SELECT r.id AS ruleId, p.day, p.shard FROM ${runRules} r
+    CROSS JOIN ${tracePartitions} p ON p.workspace_id = r.workspace_id AND p.project_id = r.project_id
     LEFT JOIN ${ruleParts} s ON s.rule_id = r.id AND s.day = p.day AND s.shard = p.shard
-    WHERE r.is_enabled = 1 AND ifnull(s.touched_at, 0) <= ${before}
-      AND (p.changes > max(ifnull(s.change, 0), r.since) OR s.taken > s.done + s.failed) LIMIT ${limit}`);
+    WHERE r.is_enabled = 1 AND p.changes > max(r.since, ${changedAfter}) AND p.changes > ifnull(s.change, 0)
+      AND ifnull(s.touched_at, 0) <= ${before}
+    UNION ALL SELECT r.id, s.day, s.shard FROM ${ruleParts} s
+    CROSS JOIN ${runRules} r ON r.id = s.rule_id AND r.is_enabled = 1
+    CROSS JOIN ${tracePartitions} p
+      ON p.workspace_id = r.workspace_id AND p.project_id = r.project_id AND p.day = s.day AND p.shard = s.shard
+    WHERE s.taken > s.done + s.failed AND s.touched_at <= ${before}) LIMIT ${limit}`);
   await touchParts(db, due);
   return due;
 }

@@ -1,7 +1,6 @@
 /** Consumes the queue's messages of rules. A message is a wake-up: the partition holds which runs are to be worked on. */
 import * as v from "valibot";
 import { database } from "../db/client.ts";
-import { openSecret } from "../encryption/secrets.ts";
 import { logError } from "../http/log.ts";
 import { inParallel } from "../http/parallel.ts";
 import { toProblem } from "../http/problem.ts";
@@ -12,9 +11,9 @@ import { tracePartition } from "../traces/stub.ts";
 import { dayBounds } from "../traces/time.ts";
 import type { LargeField, QueriedRun } from "../traces/types.ts";
 import { actionsOf, isFinal } from "./actions.ts";
-import type { RuleCall, RuleSecrets } from "./call.ts";
-import { purposeOf } from "./given.ts";
+import type { RuleCall } from "./call.ts";
 import { ruleRun } from "./run.ts";
+import { openSecrets } from "./secrets.ts";
 import {
   completePart,
   findBackfill,
@@ -46,6 +45,7 @@ const LONG_MS = 200_000;
 const TURN_MS = 60_000;
 /** Seconds before the next attempt, by how many have failed. After the last one the run is given up. */
 const RETRY_SECONDS = [10, 60, 300, 1_800];
+const MOST_ATTEMPTS = RETRY_SECONDS.length + 1;
 const MOST_ERROR = 1_000;
 const PAYLOADS: LargeField[] = ["inputs", "outputs", "error", "extra", "events"];
 
@@ -77,7 +77,7 @@ export async function workPart(env: Env, part: RulePart): Promise<boolean> {
     treeFilter: rule.treeFilter ?? undefined,
   };
   const partition = tracePartition(env, workspaceId, place);
-  const secrets = await secretsOf(env, rule);
+  const secrets = await openSecrets(env, rule);
   // A run that is not settled after this time is given again: the worker was killed.
   const most = actionsOf(rule).reduce((sum, action) => sum + action.most, TURN_MS / 2);
   const limit = most > LONG_MS ? PARALLEL : AT_ONCE;
@@ -103,7 +103,7 @@ export async function workPart(env: Env, part: RulePart): Promise<boolean> {
         env,
         principal: { workspaceId, scopes: ["read", "write"] as const, kind: "cron" as const, credentialId: rule.id },
       };
-      const call = { env, rule, secrets, place, runId: one.id, behalf };
+      const call = { env, rule, secrets, place, runId: one.id, attempt: one.attempt, behalf };
       const settle = (settled: Settled) =>
         partition.settleForRule(rule.id, [{ ...settled, wait: settled.wait ?? lease }]);
       await evaluate(call, one, runs.get(one.id), settle);
@@ -133,6 +133,20 @@ async function evaluate(
   const note = (state: Settled["state"], more: Partial<Settled> = {}) => settle({ id, state, step, cost, ...more });
   // It was deleted.
   if (!run) return void (await note("failed"));
+  const fail = async (text: string, isFinal: boolean) =>
+    saveFailure(db, {
+      ruleId: call.rule.id,
+      runId: id,
+      action: actions[step]?.name ?? "run",
+      error: text.slice(0, MOST_ERROR),
+      at: Date.now(),
+      isFinal,
+    });
+  // An attempt whose worker is killed notes no failure.
+  if (attempt > MOST_ATTEMPTS) {
+    await fail(`None of ${MOST_ATTEMPTS} attempts came to an end. The last one was cut off.`, true);
+    return void (await note("failed"));
+  }
   try {
     const shown = await ruleRun(call.env, run);
     for (const action of actions.slice(begun)) {
@@ -147,14 +161,7 @@ async function evaluate(
     const wait = RETRY_SECONDS[attempt - 1];
     const isOver = isFinal(error) || wait === undefined;
     logError(error, { rule: call.rule.id, run: id, attempt });
-    await saveFailure(db, {
-      ruleId: call.rule.id,
-      runId: id,
-      action: actions[step]?.name ?? "run",
-      error: toText(error).slice(0, MOST_ERROR),
-      at: Date.now(),
-      isFinal: isOver,
-    });
+    await fail(toText(error), isOver);
     await note(isOver ? "failed" : "due", { wait: (wait ?? 0) * 1000 });
   }
 }
@@ -181,9 +188,4 @@ async function runsOf(
     left = page.next ? left.filter((id) => !runs.has(id)) : [];
   }
   return runs;
-}
-
-async function secretsOf(env: Env, { id, workspaceId, secrets }: RuleRow): Promise<RuleSecrets> {
-  if (secrets === null) return { headers: [], keys: [] };
-  return JSON.parse(await openSecret(env, workspaceId, secrets, purposeOf(id))) as RuleSecrets;
 }

@@ -55,8 +55,6 @@ export interface Settled {
   cost: number;
   /** Of `due`: after how many milliseconds. */
   wait?: number;
-  /** Of `due`: the attempt does not count. */
-  isPending?: boolean;
 }
 
 /** What a rule did with the runs of a partition, also with those that were deleted since. */

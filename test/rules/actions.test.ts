@@ -161,6 +161,24 @@ describe("a webhook", () => {
   });
 });
 
+describe("a webhook whose address is no longer allowed", () => {
+  it("fails, and is not called again", async () => {
+    vi.spyOn(console, "error").mockImplementation(() => undefined);
+    const rule = await newRule(caller, { webhooks: [{ url: HOOK }] });
+    await env.DB.prepare(
+      "UPDATE run_rules SET actions = replace(actions, 'rules.example.com', '10.0.0.1') WHERE id = ?",
+    )
+      .bind(rule.id)
+      .run();
+    await send([{ name: "a" }]);
+    await workUntil(caller, rule, 1, "failed");
+    expect(sent).toEqual([]);
+    expect(await ask(caller, `/runs/rules/${rule.id}/logs`)).toMatchObject([
+      { action: "webhook", error: expect.stringContaining("must not name a private"), will_retry: false },
+    ]);
+  });
+});
+
 describe("after a kill", () => {
   it("an evaluation that was cut off is made again, and its feedback is there once", async () => {
     const began: string[] = [];
@@ -186,6 +204,43 @@ describe("after a kill", () => {
     vi.useRealTimers();
     expect(began).toHaveLength(2);
     expect(await feedback(run!.id)).toHaveLength(1);
+  });
+
+  it("a run that kills every worker is given up, and takes no other run with it", async () => {
+    let began: string[] = [];
+    const test = { isOver: false };
+    custom.evaluators = {
+      deadly: async ({ name }) => {
+        began.push(name);
+        await scheduler.wait(20);
+        // A kill ends all that the worker has begun.
+        if (!began.includes("deadly")) return { key: "alive", score: 1 };
+        while (!test.isOver) await scheduler.wait(20);
+        return [];
+      },
+    };
+    const rule = await newRule(caller, { code_evaluators: [{ code: "deadly" }] });
+    const [deadly] = await send([{ name: "deadly" }, { name: "a" }, { name: "b" }]);
+    const given: string[][] = [];
+    for (let kill = 0; kill < 5; kill++) {
+      began = [];
+      void workOnce(caller, rule);
+      await vi.waitFor(() => expect(began).toContain("deadly"), 10_000);
+      await scheduler.wait(50);
+      given.push(began);
+      vi.setSystemTime(Date.now() + 13 * 60_000);
+    }
+    began = [];
+    await workOnce(caller, rule);
+    vi.useRealTimers();
+    // The fourth time it is alone, so that the others come to an end.
+    expect(given.slice(3)).toEqual([["deadly"], ["a", "b", "deadly"]]);
+    expect(began).toEqual([]);
+    expect((await readRule(caller, rule)).stats).toMatchObject({ taken: 3, done: 2, failed: 1 });
+    expect(await ask(caller, `/runs/rules/${rule.id}/logs`)).toMatchObject([
+      { run_id: deadly!.id, action: "code_evaluator", error: expect.stringContaining("5 attempts"), will_retry: false },
+    ]);
+    test.isOver = true;
   });
 });
 

@@ -3,6 +3,7 @@ import { env } from "cloudflare:workers";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import type { EvaluatedRun } from "../../src/users/registry.ts";
 import { custom } from "../../src/users/registry.ts";
+import { HIDDEN } from "../../src/encryption/receivers.ts";
 import { isSampled } from "../../src/traces/sampling.ts";
 import { type Caller, newCaller } from "../support/caller.ts";
 import { ask, newDataset } from "../support/examples.ts";
@@ -198,7 +199,70 @@ describe("a rule", () => {
   });
 });
 
+describe("the list of rules", () => {
+  it("asks D1 as often for many rules as for one, and names what each acts on", async () => {
+    const { id: queue } = await ask<{ id: string }>(caller, "/annotation-queues", { body: { name: "people" } });
+    const dataset = await newDataset(caller);
+    const one = await newRule(caller, { ...code("length"), add_to_annotation_queue_id: queue });
+    await send([{}, {}]);
+    await workUntil(caller, one, 2);
+    const prepare = vi.spyOn(Object.getPrototypeOf(env.DB) as D1Database, "prepare");
+    const statements = async () => {
+      prepare.mockClear();
+      const rules = await ask<Record<string, unknown>[]>(caller, "/runs/rules");
+      return [prepare.mock.calls.length, rules] as const;
+    };
+    const [alone] = await statements();
+    for (let count = 0; count < 3; count++) await newRule(caller, { add_to_dataset_id: dataset });
+    await ask(caller, `/runs/rules/${one.id}/backfills`, { body: { start_time: "2026-11-20T00:00:00Z" } });
+    const { id: newest } = await ask<{ id: string }>(caller, `/runs/rules/${one.id}/backfills`, {
+      body: { start_time: "2026-11-20T00:00:00Z" },
+    });
+    const [together, rules] = await statements();
+    expect(together).toBe(alone);
+    expect(rules).toMatchObject([
+      {
+        session_name: "tests",
+        add_to_annotation_queue_name: "people",
+        add_to_dataset_name: null,
+        backfill_id: newest,
+        stats: { taken: 2, done: 2 },
+      },
+      ...Array.from({ length: 3 }, () => ({
+        add_to_annotation_queue_name: null,
+        add_to_dataset_name: expect.any(String),
+        backfill_id: null,
+        stats: { taken: 0 },
+      })),
+    ]);
+  });
+
+  it("has pages of those that are asked for", async () => {
+    const rules: Rule[] = [];
+    for (const display_name of ["one", "two", "three"])
+      rules.push(await newRule(caller, { ...code("seen"), display_name }));
+    const names = async (query: string) =>
+      (await ask<Rule[]>(caller, `/runs/rules?${query}`)).map(({ display_name }) => display_name);
+    expect(await names(`id=${rules[2]!.id}&limit=1`)).toEqual(["three"]);
+    expect(await names(`id=${rules[0]!.id}&id=${rules[2]!.id}&limit=1&offset=1`)).toEqual(["three"]);
+    expect(await names(`id=${crypto.randomUUID()}`)).toEqual([]);
+  });
+});
+
 describe("a request for a rule", () => {
+  it("is refused above 100 in a workspace, also beside others at once", async () => {
+    const rule = await newRule(caller, code("seen"));
+    await env.DB.prepare(
+      `INSERT INTO run_rules SELECT lower(hex(randomblob(16))), workspace_id, project_id, name, filter, trace_filter, tree_filter,
+         sampling_rate, 0, actions, secrets, since, created_at, updated_at
+       FROM run_rules, (SELECT 1 FROM json_each(?)) WHERE id = ?`,
+    )
+      .bind(JSON.stringify(Array.from({ length: 98 }, (_, at) => at)), rule.id)
+      .run();
+    const answers = await Promise.all([1, 2, 3].map(async () => refused(code("seen"))));
+    expect(answers.filter(([status]) => status === 409)).toHaveLength(2);
+  });
+
   it.each<[object, number, string]>([
     [{}, 422, "give an action"],
     [{ sampling_rate: 2, ...code("seen") }, 422, "sampling_rate"],
@@ -207,6 +271,7 @@ describe("a request for a rule", () => {
     [{ session_id: crypto.randomUUID(), ...code("seen") }, 404, "project not found"],
     [{ webhooks: [{ url: "http://10.0.0.1/" }] }, 422, "url must use https"],
     [{ webhooks: [{ url: "https://example.com/", headers: { "a b": "c" } }] }, 422, "name of a header"],
+    [{ webhooks: [{ url: "https://example.com/", headers: { a: HIDDEN } }] }, 422, "body.webhooks.0.headers.a"],
     [{ add_to_dataset_id: crypto.randomUUID() }, 404, "Dataset not found"],
     [{ extend_only: true, ...code("seen") }, 422, "retention of single traces"],
     [{ evaluators: [{ structured: { prompt: [["system", "x"]], model: { provider: "no" } } }] }, 422, "provider"],
@@ -244,8 +309,16 @@ describe("a request for a rule", () => {
     // Another address does not get the key of this one.
     const moved = structuredClone(body) as unknown as { evaluators: { structured: { model: { base_url: string } } }[] };
     moved.evaluators[0]!.structured.model.base_url = "https://other.example.com/v1";
-    const after = await ask<Rule>(caller, `/runs/rules/${rule.id}`, { method: "PATCH", body: moved });
-    expect(after.evaluators?.[0]?.structured.model).not.toHaveProperty("api_key");
+    const answer = await caller.fetch(`/runs/rules/${rule.id}`, { method: "PATCH", body: moved });
+    expect([answer.status, (await answer.json<{ detail: string }>()).detail]).toEqual([
+      422,
+      expect.stringContaining("body.evaluators.0.structured.model.api_key: ******** keeps a stored value"),
+    ]);
+    const added = {
+      ...body,
+      webhooks: [{ ...body.webhooks?.[0], headers: { authorization: HIDDEN, "x-more": HIDDEN } }],
+    };
+    expect((await caller.fetch(`/runs/rules/${rule.id}`, { method: "PATCH", body: added })).status).toBe(422);
   });
 });
 

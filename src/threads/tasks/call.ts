@@ -41,12 +41,17 @@ async function withinTime<T>(answer: Promise<T>, signal: AbortSignal): Promise<T
   return Promise.race([answer, late]);
 }
 
-/** Signs the call with the secrets of the workspace and sends it. Throws when the receiver does not answer with a 2xx status. */
+/** The address of a receiver was allowed when it was set, and no longer is. Another attempt changes nothing. */
+export class AddressRefused extends Error {}
+
+/**
+ * Signs the call with the secrets of the workspace and sends it.
+ * @throws AddressRefused, and an error when the receiver does not answer with a 2xx status
+ */
 export async function sendCall(env: Env, workspaceId: string, call: Call): Promise<void> {
   const { url, own, delivery, stamp } = call;
-  // The address was allowed when it was set, and no longer is. Another attempt would change nothing.
   const fault = own ? undefined : addressFault(url, env.ALLOW_PRIVATE_ADDRESSES === "true");
-  if (fault) return logError(`The call of a receiver is dropped: its address ${fault}.`, { delivery });
+  if (fault) throw new AddressRefused(`The address of the receiver ${fault}.`);
   const body = stamp ? `${call.body.slice(0, -1)},"${stamp}":"${new Date().toISOString()}"}` : call.body;
   const headers = { ...call.headers, ...(await signedHeaders(env, workspaceId, { delivery, body })) };
   const signal = AbortSignal.timeout(REQUEST_TIMEOUT_MS);
@@ -56,4 +61,14 @@ export async function sendCall(env: Env, workspaceId: string, call: Call): Promi
     : fetch(url, init));
   await response.body?.cancel();
   if (!response.ok) throw new Error(`The receiver answered ${response.status}.`);
+}
+
+/** The same, for effects that nobody asks the result of: a call whose address is refused is logged and dropped. */
+export async function sendOrDrop(env: Env, workspaceId: string, call: Call): Promise<void> {
+  try {
+    await sendCall(env, workspaceId, call);
+  } catch (error) {
+    if (!(error instanceof AddressRefused)) throw error;
+    logError(`The call of a receiver is dropped. ${error.message}`, { delivery: call.delivery });
+  }
 }

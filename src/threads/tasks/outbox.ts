@@ -4,7 +4,7 @@ import { toProblem } from "../../http/problem.ts";
 import { storeOwnRuns } from "../../traces/self.ts";
 import type { ThreadContext } from "../context.ts";
 import type { OutboxRow } from "../storage/outbox-store.ts";
-import { type Call, CALL_OF, packCall, sendCall, unpackCall } from "./call.ts";
+import { type Call, CALL_OF, packCall, sendOrDrop, unpackCall } from "./call.ts";
 import { sendReports } from "./budget.ts";
 import type { OnTask, TaskEffect } from "./effect.ts";
 import { type Delivery, webhookCall } from "./webhook.ts";
@@ -139,7 +139,7 @@ export class Outbox {
 
   async #send(call: Call): Promise<void> {
     const { env, workspaceId } = this.context;
-    if (!this.#delivered.delete(call.delivery)) await sendCall(env, workspaceId, call);
+    if (!this.#delivered.delete(call.delivery)) await sendOrDrop(env, workspaceId, call);
     if (this.context.gone) this.#delivered.add(call.delivery);
   }
 

@@ -8,6 +8,7 @@ import { dissolveGroups } from "./run-groups.ts";
 import { addToCounts, lastNumber, writeMeta } from "./meta.ts";
 import { forgetMoves } from "./moves.ts";
 import { deletePayloads } from "./payloads.ts";
+import { forgetRuns } from "./rules.ts";
 import { CROSSING } from "./tables.ts";
 import { numbersOfId } from "../run-ids.ts";
 
@@ -66,7 +67,7 @@ export function deleteTraces(sql: SqlStorage, prefix: string, traceIds: string[]
   writeMeta(sql, "top", lastNumber(sql));
   const numbers = runs.map(({ n }) => n);
   sql.exec("DELETE FROM runs WHERE n IN (SELECT value FROM json_each(?))", JSON.stringify(numbers));
-  sql.exec("DELETE FROM rule_runs WHERE n IN (SELECT value FROM json_each(?))", JSON.stringify(numbers));
+  forgetRuns(sql, numbers);
   deletePayloads(sql, numbers);
   const ofThese = "run_id IN (SELECT value FROM json_each(?)) OR trace_id IN (SELECT value FROM json_each(?))";
   sql.exec(`INSERT OR IGNORE INTO unlisted (id) SELECT id FROM feedback WHERE ${ofThese}`, list, traces);

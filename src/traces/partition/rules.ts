@@ -7,7 +7,7 @@ import { OF_TRACES } from "../run-groups.ts";
 import { numbersOfId, OF_IDS } from "../run-ids.ts";
 import { isSampled } from "../sampling.ts";
 import type { PartitionIdentity } from "../types.ts";
-import { firstInsertedAfter } from "./changes.ts";
+import { firstInsertedAfter, lastChange } from "./changes.ts";
 import { selectionCondition } from "./selection.ts";
 
 /** How many runs are looked at in one step, and in one call. */
@@ -36,14 +36,16 @@ export function takeForRule(sql: SqlStorage, identity: PartitionIdentity, reques
     due.push(...dueRuns(sql, rule, limit, now, due));
     isOver = !left || due.length >= limit;
   }
-  const runs = due.slice(0, limit).map(({ n, id, attempts, step }): TakenRun => {
+  const runs = withoutSuspects(due.slice(0, limit)).map(({ n, id, attempts, step }): TakenRun => {
     sql.exec("UPDATE rule_runs SET attempts = attempts + 1, due = ? WHERE n = ? AND rule = ?", now + lease, n, rule);
     return { id, attempt: attempts + 1, step };
   });
+  const left = nextRuns(sql, request, 1).next !== undefined;
   return {
     runs,
-    more: hasMore(sql, request, now),
-    change: positionOf(sql, request).change,
+    more: left || dueRuns(sql, rule, 1, now).length > 0,
+    // No run has the number of a change that only deletes, or that is of feedback.
+    change: left ? positionOf(sql, request).change : lastChange(sql),
     counts: countsOf(sql, rule),
   };
 }
@@ -51,15 +53,14 @@ export function takeForRule(sql: SqlStorage, identity: PartitionIdentity, reques
 /** Notes what became of runs. A run that is over stays so. To be called inside a transaction. */
 export function settleForRule(sql: SqlStorage, rule: string, settled: Settled[]): RuleCounts {
   const sum = { ...NONE };
-  for (const { id, state, step, cost, wait = 0, isPending = false } of settled) {
+  for (const { id, state, step, cost, wait = 0 } of settled) {
     const written = sql.exec(
-      `UPDATE rule_runs SET state = ?, step = ?, cost = cost + ?, due = ?, attempts = attempts - ?
+      `UPDATE rule_runs SET state = ?, step = ?, cost = cost + ?, due = ?
        WHERE rule = ? AND state = 'due' AND n IN ${OF_IDS} RETURNING n`,
       state,
       step,
       cost,
       state === "due" ? Date.now() + wait : null,
-      Number(isPending),
       rule,
       JSON.stringify([id]),
     );
@@ -69,6 +70,24 @@ export function settleForRule(sql: SqlStorage, rule: string, settled: Settled[])
   }
   addCounts(sql, rule, sum);
   return countsOf(sql, rule);
+}
+
+/** A run that was given this often without an end may be what kills its workers. */
+const SUSPECT_ATTEMPTS = 3;
+
+/** The runs before the first suspect, or that one alone: it takes no other run with it. */
+function withoutSuspects(due: Due[]): Due[] {
+  const first = due.findIndex(({ attempts }) => attempts >= SUSPECT_ATTEMPTS);
+  return first === -1 ? due : due.slice(0, Math.max(1, first));
+}
+
+/** Deleted runs are not worked on. Those that were not over count as failed. To be called inside a transaction. */
+export function forgetRuns(sql: SqlStorage, numbers: number[]): void {
+  const gone = sql.exec<{ rule: string; state: string }>(
+    "DELETE FROM rule_runs WHERE n IN (SELECT value FROM json_each(?)) RETURNING rule, state",
+    JSON.stringify(numbers),
+  );
+  for (const { rule, state } of gone.toArray()) if (state === "due") addCounts(sql, rule, { ...NONE, failed: 1 });
 }
 
 interface Due extends Record<string, SqlStorageValue> {
@@ -175,10 +194,6 @@ function nextRuns(sql: SqlStorage, request: TakeRequest, most = STEP): { rows: n
         );
   const found = rows.toArray();
   return { rows: found.map((row) => row.n), next: found.at(-1) };
-}
-
-function hasMore(sql: SqlStorage, request: TakeRequest, now: number): boolean {
-  return dueRuns(sql, request.rule, 1, now).length > 0 || nextRuns(sql, request, 1).next !== undefined;
 }
 
 function countsOf(sql: SqlStorage, rule: string): RuleCounts {

@@ -1,0 +1,87 @@
+/** From a request for an alert to its row. */
+import { type Context } from "hono";
+import { requirePermission } from "../auth/require.ts";
+import type { AlertChannel } from "../db/alerts.ts";
+import { database } from "../db/client.ts";
+import { HIDDEN, hiddenAddress, keptHeaders, keptSecret, type ReceiverSecrets } from "../encryption/receivers.ts";
+import { webhookFault } from "../http/address.ts";
+import { Problem } from "../http/problem.ts";
+import type { App } from "../http/types.ts";
+import { checkFilters, requireReadable } from "../traces/filter/check.ts";
+import { projectById } from "../traces/projects/resolve.ts";
+import type { AlertBody } from "./schema.ts";
+import { openSecrets, sealSecrets } from "./secrets.ts";
+import type { AlertColumns, AlertRow } from "./store.ts";
+
+/** The columns that a request sets. @throws Problem 404 for a project that is not there, 422 for an address that is not allowed */
+export async function givenAlert(
+  c: Context<App>,
+  given: AlertBody,
+  id: string,
+  before?: AlertRow,
+): Promise<AlertColumns> {
+  requirePermission(c.get("principal"), "traces.read");
+  const { workspaceId } = c.get("principal");
+  if (!(await projectById(database(c.env.DB), workspaceId, given.session_id)))
+    throw new Problem(404, "session_id: project not found.");
+  const filter = given.filter || undefined;
+  checkFilters([filter]);
+  await requireReadable(c.env, workspaceId, [filter]);
+  for (const channel of given.channels) {
+    const fault = "url" in channel && webhookFault(channel.url, c.env.ALLOW_PRIVATE_ADDRESSES === "true");
+    if (fault) throw new Problem(422, `Invalid body.channels: url ${fault}`);
+  }
+  const held = before ? await openSecrets(c.env, before) : { headers: [], keys: [] };
+  const secrets = givenSecrets(given, held, before);
+  return {
+    projectId: given.session_id,
+    name: given.name,
+    filter: filter ?? null,
+    isEnabled: given.is_enabled,
+    condition: {
+      metric: given.metric,
+      percentile: given.percentile,
+      feedbackKey: given.feedback_key ?? null,
+      operator: given.operator,
+      threshold: given.threshold,
+      windowMinutes: given.window_minutes,
+      minRuns: given.min_runs,
+      fireAfter: given.fire_after,
+      resolveAfter: given.resolve_after,
+    },
+    channels: given.channels.map((channel) => {
+      if (channel.type === "webhook") return { type: channel.type, url: channel.url };
+      if (channel.type === "slack") return { type: channel.type, url: hiddenAddress(channel.url) };
+      const { type, provider, from, to } = channel;
+      return { type, provider, from, to };
+    }),
+    secrets: await sealSecrets(c.env, { id, workspaceId }, secrets),
+  };
+}
+
+/** The secrets of the channels. One that is sent hidden is that of the same receiver at the same place. @throws Problem 422 */
+function givenSecrets({ channels }: AlertBody, held: ReceiverSecrets, before: AlertRow | undefined): ReceiverSecrets {
+  const headers: ReceiverSecrets["headers"] = [];
+  const keys: ReceiverSecrets["keys"] = [];
+  for (const [number, channel] of channels.entries()) {
+    const old = before?.channels[number];
+    const where = `body.channels.${number}`;
+    const isSame = old?.type === channel.type && receiver(old) === receiver(channel);
+    const key = isSame ? held.keys[number] : undefined;
+    const own = isSame ? held.headers[number] : undefined;
+    headers.push(channel.type === "webhook" ? keptHeaders(channel.headers, own, `${where}.headers`) : {});
+    if (channel.type === "webhook") keys.push(null);
+    if (channel.type === "email") keys.push(keptSecret(channel.api_key, key, `${where}.api_key`));
+    if (channel.type === "slack") {
+      const isHidden = channel.url === hiddenAddress(channel.url);
+      keys.push(keptSecret(isHidden ? HIDDEN : channel.url, key, `${where}.url`));
+    }
+  }
+  return { headers, keys };
+}
+
+/** Who gets the secrets of a channel. Of Slack's address only the host is known here. */
+function receiver(channel: AlertChannel | AlertBody["channels"][number]): string {
+  if (channel.type === "email") return channel.provider;
+  return channel.type === "slack" ? hiddenAddress(channel.url) : channel.url;
+}

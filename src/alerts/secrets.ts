@@ -1,0 +1,17 @@
+/** What the channels of an alert have that is not shown. */
+import { openReceivers, type ReceiverSecrets, sealReceivers } from "../encryption/receivers.ts";
+import type { AlertRow } from "./store.ts";
+
+const purposeOf = (alertId: string) => `alert ${alertId}`;
+
+export async function sealSecrets(
+  env: Env,
+  { id, workspaceId }: Pick<AlertRow, "id" | "workspaceId">,
+  secrets: ReceiverSecrets,
+): Promise<string | null> {
+  return sealReceivers(env, workspaceId, secrets, purposeOf(id));
+}
+
+export async function openSecrets(env: Env, { id, workspaceId, secrets }: AlertRow): Promise<ReceiverSecrets> {
+  return openReceivers(env, workspaceId, secrets, purposeOf(id));
+}

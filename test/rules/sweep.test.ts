@@ -1,0 +1,102 @@
+/** The sweep of rules: which partitions it wakes, and what it reads. */
+import { runDurableObjectAlarm } from "cloudflare:test";
+import { env } from "cloudflare:workers";
+import { afterEach, beforeEach, expect, it, vi } from "vitest";
+import { database } from "../../src/db/client.ts";
+import { takeParts } from "../../src/rules/store.ts";
+import { sweepRules } from "../../src/rules/sweep.ts";
+import { custom } from "../../src/users/registry.ts";
+import { type Caller, newCaller } from "../support/caller.ts";
+import { ask } from "../support/examples.ts";
+import { newRule, readRule, type Rule, sendRuns, workOnce, workUntil } from "../support/rules.ts";
+import { DAY, NOON, projectId } from "../support/traces.ts";
+
+let caller: Caller;
+let clock = NOON;
+
+beforeEach(async () => {
+  caller = await newCaller();
+  custom.evaluators = {
+    seen: () => undefined,
+    broken: () => {
+      throw new Error("out of order");
+    },
+  };
+  await sendRuns(caller, (clock += 1_000_000), [{ name: "first" }]);
+});
+afterEach(() => {
+  delete custom.evaluators;
+  vi.restoreAllMocks();
+});
+
+const send = (runs: Record<string, unknown>[]) => sendRuns(caller, (clock += 1_000_000), runs);
+const code = (name: string) => ({ code_evaluators: [{ code: name }] });
+
+/** Of how many partitions it wakes the rule. */
+async function woken({ id }: Rule): Promise<number> {
+  const parts = await takeParts(database(env.DB), Date.now() + 60_000, 1_000);
+  return parts.filter(({ ruleId }) => ruleId === id).length;
+}
+const alarm = async () =>
+  runDurableObjectAlarm(env.TRACE_PARTITION.getByName(`${caller.workspaceId}/${await projectId(caller)}/${DAY}`));
+const drop = async (trace: string) => {
+  const session_id = await projectId(caller);
+  await ask(caller, "/runs/delete", { body: { session_id, trace_ids: [trace] } });
+  await alarm();
+};
+
+it("wakes a rule once after a deletion or feedback", async () => {
+  const rule = await newRule(caller, code("seen"));
+  const [one] = await send([{ name: "a" }]);
+  await workUntil(caller, rule, 1);
+  const { id } = await ask<{ id: string }>(caller, "/feedback", { body: { run_id: one!.id, key: "k", score: 1 } });
+  await alarm();
+  await workOnce(caller, rule);
+  expect(await woken(rule)).toBe(0);
+  await ask(caller, `/feedback/${id}`, { method: "DELETE" });
+  await alarm();
+  await workOnce(caller, rule);
+  expect(await woken(rule)).toBe(0);
+  // The rule has not seen it yet, and no other run has its change.
+  const [two] = await send([{ name: "b" }]);
+  await drop(two!.id);
+  expect(await woken(rule)).toBe(1);
+  await workOnce(caller, rule);
+  expect(await woken(rule)).toBe(0);
+});
+
+it("looks for changes of the last hours by an index, and for others once an hour", async () => {
+  const rule = await newRule(caller, code("seen"));
+  await send([{ name: "a" }]);
+  await alarm();
+  const hour = Math.ceil(Date.now() / 3_600_000 + 6) * 3_600_000;
+  const sent: string[] = [];
+  const RULES = {
+    sendBatch: async (messages: Iterable<{ body: { ruleId: string } }>) =>
+      void sent.push(...[...messages].map(({ body }) => body.ruleId)),
+  } as unknown as Queue;
+  const prepare = vi.spyOn(Object.getPrototypeOf(env.DB) as D1Database, "prepare");
+  await sweepRules({ DB: env.DB, RULES }, hour + 60_000);
+  expect(sent).not.toContain(rule.id);
+  await sweepRules({ DB: env.DB, RULES }, hour + 3_600_000);
+  expect(sent).toContain(rule.id);
+  const [statement] = prepare.mock.calls.map(([text]) => text).filter((text) => text.includes("UNION ALL"));
+  const plan = await env.DB.prepare(`EXPLAIN QUERY PLAN ${statement ?? ""}`)
+    .bind(0, 0, 0, 0)
+    .all<{ detail: string }>();
+  const details = plan.results.map(({ detail }) => detail).join("\n");
+  expect(details).toContain("trace_partitions_changes (workspace_id=? AND project_id=? AND changes>?)");
+  expect(details).toContain("rule_parts_waiting (touched_at<?)");
+});
+
+it("wakes no rule for runs that were deleted while they waited", async () => {
+  vi.spyOn(console, "error").mockImplementation(() => undefined);
+  const rule = await newRule(caller, code("broken"));
+  const [run] = await send([{ name: "a" }]);
+  await workOnce(caller, rule);
+  expect((await readRule(caller, rule)).stats).toMatchObject({ taken: 1, waiting: 1 });
+  await drop(run!.id);
+  await workOnce(caller, rule);
+  expect((await readRule(caller, rule)).stats).toMatchObject({ taken: 1, waiting: 0, failed: 1 });
+  expect(await woken(rule)).toBe(0);
+});
