@@ -8,6 +8,7 @@ import { Button } from "../../ui/Button.tsx";
 import { Section } from "../Section.tsx";
 import work from "../work.module.css";
 import { type Alert, type Channel, testAlert, type Tested } from "./queries.ts";
+import { CHANNELS } from "./words.ts";
 
 interface Row {
   number: number;
@@ -65,7 +66,7 @@ export function ChannelList({ alert }: { alert: Alert }) {
 
 const COLUMNS: Column<Row>[] = [
   { id: "number", name: "", width: 32, kept: true, cell: ({ number }) => number + 1 },
-  { id: "kind", name: "Kind", width: 80, kept: true, cell: ({ channel }) => channel.type },
+  { id: "kind", name: "Kind", width: 80, kept: true, cell: ({ channel }) => CHANNELS[channel.type] },
   {
     id: "receiver",
     name: "Receiver",

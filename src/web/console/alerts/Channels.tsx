@@ -5,10 +5,10 @@ import { Input, Select, TextArea } from "../Form.tsx";
 import parts from "../parts.module.css";
 import { type ChannelDraft, newChannel } from "./draft.ts";
 import type { Channel, Provider } from "./queries.ts";
+import { CHANNELS } from "./words.ts";
 
 /** A limit of the API. */
 const MOST = 10;
-const TYPES: Record<Channel["type"], string> = { webhook: "Webhook", slack: "Slack", email: "E-mail" };
 const PROVIDERS: Record<Provider, string> = { resend: "Resend", postmark: "Postmark", sendgrid: "SendGrid" };
 
 export function Channels({
@@ -58,7 +58,7 @@ function ChannelFields({
   return (
     <>
       <Select label="Kind" value={type} onChange={({ target }) => onChange({ type: target.value as Channel["type"] })}>
-        {Object.entries(TYPES).map(([value, words]) => (
+        {Object.entries(CHANNELS).map(([value, words]) => (
           <option key={value} value={value}>
             {words}
           </option>

@@ -12,7 +12,7 @@ import { Examples } from "../Examples.tsx";
 import work from "../work.module.css";
 import { EXAMPLES } from "./draft.ts";
 import { type Alert, useAlerts } from "./queries.ts";
-import { conditionText, figureText, standing, windowText } from "./words.ts";
+import { CHANNELS, conditionText, figureText, standing, windowText } from "./words.ts";
 
 const CREATE = curlOf(
   "/api/v1/alerts",
@@ -117,5 +117,10 @@ const makeColumns = (projects: Project[]): Column<Alert>[] => [
     width: 120,
     cell: ({ session_id }) => projects.find(({ id }) => id === session_id)?.name ?? session_id.slice(0, 8),
   },
-  { id: "channels", name: "Channels", width: 120, cell: ({ channels }) => channels.map(({ type }) => type).join(", ") },
+  {
+    id: "channels",
+    name: "Channels",
+    width: 120,
+    cell: ({ channels }) => channels.map(({ type }) => CHANNELS[type]).join(", "),
+  },
 ];

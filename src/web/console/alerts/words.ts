@@ -15,6 +15,9 @@ export type Metric = keyof typeof METRICS;
 export const OPERATORS = { gt: "above", gte: "at or above", lt: "below", lte: "at or below" } as const;
 export type Operator = keyof typeof OPERATORS;
 
+/** Kinds of channels. */
+export const CHANNELS = { webhook: "Webhook", slack: "Slack", email: "E-mail" } as const;
+
 export type State = "ok" | "firing" | "resolved";
 
 const SIGNS: Record<Operator, string> = { gt: ">", gte: "≥", lt: "<", lte: "≤" };

@@ -85,7 +85,10 @@ const COLUMNS: Column<Backfill>[] = [
     width: 140,
     kept: true,
     grows: true,
-    cell: ({ start_time, end_time }) => `${soonTime(start_time)} – ${soonTime(end_time)}`,
+    cell: ({ start_time, end_time }) => {
+      const range = `${soonTime(start_time)} – ${soonTime(end_time)}`;
+      return <span title={range}>{range}</span>;
+    },
   },
   {
     id: "left",

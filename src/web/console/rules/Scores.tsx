@@ -20,7 +20,9 @@ export function Scores({ rule }: { rule: Rule }) {
             <p className={work.none}>
               {rule.stats.taken === 0
                 ? "It has taken no run yet. Its work begins within about a minute of a run’s end."
-                : "None of the project’s last 100 scores by rules is of this one."}
+                : rule.stats.done === 0
+                  ? "It has scored no run yet."
+                  : "None of the project’s last 100 scores by rules is of this one."}
             </p>
           ) : (
             <Table
