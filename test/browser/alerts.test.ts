@@ -137,8 +137,8 @@ describe.runIf(browserHere)("alerts in the browser", () => {
     receiver.answers.push(500, 500);
     await page.getByRole("button", { name: "Test channels" }).click();
     await page.getByText("Channel 1 failed:").getByText("500").waitFor();
-    await channels.getByRole("row", { name: /webhook .*\/one failed/ }).waitFor();
-    await channels.getByRole("row", { name: /slack .*\/two failed/ }).waitFor();
+    await channels.getByRole("row", { name: /Webhook .*\/one failed/ }).waitFor();
+    await channels.getByRole("row", { name: /Slack .*\/two failed/ }).waitFor();
     expect(await findingsInBothThemes(page)).toEqual([]);
     expect(troubles).toEqual([]);
     await close();
