@@ -291,7 +291,7 @@ describe.runIf(browserHere)("rules in the browser", () => {
     const reader = { ...stage, server: { ...stage.server, key } };
     const { page, close } = await visit(reader, { path: "/console/rules" });
     await page.getByRole("row", { name: /for readers/ }).waitFor();
-    expect(await page.getByRole("link", { name: "New rule" }).count()).toBe(0);
+    await expect.poll(async () => page.getByRole("link", { name: "New rule" }).count()).toBe(0);
     await page.getByRole("link", { name: "for readers" }).click();
     await page.getByText("It has taken no run yet.").waitFor();
     expect(new URL(page.url()).pathname).toBe(`/console/rules/${id}`);

@@ -37,7 +37,7 @@ export function Actions({ draft, set }: { draft: Draft; set: (change: Partial<Dr
               Names of the project’s code, separated by commas: <a href="/docs/rules#code">How to add one</a>
             </>
           ) : (
-            <Missing permission="traces.annotate" />
+            <NeedsPermission permission="traces.annotate" />
           )
         }
         value={draft.code}
@@ -108,7 +108,7 @@ function PlaceField({ kind, value, onChange }: { kind: PlaceKind; value: string;
       label={label}
       value={value}
       disabled={!allowed}
-      help={allowed ? <Link href={path}>Create a {kind}</Link> : <Missing permission={needs} />}
+      help={allowed ? <Link href={path}>Create a {kind}</Link> : <NeedsPermission permission={needs} />}
       onChange={(event) => onChange(event.target.value)}
     >
       <option value="">{none}</option>
@@ -122,7 +122,7 @@ function PlaceField({ kind, value, onChange }: { kind: PlaceKind; value: string;
   );
 }
 
-const Missing = ({ permission }: { permission: string }) => (
+const NeedsPermission = ({ permission }: { permission: string }) => (
   <>
     You need the permission <code>{permission}</code>.
   </>
