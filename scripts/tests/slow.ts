@@ -32,6 +32,7 @@ export const SLOW: Record<string, string> = {
   "test/conformance/readers.test.ts": "test/conformance/disconnect.test.ts",
   // Views of the page whose flows others have in part.
   "test/browser/access.test.ts": "test/browser/consent.test.ts",
+  "test/browser/alerts.test.ts": "test/browser/evaluate.test.ts",
   "test/browser/assistants.test.ts": "test/browser/frame.test.ts",
   "test/browser/audit.test.ts": "test/browser/exports.test.ts",
   "test/browser/components.test.ts": "test/browser/looks.test.ts",

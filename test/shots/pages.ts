@@ -20,6 +20,8 @@ const EMPTY = [
   ["datasets", "/console/datasets"],
   ["queues", "/console/queues"],
   ["experiments", "/console/experiments"],
+  ["rules", "/console/rules"],
+  ["alerts", "/console/alerts"],
   ["runs", "/console/runs"],
   ["crons", "/console/crons"],
   ["store", "/console/store"],
@@ -31,7 +33,7 @@ const EMPTY = [
 ] as const;
 
 export function pagesOf(made: Seeded): Shot[] {
-  const { threads, traces, cases } = made;
+  const { threads, traces, cases, watched } = made;
   const menu = async (page: Page) => {
     const button = page.getByRole("button", { name: /Open the menu|Show the threads/ });
     if ((await button.count()) > 0) await button.first().click();
@@ -102,6 +104,28 @@ export function pagesOf(made: Seeded): Shot[] {
     { name: "queues-new", path: "/console/queues/new" },
     { name: "queue", path: `/console/queues/${cases.queue}`, before: (page) => page.keyboard.press("2") },
     { name: "queue-completed", path: `/console/queues/${cases.queue}?tab=completed` },
+    { name: "rules", path: "/console/rules" },
+    { name: "rules-new", path: "/console/rules/new?example=helpful" },
+    { name: "rule", path: `/console/rules/${watched.scored}` },
+    { name: "rule-failed", path: `/console/rules/${watched.judged}` },
+    {
+      name: "rule-failure",
+      path: `/console/rules/${watched.judged}`,
+      before: (page) => press(page, '[aria-label="Failures"] tbody button'),
+    },
+    {
+      name: "rule-backfill",
+      path: `/console/rules/${watched.scored}`,
+      before: (page) => named(page, "Apply to earlier runs"),
+    },
+    { name: "alerts", path: "/console/alerts" },
+    {
+      name: "alerts-new",
+      path: "/console/alerts/new?example=slow",
+      before: (page) => named(page, "Add channel"),
+    },
+    { name: "alert", path: `/console/alerts/${watched.firing}` },
+    { name: "alert-tested", path: `/console/alerts/${watched.firing}`, before: (page) => named(page, "Test channels") },
     { name: "score", path: `/traces/${traces.trace}`, before: (page) => named(page, "Score and comment") },
     {
       name: "add-to-dataset",

@@ -8,6 +8,7 @@ import { ANSWER } from "./answer.ts";
 import { casesOf } from "./cases.ts";
 import { seedConsole } from "./console.ts";
 import { sendRefund } from "./refund.ts";
+import { watchedOf } from "./watched.ts";
 
 export type Seeded = Awaited<ReturnType<typeof seed>>;
 
@@ -42,6 +43,7 @@ export async function seed(server: TestServer) {
   const built = await seedConsole(server, call);
   const admin = await adminOf(server);
   const cases = await casesOf(server);
+  const watched = await watchedOf(server, cases.queue);
   const written = await threadSaying(server, ANSWER);
   const { address } = await asksAt(server, "Field notes", "read write");
   const link = { run_id: trace, feedback_key: "helpful" };
@@ -54,6 +56,7 @@ export async function seed(server: TestServer) {
     threads: { first, waiting, compared, broken, written },
     traces: { trace, failed },
     cases,
+    watched,
     consent: address.pathname + address.search,
     feedback: new URL(feedback.url ?? "").pathname,
     ...built,

@@ -1,5 +1,10 @@
-/** A local HTTP server with the OpenAI streaming format: one tool call, then an answer with its result. */
+/** A local HTTP server with the OpenAI streaming format: one tool call, then an answer with its result, or what a test says. */
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
+
+interface Message {
+  role: string;
+  content: string;
+}
 
 interface Asked {
   authorization: string | undefined;
@@ -7,7 +12,7 @@ interface Asked {
     model: string;
     temperature?: number;
     stream: boolean;
-    messages: { role: string; content: string }[];
+    messages: Message[];
     tools: unknown[];
   };
 }
@@ -20,16 +25,22 @@ export interface FakeOpenAI {
   stop(): void;
 }
 
-export async function startFakeOpenAI(): Promise<FakeOpenAI> {
+/** `say`: the answer to these messages, without a tool call. */
+export async function startFakeOpenAI(say?: (messages: Message[]) => string): Promise<FakeOpenAI> {
   const asked: Asked[] = [];
-  const server = createServer((request, response) => void answer(request, response, asked));
+  const server = createServer((request, response) => void answer(request, response, asked, say));
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
   const address = server.address();
   const port = typeof address === "object" ? address?.port : 0;
   return { baseUrl: `http://127.0.0.1:${port}/v1`, asked, stop: () => server.close() };
 }
 
-async function answer(request: IncomingMessage, response: ServerResponse, asked: Asked[]): Promise<void> {
+async function answer(
+  request: IncomingMessage,
+  response: ServerResponse,
+  asked: Asked[],
+  say: ((messages: Message[]) => string) | undefined,
+): Promise<void> {
   let text = "";
   for await (const chunk of request) text += String(chunk);
   if (request.method !== "POST" || request.url !== "/v1/chat/completions") return void response.writeHead(404).end();
@@ -41,7 +52,10 @@ async function answer(request: IncomingMessage, response: ServerResponse, asked:
     response.write(`data: ${JSON.stringify({ ...chunk, choices: [{ index: 0, delta, finish_reason }] })}\n\n`);
   };
   const last = body.messages.at(-1);
-  if (last?.role === "tool") {
+  if (say) {
+    send({ role: "assistant", content: say(body.messages) });
+    send({}, "stop");
+  } else if (last?.role === "tool") {
     for (const word of ["It ", "is ", `${last.content}.`]) send({ role: "assistant", content: word });
     send({}, "stop");
   } else {

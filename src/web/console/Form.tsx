@@ -31,6 +31,29 @@ export function Select({ label, help, error, children, ...rest }: Labelled & Com
   );
 }
 
+/** A text of several lines. `code`: it is read by a program. */
+export function TextArea({
+  label,
+  help,
+  error,
+  code = false,
+  ...rest
+}: Labelled & ComponentProps<"textarea"> & { code?: boolean }) {
+  return (
+    <Row label={label} help={help} error={error}>
+      {({ className, ...shared }) => (
+        <textarea
+          autoComplete="off"
+          spellCheck={!code}
+          {...rest}
+          className={code ? `${className} ${controls.json}` : className}
+          {...shared}
+        />
+      )}
+    </Row>
+  );
+}
+
 interface Shared {
   id: string;
   className: string;

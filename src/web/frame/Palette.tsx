@@ -110,6 +110,8 @@ export default function Palette({ onClose, onKeys }: { onClose: () => void; onKe
                     onKeys();
                   }}
                 />
+                {may("traces.write") && <Item name="Create a rule" onSelect={go("/console/rules/new")} />}
+                {may("traces.write") && <Item name="Create an alert" onSelect={go("/console/alerts/new")} />}
                 {may("keys.manage") && <Item name="Create an API key" onSelect={go("/console/keys/new")} />}
                 <Item name="Documentation" note="new tab" onSelect={visit("/docs/")} />
                 <Item name="API reference" note="new tab" onSelect={visit(addressOf("/docs/reference"))} />

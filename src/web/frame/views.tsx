@@ -1,6 +1,7 @@
 /** The views of the page. The routes, the navigation and the palette are made from this list. */
 import {
   AppWindow,
+  BellRing,
   Bot,
   CalendarClock,
   ChartColumn,
@@ -20,6 +21,7 @@ import {
   TextQuote,
   Users,
   Webhook,
+  Workflow,
 } from "lucide-react";
 import { type ComponentType, lazy, type LazyExoticComponent } from "react";
 import { CODE, type ViewPath, viewPathAt } from "./code.ts";
@@ -105,6 +107,22 @@ export const VIEWS: View[] = [
     needs: "queues.read",
     icon: ListChecks,
     purpose: "Review runs by a rubric",
+  }),
+  view({
+    name: "Rules",
+    group: "Observe",
+    path: "/console/rules",
+    needs: "traces.read",
+    icon: Workflow,
+    purpose: "Score, review and keep runs as they come",
+  }),
+  view({
+    name: "Alerts",
+    group: "Observe",
+    path: "/console/alerts",
+    needs: "traces.read",
+    icon: BellRing,
+    purpose: "Get a notification when a figure of runs passes a threshold",
   }),
   view({
     name: "Assistants",

@@ -2,6 +2,7 @@ import { type FormEvent, useState } from "react";
 import { Button } from "../ui/Button.tsx";
 import controls from "../ui/controls.module.css";
 import { Modal } from "../ui/Modal.tsx";
+import { localTime } from "../ui/time.ts";
 import css from "./page.module.css";
 import { PRESETS, useRange } from "./range.ts";
 
@@ -39,12 +40,6 @@ export function RangePicker() {
       )}
     </>
   );
-}
-
-/** The value of a `datetime-local` field, which is in the browser's time zone. */
-function localTime(ms: number): string {
-  const at = new Date(ms);
-  return new Date(ms - at.getTimezoneOffset() * 60_000).toISOString().slice(0, 16);
 }
 
 function Times({

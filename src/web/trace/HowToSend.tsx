@@ -1,11 +1,11 @@
 /** A list with nothing in it says what to do about it. */
 import { SERVER } from "../api/server.ts";
 import { Link } from "wouter";
+import { Fault } from "../page/Fault.tsx";
 import { Empty } from "../page/states.tsx";
 import { Button } from "../ui/Button.tsx";
 import { LinkButton } from "../ui/LinkButton.tsx";
 import css from "./list.module.css";
-import { Fault } from "./Search.tsx";
 import { writeTracing } from "../api/tracing.ts";
 
 export function HowToSend() {

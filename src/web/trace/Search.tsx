@@ -2,6 +2,7 @@
 import { Search as Glass, X } from "lucide-react";
 import { type ReactNode, useState } from "react";
 import { ApiError, call } from "../api/http.ts";
+import { Fault } from "../page/Fault.tsx";
 import { Button } from "../ui/Button.tsx";
 import controls from "../ui/controls.module.css";
 import { FACETS } from "./facets.ts";
@@ -92,23 +93,8 @@ export function Search({ wanted, onChange }: { wanted: Wanted; onChange: (change
           />
         )}
       </div>
-      {fault && <Fault {...fault} />}
+      {fault && <Fault id="fault" {...fault} />}
     </>
-  );
-}
-
-/** A filter with the place of its fault. */
-export function Fault({ filter, message }: { filter: string; message: string }) {
-  const at = Number(/position (\d+)/.exec(message)?.[1] ?? filter.length);
-  return (
-    <p id="fault" className={css.fault} role="alert">
-      <code>
-        {filter.slice(0, at)}
-        <mark>{filter.slice(at, at + 1) || " "}</mark>
-        {filter.slice(at + 1)}
-      </code>{" "}
-      {message}
-    </p>
   );
 }
 

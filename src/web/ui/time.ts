@@ -44,3 +44,9 @@ export function dayGroup(iso: string, now = Date.now()): string {
   if (at === new Date(now - 24 * 60 * MINUTE).toDateString()) return "Yesterday";
   return month.format(new Date(iso));
 }
+
+/** The value of a `datetime-local` field, which is in the browser's time zone and has no seconds. */
+export function localTime(ms: number): string {
+  const at = new Date(ms);
+  return new Date(ms - at.getTimezoneOffset() * 60_000).toISOString().slice(0, 16);
+}

@@ -1,4 +1,5 @@
 /** A cron as the form holds it, and the body that the API takes. */
+import { localTime } from "../../ui/time.ts";
 
 export interface Cron {
   cron_id: string;
@@ -49,7 +50,7 @@ export function draftOf(cron: Cron): Draft {
     input: cron.payload.input === undefined ? "" : JSON.stringify(cron.payload.input, null, 2),
     place: cron.thread_id === null ? (cron.on_run_completed ?? "delete") : "thread",
     thread: cron.thread_id ?? "",
-    end: cron.end_time === null ? "" : localOf(cron.end_time),
+    end: cron.end_time === null ? "" : localTime(Date.parse(cron.end_time)),
   };
 }
 
@@ -70,10 +71,4 @@ function parsed(text: string): unknown {
   } catch (error) {
     throw new Error(`The input is no JSON: ${error instanceof Error ? error.message : ""}`, { cause: error });
   }
-}
-
-/** A moment as `datetime-local` has it: in the time zone of the browser, without seconds. */
-function localOf(iso: string): string {
-  const at = new Date(iso);
-  return new Date(at.getTime() - at.getTimezoneOffset() * 60_000).toISOString().slice(0, 16);
 }

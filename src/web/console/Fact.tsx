@@ -1,0 +1,11 @@
+/** A fact of a page's grid of facts: `<dl className={work.facts}>`. */
+import type { ReactNode } from "react";
+
+export function Fact({ name, children }: { name: string; children: ReactNode }) {
+  return (
+    <div>
+      <dt>{name}</dt>
+      <dd>{children}</dd>
+    </div>
+  );
+}

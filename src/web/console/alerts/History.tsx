@@ -1,0 +1,74 @@
+/** The changes of an alert, and whether its channels were notified of each. */
+import { State } from "../../page/State.tsx";
+import { Loaded } from "../../page/states.tsx";
+import { type Column, Table } from "../../page/Table.tsx";
+import { Time } from "../../page/Time.tsx";
+import { Button } from "../../ui/Button.tsx";
+import { firstLine } from "../../ui/format.ts";
+import { Section } from "../Section.tsx";
+import work from "../work.module.css";
+import { type Alert, type Change, useHistory } from "./queries.ts";
+import { figureText, type Metric, stateLook } from "./words.ts";
+
+export function History({ alert }: { alert: Alert }) {
+  const history = useHistory(alert);
+  return (
+    <Section title="History">
+      <Loaded query={history} what="changes" rows={3}>
+        {({ rows }) =>
+          rows.length === 0 ? (
+            <p className={work.none}>Its state has not changed yet. Changes of the last 90 days are listed here.</p>
+          ) : (
+            <>
+              <Table
+                label="History"
+                columns={makeColumns(alert.metric, alert.channels.length > 0)}
+                rows={rows}
+                rowKey={({ time }) => time}
+              />
+              {history.hasNextPage && (
+                <div>
+                  <Button disabled={history.isFetchingNextPage} onClick={() => void history.fetchNextPage()}>
+                    Show more
+                  </Button>
+                </div>
+              )}
+            </>
+          )
+        }
+      </Loaded>
+    </Section>
+  );
+}
+
+const DELIVERIES: Record<Change["delivery"], { state: string; word: string }> = {
+  delivered: { state: "success", word: "delivered" },
+  pending: { state: "pending", word: "under way" },
+  failed: { state: "error", word: "failed" },
+};
+
+const makeColumns = (metric: Metric, isTold: boolean): Column<Change>[] => [
+  { id: "to", name: "State", width: 100, kept: true, cell: ({ to }) => <State {...stateLook(to)} /> },
+  { id: "value", name: "Figure", width: 80, end: true, kept: true, cell: ({ value }) => figureText(metric, value) },
+  {
+    id: "delivery",
+    name: "Channels",
+    width: 110,
+    kept: true,
+    cell: ({ delivery }) => (isTold ? <State {...DELIVERIES[delivery]} /> : <span className={work.faint}>none</span>),
+  },
+  {
+    id: "error",
+    name: "Error",
+    width: 120,
+    grows: true,
+    cell: ({ error, attempts }) =>
+      error !== null && (
+        <span title={error}>
+          {firstLine(error)} <span className={work.faint}>{attempts === 1 ? "1 attempt" : `${attempts} attempts`}</span>
+        </span>
+      ),
+  },
+  { id: "from", name: "Before", width: 80, cell: ({ from }) => from },
+  { id: "time", name: "Time", width: 88, end: true, kept: true, cell: ({ time }) => <Time at={time} /> },
+];
