@@ -2,6 +2,7 @@
 import { isObject, parseJson } from "../http/json.ts";
 import { dataLines } from "../models/data-lines.ts";
 import { ModelFailure } from "./errors.ts";
+import { within } from "./within.ts";
 
 /** Characters of an answer with its tool calls. */
 const MOST_ANSWER = 1_000_000;
@@ -115,22 +116,29 @@ function usageIn(usage: unknown): UsageMetadata | undefined {
   };
 }
 
-/** The chunks of a response. @throws ModelFailure */
-export async function* chunksIn(response: Response): AsyncGenerator {
+/** The chunks of a response, until `signal` ends it. @throws ModelFailure */
+export async function* chunksIn(response: Response, signal: AbortSignal): AsyncGenerator {
   if (!response.ok) {
-    const said = errorText(parseJson(await textIn(response)));
+    const said = errorText(parseJson(await within(signal, textIn(response))));
     throw new ModelFailure(
       `The model answered ${response.status}${said === undefined ? "." : `: ${said}`}`,
       response.status,
     );
   }
   if (!response.headers.get("content-type")?.includes("text/event-stream") || !response.body) {
-    yield parseJson(await textIn(response));
+    yield parseJson(await within(signal, textIn(response)));
     return;
   }
-  for await (const data of response.body.pipeThrough(dataLines())) {
-    if (data === "[DONE]") return;
-    yield parseJson(data);
+  const reader = response.body.pipeThrough(dataLines()).getReader();
+  try {
+    for (;;) {
+      const { done, value } = await within(signal, reader.read());
+      if (done || value === "[DONE]") return;
+      yield parseJson(value);
+    }
+  } finally {
+    // Ends the request to the model. It is not waited for: the other side may be the one that hangs.
+    void reader.cancel().catch(() => undefined);
   }
 }
 

@@ -7,6 +7,7 @@ import type { ReachedModel } from "./model.ts";
 import { type FilledCall, requestBody } from "./request.ts";
 import type { Spending } from "./spend.ts";
 import { traceCall } from "./trace.ts";
+import { within } from "./within.ts";
 
 /** Milliseconds of a whole call. */
 export const CALL_MS = 300_000;
@@ -57,15 +58,14 @@ async function* framesOf(started: Started, left: AbortSignal, finished: () => vo
   try {
     yield frame("run", { run_id: id, provider: model.provider, model: model.name });
     const signal = AbortSignal.any([left, AbortSignal.timeout(CALL_MS)]);
-    const response = await model.send(model.url, {
+    const asked = model.send(model.url, {
       method: "POST",
       redirect: "manual",
       signal,
       headers: { "content-type": "application/json", ...(model.key && { authorization: `Bearer ${model.key}` }) },
       body: JSON.stringify(requestBody(model.name, call)),
     });
-    for await (const chunk of chunksIn(response)) {
-      signal.throwIfAborted();
+    for await (const chunk of chunksIn(await within(signal, asked), signal)) {
       const delta = answer.take(chunk);
       if (!delta) continue;
       firstToken ??= Date.now();
