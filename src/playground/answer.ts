@@ -82,7 +82,7 @@ export class Answer {
   }
 }
 
-/** A model calls at most so many tools at once: an index is a place in a list. */
+/** The most tool calls of an answer: an index is a place in a list. */
 const MOST_CALLS = 128;
 
 function partIn(call: Record<string, unknown>, at: number): CallPart {

@@ -29,7 +29,7 @@ export class Spending {
     private readonly prices: Awaited<ReturnType<typeof knownBudgets>>["prices"],
   ) {}
 
-  /** @throws Problem 402 when a budget a day that counts the call is reached. Nobody can be asked: the call has no thread. */
+  /** @throws Problem 402 when a budget a day that counts the call is reached. The call has no thread on which a person approves more. */
   static async begin(env: Env, deployed: Budget[], facts: CallFacts): Promise<Spending> {
     const { budgets: own, prices } = await knownBudgets(env, facts.workspaceId);
     const { runId, model, user } = facts;

@@ -91,7 +91,7 @@ describe("a call is refused", () => {
     expect(await refused.text()).toContain('The budget \\"daily\\" is reached: 6 tokens of 5 tokens a day.');
   });
 
-  it("with no 402 at 80 % of a budget, of which its webhook is told", async () => {
+  it("with no 402 at 80 % of a budget, and calls its webhook", async () => {
     const caller = await newCaller();
     const admin = { "x-api-key": "admin-key-of-the-tests", "x-tenant-id": caller.workspaceId };
     const budget = { per: "day", tokens: 7, webhook: "https://budgets.example.com/hook" };

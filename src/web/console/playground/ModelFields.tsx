@@ -71,13 +71,13 @@ export function ModelFields({ column, number, models, assistants, apiKey, onKey,
       {provider === "assistant" ? (
         <p className={work.note}>Runs without a thread, with its own model and tools.</p>
       ) : (
-        <Settings column={column} number={number} apiKey={apiKey} onKey={onKey} onChange={onChange} />
+        <Settings column={column} apiKey={apiKey} onKey={onKey} onChange={onChange} />
       )}
     </>
   );
 }
 
-function Settings({ column, number, apiKey, onKey, onChange }: Omit<Props, "models" | "assistants">) {
+function Settings({ column, apiKey, onKey, onChange }: Omit<Props, "models" | "assistants" | "number">) {
   const id = useId();
   const { settings, more, provider, baseUrl } = column;
   return (
@@ -144,7 +144,7 @@ function Settings({ column, number, apiKey, onKey, onChange }: Omit<Props, "mode
                 onChange={(event) => onKey(event.target.value)}
               />
               <p id={`${id}-note`} className={controls.help}>
-                It is not kept: a reload of column {number} forgets it.
+                It is not kept: type it again after a reload.
               </p>
             </div>
           </>

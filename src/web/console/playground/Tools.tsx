@@ -1,4 +1,4 @@
-/** The tools that all models are told of. */
+/** The tools that are described to all models. */
 import { useId } from "react";
 import controls from "../../ui/controls.module.css";
 import work from "../work.module.css";

@@ -70,7 +70,7 @@ export const isFresh = ({ messages, tools }: Play): boolean =>
 export const keyFor = ({ id, workspace }: { id: string; workspace: { id: string } }): string =>
   `weir.playground.${workspace.id}.${id}`;
 
-/** What the tab kept. A run that was under way then has no reader any more. */
+/** What the tab kept. A run that was under way no longer has a reader. */
 export function keptPlay(key: string): Play | undefined {
   try {
     const text = sessionStorage.getItem(key);

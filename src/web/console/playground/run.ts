@@ -94,7 +94,7 @@ export function runAssistant(
   });
 }
 
-/** What the state says: the last answer, the tokens of all answers, and whether a person is asked. */
+/** What the state says: the last answer, the tokens of all answers, and whether the run waits for a person. */
 function stateOf(state: unknown, given: number): Partial<Result> {
   const { messages, __interrupt__: asked } = state as { messages?: Said[]; __interrupt__?: unknown[] };
   const said = Array.isArray(messages) ? messages.slice(given).filter(({ type }) => type === "ai") : [];
