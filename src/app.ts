@@ -31,6 +31,7 @@ import { oauthClients } from "./oauth/clients-routes.ts";
 import { grants } from "./oauth/grants-routes.ts";
 import { oauth } from "./oauth/routes.ts";
 import { openapi } from "./system/openapi.ts";
+import { playgroundRoutes } from "./playground/routes.ts";
 import { prompts } from "./prompts/routes.ts";
 import { rules } from "./rules/routes.ts";
 import { system } from "./system/routes.ts";
@@ -101,6 +102,7 @@ export function createApp({ http, flow, budgets }: Config): Hono<App> {
   if (!http.disable_mcp) app.route("/mcp", mcp);
   app.route("/api/v1", masking);
   app.route("/api/v1", alertRoutes);
+  app.route("/api/v1", playgroundRoutes(budgets));
   app.route("/api/v1", encryption);
   app.route("/api/v1", grants);
   app.route("/api/v1", oauthClients);

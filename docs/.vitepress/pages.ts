@@ -54,6 +54,7 @@ const SECTIONS: Record<string, Record<string, string>> = {
     evaluate: "Evaluate an agent",
     experiments: "Datasets and experiments",
     prompts: "Prompts",
+    playground: "The playground",
     rules: "Rules on runs",
     alerts: "Alerts",
     exports: "Bulk export",

@@ -47,6 +47,7 @@ export type AuditAction =
   | "dataset.deleted"
   | "comparison.deleted"
   | "example.deleted"
+  | "playground.called"
   | "annotation_queue.created"
   | "annotation_queue.updated"
   | "annotation_queue.deleted"

@@ -40,6 +40,12 @@ export async function limitAddress(c: Context<App>, purpose: string): Promise<vo
   if (!room) throw tooMany("The server received too many of these calls.");
 }
 
+/** Counts a call that is paid for: 60 a minute for each credential. @throws Problem 429 past the limit. */
+export async function limitPaid(env: Env, principal: Principal): Promise<void> {
+  const { success } = await env.ADDRESS_LIMIT.limit({ key: `paid ${keyOf(principal)}` });
+  if (!success) throw tooMany("This credential has called models too often.");
+}
+
 /** This many requests by links of an address count as one call of the limiter: a page of a shared trace makes several. */
 const LINKS_COUNTED = 10;
 

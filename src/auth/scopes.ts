@@ -38,6 +38,8 @@ const TABLE: Row[] = [
   ["*", /^\/api\/v1\/masking-rules(?:\/|$)/, "masking.manage"],
   ...everything(/^\/api\/v1\/(?:flow\/|budgets(?:\/|$)|prices$)/, "flow.read", "flow.manage"),
   ...everything(/^\/api\/v1\/alerts(?:\/|$)/, "traces.read", "traces.write"),
+  // A call of a model is paid for, as a run is.
+  ...everything(/^\/api\/v1\/playground(?:\/|$)/, "prompts.read", "runs.create"),
   ["*", /^\/api\/v1\/encryption-keys(?:\/|$)/, "encryption.manage"],
   ["*", /^\/api\/v1\/bulk-exports(?:\/|$)/, "exports.manage"],
   ["*", /^\/internal\//, "workspace.empty"],

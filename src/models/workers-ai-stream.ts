@@ -1,4 +1,5 @@
 /** A stream of Workers AI as a stream of OpenAI's chat completion chunks. Both are server-sent events. */
+import { dataLines } from "./data-lines.ts";
 import { callsOf, completionId, type NativeAnswer, textOf } from "./workers-ai-answer.ts";
 
 /** Older models send `{"response": "text"}` per event; newer ones send OpenAI's chunks, which pass unchanged. */
@@ -36,22 +37,4 @@ export function streamed(answer: ReadableStream<Uint8Array>, model: string): Rea
       },
     }),
   );
-}
-
-/** The data of each event, however the bytes are cut. */
-function dataLines(): TransformStream<Uint8Array, string> {
-  const decoder = new TextDecoder();
-  let rest = "";
-  const dataIn = (line: string) => (line.startsWith("data:") ? line.slice("data:".length).trim() : "");
-  return new TransformStream({
-    transform(bytes, out) {
-      const lines = (rest + decoder.decode(bytes, { stream: true })).split("\n");
-      rest = lines.pop() ?? "";
-      for (const data of lines.map(dataIn)) if (data) out.enqueue(data);
-    },
-    flush(out) {
-      const data = dataIn(rest + decoder.decode());
-      if (data) out.enqueue(data);
-    },
-  });
 }

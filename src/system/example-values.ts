@@ -118,6 +118,9 @@ export const BODIES: Record<string, Body> = {
     json: { experiment_ids: [ID], selects: ["NAME", "OUTPUTS"] },
   },
   "POST /api/v2/threads/stats": { json: { project_id: ID, select: ["THREAD_COUNT", "TOTAL_TOKENS"] } },
+  "POST /api/v1/playground/stream": {
+    json: { model: { provider: "offline" }, messages: [{ role: "human", content: "What is 17 * 24?" }] },
+  },
   "POST /runs/rules": { json: RULE },
   "PATCH /runs/rules/{rule_id}": { json: RULE },
   "POST /api/v1/runs/rules": { json: RULE },

@@ -21,8 +21,12 @@ const ROWS: Row[] = [
   ["POST", "/likes/:owner/:repo", "write"],
 ];
 
-export const PROMPT_ROUTES = Object.fromEntries(
-  ["", "/api/v1"].flatMap((prefix) =>
-    ROWS.map(([method, path, scope]) => [`${method} ${prefix}${path}`, scope] as const),
-  ),
+const BOTH = ["", "/api/v1"].flatMap((prefix) =>
+  ROWS.map(([method, path, scope]) => [`${method} ${prefix}${path}`, scope] as const),
 );
+
+export const PROMPT_ROUTES: Record<string, Scope> = {
+  ...Object.fromEntries(BOTH),
+  "GET /api/v1/playground/models": "read",
+  "POST /api/v1/playground/stream": "write",
+};

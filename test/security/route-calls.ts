@@ -109,6 +109,10 @@ const BODIES: Record<string, (things: Things) => unknown> = {
   "POST /platform/annotation-queues/:queue_id/items": ({ trace_run_id }) => ({ items: [{ run_id: trace_run_id }] }),
   "POST /platform/annotation-queues/:queue_id/items/delete": () => ({ item_ids: [crypto.randomUUID()] }),
   "POST /platform/annotation-queues/items/:item_id/status": () => ({ status: "viewed" }),
+  "POST /playground/stream": () => ({
+    model: { provider: "offline" },
+    messages: [{ role: "human", content: "count to 2" }],
+  }),
   "POST /repos": () => ({ repo_handle: `p-${crypto.randomUUID()}` }),
   "PATCH /repos/:owner/:repo": () => ({ tags: ["seen"] }),
   "POST /repos/:owner/:repo/tags": () => ({ tag_name: "prod", commit_id: "latest" }),

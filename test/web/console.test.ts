@@ -121,6 +121,7 @@ describe("the audit log", () => {
     "prompt.committed": false,
     "prompt.tagged": false,
     "prompt.untagged": false,
+    "playground.called": false,
     "run_rule.created": false,
     "run_rule.updated": false,
     "run_rule.deleted": false,

@@ -16,6 +16,7 @@ export const CODE = {
   "/console/alerts": () => import("../console/alerts/Alerts.tsx"),
   "/console/assistants": () => import("../console/assistants/Assistants.tsx"),
   "/console/prompts": () => import("../console/prompts/Prompts.tsx"),
+  "/console/playground": () => import("../console/playground/Playground.tsx"),
   "/console/runs": () => import("../console/runs/Runs.tsx"),
   "/console/crons": () => import("../console/crons/Crons.tsx"),
   "/console/store": () => import("../console/store/Store.tsx"),

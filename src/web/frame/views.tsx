@@ -7,6 +7,7 @@ import {
   ChartColumn,
   Database,
   FlaskConical,
+  FlaskRound,
   Gauge,
   HardDriveUpload,
   KeyRound,
@@ -139,6 +140,14 @@ export const VIEWS: View[] = [
     needs: "prompts.read",
     icon: TextQuote,
     purpose: "Compare commits of prompts, and move tags",
+  }),
+  view({
+    name: "Playground",
+    group: "Build",
+    path: "/console/playground",
+    needs: "prompts.read",
+    icon: FlaskRound,
+    purpose: "Try messages with models and assistants, side by side",
   }),
   view({
     name: "Runs",

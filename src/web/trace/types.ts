@@ -40,7 +40,7 @@ export interface RunDetails {
   inputs: unknown;
   outputs: unknown;
   error: string | null;
-  extra: { metadata?: Record<string, unknown> };
+  extra: { metadata?: Record<string, unknown>; invocation_params?: unknown };
   tags: string[] | null;
   thread_id: string | null;
   prompt_tokens: number;

@@ -2,7 +2,7 @@
 import { authFetch, call } from "../../api/http.ts";
 import { after, type Course, ended } from "./course.ts";
 import type { Lights } from "./graph.ts";
-import { framesOf } from "./sse.ts";
+import { framesOf } from "../../api/frames.ts";
 
 /** Runs to the end of the run, or until `signal` leaves the stream. The run itself continues. */
 export async function follow(

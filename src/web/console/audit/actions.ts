@@ -106,6 +106,7 @@ export const ACTIONS: { group: string; actions: [action: string, words: string][
       ["prompt.committed", "Prompt committed"],
       ["prompt.tagged", "Tag of a prompt set"],
       ["prompt.untagged", "Tag of a prompt deleted"],
+      ["playground.called", "Model called from the playground"],
       ["run_rule.created", "Rule on runs created"],
       ["run_rule.updated", "Rule on runs changed"],
       ["run_rule.deleted", "Rule on runs deleted"],

@@ -1,7 +1,8 @@
 /** The commits of a prompt, what each changed, and the tags that name them. */
 import { useState } from "react";
-import { useSearchParams } from "wouter";
+import { Link, useSearchParams } from "wouter";
 import { useMay } from "../../api/me.ts";
+import { PLAYGROUND } from "../../playground/handover.ts";
 import { Loaded } from "../../page/states.tsx";
 import { type Column, Table } from "../../page/Table.tsx";
 import { Time } from "../../page/Time.tsx";
@@ -111,6 +112,9 @@ function OneCommit({ name, hash: given, rows, tags }: { name: string; hash: stri
         )}
       </div>
       <PullLine name={name} word={tag ?? short(hash)} />
+      <div className={work.acts}>
+        <Link href={`${PLAYGROUND}?${new URLSearchParams({ prompt: name, commit: hash })}`}>Open in playground</Link>
+      </div>
       {may("prompts.write") && <Tags name={name} hash={hash} tags={tags} />}
       <Loaded query={now} what="commit" rows={4}>
         {({ manifest }) => (

@@ -1,0 +1,45 @@
+/** The playground: one call of a model with edited messages. Mounted at `/api/v1`. */
+import { Hono } from "hono";
+import * as v from "valibot";
+import { audit } from "../audit/record.ts";
+import { limitPaid } from "../auth/limits.ts";
+import type { Budget } from "../budget-rule.ts";
+import { documented, EVENTS } from "../http/documented.ts";
+import { sseResponse } from "../http/sse.ts";
+import type { App } from "../http/types.ts";
+import { uuidv7 } from "../http/uuid.ts";
+import { body } from "../http/validate.ts";
+import { filledCall } from "./fill.ts";
+import { knownModels, reachModel } from "./model.ts";
+import { callFrames } from "./run.ts";
+import { CallBody } from "./schema.ts";
+import { Spending } from "./spend.ts";
+
+const doc = documented("Playground");
+
+const Models = v.pipe(
+  v.object({ models: v.array(v.object({ provider: v.string(), model: v.string(), is_available: v.boolean() })) }),
+  v.title("PlaygroundModels"),
+);
+
+export const playgroundRoutes = (deployed: Budget[]) =>
+  new Hono<App>()
+    .get("/playground/models", doc("List the models that the deployment reaches", Models), (c) =>
+      c.json({ models: knownModels(c.env) }),
+    )
+    .post("/playground/stream", doc("Call a model once, and stream its answer", EVENTS), body(CallBody), async (c) => {
+      const given = c.req.valid("json");
+      const principal = c.get("principal");
+      const { workspaceId } = principal;
+      const model = reachModel(c.env, given.model);
+      const { call, prompt } = await filledCall(c, given);
+      await limitPaid(c.env, principal);
+      const id = uuidv7();
+      const facts = { runId: id, workspaceId, model: model.name, provider: model.provider };
+      const user = principal.user?.identity;
+      const spending = await Spending.begin(c.env, deployed, { ...facts, user });
+      const detail = { provider: model.provider, model: model.name, ...(prompt && { prompt: prompt.name }) };
+      await audit(c, { action: "playground.called", targetId: id, detail });
+      const started = { env: c.env, id, workspaceId, model, call, spending, ...(prompt && { prompt }) };
+      return sseResponse(callFrames(started, (work) => c.executionCtx.waitUntil(work)));
+    });

@@ -1,0 +1,193 @@
+/** The playground: the same messages for several models or assistants, side by side. */
+import { lazy, Suspense, useEffect, useState } from "react";
+import { Link } from "wouter";
+import { useMay, useMe } from "../../api/me.ts";
+import { useAssistants } from "../../api/queries.ts";
+import { Page } from "../../page/Page.tsx";
+import { Loaded } from "../../page/states.tsx";
+import { Button } from "../../ui/Button.tsx";
+import { bindShortcuts } from "../../ui/keys.ts";
+import work from "../work.module.css";
+import { ColumnView } from "./Column.tsx";
+import { Messages } from "./Messages.tsx";
+import { type Column, keyFor, MOST_COLUMNS, newColumn, type Play as Held } from "./play.ts";
+import css from "./playground.module.css";
+import { type KnownModel, useModels } from "./queries.ts";
+import { Tools } from "./Tools.tsx";
+import { type Playing, usePlay } from "./usePlay.ts";
+import { useOpenPrompt } from "./useOpenPrompt.ts";
+import { Variables } from "./Variables.tsx";
+
+const Save = lazy(async () => ({ default: (await import("./Save.tsx")).Save }));
+
+export default function Playground() {
+  const me = useMe();
+  if (me.data) return <Play key={keyFor(me.data)} keptAs={keyFor(me.data)} />;
+  return (
+    <Page title="Playground">
+      <Loaded query={me} what="account">
+        {() => null}
+      </Loaded>
+    </Page>
+  );
+}
+
+function Play({ keptAs }: { keptAs: string }) {
+  const may = useMay();
+  const models = useModels();
+  const assistants = useAssistants();
+  const playing = usePlay(keptAs);
+  const trouble = useOpenPrompt(playing.open);
+  const [saving, setSaving] = useState(false);
+  const [saved, setSaved] = useState<{ name: string; hash: string }>();
+  const { play, change, run, stop } = playing;
+  const columns = play.columns.map((column) => chosen(column, models.data));
+  const isRunning = columns.some(({ result }) => result?.state === "running");
+  const mayRun = may("runs.create");
+  const runAll = () => columns.forEach(run);
+  useShortcut(() => mayRun && models.data && runAll());
+  const needs = (permission: string) => ({ title: `Needs the permission ${permission}` });
+  return (
+    <Page
+      title="Playground"
+      purpose="Try messages with models and assistants, side by side."
+      actions={
+        <>
+          {isRunning && <Button onClick={() => columns.forEach(({ id }) => stop(id))}>Stop all</Button>}
+          <Button
+            look="filled"
+            disabled={!mayRun || !models.data}
+            {...(mayRun ? { title: "Ctrl Enter" } : needs("runs.create"))}
+            onClick={runAll}
+          >
+            Run all
+          </Button>
+        </>
+      }
+      tools={
+        <>
+          <Button disabled={columns.length >= MOST_COLUMNS} onClick={() => change(addColumn)}>
+            Add column
+          </Button>
+          <Button
+            disabled={!may("prompts.write")}
+            {...(!may("prompts.write") && needs("prompts.write"))}
+            onClick={() => setSaving(true)}
+          >
+            Save as commit
+          </Button>
+        </>
+      }
+    >
+      <Notices playing={playing} trouble={trouble} saved={saved} mayRun={mayRun} />
+      <div className={css.shared}>
+        <Messages play={play} onChange={change} />
+        <div className={css.beside}>
+          <Variables play={play} onChange={change} />
+          <Tools play={play} onChange={change} />
+        </div>
+      </div>
+      <div className={css.columns}>
+        {columns.map((column, at) => (
+          <ColumnView
+            key={column.id}
+            column={column}
+            number={at + 1}
+            models={models.data ?? []}
+            assistants={assistants.data ?? []}
+            apiKey={playing.keys[column.id] ?? ""}
+            isOnly={columns.length === 1}
+            mayRun={mayRun && models.data !== undefined}
+            playing={playing}
+          />
+        ))}
+      </div>
+      <Suspense>
+        {saving && (
+          <Save
+            play={{ ...play, columns }}
+            onSaved={(name, hash) => {
+              setSaved({ name, hash });
+              change((held) => ({ ...held, from: { kind: "prompt", name, hash } }));
+            }}
+            onClose={() => setSaving(false)}
+          />
+        )}
+      </Suspense>
+    </Page>
+  );
+}
+
+/** A new column has the settings of the last one. */
+const addColumn = (play: Held): Held =>
+  play.columns.length >= MOST_COLUMNS ? play : { ...play, columns: [...play.columns, newColumn(play.columns.at(-1))] };
+
+/** The column with the first model that the deployment has, where none is chosen. */
+function chosen(column: Column, models: KnownModel[] = []): Column {
+  const known = models.filter(({ is_available }) => is_available);
+  const usual = known.find(({ provider }) => provider !== "offline") ?? known[0];
+  if (column.provider !== undefined || !usual) return column;
+  return { ...column, provider: usual.provider, model: column.model || usual.model };
+}
+
+function useShortcut(run: () => void): void {
+  useEffect(() =>
+    bindShortcuts({
+      "$mod+Enter": (event) => {
+        // A dialog over the page has its own.
+        if (document.querySelector("[role=dialog]")) return;
+        event.preventDefault();
+        run();
+      },
+    }),
+  );
+}
+
+function Notices({
+  playing: { play, before, restore },
+  trouble,
+  saved,
+  mayRun,
+}: {
+  playing: Playing;
+  trouble: string;
+  saved: { name: string; hash: string } | undefined;
+  mayRun: boolean;
+}) {
+  const { from } = play;
+  return (
+    <div className={css.notices}>
+      {!mayRun && <p className={work.none}>You may not run models here: that needs the permission runs.create.</p>}
+      {from && (
+        <p className={work.none}>
+          {from.kind === "run" ? (
+            <>
+              From the run <Link href={`/traces/${from.id}`}>{from.name}</Link>.
+            </>
+          ) : (
+            <>
+              From{" "}
+              <Link href={`/console/prompts/${encodeURIComponent(from.name)}?commit=${from.hash.slice(0, 8)}`}>
+                {from.name}, commit {from.hash.slice(0, 8)}
+              </Link>
+              .
+            </>
+          )}
+        </p>
+      )}
+      {before && (
+        <p className={work.none}>
+          Other messages were here before. <Button onClick={restore}>Restore them</Button>
+        </p>
+      )}
+      {trouble !== "" && (
+        <p className={work.trouble} role="alert">
+          {trouble}
+        </p>
+      )}
+      <p className={work.none} role="status">
+        {saved && `Saved as commit ${saved.hash.slice(0, 8)} of ${saved.name}.`}
+      </p>
+    </div>
+  );
+}
