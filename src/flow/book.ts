@@ -199,10 +199,13 @@ export class Book {
     }
   }
 
-  /** The claims that wait for a rule, or for one key of it: higher levels first, then age. */
-  queue(rule: string, key: string | undefined, most: number): Claim[] {
-    const pools = [...this.#pools.values()].filter((pool) => pool.rule === rule && (key ?? pool.key) === pool.key);
-    const waiting = pools.flatMap((pool) => [...(this.#lanesOf.get(pool) ?? [])].flatMap((lane) => lane.waiting));
+  /** The claims that wait for any rule, for one, or for one key of it: higher levels first, then age. */
+  queue(rule: string | undefined, key: string | undefined, most: number): Claim[] {
+    const pools = [...this.#pools.values()].filter(
+      (pool) => (rule ?? pool.rule) === pool.rule && (key ?? pool.key) === pool.key,
+    );
+    const lanes = new Set(pools.flatMap((pool) => [...(this.#lanesOf.get(pool) ?? [])]));
+    const waiting = [...lanes].flatMap((lane) => lane.waiting);
     return waiting.toSorted((a, b) => scoreOf(a) - scoreOf(b)).slice(0, most);
   }
 

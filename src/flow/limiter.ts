@@ -121,7 +121,7 @@ export class Limiter implements FlowRpc {
     return uses.toSorted((a, b) => b.waiting - a.waiting || b.held - a.held).slice(0, most);
   }
 
-  async waiting(rule: string, key: string | undefined, most: number): Promise<Waiting[]> {
+  async waiting(rule: string | undefined, key: string | undefined, most: number): Promise<Waiting[]> {
     const now = Date.now();
     return this.#book.queue(rule, key, most).flatMap((claim) => {
       const { runId, threadId, priority, due } = claim;
