@@ -31,6 +31,12 @@ export class RowCache<T> {
     return value;
   }
 
+  /** The cached value of this key; undefined when there is none, or it is too old. */
+  peek(key: string): T | undefined {
+    const kept = this.#entries.get(key);
+    return kept && kept.until > Date.now() ? kept.value : undefined;
+  }
+
   /** Clears the cache, or one key of it. Call it when a row changes. Each entry costs one read to load again. */
   forget(key?: string): void {
     this.#forgotten += 1;

@@ -8,15 +8,17 @@ import { threadIds } from "../threads/search/store.ts";
 import { threadStub } from "../threads/stub.ts";
 import type { ParkedThread } from "../threads/types.ts";
 import { describeGraphs, keepShapes, shapeReader } from "./graphs.ts";
-import type { CheckGraphs, CheckPage } from "./schema.ts";
+import type { CheckGraphs, CheckPage, GraphsToCheck } from "./schema.ts";
 
 /**
  * A page of the threads that are interrupted, have an open run or belong to a cron, in the order of their ids; those of crons are
  * on the first page. Keeps the shapes of the deployed graphs, with which a later check compares the kinds of channels.
  */
 export async function checkThreads(env: Env, workspaceId: string, request: CheckGraphs): Promise<CheckPage> {
-  const { limit, after, graphs } = request;
-  if (after === undefined) await keepShapes(env.BLOBS, await describeGraphs(env));
+  const { limit, after } = request;
+  const deployed = after === undefined || !request.graphs ? await describeGraphs(env) : {};
+  if (after === undefined) await keepShapes(env.BLOBS, deployed);
+  const graphs = request.graphs ?? deployed;
   const rows = await threadIds(env, workspaceId, { unfinished: true, after, limit, offset: 0 });
   const ids = rows.slice(0, limit).map(({ id }) => id);
   const crons = after === undefined ? await listCronThreads(database(env.DB), workspaceId) : [];
@@ -43,7 +45,7 @@ async function parkedThread(env: Env, workspaceId: string, id: string): Promise<
 /** What is missing; `migrated` where a migration takes the state, `unknown` where the graph's shape is not known. */
 async function compare(
   { graph_id, places }: ParkedThread,
-  graphs: CheckGraphs["graphs"],
+  graphs: GraphsToCheck,
   readShape: ReturnType<typeof shapeReader>,
 ): Promise<Break[] | "migrated" | "unknown"> {
   const graph = Object.hasOwn(graphs, graph_id) ? graphs[graph_id] : undefined;

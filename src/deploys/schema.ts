@@ -28,14 +28,15 @@ const GraphDescription = v.object({
 });
 
 export const CheckGraphs = choosing({
-  /** The graphs of the bundle to deploy, as `GET /graphs` of it answers. */
-  graphs: v.record(name, GraphDescription),
+  /** The graphs of the bundle to deploy, as `GET /graphs` of it answers. Default: the deployed ones. */
+  graphs: v.optional(v.record(name, GraphDescription)),
   /** The most threads to read. */
   limit: v.optional(v.pipe(v.number(), v.integer(), v.minValue(1), v.maxValue(500)), 200),
   /** The `next` of the page before. */
   after: v.optional(name),
 });
 export type CheckGraphs = v.InferOutput<typeof CheckGraphs>;
+export type GraphsToCheck = NonNullable<CheckGraphs["graphs"]>;
 
 /** A graph in answers. */
 export type DescribedGraph = v.InferOutput<typeof DescribedGraph>;

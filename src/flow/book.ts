@@ -2,7 +2,7 @@
  * Who holds slots, who waits, and who is next. In memory and pure: no storage, no clock, no calls. docs/flow-control.md says the
  * rules in prose.
  */
-import type { Limits, Need } from "./claim.ts";
+import type { Limits, Need, RunFacts } from "./claim.ts";
 import { Pool, type Reason } from "./pool.ts";
 
 /** How long a run waits for each level of priority that it gains, milliseconds. */
@@ -24,6 +24,8 @@ export interface Claim {
   priority: number;
   needs: Need[];
   turn?: string;
+  /** What rules read of its run, so that a rule that pauses it later holds it back. */
+  facts?: RunFacts;
   /** When it got its slots. Undefined: it waits. */
   granted?: number;
   /** When its run ended. Its slots are free; limits a minute count it. */
@@ -111,6 +113,13 @@ export class Book {
     return stopped;
   }
 
+  /** A claim that waits needs these slots, too. */
+  need(claim: Claim, more: Need[]): void {
+    this.#dequeue(claim);
+    claim.needs = [...claim.needs, ...more];
+    this.#enqueue(claim);
+  }
+
   /** The claim's run has ended: its slots are free, its place is gone. False when limits a minute still count it. */
   end(claim: Claim, now: number, tokens = 0): boolean {
     const held = claim.granted !== undefined && claim.ended === undefined;
@@ -190,10 +199,13 @@ export class Book {
     }
   }
 
-  /** The claims that wait for a rule, or for one key of it: higher levels first, then age. */
-  queue(rule: string, key: string | undefined, most: number): Claim[] {
-    const pools = [...this.#pools.values()].filter((pool) => pool.rule === rule && (key ?? pool.key) === pool.key);
-    const waiting = pools.flatMap((pool) => [...(this.#lanesOf.get(pool) ?? [])].flatMap((lane) => lane.waiting));
+  /** The claims that wait for any rule, for one, or for one key of it: higher levels first, then age. */
+  queue(rule: string | undefined, key: string | undefined, most: number): Claim[] {
+    const pools = [...this.#pools.values()].filter(
+      (pool) => (rule ?? pool.rule) === pool.rule && (key ?? pool.key) === pool.key,
+    );
+    const lanes = new Set(pools.flatMap((pool) => [...(this.#lanesOf.get(pool) ?? [])]));
+    const waiting = [...lanes].flatMap((lane) => lane.waiting);
     return waiting.toSorted((a, b) => scoreOf(a) - scoreOf(b)).slice(0, most);
   }
 

@@ -1,5 +1,6 @@
 /** What a run needs before it begins: a slot of each rule that applies to it. */
 import type { Json } from "../json.ts";
+import { isObject } from "../http/json.ts";
 import { uuidOf } from "../http/uuid.ts";
 import { type FlowRule, inForce } from "../flow-rule.ts";
 
@@ -61,6 +62,36 @@ export function flowFor(deployed: FlowRule[], own: FlowRule[], facts: RunFacts):
   const priority = applying.find(({ rule }) => rule.priority !== undefined)?.rule.priority ?? USUAL_PRIORITY;
   const turns = applying.flatMap(({ rule }) => (rule.fair_by ? [keyIn(rule.fair_by, facts) ?? ""] : []));
   return { priority, needs, ...(turns.length > 0 && { turn: turns.join("\n") }) };
+}
+
+/** Characters of the metadata that a claim keeps, as JSON, and of one member. */
+const MOST_KEPT = { metadata: 2_000, member: 200 };
+
+/** The slots of the workspace's paused rules that apply to the run. */
+export function pausesFor(own: Iterable<FlowRule>, facts: RunFacts): Need[] {
+  return [...own].flatMap((rule) => {
+    const key = rule.paused && applies(rule, facts) ? keyIn(rule.key, facts) : undefined;
+    return key === undefined ? [] : [{ rule: rule.id, key }];
+  });
+}
+
+/** What a claim keeps of its run, for rules that pause it later: of metadata only what a rule may match, up to a size. */
+export function keptFacts({ metadata, ...facts }: RunFacts): RunFacts {
+  let size = 0;
+  const kept = Object.entries(metadata).filter(([name, value]) => {
+    const characters = name.length + (JSON.stringify(value) ?? "").length;
+    if (typeof value === "object" || characters > MOST_KEPT.member || size + characters > MOST_KEPT.metadata)
+      return false;
+    size += characters;
+    return true;
+  });
+  return { ...facts, metadata: Object.fromEntries(kept) };
+}
+
+/** The model of a run: the first that is named, of its own settings and then of its assistant's. */
+export function modelIn(settings: unknown[]): string | undefined {
+  const named = settings.map((values) => (isObject(values) ? values.model : undefined));
+  return named.find((model) => typeof model === "string");
 }
 
 /** The members of a rule that limit. */

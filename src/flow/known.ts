@@ -13,6 +13,9 @@ export async function knownRules(env: Env, workspaceId: string): Promise<FlowRul
   return known.get(workspaceId, async () => flowControl(env, workspaceId).rules());
 }
 
+/** The rules of the workspace where this isolate has just read them. */
+export const peekRules = (workspaceId: string): FlowRule[] | undefined => known.peek(workspaceId);
+
 /** Call this when a rule changes. */
 export function forgetRules(workspaceId: string): void {
   known.forget(workspaceId);

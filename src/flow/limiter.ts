@@ -4,7 +4,7 @@
  */
 import { logError } from "../http/log.ts";
 import { Book, type Claim, COUNTED_MS, type Place, type PoolUse } from "./book.ts";
-import { limitsIn } from "./claim.ts";
+import { limitsIn, type Need, pausesFor } from "./claim.ts";
 import type { Answer, FlowRpc, Grant, NewClaim, Waiting } from "./rpc.ts";
 import { type FlowRule, MOST_RULES } from "../flow-rule.ts";
 import { FlowTables } from "./tables.ts";
@@ -57,6 +57,7 @@ export class Limiter implements FlowRpc {
     this.#change(() => {
       this.#tables.putRule(rule);
       this.#rules.set(rule.id, rule);
+      if (rule.paused) this.#holdBack(rule);
       return undefined;
     });
     return true;
@@ -77,7 +78,9 @@ export class Limiter implements FlowRpc {
     // The run of before was deleted with its thread, and has ended.
     if (known) await this.release(known.runId, known.created);
     if (this.#book.waiting >= MOST_WAITING) return "full";
-    const claim: Claim = { ...given };
+    const claim: Claim = { ...given, needs: [...given.needs, ...this.#pausesOf(given, this.#rules.values())] };
+    // The rule that paused the run is gone.
+    if (claim.needs.length === 0) return "granted";
     let stopped: Claim[] = [];
     this.#change(() => {
       const counted = this.#book.rename(given.runId);
@@ -118,7 +121,7 @@ export class Limiter implements FlowRpc {
     return uses.toSorted((a, b) => b.waiting - a.waiting || b.held - a.held).slice(0, most);
   }
 
-  async waiting(rule: string, key: string | undefined, most: number): Promise<Waiting[]> {
+  async waiting(rule: string | undefined, key: string | undefined, most: number): Promise<Waiting[]> {
     const now = Date.now();
     return this.#book.queue(rule, key, most).flatMap((claim) => {
       const { runId, threadId, priority, due } = claim;
@@ -168,6 +171,23 @@ export class Limiter implements FlowRpc {
       this.#calls.set(claim.runId, { at: claim === asker ? now + CHECK_MS.least : now, tries: 0 });
     this.#callDue(now, granted);
     this.#arm();
+  }
+
+  /** The claims that wait and that the rule pauses need its slot from now on. */
+  #holdBack(rule: FlowRule): void {
+    for (const claim of this.#book.claims()) {
+      if (claim.granted !== undefined || claim.stopped) continue;
+      const pauses = this.#pausesOf(claim, [rule]);
+      if (pauses.length === 0) continue;
+      this.#book.need(claim, pauses);
+      this.#tables.setNeeds(claim);
+    }
+  }
+
+  /** The slots of paused rules that the claim does not have yet. */
+  #pausesOf({ facts, needs }: NewClaim, rules: Iterable<FlowRule>): Need[] {
+    const pauses = facts ? pausesFor(rules, facts) : [];
+    return pauses.filter(({ rule }) => !needs.some((need) => need.rule === rule));
   }
 
   /** Calls threads that are due, as far as there is room for calls. */

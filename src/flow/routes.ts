@@ -18,7 +18,7 @@ const doc = documented("Flow control");
 const RuleParam = v.object({ rule_id: RuleId });
 const UseQuery = v.object({ limit: v.optional(whole(1, 1_000), "100") });
 const WaitingQuery = v.object({
-  rule: RuleId,
+  rule: v.optional(RuleId),
   key: v.optional(v.pipe(v.string(), v.maxLength(200))),
   limit: v.optional(whole(1, 1_000), "100"),
 });
@@ -125,7 +125,7 @@ export function flowRoutes(deployed: FlowRule[]): Hono<App> {
     .get(
       "/flow/waiting",
       doc(
-        "The runs that wait for a rule, or for one key of it, in their order",
+        "The runs that wait: for any rule, for one, or for one key of it, in their order",
         v.object({ runs: v.array(WaitingRun) }),
       ),
       query(WaitingQuery),

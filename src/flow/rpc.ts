@@ -42,8 +42,8 @@ export interface FlowRpc {
   place(runId: string): Promise<Place | undefined>;
   /** What is in use and waits, by rule and key, the longest queues first. */
   uses(most: number): Promise<PoolUse[]>;
-  /** The claims that wait for a rule, or for one key of it, in order. */
-  waiting(rule: string, key: string | undefined, most: number): Promise<Waiting[]>;
+  /** The claims that wait for any rule, for one, or for one key of it, in order. */
+  waiting(rule: string | undefined, key: string | undefined, most: number): Promise<Waiting[]>;
 }
 
 /**

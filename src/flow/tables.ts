@@ -21,8 +21,8 @@ interface ClaimRow extends Record<string, SqlStorageValue> {
   stopped: number | null;
 }
 
-/** What a claim's row has as JSON: all that does not change. */
-type Body = Pick<Claim, "threadId" | "created" | "due" | "priority" | "needs" | "turn">;
+/** What a claim's row has as JSON. */
+type Body = Pick<Claim, "threadId" | "created" | "due" | "priority" | "needs" | "turn" | "facts">;
 
 export class FlowTables {
   readonly #sql: SqlStorage;
@@ -56,10 +56,14 @@ export class FlowTables {
     }));
   }
 
-  insertClaim({ runId, threadId, created, due, priority, needs, turn, granted, stopped }: Claim): void {
-    const body = JSON.stringify({ threadId, created, due, priority, needs, turn } satisfies Body);
+  insertClaim(claim: Claim): void {
     const sql = "INSERT INTO claims VALUES (?, ?, ?, NULL, NULL, ?)";
-    this.#sql.exec(sql, runId, body, granted ?? null, stopped ? 1 : null);
+    this.#sql.exec(sql, claim.runId, bodyText(claim), claim.granted ?? null, claim.stopped ? 1 : null);
+  }
+
+  /** Writes the needs of a claim, which a rule that pauses it has changed. */
+  setNeeds(claim: Claim): void {
+    this.#sql.exec("UPDATE claims SET body = ? WHERE run_id = ?", bodyText(claim), claim.runId);
   }
 
   setClaim({ runId, granted, ended, tokens, stopped }: Claim): void {
@@ -100,3 +104,6 @@ export class FlowTables {
     }
   }
 }
+
+const bodyText = ({ threadId, created, due, priority, needs, turn, facts }: Claim): string =>
+  JSON.stringify({ threadId, created, due, priority, needs, turn, facts } satisfies Body);

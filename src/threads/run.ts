@@ -43,6 +43,8 @@ export interface Outcome {
   error?: RunError;
   /** What is spent of its budgets, by their ids. */
   spent?: Record<string, Spent>;
+  /** It has claimed slots that its request does not name: a rule paused it before it began. */
+  claimed?: true;
   /** Why it was stopped, if it was. */
   stopped?: StopReason;
   /** It answered what does not wait, so it runs nothing. */
@@ -84,6 +86,10 @@ export function transitioned(run: StoredRun, to: RunStatus): StoredRun {
   if (!TRANSITIONS[run.status].includes(to)) throw new Error(`A ${run.status} run cannot become ${to}.`);
   return { ...run, status: to, outcome: { ...run.outcome, updated: Date.now() } };
 }
+
+/** Whether the run has claimed slots, or will: its end gives them back. */
+export const takesSlots = ({ request, outcome }: StoredRun): boolean =>
+  request.flow !== undefined || outcome.claimed === true;
 
 /** The answer when `multitask_strategy` is "reject" and a run is open. */
 export function busy(): Error {

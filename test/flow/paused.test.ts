@@ -1,11 +1,11 @@
 /** A paused workspace, assistant or thread: no run begins there, and none is lost. */
 import { abortAllDurableObjects } from "cloudflare:test";
-import { beforeEach, expect, it } from "vitest";
+import { beforeEach, describe, expect, it } from "vitest";
 import { type Caller, newCaller } from "../support/caller.ts";
 import "../support/pausing-graphs.ts";
 import { newThread, say } from "../threads/client.ts";
 import { putRule } from "./put-rule.ts";
-import { hold, release, start, until, untilStatus } from "./working.ts";
+import { hold, release, start, until, untilFree, untilStatus } from "./working.ts";
 
 interface Run {
   run_id: string;
@@ -56,6 +56,59 @@ it("other assistants and threads continue, and so does a run that has begun", as
   expect(other).not.toHaveProperty("waiting_for");
   release(name);
   await untilStatus(caller, working, "success");
+});
+
+describe("runs that were accepted before the pause wait", () => {
+  it("a run behind another one of its thread begins when it is resumed, also after a restart", async () => {
+    const name = crypto.randomUUID();
+    hold(name);
+    const thread = await newThread(caller);
+    const first = await start(caller, name, {}, thread);
+    await untilStatus(caller, first, "running");
+    const second = await start(caller, name, {}, thread);
+    await putRule(caller, "stop", { match: { assistant: "working", metadata: { team: name } }, paused: true });
+    release(name);
+    await untilStatus(caller, first, "success");
+    const waiting = { status: "pending", waiting_for: [{ rule: "stop", key: "", reason: "paused" }] };
+    expect(await until(caller, second, isPaused)).toMatchObject(waiting);
+    await abortAllDurableObjects();
+    expect(await until(caller, second, isPaused)).toMatchObject(waiting);
+    expect(await resume()).toBe(204);
+    await untilStatus(caller, second, "success");
+    await untilFree(caller);
+  });
+
+  it("a run that waits for a slot does not get it", async () => {
+    const name = crypto.randomUUID();
+    await putRule(caller, "one", { key: "metadata.team", concurrency: 1 });
+    hold(name);
+    const first = await start(caller, name);
+    await untilStatus(caller, first, "running");
+    const second = await start(caller, name);
+    await until(caller, second, ({ position }) => position !== undefined);
+    await putRule(caller, "stop", { match: { assistant: "working" }, paused: true });
+    release(name);
+    await untilStatus(caller, first, "success");
+    await abortAllDurableObjects();
+    expect(await until(caller, second, isPaused)).toMatchObject({
+      status: "pending",
+      waiting_for: [{ rule: "stop", key: "", reason: "paused" }],
+    });
+    expect(await resume()).toBe(204);
+    await untilStatus(caller, second, "success");
+    await untilFree(caller);
+  });
+
+  it("a run that is due later does not begin, and its cancellation leaves nothing behind", async () => {
+    const thread = await newThread(caller);
+    const body = { assistant_id: "echo", input: say("hello"), after_seconds: 1 };
+    const run = await (await caller.fetch(`/threads/${thread}/runs`, { body })).json<Run>();
+    await putRule(caller, "stop", { match: { thread }, paused: true });
+    await until(caller, run, isPaused);
+    await caller.fetch(`/threads/${thread}/runs/${run.run_id}/cancel?wait=true`, { method: "POST" });
+    expect(await untilStatus(caller, run, "interrupted")).not.toHaveProperty("waiting_for");
+    await untilFree(caller);
+  });
 });
 
 it("a run that waits can be cancelled", async () => {

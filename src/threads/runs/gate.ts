@@ -2,10 +2,12 @@
  * The slots of the run whose turn it is on this thread (docs/flow-control.md). A run without rules passes. Another one begins when
  * the workspace's limiter says so: as the answer to this thread's claim, or later by `ThreadRpc.grant`.
  */
-import { flowControl, type NewClaim } from "../../flow/rpc.ts";
+import { keptFacts, modelIn, pausesFor, type RunFacts, USUAL_PRIORITY } from "../../flow/claim.ts";
+import { knownRules, peekRules } from "../../flow/known.ts";
+import { type Answer, flowControl, type NewClaim } from "../../flow/rpc.ts";
 import { logError } from "../../http/log.ts";
 import type { ThreadContext } from "../context.ts";
-import type { StoredRun } from "../run.ts";
+import { type StoredRun, takesSlots } from "../run.ts";
 import type { Run } from "../types.ts";
 
 /** Milliseconds until the thread claims again: after an error, when no more may wait, and while its claim waits. */
@@ -28,10 +30,13 @@ export class Gate {
   /** Whether the run may begin. Claims its slots when it may not. */
   opens(run: StoredRun): boolean {
     // A run that has begun has its slots until it ends.
-    if (!run.request.flow || run.status === "running") return true;
+    if (run.status === "running") return true;
     if (this.#runId !== run.id) this.#become(run.id, "failed", 0);
     if (this.#state === "granted") return true;
-    if (this.#state !== "asking" && this.#again <= Date.now()) this.context.ctx.waitUntil(this.#ask(run));
+    if (this.#state === "asking" || this.#again > Date.now()) return false;
+    const rules = takesSlots(run) ? undefined : peekRules(this.context.workspaceId);
+    if (rules && pausesFor(rules, this.#facts(run)).length === 0) return true;
+    this.context.ctx.waitUntil(this.#ask(run));
     return false;
   }
 
@@ -60,12 +65,12 @@ export class Gate {
     }
   }
 
-  async #ask({ id: runId, created, due, request }: StoredRun): Promise<void> {
-    const { env, workspaceId, threadId } = this.context;
+  async #ask(run: StoredRun): Promise<void> {
+    const { threadId } = this.context;
+    const { id: runId } = run;
     this.#become(runId, "asking", 0);
-    const claim = { runId, threadId, created, due, ...request.flow } as NewClaim;
     try {
-      const answer = await flowControl(env, workspaceId).acquire(claim);
+      const answer = await this.#claim(run);
       if (this.#isAsking(runId)) {
         if (answer === "granted") this.grant(runId);
         else this.#become(runId, "waits", Date.now() + AGAIN_MS[answer]);
@@ -75,6 +80,43 @@ export class Gate {
       if (this.#isAsking(runId)) this.#become(runId, "failed", Date.now() + AGAIN_MS.failed);
     }
     if (!this.context.gone) this.settled();
+  }
+
+  /** Claims the run's slots. A run without rules has some to claim where a rule pauses it that is newer than the run. */
+  async #claim(run: StoredRun): Promise<Answer> {
+    const { env, workspaceId, threadId } = this.context;
+    const facts = this.#facts(run);
+    if (!takesSlots(run)) {
+      const paused = pausesFor(await knownRules(env, workspaceId), facts).length > 0;
+      if (!paused || !this.#isAsking(run.id)) return "granted";
+      this.#keepClaimed(run);
+    }
+    const { id: runId, created, due, request } = run;
+    const { flow = { priority: USUAL_PRIORITY, needs: [] } } = request;
+    const claim: NewClaim = { runId, threadId, created, due, ...flow, facts: keptFacts(facts) };
+    return flowControl(env, workspaceId).acquire(claim);
+  }
+
+  /** Stores that the run claims, so that its end gives back what it gets. */
+  #keepClaimed(run: StoredRun): void {
+    const { eventLog, tables } = this.context;
+    const outcome = { ...run.outcome, claimed: true as const };
+    eventLog.commit(() => eventLog.due(() => tables.setRun(run.id, run.status, JSON.stringify(outcome))));
+    run.outcome = outcome;
+  }
+
+  /** What rules read of the run, from its request. */
+  #facts({ request }: StoredRun): RunFacts {
+    const { assistant_id, graph_id, assistant, config, context, configurable, metadata } = request;
+    const user = configurable?.langgraph_auth_user_id;
+    return {
+      threadId: this.context.threadId,
+      assistantId: assistant_id,
+      graphId: graph_id,
+      user: typeof user === "string" ? user : undefined,
+      model: modelIn([context, config?.configurable, assistant.context, assistant.config.configurable]),
+      metadata: { ...assistant.metadata, ...metadata },
+    };
   }
 
   /** The run may have ended, or got its slots, while its claim was on its way. */

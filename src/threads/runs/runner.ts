@@ -21,7 +21,7 @@ import type { RunRequest } from "../rpc.ts";
 import type { CancelAction, Run, RunError, RunStatus, StopReason } from "../types.ts";
 import { isMigrated } from "../graph/continue.ts";
 import { hasNextStep } from "../graph/state.ts";
-import { busy, type Outcome, storedRun, type StoredRun, strategyOf, transitioned } from "../run.ts";
+import { busy, type Outcome, storedRun, type StoredRun, strategyOf, takesSlots, transitioned } from "../run.ts";
 import { inOrder, isInFlight } from "./queue.ts";
 import { answeredBy, refusalOf, refusedError } from "./strict.ts";
 import { joinTask, queueTaskBegin } from "../tasks/tasks.ts";
@@ -360,7 +360,7 @@ export class Runner {
       tables.setRun(run.id, run.status, JSON.stringify(outcome));
     });
     eventLog.flush();
-    if (run.request.flow) this.context.ctx.waitUntil(this.outbox.free());
+    if (takesSlots(run)) this.context.ctx.waitUntil(this.outbox.free());
     if (this.#active?.run.id === run.id) this.#active = undefined;
     this.context.keepRecord(record);
     this.#open = others;

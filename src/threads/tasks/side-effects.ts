@@ -5,7 +5,7 @@ import type { RootFacts, RunFacts, TraceEnd, Tracer } from "../../runtime/tracer
 import { ownProject } from "../../traces/self.ts";
 import { derivedUsage } from "../../traces/usage/usage.ts";
 import type { ThreadContext } from "../context.ts";
-import type { StoredRun } from "../run.ts";
+import { type StoredRun, takesSlots } from "../run.ts";
 import { queueReports } from "./budget.ts";
 import { queueTaskEffects } from "./tasks.ts";
 import { queueWebhook } from "./webhook.ts";
@@ -22,7 +22,7 @@ export function queueSideEffects(context: ThreadContext, run: StoredRun, tracer?
   if (end) queueTrace(context, end, tracer);
   if (webhook) queueWebhook(context, run, webhook);
   // Also of a run that has not begun: its claim may be on its way.
-  if (run.request.flow) queueSlots(context, run, tracer);
+  if (takesSlots(run)) queueSlots(context, run, tracer);
   queueReports(context, run);
   queueTaskEffects(context, run);
 }

@@ -18,6 +18,7 @@ export const CODE = {
   "/console/prompts": () => import("../console/prompts/Prompts.tsx"),
   "/console/playground": () => import("../console/playground/Playground.tsx"),
   "/console/runs": () => import("../console/runs/Runs.tsx"),
+  "/console/control": () => import("../console/control/Control.tsx"),
   "/console/crons": () => import("../console/crons/Crons.tsx"),
   "/console/store": () => import("../console/store/Store.tsx"),
   "/console/exports": () => import("../console/exports/Exports.tsx"),

@@ -18,6 +18,7 @@ import {
   MessagesSquare,
   Play,
   ScrollText,
+  SlidersHorizontal,
   Table2,
   TextQuote,
   Users,
@@ -156,6 +157,14 @@ export const VIEWS: View[] = [
     needs: "threads.read",
     icon: Play,
     purpose: "See what runs and waits, and cancel it",
+  }),
+  view({
+    name: "Control",
+    group: "Operate",
+    path: "/console/control",
+    needs: "flow.read",
+    icon: SlidersHorizontal,
+    purpose: "Limit, pause and resume runs, and set budgets",
   }),
   view({
     name: "Crons",

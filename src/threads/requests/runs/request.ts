@@ -4,7 +4,7 @@ import type { Principal } from "../../../principal.ts";
 import { settings as deployed } from "../../../config.ts";
 import { budgetsFor } from "../../../budgets/claim.ts";
 import { knownBudgets } from "../../../budgets/known.ts";
-import { flowFor, type RunFacts } from "../../../flow/claim.ts";
+import { flowFor, modelIn, type RunFacts } from "../../../flow/claim.ts";
 import { knownRules } from "../../../flow/known.ts";
 import type { Assistant } from "../../../assistants/store.ts";
 import { isObject } from "../../../http/json.ts";
@@ -154,14 +154,12 @@ function factsOf(
   { assistant_id, graph_id, config, context, metadata }: Assistant,
   body: RunCreate,
 ): RunFacts {
-  const models = [body.context, body.config?.configurable, context, config.configurable];
-  const named = models.map((values) => (isObject(values) ? values.model : undefined));
   return {
     threadId,
     assistantId: assistant_id,
     graphId: graph_id,
     user: principal.user?.identity,
-    model: named.find((model) => typeof model === "string"),
+    model: modelIn([body.context, body.config?.configurable, context, config.configurable]),
     metadata: { ...metadata, ...body.metadata },
   };
 }

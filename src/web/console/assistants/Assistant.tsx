@@ -8,6 +8,7 @@ import { Back } from "../../page/Back.tsx";
 import { ConfirmDelete } from "../../page/ConfirmDelete.tsx";
 import { Page } from "../../page/Page.tsx";
 import { Loaded } from "../../page/states.tsx";
+import { PauseButton } from "../control/PauseButton.tsx";
 import work from "../work.module.css";
 import css from "./assistants.module.css";
 import { Configuration } from "./Configuration.tsx";
@@ -35,6 +36,7 @@ export function Assistant({ id }: { id: string }) {
       actions={
         assistant.data && (
           <>
+            <PauseButton target={{ assistant: assistant.data.assistant_id }} what="assistant" />
             <Button
               onClick={() => {
                 chooseAssistant(assistant.data.assistant_id);

@@ -12,6 +12,7 @@ import { Button } from "../../ui/Button.tsx";
 import controls from "../../ui/controls.module.css";
 import { exactTime } from "../../ui/time.ts";
 import { Back } from "../../page/Back.tsx";
+import { PauseButton } from "../control/PauseButton.tsx";
 import { Changes } from "../Changes.tsx";
 import { Page } from "../../page/Page.tsx";
 import { keepRange } from "../../page/range.ts";
@@ -45,9 +46,12 @@ export function Thread({ id }: { id: string }) {
       purpose={id}
       back={<Back href={`/console/threads${keepRange(params.toString())}`} name="Threads" />}
       actions={
-        <Link href={`/chat/${id}`} className={`${controls.button} ${controls.plain} ${css.open}`}>
-          Open chat
-        </Link>
+        <>
+          <PauseButton target={{ thread: id }} what="thread" />
+          <Link href={`/chat/${id}`} className={`${controls.button} ${controls.plain} ${css.open}`}>
+            Open chat
+          </Link>
+        </>
       }
       tools={
         thread.data && (

@@ -1,0 +1,104 @@
+/** Runs that the server gave up because their process stopped too often, and the way to continue them. */
+import { Link } from "wouter";
+import { useMay } from "../../api/me.ts";
+import type { ThreadRow } from "../../api/types.ts";
+import { tipOf, titleOf } from "../../chat/row.ts";
+import { Loaded } from "../../page/states.tsx";
+import { type Column, Table } from "../../page/Table.tsx";
+import { Time } from "../../page/Time.tsx";
+import { useAction } from "../../ui/action.ts";
+import { Button } from "../../ui/Button.tsx";
+import css from "../parts.module.css";
+import { useThreadsById } from "../runs/queries.ts";
+import { Section } from "../Section.tsx";
+import { DIED_DAYS, resumeThread, useDiedRuns } from "./queries.ts";
+import type { DiedRun } from "./types.ts";
+
+export function Died() {
+  const died = useDiedRuns();
+  const threads = useThreadsById(died.data?.flatMap(({ thread_id }) => thread_id ?? []) ?? []);
+  return (
+    <Section title="Runs that died">
+      <Loaded query={died} what="runs that died" rows={2}>
+        {(rows) =>
+          rows.length === 0 ? (
+            <p className={css.note}>No run of the last {DIED_DAYS} days ended because its process stopped too often.</p>
+          ) : (
+            <>
+              <Table
+                label="Runs that died"
+                columns={columnsOf(threads.data ?? new Map())}
+                rows={rows}
+                rowKey={({ id }) => id}
+              />
+              <p className={css.note}>
+                A resumed run continues from the last checkpoint of its thread, on the version that is deployed now. The
+                usual cause is memory; see <a href="/docs/operations#runs-stand-still">Runs stand still</a>.
+              </p>
+            </>
+          )
+        }
+      </Loaded>
+    </Section>
+  );
+}
+
+const columnsOf = (threads: Map<string, ThreadRow>): Column<DiedRun>[] => [
+  {
+    id: "thread",
+    name: "Thread",
+    width: 110,
+    kept: true,
+    cell: ({ thread_id, name }) => {
+      if (thread_id === null) return name;
+      const title = titleOf(threads.get(thread_id));
+      return (
+        <Link href={`/console/threads/${thread_id}`} title={tipOf(title, thread_id)}>
+          {title}
+        </Link>
+      );
+    },
+  },
+  {
+    id: "error",
+    name: "Error",
+    width: 120,
+    grows: true,
+    cell: ({ trace_id, error }) => (
+      <Link href={`/traces/${trace_id}`} title={error ?? ""}>
+        {error ?? ""}
+      </Link>
+    ),
+  },
+  { id: "ended", name: "Ended", width: 88, end: true, cell: ({ end_time }) => <Time at={end_time} /> },
+  {
+    id: "act",
+    name: "",
+    width: 160,
+    kept: true,
+    end: true,
+    cell: (run) => <Resume run={run} thread={threads.get(run.thread_id ?? "")} />,
+  },
+];
+
+function Resume({ run, thread }: { run: DiedRun; thread: ThreadRow | undefined }) {
+  const may = useMay();
+  const action = useAction();
+  const assistant = run.extra?.metadata?.assistant_id;
+  if (!thread) return null;
+  // Another run has continued the thread since.
+  if (thread.status !== "error") return "continued";
+  if (assistant === undefined || !may("runs.create")) return null;
+  return (
+    <>
+      {action.trouble !== "" && (
+        <span className={css.trouble} role="alert">
+          {action.trouble}
+        </span>
+      )}
+      <Button disabled={action.busy} onClick={() => void action.run(() => resumeThread(thread.thread_id, assistant))}>
+        Resume from here
+      </Button>
+    </>
+  );
+}

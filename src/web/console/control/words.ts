@@ -1,0 +1,48 @@
+/** Rules and budgets in words. */
+import { costText, countText, tokensText } from "../../ui/format.ts";
+import type { Match, Rule, WaitingRun } from "./types.ts";
+
+const REASONS: Record<string, string> = {
+  paused: "paused",
+  concurrency: "no free slot",
+  starts_per_minute: "starts a minute",
+  tokens_per_minute: "tokens a minute",
+  singleton: "another run is open",
+  debounce_seconds: "debounce",
+};
+
+/** "per-user · ada: no free slot". */
+export const waitsForText = ({ waiting_for }: WaitingRun): string =>
+  waiting_for
+    .map(({ rule, key, reason }) => `${key === "" ? rule : `${rule} · ${key}`}: ${REASONS[reason] ?? reason}`)
+    .join(", ") || "its turn";
+
+/** Which runs a rule or a budget is for. `nameOf`: the name of an assistant. */
+export function matchText(match: Match | undefined, nameOf: (assistant: string) => string): string {
+  const { assistant, thread, user, model, metadata } = match ?? {};
+  const parts = [
+    assistant !== undefined && nameOf(assistant),
+    thread !== undefined && `thread ${thread.slice(0, 8)}`,
+    user !== undefined && `user ${user}`,
+    model !== undefined && model,
+    ...Object.entries(metadata ?? {}).map(([name, value]) => `${name} = ${value}`),
+  ];
+  return parts.filter((part) => part !== false).join(", ") || "all runs";
+}
+
+export function limitsText(rule: Rule): string {
+  const { concurrency, starts_per_minute, tokens_per_minute, singleton, debounce_seconds, priority } = rule;
+  const parts = [
+    rule.paused === true && "paused",
+    concurrency !== undefined && `${countText(concurrency)} at once`,
+    starts_per_minute !== undefined && `${countText(starts_per_minute)} starts a minute`,
+    tokens_per_minute !== undefined && `${tokensText(tokens_per_minute)} a minute`,
+    singleton !== undefined && `one run, the ${singleton} counts`,
+    debounce_seconds !== undefined && `debounce of ${countText(debounce_seconds)} s`,
+    priority !== undefined && `priority ${priority}`,
+  ];
+  return parts.filter((part) => part !== false).join(", ");
+}
+
+export const amountText = (amount: number, unit: "dollars" | "tokens"): string =>
+  unit === "dollars" ? costText(amount) : tokensText(amount);
