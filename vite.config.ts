@@ -1,17 +1,72 @@
 import { join } from "node:path";
 import react from "@vitejs/plugin-react";
-import { defaultAllowedOrigins, defineConfig } from "vite";
+import { defaultAllowedOrigins, defineConfig, type Plugin, type Rolldown } from "vite";
 
 const local = (path: string) => join(import.meta.dirname, path);
+
+const PAGE = local("src/web/index.html");
+const MAIN = local("src/web/main.tsx");
 
 /** Where `npx vite` sends what is not the page's: a running Weir, or any Agent Server. */
 const SERVER = process.env.WEIR_URL ?? "http://127.0.0.1:8787";
 /** Of `/api` only what the server has: the page's own modules are served from `src/web/api`. */
 const API = /^\/(threads|assistants|runs|store|api\/(v1|v2|threads)|oauth|ok|info|\.well-known)(\/|\?|$)/;
 
+/**
+ * Files that hold what several views have in common. Over HTTP/1.1 six files load at a time, each after a round trip, so a
+ * view is a few files. The first group that matches has a module.
+ */
+const GROUPS = [
+  // Also of the frame that draws diagrams, which must not import the next one: that sends requests.
+  { name: "preload", test: /preload-helper/ },
+  // What sends the first requests, without React.
+  {
+    name: "first",
+    test: /src\/web\/(start|frame\/(first|code)|api\/(ahead|http|oauth|server|session|requests)|page\/presets|trace\/(request|facets))\.ts$/,
+  },
+  {
+    name: "react",
+    test: /node_modules\/(react|react-dom|scheduler|use-sync-external-store|@tanstack\/(query-core|react-query)|wouter)\//,
+  },
+  // The table has a virtual list, and not every view has a table.
+  { name: "table", test: /node_modules\/@tanstack\/|src\/web\/page\/Table/ },
+  {
+    name: "controls",
+    test: /src\/web\/(ui|page|api|feedback|collect|trace|chat\/Empty)|node_modules\/(@radix-ui|@floating-ui|radix-ui|lucide-react|aria-hidden)\//,
+    minShareCount: 2,
+  },
+];
+
+/** The page's own code, and its styles, are named in `index.html`: the entry imports them when it has sent the first requests. */
+const preloadMain: Plugin = {
+  name: "preload-main",
+  transformIndexHtml: {
+    order: "post",
+    handler(html, { filename, bundle = {} }) {
+      const files = new Map<string, Rolldown.OutputChunk>();
+      const collect = (name: string) => {
+        const chunk = bundle[name];
+        if (chunk?.type !== "chunk" || files.has(name)) return;
+        chunk.imports.forEach(collect);
+        files.set(name, chunk);
+      };
+      if (filename === PAGE)
+        for (const [name, chunk] of Object.entries(bundle))
+          if (chunk.type === "chunk" && chunk.facadeModuleId === MAIN) collect(name);
+      const styles = [...files.values()].flatMap(({ viteMetadata }) => [...(viteMetadata?.importedCss ?? [])]);
+      return [
+        ...[...files.keys()].map((file) => ({ rel: "modulepreload", href: `/${file}` })),
+        ...styles.map((file) => ({ rel: "stylesheet", href: `/${file}` })),
+      ]
+        .filter(({ href }) => !html.includes(href))
+        .map((attrs) => ({ tag: "link", attrs: { ...attrs, crossorigin: true }, injectTo: "head" }));
+    },
+  },
+};
+
 export default defineConfig({
   root: local("src/web"),
-  plugins: [react()],
+  plugins: [react(), preloadMain],
   resolve: {
     alias: [
       // The stream's client carries a tracing client that no page uses: 54 KB of 126.
@@ -24,8 +79,13 @@ export default defineConfig({
     emptyOutDir: true,
     target: "es2023",
     manifest: true,
+    // Each browser that runs this target has it.
+    modulePreload: { polyfill: false },
     chunkSizeWarningLimit: 800,
-    rolldownOptions: { input: [local("src/web/index.html"), local("src/web/diagram.html")] },
+    rolldownOptions: {
+      input: [PAGE, local("src/web/diagram.html")],
+      output: { codeSplitting: { groups: GROUPS } },
+    },
   },
   // The frame that draws diagrams has an opaque origin, whose name is "null".
   server: {

@@ -19,11 +19,11 @@ function together(names, seen = new Set()) {
 }
 
 const names = Object.keys(manifest);
-const entry = ["index.html"];
-/** The views are what `frame/code.ts` loads; it is a part of the entry. */
-const views = (manifest["frame/code.ts"] ?? manifest["index.html"]).dynamicImports.filter((name) =>
-  /(?<!Palette|Sidebar|Markdown)\.tsx$/.test(name),
-);
+const html = readFileSync(new URL("index.html", DIST), "utf8");
+/** The script that sends the first requests imports the views, and the page's own code, which `index.html` preloads. */
+const script = names.find((name) => html.includes(` src="/${manifest[name].file}"`));
+const entry = names.filter((name) => manifest[name].file.endsWith(".js") && html.includes(manifest[name].file));
+const views = manifest[script].dynamicImports.filter((name) => !entry.includes(name));
 const assets = readdirSync(new URL("assets/", DIST)).map((name) => `assets/${name}`);
 const total = (files) => [...files].reduce((sum, file) => sum + size(file), 0);
 const first = together(entry);

@@ -1,4 +1,3 @@
-import "./frame/start.ts";
 import "@fontsource-variable/atkinson-hyperlegible-next/wght.css";
 import "@fontsource-variable/atkinson-hyperlegible-mono/wght.css";
 import "./style/tokens.css";
@@ -42,4 +41,4 @@ if (root)
     </StrictMode>,
   );
 
-addEventListener("load", () => void warmUp().catch(() => undefined));
+void warmUp().catch(() => undefined);

@@ -4,13 +4,14 @@
  */
 import type { Page, Request } from "playwright-core";
 import { beforeAll, describe, expect, it } from "vitest";
+import { sendLongThread, sendLongTrace } from "../support/long.ts";
 import { sharedServer } from "../support/shared-server.ts";
 import { answers, browserHere, composer, eventually, hold, log, onStage, visit } from "./page.ts";
 
 const TURNS = 70;
 const RUNS = 300;
 /** Bytes of script, not compressed, that run before the rows of a trace are there. */
-const TRACE_SCRIPT = 500_000;
+const TRACE_SCRIPT = 510_000;
 
 describe.runIf(browserHere)("what a view costs before it is shown", () => {
   const stage = onStage(() => sharedServer());
@@ -18,8 +19,8 @@ describe.runIf(browserHere)("what a view costs before it is shown", () => {
   let trace = "";
 
   beforeAll(async () => {
-    thread = await longThread();
-    trace = await longTrace();
+    thread = await sendLongThread(stage.server, TURNS);
+    trace = await sendLongTrace(stage.server, RUNS);
   }, 120_000);
 
   it("requests a thread while the code of the chat loads, nothing twice, and draws the newest turns first", async () => {
@@ -72,6 +73,8 @@ describe.runIf(browserHere)("what a view costs before it is shown", () => {
 
   it("requests a trace while the code of its view loads, loads no code of other views, and draws the rows in view", async () => {
     const { page, close } = await visit(stage, { path: "/console/nothing" });
+    // No script of the page before.
+    await page.waitForLoadState("networkidle");
     const release = await hold(page, "**/assets/Traces-*.js");
     const sent = requestsOf(page);
     const scripts: Promise<[name: string, bytes: number]>[] = [];
@@ -164,40 +167,6 @@ describe.runIf(browserHere)("what a view costs before it is shown", () => {
     expect(files.size).toBe(before);
     await close();
   });
-
-  async function post<T>(path: string, body: unknown): Promise<T> {
-    const headers = { ...stage.server.headers, "content-type": "application/json" };
-    const answer = await fetch(stage.server.url + path, { method: "POST", headers, body: JSON.stringify(body) });
-    expect(answer.status).toBeLessThan(300);
-    return (await answer.json()) as T;
-  }
-
-  async function longThread(): Promise<string> {
-    const { thread_id } = await post<{ thread_id: string }>("/threads", { metadata: { title: "A long thread" } });
-    for (let i = 0; i < TURNS; i += 1) {
-      const input = { messages: [{ role: "user", content: `turn ${i}` }] };
-      await post(`/threads/${thread_id}/runs/wait`, { assistant_id: "echo", input });
-    }
-    return thread_id;
-  }
-
-  async function longTrace(): Promise<string> {
-    const root = crypto.randomUUID();
-    const began = Date.now() - 60_000;
-    const runs = Array.from({ length: RUNS }, (_, n) => ({
-      id: n === 0 ? root : crypto.randomUUID(),
-      trace_id: root,
-      ...(n > 0 && { parent_run_id: root }),
-      name: `step ${n}`,
-      run_type: "chain",
-      session_name: "long trace",
-      start_time: new Date(began + n).toISOString(),
-      end_time: new Date(began + n + 5).toISOString(),
-      inputs: { n },
-    }));
-    await post("/runs/batch", { post: runs, patch: [] });
-    return root;
-  }
 });
 
 const nameOf = (request: Request) => `${request.method()} ${new URL(request.url()).pathname}`;

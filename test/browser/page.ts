@@ -57,6 +57,8 @@ export async function visit(
     if (message.text().includes("Content Security Policy")) troubles.push(message.text());
   });
   await page.goto(access.url + path);
+  // The page's code is imported by a script, so it may run after the page is loaded. Its keys are bound then.
+  await page.locator("#root > *, body:not(:has(#root))").first().waitFor({ state: "attached" });
   const close = async () => {
     // A handler that still waits for an answer fails when the context is closed.
     await page.unrouteAll({ behavior: "ignoreErrors" });

@@ -1,6 +1,7 @@
 /** The projects that traces are in. */
 import { useQuery } from "@tanstack/react-query";
-import { call } from "./http.ts";
+import { callFor } from "./http.ts";
+import { projectsRequest } from "./requests.ts";
 
 export interface Project {
   id: string;
@@ -11,7 +12,6 @@ export interface Project {
 export function useProjects() {
   return useQuery({
     queryKey: ["projects"],
-    queryFn: ({ signal }) =>
-      call<Project[]>("GET", "/api/v1/sessions?sort_by=last_run_start_time&limit=100", undefined, signal),
+    queryFn: ({ signal }) => callFor<Project[]>(projectsRequest, signal),
   });
 }

@@ -9,7 +9,7 @@ import {
 } from "@tanstack/react-query";
 import { joined, type Step } from "./steps.ts";
 import { ApiError, call, callFor, none } from "./http.ts";
-import { assistantsRequest, newestRunsRequest, THREADS_PAGE, threadsRequest } from "./requests.ts";
+import { assistantsRequest, infoRequest, newestRunsRequest, THREADS_PAGE, threadsRequest } from "./requests.ts";
 import type { Assistant, AssistantSchemas, HistoryStep, Run, ThreadRow, ThreadState } from "./types.ts";
 
 /** Milliseconds for which a view that opens shows an answer without reading again. */
@@ -58,8 +58,7 @@ export function useAssistants() {
 export function useInfo() {
   return useQuery({
     queryKey: ["info"],
-    queryFn: ({ signal }) =>
-      call<{ weir_version: string; flags: { openai_key?: boolean } }>("GET", "/info", undefined, signal),
+    queryFn: ({ signal }) => callFor<{ weir_version: string; flags: { openai_key?: boolean } }>(infoRequest, signal),
     staleTime: Infinity,
   });
 }

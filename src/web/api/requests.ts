@@ -5,6 +5,11 @@ export const assistantsRequest: Request = ["POST", "/assistants/search", { limit
 
 export const meRequest: Request = ["GET", "/api/v1/me"];
 
+export const infoRequest: Request = ["GET", "/info"];
+
+/** The workspace's projects, the one with the newest run first. */
+export const projectsRequest: Request = ["GET", "/api/v1/sessions?sort_by=last_run_start_time&limit=100"];
+
 export const THREADS_PAGE = 50;
 
 /** One page of threads, newest first. `words`: only those with each of these words in the title or in a message. */

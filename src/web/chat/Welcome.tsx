@@ -1,13 +1,14 @@
 /** The chat before its first message: what this is, what to try, and how a program does the same. */
 import { ArrowRight } from "lucide-react";
 import { Link } from "wouter";
+import { useProjects } from "../api/projects.ts";
 import { useInfo } from "../api/queries.ts";
 import { addressOf } from "../api/server.ts";
 import type { Assistant } from "../api/types.ts";
 import { Button } from "../ui/Button.tsx";
 import { CallFromCode } from "./CallFromCode.tsx";
 import { examplesOf, wordOf } from "./examples.ts";
-import { StartSteps, useIsEmpty } from "./StartSteps.tsx";
+import { StartSteps } from "./StartSteps.tsx";
 import css from "./Welcome.module.css";
 
 /** Cards for more than the chosen assistant's own examples. */
@@ -24,7 +25,10 @@ export function Welcome({
   onExample: (text: string, assistant: Assistant) => void;
   onAssistant: (assistant: Assistant) => void;
 }) {
-  const empty = useIsEmpty();
+  const projects = useProjects();
+  const info = useInfo();
+  // What follows from their answers would move the rest when it comes.
+  if (projects.isPending || info.isPending) return <div className={css.welcome} />;
   const titled = assistants.filter((one) => wordOf(one, "title") && examplesOf(one).length > 0);
   const order = ["agent", "approval", "research"];
   const cards = titled.toSorted((a, b) => order.indexOf(a.graph_id) - order.indexOf(b.graph_id)).slice(0, CARDS);
@@ -42,7 +46,7 @@ export function Welcome({
               : (assistant.description ?? `Runs the graph ${assistant.graph_id}.`)}
           </p>
         </header>
-        <DemoModel assistant={assistant} />
+        {info.data?.flags.openai_key === false && <DemoModel assistant={assistant} />}
         {cards.length > 0 && (
           <ul className={css.cards}>
             {cards.map((one) => (
@@ -77,7 +81,7 @@ export function Welcome({
             ))}
           </div>
         )}
-        {empty ? (
+        {projects.data?.length === 0 ? (
           <StartSteps
             talk={<p>Choose an example above, or write a message below.</p>}
             connect={<CallFromCode assistant={assistant} />}
@@ -103,9 +107,8 @@ export function Welcome({
 
 /** Shown where the assistant names the variable that holds its model's key, and the server does not have it. */
 function DemoModel({ assistant }: { assistant: Assistant }) {
-  const info = useInfo();
   const key = wordOf(assistant, "model_key");
-  if (key !== "OPENAI_API_KEY" || info.data?.flags.openai_key !== false) return null;
+  if (key !== "OPENAI_API_KEY") return null;
   return (
     <p className={css.notice} role="note">
       <strong>Demo model: no key is set.</strong> The answers follow fixed rules. To use a real model, put{" "}

@@ -2,13 +2,17 @@
 import { callAhead, type Request } from "../api/http.ts";
 import {
   assistantsRequest,
+  infoRequest,
   meRequest,
   newestRunsRequest,
+  projectsRequest,
   stateRequest,
   threadRequest,
   threadsRequest,
   traceRequest,
 } from "../api/requests.ts";
+import { rangeOf } from "../page/presets.ts";
+import { listKey, listRequest, readOrder, readWanted } from "../trace/request.ts";
 
 /** The key of a query that makes the request. Without one, the view makes the request each time it is opened. */
 type Key = readonly unknown[] | undefined;
@@ -27,9 +31,17 @@ function* firstOf(path: string, params: URLSearchParams): Generator<[Key, Reques
   if (path === "/signed-in") return;
   yield [["me"], meRequest];
   yield [["assistants"], assistantsRequest];
+  yield [["info"], infoRequest];
   const trace = TRACE.exec(path)?.[1];
   const project = params.get("project");
   if (trace !== undefined) yield [["trace", trace, project], traceRequest(trace, project, true)];
+  if (path === "/traces") {
+    yield [["projects"], projectsRequest];
+    if (project !== null) {
+      const [wanted, range, order] = [readWanted(params, project), rangeOf(params, Date.now()), readOrder(params)];
+      yield [listKey(wanted, range, order), listRequest(wanted, range, order)];
+    }
+  }
   const chat = CHAT.exec(path);
   const thread = chat?.[1];
   if (thread !== undefined) {
@@ -39,6 +51,7 @@ function* firstOf(path: string, params: URLSearchParams): Generator<[Key, Reques
     yield [undefined, stateRequest(thread)];
   }
   if (chat) yield [["threads"], threadsRequest("", 0)];
+  if (chat && thread === undefined) yield [["projects"], projectsRequest];
 }
 
 /** Sends the first requests of each view to which the page navigates, before React draws it. */

@@ -2,7 +2,7 @@
 import { queryClient } from "../api/queries.ts";
 import { CODE, loadCodeAt } from "./code.ts";
 
-/** Milliseconds after the page has loaded, and between two looks. */
+/** Milliseconds after the page has started, and between two looks. */
 const WAIT_MS = 2_000;
 const AGAIN_MS = 500;
 

@@ -8,7 +8,7 @@ import { exactTime } from "../ui/time.ts";
 import { Feedback } from "./Feedback.tsx";
 import { RunActions } from "./RunActions.tsx";
 import { costText, durationText, tokensText } from "../ui/format.ts";
-import { useRun, useThreadHere } from "./queries.ts";
+import { useRawRun, useRun, useThreadHere } from "./queries.ts";
 import { State } from "./State.tsx";
 import { Status } from "./Status.tsx";
 import css from "./details.module.css";
@@ -87,9 +87,16 @@ function Shown({ tab, data, run }: { tab: Tab; data: RunDetails; run: Span }) {
       {is("All") && <Noted data={data} />}
       {is("State") && <State data={data} />}
       {is("Feedback") && <Feedback run={run} />}
-      {is("Raw") && <Payload label="Run as JSON" text={JSON.stringify(data, null, 2)} lines={200} />}
+      {is("Raw") && <Raw run={run} />}
     </>
   );
+}
+
+function Raw({ run }: { run: Span }) {
+  const { data, error, refetch } = useRawRun(run);
+  if (error) return <Failed title="The run did not load." error={error} onRetry={() => void refetch()} />;
+  if (data === undefined) return <Loading />;
+  return <Payload label="Run as JSON" text={JSON.stringify(data, null, 2)} lines={200} />;
 }
 
 function Figures({ data }: { data: RunDetails }) {

@@ -28,6 +28,8 @@ export function Facets({
   const names = useGroups(wanted, range, "name");
   const models = useGroups(wanted, range, "model");
   const tags = useGroups(wanted, range, "tag");
+  // What is counted comes together, below what is known: nothing moves.
+  const isCounted = [names, models, tags].every(({ isPending }) => !isPending);
   const keys = [...new Set(rows.flatMap(({ feedback_stats }) => Object.keys(feedback_stats ?? {})))];
   const statuses: Record<(typeof STATUSES)[number], number | undefined> = {
     success: total && total.run_count - total.error_count - total.pending_count,
@@ -38,9 +40,6 @@ export function Facets({
   return (
     <section className={css.facets} aria-label="Filters">
       <Group {...shared} facet="status" name="Status" values={STATUSES.map((key) => ({ key, count: statuses[key] }))} />
-      <Group {...shared} facet="name" name="Name" values={names.data} />
-      <Group {...shared} facet="model" name="Model" values={models.data} />
-      <Group {...shared} facet="tag" name="Tag" values={tags.data} />
       <Group
         {...shared}
         facet="latency"
@@ -49,6 +48,13 @@ export function Facets({
         word={(key) => `> ${key.slice(0, -1)} s`}
       />
       <User key={facets.user ?? ""} user={facets.user ?? ""} onChoose={(user) => onChoose("user", user)} />
+      {isCounted && (
+        <>
+          <Group {...shared} facet="name" name="Name" values={names.data} />
+          <Group {...shared} facet="model" name="Model" values={models.data} />
+          <Group {...shared} facet="tag" name="Tag" values={tags.data} />
+        </>
+      )}
       <Group
         {...shared}
         facet="feedback"

@@ -7,13 +7,13 @@ import { Page } from "../page/Page.tsx";
 import { useRange } from "../page/range.ts";
 import { RangePicker } from "../page/RangePicker.tsx";
 import { Loaded } from "../page/states.tsx";
-import { type Sort, Table } from "../page/Table.tsx";
+import { Table } from "../page/Table.tsx";
 import { useFrame } from "../page/frame.ts";
 import { Button } from "../ui/Button.tsx";
 import controls from "../ui/controls.module.css";
 import { IconButton } from "../ui/IconButton.tsx";
 import { columnsOf, Columns, sortRows, useHidden } from "./Columns.tsx";
-import { FACETS, readFacets, suggestFilter } from "./facets.ts";
+import { FACETS, suggestFilter } from "./facets.ts";
 import { useCourse, useFirstTokens } from "./figures.ts";
 import { BadFilter, HowToSend, NoMatch } from "./HowToSend.tsx";
 import css from "./list.module.css";
@@ -21,6 +21,7 @@ import { Peek } from "./Peek.tsx";
 import { AddFound } from "./RunActions.tsx";
 import { useProjects } from "../api/projects.ts";
 import { useTraces } from "./queries.ts";
+import { NEWEST, readOrder, readSort, readWanted } from "./request.ts";
 import { Search } from "./Search.tsx";
 import type { TraceRow } from "./types.ts";
 
@@ -31,19 +32,12 @@ const SavedViews = lazy(async () => ({ default: (await import("./SavedViews.tsx"
 
 const keyOf = (row: TraceRow) => row.id;
 
-const NEWEST: Sort = { id: "start", order: "desc" };
 /** Where the facets are shown without a press. */
 const WIDE = 1_200;
 const KEY = "weir.traces.filters";
 const NO_ROWS: TraceRow[] = [];
 /** Every condition of the list, as the address names it. */
 const CONDITIONS = ["failed", "all", "filter", "q", ...FACETS];
-
-/** How the address sorts the list: `?sort=cost`, `?sort=-cost` with the greatest first. */
-function readSort(params: URLSearchParams): Sort {
-  const [, minus, id] = /^(-?)(\w+)$/.exec(params.get("sort") ?? "") ?? [];
-  return id === undefined ? NEWEST : { id, order: minus === "-" ? "desc" : "asc" };
-}
 
 export function List() {
   const [params, setParams] = useSearchParams();
@@ -53,16 +47,9 @@ export function List() {
   const projects = useProjects();
   const [hidden, setHidden] = useHidden();
   const project = params.get("project") ?? projects.data?.[0]?.id;
-  const wanted = {
-    project,
-    failed: params.get("failed") === "1",
-    all: params.get("all") === "1",
-    filter: params.get("filter") ?? "",
-    words: params.get("q") ?? "",
-    facets: readFacets(params),
-  };
+  const wanted = readWanted(params, project);
   const sort = readSort(params);
-  const traces = useTraces(wanted, range, sort.id === "start" ? sort.order : "desc");
+  const traces = useTraces(wanted, range, readOrder(params));
   const found = traces.data?.rows ?? NO_ROWS;
   const first = useFirstTokens(project, found, !hidden.has("first") && !frame.narrow).data;
   const rows = useMemo(() => {

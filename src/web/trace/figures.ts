@@ -2,7 +2,8 @@
 import { keepPreviousData, useQuery } from "@tanstack/react-query";
 import { call } from "../api/http.ts";
 import type { Range } from "../page/range.ts";
-import { type Facet, withoutFacet, writeConditions } from "./facets.ts";
+import { type Facet, withoutFacet } from "./facets.ts";
+import { selectRuns } from "./request.ts";
 import type { TraceRow, Wanted } from "./types.ts";
 
 export interface Figures {
@@ -20,19 +21,6 @@ const HOUR = 3_600_000;
 
 const intervalFor = ({ from, to = Date.now() }: Range) =>
   to - from <= 3 * HOUR ? "minute" : to - from <= 72 * HOUR ? "hour" : "day";
-
-/** The conditions of the list, for all of its queries. */
-export function selectRuns({ project, failed, all, filter, words, facets }: Wanted, range: Range) {
-  return {
-    session: [project],
-    start_time: new Date(range.from).toISOString(),
-    ...(range.to === undefined ? {} : { end_time: new Date(range.to).toISOString() }),
-    ...(all ? {} : { is_root: true }),
-    ...(failed ? { error: true } : {}),
-    ...(words === "" ? {} : { query: words }),
-    ...writeConditions(facets, filter),
-  };
-}
 
 /** The runs by minute, hour or day. */
 export function useCourse(wanted: Wanted, range: Range, enabled: boolean) {

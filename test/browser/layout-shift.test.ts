@@ -1,0 +1,80 @@
+/** What is shown stays where it is: what comes later has its place, and what comes above is scrolled past. */
+import type { Page } from "playwright-core";
+import { beforeAll, describe, expect, it } from "vitest";
+import { sendLongThread, sendLongTrace } from "../support/long.ts";
+import { sharedServer } from "../support/shared-server.ts";
+import { answers, browserHere, composer, eventually, log, onStage, PHONE, visit } from "./page.ts";
+
+const MOST = 0.02;
+const RUNS = 100;
+const SPANS = 2_001;
+/** Milliseconds without a request after which a view is complete. */
+const QUIET = 1_000;
+
+/** Adds up, in `window.shifted`, how far elements move by themselves, and notes which. */
+const COUNT = `
+  window.shifted = 0;
+  window.moved = [];
+  new PerformanceObserver((list) => {
+    for (const { value, hadRecentInput, sources } of list.getEntries()) {
+      if (hadRecentInput) continue;
+      window.shifted += value;
+      for (const { node } of sources) window.moved.push([value, node?.className ?? node?.textContent]);
+    }
+  }).observe({ type: "layout-shift", buffered: true });
+`;
+
+describe.runIf(browserHere)("nothing moves while a view loads", () => {
+  const stage = onStage(() => sharedServer());
+  let thread = "";
+  let trace = "";
+
+  beforeAll(async () => {
+    [thread, trace] = await Promise.all([sendLongThread(stage.server, RUNS), sendLongTrace(stage.server, SPANS)]);
+  }, 120_000);
+
+  const views: [name: string, path: () => string, isThere: (page: Page) => Promise<unknown>][] = [
+    ["the composer", () => "/chat", (page) => composer(page).waitFor()],
+    ["the list of traces", () => "/traces", (page) => page.getByRole("row").nth(1).waitFor()],
+    [
+      `a thread of ${RUNS} runs`,
+      () => `/chat/${thread}`,
+      async (page) => {
+        await answers(page)
+          .getByText(`turn ${RUNS - 1}`)
+          .waitFor();
+        await eventually(
+          () => log(page).getByRole("article").count(),
+          (count) => expect(count).toBe(60),
+        );
+      },
+    ],
+    [`a trace of ${SPANS} runs`, () => `/traces/${trace}`, (page) => page.getByText("2,001 runs").waitFor()],
+  ];
+  for (const [size, options] of [
+    ["on a desk", {}],
+    ["on a phone", PHONE],
+  ] as const)
+    for (const [name, path, isThere] of views)
+      it(`${name}, ${size}`, async () => {
+        const { page, close } = await visit(stage, { path: "/console/nothing", ...options });
+        await page.addInitScript(COUNT);
+        await page.goto(stage.server.url + path());
+        await isThere(page);
+        await quiet(page);
+        const shifted = await page.evaluate<number>("window.shifted");
+        const moved = shifted > MOST ? await page.evaluate("window.moved") : [];
+        expect({ shifted: Math.max(shifted, MOST), moved }).toEqual({ shifted: MOST, moved: [] });
+        await close();
+      });
+});
+
+/** Waits until no request has been sent or answered for a second. */
+async function quiet(page: Page): Promise<void> {
+  let last = Date.now();
+  for (const event of ["request", "requestfinished"] as const) page.on(event as "request", () => (last = Date.now()));
+  await eventually(
+    async () => Date.now() - last,
+    (since) => expect(since).toBeGreaterThan(QUIET),
+  );
+}
