@@ -57,7 +57,7 @@ export interface Deps {
 const SLOTS = new Slots(LIMITS.runsPerIsolate);
 
 /** The real world of a running Worker. */
-export function depsOf(env: Env): Deps {
+export function createDeps(env: Env): Deps {
   const world = storeWorld(env);
   return {
     db: database(env.DB),

@@ -6,8 +6,8 @@ import { database } from "../../src/db/client.ts";
 import { bulkExports, projects } from "../../src/db/schema.ts";
 import { createExport } from "../../src/exports/create.ts";
 import { DEFAULT_FIELDS } from "../../src/exports/columns.ts";
-import { depsOf, type Deps, type Point, type ExportMessage } from "../../src/exports/deps.ts";
-import { lock } from "../../src/exports/destinations/credentials.ts";
+import { createDeps, type Deps, type Point, type ExportMessage } from "../../src/exports/deps.ts";
+import { sealCredentials } from "../../src/exports/destinations/credentials.ts";
 import { openStore } from "../../src/exports/destinations/open.ts";
 import { insertDestination } from "../../src/exports/destinations/store.ts";
 import { LIMITS } from "../../src/exports/limits.ts";
@@ -63,7 +63,7 @@ export async function newDestination(world: World, workspaceId: string): Promise
       config_kwargs_s3: null,
       s3_additional_kwargs: null,
     },
-    credentials: await lock(env, { id, workspaceId }, { access_key_id: "AKID", secret_access_key: SECRET }),
+    credentials: await sealCredentials(env, { id, workspaceId }, { access_key_id: "AKID", secret_access_key: SECRET }),
     credentialsKeys: ["access_key_id", "secret_access_key"],
     createdAt: world.clock.now,
     updatedAt: world.clock.now,
@@ -198,7 +198,7 @@ export function newWorld(options: WorldOptions = {}): World {
   const s3 = new FakeS3(fault);
   const clock = { now };
   const queue: World["queue"] = [];
-  const real = depsOf(env);
+  const real = createDeps(env);
   const deps: Deps = {
     ...real,
     db: database(env.DB),
