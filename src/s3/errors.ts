@@ -42,7 +42,7 @@ const WILL_STAY = new Set(["NotImplemented"]);
  * What an S3 answer that is no success means. `body` is its XML, if any. `mask` takes the credentials out of a text. It gets
  * decoded texts: XML writes some characters of a credential as entities.
  */
-export function errorOf(status: number, body: string, mask: (text: string) => string): StoreError {
+export function readStoreError(status: number, body: string, mask: (text: string) => string): StoreError {
   const given = element(body, "Code") ?? `HTTP${status}`;
   const code = mask(given);
   const reason = mask(element(body, "Message") ?? hint(status)).slice(0, 300);
