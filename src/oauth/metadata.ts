@@ -38,13 +38,13 @@ export function resourceMetadata(origin: string, path: string) {
     resource: origin + path,
     resource_name: "Weir",
     authorization_servers: [origin],
-    scopes_supported: scopesOf(path),
+    scopes_supported: resourceScopes(path),
     bearer_methods_supported: ["header"],
   };
 }
 
 /** Traces over MCP are for reading; the challenge of an address with `write=true` names the scope `write`, too. */
-function scopesOf(path: string): readonly Scope[] {
+function resourceScopes(path: string): readonly Scope[] {
   if (path === "") return SCOPES;
   return path === "/mcp/traces" ? ["read"] : ["read", "write"];
 }
