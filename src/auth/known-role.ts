@@ -7,7 +7,7 @@ import { may, type Permission, PERMISSIONS, type Principal, type Scope } from ".
 import { permissionsOfRole } from "./roles.ts";
 
 /** The permissions of a role. @throws Problem 422 when the workspace has none of this name */
-export async function knownRole(c: Context<App>, role: string): Promise<readonly Permission[]> {
+export async function requireRole(c: Context<App>, role: string): Promise<readonly Permission[]> {
   const permissions = await permissionsOfRole(database(c.env.DB), c.get("principal").workspaceId, role);
   if (permissions.length > 0) return permissions;
   throw new Problem(422, `Invalid body.role: there is no role ${role} in this workspace.`);

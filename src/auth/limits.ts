@@ -4,7 +4,7 @@ import { Problem } from "../http/problem.ts";
 import type { App } from "../http/types.ts";
 import { addressOf, networkOf } from "../http/network.ts";
 import type { Principal } from "../principal.ts";
-import { keyOf } from "./seen.ts";
+import { credentialKey } from "./seen.ts";
 
 /** The limiter returns no time, so the answer names its whole period. */
 const PERIOD_SECONDS = 60;
@@ -20,7 +20,7 @@ const callers = new Map<string, { requests: number; refused: boolean }>();
 
 /** Counts a request of this credential; throws 429 past the limit. */
 export async function limitKey(env: Env, principal: Principal): Promise<void> {
-  const key = keyOf(principal);
+  const key = credentialKey(principal);
   const caller = callers.get(key) ?? { requests: 0, refused: false };
   if (callers.size >= KEPT_MOST) callers.clear();
   callers.set(key, caller);

@@ -1,6 +1,6 @@
 /** The streaming protocol's routes: commands, the stream of events, and the WebSocket that carries both. */
 import { type Context, Hono } from "hono";
-import { presentedBy } from "../auth/holds.ts";
+import { describeRequest } from "../auth/holds.ts";
 import { documented, EVENTS } from "../http/documented.ts";
 import { repeated } from "../http/outage.ts";
 import { Problem } from "../http/problem.ts";
@@ -84,7 +84,7 @@ const CALLER_LIMIT = 8_000;
 /** The socket belongs to the thread's object: it stays open after this request ends. */
 async function socket(c: Context<App>, threadId: string): Promise<Response> {
   const principal = c.get("principal");
-  const presented = presentedBy(c.req.raw, principal);
+  const presented = describeRequest(c.req.raw, principal);
   const dialect = dialectOf(c.req.raw.headers);
   const caller = { principal, configurable: configurableOf(c.req.raw.headers, principal), presented, dialect };
   if (JSON.stringify(caller).length > CALLER_LIMIT)
