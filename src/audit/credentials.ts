@@ -18,22 +18,25 @@ export function noteAdminKey(c: Context<App>, workspaceId: string | null): void 
   if (noted.size >= KEPT_MOST) noted.clear();
   noted.set(key, now);
   const actor = { kind: "admin", credentialId: "admin" };
-  later(c, audit(c, { workspaceId, actor, action: "admin_key.used", targetId: "admin", detail: requested(c) }));
+  runInBackground(
+    c,
+    audit(c, { workspaceId, actor, action: "admin_key.used", targetId: "admin", detail: describeRequest(c) }),
+  );
 }
 
 /** Records an unknown key or token, or a key (`of`) that does not work from the caller's address. */
 export function noteRefusal(c: Context<App>, of?: { workspaceId: string; credentialId: string }): void {
   const { workspaceId = null, credentialId = "" } = of ?? {};
-  later(
+  runInBackground(
     c,
-    auditFailure(c, { workspaceId, action: "credential.refused", targetId: credentialId, detail: requested(c) }),
+    auditFailure(c, { workspaceId, action: "credential.refused", targetId: credentialId, detail: describeRequest(c) }),
   );
 }
 
-function requested(c: Context<App>) {
+function describeRequest(c: Context<App>) {
   return { method: c.req.method, path: c.req.path.slice(0, 200) };
 }
 
-function later(c: Context<App>, work: Promise<void>): void {
+function runInBackground(c: Context<App>, work: Promise<void>): void {
   c.executionCtx.waitUntil(work.catch((error: unknown) => logError(error, { while: "writing the audit trail" })));
 }

@@ -65,11 +65,11 @@ export async function auditFailure(c: Context<App>, entry: Omit<AuditEntry, "act
     Object.assign(failures, { minute, counts: new Map() });
   // The network first, so that a network with many failures does not use the limit of the others.
   const network = `${entry.action} ${networkOf(addressOf(c) ?? "unknown")}`;
-  if (!counted(network, FAILURES.network) || !counted(entry.action, FAILURES.all)) return;
+  if (!countFailure(network, FAILURES.network) || !countFailure(entry.action, FAILURES.all)) return;
   await audit(c, { workspaceId: null, ...entry, actor: { kind: "anonymous", credentialId: "" } });
 }
 
-function counted(key: string, most: number): boolean {
+function countFailure(key: string, most: number): boolean {
   const count = (failures.counts.get(key) ?? 0) + 1;
   failures.counts.set(key, count);
   return count <= most;

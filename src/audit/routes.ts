@@ -61,7 +61,7 @@ export const auditTrail = new Hono<App>().get(
       await audit(c, { action: "audit_log.exported", targetId: workspaceId });
       await chain(db, workspaceId);
       if (filter.deployment) await chain(db, null);
-      return new Response(lines(db, filter), {
+      return new Response(streamLines(db, filter), {
         headers: {
           "content-type": "application/x-ndjson",
           "content-disposition": 'attachment; filename="audit-log.ndjson"',
@@ -78,7 +78,7 @@ export const auditTrail = new Hono<App>().get(
 const LINES_AT_ONCE = 500;
 
 /** All entries as JSON lines. A page is read when the reader has taken the one before. */
-function lines(db: Database, filter: AuditFilter): ReadableStream<Uint8Array> {
+function streamLines(db: Database, filter: AuditFilter): ReadableStream<Uint8Array> {
   let position: Position | undefined;
   const pull = async (controller: ReadableStreamDefaultController<Uint8Array>) => {
     const rows = await nextAudit(db, filter, LINES_AT_ONCE, position);

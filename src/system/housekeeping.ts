@@ -1,6 +1,6 @@
 /** Deletes expired rows. */
 import { chainAll } from "../audit/chain.ts";
-import { keepRoots } from "../audit/roots.ts";
+import { storeRoots } from "../audit/roots.ts";
 import { forgetAnonymous } from "../audit/store.ts";
 import { deleteEndedSessions } from "../auth/session-store.ts";
 import { deleteExpiredKeys } from "../auth/store.ts";
@@ -33,7 +33,7 @@ export async function housekeeping(env: Env, now: number): Promise<void> {
     "deleting feedback tokens": () => deleteExpiredTokens(db, now),
     "chaining audit entries": () => chainAll(db),
     ...(hourly && {
-      "keeping the roots of the audit trail": () => keepRoots(db, env.EXPORTS_BUCKET, now),
+      "keeping the roots of the audit trail": () => storeRoots(db, env.EXPORTS_BUCKET, now),
       "deleting what OAuth leaves": () => forgetExpired(db, now),
       "deleting sessions": () => deleteEndedSessions(db, now),
       "deleting invitations": () => deleteOldInvitations(db, now),
