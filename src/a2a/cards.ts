@@ -1,7 +1,7 @@
 /** Where agent cards are found. They are public: a client reads one to find out which credential to send. */
 import { type Context, Hono } from "hono";
 import * as v from "valibot";
-import { assistantIdOf, defaultAssistants } from "../assistants/defaults.ts";
+import { toAssistantId, defaultAssistants } from "../assistants/defaults.ts";
 import { findAnywhere } from "../assistants/store.ts";
 import { sha256 } from "../auth/secret.ts";
 import type { Json } from "../json.ts";
@@ -29,7 +29,7 @@ const startedAt = (): number => (started ??= Date.now());
 
 /** The public form of an assistant, and the time of its last change. */
 async function describe(c: Context<App>, idOrGraphId: string): Promise<{ card: Described; changed: number }> {
-  const id = assistantIdOf(idOrGraphId);
+  const id = toAssistantId(idOrGraphId);
   // Each workspace has its own default assistant. Its public card comes from the deployment's configuration.
   const standard = defaultAssistants().find((one) => one.id === id);
   if (standard) {

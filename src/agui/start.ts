@@ -1,5 +1,5 @@
 /** A request becomes a run: what of it is new to the thread is the input, or the answer to its interrupts. */
-import { channelsOf } from "../assistants/graph.ts";
+import { readChannels } from "../assistants/graph.ts";
 import { isObject, parseJson } from "../http/json.ts";
 import { Problem } from "../http/problem.ts";
 import { uuidOf } from "../http/uuid.ts";
@@ -36,7 +36,7 @@ export async function startOf(by: Caller, assistantId: string, input: RunAgentIn
   const assistant = await assistantOf(env, principal, assistantId);
   const threadId = threadIdOf(input.threadId, principal.user?.identity);
   const thread = threadStub(env, principal.workspaceId, threadId);
-  const channels = await channelsOf(assistant, env);
+  const channels = await readChannels(assistant, env);
   const found = await visibleThread(by, threadId, thread);
   const runId = uuidOf(`ag-ui run ${JSON.stringify([threadId, input.runId])}`);
   const again = found && (await regeneration(input, found, thread, runId));

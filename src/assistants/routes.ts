@@ -11,7 +11,7 @@ import type { App } from "../http/types.ts";
 import { body, param, query } from "../http/validate.ts";
 import { newOrEarlier } from "../http/idempotent-id.ts";
 import type { Principal } from "../principal.ts";
-import { assistantIdOf, graphIds } from "./defaults.ts";
+import { toAssistantId, graphIds } from "./defaults.ts";
 import { assistantGraphs } from "./describe.ts";
 import { Assistant, AssistantVersion } from "./row.ts";
 import {
@@ -28,7 +28,7 @@ import {
   countAssistants,
   createAssistant,
   deleteAssistant,
-  deleteCronsOf,
+  deleteAssistantCrons,
   resolveAssistant,
   searchAssistants,
 } from "./store.ts";
@@ -118,7 +118,7 @@ export const assistants = (deleteThreads: DeleteThreads) =>
       param(AssistantPath),
       query(DeleteQuery),
       async (c) => {
-        const id = assistantIdOf(c.req.valid("param").assistant_id);
+        const id = toAssistantId(c.req.valid("param").assistant_id);
         const { workspaceId } = c.get("principal");
         const db = database(c.env.DB);
         if (!(await resolveAssistant(db, workspaceId, id))) throw notFound();
@@ -128,7 +128,7 @@ export const assistants = (deleteThreads: DeleteThreads) =>
         if (delete_threads) await deleteThreads(c.env, c.get("principal"), id);
         const gone = await deleteAssistant(db, workspaceId, id);
         if (!gone) throw notFound();
-        await deleteCronsOf(db, workspaceId, id);
+        await deleteAssistantCrons(db, workspaceId, id);
         return c.body(null, 204);
       },
     )

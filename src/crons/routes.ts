@@ -3,7 +3,7 @@ import { type Context, Hono } from "hono";
 import * as v from "valibot";
 import { audit } from "../audit/record.ts";
 import { requirePermission } from "../auth/require.ts";
-import { assistantIdOf } from "../assistants/defaults.ts";
+import { toAssistantId } from "../assistants/defaults.ts";
 import { resolveAssistant } from "../assistants/store.ts";
 import { database } from "../db/client.ts";
 import { CHANGED, untilUnchanged } from "../db/unchanged.ts";
@@ -95,7 +95,7 @@ export const crons = new Hono<App>()
     const { workspaceId } = c.get("principal");
     const rows = await searchCrons(database(c.env.DB), workspaceId, {
       ...filter,
-      assistantId: assistant_id && assistantIdOf(assistant_id),
+      assistantId: assistant_id && toAssistantId(assistant_id),
       threadId: thread_id,
       limit,
       offset,
@@ -111,7 +111,7 @@ export const crons = new Hono<App>()
   })
   .post("/count", doc("Count crons", Count), body(CountCrons), async (c) => {
     const { assistant_id, thread_id, metadata } = c.req.valid("json");
-    const filter = { assistantId: assistant_id && assistantIdOf(assistant_id), threadId: thread_id, metadata };
+    const filter = { assistantId: assistant_id && toAssistantId(assistant_id), threadId: thread_id, metadata };
     return c.json(await countCrons(database(c.env.DB), c.get("principal").workspaceId, filter));
   })
   .post(
