@@ -1,7 +1,7 @@
 /** The states of firings as they are now. The ledger records the end of a run up to 15 minutes later. */
 import { forEach } from "../threads/requests/fan-out.ts";
 import type { toWireFiring } from "./cron.ts";
-import { threadsOf } from "./start.ts";
+import { threadsFor } from "./start.ts";
 
 type WireFiring = ReturnType<typeof toWireFiring>;
 
@@ -10,7 +10,7 @@ const MOST = 50;
 
 /** The firings, those whose run has ended in the meantime with its outcome. */
 export async function readOutcomes(env: Env, workspaceId: string, firings: WireFiring[]): Promise<WireFiring[]> {
-  const threads = threadsOf(env);
+  const threads = threadsFor(env);
   const running = firings.filter(({ state }) => state === "running").slice(0, MOST);
   const outcomes = await forEach(running, async ({ thread_id: threadId, run_id: runId }) => {
     return [runId, await threads.outcome(workspaceId, { threadId, runId })] as const;

@@ -16,11 +16,11 @@ import { body, param } from "../http/validate.ts";
 import { readWebhook } from "../users/webhook.ts";
 import { newOrEarlier } from "../http/idempotent-id.ts";
 import { threadStub } from "../threads/stub.ts";
-import { changed, Cron, Firing, made, toWire, toWireFiring } from "./cron.ts";
+import { applyCronPatch, Cron, Firing, createCron, toWire, toWireFiring } from "./cron.ts";
 import { readOutcomes } from "./outcomes.ts";
 import { CountCrons, CreateCron, CronPath, ListFirings, SearchCrons, ThreadPath, UpdateCron } from "./schema.ts";
 import { openCron, openCrons, sealCron } from "./sealed.ts";
-import { ownedBy } from "./user.ts";
+import { sealCronUser } from "./user.ts";
 import {
   countCrons,
   deleteCron,
@@ -56,8 +56,12 @@ async function create(
   const webhook = readWebhook(c, input.webhook);
   const { id, earlier } = await newOrEarlier(c, (one) => findCron(db, workspaceId, one));
   if (earlier) return c.json(toWire(await openCron(c.env, earlier)));
-  const cron = made({ id, workspaceId }, { ...input, ...webhook, assistant_id: assistant.assistant_id }, threadId);
-  const row = { ...cron, ...(await ownedBy(c.env, cron, user)) };
+  const cron = createCron(
+    { id, workspaceId },
+    { ...input, ...webhook, assistant_id: assistant.assistant_id },
+    threadId,
+  );
+  const row = { ...cron, ...(await sealCronUser(c.env, cron, user)) };
   if (!(await insertCron(db, await sealCron(c.env, row))))
     throw new Problem(409, `A workspace has at most ${MOST_CRONS} crons. Delete one first.`);
   const detail = {
@@ -142,11 +146,11 @@ export const crons = new Hono<App>()
       if (Object.keys(c.req.valid("json")).length === 0) throw new Problem(400, "Name at least one field to change.");
       const change = { ...c.req.valid("json"), ...readWebhook(c, c.req.valid("json").webhook) };
       // A user who changes a cron cannot make it act as another user: from then on it acts as the user who changed it.
-      const owner = user && (await ownedBy(c.env, { id: cron_id, workspaceId }, user));
+      const owner = user && (await sealCronUser(c.env, { id: cron_id, workspaceId }, user));
       const after = await untilUnchanged(async () => {
         const row = await findCron(db, workspaceId, cron_id);
         if (!row) throw notFound();
-        const next = { ...changed(await openCron(c.env, row), change), ...owner };
+        const next = { ...applyCronPatch(await openCron(c.env, row), change), ...owner };
         return (await updateCron(db, row, await sealCron(c.env, next))) ?? CHANGED;
       });
       await audit(c, {

@@ -99,7 +99,7 @@ export async function countFirings(db: Database, workspaceId: string): Promise<R
 /** Crons by filter. Reads one more than `limit`, for paging. */
 export async function searchCrons(db: Database, workspaceId: string, search: CronSearch): Promise<CronRow[]> {
   const direction = search.sortOrder === "asc" ? asc : desc;
-  const where = matching(workspaceId, search);
+  const where = whereCrons(workspaceId, search);
   const order = [direction(SORTS[search.sortBy]), direction(sql`rowid`)];
   const limit = search.limit + 1;
   await boundAnswer(limit, () => {
@@ -124,7 +124,7 @@ export async function searchCrons(db: Database, workspaceId: string, search: Cro
 }
 
 export async function countCrons(db: Database, workspaceId: string, filter: CronFilter): Promise<number> {
-  const row = await db.select({ n: count() }).from(crons).where(matching(workspaceId, filter)).get();
+  const row = await db.select({ n: count() }).from(crons).where(whereCrons(workspaceId, filter)).get();
   return row?.n ?? 0;
 }
 
@@ -265,7 +265,10 @@ function isFiring({ cronId, due }: Pick<Firing, "cronId" | "due">): SQL | undefi
   return and(eq(cronFirings.cronId, cronId), eq(cronFirings.due, due));
 }
 
-function matching(workspaceId: string, { assistantId, threadId, enabled, metadata = {} }: CronFilter): SQL | undefined {
+function whereCrons(
+  workspaceId: string,
+  { assistantId, threadId, enabled, metadata = {} }: CronFilter,
+): SQL | undefined {
   return and(
     eq(crons.workspaceId, workspaceId),
     assistantId === undefined ? undefined : eq(crons.assistantId, assistantId),

@@ -2,7 +2,7 @@
 import { createExecutionContext, createMessageBatch, createScheduledController, getQueueResult } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
-import { made } from "../../src/crons/cron.ts";
+import { createCron } from "../../src/crons/cron.ts";
 import { insertCron } from "../../src/crons/store.ts";
 import { database } from "../../src/db/client.ts";
 import { allOf } from "../../src/http/parallel.ts";
@@ -49,7 +49,7 @@ describe("every minute", () => {
     const { workspaceId } = caller;
     const key = crypto.randomUUID();
     const cron = {
-      ...made({ id: crypto.randomUUID(), workspaceId }, { assistant_id: "a", schedule: "0 0 1 1 *" }, "t"),
+      ...createCron({ id: crypto.randomUUID(), workspaceId }, { assistant_id: "a", schedule: "0 0 1 1 *" }, "t"),
       nextRunDate: Date.now() - 1_000,
     };
     await insertCron(db, cron);
