@@ -1,6 +1,6 @@
 /** The payload of a cron in a workspace that encrypts: what its runs are given. */
 import { openJson, openListed, sealJson } from "../encryption/json.ts";
-import { ringOf, withRing } from "../encryption/load.ts";
+import { loadRing, withRing } from "../encryption/load.ts";
 import type { CronRow } from "./store.ts";
 
 const cronPlace = ({ id }: Pick<CronRow, "id">) => ["cron", id];
@@ -10,7 +10,7 @@ export async function sealCron<T extends Pick<CronRow, "id" | "workspaceId" | "p
   env: Env,
   cron: T,
 ): Promise<T> {
-  const ring = await ringOf(env, cron.workspaceId);
+  const ring = await loadRing(env, cron.workspaceId);
   return { ...cron, payload: sealJson(ring, cron.payload, cronPlace(cron)) };
 }
 

@@ -10,7 +10,7 @@ import {
   type SearchOperation,
 } from "@langchain/langgraph-checkpoint";
 import { type Database, database } from "../db/client.ts";
-import { ringOf, withRing } from "../encryption/load.ts";
+import { loadRing, withRing } from "../encryption/load.ts";
 import type { Ring } from "../encryption/ring.ts";
 import { parse } from "../http/validate.ts";
 import { meaningOf } from "./deployed.ts";
@@ -42,7 +42,7 @@ class D1Store extends BaseStore {
     const puts = operations.filter((operation): operation is PutOperation => "value" in operation);
     const items = puts.filter((put): put is PutOperation & { value: PutItem["value"] } => put.value !== null);
     for (const item of items) parse(StoredItem, item, "item");
-    if (items.length > 0) await putItems(this.db, await ringOf(this.env, this.workspaceId), items, this.meaning);
+    if (items.length > 0) await putItems(this.db, await loadRing(this.env, this.workspaceId), items, this.meaning);
     for (const { namespace, key, value } of puts) {
       if (value === null) await deleteItem(this.db, this.workspaceId, namespace, key);
     }

@@ -2,7 +2,7 @@
 import { Hono } from "hono";
 import * as v from "valibot";
 import { database } from "../db/client.ts";
-import { ringOf, withRing } from "../encryption/load.ts";
+import { loadRing, withRing } from "../encryption/load.ts";
 import { documented, NOTHING } from "../http/documented.ts";
 import type { App } from "../http/types.ts";
 import { body, parse, query } from "../http/validate.ts";
@@ -24,7 +24,7 @@ export const memory = new Hono<App>()
     const db = database(c.env.DB);
     const { workspaceId } = principal;
     if (filter) await withRing(c.env, workspaceId, async (ring) => mayReplace(db, ring, item, filter));
-    await putItems(db, await ringOf(c.env, workspaceId), [{ ...item, filter }], meaningOf(c.env));
+    await putItems(db, await loadRing(c.env, workspaceId), [{ ...item, filter }], meaningOf(c.env));
     return c.body(null, 204);
   })
   .get("/items", doc("Read an item; null when there is none", v.nullable(Item)), query(GetItemQuery), async (c) => {

@@ -1,5 +1,5 @@
 /** Rows of the thread index in a workspace that encrypts: what was said is sealed, what is searched stays readable. */
-import { ringOf, withRing } from "../../encryption/load.ts";
+import { loadRing, withRing } from "../../encryption/load.ts";
 import { openListed, sealJson } from "../../encryption/json.ts";
 import { isSealed, type Ring } from "../../encryption/ring.ts";
 import { remoteProblem } from "../../http/problem.ts";
@@ -36,7 +36,7 @@ function openRow(ring: Ring, row: IndexRow): IndexRow {
 /** 422 for a filter on values in a workspace that encrypts: an answer without the encrypted threads would look complete. */
 export async function requireSearchable(env: Env, workspaceId: string, { values = {} }: ThreadFilter): Promise<void> {
   if (Object.keys(values).length === 0) return;
-  if (!(await ringOf(env, workspaceId)).isOn) return;
+  if (!(await loadRing(env, workspaceId)).isOn) return;
   throw remoteProblem(
     422,
     "This workspace encrypts the states of its threads, so they cannot be searched by values. Search by metadata.",

@@ -1,7 +1,7 @@
 /** Copies examples of one dataset to another of the workspace. */
 import { database } from "../../db/client.ts";
-import { type Blobs as StoredBlobs, blobsOf } from "../../encryption/blobs.ts";
-import { ringOf } from "../../encryption/load.ts";
+import { type Blobs as StoredBlobs, openBlobs } from "../../encryption/blobs.ts";
+import { loadRing } from "../../encryption/load.ts";
 import { CONNECTIONS, inParallel } from "../../http/parallel.ts";
 import { Problem } from "../../http/problem.ts";
 import { blobKey, Blobs, datasetPrefix } from "./examples/bodies.ts";
@@ -44,11 +44,11 @@ export async function cloneExamples(
     const [inputs, outputs] = [await bodyOf(env, row, "inputs", target), await bodyOf(env, row, "outputs", target)];
     enforce(row.id, { ...(inputs && { inputs }), ...(outputs && { outputs }) });
   }
-  const ring = await ringOf(env, target.workspaceId);
+  const ring = await loadRing(env, target.workspaceId);
   const bodies = new Blobs(datasetPrefix(target.workspaceId, target.id), ring);
   const states = rows.map((row, place) => ({ ...row, ...(ring.isOn && placedAgain(row, bodies)), id: newId(place) }));
-  await copyObjects(blobsOf(env), objects);
-  await bodies.store(blobsOf(env));
+  await copyObjects(openBlobs(env), objects);
+  await bodies.store(openBlobs(env));
   await writeVersion(db, target.workspaceId, target.id, { states });
   return states.map(({ id }) => id);
 }
@@ -62,7 +62,7 @@ async function bodyOf(
 ) {
   if (!(part === "inputs" ? inputsSchema : outputsSchema)) return undefined;
   const hash = row[`${part}Hash`];
-  const text = hash ? await (await blobsOf(env).get(blobKey(row, hash)))?.text() : row[part];
+  const text = hash ? await (await openBlobs(env).get(blobKey(row, hash)))?.text() : row[part];
   return text === null || text === undefined ? undefined : Buffer.from(text);
 }
 

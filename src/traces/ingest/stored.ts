@@ -1,7 +1,7 @@
 /** Stores drafted runs in the partitions of their days: objects to R2 first, then the runs that refer to them. */
 import { outageOf } from "../../http/outage.ts";
-import { blobsOf } from "../../encryption/blobs.ts";
-import { ringOf } from "../../encryption/load.ts";
+import { openBlobs } from "../../encryption/blobs.ts";
+import { loadRing } from "../../encryption/load.ts";
 import { CONNECTIONS, inParallel } from "../../http/parallel.ts";
 import { isProjectGone } from "../projects/gone.ts";
 import { blobPrefix, tracePartition } from "../stub.ts";
@@ -85,12 +85,12 @@ async function batchesOf(env: Env, { day, work }: Group): Promise<Batch[]> {
 }
 
 async function storeBlobs(env: Env, batches: Batch[]): Promise<void> {
-  const bucket = blobsOf(env);
+  const bucket = openBlobs(env);
   const blobs = new Map<string, Blob>();
   const copies: { from: string; to: string }[] = [];
   for (const { partition, work } of batches) {
     const prefix = blobPrefix(partition.workspaceId, partition);
-    const ring = await ringOf(env, partition.workspaceId);
+    const ring = await loadRing(env, partition.workspaceId);
     for (const item of work) {
       const before = item.blobs;
       if (!before) {

@@ -1,7 +1,7 @@
 /** Attachments by a link that needs no key, as the SDKs read them: sealed, and valid for a while. */
 import * as v from "valibot";
 import { Hono } from "hono";
-import { blobsOf } from "../../encryption/blobs.ts";
+import { openBlobs } from "../../encryption/blobs.ts";
 import { sealText, unseal } from "../../auth/seal.ts";
 import { documented } from "../../http/documented.ts";
 import { Problem } from "../../http/problem.ts";
@@ -37,7 +37,7 @@ export const attachments = new Hono<App>().get(
   `${ATTACHMENTS_PATH}/:token`,
   documented("Traces")("An attachment of a run, by the link that the run shows"),
   async (c) => {
-    const object = await blobsOf(c.env).get(await keyOf(c.env, c.req.param("token")));
+    const object = await openBlobs(c.env).get(await keyOf(c.env, c.req.param("token")));
     if (!object) throw new Problem(404, "The attachment does not exist.");
     return new Response(object.body, {
       headers: {

@@ -1,6 +1,6 @@
 /** Finding runs over projects, days and shards, page by page. */
 import { database } from "../../db/client.ts";
-import { blobsOf } from "../../encryption/blobs.ts";
+import { openBlobs } from "../../encryption/blobs.ts";
 import { checkFilters } from "../filter/check.ts";
 import type { RunSelection } from "../rpc.ts";
 import { blobPrefixOf, payloadKey, tracePartition } from "../stub.ts";
@@ -109,7 +109,7 @@ async function whole(env: Env, runs: QueriedRun[], values: LargeField[] = []): P
       if (!payload) continue;
       const key = payloadKey(blobPrefixOf(run), payload.hash);
       run[field] = values.includes(field)
-        ? ((await (await blobsOf(env).get(key))?.text()) ?? null)
+        ? ((await (await openBlobs(env).get(key))?.text()) ?? null)
         : placeholder(field, key);
     }
     filled.push(run);

@@ -3,7 +3,7 @@
  * first an empty page, then each item, then the cursor. The data of an event is a list of operations.
  */
 import type { Context } from "hono";
-import { type Blobs, blobsOf } from "../../encryption/blobs.ts";
+import { type Blobs, openBlobs } from "../../encryption/blobs.ts";
 import { accepts } from "hono/accepts";
 import { jsonStream } from "../../http/json-stream.ts";
 import { EVENT_STREAM, escapeLines, sseFrame } from "../../http/sse.ts";
@@ -24,7 +24,9 @@ const STREAM = "text/event-stream";
 /** The page as JSON, or as patches for a client that accepts only these. */
 export function pageAnswer(c: Context<App>, page: Page): Response {
   const type = accepts(c, { header: "Accept", supports: [JSON_TYPE, STREAM], default: JSON_TYPE });
-  return type === STREAM ? jsonStream(patches(blobsOf(c.env), page), EVENT_STREAM) : runsAnswer(blobsOf(c.env), page);
+  return type === STREAM
+    ? jsonStream(patches(openBlobs(c.env), page), EVENT_STREAM)
+    : runsAnswer(openBlobs(c.env), page);
 }
 
 async function* patches(blobs: Blobs, { items, next_cursor, ...page }: Page): AsyncGenerator<Uint8Array, void, void> {

@@ -1,7 +1,7 @@
 /** Reading runs back, second generation: `/api/v2/runs`, `/api/v2/traces`, `/api/v2/threads`. */
 import { Count, Time } from "../../http/answers.ts";
 import { type Context, Hono } from "hono";
-import { blobsOf } from "../../encryption/blobs.ts";
+import { openBlobs } from "../../encryption/blobs.ts";
 import * as v from "valibot";
 import { database } from "../../db/client.ts";
 import { documented, either, EVENTS, json } from "../../http/documented.ts";
@@ -82,7 +82,7 @@ export const runQueriesV2 = new Hono<App>()
       : undefined;
     const run = found?.runs[0];
     if (!run) throw new Problem(404, "Run not found.");
-    return runsAnswer(blobsOf(c.env), runV2(run, selects, await contextOf(c.env, addressOf(c), workspaceId, [run])));
+    return runsAnswer(openBlobs(c.env), runV2(run, selects, await contextOf(c.env, addressOf(c), workspaceId, [run])));
   })
   .get(
     "/traces/:run_id/runs",
@@ -116,7 +116,9 @@ export const runQueriesV2 = new Hono<App>()
       } while (after && runs.length < MOST_OF_TRACE);
       const context = await contextOf(c.env, addressOf(c), workspaceId, runs);
       runs.sort((a, b) => (a.dotted_order < b.dotted_order ? -1 : 1));
-      return runsAnswer(blobsOf(c.env), { items: runs.slice(0, page_size).map((run) => runV2(run, selects, context)) });
+      return runsAnswer(openBlobs(c.env), {
+        items: runs.slice(0, page_size).map((run) => runV2(run, selects, context)),
+      });
     },
   )
   .post(
@@ -166,7 +168,7 @@ export const runQueriesV2 = new Hono<App>()
       const found = await find(c.env, workspaceId, [project_id], selection, selects, page);
       const context = await contextOf(c.env, addressOf(c), workspaceId, found.runs);
       const items = found.runs.map((run) => ({ trace_id: run.trace_id, ...runV2(run, selects, context) }));
-      return runsAnswer(blobsOf(c.env), { items, next_cursor: writeCursor(found.next) });
+      return runsAnswer(openBlobs(c.env), { items, next_cursor: writeCursor(found.next) });
     },
   );
 

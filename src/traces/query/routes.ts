@@ -1,7 +1,7 @@
 /** Reading runs back, first generation: `/runs/query`, `/runs/{id}`, `/runs/stats`, `/runs/group`. */
 import { AnyObject, Count, selectableList } from "../../http/answers.ts";
 import { Hono } from "hono";
-import { blobsOf } from "../../encryption/blobs.ts";
+import { openBlobs } from "../../encryption/blobs.ts";
 import * as v from "valibot";
 import { database } from "../../db/client.ts";
 import { documented } from "../../http/documented.ts";
@@ -76,7 +76,7 @@ export const runQueries = new Hono<App>()
     });
     const context = await contextOf(c.env, addressOf(c), workspaceId, found.runs);
     const runs = found.runs.map((run) => runV1(run, select, context));
-    return runsAnswer(blobsOf(c.env), { runs, cursors: { next: writeCursor(found.next) }, parsed_query: null });
+    return runsAnswer(openBlobs(c.env), { runs, cursors: { next: writeCursor(found.next) }, parsed_query: null });
   })
   .post("/runs/stats", doc("Statistics over the runs that match", Stats), body(QueryV1), async (c) => {
     const wanted = c.req.valid("json");
@@ -150,7 +150,7 @@ export const runQueries = new Hono<App>()
     const shown = runV1(run, undefined, await contextOf(c.env, addressOf(c), workspaceId, found.runs));
     const whose = { workspaceId, projectIds: find.projectIds, selection: find.selection };
     const messages = include_messages ? { messages: await messagesOfRun(c.env, whose) } : {};
-    return runsAnswer(blobsOf(c.env), {
+    return runsAnswer(openBlobs(c.env), {
       ...shown,
       ...messages,
       child_run_ids: children.all,

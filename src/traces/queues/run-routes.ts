@@ -6,7 +6,7 @@ import { audit } from "../../audit/record.ts";
 import { nameCaller } from "../../auth/caller.ts";
 import { requirePermission } from "../../auth/require.ts";
 import { database } from "../../db/client.ts";
-import { blobsOf } from "../../encryption/blobs.ts";
+import { openBlobs } from "../../encryption/blobs.ts";
 import { documented } from "../../http/documented.ts";
 import { addressOf } from "../../http/origin.ts";
 import { Problem } from "../../http/problem.ts";
@@ -147,5 +147,5 @@ async function answer(c: Context<App>, page: SeenRun[], whole: (runs: object[]) 
   const runs = page.map(({ run }) => run);
   const context = await contextOf(c.env, addressOf(c), c.get("principal").workspaceId, runs);
   const shown = page.map(({ item, run }) => ({ ...runV1(run, undefined, context), ...queueInfoOf(item) }));
-  return runsAnswer(blobsOf(c.env), whole(shown));
+  return runsAnswer(openBlobs(c.env), whole(shown));
 }

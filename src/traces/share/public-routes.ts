@@ -1,6 +1,6 @@
 /** The content of a shared link. These routes need no key: the token in the path is the credential. */
 import { type Context, Hono, type MiddlewareHandler } from "hono";
-import { blobsOf } from "../../encryption/blobs.ts";
+import { openBlobs } from "../../encryption/blobs.ts";
 import * as v from "valibot";
 import { limitLink } from "../../auth/limits.ts";
 import { database } from "../../db/client.ts";
@@ -73,7 +73,7 @@ export const publicShares = new Hono<App>()
       const find = { ids: c.req.valid("json").id, limit: MOST_RUNS, payloads: payloadsOf(NAMES_V1) };
       const runs = await sharedRuns(c.env, share, find);
       const context = await contextOf(c.env, addressOf(c), share.workspaceId, runs);
-      return runsAnswer(blobsOf(c.env), {
+      return runsAnswer(openBlobs(c.env), {
         runs: runs.map((run) => runV1(run, undefined, context)),
         cursors: { next: null },
       });
@@ -91,7 +91,7 @@ export const publicShares = new Hono<App>()
       const runs = (await sharedRuns(c.env, share, find)).slice(offset);
       const context = await contextOf(c.env, addressOf(c), share.workspaceId, runs);
       return runsAnswer(
-        blobsOf(c.env),
+        openBlobs(c.env),
         runs.map((run) => runV1(run, undefined, context)),
       );
     },
@@ -136,7 +136,7 @@ export const publicSharesV2 = new Hono<App>()
       const [run] = await sharedRuns(c.env, share, find);
       if (!run) throw new Problem(404, "Run not found.");
       return runsAnswer(
-        blobsOf(c.env),
+        openBlobs(c.env),
         runV2(run, selects, await contextOf(c.env, addressOf(c), share.workspaceId, [run])),
       );
     },
@@ -152,7 +152,7 @@ export const publicSharesV2 = new Hono<App>()
       const payloads = payloadsOf(payloadNames(selects));
       const runs = await sharedRuns(c.env, share, { limit: MOST_RUNS, payloads, values: valuesOf(selects) });
       const context = await contextOf(c.env, addressOf(c), share.workspaceId, runs);
-      return runsAnswer(blobsOf(c.env), { items: runs.map((run) => runV2(run, selects, context)) });
+      return runsAnswer(openBlobs(c.env), { items: runs.map((run) => runV2(run, selects, context)) });
     },
   );
 
@@ -160,7 +160,7 @@ async function sharedRun(c: Context<App>, share: ShareRow, id: string): Promise<
   const [run] = await sharedRuns(c.env, share, { ids: [id], limit: 1, payloads: payloadsOf(NAMES_V1) });
   if (!run) throw new Problem(404, "Run not found.");
   return runsAnswer(
-    blobsOf(c.env),
+    openBlobs(c.env),
     runV1(run, undefined, await contextOf(c.env, addressOf(c), share.workspaceId, [run])),
   );
 }

@@ -4,7 +4,7 @@ import { AnyObject, Id, Time } from "../../../http/answers.ts";
 import { parseExact } from "../../../http/json.ts";
 import { jsonStream } from "../../../http/json-stream.ts";
 import { placeholder } from "../../query/answer.ts";
-import { type Blobs, blobsOf } from "../../../encryption/blobs.ts";
+import { type Blobs, openBlobs } from "../../../encryption/blobs.ts";
 import { attachmentLink, Attachments } from "../../query/attachments.ts";
 import { blobKey } from "./bodies.ts";
 import type { ExampleRow } from "./store.ts";
@@ -51,11 +51,11 @@ export async function examplesAnswer(env: Env, origin: string, rows: ExampleRow[
     if (index > 0) pieces.push(",");
     pieces.push(...(await examplePieces(env, origin, row, shown)));
   }
-  return streamed(blobsOf(env), [...pieces, "]"]);
+  return streamed(openBlobs(env), [...pieces, "]"]);
 }
 
 export async function exampleAnswer(env: Env, origin: string, row: ExampleRow): Promise<Response> {
-  return streamed(blobsOf(env), await examplePieces(env, origin, row, ALL));
+  return streamed(openBlobs(env), await examplePieces(env, origin, row, ALL));
 }
 
 /** The example as a value for `runsAnswer`. Bodies in R2 are placeholders. */

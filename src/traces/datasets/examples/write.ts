@@ -1,7 +1,7 @@
 /** Creating, changing and deleting examples. Each request makes one version of its dataset. */
 import { type Database, database } from "../../../db/client.ts";
-import { blobsOf } from "../../../encryption/blobs.ts";
-import { ringOf } from "../../../encryption/load.ts";
+import { openBlobs } from "../../../encryption/blobs.ts";
+import { loadRing } from "../../../encryption/load.ts";
 import type { ExampleAttachment } from "../../../db/datasets.ts";
 import { withinBytes } from "../../../http/bytes.ts";
 import { Problem } from "../../../http/problem.ts";
@@ -46,7 +46,7 @@ export async function createExamples(env: Env, dataset: DatasetRow, given: Given
   const db = database(env.DB);
   const { workspaceId } = dataset;
   const ids = given.map(({ id }) => id);
-  const blobs = new Blobs(datasetPrefix(workspaceId, dataset.id), await ringOf(env, workspaceId));
+  const blobs = new Blobs(datasetPrefix(workspaceId, dataset.id), await loadRing(env, workspaceId));
   const sources = await sourceRuns(env, workspaceId, given);
   const now = Date.now();
   const made = { blobs, now, enforce: enforceSchemas(dataset) };
@@ -59,7 +59,7 @@ export async function createExamples(env: Env, dataset: DatasetRow, given: Given
     }
     return !row;
   });
-  await blobs.store(blobsOf(env));
+  await blobs.store(openBlobs(env));
   if (fresh.length === 0) return { ids, asOf: dataset.examplesAt };
   return { ids, asOf: await writeVersion(db, workspaceId, dataset.id, { states: fresh }) };
 }
@@ -76,11 +76,11 @@ export async function updateExamples(env: Env, dataset: DatasetRow, given: Given
   const known = await knownIds(db, workspaceId, dataset.id, ids);
   const missing = ids.find((id) => !known.has(id));
   if (missing !== undefined) throw await absent(db, workspaceId, missing);
-  const blobs = new Blobs(datasetPrefix(workspaceId, dataset.id), await ringOf(env, workspaceId));
+  const blobs = new Blobs(datasetPrefix(workspaceId, dataset.id), await loadRing(env, workspaceId));
   const enforce = enforceSchemas(dataset);
   for (const example of given) enforce(example.id, example);
   const changes = new Map(given.map((example) => [example.id, placedChange(example, blobs)]));
-  await blobs.store(blobsOf(env));
+  await blobs.store(openBlobs(env));
   const asOf = await whenUnchanged(async () => {
     const rows = await storedRows(db, workspaceId, ids);
     const states = rows.flatMap((row) => changes.get(row.id)?.(row) ?? []);

@@ -4,7 +4,7 @@ import { selectableList } from "../../../http/answers.ts";
 import { type Context, Hono } from "hono";
 import { requirePermission } from "../../../auth/require.ts";
 import { database } from "../../../db/client.ts";
-import { blobsOf } from "../../../encryption/blobs.ts";
+import { openBlobs } from "../../../encryption/blobs.ts";
 import { documented } from "../../../http/documented.ts";
 import { addressOf } from "../../../http/origin.ts";
 import { Problem } from "../../../http/problem.ts";
@@ -134,5 +134,5 @@ async function answer(
     ...(await exampleValue(c.env, origin, row)),
     runs: (runs.get(row.id) ?? []).map((run) => shown(run, context)),
   }));
-  return runsAnswer(blobsOf(c.env), whole(await Promise.all(items)));
+  return runsAnswer(openBlobs(c.env), whole(await Promise.all(items)));
 }

@@ -1,6 +1,6 @@
 /** Writes a dataset as a file, page by page: it may be larger than the memory. */
 import { database } from "../../../db/client.ts";
-import { blobsOf } from "../../../encryption/blobs.ts";
+import { openBlobs } from "../../../encryption/blobs.ts";
 import { isObject, parseExact } from "../../../http/json.ts";
 import { Problem } from "../../../http/problem.ts";
 import { blobKey } from "../examples/bodies.ts";
@@ -71,7 +71,7 @@ async function* examplesOf(env: Env, { workspaceId, id }: DatasetRow, asOf: numb
 
 async function bodyOf(env: Env, row: ExampleRow, part: "inputs" | "outputs"): Promise<Record<string, unknown> | null> {
   const hash = row[`${part}Hash`];
-  const text = hash ? await (await blobsOf(env).get(blobKey(row, hash)))?.text() : row[part];
+  const text = hash ? await (await openBlobs(env).get(blobKey(row, hash)))?.text() : row[part];
   const body = text ? parseExact(text) : null;
   return isObject(body) ? body : null;
 }

@@ -3,7 +3,7 @@ import { Id, Time } from "../../../http/answers.ts";
 import { type Context, Hono } from "hono";
 import * as v from "valibot";
 import { database } from "../../../db/client.ts";
-import { blobsOf } from "../../../encryption/blobs.ts";
+import { openBlobs } from "../../../encryption/blobs.ts";
 import { documented } from "../../../http/documented.ts";
 import { choosing, optional, Uuid } from "../../../http/fields.ts";
 import { JsonObject } from "../../../http/json.ts";
@@ -76,7 +76,7 @@ export const exampleSearch = new Hono<App>()
         ...(await exampleValue(c.env, addressOf(c), row)),
         score: scores.get(row.id),
       }));
-      return runsAnswer(blobsOf(c.env), { examples: await Promise.all(shown) });
+      return runsAnswer(openBlobs(c.env), { examples: await Promise.all(shown) });
     },
   )
   .post(

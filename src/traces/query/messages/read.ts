@@ -1,6 +1,6 @@
 /** Reads the messages of runs, traces and threads from their inputs and outputs. */
 import { parseJson } from "../../../http/json.ts";
-import { blobsOf } from "../../../encryption/blobs.ts";
+import { openBlobs } from "../../../encryption/blobs.ts";
 import { Problem } from "../../../http/problem.ts";
 import type { RunSelection } from "../../rpc.ts";
 import type { LargeField, QueriedRun, RunPosition } from "../../types.ts";
@@ -68,7 +68,7 @@ async function messagesOf(env: Env, run: QueriedRun, room: Room): Promise<Messag
 
 async function read(env: Env, payload: string | null, room: Room): Promise<unknown> {
   if (payload === null) return undefined;
-  const text = await payloadText(blobsOf(env), payload, room.left);
+  const text = await payloadText(openBlobs(env), payload, room.left);
   if (text === undefined || text.length > room.left) {
     throw new Problem(413, `The messages are in more than ${MOST} characters of inputs and outputs. Read the runs.`);
   }
