@@ -1,6 +1,6 @@
 /** `weir eval`: runs an assistant over a dataset, scores what it gives, and compares with an older experiment. */
 import { parseArgs } from "node:util";
-import { containsExpected, type Evaluator, exactMatch, judgedBy } from "../evaluation/evaluators.ts";
+import { containsExpected, type Evaluator, exactMatch, createJudge } from "../evaluation/evaluators.ts";
 import { runExperiment } from "../evaluation/experiment.ts";
 import { read, type Send } from "../evaluation/send.ts";
 import { isUuid } from "../http/uuid.ts";
@@ -73,7 +73,7 @@ export async function run(argv: string[]): Promise<number> {
     ...(values.exact ? [exactMatch] : []),
     ...(values.contains ? [containsExpected] : []),
     ...(values.judge !== undefined && values.criteria !== undefined
-      ? [judgedBy(send, { assistant: values.judge, criteria: values.criteria, key: "judge" })]
+      ? [createJudge(send, { assistant: values.judge, criteria: values.criteria, key: "judge" })]
       : []),
     ...(await Promise.all((values.evaluators ?? []).map(loadEvaluators))).flat(),
   ];
