@@ -8,7 +8,7 @@ import { documented } from "../http/documented.ts";
 import { Problem } from "../http/problem.ts";
 import type { App } from "../http/types.ts";
 import { param, query } from "../http/validate.ts";
-import { schemasOf, subgraphSchemasOf } from "../graphs/schemas.ts";
+import { readSchemas, readSubgraphSchemas } from "../graphs/schemas.ts";
 import { drawGraph, GraphSchemas } from "../runtime/introspect.ts";
 import { loadGraph } from "./graph.ts";
 import { AssistantPath, GraphQuery, SubgraphPath, SubgraphsQuery } from "./schema.ts";
@@ -58,7 +58,7 @@ export const assistantGraphs = new Hono<App>()
     param(AssistantPath),
     async (c) => {
       const { assistant, graph } = await requireAssistant(c, c.req.valid("param").assistant_id);
-      return c.json({ graph_id: assistant.graph_id, ...(await schemasOf(assistant.graph_id, graph)) });
+      return c.json({ graph_id: assistant.graph_id, ...(await readSchemas(assistant.graph_id, graph)) });
     },
   )
   .get(
@@ -68,7 +68,7 @@ export const assistantGraphs = new Hono<App>()
     query(SubgraphsQuery),
     async (c) => {
       const { assistant, graph } = await requireAssistant(c, c.req.valid("param").assistant_id);
-      const schemas = await subgraphSchemasOf(assistant.graph_id, graph, undefined, c.req.valid("query").recurse);
+      const schemas = await readSubgraphSchemas(assistant.graph_id, graph, undefined, c.req.valid("query").recurse);
       return c.json(withShortNames(schemas));
     },
   )
@@ -80,7 +80,7 @@ export const assistantGraphs = new Hono<App>()
     async (c) => {
       const { assistant_id, namespace } = c.req.valid("param");
       const { assistant, graph } = await requireAssistant(c, assistant_id);
-      const schemas = await subgraphSchemasOf(assistant.graph_id, graph, namespace, c.req.valid("query").recurse);
+      const schemas = await readSubgraphSchemas(assistant.graph_id, graph, namespace, c.req.valid("query").recurse);
       return c.json(withShortNames(schemas));
     },
   );
