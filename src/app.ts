@@ -19,7 +19,7 @@ import { flowRoutes } from "./flow/routes.ts";
 import { drainBody } from "./http/drain.ts";
 import { crossOrigin, hardening, identified } from "./http/headers.ts";
 import { bulkExports } from "./exports/routes.ts";
-import { leadsNowhere, noRoute, notFoundPage } from "./http/no-route.ts";
+import { isDeadLink, noRoute, notFoundPage } from "./http/no-route.ts";
 import { plainErrors } from "./http/plain.ts";
 import { problemResponse, toProblem } from "./http/problem.ts";
 import type { App } from "./http/types.ts";
@@ -57,7 +57,7 @@ export function createApp({ http, flow, budgets }: Config): Hono<App> {
 
   // Without a key a link that leads nowhere is refused before its route is looked for.
   app.onError((error, c) => {
-    const isNowhere = leadsNowhere(app, c) && userRouteScope(c) === undefined;
+    const isNowhere = isDeadLink(app, c) && userRouteScope(c) === undefined;
     return isNowhere ? notFoundPage(c) : problemResponse(toProblem(error));
   });
   app.notFound(noRoute(app));

@@ -5,7 +5,7 @@ import { audit } from "../audit/record.ts";
 import { database } from "../db/client.ts";
 import { Count, selectableList } from "../http/answers.ts";
 import { documented, NOTHING } from "../http/documented.ts";
-import { page, selected } from "../http/paging.ts";
+import { cutPage, selectFields } from "../http/paging.ts";
 import { Problem } from "../http/problem.ts";
 import type { App } from "../http/types.ts";
 import { body, param, query } from "../http/validate.ts";
@@ -74,9 +74,9 @@ export const assistants = (deleteThreads: DeleteThreads) =>
         sortBy: sort_by ?? "created_at",
         sortOrder: sort_order ?? "desc",
       });
-      const { items, headers } = page(rows, limit, offset);
+      const { items, headers } = cutPage(rows, limit, offset);
       return c.json(
-        items.map((item) => selected(item, select)),
+        items.map((item) => selectFields(item, select)),
         200,
         headers,
       );
@@ -143,7 +143,7 @@ export const assistants = (deleteThreads: DeleteThreads) =>
         const { workspaceId } = c.get("principal");
         const rows = await listVersions(database(c.env.DB), workspaceId, assistant_id, { limit, offset, metadata });
         if (!rows) throw notFound();
-        const { items, headers } = page(rows, limit, offset);
+        const { items, headers } = cutPage(rows, limit, offset);
         return c.json(items, 200, headers);
       },
     )

@@ -1,6 +1,6 @@
 /** Entries of the audit trail about credentials as they are used. A request does not wait for them. */
 import type { Context } from "hono";
-import { addressOf, networkOf } from "../http/network.ts";
+import { callerAddress, toNetwork } from "../http/network.ts";
 import { logError } from "../http/log.ts";
 import type { App } from "../http/types.ts";
 import { audit, auditFailure } from "./record.ts";
@@ -12,7 +12,7 @@ const noted = new Map<string, number>();
 
 /** Records a use of the admin key: one entry per minute for each workspace, network and isolate. */
 export function noteAdminKey(c: Context<App>, workspaceId: string | null): void {
-  const key = `${workspaceId} ${networkOf(addressOf(c) ?? "")}`;
+  const key = `${workspaceId} ${toNetwork(callerAddress(c) ?? "")}`;
   const now = Date.now();
   if (now - (noted.get(key) ?? 0) < MINUTE_MS) return;
   if (noted.size >= KEPT_MOST) noted.clear();

@@ -5,7 +5,7 @@ import { type Database, database } from "../db/client.ts";
 import { Count, Time } from "../http/answers.ts";
 import { documented, either, json, media } from "../http/documented.ts";
 import { pagingQuery } from "../http/fields.ts";
-import { page } from "../http/paging.ts";
+import { cutPage } from "../http/paging.ts";
 import type { App } from "../http/types.ts";
 import { query } from "../http/validate.ts";
 import { chain } from "./chain.ts";
@@ -70,7 +70,7 @@ export const auditTrail = new Hono<App>().get(
       });
     }
     const rows = await listAudit(db, filter, { limit: limit + 1, offset });
-    const { items, headers } = page(rows, limit, offset);
+    const { items, headers } = cutPage(rows, limit, offset);
     return c.json(items.map(toWireEntry), 200, headers);
   },
 );

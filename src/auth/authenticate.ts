@@ -15,7 +15,7 @@ import { isAdminKey, keyCredential, describeRequest, sessionCredential, stillHol
 import type { Credential } from "./credential-cache.ts";
 import { limitKey } from "./limits.ts";
 import { endUnless } from "./long-answers.ts";
-import { addressOf, isWithin } from "../http/network.ts";
+import { callerAddress, isWithin } from "../http/network.ts";
 import { LOCAL_WORKSPACE_ID, may, ORGANIZATION_ID, type Principal, type Scope, SCOPES } from "../principal.ts";
 import { isPublic } from "./public.ts";
 import { acts, mayCall, permissionsOfRule, type Rule, ruleFor, scopeOfRule } from "./scopes.ts";
@@ -150,7 +150,7 @@ async function authenticateKey(c: Context<App>, key: string, rule: Rule | undefi
   }
   const { principal, expiresAt } = credential;
   if (expiresAt <= Date.now()) throw new Problem(401, "The API key has expired.", { headers: challenge(c) });
-  if (principal.allowedIps && !isWithin(addressOf(c), principal.allowedIps)) {
+  if (principal.allowedIps && !isWithin(callerAddress(c), principal.allowedIps)) {
     noteRefusal(c, credential.principal);
     throw new Problem(403, "This API key does not work from this address.");
   }
@@ -205,7 +205,7 @@ async function authenticateToken(c: Context<App>, header: string, rule: Rule | u
   }
   if (credential.expiresAt <= Date.now()) throw refused("The access token has expired.");
   const { principal, resource } = credential;
-  if (principal.allowedIps && !isWithin(addressOf(c), principal.allowedIps)) {
+  if (principal.allowedIps && !isWithin(callerAddress(c), principal.allowedIps)) {
     noteRefusal(c, principal);
     throw new Problem(403, "This access token does not work from this address.");
   }

@@ -1,5 +1,5 @@
 import type { Context } from "hono";
-import { isKnownOrigin, addressOf } from "../http/origin.ts";
+import { isKnownOrigin, serverAddress } from "../http/origin.ts";
 import type { App } from "../http/types.ts";
 
 /**
@@ -19,7 +19,7 @@ export function isInResource(path: string, resource: string): boolean {
 /** The `WWW-Authenticate` of a 401 or 403: where a client finds out how to get a token (RFC 6750, RFC 9728 section 5.1). */
 export function challenge(c: Context<App>, parameters: Record<string, string> = {}): Record<string, string> {
   const { pathname, searchParams } = new URL(c.req.url);
-  const metadata = `${addressOf(c)}/.well-known/oauth-protected-resource${matchResource(pathname)}`;
+  const metadata = `${serverAddress(c)}/.well-known/oauth-protected-resource${matchResource(pathname)}`;
   // Clients request this scope rather than those of the metadata, which are for reading (MCP, scope selection strategy).
   const writes = matchResource(pathname) === "/mcp/traces" && searchParams.get("write") === "true";
   const all = {

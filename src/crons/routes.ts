@@ -9,7 +9,7 @@ import { database } from "../db/client.ts";
 import { CHANGED, untilUnchanged } from "../db/unchanged.ts";
 import { Count, selectableList } from "../http/answers.ts";
 import { documented, NOTHING } from "../http/documented.ts";
-import { page, selected } from "../http/paging.ts";
+import { cutPage, selectFields } from "../http/paging.ts";
 import { Problem } from "../http/problem.ts";
 import type { App } from "../http/types.ts";
 import { body, param } from "../http/validate.ts";
@@ -106,9 +106,9 @@ export const crons = new Hono<App>()
       sortBy: sort_by ?? "created_at",
       sortOrder: sort_order ?? "desc",
     });
-    const { items, headers } = page((await openCrons(c.env, workspaceId, rows)).map(toWire), limit, offset);
+    const { items, headers } = cutPage((await openCrons(c.env, workspaceId, rows)).map(toWire), limit, offset);
     return c.json(
-      items.map((item) => selected(item, select)),
+      items.map((item) => selectFields(item, select)),
       200,
       headers,
     );

@@ -4,7 +4,7 @@ import { Hono } from "hono";
 import { audit } from "../audit/record.ts";
 import { database } from "../db/client.ts";
 import { documented } from "../http/documented.ts";
-import { page } from "../http/paging.ts";
+import { cutPage } from "../http/paging.ts";
 import { Problem } from "../http/problem.ts";
 import type { App } from "../http/types.ts";
 import { body, param, query } from "../http/validate.ts";
@@ -68,7 +68,7 @@ export const bulkExports = new Hono<App>()
     const { limit, offset } = c.req.valid("query");
     const db = database(c.env.DB);
     const rows = await listExports(db, c.get("principal").workspaceId, { limit: limit + 1, offset });
-    const { items, headers } = page(rows, limit, offset);
+    const { items, headers } = cutPage(rows, limit, offset);
     const progress = await readProgress(
       db,
       items.map(({ id }) => id),
@@ -87,7 +87,7 @@ export const bulkExports = new Hono<App>()
       const { limit, offset, source_bulk_export_id } = c.req.valid("query");
       const schedule = await requireExport(c, source_bulk_export_id);
       const rows = await listSpawnedRuns(database(c.env.DB), schedule.id, { limit: limit + 1, offset });
-      const { items, headers } = page(rows, limit, offset);
+      const { items, headers } = cutPage(rows, limit, offset);
       return c.json(items.map(toWireRun), 200, headers);
     },
   )
@@ -121,7 +121,7 @@ export const bulkExports = new Hono<App>()
       const { limit, offset } = c.req.valid("query");
       const row = await requireExport(c, c.req.valid("param").id);
       const rows = await listExportRuns(database(c.env.DB), row.id, { limit: limit + 1, offset });
-      const { items, headers } = page(rows, limit, offset);
+      const { items, headers } = cutPage(rows, limit, offset);
       return c.json(items.map(toWireRun), 200, headers);
     },
   )

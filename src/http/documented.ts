@@ -56,9 +56,9 @@ const DESCRIPTIONS: Record<string, string> = {
  * shape is given. The rest comes from its schemas.
  */
 export const documented = (group: string) => (summary: string, answers?: Schema | Answers) =>
-  describeRoute({ tags: [group], summary, ...(answers && { responses: responsesOf(answers) }) });
+  describeRoute({ tags: [group], summary, ...(answers && { responses: toResponses(answers) }) });
 
-function responsesOf(answers: Schema | Answers): Responses {
+function toResponses(answers: Schema | Answers): Responses {
   const byStatus: Answers = isSchema(answers) ? { 200: answers } : answers;
   const described = Object.entries(byStatus).map(([status, body]) => {
     const { content } = isSchema(body) ? json(body) : (body as Body);

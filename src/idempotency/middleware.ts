@@ -8,7 +8,7 @@ import type { Principal } from "../principal.ts";
 import { openSecret, sealSecret } from "../encryption/secrets.ts";
 import { database } from "../db/client.ts";
 import { logError } from "../http/log.ts";
-import { repeated } from "../http/outage.ts";
+import { retry } from "../http/outage.ts";
 import { Problem } from "../http/problem.ts";
 import type { App } from "../http/types.ts";
 import { BODY_LIMIT, readBody } from "../http/validate.ts";
@@ -36,7 +36,7 @@ export const idempotency: MiddlewareHandler<App> = async (c, next) => {
   }
   const fingerprint = await fingerprintOf(c);
   const claim = { workspaceId: principal.workspaceId, key: keyOf(principal, given), claim: crypto.randomUUID() };
-  const held = await repeated(() => claimKey(database(c.env.DB), { ...claim, fingerprint }));
+  const held = await retry(() => claimKey(database(c.env.DB), { ...claim, fingerprint }));
   c.set("idempotency", { key: claim.key, epoch: epochOf(held), ends: endOf(held) });
   if (holds(claim, held)) return answer(c, next, claim);
   if (held.fingerprint !== fingerprint) {
@@ -71,7 +71,7 @@ async function fingerprintOf(c: Context<App>): Promise<string> {
 async function answer(c: Context<App>, next: () => Promise<void>, claim: Claim): Promise<void> {
   await next();
   try {
-    await repeated(() => keep(c, claim));
+    await retry(() => keep(c, claim));
   } catch (error) {
     // The work is done: an error here would make the client repeat it.
     logError(error, { while: "keeping an answer under its Idempotency-Key" });

@@ -6,7 +6,7 @@ import { endSession, listSessions } from "../auth/session-store.ts";
 import { database } from "../db/client.ts";
 import { documented, NOTHING } from "../http/documented.ts";
 import { newOrEarlier } from "../http/idempotent-id.ts";
-import { page } from "../http/paging.ts";
+import { cutPage } from "../http/paging.ts";
 import { Problem } from "../http/problem.ts";
 import type { App } from "../http/types.ts";
 import { body, param, query } from "../http/validate.ts";
@@ -52,7 +52,7 @@ export const members = new Hono<App>()
   .get("/", doc("List the workspace's members", v.array(Member)), query(Paging), async (c) => {
     const { limit, offset } = c.req.valid("query");
     const rows = await listMembers(database(c.env.DB), c.get("principal").workspaceId, limit + 1, offset);
-    const { items, headers } = page(rows, limit, offset);
+    const { items, headers } = cutPage(rows, limit, offset);
     return c.json(items.map(toWireMember), 200, headers);
   })
   .patch("/:id", doc("Change a member's role", Member), param(MemberParam), body(ChangeMember), async (c) => {

@@ -5,11 +5,11 @@ import { isOpen } from "../auth/authenticate.ts";
 import { limitAddress, slowDown } from "../auth/limits.ts";
 import { LOCAL_WORKSPACE_ID, type Scope, SCOPES } from "../principal.ts";
 import { newSecret, sameSecret, sha256 } from "../auth/secret.ts";
-import { addressOf, isWithin } from "../http/network.ts";
+import { callerAddress, isWithin } from "../http/network.ts";
 import { findKeyByHash, findWorkspace, hasExpired } from "../auth/store.ts";
 import { database } from "../db/client.ts";
 import { isOwnOrigin } from "../http/cookies.ts";
-import { mounted } from "../http/origin.ts";
+import { withMountPrefix } from "../http/origin.ts";
 import type { App } from "../http/types.ts";
 import { documentClient, isDocumentId } from "./client-document.ts";
 import { requireIssuer } from "./issuer.ts";
@@ -79,7 +79,7 @@ async function findAnyClient(c: Context<App>, id: string): Promise<ClientRow | u
 
 /** Redirects to GET with the same request after a sign-in. */
 function continueToConsent(c: Context<App>, { parameters }: AuthorizationRequest): Response {
-  return redirect(c, `${mounted("/oauth/authorize")}?${new URLSearchParams(parameters).toString()}`);
+  return redirect(c, `${withMountPrefix("/oauth/authorize")}?${new URLSearchParams(parameters).toString()}`);
 }
 
 function askSignIn(c: Context<App>, request: AuthorizationRequest, fault?: string): Answer {
@@ -98,7 +98,7 @@ async function signInWithKey(c: Context<App>, request: AuthorizationRequest, key
   if (row.grantId !== null) {
     return refuseSignIn(c, request, "An application made this API key. Sign in with one of your own.", row);
   }
-  if (row.allowedIps && !isWithin(addressOf(c), row.allowedIps)) {
+  if (row.allowedIps && !isWithin(callerAddress(c), row.allowedIps)) {
     return refuseSignIn(c, request, "This API key does not work from this address.", row);
   }
   await startSignIn(c, { workspaceId: row.workspaceId, credentialId: row.id, scopes: row.scopes });

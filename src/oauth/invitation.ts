@@ -6,7 +6,7 @@ import { limitAddress } from "../auth/limits.ts";
 import { sha256 } from "../auth/secret.ts";
 import { database } from "../db/client.ts";
 import { isOwnOrigin } from "../http/cookies.ts";
-import { mounted } from "../http/origin.ts";
+import { withMountPrefix } from "../http/origin.ts";
 import { htmlPage } from "../http/page.ts";
 import type { App } from "../http/types.ts";
 import { findOpenInvitation, joinBy } from "../members/invitation-store.ts";
@@ -39,7 +39,7 @@ export async function showInvitation(c: Context<App>): Promise<Response> {
   const content = html`
     <h1>Join the workspace ${workspace}</h1>
     <p>You are invited with the role ${invitation.role}${invitation.email ? `, as ${invitation.email}` : ""}.</p>
-    <form method="post" action="${mounted("/oauth/openid/invitation")}">
+    <form method="post" action="${withMountPrefix("/oauth/openid/invitation")}">
       <input type="hidden" name="token" value="${token}" />
       <div class="actions">
         <button class="primary">Sign in with ${host}</button>

@@ -6,7 +6,7 @@ import { scopesOfPermissions } from "../auth/known-role.ts";
 import { permissionsOfRole } from "../auth/roles.ts";
 import { MEMBER } from "../auth/store.ts";
 import { database } from "../db/client.ts";
-import { mounted } from "../http/origin.ts";
+import { withMountPrefix } from "../http/origin.ts";
 import type { App } from "../http/types.ts";
 import { listMemberships, type Person } from "../members/store.ts";
 import { SCOPES } from "../principal.ts";
@@ -60,7 +60,7 @@ async function continueToConsent(c: Context<App>, person: Person, parameters: Pa
     return refuse(c, reason, `openid:${person.subject}`);
   }
   await startSignIn(c, signIn);
-  return redirect(c, `${mounted("/oauth/authorize")}?${new URLSearchParams(parameters).toString()}`);
+  return redirect(c, `${withMountPrefix("/oauth/authorize")}?${new URLSearchParams(parameters).toString()}`);
 }
 
 /** As the member of the workspace in which the person signed in last. */

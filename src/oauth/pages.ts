@@ -1,7 +1,7 @@
 /** What a person sees: sign in, consent, and errors. No scripts; every value is escaped by hono/html. */
 import { html } from "hono/html";
 import type { Scope } from "../principal.ts";
-import { mounted } from "../http/origin.ts";
+import { withMountPrefix } from "../http/origin.ts";
 import { type Html, htmlPage } from "../http/page.ts";
 import { isDocumentId } from "./client-document.ts";
 import { isVisibleName } from "./name.ts";
@@ -47,7 +47,7 @@ export function signInPage(request: AuthorizationRequest, { open, provider, faul
     ${fault ? html`<p class="bad" role="alert">${fault}</p>` : ""}
     ${
       open
-        ? html`<form method="post" action="${mounted("/oauth/authorize")}">
+        ? html`<form method="post" action="${withMountPrefix("/oauth/authorize")}">
             ${hiddenFields(request.parameters)}
             <div class="actions">
               <button class="primary" name="step" value="open">Continue as the local workspace</button>
@@ -58,11 +58,13 @@ export function signInPage(request: AuthorizationRequest, { open, provider, faul
     ${
       provider
         ? html`<div class="actions">
-            <a class="button primary" href="${mounted("/oauth/openid/start")}?${query}">Sign in with ${provider}</a>
+            <a class="button primary" href="${withMountPrefix("/oauth/openid/start")}?${query}"
+              >Sign in with ${provider}</a
+            >
           </div>`
         : ""
     }
-    <form method="post" action="${mounted("/oauth/authorize")}">
+    <form method="post" action="${withMountPrefix("/oauth/authorize")}">
       ${hiddenFields(request.parameters)}
       <label class="field">
         API key of the workspace
@@ -123,7 +125,7 @@ export function consentPage(request: AuthorizationRequest, { workspace, scopes, 
           : ""
       }
     </dl>
-    <form method="post" action="${mounted("/oauth/authorize")}">
+    <form method="post" action="${withMountPrefix("/oauth/authorize")}">
       ${hiddenFields(request.parameters)}
       <input type="hidden" name="proof" value="${proof}" />
       <fieldset>

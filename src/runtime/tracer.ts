@@ -9,7 +9,7 @@ import type { BaseMessage } from "@langchain/core/messages";
 import type { LLMResult } from "@langchain/core/outputs";
 import type { ChainValues } from "@langchain/core/utils/types";
 import { isGraphBubbleUp } from "@langchain/langgraph";
-import { millisOfUuid } from "../http/uuid.ts";
+import { readUuidMillis } from "../http/uuid.ts";
 import { wireWithin } from "./serde.ts";
 
 type Metadata = Record<string, unknown>;
@@ -243,7 +243,7 @@ export class Tracer extends BaseCallbackHandler {
    */
   #startOf(id: string): number {
     const now = Date.now();
-    const made = millisOfUuid(id);
+    const made = readUuidMillis(id);
     if (made !== undefined && Math.abs(now - made) <= ID_BEFORE) return made * 1000;
     return now * 1000 + (this.#order++ % 1000);
   }

@@ -6,7 +6,7 @@ import { defaultGraphId } from "../assistants/defaults.ts";
 import { documented, NOTHING } from "../http/documented.ts";
 import { Id, Time } from "../http/answers.ts";
 import { jsonArrayOfLines } from "../http/array.ts";
-import { page } from "../http/paging.ts";
+import { cutPage } from "../http/paging.ts";
 import { Problem } from "../http/problem.ts";
 import type { App } from "../http/types.ts";
 import { body, param, query } from "../http/validate.ts";
@@ -44,7 +44,7 @@ export const application = new Hono<App>()
     const metadata = await authorize(c.get("principal"), "threads", "search", { metadata: {} });
     const search = { metadata, limit, offset, sortBy: "updated_at", sortOrder: "desc" } as const;
     const rows = await searchThreads(c.env, c.get("principal").workspaceId, search);
-    const { items, headers } = page(rows, limit, offset);
+    const { items, headers } = cutPage(rows, limit, offset);
     const shown = await forEach(items, async ({ id, values, updatedAt }) => ({
       id,
       title: (values ? titleIn(values) : await threadOf(c, id).title()) ?? UNTITLED,

@@ -2,7 +2,7 @@
 import { type Context, Hono } from "hono";
 import { describeRequest } from "../auth/holds.ts";
 import { documented, EVENTS } from "../http/documented.ts";
-import { repeated } from "../http/outage.ts";
+import { retry } from "../http/outage.ts";
 import { Problem } from "../http/problem.ts";
 import { sseBytes } from "../http/sse.ts";
 import type { App } from "../http/types.ts";
@@ -91,9 +91,7 @@ async function socket(c: Context<App>, threadId: string): Promise<Response> {
     throw new Problem(413, "The headers and the user of a WebSocket may have 8,000 characters together.");
   const headers = new Headers(c.req.raw.headers);
   headers.set(CALLER_HEADER, encodeURIComponent(JSON.stringify(caller satisfies SocketCaller)));
-  return repeated(() =>
-    threadObject(c.env, principal.workspaceId, threadId).fetch(new Request(c.req.raw, { headers })),
-  );
+  return retry(() => threadObject(c.env, principal.workspaceId, threadId).fetch(new Request(c.req.raw, { headers })));
 }
 
 /**

@@ -5,7 +5,7 @@ import { forgetAnonymous } from "../audit/store.ts";
 import { deleteEndedSessions } from "../auth/session-store.ts";
 import { deleteExpiredKeys } from "../auth/store.ts";
 import { database } from "../db/client.ts";
-import { allOf } from "../http/parallel.ts";
+import { runAll } from "../http/parallel.ts";
 import { deleteOldKeys } from "../idempotency/store.ts";
 import { deleteOldInvitations } from "../members/invitation-store.ts";
 import { deleteExpired } from "../memory/store.ts";
@@ -26,7 +26,7 @@ const EXPIRED_KEY_DAYS = 90;
 export async function housekeeping(env: Env, now: number): Promise<void> {
   const db = database(env.DB);
   const hourly = Math.floor(now / MINUTE_MS) % 60 === 17;
-  await allOf({
+  await runAll({
     "deleting Store items": () => deleteExpired(db, now),
     "deleting idempotency keys": () => deleteOldKeys(db, now),
     "deleting webhook secrets": () => deleteExpiredSecrets(db, now),

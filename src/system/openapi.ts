@@ -3,7 +3,7 @@ import type { Handler, Hono } from "hono";
 import { generateSpecs } from "hono-openapi";
 import { isPublic } from "../auth/public.ts";
 import { isObject } from "../http/json.ts";
-import { mounted } from "../http/origin.ts";
+import { withMountPrefix } from "../http/origin.ts";
 import type { App } from "../http/types.ts";
 import { addExamples } from "./code-samples.ts";
 import type { Operation } from "./examples.ts";
@@ -59,7 +59,7 @@ export function openapi(app: Hono<App>): Handler<App> {
   let specs: Specs | undefined;
   return async (c) => {
     const options = {
-      documentation: { ...structuredClone(documentation), servers: [{ url: mounted("") || "/" }] },
+      documentation: { ...structuredClone(documentation), servers: [{ url: withMountPrefix("") || "/" }] },
       includeEmptyPaths: true,
       excludeStaticFile: false,
     };

@@ -1,7 +1,7 @@
 /** The stub of a partition, and the keys of its objects in R2. */
 import { objectNamed } from "../db/objects.ts";
-import { callsOf } from "../http/calls.ts";
-import { repeating } from "../http/outage.ts";
+import { callObject } from "../http/calls.ts";
+import { retryCalls } from "../http/outage.ts";
 import { opened } from "./sealed.ts";
 import type { TracePartitionRpc } from "./rpc.ts";
 import { dayOf } from "./time.ts";
@@ -28,7 +28,7 @@ export function payloadKey(prefix: string, hash: string): string {
  */
 export function tracePartition(env: Env, workspaceId: string, place: Place): TracePartitionRpc {
   const name = pathOf(workspaceId, place);
-  const calls = repeating(() => callsOf<TracePartitionRpc>(objectNamed(env, env.TRACE_PARTITION, name)));
+  const calls = retryCalls(() => callObject<TracePartitionRpc>(objectNamed(env, env.TRACE_PARTITION, name)));
   return opened(env, workspaceId, calls);
 }
 

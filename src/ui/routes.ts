@@ -9,7 +9,7 @@ import type { Principal } from "../principal.ts";
 import { resolveAssistant } from "../assistants/store.ts";
 import { database } from "../db/client.ts";
 import { documented, either, media } from "../http/documented.ts";
-import { addressOf } from "../http/origin.ts";
+import { serverAddress } from "../http/origin.ts";
 import { Problem } from "../http/problem.ts";
 import type { App } from "../http/types.ts";
 import { body } from "../http/validate.ts";
@@ -40,7 +40,7 @@ export const ui = new Hono<App>()
       const name = await uiOf(c.req.param("assistant_id"), c.env, c.get("principal"));
       const files = name === undefined ? undefined : await filesOf(name);
       if (name === undefined || !files) throw new Problem(404, `There is no UI for "${c.req.param("assistant_id")}".`);
-      const base = `${addressOf(c)}/ui/${encodeURIComponent(name)}`;
+      const base = `${serverAddress(c)}/ui/${encodeURIComponent(name)}`;
       return c.html(markup(name, c.req.valid("json").name, base, files));
     },
   )

@@ -1,6 +1,6 @@
 import type { Context } from "hono";
 import { webhookFault } from "../http/address.ts";
-import { addressOf } from "../http/origin.ts";
+import { serverAddress } from "../http/origin.ts";
 import { Problem } from "../http/problem.ts";
 import type { App } from "../http/types.ts";
 import { ownAddress } from "../loopback/address.ts";
@@ -18,7 +18,7 @@ export function readWebhook(c: Context<App>, given: string | null | undefined): 
   if (!own)
     throw new Problem(422, "Invalid body.webhook: must be an http(s) URL or a path that begins with one slash.");
   const path = own.pathname + own.search;
-  const url = new URL(addressOf(c) + path).href;
+  const url = new URL(serverAddress(c) + path).href;
   return takesPost(own) ? { webhook: url, own_webhook: { path, url } } : { webhook: allowed(c, url) };
 }
 

@@ -5,7 +5,7 @@ import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { createCron } from "../../src/crons/cron.ts";
 import { insertCron } from "../../src/crons/store.ts";
 import { database } from "../../src/db/client.ts";
-import { allOf } from "../../src/http/parallel.ts";
+import { runAll } from "../../src/http/parallel.ts";
 import worker from "../../src/index.ts";
 import { housekeeping } from "../../src/system/housekeeping.ts";
 import { type Caller, newCaller } from "../support/caller.ts";
@@ -84,7 +84,7 @@ describe("every minute", () => {
 
   it("several failures are all reported, after everything has ended", async () => {
     const ended: string[] = [];
-    const failed = allOf({
+    const failed = runAll({
       first: async () => down(),
       second: async () => {
         await scheduler.wait(5);

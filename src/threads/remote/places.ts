@@ -1,5 +1,5 @@
 /** Places in the streams of a thread: how far a reader has come, and how the stream opens again from there. */
-import { repeated } from "../../http/outage.ts";
+import { retry } from "../../http/outage.ts";
 import { toProblem } from "../../http/problem.ts";
 import { LINE_FEED, type Place, WholeLines } from "./resume.ts";
 import type { TailQuery } from "../log/events.ts";
@@ -49,7 +49,7 @@ export function inLog(stub: () => ThreadRpc, query: Omit<TailQuery, "after"> & {
     },
     async leave() {
       if (!query.cancelOnDisconnect || runId === undefined) return;
-      await repeated(() => stub().cancelMany({ runIds: [runId] }, "interrupt"));
+      await retry(() => stub().cancelMany({ runIds: [runId] }, "interrupt"));
     },
   };
 }

@@ -6,7 +6,7 @@ import { jsonArray, jsonArrayOfLines } from "../../http/array.ts";
 import { Count, Id, selectable, selectableList } from "../../http/answers.ts";
 import { documented, EVENTS, NOTHING } from "../../http/documented.ts";
 import { isObject } from "../../http/json.ts";
-import { page, selected } from "../../http/paging.ts";
+import { cutPage, selectFields } from "../../http/paging.ts";
 import { Problem } from "../../http/problem.ts";
 import { sseBytes } from "../../http/sse.ts";
 import type { App } from "../../http/types.ts";
@@ -37,9 +37,9 @@ function withoutTtl<T extends object>(thread: T): Omit<T, "ttl"> {
 /** The selected fields of a state. `values.<key>` is one of its values. */
 function selectedState(state: ThreadState, select: string[] | undefined): Partial<ThreadState> {
   const keys = select?.flatMap((field) => (field.startsWith("values.") ? field.slice("values.".length) : [])) ?? [];
-  const fields = selected(state, select);
+  const fields = selectFields(state, select);
   if (keys.length === 0 || select?.includes("values")) return fields;
-  return { ...fields, values: selected((state.values ?? {}) as Json, keys) };
+  return { ...fields, values: selectFields((state.values ?? {}) as Json, keys) };
 }
 
 export const threads = new Hono<App>()
@@ -53,7 +53,7 @@ export const threads = new Hono<App>()
   .post("/search", doc("Search threads", selectableList(FoundThread)), body(schema.ThreadSearch), async (c) => {
     const { limit = 10, offset = 0, ...rest } = c.req.valid("json");
     const rows = await findThreads(c.env, c.get("principal").workspaceId, { ...rest, limit, offset });
-    const { items, headers } = page(rows, limit, offset);
+    const { items, headers } = cutPage(rows, limit, offset);
     return c.json(items, 200, headers);
   })
   .post("/count", doc("Count threads", Count), body(schema.ThreadCount), async (c) => {

@@ -5,7 +5,7 @@ import { audit } from "../../audit/record.ts";
 import { limitAddress, limitLink } from "../../auth/limits.ts";
 import { AnyObject, Message } from "../../http/answers.ts";
 import { documented, either, json, media, PROBLEM } from "../../http/documented.ts";
-import { addressOf } from "../../http/origin.ts";
+import { serverAddress } from "../../http/origin.ts";
 import { type Problem, toProblem } from "../../http/problem.ts";
 import type { App } from "../../http/types.ts";
 import { body, param, query } from "../../http/validate.ts";
@@ -32,7 +32,7 @@ export const feedbackTokens = new Hono<App>()
       }));
       for (const [targetId, links] of Map.groupBy(wanted, ({ runId }) => runId))
         await audit(c, { action: "feedback_link.created", targetId, detail: { keys: links.map(({ key }) => key) } });
-      const made = await issueTokens(c.env, c.get("principal").workspaceId, addressOf(c), wanted);
+      const made = await issueTokens(c.env, c.get("principal").workspaceId, serverAddress(c), wanted);
       return c.json(Array.isArray(asked) ? made : made[0], 200, { "cache-control": "no-store" });
     },
   )
@@ -40,7 +40,8 @@ export const feedbackTokens = new Hono<App>()
     "/feedback/tokens",
     doc("List a run's links for feedback that have not expired", v.array(ShownToken)),
     query(ListTokens),
-    async (c) => c.json(await listTokens(c.env, c.get("principal").workspaceId, addressOf(c), c.req.valid("query"))),
+    async (c) =>
+      c.json(await listTokens(c.env, c.get("principal").workspaceId, serverAddress(c), c.req.valid("query"))),
   )
   .get(
     "/feedback/tokens/:token",

@@ -1,5 +1,5 @@
 /** Stores drafted runs in the partitions of their days: objects to R2 first, then the runs that refer to them. */
-import { outageOf } from "../../http/outage.ts";
+import { findOutage } from "../../http/outage.ts";
 import { openBlobs } from "../../encryption/blobs.ts";
 import { loadRing } from "../../encryption/load.ts";
 import { CONNECTIONS, inParallel } from "../../http/parallel.ts";
@@ -120,7 +120,7 @@ async function upsert(env: Env, { partition, shards, work }: Batch, batched: boo
     }
   } catch (error) {
     const canGrow = !isClosed(partition.shard, shards) && shards < MOST_SHARDS;
-    if (outageOf(error) !== "overloaded" || !canGrow) throw error;
+    if (findOutage(error) !== "overloaded" || !canGrow) throw error;
     noteShards(partition, shards * 2);
     return [{ day: partition, work }];
   }

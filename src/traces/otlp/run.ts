@@ -1,5 +1,5 @@
 /** From a span to a run of a trace, as the LangSmith platform maps it (reference: tracing, section 2.7). */
-import { dashed } from "../../http/uuid.ts";
+import { addDashes } from "../../http/uuid.ts";
 import { asUuid } from "../dotted.ts";
 import { text } from "./flat.ts";
 import { nameOf, runTypeOf } from "./kinds.ts";
@@ -21,7 +21,7 @@ export function runOfSpan(
   const isRoot = parentId === undefined;
   return {
     id: runIdOf(span),
-    trace_id: asUuid(attributes["langsmith.trace.id"]) ?? dashed(span.traceId),
+    trace_id: asUuid(attributes["langsmith.trace.id"]) ?? addDashes(span.traceId),
     parent_run_id: parentId,
     dotted_order: text(attributes["langsmith.span.dotted_order"]),
     is_root: isRoot && attributes["langsmith.span.dotted_order"] === undefined ? true : undefined,
@@ -71,7 +71,7 @@ function parentOf({ parentSpanId, attributes }: OtlpSpan, runIds: Map<string, st
 
 /** `00000000-0000-0000-XXXX-XXXXXXXXXXXX` from the 8 bytes of a span id. */
 function spanUuid(hex: string): string {
-  return dashed(hex.padStart(32, "0"));
+  return addDashes(hex.padStart(32, "0"));
 }
 
 /** An exception event is an error for every status: the SDK's own bridge sends OK with it. */

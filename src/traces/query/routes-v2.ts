@@ -5,7 +5,7 @@ import { openBlobs } from "../../encryption/blobs.ts";
 import * as v from "valibot";
 import { database } from "../../db/client.ts";
 import { documented, either, EVENTS, json } from "../../http/documented.ts";
-import { addressOf } from "../../http/origin.ts";
+import { serverAddress } from "../../http/origin.ts";
 import { Problem } from "../../http/problem.ts";
 import type { App } from "../../http/types.ts";
 import { body, param, query } from "../../http/validate.ts";
@@ -82,7 +82,10 @@ export const runQueriesV2 = new Hono<App>()
       : undefined;
     const run = found?.runs[0];
     if (!run) throw new Problem(404, "Run not found.");
-    return runsAnswer(openBlobs(c.env), runV2(run, selects, await contextOf(c.env, addressOf(c), workspaceId, [run])));
+    return runsAnswer(
+      openBlobs(c.env),
+      runV2(run, selects, await contextOf(c.env, serverAddress(c), workspaceId, [run])),
+    );
   })
   .get(
     "/traces/:run_id/runs",
@@ -114,7 +117,7 @@ export const runQueriesV2 = new Hono<App>()
         runs.push(...page.runs);
         after = page.next;
       } while (after && runs.length < MOST_OF_TRACE);
-      const context = await contextOf(c.env, addressOf(c), workspaceId, runs);
+      const context = await contextOf(c.env, serverAddress(c), workspaceId, runs);
       runs.sort((a, b) => (a.dotted_order < b.dotted_order ? -1 : 1));
       return runsAnswer(openBlobs(c.env), {
         items: runs.slice(0, page_size).map((run) => runV2(run, selects, context)),
@@ -166,7 +169,7 @@ export const runQueriesV2 = new Hono<App>()
       checkSelection(selection);
       const page = { limit: page_size, order: "asc", after: readCursor(cursor) } as const;
       const found = await find(c.env, workspaceId, [project_id], selection, selects, page);
-      const context = await contextOf(c.env, addressOf(c), workspaceId, found.runs);
+      const context = await contextOf(c.env, serverAddress(c), workspaceId, found.runs);
       const items = found.runs.map((run) => ({ trace_id: run.trace_id, ...runV2(run, selects, context) }));
       return runsAnswer(openBlobs(c.env), { items, next_cursor: writeCursor(found.next) });
     },
@@ -211,7 +214,7 @@ async function pageOf(
   const order = wanted.sort_order?.toLowerCase() === "asc" ? "asc" : "desc";
   const page = { limit: wanted.page_size ?? 100, order, after: readCursor(wanted.cursor) } as const;
   const found = await find(c.env, workspaceId, projectIds, selection, selects, page);
-  const context = await contextOf(c.env, addressOf(c), workspaceId, found.runs);
+  const context = await contextOf(c.env, serverAddress(c), workspaceId, found.runs);
   const items = found.runs.map((run) => itemOf(runV2(run, selects, context), run));
   return { items, next_cursor: writeCursor(found.next), has_more: found.next !== null };
 }

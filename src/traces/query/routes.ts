@@ -5,7 +5,7 @@ import { openBlobs } from "../../encryption/blobs.ts";
 import * as v from "valibot";
 import { database } from "../../db/client.ts";
 import { documented } from "../../http/documented.ts";
-import { addressOf } from "../../http/origin.ts";
+import { serverAddress } from "../../http/origin.ts";
 import { Problem } from "../../http/problem.ts";
 import type { App } from "../../http/types.ts";
 import { body, param, query } from "../../http/validate.ts";
@@ -74,7 +74,7 @@ export const runQueries = new Hono<App>()
       limit,
       payloads,
     });
-    const context = await contextOf(c.env, addressOf(c), workspaceId, found.runs);
+    const context = await contextOf(c.env, serverAddress(c), workspaceId, found.runs);
     const runs = found.runs.map((run) => runV1(run, select, context));
     return runsAnswer(openBlobs(c.env), { runs, cursors: { next: writeCursor(found.next) }, parsed_query: null });
   })
@@ -147,7 +147,7 @@ export const runQueries = new Hono<App>()
     const [found, children] = await Promise.all([findRuns(c.env, workspaceId, find), partition.children(id)]);
     const run = found.runs[0];
     if (!run) throw new Problem(404, "Run not found.");
-    const shown = runV1(run, undefined, await contextOf(c.env, addressOf(c), workspaceId, found.runs));
+    const shown = runV1(run, undefined, await contextOf(c.env, serverAddress(c), workspaceId, found.runs));
     const whose = { workspaceId, projectIds: find.projectIds, selection: find.selection };
     const messages = include_messages ? { messages: await messagesOfRun(c.env, whose) } : {};
     return runsAnswer(openBlobs(c.env), {

@@ -8,7 +8,7 @@ import { requirePermission } from "../../auth/require.ts";
 import { database } from "../../db/client.ts";
 import { openBlobs } from "../../encryption/blobs.ts";
 import { documented } from "../../http/documented.ts";
-import { addressOf } from "../../http/origin.ts";
+import { serverAddress } from "../../http/origin.ts";
 import { Problem } from "../../http/problem.ts";
 import type { App } from "../../http/types.ts";
 import { body, param, query } from "../../http/validate.ts";
@@ -145,7 +145,7 @@ async function add(c: Context<App>, id: string, given: AddItem[]): Promise<Respo
 
 async function answer(c: Context<App>, page: SeenRun[], whole: (runs: object[]) => object): Promise<Response> {
   const runs = page.map(({ run }) => run);
-  const context = await contextOf(c.env, addressOf(c), c.get("principal").workspaceId, runs);
+  const context = await contextOf(c.env, serverAddress(c), c.get("principal").workspaceId, runs);
   const shown = page.map(({ item, run }) => ({ ...runV1(run, undefined, context), ...queueInfoOf(item) }));
   return runsAnswer(openBlobs(c.env), whole(shown));
 }

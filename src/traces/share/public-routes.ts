@@ -7,7 +7,7 @@ import { database } from "../../db/client.ts";
 import { boundAnswer } from "../../http/bytes.ts";
 import { documented } from "../../http/documented.ts";
 import { choosing, many, optional, pagingQuery, Uuid } from "../../http/fields.ts";
-import { addressOf } from "../../http/origin.ts";
+import { serverAddress } from "../../http/origin.ts";
 import { Problem } from "../../http/problem.ts";
 import type { App } from "../../http/types.ts";
 import { body, param, query } from "../../http/validate.ts";
@@ -72,7 +72,7 @@ export const publicShares = new Hono<App>()
       const share = await sharedBy(c.env, c.req.valid("param").share_token, "run");
       const find = { ids: c.req.valid("json").id, limit: MOST_RUNS, payloads: payloadsOf(NAMES_V1) };
       const runs = await sharedRuns(c.env, share, find);
-      const context = await contextOf(c.env, addressOf(c), share.workspaceId, runs);
+      const context = await contextOf(c.env, serverAddress(c), share.workspaceId, runs);
       return runsAnswer(openBlobs(c.env), {
         runs: runs.map((run) => runV1(run, undefined, context)),
         cursors: { next: null },
@@ -89,7 +89,7 @@ export const publicShares = new Hono<App>()
       const { id: ids, limit, offset } = c.req.valid("query");
       const find = { ids, limit: limit + offset, payloads: payloadsOf(NAMES_V1) };
       const runs = (await sharedRuns(c.env, share, find)).slice(offset);
-      const context = await contextOf(c.env, addressOf(c), share.workspaceId, runs);
+      const context = await contextOf(c.env, serverAddress(c), share.workspaceId, runs);
       return runsAnswer(
         openBlobs(c.env),
         runs.map((run) => runV1(run, undefined, context)),
@@ -115,7 +115,7 @@ export const publicShares = new Hono<App>()
       const db = database(c.env.DB);
       await boundAnswer(wanted.limit, () => measureExamples(db, workspaceId, wanted));
       const rows = await listExamples(db, workspaceId, wanted);
-      return examplesAnswer(c.env, addressOf(c), rows, shownOf(["outputs", "metadata", "attachment_urls"]));
+      return examplesAnswer(c.env, serverAddress(c), rows, shownOf(["outputs", "metadata", "attachment_urls"]));
     },
   );
 
@@ -137,7 +137,7 @@ export const publicSharesV2 = new Hono<App>()
       if (!run) throw new Problem(404, "Run not found.");
       return runsAnswer(
         openBlobs(c.env),
-        runV2(run, selects, await contextOf(c.env, addressOf(c), share.workspaceId, [run])),
+        runV2(run, selects, await contextOf(c.env, serverAddress(c), share.workspaceId, [run])),
       );
     },
   )
@@ -151,7 +151,7 @@ export const publicSharesV2 = new Hono<App>()
       const selects = selectsOf(c.req.valid("json").selects);
       const payloads = payloadsOf(payloadNames(selects));
       const runs = await sharedRuns(c.env, share, { limit: MOST_RUNS, payloads, values: valuesOf(selects) });
-      const context = await contextOf(c.env, addressOf(c), share.workspaceId, runs);
+      const context = await contextOf(c.env, serverAddress(c), share.workspaceId, runs);
       return runsAnswer(openBlobs(c.env), { items: runs.map((run) => runV2(run, selects, context)) });
     },
   );
@@ -161,7 +161,7 @@ async function sharedRun(c: Context<App>, share: ShareRow, id: string): Promise<
   if (!run) throw new Problem(404, "Run not found.");
   return runsAnswer(
     openBlobs(c.env),
-    runV1(run, undefined, await contextOf(c.env, addressOf(c), share.workspaceId, [run])),
+    runV1(run, undefined, await contextOf(c.env, serverAddress(c), share.workspaceId, [run])),
   );
 }
 

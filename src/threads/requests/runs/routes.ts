@@ -4,9 +4,9 @@ import * as v from "valibot";
 import { audit } from "../../../audit/record.ts";
 import { selectableList } from "../../../http/answers.ts";
 import { documented, EVENTS, NOTHING } from "../../../http/documented.ts";
-import { addressOf } from "../../../http/origin.ts";
+import { serverAddress } from "../../../http/origin.ts";
 import { sseBytes } from "../../../http/sse.ts";
-import { page, selected } from "../../../http/paging.ts";
+import { cutPage, selectFields } from "../../../http/paging.ts";
 import { Problem } from "../../../http/problem.ts";
 import type { App } from "../../../http/types.ts";
 import { body, param, query } from "../../../http/validate.ts";
@@ -39,7 +39,7 @@ async function requestOf(
   const principal = c.get("principal");
   const by = { env: c.env, principal, configurable: configurableOf(c.req.raw.headers, principal) };
   const request = { ...(await runRequest(by, threadId, { ...given, webhook }, runId)), own_webhook };
-  return request.feedback_keys ? { ...request, origin: addressOf(c) } : request;
+  return request.feedback_keys ? { ...request, origin: serverAddress(c) } : request;
 }
 
 /** A stateless run has its own thread with the run's id, so that it can be found again. */
@@ -140,9 +140,9 @@ export const threadRuns = new Hono<App>()
     async (c) => {
       const { limit, offset, status, select } = c.req.valid("query");
       const rows = await threadOf(c, c.req.valid("param").thread_id).listRuns({ limit: limit + 1, offset, status });
-      const { items, headers } = page(rows, limit, offset);
+      const { items, headers } = cutPage(rows, limit, offset);
       return c.json(
-        items.map((run) => selected(run, select)),
+        items.map((run) => selectFields(run, select)),
         200,
         headers,
       );

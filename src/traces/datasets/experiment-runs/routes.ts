@@ -6,7 +6,7 @@ import { requirePermission } from "../../../auth/require.ts";
 import { database } from "../../../db/client.ts";
 import { openBlobs } from "../../../encryption/blobs.ts";
 import { documented } from "../../../http/documented.ts";
-import { addressOf } from "../../../http/origin.ts";
+import { serverAddress } from "../../../http/origin.ts";
 import { Problem } from "../../../http/problem.ts";
 import type { App } from "../../../http/types.ts";
 import { body, param } from "../../../http/validate.ts";
@@ -127,7 +127,7 @@ async function answer(
   shown: (run: QueriedRun, context: ShapeContext) => object,
   whole: (items: object[]) => object,
 ): Promise<Response> {
-  const origin = addressOf(c);
+  const origin = serverAddress(c);
   const all = [...runs.values()].flat();
   const context = await contextOf(c.env, origin, c.get("principal").workspaceId, all);
   const items = rows.map(async (row) => ({

@@ -7,7 +7,7 @@ import { openBlobs } from "../../../encryption/blobs.ts";
 import { documented } from "../../../http/documented.ts";
 import { choosing, optional, Uuid } from "../../../http/fields.ts";
 import { JsonObject } from "../../../http/json.ts";
-import { addressOf } from "../../../http/origin.ts";
+import { serverAddress } from "../../../http/origin.ts";
 import { Problem } from "../../../http/problem.ts";
 import type { App } from "../../../http/types.ts";
 import { body, param } from "../../../http/validate.ts";
@@ -53,7 +53,7 @@ export const exampleSearch = new Hono<App>()
     const which = { ...(id && { id }), ...(splits && { splits }), ...(asOf !== undefined && { asOf }) };
     const newId = (place: number) => idempotentId(c, String(place));
     const ids = await cloneExamples(c.env, source, target, which, newId);
-    return examplesAnswer(c.env, addressOf(c), await rowsOf(c, ids));
+    return examplesAnswer(c.env, serverAddress(c), await rowsOf(c, ids));
   })
   .post(
     "/datasets/:dataset_id/search",
@@ -73,7 +73,7 @@ export const exampleSearch = new Hono<App>()
       );
       const scores = new Map(best.map(({ id, score }) => [id, score]));
       const shown = rows.map(async (row) => ({
-        ...(await exampleValue(c.env, addressOf(c), row)),
+        ...(await exampleValue(c.env, serverAddress(c), row)),
         score: scores.get(row.id),
       }));
       return runsAnswer(openBlobs(c.env), { examples: await Promise.all(shown) });
