@@ -13,7 +13,7 @@ import { type Database, database } from "../db/client.ts";
 import { loadRing, withRing } from "../encryption/load.ts";
 import type { Ring } from "../encryption/ring.ts";
 import { parse } from "../http/validate.ts";
-import { meaningOf } from "./deployed.ts";
+import { createMeaning } from "./deployed.ts";
 import type { Meaning } from "./meaning.ts";
 import { literalPrefix, selectNamespaces } from "./namespaces.ts";
 import type { Item } from "./row.ts";
@@ -23,7 +23,7 @@ import { deleteItem, getItem, namespacesUnder, type PutItem, putItems, refreshes
 
 /** The store of one workspace. */
 export function storeFor(env: Env, workspaceId: string): BaseStore {
-  return new D1Store(env, database(env.DB), workspaceId, meaningOf(env));
+  return new D1Store(env, database(env.DB), workspaceId, createMeaning(env));
 }
 
 class D1Store extends BaseStore {
