@@ -17,7 +17,7 @@ import {
   findMember,
   findPerson,
   insertMember,
-  listGrantsOf,
+  listMemberGrants,
   listMembers,
   MOST_MEMBERS,
   removeMember,
@@ -73,7 +73,7 @@ export const members = new Hono<App>()
       const member = await findMember(db, workspaceId, c.req.valid("param").id);
       if (!member) throw notFound();
       const { id, subject, email, role } = member;
-      const grants = await listGrantsOf(db, workspaceId, id);
+      const grants = await listMemberGrants(db, workspaceId, id);
       await audit(c, { action: "member.removed", targetId: id, detail: { subject, email, role } });
       for (const grant of grants) await audit(c, { action: "grant.revoked", targetId: grant.id });
       if (!(await removeMember(db, workspaceId, id, Date.now()))) throw notFound();

@@ -21,7 +21,7 @@ export async function checkRoleGiven(c: Context<App>, role: string): Promise<voi
 }
 
 /** Whether the maker of an invitation may still give its role: its own rights may have changed, or ended. */
-export async function makerStillMay(db: Database, invitation: InvitationRow): Promise<boolean> {
+export async function mayMakerStillGive(db: Database, invitation: InvitationRow): Promise<boolean> {
   const { workspaceId, role } = invitation;
   const rights = await rightsOfMaker(db, invitation);
   if (!rights) return false;

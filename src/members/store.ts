@@ -99,7 +99,7 @@ export async function noteSignIn(db: Database, id: string, email: string | null,
     .where(eq(members.id, id));
 }
 
-const grantsOf = (workspaceId: string, id: string) =>
+const isGrantOfMember = (workspaceId: string, id: string) =>
   and(
     eq(oauthGrants.workspaceId, workspaceId),
     eq(oauthGrants.credentialId, MEMBER + id),
@@ -107,15 +107,15 @@ const grantsOf = (workspaceId: string, id: string) =>
   );
 
 /** The OAuth grants that the member allowed and that have not been revoked. */
-export async function listGrantsOf(db: Database, workspaceId: string, id: string): Promise<GrantRow[]> {
-  return db.select().from(oauthGrants).where(grantsOf(workspaceId, id)).all();
+export async function listMemberGrants(db: Database, workspaceId: string, id: string): Promise<GrantRow[]> {
+  return db.select().from(oauthGrants).where(isGrantOfMember(workspaceId, id)).all();
 }
 
 /** Removes a member, with the sessions, and with what the member allowed, in one transaction. False when there is none. */
 export async function removeMember(db: Database, workspaceId: string, id: string, now: number): Promise<boolean> {
   const own = sql`${memberSessions.memberId} IN (SELECT ${members.id} FROM ${members} WHERE ${isMember(workspaceId, id)})`;
   const [, , gone] = await db.batch([
-    db.update(oauthGrants).set({ revokedAt: now }).where(grantsOf(workspaceId, id)),
+    db.update(oauthGrants).set({ revokedAt: now }).where(isGrantOfMember(workspaceId, id)),
     db.delete(memberSessions).where(own),
     db.delete(members).where(isMember(workspaceId, id)).returning({ id: members.id }),
     ...keyEnds(db, now),

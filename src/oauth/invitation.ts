@@ -10,7 +10,7 @@ import { withMountPrefix } from "../http/origin.ts";
 import { htmlPage } from "../http/page.ts";
 import type { App } from "../http/types.ts";
 import { findOpenInvitation, joinBy } from "../members/invitation-store.ts";
-import { makerStillMay } from "../members/rights.ts";
+import { mayMakerStillGive } from "../members/rights.ts";
 import { findPerson, type MemberRow, type Person } from "../members/store.ts";
 import { enter } from "./console.ts";
 import { readForm } from "./form.ts";
@@ -24,7 +24,7 @@ const GONE = "This invitation has expired, was accepted, or was taken back. You 
 async function openInvitation(c: Context<App>, hash: string) {
   const db = database(c.env.DB);
   const found = await findOpenInvitation(db, hash, Date.now());
-  return found && (await makerStillMay(db, found.invitation)) ? found : undefined;
+  return found && (await mayMakerStillGive(db, found.invitation)) ? found : undefined;
 }
 
 /** GET /oauth/openid/invitation?token=…: what it is. Programs that open links of messages accept nothing by that. */
