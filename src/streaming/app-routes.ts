@@ -30,7 +30,7 @@ const Titled = v.object({ id: Id, title: v.string(), updatedAt: Time });
 const hasCheckpoint = (state: ThreadState | undefined) => Boolean(state?.checkpoint?.checkpoint_id);
 
 /** The thread's state; a thread without a checkpoint and without work has none. */
-async function stateOf(thread: ThreadRpc, subgraphs = false): Promise<ThreadState> {
+async function readState(thread: ThreadRpc, subgraphs = false): Promise<ThreadState> {
   const state = await thread.state({ subgraphs });
   if (!state || (!hasCheckpoint(state) && state.next.length === 0)) {
     throw new Problem(404, "This thread has no state yet.");
@@ -64,7 +64,7 @@ export const application = new Hono<App>()
     doc("The state; 404 when there is none", State),
     param(ThreadParam),
     query(StateQuery),
-    async (c) => c.json(await stateOf(threadOf(c, c.req.valid("param").thread_id), c.req.valid("query").subgraphs)),
+    async (c) => c.json(await readState(threadOf(c, c.req.valid("param").thread_id), c.req.valid("query").subgraphs)),
   )
   .post(
     "/:thread_id/state",
@@ -86,7 +86,7 @@ export const application = new Hono<App>()
       if (fresh) await thread.updateState({ values: values ?? { messages: [] }, as_node: as_node ?? "__start__" });
       else if (values)
         await thread.updateState({ values, as_node: as_node ?? undefined }, checkpointAddress(checkpoint));
-      return c.json(await stateOf(thread));
+      return c.json(await readState(thread));
     },
   )
   .post(

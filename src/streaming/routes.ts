@@ -11,12 +11,12 @@ import { threadOf } from "../threads/requests/access.ts";
 import { configurableOf } from "../threads/requests/runs/request.ts";
 import { threadObject } from "../threads/stub.ts";
 import { ThreadParam } from "../threads/requests/schema.ts";
-import { Answered, carryOut } from "./commands.ts";
-import { dialectOf } from "./dialect.ts";
+import { Answered, runCommand } from "./commands.ts";
+import { readDialect } from "./dialect.ts";
 import { streamEvents } from "./rpc.ts";
 import { ANY_ASSISTANT, Command, Filter } from "./schema.ts";
 import { CALLER_HEADER, type SocketCaller } from "./socket.ts";
-import { startOf } from "./stream.ts";
+import { findStart } from "./stream.ts";
 
 const doc = documented("Streaming");
 
@@ -39,7 +39,7 @@ export const streaming = new Hono<App>()
       const { params, ...command } = c.req.valid("json");
       // The application's own clients use one agent and send no agent id.
       const unsaid = c.req.path.startsWith("/api/") ? { assistant_id: ANY_ASSISTANT } : {};
-      const answer = await carryOut(by, { ...command, params: { ...unsaid, ...params } });
+      const answer = await runCommand(by, { ...command, params: { ...unsaid, ...params } });
       if (answer.type === "error" && answer.error === "unknown_error") c.set("serverFault", true);
       return c.json(answer);
     },
@@ -85,7 +85,7 @@ const CALLER_LIMIT = 8_000;
 async function socket(c: Context<App>, threadId: string): Promise<Response> {
   const principal = c.get("principal");
   const presented = describeRequest(c.req.raw, principal);
-  const dialect = dialectOf(c.req.raw.headers);
+  const dialect = readDialect(c.req.raw.headers);
   const caller = { principal, configurable: configurableOf(c.req.raw.headers, principal), presented, dialect };
   if (JSON.stringify(caller).length > CALLER_LIMIT)
     throw new Problem(413, "The headers and the user of a WebSocket may have 8,000 characters together.");
@@ -98,7 +98,7 @@ async function socket(c: Context<App>, threadId: string): Promise<Response> {
  * Streams the events that match the filter. `Last-Event-ID`, `since_event_id` and `since` each set the start position.
  */
 async function events(c: Context<App>, threadId: string, filter: Filter): Promise<Response> {
-  const after = await startOf(threadOf(c, threadId), filter, c.req.header("last-event-id"));
-  const dialect = dialectOf(c.req.raw.headers);
+  const after = await findStart(threadOf(c, threadId), filter, c.req.header("last-event-id"));
+  const dialect = readDialect(c.req.raw.headers);
   return sseBytes(await streamEvents(c.env, c.get("principal").workspaceId, threadId, filter, after, dialect));
 }

@@ -8,7 +8,7 @@ import { matcher } from "./filter.ts";
 import type { Filter } from "./schema.ts";
 
 /** The sequence number after which a reader resumes. A cursor beyond the end of the log belongs to a deleted log. */
-export async function startOf(thread: ThreadRpc, filter: Filter, lastEventId?: string): Promise<number> {
+export async function findStart(thread: ThreadRpc, filter: Filter, lastEventId?: string): Promise<number> {
   const cursors = [lastEventId, filter.since_event_id].map((id) => (id == null ? 0 : (seqOfEventId(id) ?? 0)));
   const run = filter.since_run == null ? undefined : await thread.firstSeq(filter.since_run);
   const ended = filter.after_run == null ? undefined : await thread.lastSeq(filter.after_run);
