@@ -63,13 +63,15 @@ export function openapi(app: Hono<App>): Handler<App> {
       includeEmptyPaths: true,
       excludeStaticFile: false,
     };
-    specs ??= finished(await generateSpecs(app, { ...options, defaultValidationErrorResponse: false } as never));
+    specs ??= completeOperations(
+      await generateSpecs(app, { ...options, defaultValidationErrorResponse: false } as never),
+    );
     return c.json(specs);
   };
 }
 
 /** Adds what every operation has: a success, the one shape of failure, whether it needs a credential, and examples. */
-function finished(specs: Specs): Specs {
+function completeOperations(specs: Specs): Specs {
   const ids = new Set<string>();
   for (const [path, operations] of Object.entries(specs.paths)) {
     for (const [method, operation] of Object.entries(operations ?? {}) as [string, Operation][]) {
