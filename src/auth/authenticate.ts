@@ -8,7 +8,7 @@ import { Problem } from "../http/problem.ts";
 import { innerCaller } from "../loopback/caller.ts";
 import type { App } from "../http/types.ts";
 import { userRouteScope } from "../users/app.ts";
-import { hasUsers, userOf } from "../users/authenticate.ts";
+import { hasUsers, resolveUser } from "../users/authenticate.ts";
 import { isApiKeyShaped } from "./api-key.ts";
 import { challenge, isInResource } from "./challenge.ts";
 import { isAdminKey, keyCredential, describeRequest, sessionCredential, stillHolds, tokenCredential } from "./holds.ts";
@@ -183,7 +183,7 @@ function noteUse(c: Context<App>, credential: Credential): void {
 }
 
 async function authenticateUser(c: Context<App>, rule: Rule | undefined): Promise<Principal> {
-  const user = await userOf(c.req.raw);
+  const user = await resolveUser(c.req.raw);
   const workspaceId = c.env.AUTH_WORKSPACE_ID?.toLowerCase() ?? LOCAL_WORKSPACE_ID;
   return requireOwnWorkspace(
     c,

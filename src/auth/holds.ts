@@ -2,7 +2,7 @@
 import { database } from "../db/client.ts";
 import { logError } from "../http/log.ts";
 import { toProblem } from "../http/problem.ts";
-import { userOf } from "../users/authenticate.ts";
+import { resolveUser } from "../users/authenticate.ts";
 import { type Credential, readCredential } from "./credential-cache.ts";
 import { isWithin } from "../http/network.ts";
 import { ALL_PERMISSIONS, may, type Principal, type Scope, SCOPES } from "../principal.ts";
@@ -140,7 +140,7 @@ async function userHolds(principal: Principal, { request }: Presented): Promise<
   if (!request) return false;
   const { url, method, headers } = request;
   const credential = await readCredential(`user ${sha256(JSON.stringify(headers))}`, async () => {
-    const user = await userOf(new Request(url, { method, headers }));
+    const user = await resolveUser(new Request(url, { method, headers }));
     const now: Principal = { ...principal, credentialId: user.identity };
     return { principal: now, resource: null, expiresAt: Infinity };
   });

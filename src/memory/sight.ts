@@ -4,7 +4,7 @@ import * as v from "valibot";
 import { contains } from "../db/contains.ts";
 import { storeItems } from "../db/schema.ts";
 import type { Json } from "../json.ts";
-import { containment, containsJson, refuseUnknown } from "../users/authorize.ts";
+import { toContainment, containsJson, refuseUnknown } from "../users/authorize.ts";
 import { isWithin, joinLabels, labelText } from "./row.ts";
 import { Namespace } from "./schema.ts";
 
@@ -58,7 +58,7 @@ export function parseSight({ namespace, key, ...value }: Json): Sight {
   const name = v.safeParse(v.optional(KeyRule), key);
   if (!labels.success) refuseUnknown({ namespace });
   if (!name.success) refuseUnknown({ key });
-  return { ...labels.output, key: name.output, value: containment(value) };
+  return { ...labels.output, key: name.output, value: toContainment(value) };
 }
 
 /** The condition that a user sees the item; undefined when nothing is hidden. */
