@@ -4,7 +4,7 @@ import { contains } from "../db/contains.ts";
 import { assistants, assistantVersions, crons } from "../db/schema.ts";
 import { inList } from "../db/in-list.ts";
 import { fewerThan } from "../db/insert-below.ts";
-import { bytesOf, totalBytes } from "../db/size.ts";
+import { bytesColumn, totalBytes } from "../db/size.ts";
 import { boundAnswer } from "../http/bytes.ts";
 import { Problem } from "../http/problem.ts";
 import { ensureDefaults, findRow, forgetDefaults } from "./default-store.ts";
@@ -139,7 +139,7 @@ export async function searchAssistants(
   const order = [direction(SORTS[search.sortBy]), direction(sql`rowid`)];
   const limit = search.limit + 1;
   await boundAnswer(limit, () => {
-    const bytes = bytesOf(assistants.config, assistants.context, assistants.metadata);
+    const bytes = bytesColumn(assistants.config, assistants.context, assistants.metadata);
     return totalBytes(
       db,
       db

@@ -3,7 +3,7 @@ import { and, desc, eq, getTableColumns, max, sql } from "drizzle-orm";
 import type { Database } from "../db/client.ts";
 import { contains } from "../db/contains.ts";
 import { assistants, assistantVersions } from "../db/schema.ts";
-import { bytesOf, totalBytes } from "../db/size.ts";
+import { bytesColumn, totalBytes } from "../db/size.ts";
 import { CHANGED, isTaken, nextTime, untilUnchanged } from "../db/unchanged.ts";
 import { boundAnswer, METADATA_BYTES, withinBytes } from "../http/bytes.ts";
 import { findRow } from "./default-store.ts";
@@ -108,7 +108,7 @@ export async function listVersions(
   const where = and(belongsToAssistant(row), isVersion(), contains(assistantVersions.metadata, metadata));
   const order = desc(assistantVersions.version);
   await boundAnswer(limit + 1, () => {
-    const bytes = bytesOf(assistantVersions.config, assistantVersions.context, assistantVersions.metadata);
+    const bytes = bytesColumn(assistantVersions.config, assistantVersions.context, assistantVersions.metadata);
     const page = db.select({ bytes }).from(assistantVersions).where(where).orderBy(order);
     return totalBytes(db, page.limit(limit + 1).offset(offset));
   });

@@ -5,7 +5,7 @@ import type { Database } from "../db/client.ts";
 import { deleteOverdue } from "../db/delete.ts";
 import { cronFirings, crons, type FiringState } from "../db/schema.ts";
 import { insertBelow } from "../db/insert-below.ts";
-import { bytesOf, totalBytes } from "../db/size.ts";
+import { bytesColumn, totalBytes } from "../db/size.ts";
 import { boundAnswer } from "../http/bytes.ts";
 
 export type CronRow = typeof crons.$inferSelect;
@@ -103,7 +103,7 @@ export async function searchCrons(db: Database, workspaceId: string, search: Cro
   const order = [direction(SORTS[search.sortBy]), direction(sql`rowid`)];
   const limit = search.limit + 1;
   await boundAnswer(limit, () => {
-    const bytes = bytesOf(crons.payload, crons.metadata);
+    const bytes = bytesColumn(crons.payload, crons.metadata);
     return totalBytes(
       db,
       db

@@ -3,7 +3,7 @@ import { and, desc, getTableColumns, type SQL, sql } from "drizzle-orm";
 import { inList } from "../db/in-list.ts";
 import type { Database } from "../db/client.ts";
 import { storeItems } from "../db/schema.ts";
-import { bytesOf, totalBytes } from "../db/size.ts";
+import { bytesColumn, totalBytes } from "../db/size.ts";
 import { boundAnswer } from "../http/bytes.ts";
 import { passes } from "./filter.ts";
 import { type Meaning, type MeaningSearch, rankItems } from "./meaning.ts";
@@ -25,7 +25,7 @@ export interface ItemSearch {
   sight?: Sight;
 }
 
-const BYTES = bytesOf(storeItems.value, storeItems.text);
+const BYTES = bytesColumn(storeItems.value, storeItems.text);
 
 /**
  * Items under a namespace prefix: newest change first, or, with a `query`, best match first, with a score. The query is
