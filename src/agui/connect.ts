@@ -24,12 +24,12 @@ export async function connect(by: Caller, assistantId: string, input: RunAgentIn
   const found = await visibleThread(by, threadId, thread);
   const reducer = new EventReducer({ threadId: input.threadId, runId: input.runId });
   const [run] = found ? await thread.openRuns(1) : [];
-  if (run?.status !== "running") return { reducer, begin: reducer.resting(found && conversationOf(found)) };
+  if (run?.status !== "running") return { reducer, begin: reducer.resting(found && readConversation(found)) };
   const events = await thread.follow({ after: 0, runId: run.run_id, methods: METHODS });
   return { reducer, begin: reducer.joined(), events };
 }
 
-function conversationOf({ values, interrupts, status }: Thread) {
+function readConversation({ values, interrupts, status }: Thread) {
   const asked = Object.values(interrupts)
     .flat()
     .map(({ id = "", value }) => ({ interrupt_id: id, payload: value }));
