@@ -8,7 +8,7 @@ import type { Project } from "./project.ts";
  * The folder of the page's files: the package's, or with `http.mount_prefix` a copy in `.weir/web` that says where the API
  * is. The platform serves these files at the root, for every prefix.
  */
-export function pageOf({ config, weirDir }: Project): string {
+export function preparePage({ config, weirDir }: Project): string {
   const prefix = config.http?.mount_prefix;
   const index = join(PAGE, "index.html");
   if (!prefix || !existsSync(index)) return PAGE;
