@@ -20,7 +20,7 @@ export function serverOrigin(c: Context<App>): string {
 }
 
 /**
- * Whether `originOf` can be trusted as an identity, such as the issuer of tokens. A caller chooses the Host header, so a
+ * Whether `serverOrigin` can be trusted as an identity, such as the issuer of tokens. A caller chooses the Host header, so a
  * public name is known from PUBLIC_URL only. Names of private networks lead nowhere else, and Cloudflare itself routes
  * workers.dev.
  */

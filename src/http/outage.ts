@@ -32,7 +32,7 @@ export function findOutage(error: unknown): Outage | undefined {
   return findOutage(error.cause);
 }
 
-/** How often `repeated` makes a call at most. */
+/** How often `retry` makes a call at most. */
 export const TRIES = 4;
 
 /**
@@ -51,7 +51,7 @@ export async function retry<T>(call: (attempt: number) => Promise<T>): Promise<T
   }
 }
 
-/** An object whose calls may all be carried out twice. Each call is made by `repeated` with a new stub. */
+/** An object whose calls may all be carried out twice. Each call is made by `retry` with a new stub. */
 export function retryCalls<T extends object>(stub: () => T): T {
   type Calls = Record<PropertyKey, (...args: unknown[]) => Promise<unknown>>;
   const call = (method: PropertyKey, args: unknown[]) => retry(async () => (stub() as Calls)[method]?.(...args));
@@ -61,7 +61,7 @@ export function retryCalls<T extends object>(stub: () => T): T {
   });
 }
 
-/** As `repeated`, but without a limit, and also while the object is overloaded. For calls that wait for a run to end. */
+/** As `retry`, but without a limit, and also while the object is overloaded. For calls that wait for a run to end. */
 export async function retryUntilAnswered<T>(call: () => Promise<T>): Promise<T> {
   for (let attempt = 1; ; attempt += 1) {
     try {

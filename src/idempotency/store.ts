@@ -13,7 +13,7 @@ export const KEPT_MS = 24 * 3_600_000;
 const ABANDONED_MS = 120_000;
 
 /**
- * Takes the key for a request about to be answered, and returns the key's row: it is the request's own when `holds` says
+ * Takes the key for a request about to be answered, and returns the key's row: it is the request's own when `isHeldBy` says
  * so. `claim` is an id of the request: a second call with it, after the answer to the first one was lost, takes the key
  * once.
  */

@@ -15,7 +15,7 @@ type Bytes = ReadableStream<Uint8Array>;
 
 /**
  * The object restarts at every deploy of the Worker, and when the platform moves it. Calls that may be carried out twice
- * are repeated with a new stub (see `repeated`). Streams continue where they were cut. `join` waits through any number
+ * are repeated with a new stub (see `retry`). Streams continue where they were cut. `join` waits through any number
  * of restarts. `updateState`, and `create` where a second call may fail, are not repeated.
  */
 export class RemoteThread implements rpc.ThreadRpc {
