@@ -1,6 +1,6 @@
 /** From an export's window to its runs: one for each project and UTC day, tiling the window exactly. */
 import { listExperiments } from "../traces/store/project-store.ts";
-import { dayBounds, dayOf } from "../traces/time.ts";
+import { dayBounds, toDay } from "../traces/time.ts";
 import type { Deps } from "./deps.ts";
 import { completeEmptyRuns, failJob, insertRuns, markPlanned, type PlannedRun } from "./ledger/jobs.ts";
 import { lateDays } from "./ledger/late.ts";
@@ -19,7 +19,7 @@ export interface Window {
 export function dayWindows(start: number, end: number): Window[] {
   const windows: Window[] = [];
   for (let at = start; at < end;) {
-    const day = dayOf(at);
+    const day = toDay(at);
     const next = Math.min(dayBounds(day).end, end);
     windows.push({ day, startTime: at, endTime: next });
     at = next;

@@ -16,7 +16,7 @@ import { projectById } from "../traces/projects/resolve.ts";
 import { findQueue } from "../traces/queues/store.ts";
 import { listPartitions } from "../traces/store/partition-store.ts";
 import { deleteRule } from "../traces/store/rule-store.ts";
-import { dayOf } from "../traces/time.ts";
+import { toDay } from "../traces/time.ts";
 import type { RuleSecrets } from "./call.ts";
 import { givenRule, purposeOf } from "./given.ts";
 import { Backfill, Rule, RuleLog, toWireBackfill, toWireLog, toWireRule } from "./row.ts";
@@ -137,7 +137,7 @@ async function backfill(
   const db = database(c.env.DB);
   const now = Date.now();
   const endTime = end_time ?? now * 1000;
-  const places = await listPartitions(db, workspaceId, projectId, dayOf(startTime), dayOf(endTime - 1));
+  const places = await listPartitions(db, workspaceId, projectId, toDay(startTime), toDay(endTime - 1));
   if (places.length > MOST_PARTS) throw new Problem(413, "The window holds too many days. Use a shorter one.");
   const isDone = places.length === 0;
   const row = {

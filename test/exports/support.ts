@@ -19,7 +19,7 @@ import type { PageRequest, RunPage, SinceWindow } from "../../src/traces/page.ts
 import type { TracePartitionRpc } from "../../src/traces/rpc.ts";
 import type { StoredRun } from "../../src/traces/types.ts";
 import { announcePartition } from "../../src/traces/store/partition-store.ts";
-import { dayOf } from "../../src/traces/time.ts";
+import { toDay } from "../../src/traces/time.ts";
 import { FakeS3, type Fault } from "../support/fake-s3.ts";
 import { columnValue, pageOf } from "../support/pages.ts";
 import { unzstd } from "../support/zstd.ts";
@@ -43,7 +43,7 @@ export async function newProject(world: World, workspaceId: string, referenceDat
 
 /** What a partition does before its first write. `start` in microseconds. */
 export async function registerDay(world: World, workspaceId: string, projectId: string, start: number, shard = 0) {
-  await announcePartition(world.deps.db, { workspaceId, projectId, day: dayOf(start), shard });
+  await announcePartition(world.deps.db, { workspaceId, projectId, day: toDay(start), shard });
 }
 
 /** A destination on the world's store. */
@@ -211,7 +211,7 @@ export function newWorld(options: WorldOptions = {}): World {
           (run) =>
             run.tenant_id === workspaceId &&
             run.session_id === projectId &&
-            dayOf(run.start_time) === day &&
+            toDay(run.start_time) === day &&
             world.shardOf(run) === shard,
         ),
         (run) => world.changed.get(run.id) ?? 0,

@@ -14,7 +14,7 @@ import { projectById } from "../projects/resolve.ts";
 import { listPartitions } from "../store/partition-store.ts";
 import { tracePartition } from "../stub.ts";
 import type { PartitionIdentity, Place, StoredFeedback } from "../types.ts";
-import { dayOf, timeOf } from "../time.ts";
+import { toDay, parseTime } from "../time.ts";
 import { CreateFeedback } from "./schema.ts";
 import { findPlace, savePlace } from "./store.ts";
 
@@ -91,9 +91,9 @@ async function placeOf(
   const projectId = given.session_id ?? undefined;
   if (runId === undefined) {
     if (projectId === undefined) throw new Problem(422, "Give run_id, or session_id for feedback on a whole project.");
-    return { projectId, day: dayOf(Date.now() * 1000), shard: 0 };
+    return { projectId, day: toDay(Date.now() * 1000), shard: 0 };
   }
-  const start = timeOf(given.start_time);
+  const start = parseTime(given.start_time);
   const known = places?.get(runId);
   if (known) return known;
   if (!places || projectId !== undefined || start !== undefined) {
@@ -103,7 +103,7 @@ async function placeOf(
   // Feedback can come before its run when it says where the run will be.
   const time = start ?? uuidTime(runId);
   if (projectId !== undefined && time !== undefined) {
-    const day = dayOf(time);
+    const day = toDay(time);
     const shard = await shardOf(env, db, workspaceId, { projectId, day }, given.trace_id ?? runId);
     return { projectId, day, shard };
   }
@@ -128,7 +128,7 @@ async function shardOf(
 
 function storedFeedback(id: string, given: Given, projectId: string): StoredFeedback {
   const now = new Date().toISOString();
-  const created = timeOf(given.created_at);
+  const created = parseTime(given.created_at);
   const source = given.feedback_source ?? { type: "api" };
   return {
     id,

@@ -3,7 +3,7 @@ import { isUtf8 } from "node:buffer";
 import { isObject, NESTING, nestsDeeper } from "../../http/json.ts";
 import { FIELD_BYTES, LARGE_BYTES } from "../limits.ts";
 import type { LargeField } from "../types.ts";
-import { timeOf } from "../time.ts";
+import { parseTime } from "../time.ts";
 import type { Masker } from "../masking/masker.ts";
 import { metadataText, pairsText, previewText } from "./pairs.ts";
 import { derivedUsage, statedUsage, type Usage } from "../usage/usage.ts";
@@ -117,5 +117,5 @@ function knownOf(name: LargeField, value: unknown): Omit<Field, "content"> {
 function firstToken(events: unknown): number | undefined {
   if (!Array.isArray(events)) return undefined;
   const event: unknown = events.find((item) => isObject(item) && item["name"] === "new_token");
-  return isObject(event) ? timeOf(event["time"]) : undefined;
+  return isObject(event) ? parseTime(event["time"]) : undefined;
 }

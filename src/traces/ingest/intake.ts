@@ -11,7 +11,7 @@ import { DEFAULT_PROJECT, forgetProjects, projectById, projectByName } from "../
 import { maskerOf } from "../masking/load.ts";
 import type { Place } from "../types.ts";
 import type { ProjectRow } from "../store/project-store.ts";
-import { dayOf } from "../time.ts";
+import { toDay } from "../time.ts";
 import { type Draft, draftOf } from "./normalise.ts";
 import { Gathering, type IngestFault, type Operation } from "./operations.ts";
 import type { Day } from "./placed.ts";
@@ -171,7 +171,7 @@ async function dayFor(
   return {
     workspaceId,
     projectId: project.id,
-    day: dayOf(draft.start ?? Date.now() * 1000),
+    day: toDay(draft.start ?? Date.now() * 1000),
     traceTier: project.traceTier,
   };
 }

@@ -3,7 +3,7 @@ import { byteLength } from "../../http/bytes.ts";
 import { asUuid, parseDotted, type Segment, uuidTime } from "../dotted.ts";
 import { TAGS_BYTES } from "../limits.ts";
 import { LARGE_FIELDS, type LargeField, RUN_TYPES, type RunWrite } from "../types.ts";
-import { DAY_MICROS, inRange, isOutsideTime, timeOf } from "../time.ts";
+import { DAY_MICROS, inRange, isOutsideTime, parseTime } from "../time.ts";
 import type { Field } from "./field.ts";
 import type { Operation } from "./operations.ts";
 
@@ -27,7 +27,7 @@ export function draftOf(operation: Operation): Draft {
   const { run, kind, id } = operation;
   const warnings: string[] = [];
   const place = placeOf(id, run, warnings);
-  const stated = timeOf(run["start_time"]);
+  const stated = parseTime(run["start_time"]);
   const segmentStart = place.segments?.at(-1)?.start;
   const isUnread = run["start_time"] !== undefined && run["start_time"] !== null && stated === undefined;
   const refusal = refusalOf(isUnread ? run["start_time"] : undefined, segmentStart) ?? typeRefusal(run["run_type"]);
@@ -43,8 +43,8 @@ export function draftOf(operation: Operation): Draft {
     run_type: text("run_type", run["run_type"], 60, warnings)?.toLowerCase(),
     start_time: segmentStart === undefined && stated === undefined ? undefined : start,
     start_is_derived: segmentStart === undefined || start === stated ? undefined : true,
-    end_time: timeOf(run["end_time"]),
-    first_token_time: timeOf(run["first_token_time"]) ?? events?.firstToken,
+    end_time: parseTime(run["end_time"]),
+    first_token_time: parseTime(run["first_token_time"]) ?? events?.firstToken,
     tags: tagsOf(run["tags"], warnings),
     reference_example_id: asUuid(run["reference_example_id"]),
     execution_order:

@@ -3,7 +3,7 @@ import { CONNECTIONS, inParallel } from "../../http/parallel.ts";
 import { tracePartition } from "../stub.ts";
 import type { PartitionIdentity, RunWrite } from "../types.ts";
 import { moveFeedback } from "../feedback/move.ts";
-import { EARLY, idsOf, isClosed, shardsOf, traceOf } from "../shards.ts";
+import { EARLY, lookupIds, isClosed, listShards, findTraceId } from "../shards.ts";
 
 /** A project's day. */
 export type Day = Omit<PartitionIdentity, "shard">;
@@ -49,8 +49,8 @@ export async function placed<T extends Item>(
       if (!isClosed(shard, shards) && draft.write.trace_id !== undefined) continue;
       const wanted = asked.get(shard) ?? { ids: new Set(), traces: new Set() };
       asked.set(shard, wanted);
-      for (const id of idsOf(draft.write)) wanted.ids.add(id);
-      const trace = traceOf(draft.write);
+      for (const id of lookupIds(draft.write)) wanted.ids.add(id);
+      const trace = findTraceId(draft.write);
       if (trace !== undefined) wanted.traces.add(trace);
     }
   }
@@ -62,7 +62,7 @@ export async function placed<T extends Item>(
   const held = new Map(answers);
   const found = Map.groupBy(items, (item) => {
     const own = candidates.get(item) ?? [0];
-    const ids = idsOf(item.draft.write);
+    const ids = lookupIds(item.draft.write);
     return own.find((shard) => ids.some((id) => held.get(shard)?.has(id))) ?? (own.at(-1) as number);
   });
   await moveEarly(env, day, held, found);
@@ -86,8 +86,8 @@ async function moveEarly<T extends Item>(
 /** The shards that can hold a run, oldest generation first. The last one takes it when no other holds it. */
 function candidatesOf({ draft: { write }, shard }: Item, shards: number): number[] {
   if (shard !== undefined) return [shard];
-  if (write.trace_id !== undefined) return shardsOf(write.trace_id, shards);
+  if (write.trace_id !== undefined) return listShards(write.trace_id, shards);
   // A run without a trace id is with its parent, which can be in any shard.
-  const newest = shardsOf(write.id, shards).at(-1) as number;
+  const newest = listShards(write.id, shards).at(-1) as number;
   return [...Array.from({ length: shards }, (_, i) => i).filter((one) => one !== newest), newest];
 }

@@ -7,7 +7,7 @@ import { isProjectGone } from "../projects/gone.ts";
 import { blobPrefix, tracePartition } from "../stub.ts";
 import type { PartitionIdentity } from "../types.ts";
 import { isClosed, MOST_SHARDS } from "../shards.ts";
-import { weightOf } from "../weight.ts";
+import { weighWrite } from "../weight.ts";
 import type { Draft } from "./normalise.ts";
 import type { Operation } from "./operations.ts";
 import { type Blob, copyBlobs, placePayloads, putBlob } from "./payloads.ts";
@@ -134,7 +134,7 @@ function* inParts(work: Work[]): Generator<Work[]> {
   let part: Work[] = [];
   let weight = 0;
   for (const item of work) {
-    const own = weightOf(item.draft.write);
+    const own = weighWrite(item.draft.write);
     if (part.length > 0 && weight + own > RPC_BYTES) {
       yield part;
       [part, weight] = [[], 0];

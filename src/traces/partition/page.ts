@@ -9,7 +9,7 @@ import {
   type RunPage,
   type SinceWindow,
 } from "../page.ts";
-import { payloadOf } from "../packs.ts";
+import { payloadSql } from "../packs.ts";
 import { blobPrefix, payloadKey } from "../stub.ts";
 import type { LargePayload, PartitionIdentity, PayloadField } from "../types.ts";
 import { firstInsertedAfter, lastChange } from "./changes.ts";
@@ -103,7 +103,7 @@ function positionOf(sql: SqlStorage, n: number): { start_time: number; id: strin
 
 /** A payload as an SQL expression. The database has only a preview of a payload in R2. */
 function storedHere(field: PayloadField): string {
-  const column = field === "error" ? "r.error" : payloadOf(field);
+  const column = field === "error" ? "r.error" : payloadSql(field);
   return `CASE WHEN p.large IS NULL OR p.large -> '${field}' IS NULL THEN ${column} END`;
 }
 

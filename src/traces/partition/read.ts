@@ -1,6 +1,6 @@
 /** Reading runs: queries with filters. */
 import type { Condition } from "../filter/sql.ts";
-import { joinPayloads, payloadOf } from "../packs.ts";
+import { joinPayloads, payloadSql } from "../packs.ts";
 import type { QueryRequest, RunSelection } from "../rpc.ts";
 import type { PartitionIdentity, QueriedRun } from "../types.ts";
 import { byBlock, type Source, sourceOf } from "./blocks/candidates.ts";
@@ -103,7 +103,7 @@ function keysOf(sql: SqlStorage, identity: PartitionIdentity, request: QueryRequ
 
 /** The keys come first and the join follows their order, so that a filter or a sort touches no payloads. Rows are read lazily. */
 function readRows(sql: SqlStorage, { limit, maxBytes, payloads }: QueryRequest, keys: Statement): Rows {
-  const heavy = payloads.filter((field) => field !== "error").map((field) => `${payloadOf(field)} AS ${field}`);
+  const heavy = payloads.filter((field) => field !== "error").map((field) => `${payloadSql(field)} AS ${field}`);
   const found = sql.exec(
     `SELECT ${["r.*", "p.large", "p.attachments", ...heavy].join(", ")}
      FROM (${keys.text}) k CROSS JOIN runs r ON r.n = k.n ${joinPayloads()}`,

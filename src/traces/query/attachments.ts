@@ -7,7 +7,7 @@ import { documented } from "../../http/documented.ts";
 import { Problem } from "../../http/problem.ts";
 import type { App } from "../../http/types.ts";
 import { attachmentKey } from "../ingest/payloads.ts";
-import { blobPrefixOf } from "../stub.ts";
+import { runBlobPrefix } from "../stub.ts";
 import type { QueriedRun } from "../types.ts";
 
 const PURPOSE = "trace attachment";
@@ -26,7 +26,7 @@ export async function attachmentUrls(env: Env, origin: string, runs: QueriedRun[
   const urls = new Map<string, string>();
   for (const run of runs) {
     for (const { name } of run.attachments) {
-      const key = attachmentKey(blobPrefixOf(run), run.id, name);
+      const key = attachmentKey(runBlobPrefix(run), run.id, name);
       urls.set(`${run.id}/${name}`, await attachmentLink(env, origin, key));
     }
   }

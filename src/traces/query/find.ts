@@ -3,7 +3,7 @@ import { database } from "../../db/client.ts";
 import { openBlobs } from "../../encryption/blobs.ts";
 import { checkFilters } from "../filter/check.ts";
 import type { RunSelection } from "../rpc.ts";
-import { blobPrefixOf, payloadKey, tracePartition } from "../stub.ts";
+import { runBlobPrefix, payloadKey, tracePartition } from "../stub.ts";
 import { LARGE_FIELDS, type LargeField, type Place, type QueriedRun, type RunPosition } from "../types.ts";
 import { placeholder } from "./answer.ts";
 import { acrossMidnight } from "./midnight.ts";
@@ -107,7 +107,7 @@ async function whole(env: Env, runs: QueriedRun[], values: LargeField[] = []): P
     for (const field of LARGE_FIELDS) {
       const payload = large?.[field];
       if (!payload) continue;
-      const key = payloadKey(blobPrefixOf(run), payload.hash);
+      const key = payloadKey(runBlobPrefix(run), payload.hash);
       run[field] = values.includes(field)
         ? ((await (await openBlobs(env).get(key))?.text()) ?? null)
         : placeholder(field, key);

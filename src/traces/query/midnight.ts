@@ -5,7 +5,7 @@ import type { RunSelection, TracePartitionRpc } from "../rpc.ts";
 import { tracePartition } from "../stub.ts";
 import type { Place } from "../types.ts";
 import { listPartitions } from "../store/partition-store.ts";
-import { dayBounds, dayOf } from "../time.ts";
+import { dayBounds, toDay } from "../time.ts";
 
 /**
  * The selection for one partition: with filters on the whole trace, it says what the partitions of the day before and the
@@ -20,7 +20,7 @@ export async function acrossMidnight(
   const { traceFilter, treeFilter } = selection;
   if (!traceFilter && !treeFilter) return selection;
   const { start, end } = dayBounds(place.day);
-  const [before, after] = [dayOf(start - 1), dayOf(end)];
+  const [before, after] = [toDay(start - 1), toDay(end)];
   const held = await listPartitions(database(env.DB), workspaceId, place.projectId, before, after);
   const on = (day: string) =>
     held.filter((partition) => partition.day === day).map((partition) => tracePartition(env, workspaceId, partition));

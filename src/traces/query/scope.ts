@@ -9,7 +9,7 @@ import type { RunSelection } from "../rpc.ts";
 import { tracePartition } from "../stub.ts";
 import type { Place } from "../types.ts";
 import { listPartitions, listWorkspacePartitions } from "../store/partition-store.ts";
-import { DAY_MICROS, dayOf } from "../time.ts";
+import { DAY_MICROS, toDay } from "../time.ts";
 
 const FIRST_DAY = "0000-01-01";
 const LAST_DAY = "9999-12-31";
@@ -54,9 +54,9 @@ async function ofTrace(env: Env, workspaceId: string, places: Place[], selection
   const { traceId, ids } = selection;
   const time = traceId === undefined || ids ? undefined : uuidTime(traceId);
   if (traceId === undefined || time === undefined) return places;
-  const first = dayOf(Math.max(0, time - DAY_MICROS));
-  const next = dayOf(time + DAY_MICROS);
-  const last = dayOf(time + TRACE_DAYS * DAY_MICROS);
+  const first = toDay(Math.max(0, time - DAY_MICROS));
+  const next = toDay(time + DAY_MICROS);
+  const last = toDay(time + TRACE_DAYS * DAY_MICROS);
   const near = places.filter(({ day }) => day >= first && day <= last);
   if (near.length === places.length) return places;
   const asked = near.filter(({ day }) => day <= next);
@@ -100,7 +100,7 @@ function distinct(places: Place[]): Place[] {
 /** The first and last day of the window. */
 function windowOf({ startTime, endTime }: RunSelection): { first: string; last: string } {
   return {
-    first: startTime === undefined ? FIRST_DAY : dayOf(startTime),
-    last: endTime === undefined ? LAST_DAY : dayOf(Math.max(0, endTime - 1)),
+    first: startTime === undefined ? FIRST_DAY : toDay(startTime),
+    last: endTime === undefined ? LAST_DAY : toDay(Math.max(0, endTime - 1)),
   };
 }

@@ -9,7 +9,7 @@ import type { RunSelection, SeriesRequest } from "../rpc.ts";
 import { tracePartition } from "../stub.ts";
 import type { Stats } from "../types.ts";
 import { listDays } from "../store/partition-store.ts";
-import { dayOf, isoFromMicros } from "../time.ts";
+import { toDay, isoFromMicros } from "../time.ts";
 import { roundCost } from "../usage/cost.ts";
 import { acrossMidnight } from "./midnight.ts";
 
@@ -51,7 +51,7 @@ export async function runSeries(
   { projectIds, selection, mostGroups, ...request }: Wanted,
 ): Promise<v.InferOutput<typeof Series>> {
   const { startTime, endTime } = selection;
-  const days = { first: dayOf(startTime), last: dayOf(endTime - 1), most: MOST_PARTITIONS + 1 };
+  const days = { first: toDay(startTime), last: toDay(endTime - 1), most: MOST_PARTITIONS + 1 };
   const found = await listDays(database(env.DB), workspaceId, projectIds, days);
   const places = found.slice(0, MOST_PARTITIONS);
   const parts = await inParallel(places, CONNECTIONS, async (place) => {

@@ -6,7 +6,7 @@ import { isObject, parseJson } from "../../../http/json.ts";
 import type { Principal } from "../../../principal.ts";
 import { attachmentKey } from "../../ingest/payloads.ts";
 import { findRuns } from "../../query/find.ts";
-import { blobPrefixOf } from "../../stub.ts";
+import { runBlobPrefix } from "../../stub.ts";
 import type { QueriedRun } from "../../types.ts";
 import type { NewAttachment } from "./bodies.ts";
 import type { GivenExample } from "./given.ts";
@@ -72,7 +72,7 @@ async function taken(env: Env, run: QueriedRun, io: boolean, names: string[]): P
   const attachments: NewAttachment[] = [];
   for (const name of names) {
     const known = run.attachments.find((attachment) => attachment.name === name);
-    const object = known && (await openBlobs(env).get(attachmentKey(blobPrefixOf(run), run.id, name)));
+    const object = known && (await openBlobs(env).get(attachmentKey(runBlobPrefix(run), run.id, name)));
     if (!known || !object) throw new Problem(404, "The run has no attachment of one of these names.");
     attachments.push({ name, type: known.type, data: new Uint8Array(await object.arrayBuffer()) });
   }
