@@ -18,7 +18,7 @@ import { runV1 } from "../query/shape.ts";
 import { Run } from "../query/wire.ts";
 import { addItems, existingItem, existingQueue, moveItem, reviewItem } from "./access.ts";
 import { idsOfRuns, removeItems } from "./items-store.ts";
-import { QueueInfo, queueInfoOf, QueueItem, toWireItem } from "./row.ts";
+import { QueueInfo, toWireQueueInfo, QueueItem, toWireItem } from "./row.ts";
 import { pageOfRuns, type SeenRun } from "./runs.ts";
 import * as schema from "./schema.ts";
 import type { AddItem } from "./schema.ts";
@@ -146,6 +146,6 @@ async function add(c: Context<App>, id: string, given: AddItem[]): Promise<Respo
 async function answer(c: Context<App>, page: SeenRun[], whole: (runs: object[]) => object): Promise<Response> {
   const runs = page.map(({ run }) => run);
   const context = await contextOf(c.env, serverAddress(c), c.get("principal").workspaceId, runs);
-  const shown = page.map(({ item, run }) => ({ ...runV1(run, undefined, context), ...queueInfoOf(item) }));
+  const shown = page.map(({ item, run }) => ({ ...runV1(run, undefined, context), ...toWireQueueInfo(item) }));
   return runsAnswer(openBlobs(c.env), whole(shown));
 }

@@ -116,11 +116,11 @@ export async function itemsFor(
 async function givenRuns(env: Env, workspaceId: string, given: AddItem[]): Promise<Map<string, QueriedRun>> {
   const found = new Map<string, QueriedRun>();
   const wanted = given.filter(({ run_id, item_type }) => run_id !== undefined && item_type !== "THREAD");
-  const placeOf = (one: AddItem) => {
+  const findPlace = (one: AddItem) => {
     const project = one.session_id ?? one.project_id;
     return project === undefined || one.start_time === undefined ? "" : `${project} ${toDay(one.start_time)}`;
   };
-  await inParallel([...Map.groupBy(wanted, placeOf)], CONNECTIONS, async ([place, group]) => {
+  await inParallel([...Map.groupBy(wanted, findPlace)], CONNECTIONS, async ([place, group]) => {
     const [projectId = "", day = ""] = place.split(" ");
     const ids = group.flatMap(({ run_id }) => run_id ?? []);
     const window = day === "" ? {} : { startTime: dayBounds(day).start, endTime: dayBounds(day).end };
