@@ -38,7 +38,7 @@ export async function createFeedback(
   const { workspaceId } = principal;
   const id = given.id ?? crypto.randomUUID();
   const known = await findPlace(db, workspaceId, id);
-  const place = known ?? (await placeOf(env, db, workspaceId, given, places));
+  const place = known ?? (await locateFeedback(env, db, workspaceId, given, places));
   const project = await projectById(db, workspaceId, place.projectId);
   if (!project) throw new Problem(404, "session_id: project not found.");
   const { projectId, day, shard } = place;
@@ -80,7 +80,7 @@ export function listed(feedback: StoredFeedback) {
   };
 }
 
-async function placeOf(
+async function locateFeedback(
   env: Env,
   db: Database,
   workspaceId: string,
@@ -104,14 +104,14 @@ async function placeOf(
   const time = start ?? uuidTime(runId);
   if (projectId !== undefined && time !== undefined) {
     const day = toDay(time);
-    const shard = await shardOf(env, db, workspaceId, { projectId, day }, given.trace_id ?? runId);
+    const shard = await chooseShard(env, db, workspaceId, { projectId, day }, given.trace_id ?? runId);
     return { projectId, day, shard };
   }
   throw new Problem(404, "Run not found. Send its trace first, or give session_id and start_time.");
 }
 
 /** The shard of a day that will hold a trace: the one that has its root, else shard 0, which then takes the trace. */
-async function shardOf(
+async function chooseShard(
   env: Env,
   db: Database,
   workspaceId: string,

@@ -70,7 +70,7 @@ export async function deletePlace(db: Database, workspaceId: string, id: string)
 }
 
 /** Deletes the places of the feedback of a partition. */
-export async function deletePlacesOf(
+export async function deletePartitionPlaces(
   db: Database,
   workspaceId: string,
   { projectId, day, shard }: Place,

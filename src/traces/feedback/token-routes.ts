@@ -11,7 +11,7 @@ import type { App } from "../../http/types.ts";
 import { body, param, query } from "../../http/validate.ts";
 import { CreateTokens, Given, GivenInQuery, ListTokens, TokenParam } from "./schema.ts";
 import { askPage, failedPage, thanksPage } from "./token-page.ts";
-import { expiryOf, giveByToken, heldToken, issueTokens, listTokens, ShownToken } from "./tokens.ts";
+import { readExpiry, giveByToken, findLiveToken, issueTokens, listTokens, ShownToken } from "./tokens.ts";
 
 const doc = documented("Feedback");
 const THANKS = { message: "Feedback received" };
@@ -28,7 +28,7 @@ export const feedbackTokens = new Hono<App>()
         runId: one.run_id,
         key: one.feedback_key,
         config: one.feedback_config ?? undefined,
-        expiresAt: expiryOf(one, now),
+        expiresAt: readExpiry(one, now),
       }));
       for (const [targetId, links] of Map.groupBy(wanted, ({ runId }) => runId))
         await audit(c, { action: "feedback_link.created", targetId, detail: { keys: links.map(({ key }) => key) } });
@@ -56,7 +56,7 @@ export const feedbackTokens = new Hono<App>()
       await limitLink(c);
       if (!wantsPage(c)) return give(c, c.req.valid("param").token, c.req.valid("query"));
       try {
-        const held = await heldToken(c.env, c.req.valid("param").token);
+        const held = await findLiveToken(c.env, c.req.valid("param").token);
         if (new URL(c.req.url).search === "") return await askPage(held);
         await give(c, c.req.valid("param").token, c.req.valid("query"));
         return await thanksPage();
@@ -75,7 +75,7 @@ export const feedbackTokens = new Hono<App>()
 
 async function give(c: Context<App>, token: string, given: Given): Promise<Response> {
   await limitAddress(c, "feedback");
-  await giveByToken(c.env, await heldToken(c.env, token), given);
+  await giveByToken(c.env, await findLiveToken(c.env, token), given);
   return c.json(THANKS, 200, { "cache-control": "no-store" });
 }
 

@@ -3,7 +3,7 @@ import { database } from "../../db/client.ts";
 import type { TraceTier } from "../../db/traces.ts";
 import { blobPrefix } from "../stub.ts";
 import type { PartitionIdentity } from "../types.ts";
-import { deletePlacesOf } from "../feedback/store.ts";
+import { deletePartitionPlaces } from "../feedback/store.ts";
 import { projectGone } from "../projects/gone.ts";
 import { recentDeletions } from "../store/deletion-store.ts";
 import { announcePartition, deletePartition, savePartition } from "../store/partition-store.ts";
@@ -116,7 +116,7 @@ export async function deleteOutside(env: Env, identity: Omit<PartitionIdentity, 
     await env.BLOBS.delete(objects.map(({ key }) => key));
   }
   const db = database(env.DB);
-  await deletePlacesOf(db, workspaceId, identity);
+  await deletePartitionPlaces(db, workspaceId, identity);
   await deletePartition(db, workspaceId, identity);
 }
 
