@@ -2,7 +2,7 @@
 import { openBlobs } from "../encryption/blobs.ts";
 import { parseExact } from "../http/json.ts";
 import { payloadText } from "../traces/query/answer.ts";
-import { contextOf } from "../traces/query/context.ts";
+import { readContext } from "../traces/query/context.ts";
 import { runV1 } from "../traces/query/shape.ts";
 import type { QueriedRun } from "../traces/types.ts";
 
@@ -29,7 +29,7 @@ export async function ruleRun(env: Env, run: QueriedRun): Promise<RuleRun> {
   }
   const origin = env.PUBLIC_URL?.split(",")[0]?.trim() ?? "";
   const whole = { ...run, ...payloads, serialized: null };
-  const context = await contextOf(env, origin, run.tenant_id, [whole]);
+  const context = await readContext(env, origin, run.tenant_id, [whole]);
   return runV1(whole, undefined, context) as RuleRun;
 }
 

@@ -37,7 +37,7 @@ export const attachments = new Hono<App>().get(
   `${ATTACHMENTS_PATH}/:token`,
   documented("Traces")("An attachment of a run, by the link that the run shows"),
   async (c) => {
-    const object = await openBlobs(c.env).get(await keyOf(c.env, c.req.param("token")));
+    const object = await openBlobs(c.env).get(await readAttachmentKey(c.env, c.req.param("token")));
     if (!object) throw new Problem(404, "The attachment does not exist.");
     return new Response(object.body, {
       headers: {
@@ -52,7 +52,7 @@ export const attachments = new Hono<App>().get(
   },
 );
 
-async function keyOf(env: Env, token: string): Promise<string> {
+async function readAttachmentKey(env: Env, token: string): Promise<string> {
   const invalid = new Problem(404, "The link is not valid or has expired. Read the run again for a new one.");
   const grant = await unseal(env, Buffer.from(token, "base64url").toString(), PURPOSE).catch(() => undefined);
   if (grant === undefined) throw invalid;

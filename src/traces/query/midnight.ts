@@ -26,7 +26,7 @@ export async function acrossMidnight(
     held.filter((partition) => partition.day === day).map((partition) => tracePartition(env, workspaceId, partition));
   const [earlier, later] = [on(before), on(after)];
   const began = earlier.length > 0 ? await tracePartition(env, workspaceId, place).crossing() : [];
-  const goOn = treeFilter ? await gathered(later, (partition) => partition.crossing()) : [];
+  const goOn = treeFilter ? await gatherRuns(later, (partition) => partition.crossing()) : [];
   const passing = async (
     partitions: TracePartitionRpc[],
     traces: string[],
@@ -34,7 +34,7 @@ export async function acrossMidnight(
     root: boolean,
   ) =>
     filter && traces.length > 0
-      ? gathered(partitions, (partition) => partition.tracesPassing(traces, { filter, root }))
+      ? gatherRuns(partitions, (partition) => partition.tracesPassing(traces, { filter, root }))
       : [];
   return {
     ...selection,
@@ -47,7 +47,7 @@ export async function acrossMidnight(
 }
 
 /** What the shards of a day answer, as one list. */
-async function gathered(
+async function gatherRuns(
   partitions: TracePartitionRpc[],
   ask: (partition: TracePartitionRpc) => Promise<string[]>,
 ): Promise<string[]> {

@@ -8,7 +8,7 @@ import { accepts } from "hono/accepts";
 import { jsonStream } from "../../http/json-stream.ts";
 import { EVENT_STREAM, escapeLines, sseFrame } from "../../http/sse.ts";
 import type { App } from "../../http/types.ts";
-import { jsonOf, runsAnswer } from "./answer.ts";
+import { streamJson, runsAnswer } from "./answer.ts";
 
 /** A page of runs, traces or threads. `next_cursor` is null on the last one. */
 export interface Page {
@@ -35,7 +35,7 @@ async function* patches(blobs: Blobs, { items, next_cursor, ...page }: Page): As
   yield frame([{ op: "add", path: "", value: { ...page, items: [], next_cursor: null } }]);
   for (const value of items) {
     yield encoder.encode("event: data\ndata: ");
-    yield* oneLine(jsonOf(blobs, [{ op: "add", path: "/items/-", value }]));
+    yield* oneLine(streamJson(blobs, [{ op: "add", path: "/items/-", value }]));
     yield encoder.encode("\n\n");
   }
   yield frame([{ op: "replace", path: "/next_cursor", value: next_cursor }]);

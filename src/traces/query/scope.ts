@@ -23,7 +23,7 @@ const MAX_PROJECTS = 100;
  * The partitions that can hold what is selected, in the order of their days. `recent`: the most days of projects that are searched
  * without a project.
  */
-export async function scopeOf(
+export async function resolveScope(
   env: Env,
   db: Database,
   workspaceId: string,
@@ -35,7 +35,7 @@ export async function scopeOf(
   if (projectIds.length > MAX_PROJECTS) throw new Problem(422, `Request at most ${MAX_PROJECTS} projects at once.`);
   const { filter, traceFilter, treeFilter } = selection;
   await requireReadable(env, workspaceId, [filter, traceFilter, treeFilter]);
-  const { first, last } = windowOf(selection);
+  const { first, last } = windowDays(selection);
   const found =
     projectIds.length > 0
       ? await ofProjects(db, workspaceId, projectIds, first, last)
@@ -98,7 +98,7 @@ function distinct(places: Place[]): Place[] {
 }
 
 /** The first and last day of the window. */
-function windowOf({ startTime, endTime }: RunSelection): { first: string; last: string } {
+function windowDays({ startTime, endTime }: RunSelection): { first: string; last: string } {
   return {
     first: startTime === undefined ? FIRST_DAY : toDay(startTime),
     last: endTime === undefined ? LAST_DAY : toDay(Math.max(0, endTime - 1)),

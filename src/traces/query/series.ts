@@ -58,8 +58,8 @@ export async function runSeries(
     const own = await acrossMidnight(env, workspaceId, place, selection);
     return tracePartition(env, workspaceId, place).series(own, request);
   });
-  const times = merged(parts.flatMap((part) => part.times));
-  const keys = merged(parts.flatMap((part) => part.keys));
+  const times = mergeSeries(parts.flatMap((part) => part.times));
+  const keys = mergeSeries(parts.flatMap((part) => part.keys));
   const groups = [...keys.values()].sort((a, b) => b.run_count - a.run_count);
   const { interval, by } = request;
   const buckets = [];
@@ -79,7 +79,7 @@ export async function runSeries(
   };
 }
 
-function merged(stats: Stats[]): Map<string | number, Stats> {
+function mergeSeries(stats: Stats[]): Map<string | number, Stats> {
   const found = new Map<string | number, Stats>();
   for (const one of stats) {
     const known = found.get(one.key);

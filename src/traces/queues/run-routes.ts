@@ -13,7 +13,7 @@ import { Problem } from "../../http/problem.ts";
 import type { App } from "../../http/types.ts";
 import { body, param, query } from "../../http/validate.ts";
 import { runsAnswer } from "../query/answer.ts";
-import { contextOf } from "../query/context.ts";
+import { readContext } from "../query/context.ts";
 import { runV1 } from "../query/shape.ts";
 import { Run } from "../query/wire.ts";
 import { addItems, existingItem, existingQueue, moveItem, reviewItem } from "./access.ts";
@@ -145,7 +145,7 @@ async function add(c: Context<App>, id: string, given: AddItem[]): Promise<Respo
 
 async function answer(c: Context<App>, page: SeenRun[], whole: (runs: object[]) => object): Promise<Response> {
   const runs = page.map(({ run }) => run);
-  const context = await contextOf(c.env, serverAddress(c), c.get("principal").workspaceId, runs);
+  const context = await readContext(c.env, serverAddress(c), c.get("principal").workspaceId, runs);
   const shown = page.map(({ item, run }) => ({ ...runV1(run, undefined, context), ...toWireQueueInfo(item) }));
   return runsAnswer(openBlobs(c.env), whole(shown));
 }

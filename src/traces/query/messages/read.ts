@@ -26,7 +26,7 @@ export interface Whose {
 export async function messagesOfRun(env: Env, whose: Whose): Promise<Message[] | undefined> {
   const room = { left: MOST };
   for await (const run of runsOf(env, whose)) {
-    const own = await messagesOf(env, run, room);
+    const own = await readMessages(env, run, room);
     // A chain without messages of its own has those of the models that it calls.
     return own.length > 0 ? own : gatherMessages(env, { ...whose, selection: modelsBelow(run) }, room);
   }
@@ -38,7 +38,7 @@ export async function messagesOfThread(env: Env, whose: Whose): Promise<Message[
   const room = { left: MOST };
   let messages: Message[] | undefined;
   for await (const run of runsOf(env, whose)) {
-    const own = await messagesOf(env, run, room);
+    const own = await readMessages(env, run, room);
     const turn = own.length > 0 ? own : await gatherMessages(env, { ...whose, selection: modelsBelow(run) }, room);
     messages = append(messages ?? [], turn);
   }
@@ -53,7 +53,7 @@ const modelsBelow = ({ trace_id, id, is_root }: QueriedRun): RunSelection => ({
 
 async function gatherMessages(env: Env, whose: Whose, room: Room): Promise<Message[]> {
   let messages: Message[] = [];
-  for await (const run of runsOf(env, whose)) messages = append(messages, await messagesOf(env, run, room));
+  for await (const run of runsOf(env, whose)) messages = append(messages, await readMessages(env, run, room));
   return messages;
 }
 
@@ -61,7 +61,7 @@ interface Room {
   left: number;
 }
 
-async function messagesOf(env: Env, run: QueriedRun, room: Room): Promise<Message[]> {
+async function readMessages(env: Env, run: QueriedRun, room: Room): Promise<Message[]> {
   const [asked, said] = [await read(env, run.inputs, room), await read(env, run.outputs, room)];
   return joinCall(messagesIn(asked), messagesIn(said));
 }
