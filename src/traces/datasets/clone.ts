@@ -41,12 +41,16 @@ export async function cloneExamples(
   }
   const enforce = enforceSchemas(target);
   for (const row of rows) {
-    const [inputs, outputs] = [await bodyOf(env, row, "inputs", target), await bodyOf(env, row, "outputs", target)];
+    const [inputs, outputs] = [await readBody(env, row, "inputs", target), await readBody(env, row, "outputs", target)];
     enforce(row.id, { ...(inputs && { inputs }), ...(outputs && { outputs }) });
   }
   const ring = await loadRing(env, target.workspaceId);
   const bodies = new Blobs(datasetPrefix(target.workspaceId, target.id), ring);
-  const states = rows.map((row, place) => ({ ...row, ...(ring.isOn && placedAgain(row, bodies)), id: newId(place) }));
+  const states = rows.map((row, place) => ({
+    ...row,
+    ...(ring.isOn && moveAttachments(row, bodies)),
+    id: newId(place),
+  }));
   await copyObjects(openBlobs(env), objects);
   await bodies.store(openBlobs(env));
   await writeVersion(db, target.workspaceId, target.id, { states });
@@ -54,7 +58,7 @@ export async function cloneExamples(
 }
 
 /** A body for the target's schema; undefined when there is none to check it by. */
-async function bodyOf(
+async function readBody(
   env: Env,
   row: ExampleRow,
   part: "inputs" | "outputs",
@@ -67,7 +71,7 @@ async function bodyOf(
 }
 
 /** Bodies that were stored in the row before the workspace had a key. */
-function placedAgain(row: ExampleRow, bodies: Blobs): Partial<ExampleRow> {
+function moveAttachments(row: ExampleRow, bodies: Blobs): Partial<ExampleRow> {
   const place = (text: string | null) => (text === null ? undefined : bodies.addBody(Buffer.from(text)));
   const [inputs, outputs] = [place(row.inputs), place(row.outputs)];
   return {

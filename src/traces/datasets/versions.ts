@@ -11,7 +11,7 @@ export const LATEST = "latest";
  * The time that `asOf` means, milliseconds: an ISO 8601 time, or the name of a version. Undefined for the newest version.
  * @throws Problem 404 when no version has this name, 422 when a name is sent without a dataset.
  */
-export async function timeOfVersion(
+export async function resolveVersion(
   db: Database,
   workspaceId: string,
   datasetId: string | undefined,

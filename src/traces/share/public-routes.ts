@@ -11,7 +11,7 @@ import { serverAddress } from "../../http/origin.ts";
 import { Problem } from "../../http/problem.ts";
 import type { App } from "../../http/types.ts";
 import { body, param, query } from "../../http/validate.ts";
-import { Example, examplesAnswer, shownOf } from "../datasets/examples/answer.ts";
+import { Example, examplesAnswer, chooseFields } from "../datasets/examples/answer.ts";
 import { listExamples, measureExamples } from "../datasets/examples/store.ts";
 import { Dataset, toWireDatasets } from "../datasets/shape.ts";
 import { findDataset } from "../datasets/store.ts";
@@ -115,7 +115,7 @@ export const publicShares = new Hono<App>()
       const db = database(c.env.DB);
       await boundAnswer(wanted.limit, () => measureExamples(db, workspaceId, wanted));
       const rows = await listExamples(db, workspaceId, wanted);
-      return examplesAnswer(c.env, serverAddress(c), rows, shownOf(["outputs", "metadata", "attachment_urls"]));
+      return examplesAnswer(c.env, serverAddress(c), rows, chooseFields(["outputs", "metadata", "attachment_urls"]));
     },
   );
 

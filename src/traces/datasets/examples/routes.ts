@@ -12,8 +12,8 @@ import type { App } from "../../../http/types.ts";
 import { body, param, query } from "../../../http/validate.ts";
 import { idempotentId } from "../../../http/idempotent-id.ts";
 import { existingDataset } from "../existing.ts";
-import { timeOfVersion } from "../versions.ts";
-import { Example, exampleAnswer, examplesAnswer, shownOf } from "./answer.ts";
+import { resolveVersion } from "../versions.ts";
+import { Example, exampleAnswer, examplesAnswer, chooseFields } from "./answer.ts";
 import { givenExample } from "./given.ts";
 import * as schema from "./schema.ts";
 import { checkSources } from "./source.ts";
@@ -39,7 +39,7 @@ export const examples = new Hono<App>()
       await boundAnswer(wanted.limit, () => measureExamples(db, workspaceId, wanted));
     }
     const rows = await listExamples(db, workspaceId, wanted);
-    return examplesAnswer(c.env, serverAddress(c), rows, shownOf(select));
+    return examplesAnswer(c.env, serverAddress(c), rows, chooseFields(select));
   })
   .get("/examples/count", doc("Count examples of a dataset", Count), query(schema.CountExamples), async (c) => {
     const { as_of, ...given } = c.req.valid("query");
@@ -109,7 +109,7 @@ export const examples = new Hono<App>()
   });
 
 async function versionTime(c: Context<App>, asOf: string | undefined, dataset: string | undefined) {
-  return timeOfVersion(database(c.env.DB), c.get("principal").workspaceId, dataset, asOf);
+  return resolveVersion(database(c.env.DB), c.get("principal").workspaceId, dataset, asOf);
 }
 
 async function existingExample(c: Context<App>, id: string, asOf?: number): Promise<ExampleRow> {

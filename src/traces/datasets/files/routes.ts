@@ -17,8 +17,8 @@ import { createExamples } from "../examples/write.ts";
 import { existingDataset } from "../existing.ts";
 import { Dataset, toWireDatasets } from "../shape.ts";
 import { findDataset, insertDataset } from "../store.ts";
-import { timeOfVersion } from "../versions.ts";
-import { fileOf, type Format, writerOf } from "./download.ts";
+import { resolveVersion } from "../versions.ts";
+import { fileOf, type Format, createWriter } from "./download.ts";
 import { UploadForm } from "./form.ts";
 import { examplesIn } from "./upload.ts";
 
@@ -99,10 +99,10 @@ const TYPES: Record<Format, [type: string, extension: string]> = {
 
 async function download(c: Context<App>, format: Format, id: string, version: string | undefined): Promise<Response> {
   const dataset = await existingDataset(c, id);
-  const named = await timeOfVersion(database(c.env.DB), dataset.workspaceId, id, version);
+  const named = await resolveVersion(database(c.env.DB), dataset.workspaceId, id, version);
   const asOf = named ?? dataset.examplesAt;
   // A refusal comes before the answer begins.
-  const writer = await writerOf(c.env, dataset, format, asOf);
+  const writer = await createWriter(c.env, dataset, format, asOf);
   const [type, extension] = TYPES[format];
   return jsonStream(fileOf(c.env, dataset, writer, asOf), {
     "content-type": type,
