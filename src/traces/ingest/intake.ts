@@ -12,7 +12,7 @@ import { maskerOf } from "../masking/load.ts";
 import type { Place } from "../types.ts";
 import type { ProjectRow } from "../store/project-store.ts";
 import { toDay } from "../time.ts";
-import { type Draft, draftOf } from "./normalise.ts";
+import { type Draft, readDraft } from "./normalise.ts";
 import { Gathering, type IngestFault, type Operation } from "./operations.ts";
 import type { Day } from "./placed.ts";
 import { blobKeys, deleteStray, type Group, storeGroups, type Work } from "./stored.ts";
@@ -128,7 +128,7 @@ export class Intake {
 
 function draftSafely(operation: Operation, gathering: Gathering): Work[] {
   try {
-    return [{ operation, draft: draftOf(operation) }];
+    return [{ operation, draft: readDraft(operation) }];
   } catch {
     gathering.fault(operation.id, "The run could not be read.");
     return [];
@@ -164,7 +164,7 @@ async function dayFor(
     return { workspaceId, projectId, day, traceTier };
   }
   const trace = draft.write.trace_id === undefined ? undefined : places.get(draft.write.trace_id);
-  const project = await projectOf(db, workspaceId, draft, trace);
+  const project = await resolveProject(db, workspaceId, draft, trace);
   if (!project) return "session_id: no such project in this workspace";
   const isLost = operation.kind === "patch" && draft.start === undefined;
   if (isLost) return "patch: its run is not known, and neither dotted_order nor start_time says when it started";
@@ -176,7 +176,7 @@ async function dayFor(
   };
 }
 
-async function projectOf(
+async function resolveProject(
   db: Database,
   workspaceId: string,
   { project }: Draft,

@@ -15,16 +15,16 @@ export type Day = Omit<PartitionIdentity, "shard">;
 const grown = new Map<string, number>();
 const MOST_KNOWN = 10_000;
 
-const keyOf = ({ workspaceId, projectId, day }: Day) => `${workspaceId}/${projectId}/${day}`;
+const dayKey = ({ workspaceId, projectId, day }: Day) => `${workspaceId}/${projectId}/${day}`;
 
 export function shardsKnown(day: Day): number {
-  return grown.get(keyOf(day)) ?? 1;
+  return grown.get(dayKey(day)) ?? 1;
 }
 
 export function noteShards(day: Day, shards: number): void {
   if (shards <= shardsKnown(day)) return;
   if (grown.size >= MOST_KNOWN) grown.clear();
-  grown.set(keyOf(day), shards);
+  grown.set(dayKey(day), shards);
 }
 
 interface Item {
@@ -36,13 +36,13 @@ interface Item {
  * The items by the shard that takes them. Shards of older generations return which of the ids they hold; this call
  * closes them.
  */
-export async function placed<T extends Item>(
+export async function placeItems<T extends Item>(
   env: Env,
   day: Day,
   items: T[],
   shards: number,
 ): Promise<Map<number, T[]>> {
-  const candidates = new Map(items.map((item) => [item, candidatesOf(item, shards)]));
+  const candidates = new Map(items.map((item) => [item, candidateShards(item, shards)]));
   const asked = new Map<number, { ids: Set<string>; traces: Set<string> }>();
   for (const [{ draft }, own] of candidates) {
     for (const shard of own.length > 1 ? own : []) {
@@ -76,15 +76,15 @@ async function moveEarly<T extends Item>(
   held: Map<number, Set<string>>,
   found: Map<number, T[]>,
 ): Promise<void> {
-  const shardOf = new Map([...found].flatMap(([shard, own]) => own.map(({ draft }) => [draft.write.id, shard])));
+  const shardById = new Map([...found].flatMap(([shard, own]) => own.map(({ draft }) => [draft.write.id, shard])));
   for (const [shard, ids] of held) {
     const early = [...ids].flatMap((id) => (id.startsWith(EARLY) ? [id.slice(EARLY.length)] : []));
-    if (early.length > 0) await moveFeedback(env, { ...day, shard }, early, (runId) => shardOf.get(runId));
+    if (early.length > 0) await moveFeedback(env, { ...day, shard }, early, (runId) => shardById.get(runId));
   }
 }
 
 /** The shards that can hold a run, oldest generation first. The last one takes it when no other holds it. */
-function candidatesOf({ draft: { write }, shard }: Item, shards: number): number[] {
+function candidateShards({ draft: { write }, shard }: Item, shards: number): number[] {
   if (shard !== undefined) return [shard];
   if (write.trace_id !== undefined) return listShards(write.trace_id, shards);
   // A run without a trace id is with its parent, which can be in any shard.

@@ -11,7 +11,7 @@ import { weighWrite } from "../weight.ts";
 import type { Draft } from "./normalise.ts";
 import type { Operation } from "./operations.ts";
 import { type Blob, copyBlobs, placePayloads, putBlob } from "./payloads.ts";
-import { type Day, noteShards, placed, shardsKnown } from "./placed.ts";
+import { type Day, noteShards, placeItems, shardsKnown } from "./placed.ts";
 
 /** The most weight of one RPC (`weightOf`). The platform's limit is 32 MiB. */
 const RPC_BYTES = 8 * 1024 * 1024;
@@ -48,7 +48,7 @@ export async function storeGroups(env: Env, groups: Group[], batched: boolean): 
   };
   for (let left = groups; left.length > 0;) {
     const batches = (
-      await inParallel(left, CONNECTIONS, (group) => unlessGone(group.work, () => batchesOf(env, group)))
+      await inParallel(left, CONNECTIONS, (group) => unlessGone(group.work, () => splitBatches(env, group)))
     ).flat();
     await storeBlobs(env, batches);
     left = (
@@ -78,9 +78,9 @@ interface Batch {
   work: Work[];
 }
 
-async function batchesOf(env: Env, { day, work }: Group): Promise<Batch[]> {
+async function splitBatches(env: Env, { day, work }: Group): Promise<Batch[]> {
   const shards = shardsKnown(day);
-  const byShard = await placed(env, day, work, shards);
+  const byShard = await placeItems(env, day, work, shards);
   return [...byShard].map(([shard, own]) => ({ partition: { ...day, shard }, shards, work: own }));
 }
 

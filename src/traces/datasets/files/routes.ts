@@ -10,7 +10,7 @@ import type { App } from "../../../http/types.ts";
 import { param, query } from "../../../http/validate.ts";
 import { idempotentId, newOrEarlier } from "../../../http/idempotent-id.ts";
 import { decodedBody, WHOLE_BYTES, withClaim } from "../../ingest/body.ts";
-import { boundaryOf, readParts } from "../../ingest/multipart.ts";
+import { readBoundary, readParts } from "../../ingest/multipart.ts";
 import { destroyDataset } from "../destroy.ts";
 import { AsOf } from "../examples/schema.ts";
 import { createExamples } from "../examples/write.ts";
@@ -29,7 +29,7 @@ const Download = v.object({ as_of: v.optional(AsOf) });
 export const datasetFiles = new Hono<App>()
   .post("/datasets/upload", doc("Create a dataset from a file", Dataset), (c) =>
     withClaim(c, async (claim) => {
-      const boundary = boundaryOf(c.req.header("content-type") ?? null);
+      const boundary = readBoundary(c.req.header("content-type") ?? null);
       const form = new UploadForm();
       const take = async (waiting: number) => claim.hold(waiting + form.bytes);
       await readParts(decodedBody(c.req.raw, WHOLE_BYTES), boundary, (part) => form.add(part), take);
