@@ -3,7 +3,7 @@ import type { FeedbackSum, StoredFeedback } from "../types.ts";
 import { clipSql } from "../clip.ts";
 import { addFeedback, type LightFeedback, MAX_LABEL, showSum } from "../feedback/sums.ts";
 import { nextChange, numberRuns } from "./changes.ts";
-import { deletedOf } from "./delete.ts";
+import { selectDeleted } from "./delete.ts";
 import { OF_IDS } from "../run-ids.ts";
 
 interface CommentedFeedback extends LightFeedback {
@@ -80,7 +80,7 @@ export function getFeedback(sql: SqlStorage, ids: string[]): StoredFeedback[] {
 /** Whether the run or the trace of this feedback was deleted. */
 export function isOfDeleted(sql: SqlStorage, { run_id, trace_id }: StoredFeedback): boolean {
   return (
-    deletedOf(
+    selectDeleted(
       sql,
       [run_id, trace_id].filter((id) => id !== null),
     ).size > 0

@@ -13,11 +13,11 @@ export function writePayloads<T extends Numbered>(sql: SqlStorage, rows: T[], is
   for (const row of own) sql.exec(INSERT, row.n, ...PAYLOAD_COLUMNS.map((column) => row[column]));
   for (const [pack, members] of Map.groupBy(packed, ({ n }) => Math.floor(n / SLOTS.length))) {
     const values = members.flatMap((row) => PACKED_COLUMNS.map((column) => row[column]));
-    sql.exec(upsertOf(members.map(({ n }) => n % SLOTS.length)), pack, ...values);
+    sql.exec(upsertStatement(members.map(({ n }) => n % SLOTS.length)), pack, ...values);
   }
-  const storedOf = (some: T[]) => some.filter(isStored).map(({ n }) => n);
-  deleteOwnRows(sql, storedOf(packed));
-  clearSlots(sql, storedOf(own));
+  const storedNumbers = (some: T[]) => some.filter(isStored).map(({ n }) => n);
+  deleteOwnRows(sql, storedNumbers(packed));
+  clearSlots(sql, storedNumbers(own));
 }
 
 /** Deletes the payloads of runs. To be called after the runs are deleted. */
@@ -59,7 +59,7 @@ const INSERT = `INSERT OR REPLACE INTO payloads (n, ${PAYLOAD_COLUMNS.join(", ")
 const upserts = new Map<string, string>();
 
 /** The statement that writes some slots of a pack and keeps the others. It has 64 variants at most, and each is made once. */
-function upsertOf(slots: number[]): string {
+function upsertStatement(slots: number[]): string {
   const key = slots.join();
   const known = upserts.get(key);
   if (known !== undefined) return known;

@@ -31,7 +31,7 @@ export async function readRetention(
 
 /** When the partition is to be deleted, as its project has it now, milliseconds. While it is on hold, never before tomorrow. */
 export function currentExpiry(env: Env, sql: SqlStorage, project: Retention | undefined): number {
-  const expiry = expiryOf(env, sql, project) ?? Number.POSITIVE_INFINITY;
+  const expiry = computeExpiry(env, sql, project) ?? Number.POSITIVE_INFINITY;
   return project?.legalHold ? Math.max(expiry, Date.now() + HOLD_MS) : expiry;
 }
 
@@ -77,7 +77,7 @@ export async function register(env: Env, sql: SqlStorage, isHeld: () => boolean)
  * When the partition is to be deleted, milliseconds. It counts from the day's end, or from the last write where that is
  * later: traces that are replayed or migrated keep their old times and must not vanish as they arrive.
  */
-export function expiryOf(env: Env, sql: SqlStorage, kept?: Retention): number | undefined {
+export function computeExpiry(env: Env, sql: SqlStorage, kept?: Retention): number | undefined {
   const identity = readIdentity(sql);
   if (!identity) return undefined;
   const tier = kept?.traceTier ?? identity.traceTier;
@@ -128,7 +128,7 @@ const LONGEST_WAIT_MS = 3_600_000;
  * to an hour, so it doubles with each attempt without stored state.
  */
 export function nextAttempt(env: Env, sql: SqlStorage, now: number): number {
-  const expiry = expiryOf(env, sql) ?? now;
+  const expiry = computeExpiry(env, sql) ?? now;
   const due = expiry <= now ? expiry : (readMeta(sql, "written") ?? now);
   return now + Math.min(LONGEST_WAIT_MS, Math.max(LEAST_WAIT_MS, now - due));
 }

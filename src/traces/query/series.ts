@@ -3,7 +3,7 @@ import * as v from "valibot";
 import { Count, Time } from "../../http/answers.ts";
 import { database } from "../../db/client.ts";
 import { CONNECTIONS, inParallel } from "../../http/parallel.ts";
-import { secondsOf } from "../partition/stats/durations.ts";
+import { stepSeconds } from "../partition/stats/durations.ts";
 import { addStats } from "../partition/stats/series.ts";
 import type { RunSelection, SeriesRequest } from "../rpc.ts";
 import { tracePartition } from "../stub.ts";
@@ -117,7 +117,7 @@ function quantile(durations: Stats["durations"], share: number): number | null {
   const count = sorted.reduce((sum, [, n]) => sum + n, 0);
   let left = Math.min(count - 1, Math.floor(count * share));
   for (const [step, n] of sorted) {
-    if (left < n) return Number(secondsOf(step).toPrecision(4));
+    if (left < n) return Number(stepSeconds(step).toPrecision(4));
     left -= n;
   }
   return null;

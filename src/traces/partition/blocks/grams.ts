@@ -36,7 +36,7 @@ function eachGram(text: string, visit: (position: number) => void): void {
 }
 
 /** The positions of a text's grams by slice. Empty when the text is shorter than a gram. */
-export function gramsOf(text: string): Map<number, number[]> {
+export function splitGrams(text: string): Map<number, number[]> {
   const bySlice = new Map<number, number[]>();
   eachGram(text, (position) => {
     const slice = position >>> 16;

@@ -32,7 +32,7 @@ export function listThreads(sql: SqlStorage, identity: PartitionIdentity, select
       ...values,
     )
     .toArray();
-  const latenciesOf = (threadId: string) => {
+  const readLatencies = (threadId: string) => {
     const counter = new DurationCounter(MOST_EXACT);
     const turns = sql.exec<{ micros: number }>(
       `SELECT max(0, r.end_time - r.start_time) AS micros FROM runs r
@@ -46,7 +46,7 @@ export function listThreads(sql: SqlStorage, identity: PartitionIdentity, select
   return rows.map(({ thread_id, ...sums }) => ({
     thread_id,
     ...sums,
-    latencies: latenciesOf(thread_id),
+    latencies: readLatencies(thread_id),
     first_inputs: preview(turn(sql, thread_id, "asc")?.inputs ?? null),
     last_outputs: preview(turn(sql, thread_id, "desc")?.outputs ?? null),
     last_error: turn(sql, thread_id, "desc")?.error ?? null,
