@@ -9,7 +9,7 @@ import { parse } from "../../http/validate.ts";
 import { uuidTime } from "../dotted.ts";
 import { locateRuns } from "../locate.ts";
 import { maskFeedback } from "../masking/feedback.ts";
-import { maskerOf } from "../masking/load.ts";
+import { loadMasker } from "../masking/load.ts";
 import { projectById } from "../projects/resolve.ts";
 import { listPartitions } from "../store/partition-store.ts";
 import { tracePartition } from "../stub.ts";
@@ -58,7 +58,7 @@ export async function storeFeedback(
   asRead?: string,
 ): Promise<StoredFeedback | undefined> {
   const { workspaceId, projectId, day, shard } = identity;
-  const masked = maskFeedback(await maskerOf(env, workspaceId), feedback);
+  const masked = maskFeedback(await loadMasker(env, workspaceId), feedback);
   withinBytes(masked, FEEDBACK_BYTES, "the feedback as a whole");
   const stored = await tracePartition(env, workspaceId, identity).putFeedback(identity, masked, asRead);
   if (!stored) return undefined;

@@ -8,7 +8,7 @@ import { idempotentId } from "../../http/idempotent-id.ts";
 import { createFeedback } from "../feedback/create.ts";
 import { locateRuns } from "../locate.ts";
 import { DEFAULT_PROJECT, forgetProjects, projectById, projectByName } from "../projects/resolve.ts";
-import { maskerOf } from "../masking/load.ts";
+import { loadMasker } from "../masking/load.ts";
 import type { Place } from "../types.ts";
 import type { ProjectRow } from "../store/project-store.ts";
 import { toDay } from "../time.ts";
@@ -39,7 +39,7 @@ export class Intake {
 
   /** An intake whose runs are masked by the rules of the principal's workspace. */
   static async masked(env: Env, principal: Principal, batched = false, newId?: () => string): Promise<Intake> {
-    return new Intake(env, principal, new Gathering(await maskerOf(env, principal.workspaceId), newId), batched);
+    return new Intake(env, principal, new Gathering(await loadMasker(env, principal.workspaceId), newId), batched);
   }
 
   /** `masked`, for a request: what it sends without an id has the same id when it is repeated under its Idempotency-Key. */

@@ -6,7 +6,7 @@
 import type { RE2JS } from "re2js";
 import { Problem } from "../../http/problem.ts";
 import { neededBy } from "./needed.ts";
-import { markOf, type MaskRule } from "./rules.ts";
+import { maskText, type MaskRule } from "./rules.ts";
 
 type RegexRule = Extract<MaskRule, { type: "regex" }>;
 
@@ -24,7 +24,7 @@ export async function compileExpressions(rules: RegexRule[]): Promise<((text: st
     const pattern = rule.ignore_case ? `(?i)${rule.pattern}` : rule.pattern;
     const compiled = compile(RE2JS, pattern, rule.pattern);
     set.add(pattern);
-    return { compiled, mark: markOf(rule) };
+    return { compiled, mark: maskText(rule) };
   });
   set.compile();
   const needed = rules.map((rule) => (rule.ignore_case ? undefined : neededBy(rule.pattern)));
