@@ -13,7 +13,7 @@ import { body, param, query } from "../../http/validate.ts";
 import { refuseHeld } from "../projects/retention.ts";
 import { tracePartition } from "../stub.ts";
 import type { Place } from "../types.ts";
-import { removeItemsOf } from "../store/annotation-store.ts";
+import { removeTraceItems } from "../store/annotation-store.ts";
 import { deleteSharesOfTraces } from "../store/share-store.ts";
 import { noteDeletions } from "../store/deletion-store.ts";
 import { allPlaces } from "../store/partition-store.ts";
@@ -105,7 +105,7 @@ async function deleteTraces(c: Context<App>, projectId: string, traceIds: string
     const some = all.slice(at, at + AT_ONCE);
     await noteDeletions(db, workspaceId, projectId, some);
     await deleteSharesOfTraces(db, workspaceId, projectId, some);
-    await removeItemsOf(db, workspaceId, projectId, some);
+    await removeTraceItems(db, workspaceId, projectId, some);
     // A partition that is made after this list reads the note.
     const known = await places();
     // A trace is deleted last where it is named: when this fails before, the same request finds it again.
