@@ -6,7 +6,7 @@ import type { Comparison, Field, PairKind, PairPart, SearchField } from "./field
 import { type Filter, isJsonObject, type Json, type PairTest } from "./filter.ts";
 import type { Literal } from "./syntax.ts";
 import { isExactNumber } from "../../http/json.ts";
-import { globOf, isPlainPattern, MAX_PATTERN_BYTES, patternPieces } from "./values.ts";
+import { toGlob, isPlainPattern, MAX_PATTERN_BYTES, patternPieces } from "./values.ts";
 import { OF_TRACES } from "../run-groups.ts";
 import { joinPayloads, payloadSql } from "../packs.ts";
 import { clip, clipSql } from "../clip.ts";
@@ -123,7 +123,7 @@ class Compiler {
   /** Case counts, as in the reference; LIKE would ignore it. */
   private like(column: string, pattern: string): string {
     const pieces = patternPieces(pattern);
-    if (!isPlainPattern(pieces)) return `${column} GLOB ${this.bind(globOf(pieces))}`;
+    if (!isPlainPattern(pieces)) return `${column} GLOB ${this.bind(toGlob(pieces))}`;
     const text = pieces.map((piece) => (typeof piece === "object" ? piece.text : "")).join("");
     const [open, close] = [pieces[0] === "%", pieces.at(-1) === "%"];
     if (open && close) return `instr(${column}, ${this.bind(text)}) > 0`;
