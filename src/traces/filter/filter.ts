@@ -1,4 +1,4 @@
-/** From a filter's text to what it means. Every fault is a FilterProblem with its position. */
+/** Parses the filter language (LangSmith's FQL). Every fault is a FilterProblem with its position. */
 import {
   type Comparison,
   type Field,
