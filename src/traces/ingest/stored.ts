@@ -13,7 +13,7 @@ import type { Operation } from "./operations.ts";
 import { type Blob, copyBlobs, placePayloads, putBlob } from "./payloads.ts";
 import { type Day, noteShards, placeItems, shardsKnown } from "./placed.ts";
 
-/** The most weight of one RPC (`weightOf`). The platform's limit is 32 MiB. */
+/** The most weight of one RPC (`weighWrite`). The platform's limit is 32 MiB. */
 const RPC_BYTES = 8 * 1024 * 1024;
 
 /** One operation, as far as it has come. */

@@ -10,7 +10,7 @@ interface Waiting {
 
 /** Milliseconds that writes gather. */
 const GATHER_MS = 100;
-/** The most waiting runs, and the most weight of them (`weightOf`). */
+/** The most waiting runs, and the most weight of them (`weighWrite`). */
 const MOST = 100;
 const MOST_WEIGHT = 4 * 1024 * 1024;
 
