@@ -96,7 +96,6 @@ function toWireCall({ id, name, args }: Json): Json {
   };
 }
 
-/** The text of a message. */
 function readText(content: unknown): string {
   if (typeof content === "string") return content;
   if (!Array.isArray(content)) return "";

@@ -75,7 +75,6 @@ export function belongsToAssistant({ workspaceId, id }: Pick<Row, "workspaceId" 
   return and(eq(assistantVersions.workspaceId, workspaceId), eq(assistantVersions.assistantId, id));
 }
 
-/** The assistant on the wire. */
 export function toWire(row: Row): Assistant {
   return { ...toWireVersion({ ...row, assistantId: row.id }), updated_at: new Date(row.updatedAt).toISOString() };
 }

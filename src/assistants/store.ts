@@ -46,7 +46,6 @@ export interface AssistantSearch extends AssistantFilter {
   sortOrder: "asc" | "desc";
 }
 
-/** The most assistants of a workspace. */
 const MOST_ASSISTANTS = 10_000;
 
 /** The assistant with this id, or the default assistant of this graph. */
@@ -199,7 +198,6 @@ async function insertFirst(db: Database, row: Row): Promise<boolean> {
   return inserted.length > 0;
 }
 
-/** Deletes the crons of an assistant that is deleted. */
 export async function deleteAssistantCrons(db: Database, workspaceId: string, assistantId: string): Promise<void> {
   await db.delete(crons).where(and(eq(crons.workspaceId, workspaceId), eq(crons.assistantId, assistantId)));
 }

@@ -8,7 +8,6 @@ import { type AuditAction, insertAudit } from "./store.ts";
 
 export interface AuditEntry {
   action: AuditAction;
-  /** The id of what changed. */
   targetId: string;
   /** Names and hosts that help a reader. Never a secret. */
   detail?: Record<string, unknown>;

@@ -26,7 +26,7 @@ import { findWorkspace, noteKeyUse } from "./store.ts";
 import { countStream, isLong, type OpenStream, reserveStream } from "./streams.ts";
 import { takeTurn } from "./turns.ts";
 
-/** How Weir's own access tokens begin; any other credential is for the deployment's own `Auth`, if it has one. */
+/** How Weir's own access tokens begin; other credentials go to the deployment's own `Auth`, if any. */
 const TOKEN_PREFIX = "weir_at_";
 const TRUNCATE = "/internal/truncate";
 const LOOPBACK = new Set(["localhost", "127.0.0.1", "[::1]"]);

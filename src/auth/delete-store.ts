@@ -20,7 +20,7 @@ export interface Deleted {
   grants: GrantRow[];
 }
 
-/** What a deletion concerns. A grant is found also when its key is gone. */
+/** What a deletion concerns. It finds a grant even after its key was deleted. */
 function deletionConditions({ workspaceId, id, predecessors }: Deletion) {
   const chain = sql`(WITH RECURSIVE chain(id) AS (SELECT ${id} UNION
     SELECT k.id FROM api_keys k JOIN chain c ON k.successor_id = c.id WHERE k.workspace_id = ${workspaceId})

@@ -18,7 +18,7 @@ const UUID = sql.raw(
 /** Why a key ended, by its grant `g`. */
 const REASON = sql<KeyEnd>`CASE WHEN g.id IS NULL THEN 'grant_lapsed' WHEN g.revoked_at IS NOT NULL THEN 'grant_revoked' ELSE 'grant_expired' END`;
 
-/** At most `AT_ONCE` keys whose grant has ended, with the reason and the time. A key that had expired before is none of them. */
+/** At most `AT_ONCE` keys whose grant has ended, with the reason and the time. Keys that expired before their grant are excluded. */
 const selectEndedKeys = (now: number): SQL => sql`(
   SELECT k.id, k.workspace_id, k.name, k.grant_id, g.client_id, ${REASON} AS reason,
     coalesce(g.revoked_at, g.expires_at, ${now}) AS at

@@ -14,7 +14,6 @@ export interface KeyTerms {
   role: string | null;
 }
 
-/** A new key and its row. */
 export function makeKey(maker: Principal, id: string, terms: KeyTerms): { key: string; row: ApiKeyRow } {
   const key = newApiKey();
   const row = {

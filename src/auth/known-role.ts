@@ -35,7 +35,6 @@ export function refuseApplications({ grantId }: Pick<Principal, "grantId">): voi
   throw new Problem(403, "An application cannot give people access. Use an API key, or sign in.");
 }
 
-/** The scopes to which these permissions belong. */
 export function scopesOfPermissions(permissions: readonly Permission[]): Scope[] {
   return [...new Set<Scope>(permissions.map((permission) => PERMISSIONS[permission]))];
 }

@@ -133,14 +133,12 @@ export function permissionsOfRule(access: Exclude<Access, "deployment">): readon
   return typeof access === "string" ? [access] : access;
 }
 
-/** The scope of a call. */
 export function scopeOfRule(access: Access): Scope | "deployment" | "any" {
   if (access === "deployment" || access === "any") return access;
   const [permission] = permissionsOfRule(access);
   return permission ? PERMISSIONS[permission] : "admin";
 }
 
-/** Whether a principal may make a call with this access. */
 export function mayCall(principal: Principal, access: Exclude<Access, "deployment">): boolean {
   return access === "any" || permissionsOfRule(access).some((permission) => may(principal, permission));
 }

@@ -83,7 +83,6 @@ export async function noteSessionUse(db: Database, hash: string, now: number, be
     .where(and(eq(memberSessions.hash, hash), lt(memberSessions.lastUsedAt, before)));
 }
 
-/** Deletes sessions that have ended. */
 export async function deleteEndedSessions(db: Database, now: number): Promise<void> {
   const ended = or(lt(memberSessions.expiresAt, now), lt(memberSessions.lastUsedAt, now - IDLE_MS));
   await deleteOverdue(db, memberSessions, ended);

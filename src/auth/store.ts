@@ -43,7 +43,7 @@ export async function findKeyByHash(db: Database, hash: string): Promise<ApiKeyR
     .get();
 }
 
-/** An access token with its grant, in one read. None when the API key or the member that allowed it is gone. */
+/** Reads an access token with its grant. Undefined if the API key or member that allowed it was deleted. */
 export async function findAccess(db: Database, hash: string) {
   return db
     .select({

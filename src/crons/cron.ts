@@ -65,7 +65,6 @@ export function applyCronPatch(row: CronRow, change: Change): CronRow {
   return { ...next, nextRunDate: retimed ? nextDue(next, now) : row.nextRunDate };
 }
 
-/** The cron on the wire. */
 export const Cron = v.pipe(
   v.object({
     cron_id: Id,

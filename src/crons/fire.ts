@@ -34,9 +34,8 @@ export interface FiringIds {
 export interface Threads {
   /** Starts the run; two calls with the same ids start one run. */
   start(cron: CronRow, ids: FiringIds): Promise<void>;
-  /** Whether the thread exists. */
   exists(workspaceId: string, threadId: string): Promise<boolean>;
-  /** How the run ended, undefined while it is open. A run whose thread is gone counts as ended. */
+  /** How the run ended, undefined while it is open. A run of a deleted thread counts as ended. */
   outcome(workspaceId: string, ids: FiringIds): Promise<"ended" | "failed" | undefined>;
   /** Deletes the firing's own thread. False while it has another run that is open. */
   remove(workspaceId: string, threadId: string): Promise<boolean>;

@@ -34,7 +34,6 @@ export interface CronSearch extends CronFilter {
   sortOrder: "asc" | "desc";
 }
 
-/** The most crons of a workspace. */
 export const MOST_CRONS = 1_000;
 
 /** Inserts a cron. False when the workspace has as many as it may have. */
@@ -73,14 +72,12 @@ export async function deleteCron(db: Database, workspaceId: string, id: string):
   return gone.length > 0;
 }
 
-/** The threads that crons of the workspace run on. */
 export async function listCronThreads(db: Database, workspaceId: string): Promise<string[]> {
   const where = and(eq(crons.workspaceId, workspaceId), isNotNull(crons.threadId));
   const rows = await db.selectDistinct({ id: crons.threadId }).from(crons).where(where).all();
   return rows.flatMap(({ id }) => id ?? []);
 }
 
-/** Deletes every cron of the workspace. */
 export async function deleteAllCrons(db: Database, workspaceId: string): Promise<void> {
   await db.delete(crons).where(eq(crons.workspaceId, workspaceId));
 }
@@ -251,7 +248,6 @@ export async function latestFirings(
     ORDER BY f.due DESC`);
 }
 
-/** Deletes firings that ended before `before`. */
 export async function deleteOldFirings(db: Database, before: number): Promise<void> {
   const over = and(inArray(cronFirings.state, ["ended", "failed", "refused"]), lt(cronFirings.touchedAt, before));
   await deleteOverdue(db, cronFirings, over);

@@ -73,7 +73,7 @@ export async function ringFrom(env: SealKeys, workspaceId: string, rows: readonl
   return ring;
 }
 
-/** Whether others were read later: keys are added and destroyed, and nothing of that is taken back. */
+/** Whether `rows` were read before `others`. Keys are only added and destroyed, so counts tell the order. */
 export function isEarlier(rows: readonly KeyRow[], others: readonly KeyRow[]): boolean {
   const destroyed = (some: readonly KeyRow[]) => some.filter(({ wrapped }) => wrapped === null).length;
   return rows.length < others.length || destroyed(rows) < destroyed(others);

@@ -47,7 +47,6 @@ export function openOr<T>(read: () => T, lost: T): T {
   }
 }
 
-/** Whether a text is sealed. */
 export const isSealed = (held: unknown): held is string => typeof held === "string" && held.startsWith(MARK);
 
 /** How the JSON of a sealed text begins. */

@@ -150,7 +150,7 @@ async function clearEnded(deps: Deps, id: string): Promise<void> {
 /** Whether the store would say the same each time. */
 const isPermanent = (error: unknown): boolean => error instanceof StoreError && error.permanent;
 
-/** A store's reason is for the owner of the export; anything else is for the log. */
+/** The owner of the export sees the store's reason. Other errors are logged only. */
 function describeFailure(error: unknown): string {
   if (error instanceof StoreError) return error.message;
   logError(error);

@@ -1,4 +1,4 @@
-/** The columns of an exported file: specification section 2.6, and raw feedback rows for who asks. */
+/** The columns of an exported file: specification section 2.6, and raw feedback rows on request. */
 import type { RowGroup, SchemaElement } from "hyparquet";
 
 type Kind = "text" | "time" | "boolean" | "integer" | "double" | "texts";
@@ -112,7 +112,6 @@ export function sortingColumns(fields: readonly ExportField[]): RowGroup["sortin
     : known.map((column_idx) => ({ column_idx, descending: false, nulls_first: false }));
 }
 
-/** What a column holds. */
 export function columnKind(field: ExportField): Kind {
   return COLUMNS[field];
 }

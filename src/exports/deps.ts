@@ -22,7 +22,7 @@ export interface RunMessage {
   destinationId?: string;
 }
 
-/** Moments after which a crash leaves something behind. Tests stop the world there. */
+/** Steps after which a crash leaves work unfinished. Tests stop the process there. */
 export type Point =
   | "claimed"
   | "part uploaded"

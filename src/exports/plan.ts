@@ -27,7 +27,7 @@ export function dayWindows(start: number, end: number): Window[] {
   return windows;
 }
 
-/** Lays down the runs of an export. Experiments are those of now: the ones made after the job are included. */
+/** Inserts the runs of an export. Experiments created after the job are included. */
 export async function plan(deps: Deps, job: ExportRow): Promise<void> {
   const projectIds = job.sessionId === null ? await listExperiments(deps.db, job.workspaceId) : [job.sessionId];
   const windows = dayWindows(job.startTime, job.endTime ?? job.startTime);

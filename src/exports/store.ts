@@ -79,7 +79,6 @@ export async function readProgress(db: Database, exportIds: string[]): Promise<M
   return new Map(rows.map(({ id, ...progress }) => [id, progress]));
 }
 
-/** The runs of an export, by day. */
 export async function listExportRuns(db: Database, exportId: string, { limit, offset }: Slice) {
   return db
     .select()

@@ -22,7 +22,7 @@ export const Break = v.object({
   kind: v.picklist(["graph", "node", "edge", "channel", "channel_kind"]),
   name: v.string(),
   path: v.array(v.string()),
-  /** Of a `channel_kind`: what it was and what it is. */
+  /** For `channel_kind`: the kind before and after. */
   from: v.optional(v.string()),
   to: v.optional(v.string()),
 });

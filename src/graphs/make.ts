@@ -33,7 +33,6 @@ export async function makeGraph(graphId: string, config: Config, env: Env, acces
   return normalise(made, graphId);
 }
 
-/** Whether the graph of this id is made from a config. */
 export const isFactory = async (graphId: string): Promise<boolean> => typeof (await loadEntry(graphId)) === "function";
 
 function createRuntime(config: Config, access: Access): ServerRuntime {

@@ -59,7 +59,6 @@ export async function findMigration(graphId: string, left: Pick<Parked, "fingerp
   return migrations.find(({ from }) => from === left.fingerprint || from === left.version);
 }
 
-/** The `version` that the graph's module exports. */
 export async function loadVersion(graphId: string): Promise<string | undefined> {
   const version = await readSibling(graphId, "version");
   return typeof version === "string" || typeof version === "number" ? String(version) : undefined;

@@ -21,7 +21,6 @@ export const Message = v.object({ message: v.string() });
 /** The object, or the members of it that the request selects. */
 export const selectable = (whole: Whole) => v.union([whole, partialObject(whole)]);
 
-/** A list of what `selectable` gives. */
 export const selectableList = (whole: Whole) => v.union([v.array(whole), v.array(partialObject(whole))]);
 
 type Whole = v.GenericSchema & { entries: v.ObjectEntries };

@@ -5,7 +5,7 @@ const encoder = new TextEncoder();
 const LINE_FEED = 10;
 const COMMA = 44;
 
-/** A JSON array of the lines of a stream, each of which is JSON. The items pass unread. */
+/** A JSON array of the lines of a stream, each of which is JSON. Items are not parsed. */
 export function jsonArrayOfLines(lines: ReadableStream<Uint8Array>): Response {
   const { next, leave } = toSource(lines);
   let before = "[";
@@ -37,7 +37,6 @@ export function jsonArrayOfLines(lines: ReadableStream<Uint8Array>): Response {
 const jsonResponse = (body: ReadableStream<Uint8Array>) =>
   new Response(body, { headers: { "content-type": "application/json" } });
 
-/** A JSON array of items. */
 export function jsonArray<T>(
   items: AsyncGenerator<T, void, void>,
   shown: (item: T) => unknown = (item) => item,

@@ -12,10 +12,8 @@ type Answers = Partial<Record<number | "default", Schema | Body>>;
 /** A body of this media type that is not JSON. */
 export const media = (type: string) => ({ content: { [type]: { schema: { type: "string" } } } });
 
-/** A body of JSON. */
 export const json = (schema: Schema) => ({ content: { "application/json": { schema: resolver(schema) } } });
 
-/** One of several bodies. */
 export const either = (...bodies: Body[]): Body => ({
   content: Object.assign({}, ...bodies.map(({ content }) => content)) as NonNullable<Body["content"]>,
 });

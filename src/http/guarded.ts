@@ -17,7 +17,7 @@ export interface Guard {
 /** How to guard the streams made here: a second stream around one would cost each chunk another turn of the event loop. */
 const guards = new WeakMap<ReadableStream, (guard: Guard) => void>();
 
-/** The same answer, whose stream ends when the guard says so. */
+/** Wraps a response so that its stream ends when the guard no longer holds. */
 export function guardedBy(response: Response, guard: Guard): Response {
   const body = response.body as ReadableStream<Uint8Array>;
   const attach = guards.get(body);

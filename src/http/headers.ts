@@ -61,7 +61,7 @@ export function crossOrigin(settings: CorsSettings = {}): MiddlewareHandler<Envi
     const origin = allowed(c.req.header("origin") ?? "", c);
     changeHeaders(c, (answer) => {
       addHeaders(answer, origin === null ? headers : { ...headers, "access-control-allow-origin": origin });
-      // An answer may depend on the origin that asks, also where none is allowed.
+      // The response may depend on the requesting origin, even when none is allowed.
       if (origin !== "*") answer.append("vary", "origin");
     });
   };
@@ -118,7 +118,7 @@ export function changeHeaders(c: Context, set: (headers: Headers) => void): void
   }
 }
 
-/** Adds headers. Those that are there stay: the deployment's own application has set them. */
+/** Adds headers without replacing those that the deployment's own application has set. */
 function addHeaders(answer: Headers, headers: Record<string, string>): void {
   for (const [name, value] of Object.entries(headers)) if (!answer.has(name)) answer.set(name, value);
 }

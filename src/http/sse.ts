@@ -16,7 +16,6 @@ const escapeCharacter = (character: string) => `\\u${character.charCodeAt(0).toS
 /** JSON without line breaks of Unicode. */
 export const escapeLines = (json: string): string => json.replace(SEPARATORS, escapeCharacter);
 
-/** The headers of a stream of events. */
 export const EVENT_STREAM = {
   "content-type": "text/event-stream",
   "cache-control": "no-cache, no-transform",
@@ -46,7 +45,7 @@ export function sseResponse(frames: AsyncIterator<string>, headers?: Record<stri
   return eventStream({ next, leave: async () => frames.return?.() }, headers);
 }
 
-/** The same of bytes that are frames already. They pass unread, in chunks of any size. */
+/** Sends bytes that are already SSE frames, in chunks of any size. */
 export function sseBytes(frames: ReadableStream<Uint8Array>, headers?: Record<string, string>): Response {
   return eventStream(toSource(frames), headers);
 }
@@ -57,6 +56,5 @@ function eventStream(source: Source, headers: Record<string, string> = {}): Resp
   });
 }
 
-/** Whether the answer is a stream of events. */
 export const isEventStream = ({ headers, body }: Response): boolean =>
   body !== null && Boolean(headers.get("content-type")?.startsWith("text/event-stream"));

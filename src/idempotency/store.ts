@@ -43,14 +43,12 @@ export async function claimKey(
   return held;
 }
 
-/** Whether the request holds the key of this row. */
 export const isHeldBy = ({ claim }: Claim, { status, body }: KeyRow): boolean => status === null && body === claim;
 
 /** When the key of this row was first claimed; undefined when the version before claimed it. */
 export const readEpoch = ({ epoch, createdAt }: KeyRow): number | undefined =>
   epoch !== null && epoch > createdAt - KEPT_MS ? epoch : undefined;
 
-/** When the key of this row ends. */
 export const keyEnd = (row: KeyRow): number => (readEpoch(row) ?? row.createdAt) + KEPT_MS;
 
 /** Keeps the answer of the request that holds the key. Status 0: a stream; 1: an answer with a secret. Neither is kept. */

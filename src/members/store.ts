@@ -9,7 +9,6 @@ import { members, memberSessions, oauthGrants, workspaces } from "../db/schema.t
 
 export type { MemberRow } from "../auth/session-store.ts";
 
-/** The most members of a workspace. */
 export const MOST_MEMBERS = 1_000;
 
 /** Who a provider says came. */
@@ -56,7 +55,7 @@ export async function findPerson(
   return db.select().from(members).where(isPerson(workspaceId, person)).get();
 }
 
-/** The workspace's members, the first to come first. */
+/** The workspace's members, oldest first. */
 export async function listMembers(db: Database, workspaceId: string, limit: number, offset: number) {
   return db
     .select()
@@ -79,7 +78,7 @@ export async function listMemberships(db: Database, { issuer, subject }: Pick<Pe
     .all();
 }
 
-/** Gives the member another role. Undefined when there is none of this id. */
+/** Changes a member's role. Undefined if there is no member with this id. */
 export async function updateRole(
   db: Database,
   workspaceId: string,

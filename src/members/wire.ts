@@ -21,7 +21,7 @@ const member = {
   signed_in_at: time,
 };
 export const Member = v.pipe(v.object(member), v.title("Member"));
-/** The member who asks, with the workspaces that it may act in. */
+/** The calling member, with the workspaces that it has access to. */
 export const Self = v.object({ ...member, workspaces: v.array(v.object({ id: v.string(), name: v.string() })) });
 
 const invitation = {

@@ -21,7 +21,6 @@ import { StoredItem } from "./schema.ts";
 import { searchItems } from "./search-store.ts";
 import { deleteItem, getItem, namespacesUnder, type PutItem, putItems, refreshesOnRead } from "./store.ts";
 
-/** The store of one workspace. */
 export function storeFor(env: Env, workspaceId: string): BaseStore {
   return new D1Store(env, database(env.DB), workspaceId, createMeaning(env));
 }

@@ -30,7 +30,6 @@ export function isUnexpired(): SQL | undefined {
   return or(isNull(storeItems.expiresAt), gt(storeItems.expiresAt, Date.now()));
 }
 
-/** A condition: the item with this namespace and key. */
 export function isItem(workspaceId: string, namespace: string[], key: string): SQL | undefined {
   return and(
     eq(storeItems.workspaceId, workspaceId),
@@ -78,7 +77,6 @@ export function splitLabels(namespace: string): string[] {
 /** Where an item's value is stored: the namespace as the column has it. */
 export const itemPlace = (namespace: string, key: string) => ["store", namespace, key];
 
-/** The item of a row. */
 export function toWire(ring: Ring, row: Row): Item {
   return { ...wire(row), value: openJson(ring, row.value, itemPlace(row.namespace, row.key)) };
 }

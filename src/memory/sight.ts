@@ -13,7 +13,6 @@ export interface Sight {
   prefix?: string[];
   /** Labels that namespaces have at any place. */
   labels?: string[];
-  /** The only namespace. */
   namespace?: string[];
   key?: string;
   /** What values contain. */

@@ -151,7 +151,6 @@ export async function countItems(db: Database, workspaceId: string): Promise<num
   return row?.n ?? 0;
 }
 
-/** Deletes every item of the workspace. */
 export async function deleteAllItems(db: Database, workspaceId: string): Promise<void> {
   await db.delete(storeItems).where(eq(storeItems.workspaceId, workspaceId));
 }

@@ -4,7 +4,6 @@ import type { Json } from "../json.ts";
 /** `false`: nothing; a list: the texts at these paths (`a.b`, `list[*].text`, `list[0]`, `$`); null: every text in the value. */
 export type Index = false | string[] | null | undefined;
 
-/** The texts of `value` that a query searches. */
 export function selectTexts(value: Json, index: Index): string[] {
   if (index === false) return [];
   if (!index) return strings(value);

@@ -27,7 +27,7 @@ async function openInvitation(c: Context<App>, hash: string) {
   return found && (await mayMakerStillGive(db, found.invitation)) ? found : undefined;
 }
 
-/** GET /oauth/openid/invitation?token=…: what it is. Programs that open links of messages accept nothing by that. */
+/** GET /oauth/openid/invitation?token=…: shows the invitation. Link scanners that open it accept nothing. */
 export async function showInvitation(c: Context<App>): Promise<Response> {
   await limitAddress(c, "sign-in");
   const token = c.req.query("token") ?? "";

@@ -63,7 +63,7 @@ export async function signInAddress(
   return address.href;
 }
 
-/** Who the provider says came. @throws when the answer is none to these proofs, or its ID token is not the provider's for Weir */
+/** Reads the person from the provider's answer. @throws if the answer does not match the proofs, or the ID token is not valid for Weir */
 export async function readPerson(
   c: Context<App>,
   provider: Provider,

@@ -39,7 +39,6 @@ const EXTENSION = /^(?:[a-z]+-)+extension$/;
 
 const refuseUri = (reason: string): Judgement => ({ verdict: "refused", reason });
 
-/** Judges one URI exactly as sent. */
 export function judgeRedirectUri(uri: string): Judgement {
   if (uri.length === 0 || uri.length > 2048) return refuseUri("must have 1 to 2048 characters");
   if (!/^[\x21-\x7e]*$/.test(uri)) return refuseUri("must be printable ASCII without blanks");

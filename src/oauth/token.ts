@@ -137,7 +137,7 @@ function newTokens(client: ClientRow, grant: GrantRow, scopes: Scope[], parent: 
   return { rows, answer };
 }
 
-/** A code, or a refresh token that was replaced, came again: one of the two holders is a thief, so the whole family ends (RFC 9700, 4.14.2). */
+/** A code or rotated refresh token was replayed, so it may be stolen: revokes the whole token family (RFC 9700, 4.14.2). */
 async function endReusedGrant(c: Context<App>, grant: GrantRow, description: string): Promise<OAuthError> {
   if (await revokeGrant(database(c.env.DB), grant.id, Date.now())) {
     await audit(c, {

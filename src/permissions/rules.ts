@@ -1,4 +1,4 @@
-/** What a row of the guard's table does: asks the handler of an event, and narrows the request by its answer. */
+/** The actions of the guard's table: each calls the handler of an event and narrows the request to its answer. */
 import { Problem } from "../http/problem.ts";
 import { EVENT_STREAM, sseFrame } from "../http/sse.ts";
 import { mayUse } from "../threads/requests/access.ts";

@@ -154,7 +154,7 @@ export class S3Store implements ObjectStore {
     return { "content-type": contentType, ...this.options.objectHeaders };
   }
 
-  /** Sends with a few quick attempts; what outlasts them is for the caller's longer patience. */
+  /** Sends with a few quick retries. Longer outages are retried by the caller. */
   private async send(request: S3Request): Promise<{ response: Response; text: string }> {
     for (let attempt = 1; ; attempt++) {
       try {

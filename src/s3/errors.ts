@@ -1,4 +1,4 @@
-/** Why a store refused, and whether asking again can help. The codes differ from server to server, so statuses rule. */
+/** Errors of S3 stores, and whether a retry can help. Error codes differ between servers, so the status decides. */
 
 /** A store's refusal. The message is the store's own reason; it never holds a credential. */
 export class StoreError extends Error {
@@ -13,7 +13,7 @@ export class StoreError extends Error {
   }
 }
 
-/** Client errors that another attempt may get past: clocks, connections, bytes damaged on the way, uploads that went away. */
+/** Client errors that are worth a retry: clock skew, connections, corrupted bytes, lost uploads. */
 const MAY_HEAL = new Set([
   "RequestTimeTooSkewed",
   "RequestTimeout",
@@ -35,7 +35,7 @@ const MAY_HEAL = new Set([
   "ServiceUnavailable",
 ]);
 
-/** Server errors that will stay. */
+/** Server errors that no retry can fix. */
 const WILL_STAY = new Set(["NotImplemented"]);
 
 /**

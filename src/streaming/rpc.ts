@@ -1,4 +1,4 @@
-/** What the streaming protocol asks of a thread besides what threads answer themselves. */
+/** The RPC methods of a thread that only the streaming protocol uses. */
 import { keysFor } from "../encryption/load.ts";
 import { callObject } from "../http/calls.ts";
 import { retry } from "../http/outage.ts";

@@ -84,7 +84,6 @@ export class Sockets {
     for (const socket of ctx.getWebSockets(CLIENT)) void this.#pump(socket);
   }
 
-  /** Accepts a socket. */
   accept(request: Request): Response {
     const [client, server] = Object.values(new WebSocketPair()) as [WebSocket, WebSocket];
     const caller = JSON.parse(decodeURIComponent(request.headers.get(CALLER_HEADER) ?? "{}")) as SocketCaller;

@@ -16,7 +16,6 @@ export async function findStart(thread: ThreadRpc, filter: Filter, lastEventId?:
   return after > 0 && after > (await thread.lastSeq()) ? 0 : after;
 }
 
-/** The framing of the protocol over SSE. */
 export function protocolFraming(filter: Filter, dialect: Dialect): Framing {
   const matches = matcher(filter);
   const show = eventsIn(dialect, filter.channels);

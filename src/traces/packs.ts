@@ -21,7 +21,6 @@ export type PackedColumn = (typeof PACKED_COLUMNS)[number];
 const BITS = 2;
 export const SLOTS = [0, 1, 2, 3] as const;
 
-/** The column of a slot of a pack. */
 export function slotColumn(column: PackedColumn, slot: number): string {
   return `${column}_${slot}`;
 }

@@ -99,7 +99,7 @@ const isSealedRun = (run: QueriedRun) =>
   hasSealed(run.feedback_stats) ||
   LARGE_FIELDS.some((field) => isSealedJson(run[field] ?? "") || isSealedJson(run.previews?.[field] ?? ""));
 
-/** The run as it was sent. One whose key is destroyed has no payloads, and an error that says so. */
+/** Decrypts a run. If its key is destroyed, the payloads are absent and the error says so. */
 function openRun(ring: Ring, run: QueriedRun): QueriedRun {
   const payloads = openOr(() => openPayloads(ring, run), LOST);
   return { ...run, feedback_stats: withoutSealed(run.feedback_stats), ...payloads };

@@ -12,7 +12,6 @@ export function blobPrefix(workspaceId: string, place: Place): string {
   return `traces/${partitionName(workspaceId, place)}/`;
 }
 
-/** The prefix of the partition that holds a run. */
 export function runBlobPrefix(run: Pick<QueriedRun, "tenant_id" | "session_id" | "start_time" | "shard">): string {
   return blobPrefix(run.tenant_id, { projectId: run.session_id, day: toDay(run.start_time), shard: run.shard });
 }

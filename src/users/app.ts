@@ -12,7 +12,6 @@ import { custom } from "./registry.ts";
 /** The routes and the middleware of the user's application, as the server's application has them. */
 const own = new WeakSet<RouterRoute>();
 
-/** Mounts the user's application. */
 export function mountApp(app: Hono<App>, application: NonNullable<typeof custom.app>): void {
   const before = app.routes.length;
   app.use(behalfOfCaller).route("/", application as Hono<App>);
@@ -66,7 +65,6 @@ export const bodyAgain: MiddlewareHandler<App> = async (c, next) => {
   await next();
 };
 
-/** A form in the encoding that it came in. */
 function encodeForm(form: FormData, headers: Headers): BodyInit {
   if (headers.get("content-type")?.startsWith("application/x-www-form-urlencoded"))
     return new URLSearchParams(

@@ -209,7 +209,7 @@ export class Dev {
   }
 }
 
-/** The outcome of a promise that is read later: a function that gives its value, or throws what it was rejected with. */
+/** Waits for a promise. The function it resolves with returns the value, or throws the rejection. */
 const settle = <T>(promise: Promise<T>): Promise<() => T> =>
   promise.then(
     (value) => () => value,

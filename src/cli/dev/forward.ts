@@ -100,7 +100,7 @@ function resumptionPath(
   return headers.location ?? (method === "GET" ? url : undefined);
 }
 
-/** Sends whole events. When the server ends within them, asks it for those after the last one. */
+/** Forwards whole events. If the server ends the stream early, reconnects after the last event. */
 function follow(
   asked: IncomingMessage,
   answer: ServerResponse,

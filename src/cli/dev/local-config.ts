@@ -35,7 +35,6 @@ export interface LocalConfig {
   file: string;
   /** The name of the Worker, with which the local data of Durable Objects is found. */
   name: string;
-  /** The variables and secrets, as they are. */
   variables: Record<string, Json> & LocalSecrets;
 }
 

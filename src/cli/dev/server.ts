@@ -27,7 +27,6 @@ interface Options {
 const MOST_ENDS = 5;
 const WITHIN_MS = 60_000;
 
-/** What is served. */
 export interface Served {
   name: string;
   translated: Translated;

@@ -1,4 +1,4 @@
-/** Credentials at rest: sealed for their destination and nothing else, in the clear only at the moment of use. */
+/** Credentials at rest: sealed for one destination, decrypted only when used. */
 import { isStale, unseal } from "../../auth/seal.ts";
 import type { KeySource } from "../../encryption/load.ts";
 import { innerSecret, sealSecret } from "../../encryption/secrets.ts";

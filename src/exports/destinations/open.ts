@@ -76,7 +76,6 @@ function selectHeaders(config: DestinationConfig, wanted: (name: string) => bool
   );
 }
 
-/** A key below the destination's prefix. */
 export function keyBelow(config: DestinationConfig, key: string): string {
   return config.prefix ? `${config.prefix}/${key}` : key;
 }

@@ -189,7 +189,6 @@ export const destinations = new Hono<App>()
     },
   );
 
-/** The names of the credentials that are set. */
 function listCredentialNames(credentials: DestinationCredentials | undefined): string[] {
   return Object.entries(credentials ?? {}).flatMap(([name, value]) => (value === undefined ? [] : [name]));
 }

@@ -3,7 +3,7 @@ import { ByteWriter } from "hyparquet-writer";
 import { writeRleBitPackedHybrid } from "hyparquet-writer/src/encoding.js";
 
 export interface Encoded {
-  /** The values that are there: plain, or as indexes into `dictionary`. */
+  /** The non-null values: plain, or as indexes into `dictionary`. */
   values: Uint8Array;
   dictionary?: { bytes: Uint8Array; count: number };
   /** Levels as the format's hybrid of runs and bits. A list has repetition levels too. */

@@ -134,7 +134,7 @@ function encodePlain(texts: string[]): Values {
   return ascii && texts.length > 0 ? { values, min, max } : { values };
 }
 
-/** Writes a text that is all ASCII and gives its length; a call of the platform's encoder for each id would cost more. */
+/** Writes a text that is all ASCII and gives its length; faster than a `TextEncoder` call per id. */
 function putAscii(bytes: Uint8Array, at: number, text: string): number | undefined {
   const { length } = text;
   for (let index = 0; index < length; index++) {

@@ -28,7 +28,7 @@ import { countThreads } from "../search/store.ts";
 
 const doc = documented("Threads");
 
-/** `include=ttl` shows it; otherwise it stays in the house. */
+/** `include=ttl` shows it. Other answers leave it out. */
 function withoutTtl<T extends object>(thread: T): Omit<T, "ttl"> {
   const { ttl: _ttl, ...rest } = thread as T & { ttl?: unknown };
   return rest;

@@ -57,7 +57,7 @@ export async function cloneExamples(
   return states.map(({ id }) => id);
 }
 
-/** A body for the target's schema; undefined when there is none to check it by. */
+/** The body to check against the target's schema; undefined if there is no schema. */
 async function readBody(
   env: Env,
   row: ExampleRow,

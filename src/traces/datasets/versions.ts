@@ -4,7 +4,7 @@ import { Problem } from "../../http/problem.ts";
 import { microsFromIso } from "../time.ts";
 import { findTag } from "./version-store.ts";
 
-/** The name of the newest version. No other version takes it. */
+/** The reserved name of the newest version. */
 export const LATEST = "latest";
 
 /**

@@ -4,7 +4,6 @@ import { Problem } from "../../http/problem.ts";
 
 interface Change {
   add: { value: number; label?: string | null | undefined }[];
-  /** Values. */
   remove: number[];
 }
 

@@ -80,7 +80,7 @@ export function isPlainPattern(pieces: PatternPiece[]): boolean {
   return !pieces.some((piece, i) => piece === "_" || (piece === "%" && i > 0 && i < pieces.length - 1));
 }
 
-/** The pattern as SQLite's GLOB has it, which heeds case. */
+/** The pattern for SQLite's GLOB, which is case-sensitive. */
 export function toGlob(pieces: PatternPiece[]): string {
   return pieces
     .map((piece) => (piece === "%" ? "*" : piece === "_" ? "?" : piece.text.replaceAll(/[*?[]/g, "[$&]")))

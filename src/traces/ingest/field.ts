@@ -90,7 +90,6 @@ function unescapeText(json: string): string {
   );
 }
 
-/** Removes a byte order mark. */
 function withoutMark(bytes: Uint8Array): Uint8Array {
   return bytes[0] === 0xef && bytes[1] === 0xbb && bytes[2] === 0xbf ? bytes.subarray(3) : bytes;
 }

@@ -15,7 +15,7 @@ const MOST_INSTRUCTIONS = 5_000;
 /** The most bytes of the automaton of all rules. */
 const MOST_MEMORY = 2 * 1024 * 1024;
 
-/** Gives what masks a text by the rules; undefined without rules. @throws Problem 422 that says which pattern cannot be used */
+/** Compiles the rules to a function that masks a text; undefined without rules. @throws Problem 422 that names the invalid pattern */
 export async function compileExpressions(rules: RegexRule[]): Promise<((text: string) => string) | undefined> {
   if (rules.length === 0) return undefined;
   const { RE2JS, RE2Set } = await import("re2js");

@@ -13,7 +13,7 @@ interface PathRule {
 /** A path rule, and how many of its segments lead to the value. */
 type State = [rule: PathRule, segment: number];
 
-/** Names and short values come again and again. What was found in them is kept, up to this many. */
+/** Names and short values repeat, so their results are cached, up to this many. */
 const KEPT = 5_000;
 const SHORT = 40;
 

@@ -64,7 +64,7 @@ export function readRunType(attributes: Attributes): string {
   return attributes["llm.prompt_template.variables"] === undefined ? "chain" : "prompt";
 }
 
-/** Names that a span gives to what it is about, by what it does. */
+/** The attribute with the name of a span's tool, agent or workflow, by operation. */
 const NAMES: [RegExp, string][] = [
   [/^(create|invoke)_agent$/, "gen_ai.agent.name"],
   [/^invoke_workflow$/, "gen_ai.workflow.name"],

@@ -62,7 +62,7 @@ const OUTPUTS: Reading[] = [
   eventMessages(["gen_ai.choice", "gen_ai.assistant.message", "gen_ai.tool.message"], "messages"),
 ];
 
-/** What went into the span; undefined when no convention that is known says so. */
+/** The span's inputs, by the first convention that has them. */
 export function readInputs(span: OtlpSpan): object | undefined {
   return first(INPUTS, span);
 }

@@ -54,7 +54,7 @@ export function putFeedback(sql: SqlStorage, feedback: StoredFeedback, asRead?: 
   return stored;
 }
 
-/** Stores feedback that another shard hands over, unless it is here with a later change. */
+/** Stores feedback moved from another shard, unless a newer version is already stored. */
 export function takeFeedback(sql: SqlStorage, feedback: StoredFeedback): boolean {
   if (isOfDeleted(sql, feedback)) return false;
   const [before] = getFeedback(sql, [feedback.id]);

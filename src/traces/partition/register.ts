@@ -19,7 +19,7 @@ const RETENTION_DAYS: Record<TraceTier, number> = { longlived: 400, shortlived: 
 /** The project's settings for its runs; undefined for a deleted project. */
 export type Retention = Pick<ProjectRow, "traceTier" | "retentionDays" | "legalHold">;
 
-/** A partition on hold asks again after this time, milliseconds. */
+/** How long until a partition on legal hold checks again, in milliseconds. */
 const HOLD_MS = DAY_MS;
 
 export async function readRetention(

@@ -10,7 +10,6 @@ import { OF_IDS } from "../run-ids.ts";
 
 const AMONG = `r.n IN ${OF_TRACES}`;
 
-/** The condition of a selection on `runs r`. */
 export function selectionCondition(sql: SqlStorage, identity: PartitionIdentity, selection: RunSelection): Condition {
   const constants: Constants = { session_id: identity.projectId, trace_tier: identity.traceTier };
   const tests: string[] = [];

@@ -31,7 +31,6 @@ export function runsAnswer(blobs: Blobs, value: object): Response {
   return jsonStream(writePieces(blobs, pieces));
 }
 
-/** The JSON of the value with its payloads, in bytes. */
 export function streamJson(blobs: Blobs, value: object): AsyncGenerator<Uint8Array, void, void> {
   return writePieces(blobs, splitAtMarks(value));
 }

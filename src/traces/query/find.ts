@@ -117,7 +117,6 @@ async function whole(env: Env, runs: QueriedRun[], values: LargeField[] = []): P
   return filled;
 }
 
-/** The payloads that a list of selected names needs. */
 export function selectPayloads(names: Set<string>): LargeField[] {
   return LARGE_FIELDS.filter((field) => field === "error" || names.has(field));
 }

@@ -97,7 +97,6 @@ function distinct(places: Place[]): Place[] {
   return [...new Map(places.map((place) => [`${place.projectId}/${place.day}/${place.shard}`, place])).values()];
 }
 
-/** The first and last day of the window. */
 function windowDays({ startTime, endTime }: RunSelection): { first: string; last: string } {
   return {
     first: startTime === undefined ? FIRST_DAY : toDay(startTime),

@@ -212,7 +212,6 @@ export function payloadNames(names: Set<string>): Set<string> {
   return needed;
 }
 
-/** The payloads that the selected fields need as values. */
 export function valuePayloads(names: Set<string>): LargeField[] {
   return names.has("metadata") ? ["extra"] : [];
 }

@@ -12,7 +12,6 @@ export type ItemRow = typeof annotationItems.$inferSelect;
 /** What an item is about. A queue has it once. */
 export const itemKey = ({ runId, projectId, threadId }: ItemRow): string => runId ?? `${projectId} ${threadId}`;
 
-/** The most items of a queue. */
 export const MOST_ITEMS = 100_000;
 
 export type Section = "needs_my_review" | "needs_others_review" | "archived" | "all";
@@ -185,7 +184,6 @@ export async function updateItem(
     .where(and(eq(annotationItems.workspaceId, workspaceId), eq(annotationItems.id, id)));
 }
 
-/** Removes items with their reviews. */
 export async function removeItems(db: Database, queue: Pick<QueueRow, "workspaceId" | "id">, ids: string[]) {
   await deleteAll(
     db,

@@ -70,7 +70,6 @@ function namesLike(model: string): RegExp {
   return new RegExp(`^${text}${model.endsWith("*") ? "" : "$"}`, "i");
 }
 
-/** The deployment's own prices. */
 export function deploymentPrices(source: string | undefined): Price[] {
   if (!source) return [];
   const list = parseJson(source);

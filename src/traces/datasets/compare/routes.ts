@@ -24,7 +24,6 @@ import { experimentRuns } from "./runs.ts";
 const doc = documented("Experiments");
 
 const MOST_EXPERIMENTS = 5;
-/** The most examples that are compared. */
 const MOST_EXAMPLES = 10_000;
 const MOST_CONFIGS = 1_000;
 

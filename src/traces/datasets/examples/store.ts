@@ -23,13 +23,11 @@ export function validAt(asOf?: number): SQL | undefined {
   return and(lte(examples.since, asOf), or(isNull(examples.until), gt(examples.until, asOf)));
 }
 
-/** What a version changes. */
 interface Changes {
   /** The ids of examples that end. */
   removed?: string[];
   /** The states that new ones replace, as they were read. */
   replaced?: StateRead[];
-  /** New states. */
   states?: ExampleState[];
   /** New metadata of replaced states, which otherwise stay as they are. */
   metadata?: (StateRead & { metadata: ExampleRow["metadata"] })[];
@@ -320,7 +318,6 @@ async function listHashes(db: Database, which: SQL | undefined, wanted?: string[
   return rows.map(({ hash }) => hash);
 }
 
-/** Deletes all examples of a dataset in all of their states. */
 export async function deleteDatasetExamples(db: Database, workspaceId: string, datasetId: string): Promise<void> {
   await deleteAll(db, examples, ofDataset(workspaceId, datasetId));
 }

@@ -45,7 +45,6 @@ export function splitGrams(text: string): Map<number, number[]> {
   return bySlice;
 }
 
-/** Whether a slice has all of these grams. */
 export function hasGrams(slice: Uint8Array, bits: number[]): boolean {
   const last = slice.byteLength * 8 - 1;
   return bits.every((bit) => ((slice[(bit & last) >>> 3] ?? 0) & (1 << (bit & 7))) !== 0);

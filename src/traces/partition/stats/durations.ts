@@ -20,7 +20,6 @@ function stepMicros(step: number): number {
   return Math.exp(step / STEPS);
 }
 
-/** The duration of a step, in seconds. */
 export function stepSeconds(step: number): number {
   return stepMicros(step) / 1e6;
 }

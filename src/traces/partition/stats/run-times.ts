@@ -37,7 +37,6 @@ export function runTimes(sql: SqlStorage): RunTimes {
   return times;
 }
 
-/** The histograms of no runs. */
 export function noRunTimes(): RunTimes {
   const empty = (): Histogram => ({ buckets: BOUNDS.map(() => 0), count: 0, sum: 0 });
   return { statuses: {}, duration: empty(), firstEvent: empty(), wait: empty() };

@@ -72,7 +72,6 @@ function figuresInSql(sql: SqlStorage, runs: string, values: (string | number)[]
   return { ...pickSums(sums), latencies: readCounts(sums.latencies), first_tokens: readCounts(sums.first_tokens) };
 }
 
-/** The figures of rows of `GROUPED`. */
 function figuresOfRows(rows: SqlStorageValue[][]): Figures {
   const groups: Groups = new Map();
   for (const row of rows) addRun(groups, row, () => "");

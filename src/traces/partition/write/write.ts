@@ -103,7 +103,6 @@ export function applyWrites(sql: SqlStorage, prefix: string, day: Day, writes: R
   addToCounts(sql, added, change);
 }
 
-/** Inserts runs under the next numbers. */
 function insertRuns(sql: SqlStorage, rows: WholeRow[], change: number): void {
   const last = lastNumber(sql);
   groupRuns(rows);

@@ -7,7 +7,6 @@ import { toStep } from "../durations.ts";
 /** How many durations took each step. */
 export type Sketch = Record<string, number>;
 
-/** The sums of a group, with the durations of its runs. */
 export interface GroupSums extends RunSums {
   latencies: Sketch;
   first_tokens: Sketch;
@@ -48,7 +47,6 @@ export const GROUPED_COLUMNS = [
 ] as const;
 export const GROUPED = GROUPED_COLUMNS.join(", ");
 
-/** The sums of no runs. */
 export const NO_SUMS: RunSums = {
   run_count: 0,
   error_count: 0,

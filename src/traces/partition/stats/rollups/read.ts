@@ -12,12 +12,10 @@ import { addStored, type SumsBy, type SumsColumn, WIDTHS } from "./store.ts";
 /** The sums of one group. `hour` is its first microsecond. */
 type SumsOf = GroupSums & { hour: number | null; key: string | null };
 
-/** The most groups of an answer. */
 const MOST_GROUPS = 1_000;
 /** The columns by which sums are stored, and what is the same for the whole partition. */
 const SUMMED = new Set(["name", "run_type", "status", "is_root", "session_id", "trace_tier"]);
 
-/** Whether any block has sums. */
 export function hasSums(sql: SqlStorage): boolean {
   return blocksWith(sql, "has_sums", WIDTHS).sealed.length > 0;
 }
