@@ -1,16 +1,15 @@
 /** Writes `.weir/worker.ts` and `.weir/wrangler.json` from langgraph.json and the project's own wrangler configuration. */
-import { existsSync, readFileSync } from "node:fs";
+import { cpSync, existsSync, readFileSync, writeFileSync } from "node:fs";
 import { basename, join } from "node:path";
 import { MODULE_RULES } from "./bundle/files.ts";
-import { BASE_CONFIG, MIGRATIONS } from "./package.ts";
-import { preparePage } from "./page.ts";
+import { BASE_CONFIG, MIGRATIONS, PAGE } from "./package.ts";
 import type { Project } from "./project.ts";
 import { posix } from "./paths.ts";
 import { type Resources, nameResources } from "./resources.ts";
 import { workerSource } from "./worker-source.ts";
 import { writeWhole } from "./write-whole.ts";
 import { flattenEnvironment, joinConfigs } from "./wrangler-join.ts";
-import { readWranglerFile, type WranglerConfig, findWranglerFile } from "./wrangler-file.ts";
+import { type WranglerConfig, findWranglerFile, readWranglerFile } from "./wrangler-file.ts";
 
 export interface Generated {
   wranglerPath: string;
@@ -127,4 +126,23 @@ export async function generate(project: Project, { env }: { env?: string } = {})
   const wranglerPath = join(weirDir, "wrangler.json");
   writeWhole(wranglerPath, `${JSON.stringify(wrangler, null, 2)}\n`);
   return { wranglerPath, wrangler, warnings: project.warnings };
+}
+
+/**
+ * The folder of the page's files: the package's, or with `http.mount_prefix` a copy in `.weir/web` that says where the API
+ * is. The platform serves these files at the root, for every prefix.
+ */
+function preparePage({ config, weirDir }: Project): string {
+  const prefix = config.http?.mount_prefix;
+  const index = join(PAGE, "index.html");
+  if (!prefix || !existsSync(index)) return PAGE;
+  const copy = join(weirDir, "web");
+  const meta = `<meta name="weir-mount-prefix" content="${prefix}" />`;
+  const text = readFileSync(index, "utf8").replace("<head>", `<head>${meta}`);
+  const own = join(copy, "index.html");
+  // It names the other files by their contents. wrangler watches the folder, so the same files are not written again.
+  if (existsSync(own) && readFileSync(own, "utf8") === text) return copy;
+  cpSync(PAGE, copy, { recursive: true });
+  writeFileSync(own, text);
+  return copy;
 }

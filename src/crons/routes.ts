@@ -1,6 +1,6 @@
 /** `/runs/crons` and `/threads/{id}/runs/crons`: runs that start by the clock. */
-import { type Context, Hono } from "hono";
 import * as v from "valibot";
+import { type Context, Hono } from "hono";
 import { audit } from "../audit/record.ts";
 import { requirePermission } from "../auth/require.ts";
 import { toAssistantId } from "../assistants/defaults.ts";
@@ -8,7 +8,7 @@ import { resolveAssistant } from "../assistants/store.ts";
 import { database } from "../db/client.ts";
 import { CHANGED, untilUnchanged } from "../db/unchanged.ts";
 import { Count, selectableList } from "../http/answers.ts";
-import { documented, NOTHING } from "../http/documented.ts";
+import { NOTHING, documented } from "../http/documented.ts";
 import { cutPage, selectFields } from "../http/paging.ts";
 import { Problem } from "../http/problem.ts";
 import type { App } from "../http/types.ts";
@@ -16,23 +16,24 @@ import { body, param } from "../http/validate.ts";
 import { readWebhook } from "../users/webhook.ts";
 import { newOrEarlier } from "../http/idempotent-id.ts";
 import { threadStub } from "../threads/stub.ts";
-import { applyCronPatch, Cron, Firing, createCron, toWire, toWireFiring } from "./cron.ts";
-import { readOutcomes } from "./outcomes.ts";
+import { Cron, Firing, applyCronPatch, createCron, toWire, toWireFiring } from "./cron.ts";
 import { CountCrons, CreateCron, CronPath, ListFirings, SearchCrons, ThreadPath, UpdateCron } from "./schema.ts";
 import { openCron, openCrons, sealCron } from "./sealed.ts";
 import { sealCronUser } from "./user.ts";
 import {
+  MOST_CRONS,
   countCrons,
   deleteCron,
   findCron,
   findCronMetadata,
   insertCron,
   latestFirings,
-  MOST_CRONS,
   searchCrons,
   updateCron,
 } from "./store.ts";
 import { threadName } from "../threads/named.ts";
+import { forEach } from "../threads/requests/fan-out.ts";
+import { threadsFor } from "./start.ts";
 
 const doc = documented("Crons");
 const notFound = () => new Problem(404, "Cron not found.");
@@ -171,3 +172,19 @@ export const crons = new Hono<App>()
     if (!gone) throw notFound();
     return c.body(null, 204);
   });
+
+type WireFiring = ReturnType<typeof toWireFiring>;
+
+/** The most runs that one answer looks up. */
+const MOST = 50;
+
+/** The firings, those whose run has ended in the meantime with its outcome. */
+async function readOutcomes(env: Env, workspaceId: string, firings: WireFiring[]): Promise<WireFiring[]> {
+  const threads = threadsFor(env);
+  const running = firings.filter(({ state }) => state === "running").slice(0, MOST);
+  const outcomes = await forEach(running, async ({ thread_id: threadId, run_id: runId }) => {
+    return [runId, await threads.outcome(workspaceId, { threadId, runId })] as const;
+  });
+  const ended = new Map(outcomes);
+  return firings.map((firing) => ({ ...firing, state: ended.get(firing.run_id) ?? firing.state }));
+}

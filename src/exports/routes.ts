@@ -10,24 +10,25 @@ import type { App } from "../http/types.ts";
 import { body, param, query } from "../http/validate.ts";
 import { newOrEarlier } from "../http/idempotent-id.ts";
 import { createExport } from "./create.ts";
-import { createDeps } from "./deps.ts";
+import { type Deps, createDeps } from "./deps.ts";
 import { destinations } from "./destinations/routes.ts";
 import { startNext } from "./finish.ts";
-import { countLate } from "./late.ts";
 import { requirePlan, requireScope } from "./plan-gate.ts";
 import { CreateExport, ExportId, ExportRunId, Paging, PatchExport, SpawnedQuery } from "./schema.ts";
 import { Export, ExportRun, toWireExport, toWireRun } from "./wire.ts";
 import {
-  cancelExport,
   type ExportRow,
+  NO_PROGRESS,
+  cancelExport,
   findExport,
   findExportRun,
   listExportRuns,
   listExports,
   listSpawnedRuns,
-  NO_PROGRESS,
   readProgress,
 } from "./store.ts";
+import { CONNECTIONS, inParallel } from "../http/parallel.ts";
+import { changedWindows } from "./ledger/late.ts";
 
 const doc = documented("Bulk export");
 
@@ -131,3 +132,13 @@ export const bulkExports = new Hono<App>()
     if (!row) throw new Problem(404, "Export run not found.");
     return c.json(toWireRun(row));
   });
+
+/** Null for a schedule and for an export that is not complete. Partitions are counted up to 2 seconds ago. */
+async function countLate(deps: Deps, job: ExportRow): Promise<number | null> {
+  if (job.status !== "COMPLETED") return null;
+  const windows = await changedWindows(deps.db, job.id);
+  const counts = await inParallel(windows, CONNECTIONS, (window) =>
+    deps.partition(job.workspaceId, window).countChanged({ ...window, filter: job.filter }),
+  );
+  return counts.reduce((sum, count) => sum + count, 0);
+}

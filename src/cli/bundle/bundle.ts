@@ -6,16 +6,16 @@ import {
   type BuildFailure,
   type BuildOptions,
   type BuildResult,
+  type Metafile,
+  type Plugin,
   context,
   formatMessages,
-  type Plugin,
 } from "esbuild";
 import { Fault } from "../fault.ts";
 import { splitSpec } from "../langgraph-json.ts";
 import type { Project } from "../project.ts";
 import { Broken } from "./broken.ts";
 import { DEFINES, files } from "./files.ts";
-import { findImporters } from "./importers.ts";
 import { oneLangchain } from "./langchain.ts";
 import { stubMissing } from "./missing.ts";
 import { platform } from "./platform.ts";
@@ -154,4 +154,14 @@ function describeGraphs({ root, config }: Project, importers: Set<string>): stri
 async function describeFailure(error: BuildFailure): Promise<string> {
   if (!Array.isArray(error.errors)) throw error;
   return (await formatMessages(error.errors, { kind: "error" })).join("\n").trimEnd();
+}
+
+/** The files that import this one, directly or through others, and the file itself. Paths as the bundle's record has them. */
+function findImporters({ inputs }: Metafile, path: string): Set<string> {
+  const found = new Set([path]);
+  // A set that grows while it is walked is walked to its new end.
+  for (const target of found)
+    for (const [importer, { imports }] of Object.entries(inputs))
+      if (imports.some((one) => one.path === target)) found.add(importer);
+  return found;
 }
