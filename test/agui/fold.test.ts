@@ -318,10 +318,9 @@ describe("a request", () => {
     const changed = input({ messages: [human], state, tools });
     const both = [tool("t", "new"), tool("u", "of the state")];
     expect(readGiven(changed, before, channels)).toEqual({ input: { messages: [], list: [1, 2], tools: both } });
-    const kit = input({ tools, state: { copilotkit: { a: 1 } } });
-    const keyed = readGiven(kit, before, new Set(["ag-ui", "copilotkit"]));
+    const kit = readGiven(input({ tools, state: { copilotkit: { a: 1 } } }), before, new Set(["ag-ui", "copilotkit"]));
     const own = [tool("t", "new")];
-    expect(keyed).toEqual({
+    expect(kit).toEqual({
       input: { "ag-ui": { tools: own, context: [] }, copilotkit: { a: 1, actions: own } },
     });
     expect(readGiven(changed, undefined, new Set(["list"]))).toEqual({ input: { list: [1, 2] } });
