@@ -37,7 +37,7 @@ const PUT = `INSERT INTO threads VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON 
 const PUT_CREATED = "UPDATE threads SET created_at = ?1 WHERE id = ?2 AND created_at <> ?1 AND revision = ?3";
 
 /** The metadata of a shard. */
-export type Meta = "imported" | "shards" | "format";
+export type Meta = "shards" | "format";
 
 export class IndexTables {
   readonly #sql: SqlStorage;
