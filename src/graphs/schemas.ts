@@ -1,7 +1,7 @@
 /** JSON Schemas of graphs that are typed only in TypeScript, read from their types when the project was built. */
 import {
   type GraphSchemas,
-  schemasOf as runtimeSchemas,
+  introspectSchemas as runtimeSchemas,
   subgraphSchemas as runtimeSubgraphs,
   type TypedSchemas,
 } from "../runtime/introspect.ts";
