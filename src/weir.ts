@@ -61,20 +61,20 @@ export function createWeir({ graphs: entries, app, config: given = {}, schemas =
   let made: ReturnType<typeof createApp> | undefined;
 
   /** A custom application may hold checks of its own, so nothing is answered without it. */
-  const appOf = async () => {
+  const loadApp = async () => {
     if (made) return made;
     if (app) custom.app = await loaded(app, 503);
     return (made ??= createApp(config));
   };
 
   // Without `mount_prefix`, which is of addresses from outside.
-  installLoopback(async (request, env, ctx) => (await appOf()).fetch(request, env, ctx));
+  installLoopback(async (request, env, ctx) => (await loadApp()).fetch(request, env, ctx));
   installLogger();
 
   return {
     async fetch(request, env, ctx) {
       try {
-        return await (await appOf()).fetch(unmounted(request, config.http.mount_prefix), env, ctx);
+        return await (await loadApp()).fetch(unmounted(request, config.http.mount_prefix), env, ctx);
       } catch (error) {
         return problemResponse(toProblem(error));
       }

@@ -3,7 +3,7 @@ import { basename } from "node:path";
 import * as v from "valibot";
 import { CardSettings } from "../a2a/settings.ts";
 import {
-  faultOf,
+  describeIssue,
   GraphText,
   Http as Served,
   StoreTtl as ServedStoreTtl,
@@ -169,7 +169,7 @@ export function readLanggraphJson(text: string, file: string): { config: Langgra
     throw new Fault(`${file}: ${(error as Error).message}`);
   }
   const result = v.safeParse(LanggraphConfig, value);
-  if (!result.success) throw new Fault(`${name}: ${result.issues.map(faultOf).join("; ")}.`);
+  if (!result.success) throw new Fault(`${name}: ${result.issues.map(describeIssue).join("; ")}.`);
   refusePython(result.output);
   return { config: result.output, warnings: findWarnings(value as Record<string, unknown>) };
 }
