@@ -45,7 +45,7 @@ import { masking } from "./traces/masking-rules/routes.ts";
 import { rootTraces, traces } from "./traces/routes.ts";
 import { ui } from "./ui/routes.ts";
 import { bodyAgain, mountApp, userRouteScope } from "./users/app.ts";
-import { deleteThreadsOf } from "./threads/requests/clear.ts";
+import { deleteAssistantThreads } from "./threads/requests/clear.ts";
 import { guardBuiltIn, guardUsers } from "./permissions/guard.ts";
 import { custom } from "./users/registry.ts";
 import { webhooks } from "./webhooks/routes.ts";
@@ -79,7 +79,7 @@ export function createApp({ http, flow, budgets }: Config): Hono<App> {
   app.route("/api/v1", budgetRoutes(budgets));
   app.route("/api/v1/bulk-exports", bulkExports);
   app.route("/graphs", deploys);
-  if (!http.disable_assistants) app.route("/assistants", assistants(deleteThreadsOf));
+  if (!http.disable_assistants) app.route("/assistants", assistants(deleteAssistantThreads));
   if (!http.disable_threads) app.route("/threads", streaming);
   if (!http.disable_threads) app.route("/threads", threads);
   if (!http.disable_runs) app.route("/threads", threadRuns);

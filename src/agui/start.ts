@@ -3,14 +3,14 @@ import { readChannels } from "../assistants/graph.ts";
 import { isObject, parseJson } from "../http/json.ts";
 import { Problem } from "../http/problem.ts";
 import { uuidOf } from "../http/uuid.ts";
-import { assistantOf, type Caller } from "../threads/requests/access.ts";
+import { requireAssistant, type Caller } from "../threads/requests/access.ts";
 import { runRequest } from "../threads/requests/runs/request.ts";
 import type { Json } from "../json.ts";
 import type { RunRequest, ThreadRpc } from "../threads/rpc.ts";
 import { threadStub } from "../threads/stub.ts";
 import type { Thread } from "../threads/types.ts";
 import type { RunCreate } from "../threads/requests/runs/schema.ts";
-import { threadIdOf } from "../threads/thread-id.ts";
+import { deriveThreadId } from "../threads/thread-id.ts";
 import { authorize, containsJson } from "../users/authorize.ts";
 import { BREAKPOINT, buildResume } from "./interrupts.ts";
 import { graphMessage } from "./messages.ts";
@@ -33,8 +33,8 @@ export interface Start {
  */
 export async function planStart(by: Caller, assistantId: string, input: RunAgentInput): Promise<Start> {
   const { env, principal } = by;
-  const assistant = await assistantOf(env, principal, assistantId);
-  const threadId = threadIdOf(input.threadId, principal.user?.identity);
+  const assistant = await requireAssistant(env, principal, assistantId);
+  const threadId = deriveThreadId(input.threadId, principal.user?.identity);
   const thread = threadStub(env, principal.workspaceId, threadId);
   const channels = await readChannels(assistant, env);
   const found = await visibleThread(by, threadId, thread);

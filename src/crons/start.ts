@@ -1,5 +1,5 @@
 /** A firing's run, on the thread that runs it. */
-import { configurableOf, runRequest } from "../threads/requests/runs/request.ts";
+import { readConfigurable, runRequest } from "../threads/requests/runs/request.ts";
 import { threadStub } from "../threads/stub.ts";
 import type { StoredWebhook } from "../loopback/webhook.ts";
 import type { RunCreate } from "../threads/requests/runs/schema.ts";
@@ -31,7 +31,7 @@ async function start(env: Env, row: CronRow, { threadId, runId }: FiringIds): Pr
     if_not_exists: cron.threadId === null ? "create" : "reject",
   };
   const principal = await cronPrincipal(env, cron);
-  const by = { env, principal, configurable: configurableOf(new Headers(), principal) };
+  const by = { env, principal, configurable: readConfigurable(new Headers(), principal) };
   // Each firing checks again whether its user may run the assistant there.
   const request = await runRequest(by, threadId, body as unknown as RunCreate, runId);
   const { own_webhook } = cron.payload as StoredWebhook;

@@ -7,8 +7,8 @@ import { Problem } from "../http/problem.ts";
 import { sseBytes } from "../http/sse.ts";
 import type { App } from "../http/types.ts";
 import { body, param } from "../http/validate.ts";
-import { threadOf } from "../threads/requests/access.ts";
-import { configurableOf } from "../threads/requests/runs/request.ts";
+import { openThread } from "../threads/requests/access.ts";
+import { readConfigurable } from "../threads/requests/runs/request.ts";
 import { threadObject } from "../threads/stub.ts";
 import { ThreadParam } from "../threads/requests/schema.ts";
 import { Answered, runCommand } from "./commands.ts";
@@ -33,8 +33,8 @@ export const streaming = new Hono<App>()
         env: c.env,
         principal: c.get("principal"),
         threadId: thread_id,
-        thread: threadOf(c, thread_id),
-        configurable: configurableOf(c.req.raw.headers, c.get("principal")),
+        thread: openThread(c, thread_id),
+        configurable: readConfigurable(c.req.raw.headers, c.get("principal")),
       };
       const { params, ...command } = c.req.valid("json");
       // The application's own clients use one agent and send no agent id.
@@ -86,7 +86,7 @@ async function socket(c: Context<App>, threadId: string): Promise<Response> {
   const principal = c.get("principal");
   const presented = describeRequest(c.req.raw, principal);
   const dialect = readDialect(c.req.raw.headers);
-  const caller = { principal, configurable: configurableOf(c.req.raw.headers, principal), presented, dialect };
+  const caller = { principal, configurable: readConfigurable(c.req.raw.headers, principal), presented, dialect };
   if (JSON.stringify(caller).length > CALLER_LIMIT)
     throw new Problem(413, "The headers and the user of a WebSocket may have 8,000 characters together.");
   const headers = new Headers(c.req.raw.headers);
@@ -98,7 +98,7 @@ async function socket(c: Context<App>, threadId: string): Promise<Response> {
  * Streams the events that match the filter. `Last-Event-ID`, `since_event_id` and `since` each set the start position.
  */
 async function events(c: Context<App>, threadId: string, filter: Filter): Promise<Response> {
-  const after = await findStart(threadOf(c, threadId), filter, c.req.header("last-event-id"));
+  const after = await findStart(openThread(c, threadId), filter, c.req.header("last-event-id"));
   const dialect = readDialect(c.req.raw.headers);
   return sseBytes(await streamEvents(c.env, c.get("principal").workspaceId, threadId, filter, after, dialect));
 }

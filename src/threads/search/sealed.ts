@@ -8,13 +8,13 @@ import type { IndexRow, ThreadFilter } from "./rpc.ts";
 
 type Said = Pick<IndexRow, "config" | "values" | "interrupts" | "error">;
 
-const placeOf = (id: string) => ["thread index", id];
+const rowPlace = (id: string) => ["thread index", id];
 
 /** The row as the index may hold it. */
 export function sealRow(ring: Ring, row: IndexRow): IndexRow {
   if (!ring.isOn) return row;
   const { config, values, interrupts, error } = row;
-  const sealed = sealJson<Json>(ring, { config, values, interrupts, error } satisfies Said, placeOf(row.id));
+  const sealed = sealJson<Json>(ring, { config, values, interrupts, error } satisfies Said, rowPlace(row.id));
   return { ...row, config: {}, values: null, interrupts: sealed, error: null };
 }
 
@@ -27,7 +27,7 @@ export async function openRows(env: Env, workspaceId: string, rows: IndexRow[]):
 const isSealedRow = ({ interrupts }: IndexRow) => isSealed(interrupts.sealed);
 
 function openRow(ring: Ring, row: IndexRow): IndexRow {
-  const said = openListed(ring, row.interrupts, placeOf(row.id)) as Said | undefined;
+  const said = openListed(ring, row.interrupts, rowPlace(row.id)) as Said | undefined;
   if (said) return { ...row, ...said };
   const message = "The thread was encrypted with a key that has been destroyed.";
   return { ...row, hasValues: false, interrupts: {}, error: { error: "KeyDestroyed", message } };
