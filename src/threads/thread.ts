@@ -41,7 +41,7 @@ import { absentThread } from "./named.ts";
 /** Characters of the longest state in the answer to a copy: an RPC message holds at most 32 MiB. */
 const LONG_STATE = 8_000_000;
 
-export class Thread extends Keyed implements rpc.ThreadRpc {
+export class ThreadObject extends Keyed implements rpc.ThreadRpc {
   /** The error that every call answers when the thread cannot be read. */
   #parts: Parts | Error = new Error("The object has not begun.");
   #copying: Promise<void> | undefined;
