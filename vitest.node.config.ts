@@ -1,8 +1,7 @@
 import { join } from "node:path";
 import { defineConfig } from "vitest/config";
 import manifest from "./package.json" with { type: "json" };
-import { SLOW } from "./scripts/tests/slow.ts";
-import { SOAK } from "./test/support/thorough.ts";
+import { ALL, SOAK } from "./test/support/thorough.ts";
 
 const resolve = {
   // What a project's code imports of the package.
@@ -13,10 +12,14 @@ const resolve = {
 };
 
 /** What writes to `dist`, which the servers of other tests read. */
-const ALONE = ["test/cli/package.test.ts", "test/soak/**/*.test.ts"];
+const ALONE = ["test/cli/package.slow.test.ts", "test/soak/**/*.test.ts"];
 
-/** The slow files, but in a soak, and those that this machine cannot run: scripts/test.ts names them. */
-const absent = [...(SOAK ? [] : Object.keys(SLOW)), ...(process.env.TEST_EXCLUDE?.split(" ").filter(Boolean) ?? [])];
+/** What `npm test` leaves to `npm run test:all`, and what this machine cannot run: scripts/test.ts names it. */
+const absent = [
+  ...(ALL ? [] : ["test/**/*.slow.test.ts"]),
+  ...(SOAK ? [] : ["test/soak/**"]),
+  ...(process.env.TEST_EXCLUDE?.split(" ").filter(Boolean) ?? []),
+];
 
 const test = {
   setupFiles: ["./test/support/node-setup.ts"],

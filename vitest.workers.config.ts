@@ -1,6 +1,23 @@
 import { cloudflareTest, readD1Migrations } from "@cloudflare/vitest-plugin";
 import { defineConfig } from "vitest/config";
-import { SETTINGS } from "./scripts/tests/stamp.ts";
+import { ALL } from "./test/support/thorough.ts";
+
+/** The environment variables that decide what the tests try, and how they report it. */
+const SETTINGS = [
+  "SEED",
+  "SOAK",
+  "ALL_TESTS",
+  "SEQUENCES",
+  "EXPORT_MATRIX",
+  "FLOW_KEYS",
+  "FLOW_MS",
+  "FLOW_RUNS",
+  "OPERATIONS",
+  "CASES",
+  "ONLY",
+  "SHRINK",
+  "LOUD",
+];
 
 const pick = (names: string[]) =>
   Object.fromEntries(names.flatMap((name) => (process.env[name] === undefined ? [] : [[name, process.env[name]]])));
@@ -70,6 +87,7 @@ export default defineConfig(async () => {
   const nowhere = [
     "test/{cli,compat,docs,conformance,crash,browser,bench,upgrade,smoke,fuzz,scripts,soak}/**",
     "node_modules/**",
+    ...(ALL ? [] : ["test/**/*.slow.test.ts"]),
   ];
   return {
     test: {

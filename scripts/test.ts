@@ -1,6 +1,6 @@
 /**
- * `npm test`: every test in workerd, then every test in Node against the built Worker. `npm test -- workers` is the first
- * half, which `npm run check` includes. What needs Chromium or the sources of the Python SDKs runs where they are, and is
+ * `npm test`: the tests in workerd, then those in Node against the built Worker, without the slow files. `npm run test:all`
+ * (ALL_TESTS=true) has all files and all cases. What needs Chromium or the sources of the Python SDKs runs where they are, and is
  * named where they are not. With CI=true Chromium must be there, and no test may be skipped. No package registry that a
  * bare machine has carries the Python SDKs, so they are not mandatory.
  */
@@ -8,7 +8,7 @@ import { spawnSync } from "node:child_process";
 import { CHROMIUM, CHROMIUM_NEEDED } from "../test/support/chromium.ts";
 import { buildPage } from "./build-page.ts";
 import type { Report } from "./tests/reporter.ts";
-import { runSuite, runWorkersOnce } from "./tests/suite.ts";
+import { runSuite } from "./tests/suite.ts";
 
 const strict = process.env.CI === "true";
 
@@ -47,14 +47,13 @@ function runNode(): Report {
   return runSuite("node", { TEST_EXCLUDE: absent.map(({ tests }) => tests).join(" ") });
 }
 
-const all = process.argv[2] !== "workers";
-const absent = all ? PARTS.filter(({ isThere }) => !isThere()) : [];
+const absent = PARTS.filter(({ isThere }) => !isThere());
 for (const { tests, needs, mandatory } of absent) {
   if (!mandatory || !strict) continue;
   console.error(`The tests in ${tests} need ${needs}.`);
   process.exit(1);
 }
-const reports = [runWorkersOnce(), ...(all ? [runNode()] : [])];
+const reports = [runSuite("workers"), runNode()];
 const sum = (count: (report: Report) => number) => reports.reduce((total, report) => total + count(report), 0);
 const skipped = sum((report) => report.skipped);
 const slowest = reports.flatMap(({ files }) => files).toSorted((a, b) => b.ms - a.ms);

@@ -19,7 +19,7 @@ import { flowRoutes } from "./flow/routes.ts";
 import { drainBody } from "./http/drain.ts";
 import { crossOrigin, hardening, identified } from "./http/headers.ts";
 import { bulkExports } from "./exports/routes.ts";
-import { leadsNowhere, noRoute, notFoundPage } from "./http/no-route.ts";
+import { isDeadLink, noRoute, notFoundPage } from "./http/no-route.ts";
 import { plainErrors } from "./http/plain.ts";
 import { problemResponse, toProblem } from "./http/problem.ts";
 import type { App } from "./http/types.ts";
@@ -46,7 +46,7 @@ import { masking } from "./traces/masking-rules/routes.ts";
 import { rootTraces, traces } from "./traces/routes.ts";
 import { ui } from "./ui/routes.ts";
 import { bodyAgain, mountApp, userRouteScope } from "./users/app.ts";
-import { deleteThreadsOf } from "./threads/requests/clear.ts";
+import { deleteAssistantThreads } from "./threads/requests/clear.ts";
 import { guardBuiltIn, guardUsers } from "./permissions/guard.ts";
 import { custom } from "./users/registry.ts";
 import { webhooks } from "./webhooks/routes.ts";
@@ -58,7 +58,7 @@ export function createApp({ http, flow, budgets }: Config): Hono<App> {
 
   // Without a key a link that leads nowhere is refused before its route is looked for.
   app.onError((error, c) => {
-    const isNowhere = leadsNowhere(app, c) && userRouteScope(c) === undefined;
+    const isNowhere = isDeadLink(app, c) && userRouteScope(c) === undefined;
     return isNowhere ? notFoundPage(c) : problemResponse(toProblem(error));
   });
   app.notFound(noRoute(app));
@@ -80,7 +80,7 @@ export function createApp({ http, flow, budgets }: Config): Hono<App> {
   app.route("/api/v1", budgetRoutes(budgets));
   app.route("/api/v1/bulk-exports", bulkExports);
   app.route("/graphs", deploys);
-  if (!http.disable_assistants) app.route("/assistants", assistants(deleteThreadsOf));
+  if (!http.disable_assistants) app.route("/assistants", assistants(deleteAssistantThreads));
   if (!http.disable_threads) app.route("/threads", streaming);
   if (!http.disable_threads) app.route("/threads", threads);
   if (!http.disable_runs) app.route("/threads", threadRuns);

@@ -102,11 +102,11 @@ export type Config = v.InferOutput<typeof Config>;
 export function readConfig(value: unknown): Config {
   const result = v.safeParse(Config, value);
   if (result.success) return result.output;
-  throw new Error(`langgraph.json: ${result.issues.map(faultOf).join("; ")}.`);
+  throw new Error(`langgraph.json: ${result.issues.map(describeIssue).join("; ")}.`);
 }
 
 /** One issue of a configuration file, as a clause that names the key. */
-export function faultOf(issue: v.BaseIssue<unknown>): string {
+export function describeIssue(issue: v.BaseIssue<unknown>): string {
   const path = v.getDotPath(issue) ?? "";
   return issue.type === "strict_object" && issue.expected === "never"
     ? `"${path}" is not a known key`

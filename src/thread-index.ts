@@ -7,7 +7,7 @@ import { budgetsWorkspace } from "./budgets/rpc.ts";
 import { limiterOf } from "./flow/rpc.ts";
 import { Limiter } from "./flow/limiter.ts";
 import { answerCall } from "./http/calls.ts";
-import { ThreadIndex as IndexObject } from "./threads/search/object.ts";
+import { IndexObject } from "./threads/search/object.ts";
 import { threadStub } from "./threads/stub.ts";
 
 export class ThreadIndex extends IndexObject {

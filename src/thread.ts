@@ -1,14 +1,14 @@
 /** The Durable Object of a thread, put together: threads/ runs it, streaming/ has its sockets, a2a/ its tasks. Wiring only. */
 import { onTask } from "./a2a/push.ts";
 import type { Dialect } from "./streaming/dialect.ts";
-import { methodsOf } from "./streaming/events.ts";
+import { selectMethods } from "./streaming/events.ts";
 import type { Filter } from "./streaming/schema.ts";
 import { markPauses, Pauses } from "./streaming/pauses.ts";
 import { Sockets } from "./streaming/socket.ts";
 import { protocolFraming } from "./streaming/stream.ts";
 import { isSleeper } from "./threads/log/sleepers.ts";
 import { sleepAfter } from "./threads/remote/sleep.ts";
-import { Thread as ThreadObject } from "./threads/thread.ts";
+import { ThreadObject } from "./threads/thread.ts";
 
 export class Thread extends ThreadObject {
   private readonly sockets: Sockets;
@@ -28,7 +28,7 @@ export class Thread extends ThreadObject {
   async streamEvents(filter: Filter, after: number, dialect: Dialect): Promise<ReadableStream<Uint8Array>> {
     const { channels } = filter;
     const framing = protocolFraming(filter, dialect);
-    const query = { after, methods: methodsOf(channels) };
+    const query = { after, methods: selectMethods(channels) };
     if (dialect !== "python") return this.read(query, framing);
     return this.pauses.ordered(this.read(query, markPauses(framing, channels)), channels, after);
   }

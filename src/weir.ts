@@ -11,7 +11,7 @@ import type { GraphEntry } from "./graphs/entry.ts";
 import { graphs } from "./graphs/index.ts";
 import { type BuiltSchemas, builtSchemas } from "./graphs/schemas.ts";
 import { logError } from "./http/log.ts";
-import { allOf } from "./http/parallel.ts";
+import { runAll } from "./http/parallel.ts";
 import { Problem, problemResponse, toProblem } from "./http/problem.ts";
 import { Lazy, loaded } from "./lazy.ts";
 import { noteDeployed } from "./redeploy.ts";
@@ -61,20 +61,20 @@ export function createWeir({ graphs: entries, app, config: given = {}, schemas =
   let made: ReturnType<typeof createApp> | undefined;
 
   /** A custom application may hold checks of its own, so nothing is answered without it. */
-  const appOf = async () => {
+  const loadApp = async () => {
     if (made) return made;
     if (app) custom.app = await loaded(app, 503);
     return (made ??= createApp(config));
   };
 
   // Without `mount_prefix`, which is of addresses from outside.
-  installLoopback(async (request, env, ctx) => (await appOf()).fetch(request, env, ctx));
+  installLoopback(async (request, env, ctx) => (await loadApp()).fetch(request, env, ctx));
   installLogger();
 
   return {
     async fetch(request, env, ctx) {
       try {
-        return await (await appOf()).fetch(unmounted(request, config.http.mount_prefix), env, ctx);
+        return await (await loadApp()).fetch(unmounted(request, config.http.mount_prefix), env, ctx);
       } catch (error) {
         return problemResponse(toProblem(error));
       }
@@ -86,7 +86,7 @@ export function createWeir({ graphs: entries, app, config: given = {}, schemas =
         logError("A message of no known shape is dropped.", { queue, message: message.id });
         message.ack();
       }
-      await allOf({
+      await runAll({
         crons: () => workCrons(messages.filter(isFiring), env),
         exports: () => consumeExports(messages.filter(isExportMessage), env),
         rules: () => workRules(messages.filter(isRuleMessage), env),
@@ -97,7 +97,7 @@ export function createWeir({ graphs: entries, app, config: given = {}, schemas =
      * platform does not retry it; the next minute repeats the work.
      */
     async scheduled({ scheduledTime: now }, env) {
-      await allOf({
+      await runAll({
         crons: () => fireDueCrons(env, now),
         exports: () => schedule(env),
         rules: () => sweepRules(env, now),

@@ -2,12 +2,10 @@
 import { spawnSync } from "node:child_process";
 import { existsSync, mkdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import { fingerprint, passedBefore, writeStamp } from "./stamp.ts";
 import type { Report } from "./reporter.ts";
 
-export const ROOT = join(import.meta.dirname, "..", "..");
+const ROOT = join(import.meta.dirname, "..", "..");
 const REPORTS = join(ROOT, ".wrangler", "tests");
-const STAMP = join(REPORTS, "workers-passed.json");
 
 /** Runs one suite with these variables and gives its totals. A run that stops before its report counts as one failure. */
 export function runSuite(name: "workers" | "node", env: Record<string, string> = {}): Report {
@@ -25,20 +23,4 @@ export function runSuite(name: "workers" | "node", env: Record<string, string> =
   const totals = JSON.parse(readFileSync(report, "utf8")) as Report;
   const success = totals.success && status === 0;
   return { ...totals, success, failed: Math.max(totals.failed, success ? 0 : 1) };
-}
-
-/** The suite in workerd, or the report of its last run if that passed on the same files with the same settings. */
-export function runWorkersOnce(): Report {
-  const before = fingerprint(ROOT);
-  const recorded = passedBefore(STAMP, before);
-  if (recorded) {
-    console.log(
-      `The tests in workerd passed on these files already: ${recorded.passed} tests, ${recorded.skipped} skipped.`,
-    );
-    return recorded;
-  }
-  const report = runSuite("workers");
-  // A file that changed during the run was read by some tests only.
-  if (report.success && fingerprint(ROOT) === before) writeStamp(STAMP, before, report);
-  return report;
 }

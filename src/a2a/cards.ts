@@ -1,14 +1,14 @@
 /** Where agent cards are found. They are public: a client reads one to find out which credential to send. */
 import { type Context, Hono } from "hono";
 import * as v from "valibot";
-import { assistantIdOf, defaultAssistants } from "../assistants/defaults.ts";
+import { toAssistantId, defaultAssistants } from "../assistants/defaults.ts";
 import { findAnywhere } from "../assistants/store.ts";
 import { sha256 } from "../auth/secret.ts";
 import type { Json } from "../json.ts";
 import { database } from "../db/client.ts";
 import { AnyObject } from "../http/answers.ts";
 import { documented } from "../http/documented.ts";
-import { addressOf } from "../http/origin.ts";
+import { serverAddress } from "../http/origin.ts";
 import { Problem } from "../http/problem.ts";
 import type { App } from "../http/types.ts";
 import { query } from "../http/validate.ts";
@@ -29,7 +29,7 @@ const startedAt = (): number => (started ??= Date.now());
 
 /** The public form of an assistant, and the time of its last change. */
 async function describe(c: Context<App>, idOrGraphId: string): Promise<{ card: Described; changed: number }> {
-  const id = assistantIdOf(idOrGraphId);
+  const id = toAssistantId(idOrGraphId);
   // Each workspace has its own default assistant. Its public card comes from the deployment's configuration.
   const standard = defaultAssistants().find((one) => one.id === id);
   if (standard) {
@@ -49,7 +49,7 @@ async function signedCard(card: Described, origin: string, generation: Generatio
 
 async function cardResponse(c: Context<App>, id: string): Promise<Response> {
   const { card, changed } = await describe(c, id);
-  const origin = addressOf(c);
+  const origin = serverAddress(c);
   const body = JSON.stringify(await signedCard(card, origin, speaks1(c) ? "1.0" : "0.3", c.env));
   const tag = `"${sha256(JSON.stringify([card, origin, speaks1(c)]))}"`;
   const headers = {
@@ -68,7 +68,7 @@ async function cardResponse(c: Context<App>, id: string): Promise<Response> {
 
 /** The card for callers with a credential: the assistant as their own workspace has it. */
 export async function extendedCard({ c, assistant, generation }: Call): Promise<unknown> {
-  const origin = addressOf(c);
+  const origin = serverAddress(c);
   const card = { ...assistant, modes: await modesOf(assistant, c.env) };
   return signedCard(card, origin, generation, c.env);
 }

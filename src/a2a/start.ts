@@ -3,12 +3,12 @@ import { hasMessages } from "../assistants/graph.ts";
 import { isObject } from "../http/json.ts";
 import { toProblem } from "../http/problem.ts";
 import { idempotentId } from "../http/idempotent-id.ts";
-import { configurableOf, runRequest } from "../threads/requests/runs/request.ts";
+import { readConfigurable, runRequest } from "../threads/requests/runs/request.ts";
 import type { Json } from "../json.ts";
 import type { RunRequest } from "../threads/rpc.ts";
 import { threadStub } from "../threads/stub.ts";
 import type { TaskView } from "../threads/types.ts";
-import { threadIdOf } from "../threads/thread-id.ts";
+import { deriveThreadId } from "../threads/thread-id.ts";
 import { userOf } from "./allowed.ts";
 import { type Call, databaseOf, project } from "./call.ts";
 import { contentOf, stateOf } from "./content.ts";
@@ -53,14 +53,14 @@ async function targetOf(call: Call, { message }: Send, runId: string): Promise<T
 async function newContext(call: Call, runId: string): Promise<string> {
   const wanted = call.envelope.metadata?.thread_id;
   if (!wanted) return runId;
-  const thread = threadStub(call.c.env, call.workspaceId, threadIdOf(wanted, userOf(call)));
+  const thread = threadStub(call.c.env, call.workspaceId, deriveThreadId(wanted, userOf(call)));
   const free = !(await thread.get()) || (await thread.task(runId)) !== undefined;
   return free ? wanted : runId;
 }
 
 async function newTask(call: Call, contextId: string, runId: string): Promise<Target> {
   const { c, workspaceId } = call;
-  const threadId = threadIdOf(contextId, userOf(call));
+  const threadId = deriveThreadId(contextId, userOf(call));
   const thread = threadStub(c.env, workspaceId, threadId);
   const ref = { thread, runId, ids: { taskId: taskIdOf(threadId, runId), contextId } };
   // Only a request under an Idempotency-Key has the id of an existing run.
@@ -93,7 +93,7 @@ async function requestOf(call: Call, sent: Send, { ref, known }: Target, runId: 
   const body = { assistant_id: call.assistant.assistant_id, ...given, metadata: own, if_not_exists: "create" as const };
   const { env, req } = call.c;
   const principal = call.c.get("principal");
-  const by = { env, principal, configurable: { ...configurableOf(req.raw.headers, principal), a2a: told } };
+  const by = { env, principal, configurable: { ...readConfigurable(req.raw.headers, principal), a2a: told } };
   const threadId = readTaskId(taskId)?.threadId ?? "";
   const request = await runRequest(by, threadId, body, runId).catch((error: unknown) => {
     throw toProblem(error).status === 404 ? taskNotFound() : error;

@@ -1,6 +1,6 @@
 /** `tasks/get`, `tasks/list` and `tasks/cancel`. */
 import { forEach } from "../threads/requests/fan-out.ts";
-import { threadIdOf } from "../threads/thread-id.ts";
+import { deriveThreadId } from "../threads/thread-id.ts";
 import { mayFind, userOf } from "./allowed.ts";
 import { type Call, databaseOf, params, project, shorten } from "./call.ts";
 import { task as shownTask } from "./dialect.ts";
@@ -46,7 +46,7 @@ export async function answerList(call: Call, given: unknown): Promise<unknown> {
   const filter = {
     workspaceId: call.workspaceId,
     assistantId: call.assistant.assistant_id,
-    threadId: contextId ? threadIdOf(contextId, userOf(call)) : undefined,
+    threadId: contextId ? deriveThreadId(contextId, userOf(call)) : undefined,
     state: status,
     after: statusTimestampAfter === undefined ? undefined : Date.parse(statusTimestampAfter),
   };

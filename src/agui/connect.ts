@@ -1,7 +1,7 @@
 /** What a client gets that opens a thread: the conversation so far, and the events of a run that is at work. */
-import { assistantOf, type Caller } from "../threads/requests/access.ts";
+import { requireAssistant, type Caller } from "../threads/requests/access.ts";
 import { threadStub } from "../threads/stub.ts";
-import { threadIdOf } from "../threads/thread-id.ts";
+import { deriveThreadId } from "../threads/thread-id.ts";
 import type { Thread } from "../threads/types.ts";
 import { EventReducer, METHODS } from "./event-reducer.ts";
 import type { RunAgentInput } from "./schema.ts";
@@ -18,18 +18,18 @@ export interface Connection {
 /** Reads the thread of a request, and starts nothing. A thread that does not exist has an empty conversation. */
 export async function connect(by: Caller, assistantId: string, input: RunAgentInput): Promise<Connection> {
   const { env, principal } = by;
-  await assistantOf(env, principal, assistantId);
-  const threadId = threadIdOf(input.threadId, principal.user?.identity);
+  await requireAssistant(env, principal, assistantId);
+  const threadId = deriveThreadId(input.threadId, principal.user?.identity);
   const thread = threadStub(env, principal.workspaceId, threadId);
   const found = await visibleThread(by, threadId, thread);
   const reducer = new EventReducer({ threadId: input.threadId, runId: input.runId });
   const [run] = found ? await thread.openRuns(1) : [];
-  if (run?.status !== "running") return { reducer, begin: reducer.resting(found && conversationOf(found)) };
+  if (run?.status !== "running") return { reducer, begin: reducer.resting(found && readConversation(found)) };
   const events = await thread.follow({ after: 0, runId: run.run_id, methods: METHODS });
   return { reducer, begin: reducer.joined(), events };
 }
 
-function conversationOf({ values, interrupts, status }: Thread) {
+function readConversation({ values, interrupts, status }: Thread) {
   const asked = Object.values(interrupts)
     .flat()
     .map(({ id = "", value }) => ({ interrupt_id: id, payload: value }));

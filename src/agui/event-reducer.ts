@@ -5,7 +5,7 @@ import type { EventMethod, LogEvent } from "../threads/log/events.ts";
 import { type Dispatched, readDispatched } from "./dispatched.ts";
 import { type Asked, BREAKPOINT, toWireInterrupt } from "./interrupts.ts";
 import { toWireMessages } from "./messages.ts";
-import { patchOf } from "./patch.ts";
+import { diff } from "./patch.ts";
 import { type AguiEvent, Speech } from "./speech.ts";
 
 /** The channels of the log that a run is built from. */
@@ -103,7 +103,7 @@ export class EventReducer {
       const past = this.#past ? [snapshot(messages)] : [];
       return [...past, ...results, { type: "STATE_SNAPSHOT", snapshot: state }];
     }
-    const delta = patchOf(before, state);
+    const delta = diff(before, state);
     return delta.length > 0 ? [...results, { type: "STATE_DELTA", delta }] : results;
   }
 

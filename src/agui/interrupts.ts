@@ -20,7 +20,8 @@ export function toWireInterrupt({ interrupt_id, payload }: Asked): Json {
   const given = isObject(payload) ? payload : {};
   const text = (...names: string[]) => names.map((name) => given[name]).find((one) => typeof one === "string");
   const schema = given.responseSchema ?? given.response_schema;
-  const message = typeof payload === "string" ? payload : (text("message", "question", "prompt") ?? described(given));
+  const message =
+    typeof payload === "string" ? payload : (text("message", "question", "prompt") ?? describeRequests(given));
   const members = {
     message,
     toolCallId: text("toolCallId", "tool_call_id"),
@@ -37,14 +38,14 @@ export function toWireInterrupt({ interrupt_id, payload }: Asked): Json {
 }
 
 /** What LangChain's human-in-the-loop middleware asks. */
-function described({ action_requests }: Json): string | undefined {
+function describeRequests({ action_requests }: Json): string | undefined {
   if (!Array.isArray(action_requests)) return undefined;
   const texts = action_requests.map((one: unknown) => (isObject(one) ? one.description : undefined));
   return texts.filter((one) => typeof one === "string").join("\n") || undefined;
 }
 
 /** By interrupt id. An abandoned one resumes with the mark that graphs written for `@ag-ui/langgraph` read. */
-export function resumeOf(answers: Answer[]): Json {
+export function buildResume(answers: Answer[]): Json {
   return Object.fromEntries(
     answers.map(({ interruptId, status, payload }) => [
       interruptId,

@@ -68,15 +68,17 @@ function toWire(message: Json, place: number): Json[] {
     case "human":
       return [{ ...common, role: "user", content: toWireContent(content) }];
     case "system":
-      return [{ ...common, role: "system", content: textOf(content) }];
+      return [{ ...common, role: "system", content: readText(content) }];
     case "tool": {
-      const error = status === "error" ? { error: textOf(content) } : {};
-      return [{ ...common, role: "tool", content: resultOf(content), toolCallId: asText(tool_call_id), ...error }];
+      const error = status === "error" ? { error: readText(content) } : {};
+      return [
+        { ...common, role: "tool", content: toolResultText(content), toolCallId: asText(tool_call_id), ...error },
+      ];
     }
     case "ai": {
       const calls = Array.isArray(tool_calls) ? tool_calls.filter(isObject).map(toWireCall) : [];
       return [
-        { ...common, role: "assistant", content: textOf(content), ...(calls.length > 0 && { toolCalls: calls }) },
+        { ...common, role: "assistant", content: readText(content), ...(calls.length > 0 && { toolCalls: calls }) },
       ];
     }
     default:
@@ -94,8 +96,7 @@ function toWireCall({ id, name, args }: Json): Json {
   };
 }
 
-/** The text of a message. */
-function textOf(content: unknown): string {
+function readText(content: unknown): string {
   if (typeof content === "string") return content;
   if (!Array.isArray(content)) return "";
   return content
@@ -104,16 +105,16 @@ function textOf(content: unknown): string {
 }
 
 /** What a tool returned, as text: parts that are no text are kept as JSON. */
-function resultOf(content: unknown): string {
+function toolResultText(content: unknown): string {
   const isText = (one: unknown) => isObject(one) && one.type === "text";
-  if (typeof content === "string" || (Array.isArray(content) && content.every(isText))) return textOf(content);
+  if (typeof content === "string" || (Array.isArray(content) && content.every(isText))) return readText(content);
   return JSON.stringify(content ?? "");
 }
 
 function toWireContent(content: unknown): string | Json[] {
-  if (!Array.isArray(content)) return textOf(content);
+  if (!Array.isArray(content)) return readText(content);
   const parts = content.filter(isObject).flatMap((one) => toWirePart(one));
-  return parts.every(({ type }) => type === "text") ? textOf(parts) : parts;
+  return parts.every(({ type }) => type === "text") ? readText(parts) : parts;
 }
 
 function toWirePart(one: Json): Json[] {

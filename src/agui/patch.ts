@@ -4,7 +4,7 @@ import { isObject } from "../http/json.ts";
 export type Operation = { op: "add" | "replace"; path: string; value: unknown } | { op: "remove"; path: string };
 
 /** What turns `before` into `after`: nothing when they are equal. A list that has grown is added to; any other is replaced. */
-export function patchOf(before: unknown, after: unknown, path = ""): Operation[] {
+export function diff(before: unknown, after: unknown, path = ""): Operation[] {
   if (before === after) return [];
   if (isObject(before) && isObject(after)) return members(before, after, path);
   if (Array.isArray(before) && Array.isArray(after) && isBeginning(before, after)) {
@@ -19,7 +19,7 @@ function members(before: Record<string, unknown>, after: Record<string, unknown>
   return [
     ...removed.map((name): Operation => ({ op: "remove", path: at(name) })),
     ...Object.entries(after).flatMap(([name, value]): Operation[] =>
-      Object.hasOwn(before, name) ? patchOf(before[name], value, at(name)) : [{ op: "add", path: at(name), value }],
+      Object.hasOwn(before, name) ? diff(before[name], value, at(name)) : [{ op: "add", path: at(name), value }],
     ),
   ];
 }

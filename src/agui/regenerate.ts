@@ -12,12 +12,12 @@ export interface Regeneration {
   kept: unknown[];
 }
 
-const idOf = (message: unknown): unknown => (isObject(message) ? message.id : undefined);
+const readId = (message: unknown): unknown => (isObject(message) ? message.id : undefined);
 
 /** The message to answer again, among the `known` ones of the thread; undefined when the client continues. */
-export function regenerationOf({ messages }: RunAgentInput, known: unknown): Regeneration | undefined {
+export function findRegeneration({ messages }: RunAgentInput, known: unknown): Regeneration | undefined {
   if (!Array.isArray(known)) return undefined;
-  const ids = known.map(idOf);
+  const ids = known.map(readId);
   const message = messages.findLast(({ role }) => ["user", "assistant", "tool"].includes(role));
   // CopilotKit gives results of tools ids of its own.
   const spoken = messages.filter(({ role }) => role === "user" || role === "assistant");
@@ -41,7 +41,7 @@ export async function checkpointBefore(thread: ThreadRpc, { message }: Regenerat
     // Checkpoints of other branches are in the history, too.
     if (next !== undefined && id !== next) continue;
     const { messages } = (state.values ?? {}) as { messages?: unknown };
-    const has = Array.isArray(messages) && messages.some((one) => idOf(one) === message.id);
+    const has = Array.isArray(messages) && messages.some((one) => readId(one) === message.id);
     if (!has && typeof id === "string") return id;
     next = state.parent_checkpoint?.checkpoint_id ?? null;
   }

@@ -7,13 +7,13 @@ import { toProblem } from "../http/problem.ts";
 import { sseFrame, sseResponse } from "../http/sse.ts";
 import type { App } from "../http/types.ts";
 import { body, param } from "../http/validate.ts";
-import { configurableOf } from "../threads/requests/runs/request.ts";
+import { readConfigurable } from "../threads/requests/runs/request.ts";
 import { readEvents } from "../threads/log/events.ts";
 import { connect, type Connection } from "./connect.ts";
 import { EventReducer, METHODS } from "./event-reducer.ts";
 import { RunAgentInput } from "./schema.ts";
 import type { AguiEvent } from "./speech.ts";
-import { startOf } from "./start.ts";
+import { planStart } from "./start.ts";
 
 const doc = (summary: string) => documented("AG-UI")(summary, EVENTS);
 
@@ -43,8 +43,8 @@ export const agui = new Hono<App>();
 agui.post("/:assistant_id", doc("Run an assistant over AG-UI 1.0"), param(Path), body(RunAgentInput), async (c) => {
   const input = c.req.valid("json");
   const principal = c.get("principal");
-  const by = { env: c.env, principal, configurable: configurableOf(c.req.raw.headers, principal) };
-  const { thread, threadId, request, before } = await startOf(by, c.req.valid("param").assistant_id, input);
+  const by = { env: c.env, principal, configurable: readConfigurable(c.req.raw.headers, principal) };
+  const { thread, threadId, request, before } = await planStart(by, c.req.valid("param").assistant_id, input);
   const cancelOnDisconnect = request.on_disconnect === "cancel";
   const events = await thread.startAndFollow(request, { methods: METHODS, cancelOnDisconnect });
   const { threadId: named, runId } = input;

@@ -51,7 +51,7 @@ export type Message = v.InferOutput<typeof Message>;
 export type Answer = v.InferOutput<typeof Answer>;
 
 /** The members that the server reads; none of a value that is no object or has others of these names. */
-export function forwardedOf({ forwardedProps }: RunAgentInput): v.InferOutput<typeof Forwarded> {
+export function readForwarded({ forwardedProps }: RunAgentInput): v.InferOutput<typeof Forwarded> {
   const result = v.safeParse(Forwarded, forwardedProps);
   return result.success ? result.output : {};
 }

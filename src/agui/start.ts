@@ -1,22 +1,22 @@
 /** A request becomes a run: what of it is new to the thread is the input, or the answer to its interrupts. */
-import { channelsOf } from "../assistants/graph.ts";
+import { readChannels } from "../assistants/graph.ts";
 import { isObject, parseBoundedJson } from "../http/json.ts";
 import { Problem } from "../http/problem.ts";
 import { uuidOf } from "../http/uuid.ts";
-import { assistantOf, type Caller } from "../threads/requests/access.ts";
+import { requireAssistant, type Caller } from "../threads/requests/access.ts";
 import { runRequest } from "../threads/requests/runs/request.ts";
 import type { Json } from "../json.ts";
 import type { RunRequest, ThreadRpc } from "../threads/rpc.ts";
 import { threadStub } from "../threads/stub.ts";
 import type { Thread } from "../threads/types.ts";
 import type { RunCreate } from "../threads/requests/runs/schema.ts";
-import { threadIdOf } from "../threads/thread-id.ts";
+import { deriveThreadId } from "../threads/thread-id.ts";
 import { authorize, containsJson } from "../users/authorize.ts";
-import { BREAKPOINT, resumeOf } from "./interrupts.ts";
+import { BREAKPOINT, buildResume } from "./interrupts.ts";
 import { graphMessage } from "./messages.ts";
 import { isEqual } from "./patch.ts";
-import { checkpointBefore, type Regeneration, regenerationOf } from "./regenerate.ts";
-import { forwardedOf, type Message, type RunAgentInput } from "./schema.ts";
+import { checkpointBefore, type Regeneration, findRegeneration } from "./regenerate.ts";
+import { readForwarded, type Message, type RunAgentInput } from "./schema.ts";
 import { threadName } from "../threads/named.ts";
 
 export interface Start {
@@ -31,16 +31,16 @@ export interface Start {
  * The run for a request. Its id is derived from the client's `threadId` and `runId`, so that a retry after a lost
  * answer finds the same run.
  */
-export async function startOf(by: Caller, assistantId: string, input: RunAgentInput): Promise<Start> {
+export async function planStart(by: Caller, assistantId: string, input: RunAgentInput): Promise<Start> {
   const { env, principal } = by;
-  const assistant = await assistantOf(env, principal, assistantId);
-  const threadId = threadIdOf(input.threadId, principal.user?.identity);
+  const assistant = await requireAssistant(env, principal, assistantId);
+  const threadId = deriveThreadId(input.threadId, principal.user?.identity);
   const thread = threadStub(env, principal.workspaceId, threadId);
-  const channels = await channelsOf(assistant, env);
+  const channels = await readChannels(assistant, env);
   const found = await visibleThread(by, threadId, thread);
   const runId = uuidOf(`ag-ui run ${JSON.stringify([threadId, input.runId])}`);
-  const again = found && (await regeneration(input, found, thread, runId));
-  const { answers, ...given } = givenOf(input, found, channels, again?.message);
+  const again = found && (await requestedRegeneration(input, found, thread, runId));
+  const { answers, ...given } = readGiven(input, found, channels, again?.message);
   const { parentRunId, tools, context, state, forwardedProps } = input;
   const told = {
     parent_run_id: parentRunId ?? null,
@@ -54,7 +54,7 @@ export async function startOf(by: Caller, assistantId: string, input: RunAgentIn
     ...given,
     ...(again && { checkpoint_id: await checkpointBefore(thread, again) }),
     if_not_exists: "create",
-    on_disconnect: forwardedOf(input).on_disconnect ?? "continue",
+    on_disconnect: readForwarded(input).on_disconnect ?? "continue",
     metadata: { source: "ag-ui", ag_ui: { thread_id: input.threadId, run_id: input.runId } },
   };
   const configurable = { ...by.configurable, ag_ui: told };
@@ -78,14 +78,14 @@ export async function visibleThread(
 }
 
 /** The message to answer again, unless the request answers interrupts or its run exists already. */
-async function regeneration(
+async function requestedRegeneration(
   input: RunAgentInput,
   { values }: Thread,
   thread: ThreadRpc,
   runId: string,
 ): Promise<Regeneration | undefined> {
-  if (input.resume?.length || forwardedOf(input).command?.resume !== undefined) return undefined;
-  const found = regenerationOf(input, values?.messages);
+  if (input.resume?.length || readForwarded(input).command?.resume !== undefined) return undefined;
+  const found = findRegeneration(input, values?.messages);
   return found && !(await thread.getRun(runId)) ? found : undefined;
 }
 
@@ -95,7 +95,7 @@ type Given = Pick<RunCreate, "input" | "command"> & { answers?: string[] };
  * `channels`: the keys of the graph's state; undefined when the graph cannot be made, and its run says why. `again`: a message
  * of the thread that is given once more.
  */
-export function givenOf(
+export function readGiven(
   input: RunAgentInput,
   thread: Thread | undefined,
   channels: Set<string> | undefined,
@@ -104,20 +104,20 @@ export function givenOf(
   const values = thread?.values ?? {};
   const has = (name: string) => channels === undefined || channels.has(name);
   const messages = has("messages") ? freshMessages(input, values.messages, again) : [];
-  const update = { ...changed(input, values, has), ...(messages.length > 0 && { messages }) };
+  const update = { ...changedValues(input, values, has), ...(messages.length > 0 && { messages }) };
   const { resume } = input;
-  const legacy = forwardedOf(input).command;
+  const legacy = readForwarded(input).command;
   if (resume && resume.length > 0) {
     // A breakpoint asks no question: the run continues without an input.
     if (resume.some(({ interruptId }) => interruptId === BREAKPOINT.id)) return { input: null };
-    return { command: { resume: resumeOf(resume), update }, answers: resume.map(({ interruptId }) => interruptId) };
+    return { command: { resume: buildResume(resume), update }, answers: resume.map(({ interruptId }) => interruptId) };
   }
-  if (legacy && "resume" in legacy) return { command: { resume: parsed(legacy.resume), update } };
+  if (legacy && "resume" in legacy) return { command: { resume: parseAnswer(legacy.resume), update } };
   return { input: has("messages") ? { messages, ...update } : update };
 }
 
 /** An answer that is JSON as a text is what it says: CopilotKit's components answer with texts only. */
-const parsed = (answer: unknown): unknown => (typeof answer === "string" ? (parseBoundedJson(answer) ?? answer) : answer);
+const parseAnswer = (answer: unknown): unknown => (typeof answer === "string" ? (parseBoundedJson(answer) ?? answer) : answer);
 
 /** Clients send the whole conversation. What the thread has keeps what clients do not send, such as metadata. */
 function freshMessages(input: RunAgentInput, known: unknown, again?: Message): Json[] {
@@ -144,7 +144,7 @@ function modelTools(tools: unknown[]): Json[] {
 }
 
 /** Clients send the whole state. A reducer would add what it has a second time, so only what differs is an update. */
-function changed(input: RunAgentInput, values: Json, has: (name: string) => boolean): Json {
+function changedValues(input: RunAgentInput, values: Json, has: (name: string) => boolean): Json {
   const state = isObject(input.state) ? input.state : {};
   const tools = modelTools([...input.tools, ...(Array.isArray(state.tools) ? (state.tools as unknown[]) : [])]);
   const copilotkit = { ...(isObject(state.copilotkit) ? state.copilotkit : {}), actions: tools };

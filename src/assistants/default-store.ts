@@ -2,8 +2,8 @@
 import { sql } from "drizzle-orm";
 import type { Database } from "../db/client.ts";
 import { assistants, assistantVersions } from "../db/schema.ts";
-import { assistantIdOf, defaultAssistants, defaultsStamp, isDefaultAssistant } from "./defaults.ts";
-import { firstVersion, isRow, type Row, versionOf } from "./row.ts";
+import { toAssistantId, defaultAssistants, defaultsStamp, isDefaultAssistant } from "./defaults.ts";
+import { firstVersion, isRow, type Row, activeVersion } from "./row.ts";
 
 /** The workspaces whose default assistants this isolate has checked, with the checked versions. */
 const ensured = new Map<string, string>();
@@ -12,7 +12,7 @@ const ensured = new Map<string, string>();
  * The assistant with this id, or the default assistant of the graph with this id. Creates missing default assistants.
  */
 export async function findRow(db: Database, workspaceId: string, idOrGraphId: string): Promise<Row | undefined> {
-  const id = assistantIdOf(idOrGraphId);
+  const id = toAssistantId(idOrGraphId);
   const find = () => db.select().from(assistants).where(isRow({ workspaceId, id })).get();
   if (!isDefaultAssistant(id)) return find();
   await ensureDefaults(db, workspaceId);
@@ -54,7 +54,7 @@ function defaultStatements(db: Database, row: Row) {
       .onConflictDoUpdate({ target: [assistants.workspaceId, assistants.id], set, setWhere: unchanged }),
     db
       .insert(assistantVersions)
-      .values(versionOf(row))
+      .values(activeVersion(row))
       .onConflictDoUpdate({ target: ofVersion, set, setWhere: unchanged }),
   ];
 }

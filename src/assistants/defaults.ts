@@ -41,7 +41,7 @@ export function defaultAssistantId(graphId: string): string {
 }
 
 /** Converts a graph id to the id of its default assistant. Other ids are returned in lower case. */
-export function assistantIdOf(idOrGraphId: string): string {
+export function toAssistantId(idOrGraphId: string): string {
   return Object.hasOwn(graphs, idOrGraphId) ? defaultAssistantId(idOrGraphId) : idOrGraphId.toLowerCase();
 }
 

@@ -8,9 +8,9 @@ import { documented } from "../http/documented.ts";
 import { Problem } from "../http/problem.ts";
 import type { App } from "../http/types.ts";
 import { param, query } from "../http/validate.ts";
-import { schemasOf, subgraphSchemasOf } from "../graphs/schemas.ts";
+import { readSchemas, readSubgraphSchemas } from "../graphs/schemas.ts";
 import { drawGraph, GraphSchemas } from "../runtime/introspect.ts";
-import { graphOf } from "./graph.ts";
+import { loadGraph } from "./graph.ts";
 import { AssistantPath, GraphQuery, SubgraphPath, SubgraphsQuery } from "./schema.ts";
 import { type Assistant, resolveAssistant } from "./store.ts";
 
@@ -23,10 +23,10 @@ const Subgraphs = v.record(
   v.object({ ...GraphSchemas.entries, state: shape, input: shape, output: shape, config: shape }),
 );
 
-async function found(c: Context<App>, id: string): Promise<{ assistant: Assistant; graph: Graph }> {
+async function requireAssistant(c: Context<App>, id: string): Promise<{ assistant: Assistant; graph: Graph }> {
   const assistant = await resolveAssistant(database(c.env.DB), c.get("principal").workspaceId, id);
   if (!assistant) throw new Problem(404, "Assistant not found.");
-  return { assistant, graph: await graphOf(assistant, c.env) };
+  return { assistant, graph: await loadGraph(assistant, c.env) };
 }
 
 /** The schemas under the names of both Agent Servers: the JavaScript one says `state`, the Python one `state_schema`. */
@@ -45,7 +45,7 @@ export const assistantGraphs = new Hono<App>()
     param(AssistantPath),
     query(GraphQuery),
     async (c) => {
-      const { graph } = await found(c, c.req.valid("param").assistant_id);
+      const { graph } = await requireAssistant(c, c.req.valid("param").assistant_id);
       return c.json(await drawGraph(graph, c.req.valid("query").xray));
     },
   )
@@ -57,8 +57,8 @@ export const assistantGraphs = new Hono<App>()
     ),
     param(AssistantPath),
     async (c) => {
-      const { assistant, graph } = await found(c, c.req.valid("param").assistant_id);
-      return c.json({ graph_id: assistant.graph_id, ...(await schemasOf(assistant.graph_id, graph)) });
+      const { assistant, graph } = await requireAssistant(c, c.req.valid("param").assistant_id);
+      return c.json({ graph_id: assistant.graph_id, ...(await readSchemas(assistant.graph_id, graph)) });
     },
   )
   .get(
@@ -67,8 +67,8 @@ export const assistantGraphs = new Hono<App>()
     param(AssistantPath),
     query(SubgraphsQuery),
     async (c) => {
-      const { assistant, graph } = await found(c, c.req.valid("param").assistant_id);
-      const schemas = await subgraphSchemasOf(assistant.graph_id, graph, undefined, c.req.valid("query").recurse);
+      const { assistant, graph } = await requireAssistant(c, c.req.valid("param").assistant_id);
+      const schemas = await readSubgraphSchemas(assistant.graph_id, graph, undefined, c.req.valid("query").recurse);
       return c.json(withShortNames(schemas));
     },
   )
@@ -79,8 +79,8 @@ export const assistantGraphs = new Hono<App>()
     query(SubgraphsQuery),
     async (c) => {
       const { assistant_id, namespace } = c.req.valid("param");
-      const { assistant, graph } = await found(c, assistant_id);
-      const schemas = await subgraphSchemasOf(assistant.graph_id, graph, namespace, c.req.valid("query").recurse);
+      const { assistant, graph } = await requireAssistant(c, assistant_id);
+      const schemas = await readSubgraphSchemas(assistant.graph_id, graph, namespace, c.req.valid("query").recurse);
       return c.json(withShortNames(schemas));
     },
   );

@@ -5,13 +5,13 @@ import { audit } from "../audit/record.ts";
 import { database } from "../db/client.ts";
 import { Count, selectableList } from "../http/answers.ts";
 import { documented, NOTHING } from "../http/documented.ts";
-import { page, selected } from "../http/paging.ts";
+import { cutPage, selectFields } from "../http/paging.ts";
 import { Problem } from "../http/problem.ts";
 import type { App } from "../http/types.ts";
 import { body, param, query } from "../http/validate.ts";
 import { newOrEarlier } from "../http/idempotent-id.ts";
 import type { Principal } from "../principal.ts";
-import { assistantIdOf, graphIds } from "./defaults.ts";
+import { toAssistantId, graphIds } from "./defaults.ts";
 import { assistantGraphs } from "./describe.ts";
 import { Assistant, AssistantVersion } from "./row.ts";
 import {
@@ -28,7 +28,7 @@ import {
   countAssistants,
   createAssistant,
   deleteAssistant,
-  deleteCronsOf,
+  deleteAssistantCrons,
   resolveAssistant,
   searchAssistants,
 } from "./store.ts";
@@ -74,9 +74,9 @@ export const assistants = (deleteThreads: DeleteThreads) =>
         sortBy: sort_by ?? "created_at",
         sortOrder: sort_order ?? "desc",
       });
-      const { items, headers } = page(rows, limit, offset);
+      const { items, headers } = cutPage(rows, limit, offset);
       return c.json(
-        items.map((item) => selected(item, select)),
+        items.map((item) => selectFields(item, select)),
         200,
         headers,
       );
@@ -118,7 +118,7 @@ export const assistants = (deleteThreads: DeleteThreads) =>
       param(AssistantPath),
       query(DeleteQuery),
       async (c) => {
-        const id = assistantIdOf(c.req.valid("param").assistant_id);
+        const id = toAssistantId(c.req.valid("param").assistant_id);
         const { workspaceId } = c.get("principal");
         const db = database(c.env.DB);
         if (!(await resolveAssistant(db, workspaceId, id))) throw notFound();
@@ -128,7 +128,7 @@ export const assistants = (deleteThreads: DeleteThreads) =>
         if (delete_threads) await deleteThreads(c.env, c.get("principal"), id);
         const gone = await deleteAssistant(db, workspaceId, id);
         if (!gone) throw notFound();
-        await deleteCronsOf(db, workspaceId, id);
+        await deleteAssistantCrons(db, workspaceId, id);
         return c.body(null, 204);
       },
     )
@@ -143,7 +143,7 @@ export const assistants = (deleteThreads: DeleteThreads) =>
         const { workspaceId } = c.get("principal");
         const rows = await listVersions(database(c.env.DB), workspaceId, assistant_id, { limit, offset, metadata });
         if (!rows) throw notFound();
-        const { items, headers } = page(rows, limit, offset);
+        const { items, headers } = cutPage(rows, limit, offset);
         return c.json(items, 200, headers);
       },
     )

@@ -62,7 +62,7 @@ export function firstVersion(workspaceId: string, id: string, input: AssistantIn
 }
 
 /** The row's active version, as a row of the versions' table. */
-export function versionOf(row: Row): VersionRow {
+export function activeVersion(row: Row): VersionRow {
   const { id, updatedAt: _, ...version } = row;
   return { ...version, assistantId: id };
 }
@@ -71,11 +71,10 @@ export function isRow({ workspaceId, id }: Pick<Row, "workspaceId" | "id">): SQL
   return and(eq(assistants.workspaceId, workspaceId), eq(assistants.id, id));
 }
 
-export function isVersionOf({ workspaceId, id }: Pick<Row, "workspaceId" | "id">): SQL | undefined {
+export function belongsToAssistant({ workspaceId, id }: Pick<Row, "workspaceId" | "id">): SQL | undefined {
   return and(eq(assistantVersions.workspaceId, workspaceId), eq(assistantVersions.assistantId, id));
 }
 
-/** The assistant on the wire. */
 export function toWire(row: Row): Assistant {
   return { ...toWireVersion({ ...row, assistantId: row.id }), updated_at: new Date(row.updatedAt).toISOString() };
 }

@@ -23,7 +23,7 @@ const configuration = {
 };
 
 /** One D1 row holds both, together with the metadata. */
-const fits = <T extends { config?: object; context?: object }>() =>
+const fitsOneRow = <T extends { config?: object; context?: object }>() =>
   v.check<T, string>(
     ({ config = {}, context = {} }) => byteLength(config) + byteLength(context) <= PAYLOAD_BYTES,
     `config and context together must be at most ${PAYLOAD_BYTES} bytes as JSON`,
@@ -38,7 +38,7 @@ export const CreateAssistant = v.pipe(
     name: optional(name),
     description: optional(description),
   }),
-  fits(),
+  fitsOneRow(),
 );
 
 export const UpdateAssistant = v.pipe(
@@ -48,7 +48,7 @@ export const UpdateAssistant = v.pipe(
     name: optional(name),
     description: v.optional(v.nullable(description)),
   }),
-  fits(),
+  fitsOneRow(),
 );
 
 const filter = { metadata: optional(JsonFilter), graph_id: optional(graphId), name: optional(name) };

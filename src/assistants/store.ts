@@ -4,14 +4,22 @@ import { contains } from "../db/contains.ts";
 import { assistants, assistantVersions, crons } from "../db/schema.ts";
 import { inList } from "../db/in-list.ts";
 import { fewerThan } from "../db/insert-below.ts";
-import { bytesOf, totalBytes } from "../db/size.ts";
+import { bytesColumn, totalBytes } from "../db/size.ts";
 import { boundAnswer } from "../http/bytes.ts";
 import { Problem } from "../http/problem.ts";
 import { ensureDefaults, findRow, forgetDefaults } from "./default-store.ts";
 import { defaultAssistantId, graphIds, isDefaultAssistant } from "./defaults.ts";
 import { assistantCache } from "./cache.ts";
-import { type Assistant, type AssistantInput, firstVersion, isRow, isVersionOf, type Row, toWire } from "./row.ts";
-import { elsewhere, isElsewhere, isVersion, markDeleted, versionColumns } from "./taken-store.ts";
+import {
+  type Assistant,
+  type AssistantInput,
+  firstVersion,
+  isRow,
+  belongsToAssistant,
+  type Row,
+  toWire,
+} from "./row.ts";
+import { isTakenElsewhere, isElsewhere, isVersion, markDeleted, versionColumns } from "./taken-store.ts";
 
 export type { Assistant } from "./row.ts";
 
@@ -38,7 +46,6 @@ export interface AssistantSearch extends AssistantFilter {
   sortOrder: "asc" | "desc";
 }
 
-/** The most assistants of a workspace. */
 const MOST_ASSISTANTS = 10_000;
 
 /** The assistant with this id, or the default assistant of this graph. */
@@ -102,7 +109,7 @@ export async function deleteAssistant(db: Database, workspaceId: string, id: str
   const [, gone] = await db.batch([
     markDeleted(db, isRow({ workspaceId, id })),
     db.delete(assistants).where(isRow({ workspaceId, id })).returning({ id: assistants.id }),
-    db.delete(assistantVersions).where(and(isVersionOf({ workspaceId, id }), isVersion())),
+    db.delete(assistantVersions).where(and(belongsToAssistant({ workspaceId, id }), isVersion())),
   ]);
   assistantCache.forget();
   return gone.length > 0;
@@ -127,11 +134,11 @@ export async function searchAssistants(
 ): Promise<Assistant[]> {
   await ensureDefaults(db, workspaceId);
   const direction = search.sortOrder === "asc" ? asc : desc;
-  const where = matching(workspaceId, search);
+  const where = whereAssistants(workspaceId, search);
   const order = [direction(SORTS[search.sortBy]), direction(sql`rowid`)];
   const limit = search.limit + 1;
   await boundAnswer(limit, () => {
-    const bytes = bytesOf(assistants.config, assistants.context, assistants.metadata);
+    const bytes = bytesColumn(assistants.config, assistants.context, assistants.metadata);
     return totalBytes(
       db,
       db
@@ -153,11 +160,11 @@ export async function searchAssistants(
 
 export async function countAssistants(db: Database, workspaceId: string, filter: AssistantFilter): Promise<number> {
   await ensureDefaults(db, workspaceId);
-  const row = await db.select({ n: count() }).from(assistants).where(matching(workspaceId, filter)).get();
+  const row = await db.select({ n: count() }).from(assistants).where(whereAssistants(workspaceId, filter)).get();
   return row?.n ?? 0;
 }
 
-function matching(
+function whereAssistants(
   workspaceId: string,
   { metadata = {}, graphId, name, withDefaults }: AssistantFilter,
 ): SQL | undefined {
@@ -179,7 +186,7 @@ async function insertFirst(db: Database, row: Row): Promise<boolean> {
     db
       .insert(assistants)
       .select(
-        sql`SELECT ${workspaceId}, ${id}, ${version}, ${graphId}, ${name}, ${description}, ${config}, ${context}, ${metadata}, ${createdAt}, ${updatedAt} WHERE NOT ${elsewhere(db, row)} AND ${fewerThan(assistants, eq(assistants.workspaceId, workspaceId), MOST_ASSISTANTS)}`,
+        sql`SELECT ${workspaceId}, ${id}, ${version}, ${graphId}, ${name}, ${description}, ${config}, ${context}, ${metadata}, ${createdAt}, ${updatedAt} WHERE NOT ${isTakenElsewhere(db, row)} AND ${fewerThan(assistants, eq(assistants.workspaceId, workspaceId), MOST_ASSISTANTS)}`,
       )
       .onConflictDoNothing()
       .returning({ id: assistants.id }),
@@ -191,7 +198,6 @@ async function insertFirst(db: Database, row: Row): Promise<boolean> {
   return inserted.length > 0;
 }
 
-/** Deletes the crons of an assistant that is deleted. */
-export async function deleteCronsOf(db: Database, workspaceId: string, assistantId: string): Promise<void> {
+export async function deleteAssistantCrons(db: Database, workspaceId: string, assistantId: string): Promise<void> {
   await db.delete(crons).where(and(eq(crons.workspaceId, workspaceId), eq(crons.assistantId, assistantId)));
 }

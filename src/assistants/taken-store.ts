@@ -13,7 +13,7 @@ const DELETED = 0;
 export const isVersion = (): SQL => gt(assistantVersions.version, DELETED);
 
 /** A condition: another workspace uses this id, or has used it. */
-export function elsewhere(db: Database, { workspaceId, id }: Pick<Row, "workspaceId" | "id">): SQL {
+export function isTakenElsewhere(db: Database, { workspaceId, id }: Pick<Row, "workspaceId" | "id">): SQL {
   const ofOthers = and(eq(assistantVersions.assistantId, id), ne(assistantVersions.workspaceId, workspaceId));
   return exists(
     db
@@ -24,7 +24,7 @@ export function elsewhere(db: Database, { workspaceId, id }: Pick<Row, "workspac
 }
 
 export async function isElsewhere(db: Database, row: Pick<Row, "workspaceId" | "id">): Promise<boolean> {
-  const found = await db.get<{ taken: number }>(sql`SELECT ${elsewhere(db, row)} AS taken`);
+  const found = await db.get<{ taken: number }>(sql`SELECT ${isTakenElsewhere(db, row)} AS taken`);
   return found.taken === 1;
 }
 

@@ -3,11 +3,11 @@ import { and, desc, eq, getTableColumns, max, sql } from "drizzle-orm";
 import type { Database } from "../db/client.ts";
 import { contains } from "../db/contains.ts";
 import { assistants, assistantVersions } from "../db/schema.ts";
-import { bytesOf, totalBytes } from "../db/size.ts";
+import { bytesColumn, totalBytes } from "../db/size.ts";
 import { CHANGED, isTaken, nextTime, untilUnchanged } from "../db/unchanged.ts";
 import { boundAnswer, METADATA_BYTES, withinBytes } from "../http/bytes.ts";
 import { findRow } from "./default-store.ts";
-import { assistantIdOf } from "./defaults.ts";
+import { toAssistantId } from "./defaults.ts";
 import { isVersion } from "./taken-store.ts";
 import { assistantCache } from "./cache.ts";
 import {
@@ -15,7 +15,7 @@ import {
   type AssistantInput,
   type AssistantVersion,
   isRow,
-  isVersionOf,
+  belongsToAssistant,
   ownMetadata,
   type Row,
   toWire,
@@ -32,7 +32,7 @@ export async function updateAssistant(
   idOrGraphId: string,
   input: AssistantInput,
 ): Promise<Assistant | undefined> {
-  const id = assistantIdOf(idOrGraphId);
+  const id = toAssistantId(idOrGraphId);
   return untilUnchanged(async () => {
     // Read before the row: an update in between takes this number, and this one begins again with what it left.
     const highest = await highestVersion(db, { workspaceId, id });
@@ -82,7 +82,7 @@ export async function activateVersion(
   const found = await db
     .select()
     .from(assistantVersions)
-    .where(and(isVersionOf(row), eq(assistantVersions.version, version)))
+    .where(and(belongsToAssistant(row), eq(assistantVersions.version, version)))
     .get();
   if (!found) return undefined;
   const { workspaceId: _, assistantId: __, createdAt: ___, ...configuration } = found;
@@ -105,10 +105,10 @@ export async function listVersions(
 ): Promise<AssistantVersion[] | undefined> {
   const row = await findRow(db, workspaceId, idOrGraphId);
   if (!row) return undefined;
-  const where = and(isVersionOf(row), isVersion(), contains(assistantVersions.metadata, metadata));
+  const where = and(belongsToAssistant(row), isVersion(), contains(assistantVersions.metadata, metadata));
   const order = desc(assistantVersions.version);
   await boundAnswer(limit + 1, () => {
-    const bytes = bytesOf(assistantVersions.config, assistantVersions.context, assistantVersions.metadata);
+    const bytes = bytesColumn(assistantVersions.config, assistantVersions.context, assistantVersions.metadata);
     const page = db.select({ bytes }).from(assistantVersions).where(where).orderBy(order);
     return totalBytes(db, page.limit(limit + 1).offset(offset));
   });
@@ -146,7 +146,7 @@ async function highestVersion(db: Database, row: Pick<Row, "workspaceId" | "id">
   const found = await db
     .select({ n: max(assistantVersions.version) })
     .from(assistantVersions)
-    .where(isVersionOf(row))
+    .where(belongsToAssistant(row))
     .get();
   return found?.n ?? 0;
 }

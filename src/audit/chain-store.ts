@@ -14,9 +14,9 @@ export interface Link {
 export type RootRow = typeof auditRoots.$inferSelect;
 
 /** The chain of entries that belong to no workspace. */
-const nameOf = (workspaceId: string | null) => workspaceId ?? "";
+const chainName = (workspaceId: string | null) => workspaceId ?? "";
 
-function ofChain(workspaceId: string | null): SQL {
+function isInChain(workspaceId: string | null): SQL {
   return workspaceId === null ? isNull(auditLog.workspaceId) : eq(auditLog.workspaceId, workspaceId);
 }
 
@@ -45,20 +45,20 @@ export async function readUnchained(
     db
       .select(end)
       .from(auditLog)
-      .where(and(ofChain(workspaceId), isNotNull(auditLog.seq)))
+      .where(and(isInChain(workspaceId), isNotNull(auditLog.seq)))
       .orderBy(desc(auditLog.seq))
       .limit(1),
     // The end itself may have been deleted, after its root was written.
     db
       .select({ seq: auditRoots.seq, hash: auditRoots.hash })
       .from(auditRoots)
-      .where(eq(auditRoots.workspaceId, nameOf(workspaceId)))
+      .where(eq(auditRoots.workspaceId, chainName(workspaceId)))
       .orderBy(desc(auditRoots.seq))
       .limit(1),
     db
       .select()
       .from(auditLog)
-      .where(and(ofChain(workspaceId), isNull(auditLog.seq)))
+      .where(and(isInChain(workspaceId), isNull(auditLog.seq)))
       .orderBy(asc(sql`rowid`))
       .limit(most),
   ]);

@@ -1,6 +1,6 @@
 /** Entries of the audit trail about credentials as they are used. A request does not wait for them. */
 import type { Context } from "hono";
-import { addressOf, networkOf } from "../http/network.ts";
+import { callerAddress, toNetwork } from "../http/network.ts";
 import { logError } from "../http/log.ts";
 import type { App } from "../http/types.ts";
 import { audit, auditFailure } from "./record.ts";
@@ -12,28 +12,31 @@ const noted = new Map<string, number>();
 
 /** Records a use of the admin key: one entry per minute for each workspace, network and isolate. */
 export function noteAdminKey(c: Context<App>, workspaceId: string | null): void {
-  const key = `${workspaceId} ${networkOf(addressOf(c) ?? "")}`;
+  const key = `${workspaceId} ${toNetwork(callerAddress(c) ?? "")}`;
   const now = Date.now();
   if (now - (noted.get(key) ?? 0) < MINUTE_MS) return;
   if (noted.size >= KEPT_MOST) noted.clear();
   noted.set(key, now);
   const actor = { kind: "admin", credentialId: "admin" };
-  later(c, audit(c, { workspaceId, actor, action: "admin_key.used", targetId: "admin", detail: requested(c) }));
+  runInBackground(
+    c,
+    audit(c, { workspaceId, actor, action: "admin_key.used", targetId: "admin", detail: describeRequest(c) }),
+  );
 }
 
 /** Records an unknown key or token, or a key (`of`) that does not work from the caller's address. */
 export function noteRefusal(c: Context<App>, of?: { workspaceId: string; credentialId: string }): void {
   const { workspaceId = null, credentialId = "" } = of ?? {};
-  later(
+  runInBackground(
     c,
-    auditFailure(c, { workspaceId, action: "credential.refused", targetId: credentialId, detail: requested(c) }),
+    auditFailure(c, { workspaceId, action: "credential.refused", targetId: credentialId, detail: describeRequest(c) }),
   );
 }
 
-function requested(c: Context<App>) {
+function describeRequest(c: Context<App>) {
   return { method: c.req.method, path: c.req.path.slice(0, 200) };
 }
 
-function later(c: Context<App>, work: Promise<void>): void {
+function runInBackground(c: Context<App>, work: Promise<void>): void {
   c.executionCtx.waitUntil(work.catch((error: unknown) => logError(error, { while: "writing the audit trail" })));
 }

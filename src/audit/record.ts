@@ -1,14 +1,13 @@
 /** Entries of the audit trail about a request: who requested what, and from where. */
 import type { Context } from "hono";
 import type { Principal } from "../principal.ts";
-import { addressOf, networkOf } from "../http/network.ts";
+import { callerAddress, toNetwork } from "../http/network.ts";
 import { database } from "../db/client.ts";
 import type { App } from "../http/types.ts";
 import { type AuditAction, insertAudit } from "./store.ts";
 
 export interface AuditEntry {
   action: AuditAction;
-  /** The id of what changed. */
   targetId: string;
   /** Names and hosts that help a reader. Never a secret. */
   detail?: Record<string, unknown>;
@@ -44,7 +43,7 @@ export async function audit(
     action,
     targetId,
     detail,
-    address: addressOf(c) ?? null,
+    address: callerAddress(c) ?? null,
     userAgent: c.req.header("user-agent")?.slice(0, AGENT) ?? null,
   });
 }
@@ -64,12 +63,12 @@ export async function auditFailure(c: Context<App>, entry: Omit<AuditEntry, "act
   if (failures.minute !== minute || failures.counts.size > 10_000)
     Object.assign(failures, { minute, counts: new Map() });
   // The network first, so that a network with many failures does not use the limit of the others.
-  const network = `${entry.action} ${networkOf(addressOf(c) ?? "unknown")}`;
-  if (!counted(network, FAILURES.network) || !counted(entry.action, FAILURES.all)) return;
+  const network = `${entry.action} ${toNetwork(callerAddress(c) ?? "unknown")}`;
+  if (!countFailure(network, FAILURES.network) || !countFailure(entry.action, FAILURES.all)) return;
   await audit(c, { workspaceId: null, ...entry, actor: { kind: "anonymous", credentialId: "" } });
 }
 
-function counted(key: string, most: number): boolean {
+function countFailure(key: string, most: number): boolean {
   const count = (failures.counts.get(key) ?? 0) + 1;
   failures.counts.set(key, count);
   return count <= most;

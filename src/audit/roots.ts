@@ -17,7 +17,7 @@ export const rootKey = ({ workspaceId, day }: Pick<RootRow, "workspaceId" | "day
  * Notes the roots of the days that have ended, then writes those that the bucket does not have. Each step can be repeated:
  * a root that is noted does not change, and one that is written is never replaced.
  */
-export async function keepRoots(db: Database, bucket: R2Bucket, now: number): Promise<void> {
+export async function storeRoots(db: Database, bucket: R2Bucket, now: number): Promise<void> {
   const today = Math.floor(now / DAY_MS) * DAY_MS;
   for (let back = DAYS_BACK; back >= 1; back--) {
     const start = today - back * DAY_MS;

@@ -5,7 +5,7 @@ import { type Database, database } from "../db/client.ts";
 import { Count, Time } from "../http/answers.ts";
 import { documented, either, json, media } from "../http/documented.ts";
 import { pagingQuery } from "../http/fields.ts";
-import { page } from "../http/paging.ts";
+import { cutPage } from "../http/paging.ts";
 import type { App } from "../http/types.ts";
 import { query } from "../http/validate.ts";
 import { chain } from "./chain.ts";
@@ -61,7 +61,7 @@ export const auditTrail = new Hono<App>().get(
       await audit(c, { action: "audit_log.exported", targetId: workspaceId });
       await chain(db, workspaceId);
       if (filter.deployment) await chain(db, null);
-      return new Response(lines(db, filter), {
+      return new Response(streamLines(db, filter), {
         headers: {
           "content-type": "application/x-ndjson",
           "content-disposition": 'attachment; filename="audit-log.ndjson"',
@@ -70,7 +70,7 @@ export const auditTrail = new Hono<App>().get(
       });
     }
     const rows = await listAudit(db, filter, { limit: limit + 1, offset });
-    const { items, headers } = page(rows, limit, offset);
+    const { items, headers } = cutPage(rows, limit, offset);
     return c.json(items.map(toWireEntry), 200, headers);
   },
 );
@@ -78,7 +78,7 @@ export const auditTrail = new Hono<App>().get(
 const LINES_AT_ONCE = 500;
 
 /** All entries as JSON lines. A page is read when the reader has taken the one before. */
-function lines(db: Database, filter: AuditFilter): ReadableStream<Uint8Array> {
+function streamLines(db: Database, filter: AuditFilter): ReadableStream<Uint8Array> {
   let position: Position | undefined;
   const pull = async (controller: ReadableStreamDefaultController<Uint8Array>) => {
     const rows = await nextAudit(db, filter, LINES_AT_ONCE, position);

@@ -118,8 +118,8 @@ export async function listAudit(
   filter: AuditFilter,
   { limit, offset }: { limit: number; offset: number },
 ): Promise<AuditRow[]> {
-  return select(db)
-    .where(matching(filter))
+  return selectAudit(db)
+    .where(whereAudit(filter))
     .orderBy(...NEWEST_FIRST)
     .limit(limit)
     .offset(offset)
@@ -144,8 +144,8 @@ export async function nextAudit(
     at === undefined || rowid === undefined
       ? undefined
       : or(lt(auditLog.at, at), and(eq(auditLog.at, at), lt(sql`rowid`, rowid)));
-  return select(db)
-    .where(and(matching(filter), further))
+  return selectAudit(db)
+    .where(and(whereAudit(filter), further))
     .orderBy(...NEWEST_FIRST)
     .limit(limit)
     .all();
@@ -153,14 +153,14 @@ export async function nextAudit(
 
 const NEWEST_FIRST = [desc(auditLog.at), desc(sql`rowid`)];
 
-function select(db: Database) {
+function selectAudit(db: Database) {
   return db
     .select({ ...getTableColumns(auditLog), rowid: sql<number>`rowid` })
     .from(auditLog)
     .$dynamic();
 }
 
-function matching({ workspaceId, deployment, action, after, before }: AuditFilter) {
+function whereAudit({ workspaceId, deployment, action, after, before }: AuditFilter) {
   const visible = eq(auditLog.workspaceId, workspaceId);
   return and(
     deployment ? or(visible, isNull(auditLog.workspaceId)) : visible,

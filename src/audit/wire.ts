@@ -1,7 +1,6 @@
 import type { AuditEntryWire } from "./entry.ts";
 import type { AuditRow } from "./store.ts";
 
-/** An entry as answers and exports show it. */
 export function toWireEntry(row: AuditRow): AuditEntryWire {
   return {
     id: row.id,

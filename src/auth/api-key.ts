@@ -12,10 +12,10 @@ const HINT = PREFIX.length + 4;
 
 export function newApiKey(): string {
   const random = Array.from({ length: RANDOM }, () => DIGITS[randomInt(DIGITS.length)]).join("");
-  return PREFIX + random + checksumOf(random);
+  return PREFIX + random + checksum(random);
 }
 
-export function hintOf(key: string): string {
+export function keyHint(key: string): string {
   return key.slice(0, HINT);
 }
 
@@ -26,11 +26,11 @@ export function hintOf(key: string): string {
 export function isApiKeyShaped(text: string): boolean {
   if (!text.startsWith(PREFIX)) return true;
   const random = text.slice(PREFIX.length, -CHECKSUM);
-  return random.length === RANDOM && text.endsWith(checksumOf(random));
+  return random.length === RANDOM && text.endsWith(checksum(random));
 }
 
 /** The CRC-32 of the random part, in base 62. */
-function checksumOf(random: string): string {
+function checksum(random: string): string {
   let rest = crc32(random);
   let text = "";
   for (let i = 0; i < CHECKSUM; i++) {

@@ -8,14 +8,14 @@ import { Problem } from "../http/problem.ts";
 import { innerCaller } from "../loopback/caller.ts";
 import type { App } from "../http/types.ts";
 import { userRouteScope } from "../users/app.ts";
-import { hasUsers, userOf } from "../users/authenticate.ts";
+import { hasUsers, resolveUser } from "../users/authenticate.ts";
 import { isApiKeyShaped } from "./api-key.ts";
 import { challenge, isInResource } from "./challenge.ts";
-import { isAdminKey, keyCredential, presentedBy, sessionCredential, stillHolds, tokenCredential } from "./holds.ts";
+import { isAdminKey, keyCredential, describeRequest, sessionCredential, stillHolds, tokenCredential } from "./holds.ts";
 import type { Credential } from "./credential-cache.ts";
 import { limitKey } from "./limits.ts";
-import { endedUnless } from "./long-answers.ts";
-import { addressOf, isWithin } from "../http/network.ts";
+import { endUnless } from "./long-answers.ts";
+import { callerAddress, isWithin } from "../http/network.ts";
 import { LOCAL_WORKSPACE_ID, may, ORGANIZATION_ID, type Principal, type Scope, SCOPES } from "../principal.ts";
 import { isPublic } from "./public.ts";
 import { acts, mayCall, permissionsOfRule, type Rule, ruleFor, scopeOfRule } from "./scopes.ts";
@@ -26,7 +26,7 @@ import { findWorkspace, noteKeyUse } from "./store.ts";
 import { countStream, isLong, type OpenStream, reserveStream } from "./streams.ts";
 import { takeTurn } from "./turns.ts";
 
-/** How Weir's own access tokens begin; any other credential is for the deployment's own `Auth`, if it has one. */
+/** How Weir's own access tokens begin; other credentials go to the deployment's own `Auth`, if any. */
 const TOKEN_PREFIX = "weir_at_";
 const TRUNCATE = "/internal/truncate";
 const LOOPBACK = new Set(["localhost", "127.0.0.1", "[::1]"]);
@@ -44,10 +44,10 @@ export const authenticate: MiddlewareHandler<App> = async (c, next) => {
   // It is part of a run or a request that has already been counted.
   if (inner) {
     checkScope(c, inner, rule);
-    c.set("principal", inWorkspace(c, inner, rule));
+    c.set("principal", requireOwnWorkspace(c, inner, rule));
     return next();
   }
-  const principal = await principalOf(c, rule);
+  const principal = await authenticateCaller(c, rule);
   await limitKey(c.env, principal);
   checkScope(c, principal, rule);
   c.set("principal", principal);
@@ -65,12 +65,12 @@ export const authenticate: MiddlewareHandler<App> = async (c, next) => {
 
 /** Makes the answer end when the credential does. */
 function watch(c: Context<App>, principal: Principal, stream: OpenStream): void {
-  const presented = presentedBy(c.req.raw, principal);
+  const presented = describeRequest(c.req.raw, principal);
   const holds = async () => {
     stream.seen();
     return stillHolds(c.env, principal, presented);
   };
-  const answer = endedUnless(c.res, holds, stream.end);
+  const answer = endUnless(c.res, holds, stream.end);
   if (answer !== c.res) c.res = answer;
 }
 
@@ -78,7 +78,7 @@ function watch(c: Context<App>, principal: Principal, stream: OpenStream): void 
  * A header that names the caller. The Python SDK of LangSmith sends its key twice, in two spellings of the header's name, and a
  * platform joins the two values with a comma. The same value several times is one value; different values stay joined and fit nothing.
  */
-function headerOf(c: Context<App>, name: string): string | undefined {
+function readHeader(c: Context<App>, name: string): string | undefined {
   const value = c.req.header(name);
   const [first, ...others] = value?.split(",").map((one) => one.trim()) ?? [];
   return others.every((one) => one === first) ? first : value;
@@ -86,7 +86,7 @@ function headerOf(c: Context<App>, name: string): string | undefined {
 
 /** Requires the deployment's admin key, with which workspaces and first keys are made. Returns its hash. */
 function checkAdminKey(c: Context<App>): string {
-  const key = headerOf(c, "x-api-key");
+  const key = readHeader(c, "x-api-key");
   if (key === undefined) throw new Problem(401, "Send the deployment's admin key in X-API-Key.");
   const hash = sha256(key);
   if (isAdminKey(hash, c.env)) return hash;
@@ -117,19 +117,19 @@ function checkScope(c: Context<App>, principal: Principal, rule: Rule | undefine
   if (routed) throw new Problem(403, "No scope allows this call.");
 }
 
-async function principalOf(c: Context<App>, rule: Rule | undefined): Promise<Principal> {
+async function authenticateCaller(c: Context<App>, rule: Rule | undefined): Promise<Principal> {
   const bearer = c.req.header("authorization");
-  const key = headerOf(c, "x-api-key");
+  const key = readHeader(c, "x-api-key");
   // Test suites empty a local server before they sign in, also one with an `Auth` of its own.
   const isBare = bearer === undefined && key === undefined;
-  if (isBare && c.req.path === TRUNCATE && isOpen(c.req.raw, c.env)) return inWorkspace(c, OPEN, rule);
+  if (isBare && c.req.path === TRUNCATE && isOpen(c.req.raw, c.env)) return requireOwnWorkspace(c, OPEN, rule);
   // With an `Auth` of the deployment's own, a key that is not Weir's is for its handler, which may ignore it.
-  if (key && (!(await hasUsers()) || (await isKnownKey(c.env, key)))) return principalOfKey(c, key, rule);
-  const member = isBare ? await principalOfSession(c, rule) : undefined;
+  if (key && (!(await hasUsers()) || (await isKnownKey(c.env, key)))) return authenticateKey(c, key, rule);
+  const member = isBare ? await authenticateSession(c, rule) : undefined;
   if (member) return member;
-  if ((await hasUsers()) && !bearer?.includes(TOKEN_PREFIX)) return principalOfUser(c, rule);
-  if (bearer !== undefined) return principalOfToken(c, bearer, rule);
-  if (isOpen(c.req.raw, c.env)) return inWorkspace(c, OPEN, rule);
+  if ((await hasUsers()) && !bearer?.includes(TOKEN_PREFIX)) return authenticateUser(c, rule);
+  if (bearer !== undefined) return authenticateToken(c, bearer, rule);
+  if (isOpen(c.req.raw, c.env)) return requireOwnWorkspace(c, OPEN, rule);
   throw new Problem(401, "Send an API key in the X-API-Key header, or an access token in Authorization: Bearer.", {
     headers: challenge(c),
   });
@@ -140,7 +140,7 @@ async function isKnownKey(env: Env, key: string): Promise<boolean> {
   return isAdminKey(hash, env) || (await keyCredential(env, hash)) !== undefined;
 }
 
-async function principalOfKey(c: Context<App>, key: string, rule: Rule | undefined): Promise<Principal> {
+async function authenticateKey(c: Context<App>, key: string, rule: Rule | undefined): Promise<Principal> {
   const hash = sha256(key);
   if (isAdminKey(hash, c.env)) return adminPrincipal(c, rule, hash);
   const credential = isApiKeyShaped(key) ? await keyCredential(c.env, hash) : undefined;
@@ -150,22 +150,22 @@ async function principalOfKey(c: Context<App>, key: string, rule: Rule | undefin
   }
   const { principal, expiresAt } = credential;
   if (expiresAt <= Date.now()) throw new Problem(401, "The API key has expired.", { headers: challenge(c) });
-  if (principal.allowedIps && !isWithin(addressOf(c), principal.allowedIps)) {
+  if (principal.allowedIps && !isWithin(callerAddress(c), principal.allowedIps)) {
     noteRefusal(c, credential.principal);
     throw new Problem(403, "This API key does not work from this address.");
   }
   noteUse(c, credential);
-  return inWorkspace(c, principal, rule);
+  return requireOwnWorkspace(c, principal, rule);
 }
 
 /** The member whose browser has a session here. Undefined when it has none, or one that has ended. */
-async function principalOfSession(c: Context<App>, rule: Rule | undefined): Promise<Principal | undefined> {
+async function authenticateSession(c: Context<App>, rule: Rule | undefined): Promise<Principal | undefined> {
   const secret = sessionSecret(c);
   const credential = secret && (await sessionCredential(c.env, sha256(secret)));
   if (!credential || credential.expiresAt <= Date.now()) return undefined;
   if (!isFromOwnPage(c)) throw new Problem(403, "A session is for the pages of this server only. Use an API key.");
   noteUse(c, credential);
-  return inWorkspace(c, credential.principal, rule);
+  return requireOwnWorkspace(c, credential.principal, rule);
 }
 
 const HOUR_MS = 3_600_000;
@@ -182,17 +182,17 @@ function noteUse(c: Context<App>, credential: Credential): void {
   c.executionCtx.waitUntil(noted.catch((error: unknown) => logError(error, { while: "noting a use" })));
 }
 
-async function principalOfUser(c: Context<App>, rule: Rule | undefined): Promise<Principal> {
-  const user = await userOf(c.req.raw);
+async function authenticateUser(c: Context<App>, rule: Rule | undefined): Promise<Principal> {
+  const user = await resolveUser(c.req.raw);
   const workspaceId = c.env.AUTH_WORKSPACE_ID?.toLowerCase() ?? LOCAL_WORKSPACE_ID;
-  return inWorkspace(
+  return requireOwnWorkspace(
     c,
     { workspaceId, scopes: ["read", "write"], kind: "user", credentialId: user.identity, user },
     rule,
   );
 }
 
-async function principalOfToken(c: Context<App>, header: string, rule: Rule | undefined): Promise<Principal> {
+async function authenticateToken(c: Context<App>, header: string, rule: Rule | undefined): Promise<Principal> {
   const refused = (detail: string) =>
     new Problem(401, detail, { headers: challenge(c, { error: "invalid_token", error_description: detail }) });
   const token = /^Bearer +([\w.~+/-]+=*)$/i.exec(header)?.[1];
@@ -205,7 +205,7 @@ async function principalOfToken(c: Context<App>, header: string, rule: Rule | un
   }
   if (credential.expiresAt <= Date.now()) throw refused("The access token has expired.");
   const { principal, resource } = credential;
-  if (principal.allowedIps && !isWithin(addressOf(c), principal.allowedIps)) {
+  if (principal.allowedIps && !isWithin(callerAddress(c), principal.allowedIps)) {
     noteRefusal(c, principal);
     throw new Problem(403, "This access token does not work from this address.");
   }
@@ -213,7 +213,7 @@ async function principalOfToken(c: Context<App>, header: string, rule: Rule | un
     throw refused("The access token is for another resource of this server.");
   }
   requireWorkspaceHeader(c, rule);
-  return inWorkspace(c, principal, rule);
+  return requireOwnWorkspace(c, principal, rule);
 }
 
 /**
@@ -229,8 +229,8 @@ function requireWorkspaceHeader(c: Context<App>, rule: Rule | undefined): void {
 }
 
 /** The principal, if the headers name its workspace or none. */
-function inWorkspace(c: Context<App>, principal: Principal, rule: Rule | undefined): Principal {
-  const tenant = headerOf(c, "x-tenant-id")?.toLowerCase();
+function requireOwnWorkspace(c: Context<App>, principal: Principal, rule: Rule | undefined): Principal {
+  const tenant = readHeader(c, "x-tenant-id")?.toLowerCase();
   if (tenant !== undefined && tenant !== principal.workspaceId.toLowerCase()) {
     throw new Problem(403, "X-Tenant-Id is not the workspace of this credential.");
   }
@@ -263,7 +263,7 @@ const EVERYTHING = { scopes: SCOPES, kind: "admin", credentialId: "admin" } as c
 
 async function adminPrincipal(c: Context<App>, rule: Rule | undefined, hash: string): Promise<Principal> {
   const everything = { ...EVERYTHING, hash };
-  const tenant = headerOf(c, "x-tenant-id")?.toLowerCase();
+  const tenant = readHeader(c, "x-tenant-id")?.toLowerCase();
   if (tenant === undefined) {
     if (!rule?.organization) {
       throw new Problem(403, "With the admin key, name the workspace to act in with X-Tenant-Id.");

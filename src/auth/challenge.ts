@@ -1,27 +1,27 @@
 import type { Context } from "hono";
-import { isKnownOrigin, addressOf } from "../http/origin.ts";
+import { isKnownOrigin, serverAddress } from "../http/origin.ts";
 import type { App } from "../http/types.ts";
 
 /**
  * The resource with metadata of its own (RFC 9728) that a path is in: MCP, the traces over MCP, or an assistant over A2A or AG-UI.
  * Elsewhere "", the whole server.
  */
-export function resourceOf(path: string): string {
+export function matchResource(path: string): string {
   return /^\/(?:mcp(?:\/traces)?|(?:a2a|agui)\/[^/]+)(?=\/|$)/.exec(path)?.[0] ?? "";
 }
 
 /** Whether a token for this resource (RFC 8707) works at the path. A resource with metadata of its own has no other one below it. */
 export function isInResource(path: string, resource: string): boolean {
   if (path !== resource && !path.startsWith(`${resource}/`)) return false;
-  return resourceOf(resource) !== resource || resourceOf(path) === resource;
+  return matchResource(resource) !== resource || matchResource(path) === resource;
 }
 
 /** The `WWW-Authenticate` of a 401 or 403: where a client finds out how to get a token (RFC 6750, RFC 9728 section 5.1). */
 export function challenge(c: Context<App>, parameters: Record<string, string> = {}): Record<string, string> {
   const { pathname, searchParams } = new URL(c.req.url);
-  const metadata = `${addressOf(c)}/.well-known/oauth-protected-resource${resourceOf(pathname)}`;
+  const metadata = `${serverAddress(c)}/.well-known/oauth-protected-resource${matchResource(pathname)}`;
   // Clients request this scope rather than those of the metadata, which are for reading (MCP, scope selection strategy).
-  const writes = resourceOf(pathname) === "/mcp/traces" && searchParams.get("write") === "true";
+  const writes = matchResource(pathname) === "/mcp/traces" && searchParams.get("write") === "true";
   const all = {
     ...(writes && { scope: "read write" }),
     ...parameters,

@@ -19,7 +19,7 @@ export interface Credential {
 const cache = new RowCache<Credential>(({ expiresAt }) => expiresAt);
 
 /** The credential with this hash: cached, or found by `find` and then cached. */
-export async function credentialOf(
+export async function readCredential(
   hash: string,
   find: () => Promise<Credential | undefined>,
 ): Promise<Credential | undefined> {

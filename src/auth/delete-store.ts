@@ -20,8 +20,8 @@ export interface Deleted {
   grants: GrantRow[];
 }
 
-/** What a deletion concerns. A grant is found also when its key is gone. */
-function concerned({ workspaceId, id, predecessors }: Deletion) {
+/** What a deletion concerns. It finds a grant even after its key was deleted. */
+function deletionConditions({ workspaceId, id, predecessors }: Deletion) {
   const chain = sql`(WITH RECURSIVE chain(id) AS (SELECT ${id} UNION
     SELECT k.id FROM api_keys k JOIN chain c ON k.successor_id = c.id WHERE k.workspace_id = ${workspaceId})
     SELECT id FROM chain)`;
@@ -39,7 +39,7 @@ function concerned({ workspaceId, id, predecessors }: Deletion) {
 
 /** What `deleteKeys` would delete and revoke. */
 export async function findDeletion(db: Database, deletion: Deletion): Promise<Deleted> {
-  const { keys, grants } = concerned(deletion);
+  const { keys, grants } = deletionConditions(deletion);
   const [foundKeys, foundGrants] = await db.batch([
     db.select().from(apiKeys).where(keys),
     db.select().from(oauthGrants).where(grants),
@@ -52,7 +52,7 @@ export async function findDeletion(db: Database, deletion: Deletion): Promise<De
  * neither its role nor its networks.
  */
 export async function deleteKeys(db: Database, deletion: Deletion, now: number): Promise<Deleted> {
-  const { keys, grants } = concerned(deletion);
+  const { keys, grants } = deletionConditions(deletion);
   const [revoked, gone] = await db.batch([
     db.update(oauthGrants).set({ revokedAt: now }).where(grants).returning(),
     db.delete(apiKeys).where(keys).returning(),

@@ -18,8 +18,8 @@ const UUID = sql.raw(
 /** Why a key ended, by its grant `g`. */
 const REASON = sql<KeyEnd>`CASE WHEN g.id IS NULL THEN 'grant_lapsed' WHEN g.revoked_at IS NOT NULL THEN 'grant_revoked' ELSE 'grant_expired' END`;
 
-/** At most `AT_ONCE` keys whose grant has ended, with the reason and the time. A key that had expired before is none of them. */
-const endedKeys = (now: number): SQL => sql`(
+/** At most `AT_ONCE` keys whose grant has ended, with the reason and the time. Keys that expired before their grant are excluded. */
+const selectEndedKeys = (now: number): SQL => sql`(
   SELECT k.id, k.workspace_id, k.name, k.grant_id, g.client_id, ${REASON} AS reason,
     coalesce(g.revoked_at, g.expires_at, ${now}) AS at
   FROM api_keys k LEFT JOIN oauth_grants g ON g.id = k.grant_id
@@ -33,7 +33,7 @@ const endedKeys = (now: number): SQL => sql`(
  * the statement that ends the grant.
  */
 export function keyEnds(db: Database, now: number) {
-  const ended = endedKeys(now);
+  const ended = selectEndedKeys(now);
   return [
     db.insert(auditLog).select(
       sql`SELECT ${UUID}, e.workspace_id, ${now}, 'system', '', ${ACTION}, e.id,

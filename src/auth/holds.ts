@@ -2,8 +2,8 @@
 import { database } from "../db/client.ts";
 import { logError } from "../http/log.ts";
 import { toProblem } from "../http/problem.ts";
-import { userOf } from "../users/authenticate.ts";
-import { type Credential, credentialOf } from "./credential-cache.ts";
+import { resolveUser } from "../users/authenticate.ts";
+import { type Credential, readCredential } from "./credential-cache.ts";
 import { isWithin } from "../http/network.ts";
 import { ALL_PERMISSIONS, may, type Principal, type Scope, SCOPES } from "../principal.ts";
 import { permissionsOfRole } from "./roles.ts";
@@ -13,7 +13,7 @@ import { findAccess, findKeyByHash } from "./store.ts";
 
 /** The credential of an API key, by the key's hash. */
 export async function keyCredential(env: Env, hash: string): Promise<Credential | undefined> {
-  return credentialOf(`key ${hash}`, async () => {
+  return readCredential(`key ${hash}`, async () => {
     const row = await findKeyByHash(database(env.DB), hash);
     if (!row) return undefined;
     const { workspaceId, id, grantId, expiresAt, allowedIps, lastUsedAt } = row;
@@ -27,7 +27,7 @@ export async function keyCredential(env: Env, hash: string): Promise<Credential 
       grantId: grantId ?? undefined,
       expiresAt: expiresAt ?? undefined,
       allowedIps: allowedIps ?? undefined,
-      ...(await roleOf(env, workspaceId, row.role)),
+      ...(await readRole(env, workspaceId, row.role)),
     };
     return { principal, resource: null, expiresAt: expiresAt ?? Infinity, lastUsedAt: lastUsedAt ?? 0 };
   });
@@ -35,7 +35,7 @@ export async function keyCredential(env: Env, hash: string): Promise<Credential 
 
 /** The credential of an access token, by the token's hash; also one that has expired. */
 export async function tokenCredential(env: Env, hash: string): Promise<Credential | undefined> {
-  return credentialOf(`token ${hash}`, async () => {
+  return readCredential(`token ${hash}`, async () => {
     const row = await findAccess(database(env.DB), hash);
     if (!row || row.revokedAt !== null) return undefined;
     const { workspaceId, grantId, resource } = row;
@@ -46,7 +46,7 @@ export async function tokenCredential(env: Env, hash: string): Promise<Credentia
       workspaceId,
       scopes,
       kind: "token",
-      ...(await roleOf(env, workspaceId, row.role)),
+      ...(await readRole(env, workspaceId, row.role)),
       credentialId: grantId,
       hash,
       grantId,
@@ -58,19 +58,19 @@ export async function tokenCredential(env: Env, hash: string): Promise<Credentia
 
 /** The credential of a member's browser, by the hash of the session's secret. */
 export async function sessionCredential(env: Env, hash: string): Promise<Credential | undefined> {
-  return credentialOf(`session ${hash}`, async () => {
+  return readCredential(`session ${hash}`, async () => {
     const found = await findSession(database(env.DB), hash, Date.now());
     if (!found) return undefined;
     const { session, member } = found;
     const { workspaceId, id } = member;
-    const role = await roleOf(env, workspaceId, member.role);
+    const role = await readRole(env, workspaceId, member.role);
     const principal: Principal = { workspaceId, scopes: SCOPES, kind: "member", credentialId: id, hash, ...role };
     return { principal, resource: null, expiresAt: endOfSession(session), lastUsedAt: session.lastUsedAt };
   });
 }
 
 /** The role of a member or key, and its permissions. */
-async function roleOf(
+async function readRole(
   env: Env,
   workspaceId: string,
   role: string | null,
@@ -97,7 +97,7 @@ export interface Presented {
   request?: { url: string; method: string; headers: [string, string][] };
 }
 
-export function presentedBy({ url, method, headers }: Request, { user }: Principal): Presented {
+export function describeRequest({ url, method, headers }: Request, { user }: Principal): Presented {
   const address = headers.get("cf-connecting-ip") ?? undefined;
   return user ? { address, request: { url, method, headers: [...headers] } } : { address };
 }
@@ -109,7 +109,7 @@ export function presentedBy({ url, method, headers }: Request, { user }: Princip
  */
 export async function stillHolds(env: Env, principal: Principal, presented: Presented): Promise<boolean> {
   try {
-    return await holds(env, principal, presented);
+    return await checkCredential(env, principal, presented);
   } catch (error) {
     if (toProblem(error).status < 500) return false;
     logError(error, { while: "checking the credential of a stream" });
@@ -117,7 +117,7 @@ export async function stillHolds(env: Env, principal: Principal, presented: Pres
   }
 }
 
-async function holds(env: Env, principal: Principal, presented: Presented): Promise<boolean> {
+async function checkCredential(env: Env, principal: Principal, presented: Presented): Promise<boolean> {
   const { kind, hash = "" } = principal;
   if (kind === "key") return credentialHolds(await keyCredential(env, hash), principal, presented);
   if (kind === "token") return credentialHolds(await tokenCredential(env, hash), principal, presented);
@@ -139,8 +139,8 @@ function credentialHolds(now: Credential | undefined, principal: Principal, { ad
 async function userHolds(principal: Principal, { request }: Presented): Promise<boolean> {
   if (!request) return false;
   const { url, method, headers } = request;
-  const credential = await credentialOf(`user ${sha256(JSON.stringify(headers))}`, async () => {
-    const user = await userOf(new Request(url, { method, headers }));
+  const credential = await readCredential(`user ${sha256(JSON.stringify(headers))}`, async () => {
+    const user = await resolveUser(new Request(url, { method, headers }));
     const now: Principal = { ...principal, credentialId: user.identity };
     return { principal: now, resource: null, expiresAt: Infinity };
   });

@@ -12,14 +12,14 @@ import type { App } from "../http/types.ts";
 import { body, param, query } from "../http/validate.ts";
 import { type Deleted, deleteKeys, findDeletion } from "./delete-store.ts";
 import { checkNarrows, checkTerms, type KeyTerms, makeKey } from "./keys.ts";
-import { knownRole, scopesOfPermissions } from "./known-role.ts";
+import { requireRole, scopesOfPermissions } from "./known-role.ts";
 import type { Permission, Principal, Scope } from "../principal.ts";
 import { CreateKey, DeleteKey, KeyParam, RollKey, UpdateKey } from "./schema.ts";
 import { type ApiKeyRow, findKey, hasExpired, insertKey, listKeys, MOST_KEYS, rollKey, updateKey } from "./store.ts";
 
 const doc = documented("Workspaces and keys");
 
-const timeOf = (time: number | null) => (time === null ? null : new Date(time).toISOString());
+const toIso = (time: number | null) => (time === null ? null : new Date(time).toISOString());
 const members = {
   id: v.string(),
   workspace_id: v.string(),
@@ -43,16 +43,16 @@ const toWire = (row: ApiKeyRow): v.InferOutput<typeof Key> => ({
   name: row.name,
   hint: row.hint,
   scopes: row.scopes,
-  created_at: timeOf(row.createdAt),
-  expires_at: timeOf(row.expiresAt),
-  last_used_at: timeOf(row.lastUsedAt),
+  created_at: toIso(row.createdAt),
+  expires_at: toIso(row.expiresAt),
+  last_used_at: toIso(row.lastUsedAt),
   allowed_ips: row.allowedIps,
   end_reason: row.endReason,
   successor_id: row.successorId,
   role: row.role,
 });
 
-const termsOf = ({ name, scopes, expiresAt, allowedIps, role }: ApiKeyRow): KeyTerms => ({
+const readTerms = ({ name, scopes, expiresAt, allowedIps, role }: ApiKeyRow): KeyTerms => ({
   name,
   scopes: scopes as Scope[],
   expiresAt,
@@ -63,12 +63,12 @@ const termsOf = ({ name, scopes, expiresAt, allowedIps, role }: ApiKeyRow): KeyT
 const NO_STORE = { "cache-control": "no-store" };
 const notFound = () => new Problem(404, "API key not found.");
 
-async function permissionsOfKey(c: Context<App>, role: string | null): Promise<readonly Permission[]> {
-  return role === null ? [] : knownRole(c, role);
+async function readKeyPermissions(c: Context<App>, role: string | null): Promise<readonly Permission[]> {
+  return role === null ? [] : requireRole(c, role);
 }
 
 /** The scopes of a new key: those of its role, as far as the maker has them; without a role all of the maker's. */
-function scopesOf({ scopes }: Principal, permissions: readonly Permission[] | undefined): Scope[] {
+function chooseScopes({ scopes }: Principal, permissions: readonly Permission[] | undefined): Scope[] {
   const needed = permissions && scopesOfPermissions(permissions);
   return scopes.filter((scope) => needed?.includes(scope) ?? true);
 }
@@ -92,11 +92,11 @@ export const keys = new Hono<App>()
       const maker = c.get("principal");
       const given = c.req.valid("json");
       const role = given.role === undefined ? (maker.role ?? null) : given.role;
-      const permissions = await permissionsOfKey(c, role);
+      const permissions = await readKeyPermissions(c, role);
       const terms = {
         name: given.name,
         role,
-        scopes: given.scopes ?? scopesOf(maker, given.role == null ? undefined : permissions),
+        scopes: given.scopes ?? chooseScopes(maker, given.role == null ? undefined : permissions),
         expiresAt: given.expires_at === undefined ? (maker.expiresAt ?? null) : given.expires_at,
         allowedIps: given.allowed_ips === undefined ? (maker.allowedIps ?? null) : given.allowed_ips,
       };
@@ -110,7 +110,7 @@ export const keys = new Hono<App>()
         name: row.name,
         scopes: row.scopes,
         role,
-        expires_at: timeOf(row.expiresAt),
+        expires_at: toIso(row.expiresAt),
         allowed_ips: row.allowedIps,
       };
       await audit(c, { action: "api_key.created", targetId: row.id, detail });
@@ -139,12 +139,12 @@ export const keys = new Hono<App>()
         const row = await findKey(db, maker.workspaceId, c.req.valid("param").id);
         if (!row) throw notFound();
         if (changes.length === 0) return row;
-        const terms = { ...termsOf(row), ...change };
+        const terms = { ...readTerms(row), ...change };
         if (changes.some((field) => field !== "name")) {
-          const permissions = await permissionsOfKey(c, terms.role);
+          const permissions = await readKeyPermissions(c, terms.role);
           checkTerms(maker, terms, permissions);
           if (maker.grantId !== undefined && maker.grantId !== row.grantId)
-            checkNarrows(termsOf(row), await permissionsOfKey(c, row.role), terms, permissions);
+            checkNarrows(readTerms(row), await readKeyPermissions(c, row.role), terms, permissions);
         }
         return (await updateKey(db, row, change)) ?? CHANGED;
       });
@@ -169,8 +169,8 @@ export const keys = new Hono<App>()
         const old = await findKey(db, maker.workspaceId, c.req.valid("param").id);
         if (!old) throw notFound();
         if (hasExpired(old)) throw new Problem(409, "The API key has expired. Create a new one.");
-        const terms = termsOf(old);
-        checkTerms(maker, terms, await permissionsOfKey(c, terms.role));
+        const terms = readTerms(old);
+        checkTerms(maker, terms, await readKeyPermissions(c, terms.role));
         const { key, row } = makeKey(maker, id, terms);
         row.grantId ??= old.grantId;
         return (await rollKey(db, old, row, Date.now() + overlap_seconds * 1000)) ? { key, row, old } : CHANGED;

@@ -1,6 +1,6 @@
 /** The rights that a caller may give to an API key: only those of its own credential. */
 import { Problem } from "../http/problem.ts";
-import { hintOf, newApiKey } from "./api-key.ts";
+import { keyHint, newApiKey } from "./api-key.ts";
 import { ALL_PERMISSIONS, may, type Permission, type Principal, type Scope } from "../principal.ts";
 import { sha256 } from "./secret.ts";
 import type { ApiKeyRow } from "./store.ts";
@@ -14,7 +14,6 @@ export interface KeyTerms {
   role: string | null;
 }
 
-/** A new key and its row. */
 export function makeKey(maker: Principal, id: string, terms: KeyTerms): { key: string; row: ApiKeyRow } {
   const key = newApiKey();
   const row = {
@@ -22,7 +21,7 @@ export function makeKey(maker: Principal, id: string, terms: KeyTerms): { key: s
     id,
     workspaceId: maker.workspaceId,
     hash: sha256(key),
-    hint: hintOf(key),
+    hint: keyHint(key),
     grantId: maker.grantId ?? null,
     createdAt: Date.now(),
     lastUsedAt: null,

@@ -7,7 +7,7 @@ import { may, type Permission, PERMISSIONS, type Principal, type Scope } from ".
 import { permissionsOfRole } from "./roles.ts";
 
 /** The permissions of a role. @throws Problem 422 when the workspace has none of this name */
-export async function knownRole(c: Context<App>, role: string): Promise<readonly Permission[]> {
+export async function requireRole(c: Context<App>, role: string): Promise<readonly Permission[]> {
   const permissions = await permissionsOfRole(database(c.env.DB), c.get("principal").workspaceId, role);
   if (permissions.length > 0) return permissions;
   throw new Problem(422, `Invalid body.role: there is no role ${role} in this workspace.`);
@@ -35,7 +35,6 @@ export function refuseApplications({ grantId }: Pick<Principal, "grantId">): voi
   throw new Problem(403, "An application cannot give people access. Use an API key, or sign in.");
 }
 
-/** The scopes to which these permissions belong. */
 export function scopesOfPermissions(permissions: readonly Permission[]): Scope[] {
   return [...new Set<Scope>(permissions.map((permission) => PERMISSIONS[permission]))];
 }

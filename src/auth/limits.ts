@@ -2,9 +2,9 @@
 import type { Context } from "hono";
 import { Problem } from "../http/problem.ts";
 import type { App } from "../http/types.ts";
-import { addressOf, networkOf } from "../http/network.ts";
+import { callerAddress, toNetwork } from "../http/network.ts";
 import type { Principal } from "../principal.ts";
-import { keyOf } from "./seen.ts";
+import { credentialKey } from "./seen.ts";
 
 /** The limiter returns no time, so the answer names its whole period. */
 const PERIOD_SECONDS = 60;
@@ -20,7 +20,7 @@ const callers = new Map<string, { requests: number; refused: boolean }>();
 
 /** Counts a request of this credential; throws 429 past the limit. */
 export async function limitKey(env: Env, principal: Principal): Promise<void> {
-  const key = keyOf(principal);
+  const key = credentialKey(principal);
   const caller = callers.get(key) ?? { requests: 0, refused: false };
   if (callers.size >= KEPT_MOST) callers.clear();
   callers.set(key, caller);
@@ -32,7 +32,7 @@ export async function limitKey(env: Env, principal: Principal): Promise<void> {
 
 /** Counts a call that needs no credential, per network, in total, and by `purpose`. @throws Problem 429 past a limit. */
 export async function limitAddress(c: Context<App>, purpose: string): Promise<void> {
-  const network = networkOf(addressOf(c) ?? "unknown");
+  const network = toNetwork(callerAddress(c) ?? "unknown");
   const { success } = await c.env.ADDRESS_LIMIT.limit({ key: `${purpose} ${network}` });
   if (!success) throw tooMany("Too many of these calls came from this address.");
   // Last, so that a refused network does not use the limit of the others.
@@ -42,7 +42,7 @@ export async function limitAddress(c: Context<App>, purpose: string): Promise<vo
 
 /** Counts a call that is paid for: 60 a minute for each credential. @throws Problem 429 past the limit. */
 export async function limitPaid(env: Env, principal: Principal): Promise<void> {
-  const { success } = await env.ADDRESS_LIMIT.limit({ key: `paid ${keyOf(principal)}` });
+  const { success } = await env.ADDRESS_LIMIT.limit({ key: `paid ${credentialKey(principal)}` });
   if (!success) throw tooMany("This credential has called models too often.");
 }
 
@@ -51,7 +51,7 @@ const LINKS_COUNTED = 10;
 
 /** Counts a request whose only credential is a link in its path, per network and in total. @throws Problem 429 past a limit. */
 export async function limitLink(c: Context<App>): Promise<void> {
-  const key = `link ${networkOf(addressOf(c) ?? "unknown")}`;
+  const key = `link ${toNetwork(callerAddress(c) ?? "unknown")}`;
   const caller = callers.get(key) ?? { requests: 0, refused: false };
   if (callers.size >= KEPT_MOST) callers.clear();
   callers.set(key, caller);

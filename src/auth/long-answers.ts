@@ -11,7 +11,7 @@ const ERROR_RESULT = JSON.stringify({ __error__: { error: "Unauthorized", messag
  * The same answer, which ends with an error as soon as `holds`, called every five seconds, is false. `onEnd` is called once,
  * when the answer has ended, failed or lost its reader.
  */
-export function endedUnless(response: Response, holds: () => Promise<boolean>, onEnd: () => void): Response {
+export function endUnless(response: Response, holds: () => Promise<boolean>, onEnd: () => void): Response {
   const last = new TextEncoder().encode(isEventStream(response) ? ERROR_EVENT : ERROR_RESULT);
   return guardedBy(response, { holds, onEnd, last });
 }

@@ -11,7 +11,7 @@ const MOST_ROLES = 100;
 const isRole = (workspaceId: string, name: string) => and(eq(roles.workspaceId, workspaceId), eq(roles.name, name));
 
 /** Which keys and members have the role, and which invitations give it. One that was accepted gives nothing. */
-function holders(db: Database, workspaceId: string, name: string) {
+function selectHolders(db: Database, workspaceId: string, name: string) {
   const having = (table: typeof apiKeys | typeof members | typeof invitations, also?: SQL) =>
     db
       .select({ id: table.id })
@@ -46,14 +46,14 @@ export async function putRole(db: Database, row: RoleRow): Promise<boolean> {
 
 /** Whether a key, a member or an invitation has the role. */
 export async function isRoleUsed(db: Database, workspaceId: string, name: string): Promise<boolean> {
-  return (await holders(db, workspaceId, name).limit(1)).length > 0;
+  return (await selectHolders(db, workspaceId, name).limit(1)).length > 0;
 }
 
 /** Deletes a role that is not used. False when it is, or there is none. */
 export async function deleteUnusedRole(db: Database, workspaceId: string, name: string): Promise<boolean> {
   const gone = await db
     .delete(roles)
-    .where(and(isRole(workspaceId, name), notExists(holders(db, workspaceId, name))))
+    .where(and(isRole(workspaceId, name), notExists(selectHolders(db, workspaceId, name))))
     .returning({ name: roles.name });
   forgetCredentials();
   return gone.length > 0;

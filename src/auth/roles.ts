@@ -12,7 +12,7 @@ export const ROLES: Record<string, readonly Permission[]> = {
   admin: ALL_PERMISSIONS,
 };
 
-/** The permissions of a role. None for one that does not exist: a role that is gone allows nothing. */
+/** The permissions of a role. Empty for a role that does not exist, so a deleted role allows nothing. */
 export async function permissionsOfRole(
   db: Database,
   workspaceId: string,

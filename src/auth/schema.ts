@@ -10,7 +10,6 @@ export const CreateWorkspace = v.strictObject({
   name,
 });
 
-/** The name of a role. */
 export const RoleName = v.pipe(
   v.string(),
   v.regex(/^[a-z][a-z0-9_-]{0,39}$/, "must be up to 40 letters a-z, digits, - and _"),

@@ -36,10 +36,10 @@ const TABLE: Row[] = [
   ["*", /^\/api\/v1\/audit-log(?:\/|$)/, "audit.read"],
   ["*", /^\/api\/v1\/webhook-secrets(?:\/|$)/, "webhooks.manage"],
   ["*", /^\/api\/v1\/masking-rules(?:\/|$)/, "masking.manage"],
-  ...everything(/^\/api\/v1\/(?:flow\/|budgets(?:\/|$)|prices$)/, "flow.read", "flow.manage"),
-  ...everything(/^\/api\/v1\/alerts(?:\/|$)/, "traces.read", "traces.write"),
+  ...readAndWrite(/^\/api\/v1\/(?:flow\/|budgets(?:\/|$)|prices$)/, "flow.read", "flow.manage"),
+  ...readAndWrite(/^\/api\/v1\/alerts(?:\/|$)/, "traces.read", "traces.write"),
   // A call of a model is paid for, as a run is.
-  ...everything(/^\/api\/v1\/playground(?:\/|$)/, "prompts.read", "runs.create"),
+  ...readAndWrite(/^\/api\/v1\/playground(?:\/|$)/, "prompts.read", "runs.create"),
   ["*", /^\/api\/v1\/encryption-keys(?:\/|$)/, "encryption.manage"],
   ["*", /^\/api\/v1\/bulk-exports(?:\/|$)/, "exports.manage"],
   ["*", /^\/internal\//, "workspace.empty"],
@@ -71,12 +71,12 @@ const TABLE: Row[] = [
   // An agent's work, even where the method's name says "get": one address for all of its protocol.
   ["*", /^\/(?:a2a|agui|mcp)(?:\/|$)/, "runs.create"],
 
-  ...everything(/^\/assistants(?:\/|$)/, "assistants.read", "assistants.write"),
-  ...everything(/^\/(?:runs\/)?crons(?:\/|$)/, "crons.read", "crons.write"),
-  ...everything(/^\/store(?:\/|$)/, "store.read", "store.write"),
+  ...readAndWrite(/^\/assistants(?:\/|$)/, "assistants.read", "assistants.write"),
+  ...readAndWrite(/^\/(?:runs\/)?crons(?:\/|$)/, "crons.read", "crons.write"),
+  ...readAndWrite(/^\/store(?:\/|$)/, "store.read", "store.write"),
   ["*", /^\/threads\/[^/]+\/runs\/crons$/, "crons.write"],
-  ...everything(/^\/(?:api\/)?threads\/[^/]+\/(?:runs|commands)(?:\/|$)/, "threads.read", "runs.create"),
-  ...everything(/^\/(?:api\/)?threads(?:\/|$)/, "threads.read", "threads.write"),
+  ...readAndWrite(/^\/(?:api\/)?threads\/[^/]+\/(?:runs|commands)(?:\/|$)/, "threads.read", "runs.create"),
+  ...readAndWrite(/^\/(?:api\/)?threads(?:\/|$)/, "threads.read", "threads.write"),
   ["GET", /^\/runs\/[^/]+\/(?:join|stream)$/, "threads.read"],
   ["POST", /^\/runs\/(?:stream|wait|cancel)$/, "runs.create"],
   // The body decides whether it is a trace or a run to start (traces/ingest/routes.ts).
@@ -85,26 +85,26 @@ const TABLE: Row[] = [
   ["GET", platform("(?:runs|datasets)/[^/]+/share$"), "traces.read"],
   ["*", platform("(?:runs|datasets)/[^/]+/share$"), "traces.share"],
   ["POST", platform("runs/delete$"), "traces.delete"],
-  ...everything(platform("(?:feedback|feedback-configs)(?:/|$)"), "traces.read", "traces.annotate"),
-  ...everything(platform("(?:datasets|examples)(?:/|$)"), "datasets.read", "datasets.write"),
-  ...everything(/^\/(?:api\/)?v1\/platform\/datasets\//, "datasets.read", "datasets.write"),
+  ...readAndWrite(platform("(?:feedback|feedback-configs)(?:/|$)"), "traces.read", "traces.annotate"),
+  ...readAndWrite(platform("(?:datasets|examples)(?:/|$)"), "datasets.read", "datasets.write"),
+  ...readAndWrite(/^\/(?:api\/)?v1\/platform\/datasets\//, "datasets.read", "datasets.write"),
   [
     "POST",
     /^(?:\/api\/v1|(?:\/api)?\/v1\/platform)?\/annotation-queues\/(?:status\/[^/]+|items\/[^/]+\/status)$/,
     "traces.annotate",
   ],
-  ...everything(/^(?:\/api\/v1|(?:\/api)?\/v1\/platform)?\/annotation-queues(?:\/|$)/, "queues.read", "queues.write"),
-  ...everything(platform("(?:repos|commits|likes)(?:/|$)"), "prompts.read", "prompts.write"),
+  ...readAndWrite(/^(?:\/api\/v1|(?:\/api)?\/v1\/platform)?\/annotation-queues(?:\/|$)/, "queues.read", "queues.write"),
+  ...readAndWrite(platform("(?:repos|commits|likes)(?:/|$)"), "prompts.read", "prompts.write"),
   ["GET", platform("settings$"), "workspace.read"],
   ["DELETE", platform("(?:sessions|traces|threads)(?:/|$)"), "traces.delete"],
-  ...everything(platform("(?:runs|sessions|traces|threads)(?:/|$)"), "traces.read", "traces.write"),
-  ...everything(platform("otel/"), "traces.read", "traces.write"),
+  ...readAndWrite(platform("(?:runs|sessions|traces|threads)(?:/|$)"), "traces.read", "traces.write"),
+  ...readAndWrite(platform("otel/"), "traces.read", "traces.write"),
   ["GET", /^\/(?:metrics|api\/v1\/usage)(?:\/|$)/, "usage.read"],
   ["GET", /^\/api\/v1\/activity\/(?:runs|stream)(?:\/|$)/, "threads.read"],
   ["GET", /^\/docs(?:\/|$)/, "workspace.read"],
 ];
 
-function everything(path: RegExp, reading: Permission, writing: Permission): Row[] {
+function readAndWrite(path: RegExp, reading: Permission, writing: Permission): Row[] {
   return [
     ["GET", path, reading],
     ["*", path, writing],
@@ -135,14 +135,12 @@ export function permissionsOfRule(access: Exclude<Access, "deployment">): readon
   return typeof access === "string" ? [access] : access;
 }
 
-/** The scope of a call. */
 export function scopeOfRule(access: Access): Scope | "deployment" | "any" {
   if (access === "deployment" || access === "any") return access;
   const [permission] = permissionsOfRule(access);
   return permission ? PERMISSIONS[permission] : "admin";
 }
 
-/** Whether a principal may make a call with this access. */
 export function mayCall(principal: Principal, access: Exclude<Access, "deployment">): boolean {
   return access === "any" || permissionsOfRule(access).some((permission) => may(principal, permission));
 }

@@ -21,7 +21,7 @@ export async function sealText(keys: SealKeys, text: string, purpose: string): P
   const { id, raw } = await sealKey(keys.ENCRYPTION_KEY);
   const iv = crypto.getRandomValues(new Uint8Array(IV_BYTES));
   const data = new TextEncoder().encode(text);
-  const sealed = await crypto.subtle.encrypt(parameters(iv, purpose), await derivedKey(raw, purpose), data);
+  const sealed = await crypto.subtle.encrypt(cipherParameters(iv, purpose), await derivedKey(raw, purpose), data);
   return `${DERIVED}${id}.${Buffer.concat([iv, new Uint8Array(sealed)]).toString("base64")}`;
 }
 
@@ -35,7 +35,7 @@ export async function unseal(keys: SealKeys, sealed: string, purpose: string): P
   const key = derived ? await derivedKey(raw, purpose) : await cipherKey(raw);
   const bytes = Uint8Array.from(Buffer.from(data, "base64"));
   const iv = bytes.subarray(0, IV_BYTES);
-  const open = await crypto.subtle.decrypt(parameters(iv, purpose), key, bytes.subarray(IV_BYTES));
+  const open = await crypto.subtle.decrypt(cipherParameters(iv, purpose), key, bytes.subarray(IV_BYTES));
   return new TextDecoder().decode(open);
 }
 
@@ -68,6 +68,6 @@ async function derivedKey(raw: Uint8Array<ArrayBuffer>, purpose: string): Promis
   return cipherKey(await crypto.subtle.deriveBits(parameters, input, KEY_BYTES * 8));
 }
 
-function parameters(iv: Uint8Array, purpose: string): SubtleCryptoEncryptAlgorithm {
+function cipherParameters(iv: Uint8Array, purpose: string): SubtleCryptoEncryptAlgorithm {
   return { name: "AES-GCM", iv, additionalData: new TextEncoder().encode(purpose) };
 }

@@ -12,6 +12,6 @@ export function dropUnseen<Item extends Seen>(items: Set<Item>, ms: number): voi
   for (const item of items) if (item.at < oldest) items.delete(item);
 }
 
-export function keyOf({ workspaceId, credentialId }: Principal): string {
+export function credentialKey({ workspaceId, credentialId }: Principal): string {
   return `${workspaceId} ${credentialId}`;
 }

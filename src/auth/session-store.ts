@@ -22,7 +22,8 @@ export function endOfSession({ lastUsedAt, expiresAt }: SessionRow): number {
 }
 
 /** Sessions that have not ended. */
-const valid = (now: number) => and(gt(memberSessions.expiresAt, now), gt(memberSessions.lastUsedAt, now - IDLE_MS));
+const isValidSession = (now: number) =>
+  and(gt(memberSessions.expiresAt, now), gt(memberSessions.lastUsedAt, now - IDLE_MS));
 
 /** A session that has not ended, with its member, by the hash of its secret. */
 export async function findSession(
@@ -34,7 +35,7 @@ export async function findSession(
     .select({ session: memberSessions, member: members })
     .from(memberSessions)
     .innerJoin(members, eq(members.id, memberSessions.memberId))
-    .where(and(eq(memberSessions.hash, hash), valid(now)))
+    .where(and(eq(memberSessions.hash, hash), isValidSession(now)))
     .get();
 }
 
@@ -43,7 +44,7 @@ export async function listSessions(db: Database, memberId: string, now: number):
   return db
     .select()
     .from(memberSessions)
-    .where(and(eq(memberSessions.memberId, memberId), valid(now)))
+    .where(and(eq(memberSessions.memberId, memberId), isValidSession(now)))
     .orderBy(desc(memberSessions.lastUsedAt))
     .all();
 }
@@ -82,7 +83,6 @@ export async function noteSessionUse(db: Database, hash: string, now: number, be
     .where(and(eq(memberSessions.hash, hash), lt(memberSessions.lastUsedAt, before)));
 }
 
-/** Deletes sessions that have ended. */
 export async function deleteEndedSessions(db: Database, now: number): Promise<void> {
   const ended = or(lt(memberSessions.expiresAt, now), lt(memberSessions.lastUsedAt, now - IDLE_MS));
   await deleteOverdue(db, memberSessions, ended);

@@ -10,7 +10,6 @@ import { acts } from "./scopes.ts";
 
 export const SESSION_COOKIE = "weir_session";
 
-/** The secret of this browser's session. */
 export function sessionSecret(c: Context<App>): string | undefined {
   return getCookie(c, cookieName(c, SESSION_COOKIE)) || undefined;
 }

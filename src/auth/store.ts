@@ -43,7 +43,7 @@ export async function findKeyByHash(db: Database, hash: string): Promise<ApiKeyR
     .get();
 }
 
-/** An access token with its grant, in one read. None when the API key or the member that allowed it is gone. */
+/** Reads an access token with its grant. Undefined if the API key or member that allowed it was deleted. */
 export async function findAccess(db: Database, hash: string) {
   return db
     .select({
@@ -143,7 +143,7 @@ export async function updateKey(db: Database, read: ApiKeyRow, change: KeyChange
     db
       .update(oauthGrants)
       .set({ expiresAt: sql`${ends}` })
-      .where(and(madeWith(read.workspaceId, read.id), exists(unchanged))),
+      .where(and(isGrantOfKey(read.workspaceId, read.id), exists(unchanged))),
     db
       .update(apiKeys)
       .set({ ...change, ...(change.expiresAt !== undefined && { endReason: null }) })
@@ -172,13 +172,13 @@ export async function rollKey(db: Database, old: ApiKeyRow, successor: ApiKeyRow
     db
       .update(oauthGrants)
       .set({ credentialId: successor.id, expiresAt: successor.expiresAt })
-      .where(and(madeWith(workspaceId, id), made)),
+      .where(and(isGrantOfKey(workspaceId, id), made)),
   ]);
   forgetCredentials();
   return rolled.length > 0;
 }
 
-function madeWith(workspaceId: string, credentialId: string): SQL | undefined {
+function isGrantOfKey(workspaceId: string, credentialId: string): SQL | undefined {
   return and(eq(oauthGrants.workspaceId, workspaceId), eq(oauthGrants.credentialId, credentialId));
 }
 

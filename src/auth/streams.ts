@@ -3,7 +3,7 @@ import { Problem } from "../http/problem.ts";
 import { isLate } from "../http/headers.ts";
 import { isEventStream } from "../http/sse.ts";
 import type { Principal } from "../principal.ts";
-import { dropUnseen, keyOf, type Seen } from "./seen.ts";
+import { dropUnseen, credentialKey, type Seen } from "./seen.ts";
 
 /** The most streams of one credential in one isolate, and sockets of one credential on one thread. */
 export const MOST_STREAMS = 256;
@@ -35,8 +35,8 @@ const WAITS = /\/(?:wait|join)\/?$/;
  * @throws Problem 429 when the credential has too many.
  */
 export function reserveStream(request: Request, principal: Principal): OpenStream | undefined {
-  if (!asksForStream(request)) return undefined;
-  const own = open.get(keyOf(principal));
+  if (!requestsStream(request)) return undefined;
+  const own = open.get(credentialKey(principal));
   if (own && own.size >= MOST_STREAMS) {
     dropUnseen(own, ABANDONED_MS);
     if (own.size >= MOST_STREAMS) throw tooManyStreams();
@@ -51,7 +51,7 @@ export function tooManyStreams(): Problem {
 }
 
 export function countStream(principal: Principal): OpenStream {
-  const key = keyOf(principal);
+  const key = credentialKey(principal);
   const own = open.get(key) ?? new Set();
   open.set(key, own);
   const stream = { at: Date.now() };
@@ -71,7 +71,7 @@ export function isLong({ url }: Request, response: Response): boolean {
   return response.ok && response.body !== null && (WAITS.test(new URL(url).pathname) || isLate(response));
 }
 
-function asksForStream({ url, headers, method }: Request): boolean {
+function requestsStream({ url, headers, method }: Request): boolean {
   const { pathname } = new URL(url);
   if (CALLS.test(pathname)) return method === "POST";
   return (

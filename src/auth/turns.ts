@@ -4,7 +4,7 @@
  */
 import { Problem } from "../http/problem.ts";
 import type { Principal } from "../principal.ts";
-import { dropUnseen, keyOf, type Seen } from "./seen.ts";
+import { dropUnseen, credentialKey, type Seen } from "./seen.ts";
 
 /** Requests of one credential that are at work at the same time. */
 const AT_ONCE = 16;
@@ -64,20 +64,20 @@ const turns = new Map<string, Turns>();
  * @throws Problem 429 when too many of its requests wait, or this one has waited 20 seconds.
  */
 export async function takeTurn({ url }: Request, principal: Principal): Promise<() => void> {
-  const key = keyOf(principal);
+  const key = credentialKey(principal);
   const length = BLOCKING.test(new URL(url).pathname) ? BLOCKING_TURN_MS : TURN_MS;
   const since = Date.now();
   for (;;) {
     const own = turns.get(key) ?? new Turns();
     turns.set(key, own);
     const turn = own.take(length);
-    if (turn) return () => end(key, own, turn);
+    if (turn) return () => endTurn(key, own, turn);
     if (Date.now() - since > WAIT_MS) throw tooManyAtOnce();
     await own.pause();
   }
 }
 
-function end(key: string, own: Turns, turn: Seen): void {
+function endTurn(key: string, own: Turns, turn: Seen): void {
   own.end(turn);
   if (own.isIdle && turns.get(key) === own) turns.delete(key);
 }

@@ -1,8 +1,8 @@
 /** What the rest of Weir may ask of the object that has a workspace's budgets, and how to reach it. */
 import type { Budget } from "../budget-rule.ts";
 import { objectNamed } from "../db/objects.ts";
-import { callsOf } from "../http/calls.ts";
-import { repeating } from "../http/outage.ts";
+import { callObject } from "../http/calls.ts";
+import { retryCalls } from "../http/outage.ts";
 import type { Price } from "../traces/usage/price-list.ts";
 import type { Unit } from "./claim.ts";
 
@@ -57,5 +57,5 @@ export const budgetsWorkspace = (name = ""): string | undefined =>
   name.endsWith(SUFFIX) ? name.slice(0, -SUFFIX.length) : undefined;
 
 export function workspaceBudgets(env: Env, workspaceId: string): BudgetRpc {
-  return repeating(() => callsOf<BudgetRpc>(objectNamed(env, env.THREAD_INDEX, workspaceId + SUFFIX)));
+  return retryCalls(() => callObject<BudgetRpc>(objectNamed(env, env.THREAD_INDEX, workspaceId + SUFFIX)));
 }

@@ -36,19 +36,19 @@ export function sendTo({ url, key, workspaceId, fetch = globalThis.fetch }: Omit
  *
  * @throws Fault with the server's own `detail`, for every status of 400 and above that is not in `accepted`.
  */
-export function apiOf({ root = "/api/v1", ...options }: ApiOptions) {
+export function createApi({ root = "/api/v1", ...options }: ApiOptions) {
   const send = sendTo(options);
   return async <T>(method: string, path: string, body?: unknown, accepted: number[] = []): Promise<T> => {
     const response = await send(method, root + path, body);
     const text = await response.text();
     if (!response.ok && !accepted.includes(response.status)) {
-      throw new Fault(`${method} ${path} was refused with status ${response.status}: ${detailOf(text)}`);
+      throw new Fault(`${method} ${path} was refused with status ${response.status}: ${readDetail(text)}`);
     }
     return (text ? JSON.parse(text) : undefined) as T;
   };
 }
 
-function detailOf(text: string): string {
+function readDetail(text: string): string {
   try {
     return (JSON.parse(text) as { detail?: string }).detail ?? text;
   } catch {

@@ -9,7 +9,7 @@ export const ENV = { env: { type: "string" } } as const;
  * The options by name, and the project's folder: this one if left out. Throws a Fault for a second folder, and an error
  * that main.ts reports as an argument error for an unknown option.
  */
-export function argumentsOf<const T extends NonNullable<ParseArgsConfig["options"]>>(argv: string[], options: T) {
+export function readArguments<const T extends NonNullable<ParseArgsConfig["options"]>>(argv: string[], options: T) {
   const { values, positionals } = parseArgs({ args: argv, allowPositionals: true, options });
   const [dir = ".", more] = positionals;
   if (more !== undefined) throw new Fault(`Unexpected argument "${more}". The command takes one folder.`);

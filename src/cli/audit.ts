@@ -20,10 +20,10 @@ export async function run(argv: string[]): Promise<number> {
   const { values, positionals } = parseArgs({ args: argv, allowPositionals: true, options });
   const [verb, file, ...more] = positionals;
   if (verb !== "verify" || file === undefined || more.length > 0) throw new Fault(usage);
-  const entries = linesOf<AuditEntryWire>(file, "seq");
+  const entries = readLines<AuditEntryWire>(file, "seq");
   if (entries.length === 0) throw new Fault(`${file} has no entries.`);
   const roots =
-    values.roots === undefined ? [] : filesOf(values.roots).flatMap((one) => linesOf<AuditRoot>(one, "day"));
+    values.roots === undefined ? [] : listFiles(values.roots).flatMap((one) => readLines<AuditRoot>(one, "day"));
   const chains = verifyAudit(entries, roots);
   for (const chain of chains) console.log(describeChain(chain));
   return chains.some(({ faults }) => faults.length > 0) ? 1 : 0;
@@ -35,7 +35,7 @@ function describeChain({ workspaceId, entries, first, last, roots, faults }: Ver
   return [`${name}: NOT INTACT`, ...faults.map((fault) => `  ${fault}`)].join("\n");
 }
 
-function filesOf(path: string): string[] {
+function listFiles(path: string): string[] {
   try {
     if (!statSync(path).isDirectory()) return [path];
     const names = readdirSync(path, { recursive: true, encoding: "utf8" });
@@ -46,7 +46,7 @@ function filesOf(path: string): string[] {
 }
 
 /** The values of a file of JSON lines. Each has the member `needed`. */
-function linesOf<T>(file: string, needed: string & keyof T): T[] {
+function readLines<T>(file: string, needed: string & keyof T): T[] {
   let text: string;
   try {
     text = readFileSync(file, "utf8");

@@ -1,6 +1,6 @@
 /** `weir build`: bundles the project into one module, which wrangler then serves or deploys. */
 import { join } from "node:path";
-import { argumentsOf, ENV } from "./arguments.ts";
+import { readArguments, ENV } from "./arguments.ts";
 import { type Bundled, bundler } from "./bundle/bundle.ts";
 import { BUNDLE } from "./bundle/files.ts";
 import { type Generated, generate } from "./generate.ts";
@@ -42,7 +42,7 @@ export function writeBundle({ weirDir }: Project, { code, map, exports, modules 
 }
 
 export async function run(argv: string[]): Promise<number> {
-  const { values, dir } = argumentsOf(argv, ENV);
+  const { values, dir } = readArguments(argv, ENV);
   const project = await findProject(dir);
   const { warnings, code } = await build(project, values);
   for (const warning of warnings) console.warn(`  warning  ${warning}`);

@@ -15,11 +15,11 @@ this folder's \`weir deploy\` made for the address. A local server with AUTH=ope
 
 /** The address and the credential that the options name. @throws Fault for what is no address */
 export function connectionFor({ url: given, workspace }: { url?: string; workspace?: string }) {
-  const url = addressOf(given);
+  const url = readAddress(given);
   return { url, ...credentialFor(url, workspace) };
 }
 
-function addressOf(given = `http://127.0.0.1:${process.env.PORT ?? 8787}`): string {
+function readAddress(given = `http://127.0.0.1:${process.env.PORT ?? 8787}`): string {
   if (!URL.canParse(given)) throw new Fault(`"${given}" is no address. Give one such as https://agent.example.`);
   return new URL(given).origin;
 }

@@ -1,11 +1,11 @@
 /** `weir deploy`: from a project to a deployment, in one command that can be repeated. */
-import { argumentsOf, ENV } from "./arguments.ts";
+import { readArguments, ENV } from "./arguments.ts";
 import { build } from "./build.ts";
 import type { DeployConfig } from "./deploy/plan.ts";
 import { checkDeploy, refuseToStrand } from "./deploy/strand.ts";
 import { release } from "./deploy/release.ts";
 import { checkExports, checkVersions } from "./doctor.ts";
-import { environmentOf } from "./environment.ts";
+import { readEnvironment } from "./environment.ts";
 import { findProject } from "./project.ts";
 
 export const usage = `weir deploy [dir] [--env <name>] [--dry-run] [--check] [--force]
@@ -24,13 +24,13 @@ CLOUDFLARE_API_TOKEN, or \`npx wrangler login\`, says who deploys; CLOUDFLARE_AC
 
 export async function run(argv: string[]): Promise<number> {
   const flag = { type: "boolean" } as const;
-  const { values, dir } = argumentsOf(argv, { ...ENV, "dry-run": flag, check: flag, force: flag });
+  const { values, dir } = readArguments(argv, { ...ENV, "dry-run": flag, check: flag, force: flag });
   const project = await findProject(dir);
   checkVersions(project);
   await checkExports(project);
   const built = await build(project, values);
   const { wrangler, wranglerPath, warnings } = built;
-  const own = environmentOf(project);
+  const own = readEnvironment(project);
   for (const warning of [...warnings, ...own.warnings]) console.warn(`  warning  ${warning}`);
   const say = (line: string) => console.log(line);
   if (values.check) return (await checkDeploy(project, built, say)) > 0 ? 1 : 0;

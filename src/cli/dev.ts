@@ -1,7 +1,7 @@
 /** `weir dev`: serves a project on this machine and follows its changes. */
 import { rmSync } from "node:fs";
 import { join } from "node:path";
-import { argumentsOf, ENV } from "./arguments.ts";
+import { readArguments, ENV } from "./arguments.ts";
 import { Fault } from "./fault.ts";
 import { Dev } from "./dev/dev.ts";
 import { findProject } from "./project.ts";
@@ -20,7 +20,7 @@ Serves the project of dir (default: this folder) and follows changes of its code
 const EXIT_MS = 1_000;
 
 export async function run(argv: string[]): Promise<number> {
-  const { values, dir } = argumentsOf(argv, {
+  const { values, dir } = readArguments(argv, {
     port: { type: "string" },
     host: { type: "string", multiple: true },
     ...ENV,

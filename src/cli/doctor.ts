@@ -1,11 +1,11 @@
 /** `weir doctor`: checks a project, this machine and the account, and says how to fix each fault. */
-import { argumentsOf, ENV } from "./arguments.ts";
+import { readArguments, ENV } from "./arguments.ts";
 import { build } from "./build.ts";
 import { openAccount } from "./deploy/account.ts";
 import { missingExports } from "./exports.ts";
 import { Fault } from "./fault.ts";
 import { generate } from "./generate.ts";
-import { formerOf, installedOf, nodeFault, satisfies } from "./installed.ts";
+import { findFormerPackage, installedVersion, nodeFault, satisfies } from "./installed.ts";
 import { FORMER_NAME, NAME, PEERS } from "./package.ts";
 import { findProject, type Project } from "./project.ts";
 
@@ -24,7 +24,7 @@ export interface Finding {
 }
 
 export async function run(argv: string[]): Promise<number> {
-  const { values, dir } = argumentsOf(argv, ENV);
+  const { values, dir } = readArguments(argv, ENV);
   const findings = await examine(dir, values);
   for (const { what, fault } of findings) console.log(fault ? `FAILED  ${what}\n        ${fault}` : `ok      ${what}`);
   console.log(`        ${await accountLine(dir)}`);
@@ -34,12 +34,12 @@ export async function run(argv: string[]): Promise<number> {
 /** Each check of the project in `dir`. Checks that can cause later faults come first. */
 async function examine(dir: string, { env }: { env?: string }): Promise<Finding[]> {
   const findings = [nodeFinding(process.versions.node)];
-  const project = await tried(findings, "langgraph.json", () => findProject(dir));
+  const project = await runCheck(findings, "langgraph.json", () => findProject(dir));
   if (!project) return findings;
   findings.push(...versionFindings(project), ...formerFindings(project));
-  const generated = await tried(findings, "wrangler configuration", () => generate(project, { env }));
+  const generated = await runCheck(findings, "wrangler configuration", () => generate(project, { env }));
   if (!generated) return findings;
-  await tried(findings, `graphs: ${Object.keys(project.config.graphs).join(", ")}`, async () => {
+  await runCheck(findings, `graphs: ${Object.keys(project.config.graphs).join(", ")}`, async () => {
     await checkExports(project);
     await build(project, { env });
   });
@@ -60,7 +60,7 @@ export async function checkExports(project: Project): Promise<void> {
 }
 
 /** Records the check's outcome. A Fault is a finding; any other error is a bug. */
-async function tried<T>(findings: Finding[], what: string, check: () => Promise<T>): Promise<T | undefined> {
+async function runCheck<T>(findings: Finding[], what: string, check: () => Promise<T>): Promise<T | undefined> {
   try {
     const result = await check();
     findings.push({ what });
@@ -79,7 +79,7 @@ export function nodeFinding(version: string): Finding {
 /** The project's versions of what the package names as peers. */
 function versionFindings({ root }: Project): Finding[] {
   return Object.entries(PEERS).map(([name, range]) => {
-    const version = installedOf(root, name);
+    const version = installedVersion(root, name);
     const what = `${name} ${version ?? ""}`.trim();
     if (!version) return { what, fault: `It is not installed. Run: npm install ${name}` };
     if (satisfies(version, range)) return { what };
@@ -89,7 +89,7 @@ function versionFindings({ root }: Project): Finding[] {
 
 /** A package with Weir's former name: its command has the same name as Weir's. */
 function formerFindings({ root }: Project): Finding[] {
-  const former = formerOf(root);
+  const former = findFormerPackage(root);
   if (!former) return [];
   const what = `${FORMER_NAME} ${former.version}`;
   const why = former.foreign

@@ -1,12 +1,12 @@
 /** `weir eject`: the generated files as the project's own. */
 import { existsSync, mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { argumentsOf } from "./arguments.ts";
+import { readArguments } from "./arguments.ts";
 import { Fault } from "./fault.ts";
 import { generate } from "./generate.ts";
 import { findProject } from "./project.ts";
 import { workerSource } from "./worker-source.ts";
-import { wranglerFileOf } from "./wrangler-file.ts";
+import { findWranglerFile } from "./wrangler-file.ts";
 
 export const usage = `weir eject [dir]
 
@@ -17,10 +17,10 @@ effect.`;
 const WORKER = "src/worker.ts";
 
 export async function run(argv: string[]): Promise<number> {
-  const { dir } = argumentsOf(argv, {});
+  const { dir } = readArguments(argv, {});
   const project = await findProject(dir);
   const { root } = project;
-  for (const file of [join(root, WORKER), wranglerFileOf(root)])
+  for (const file of [join(root, WORKER), findWranglerFile(root)])
     if (file && existsSync(file)) throw new Fault(`${file} exists. Move it away first: eject overwrites nothing.`);
   const { wrangler } = await generate(project);
   // What belongs to the bundle, and paths into the package, are added again by each build.

@@ -14,7 +14,7 @@ export interface Environment {
   warnings: string[];
 }
 
-function parsed(file: string): Variables {
+function parseEnvFile(file: string): Variables {
   return existsSync(file) ? (parseEnv(readFileSync(file, "utf8")) as Variables) : {};
 }
 
@@ -25,7 +25,7 @@ const asText = (value: unknown): string => (typeof value === "string" ? value : 
  * What `env` of langgraph.json gives: a file's variables, those of an object, or those of the shell that a list names.
  * A missing file is a warning, because a fresh clone has none.
  */
-export function environmentOf(
+export function readEnvironment(
   { root, config: { env } }: Project,
   shell: Record<string, string | undefined> = process.env,
 ): Environment {
@@ -43,7 +43,7 @@ export function environmentOf(
   const file = resolve(root, env);
   const example = existsSync(`${file}.example`) ? ` Copy ${env}.example to it and fill it in.` : "";
   const warnings = existsSync(file) ? [] : [`langgraph.json: "env" names ${env}, which does not exist.${example}`];
-  return { variables: parsed(file), files: [file], warnings };
+  return { variables: parseEnvFile(file), files: [file], warnings };
 }
 
 /** Variables of the shell that projects expect without naming them: providers' keys and addresses. */
@@ -57,16 +57,16 @@ export function localEnvironment(
   project: Project,
   shell: Record<string, string | undefined> = process.env,
 ): Environment {
-  const own = environmentOf(project, shell);
+  const own = readEnvironment(project, shell);
   const devVars = resolve(project.root, ".dev.vars");
-  const example = parsed(resolve(project.root, ".env.example"));
+  const example = parseEnvFile(resolve(project.root, ".env.example"));
   const wanted = (name: string) => name in own.variables || name in example || PROVIDERS.test(name);
   const fromShell = Object.entries(shell).filter(([name, value]) => wanted(name) && value !== undefined) as [
     string,
     string,
   ][];
   return {
-    variables: { ...own.variables, ...Object.fromEntries(fromShell), ...parsed(devVars) },
+    variables: { ...own.variables, ...Object.fromEntries(fromShell), ...parseEnvFile(devVars) },
     files: [...own.files, devVars],
     warnings: own.warnings,
   };

@@ -1,13 +1,13 @@
 /** `weir eval`: runs an assistant over a dataset, scores what it gives, and compares with an older experiment. */
 import { parseArgs } from "node:util";
-import { containsExpected, type Evaluator, exactMatch, judgedBy } from "../evaluation/evaluators.ts";
+import { containsExpected, type Evaluator, exactMatch, createJudge } from "../evaluation/evaluators.ts";
 import { runExperiment } from "../evaluation/experiment.ts";
 import { read, type Send } from "../evaluation/send.ts";
 import { isUuid } from "../http/uuid.ts";
 import { sendTo } from "./api.ts";
 import { CONNECTION, connectionFor, CREDENTIAL_HELP } from "./connection.ts";
 import { loadEvaluators } from "./eval/load.ts";
-import { type Compared, hasRegressed, linesOf } from "./eval/report.ts";
+import { type Compared, hasRegressed, formatReport } from "./eval/report.ts";
 import { Fault } from "./fault.ts";
 import { formatJson } from "./format.ts";
 import { readCount } from "./numbers.ts";
@@ -73,12 +73,12 @@ export async function run(argv: string[]): Promise<number> {
     ...(values.exact ? [exactMatch] : []),
     ...(values.contains ? [containsExpected] : []),
     ...(values.judge !== undefined && values.criteria !== undefined
-      ? [judgedBy(send, { assistant: values.judge, criteria: values.criteria, key: "judge" })]
+      ? [createJudge(send, { assistant: values.judge, criteria: values.criteria, key: "judge" })]
       : []),
     ...(await Promise.all((values.evaluators ?? []).map(loadEvaluators))).flat(),
   ];
-  const dataset = await datasetOf(send, datasetName);
-  const baseline = await baselineOf(send, dataset, values.baseline);
+  const dataset = await findDataset(send, datasetName);
+  const baseline = await findBaseline(send, dataset, values.baseline);
   const { experiment, unscored, refused, trouble } = await runExperiment(send, {
     dataset: dataset.id,
     assistant,
@@ -102,7 +102,7 @@ export async function run(argv: string[]): Promise<number> {
   const page = `${connection.url}/console/experiments/${dataset.id}?${String(new URLSearchParams(ids.map((id) => ["experiment", id])))}`;
   if (values.json) console.log(formatJson({ ...comparison, unscored, refused, trouble, url: page }));
   else {
-    console.log(printable(linesOf(now, baseline && comparison.experiments[0]).join("\n")));
+    console.log(printable(formatReport(now, baseline && comparison.experiments[0]).join("\n")));
     if (refused > 0) console.log(`\n  ${refused} runs were refused.`);
     if (unscored > 0) console.log(`\n  ${unscored} scores are missing.`);
     if (trouble !== undefined) console.log(printable(`  The first fault: ${trouble}`));
@@ -115,7 +115,7 @@ const asFault = (error: unknown): never => {
   throw new Fault(error instanceof Error ? error.message : String(error), { cause: error });
 };
 
-async function datasetOf(send: Send, given: string): Promise<Named> {
+async function findDataset(send: Send, given: string): Promise<Named> {
   const query = new URLSearchParams(isUuid(given) ? { id: given } : { name: given });
   const [found] = await read<Named[]>(send, "GET", `/api/v1/datasets?${String(query)}`).catch(asFault);
   if (!found) throw new Fault(`There is no dataset "${given}".`);
@@ -123,7 +123,7 @@ async function datasetOf(send: Send, given: string): Promise<Named> {
 }
 
 /** The experiment that is compared with: the newest of the dataset unless one is given. */
-async function baselineOf(send: Send, { id, name }: Named, given: string | undefined): Promise<Named | undefined> {
+async function findBaseline(send: Send, { id, name }: Named, given: string | undefined): Promise<Named | undefined> {
   if (given === "none") return undefined;
   const query = new URLSearchParams({ reference_dataset: id, limit: "1" });
   if (given !== undefined) query.set(isUuid(given) ? "id" : "name", given);

@@ -2,14 +2,14 @@
 import { existsSync, readFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { build } from "esbuild";
-import { namedCode, partsOf } from "./langgraph-json.ts";
+import { namedCode, splitSpec } from "./langgraph-json.ts";
 import type { Project } from "./project.ts";
 
 /**
  * The names that a module exports; undefined when they are known only at run time: `export *`, CommonJS, or a syntax
  * error.
  */
-async function exportsOf(file: string): Promise<string[] | undefined> {
+async function readExportNames(file: string): Promise<string[] | undefined> {
   const source = readFileSync(file, "utf8");
   if (!/\bexport\b/.test(source) || /\bexport\s*\*/.test(source)) return undefined;
   const result = await build({
@@ -29,9 +29,9 @@ async function exportsOf(file: string): Promise<string[] | undefined> {
 export async function missingExports({ root, config }: Project): Promise<string[]> {
   const faults = await Promise.all(
     namedCode(config).map(async ([key, spec]) => {
-      const { file, name } = partsOf(spec);
+      const { file, name } = splitSpec(spec);
       const path = resolve(root, file);
-      const names = existsSync(path) ? await exportsOf(path) : undefined;
+      const names = existsSync(path) ? await readExportNames(path) : undefined;
       if (!names || names.includes(name)) return [];
       return [`langgraph.json: "${key}" names the export "${name}" of ${file}, which exports ${names.join(", ")}.`];
     }),

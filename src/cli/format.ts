@@ -1,7 +1,6 @@
 /** How the commands write what they read. */
 import { printable } from "./printable.ts";
 
-/** One line of at most this many characters. */
 export function oneLine(text: string, most: number): string {
   const line = printable(text)
     .replace(/\s*[\r\n\t]\s*/g, " ")

@@ -1,16 +1,15 @@
 /** Writes `.weir/worker.ts` and `.weir/wrangler.json` from langgraph.json and the project's own wrangler configuration. */
-import { existsSync, readFileSync } from "node:fs";
+import { cpSync, existsSync, readFileSync, writeFileSync } from "node:fs";
 import { basename, join } from "node:path";
 import { MODULE_RULES } from "./bundle/files.ts";
-import { BASE_CONFIG, MIGRATIONS } from "./package.ts";
-import { pageOf } from "./page.ts";
+import { BASE_CONFIG, MIGRATIONS, PAGE } from "./package.ts";
 import type { Project } from "./project.ts";
 import { posix } from "./paths.ts";
-import { type Resources, resourcesOf } from "./resources.ts";
+import { type Resources, nameResources } from "./resources.ts";
 import { workerSource } from "./worker-source.ts";
 import { writeWhole } from "./write-whole.ts";
-import { flattened, joined } from "./wrangler-join.ts";
-import { readWranglerFile, type WranglerConfig, wranglerFileOf } from "./wrangler-file.ts";
+import { flattenEnvironment, joinConfigs } from "./wrangler-join.ts";
+import { type WranglerConfig, findWranglerFile, readWranglerFile } from "./wrangler-file.ts";
 
 export interface Generated {
   wranglerPath: string;
@@ -28,7 +27,7 @@ export function workerName(text: string): string {
   return plain.slice(0, 48).replace(/^-+|-+$/g, "") || "weir";
 }
 
-function nameOf(root: string): string {
+function readName(root: string): string {
   const file = join(root, "package.json");
   const { name } = existsSync(file) ? (JSON.parse(readFileSync(file, "utf8")) as { name?: string }) : {};
   return workerName(name ?? basename(root));
@@ -44,7 +43,7 @@ interface Base extends WranglerConfig {
 
 /** The deployment's resources. The variable follows the bucket that the project's configuration gives to the binding. */
 function resourcesFor(name: string, theirs: WranglerConfig): Resources {
-  const resources = resourcesOf(name);
+  const resources = nameResources(name);
   const { r2_buckets = [] } = theirs as { r2_buckets?: Base["r2_buckets"] };
   const given = r2_buckets.find(({ binding }) => binding === "EXPORTS_BUCKET")?.bucket_name;
   return { ...resources, vars: { EXPORTS_BUCKET_NAME: given ?? resources.vars.EXPORTS_BUCKET_NAME } };
@@ -54,7 +53,7 @@ function resourcesFor(name: string, theirs: WranglerConfig): Resources {
  * The common part of every configuration: the bundle, and the paths of the package's files relative to the project's
  * `.weir`.
  */
-function fixed(project: Project, databases: object[]): WranglerConfig {
+function commonConfig(project: Project, databases: object[]): WranglerConfig {
   const folder = project.weirDir;
   return {
     main: "build/worker.js",
@@ -62,8 +61,8 @@ function fixed(project: Project, databases: object[]): WranglerConfig {
     no_bundle: true,
     find_additional_modules: true,
     rules: MODULE_RULES,
-    d1_databases: databases.map((one) => ({ ...one, ...packaged(one, folder) })),
-    assets: { directory: posix(folder, pageOf(project)), run_worker_first: workerPaths(project) },
+    d1_databases: databases.map((one) => ({ ...one, ...migrationsFolder(one, folder) })),
+    assets: { directory: posix(folder, preparePage(project)), run_worker_first: workerPaths(project) },
   };
 }
 
@@ -74,25 +73,25 @@ function workerPaths({ config }: Project): string[] {
 }
 
 /** The migrations are the package's, for Weir's own database. */
-const packaged = (database: { binding?: string }, folder: string): object =>
+const migrationsFolder = (database: { binding?: string }, folder: string): object =>
   database.binding === "DB" ? { migrations_dir: posix(folder, MIGRATIONS) } : {};
 
 /** Weir's own configuration, with resources named after the deployment. */
 function ownConfig(project: Project, { worker: name, databases, buckets, queues, rateLimits, vars }: Resources) {
   const base = readWranglerFile(BASE_CONFIG) as Base;
   const { producers, consumers } = base.queues;
-  const queueOf = (named: string) => queues[producers.find(({ queue }) => queue === named)?.binding as "EXPORTS"];
+  const queueName = (named: string) => queues[producers.find(({ queue }) => queue === named)?.binding as "EXPORTS"];
   return {
     ...base,
     name,
-    ...fixed(
+    ...commonConfig(
       project,
       base.d1_databases.map((one) => ({ ...one, database_name: databases[one.binding] })),
     ),
     r2_buckets: base.r2_buckets.map((one) => ({ ...one, bucket_name: buckets[one.binding] })),
     queues: {
       producers: producers.map((one) => ({ ...one, queue: queues[one.binding] })),
-      consumers: consumers.map((one) => ({ ...one, queue: queueOf(one.queue) })),
+      consumers: consumers.map((one) => ({ ...one, queue: queueName(one.queue) })),
     },
     ratelimits: base.ratelimits.map((one) => ({ ...one, namespace_id: rateLimits[one.name] })),
     vars,
@@ -111,13 +110,13 @@ function isEjected(root: string, main: string | undefined): boolean {
  */
 export async function generate(project: Project, { env }: { env?: string } = {}): Promise<Generated> {
   const { root, weirDir } = project;
-  const file = wranglerFileOf(root);
-  const theirs = file ? flattened(readWranglerFile(file), env, basename(file)) : {};
-  const name = theirs.name ?? (env ? workerName(`${nameOf(root)}-${env}`) : nameOf(root));
+  const file = findWranglerFile(root);
+  const theirs = file ? flattenEnvironment(readWranglerFile(file), env, basename(file)) : {};
+  const name = theirs.name ?? (env ? workerName(`${readName(root)}-${env}`) : readName(root));
   const ejected = isEjected(root, theirs.main);
   const wrangler: WranglerConfig = ejected
-    ? { ...theirs, name, ...fixed(project, (theirs.d1_databases ?? []) as object[]) }
-    : joined(
+    ? { ...theirs, name, ...commonConfig(project, (theirs.d1_databases ?? []) as object[]) }
+    : joinConfigs(
         ownConfig(project, resourcesFor(name, theirs)),
         { ...theirs, name },
         file ? basename(file) : "wrangler.jsonc",
@@ -127,4 +126,23 @@ export async function generate(project: Project, { env }: { env?: string } = {})
   const wranglerPath = join(weirDir, "wrangler.json");
   writeWhole(wranglerPath, `${JSON.stringify(wrangler, null, 2)}\n`);
   return { wranglerPath, wrangler, warnings: project.warnings };
+}
+
+/**
+ * The folder of the page's files: the package's, or with `http.mount_prefix` a copy in `.weir/web` that says where the API
+ * is. The platform serves these files at the root, for every prefix.
+ */
+function preparePage({ config, weirDir }: Project): string {
+  const prefix = config.http?.mount_prefix;
+  const index = join(PAGE, "index.html");
+  if (!prefix || !existsSync(index)) return PAGE;
+  const copy = join(weirDir, "web");
+  const meta = `<meta name="weir-mount-prefix" content="${prefix}" />`;
+  const text = readFileSync(index, "utf8").replace("<head>", `<head>${meta}`);
+  const own = join(copy, "index.html");
+  // It names the other files by their contents. wrangler watches the folder, so the same files are not written again.
+  if (existsSync(own) && readFileSync(own, "utf8") === text) return copy;
+  cpSync(PAGE, copy, { recursive: true });
+  writeFileSync(own, text);
+  return copy;
 }

@@ -9,18 +9,19 @@ interface Manifest {
 }
 
 /** The package.json of what the folder's modules import as `name`. Monorepos have it further up. */
-function manifestOf(folder: string, name: string): Manifest | undefined {
+function readManifest(folder: string, name: string): Manifest | undefined {
   const file = join(folder, "node_modules", name, "package.json");
   if (existsSync(file)) return JSON.parse(readFileSync(file, "utf8")) as Manifest;
-  return dirname(folder) === folder ? undefined : manifestOf(dirname(folder), name);
+  return dirname(folder) === folder ? undefined : readManifest(dirname(folder), name);
 }
 
 /** The version of `name` that the folder's modules import; undefined if it is not installed. */
-export const installedOf = (folder: string, name: string): string | undefined => manifestOf(folder, name)?.version;
+export const installedVersion = (folder: string, name: string): string | undefined =>
+  readManifest(folder, name)?.version;
 
 /** What the folder's modules import under Weir's former name: its version, and whether it is another project's package. */
-export function formerOf(folder: string): { version: string; foreign: boolean } | undefined {
-  const manifest = manifestOf(folder, FORMER_NAME);
+export function findFormerPackage(folder: string): { version: string; foreign: boolean } | undefined {
+  const manifest = readManifest(folder, FORMER_NAME);
   if (!manifest) return undefined;
   const own = typeof manifest.bin === "object" && manifest.bin.weir === "dist/cli/main.js";
   return { version: manifest.version, foreign: !own };
@@ -35,27 +36,31 @@ export function satisfies(version: string, range: string): boolean {
     group
       .trim()
       .split(/\s+/)
-      .every((comparator) => holds(version, comparator)),
+      .every((comparator) => satisfiesComparator(version, comparator)),
   );
 }
 
-function holds(version: string, comparator: string): boolean {
+function satisfiesComparator(version: string, comparator: string): boolean {
   const [, operator, bound] = /^(>=|<|\^|~|)(\d.*)$/.exec(comparator) ?? [];
   if (bound === undefined) throw new Error(`"${comparator}" is no comparator of this package's ranges.`);
-  if (operator === "<") return compared(version, bound) < 0;
-  if (operator === ">=") return compared(version, bound) >= 0;
-  const [major = 0, minor = 0] = numbersOf(bound);
+  if (operator === "<") return compareVersions(version, bound) < 0;
+  if (operator === ">=") return compareVersions(version, bound) >= 0;
+  const [major = 0, minor = 0] = parseVersion(bound);
   if (operator === "^")
-    return compared(version, bound) >= 0 && compared(version, major > 0 ? `${major + 1}` : `0.${minor + 1}`) < 0;
-  if (operator === "~") return compared(version, bound) >= 0 && compared(version, `${major}.${minor + 1}`) < 0;
-  return compared(version, bound) === 0;
+    return (
+      compareVersions(version, bound) >= 0 &&
+      compareVersions(version, major > 0 ? `${major + 1}` : `0.${minor + 1}`) < 0
+    );
+  if (operator === "~")
+    return compareVersions(version, bound) >= 0 && compareVersions(version, `${major}.${minor + 1}`) < 0;
+  return compareVersions(version, bound) === 0;
 }
 
-const numbersOf = (version: string) => version.split(/[-+]/)[0]?.split(".").map(Number) ?? [];
+const parseVersion = (version: string) => version.split(/[-+]/)[0]?.split(".").map(Number) ?? [];
 
 /** Below 0 when `a` is the older version, above 0 when it is the newer one. */
-function compared(a: string, b: string): number {
-  const [left, right] = [numbersOf(a), numbersOf(b)];
+function compareVersions(a: string, b: string): number {
+  const [left, right] = [parseVersion(a), parseVersion(b)];
   const at = [0, 1, 2].find((index) => (left[index] ?? 0) !== (right[index] ?? 0));
   return at === undefined ? 0 : (left[at] ?? 0) - (right[at] ?? 0);
 }

@@ -1,6 +1,6 @@
 /** `weir keys`: API keys of a local server or of a deployment, over its API. */
 import { parseArgs } from "node:util";
-import { apiOf, type Fetch } from "./api.ts";
+import { createApi, type Fetch } from "./api.ts";
 import { CONNECTION, connectionFor, CREDENTIAL_HELP } from "./connection.ts";
 import { Fault } from "./fault.ts";
 
@@ -39,7 +39,7 @@ export async function run(argv: string[], fetch: Fetch = globalThis.fetch): Prom
     },
   });
   const [verb, id, ...more] = positionals;
-  const call = apiOf({ ...connectionFor(values), fetch });
+  const call = createApi({ ...connectionFor(values), fetch });
   if (verb === "create" && !id) {
     const made = await call<Key & { key: string }>("POST", "/api-keys", {
       name: values.name,
@@ -50,7 +50,7 @@ export async function run(argv: string[], fetch: Fetch = globalThis.fetch): Prom
       `${made.key}\n  id ${made.id}, scopes ${made.scopes.join(", ")}. This is the only time the key is shown.`,
     );
   } else if (verb === "list" && !id) {
-    for (const key of await call<Key[]>("GET", "/api-keys")) console.log(rowOf(key));
+    for (const key of await call<Key[]>("GET", "/api-keys")) console.log(formatKey(key));
   } else if (verb === "revoke" && id && more.length === 0) {
     await call("DELETE", `/api-keys/${encodeURIComponent(id)}`);
     console.log(`${id} is revoked.`);
@@ -60,7 +60,7 @@ export async function run(argv: string[], fetch: Fetch = globalThis.fetch): Prom
   return 0;
 }
 
-function rowOf({ id, name, hint, scopes, expires_at, last_used_at }: Key): string {
+function formatKey({ id, name, hint, scopes, expires_at, last_used_at }: Key): string {
   const used = last_used_at ? `used ${last_used_at.slice(0, 16)}` : "never used";
   return [id, hint, name, scopes.join(","), expires_at ? `expires ${expires_at.slice(0, 16)}` : "", used]
     .filter(Boolean)

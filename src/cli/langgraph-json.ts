@@ -3,7 +3,7 @@ import { basename } from "node:path";
 import * as v from "valibot";
 import { CardSettings } from "../a2a/settings.ts";
 import {
-  faultOf,
+  describeIssue,
   GraphText,
   Http as Served,
   StoreTtl as ServedStoreTtl,
@@ -104,26 +104,29 @@ export const WITHOUT_EFFECT: Record<string, string> = {
 };
 
 /** Of a project's configuration, what the server honours while it runs: the option `config` of createWeir. */
-export function served({ graphs, http, store, checkpointer, flow, budgets }: LanggraphConfig): object {
+export function toServerConfig({ graphs, http, store, checkpointer, flow, budgets }: LanggraphConfig): object {
   const fields = store?.index?.fields;
   const texts = Object.entries(graphs).flatMap(([id, graph]) => {
-    const text = typeof graph === "string" ? {} : known(graph, GraphText.entries);
+    const text = typeof graph === "string" ? {} : keepKnown(graph, GraphText.entries);
     return Object.keys(text).length > 0 ? [[id, text] as const] : [];
   });
   return {
     ...(texts.length > 0 && { graphs: Object.fromEntries(texts) }),
-    ...(http && { http: known(http, Served.entries) }),
+    ...(http && { http: keepKnown(http, Served.entries) }),
     ...((store?.ttl || fields) && {
-      store: { ...(store?.ttl && { ttl: known(store.ttl, StoreTtl.entries) }), ...(fields && { index: { fields } }) },
+      store: {
+        ...(store?.ttl && { ttl: keepKnown(store.ttl, StoreTtl.entries) }),
+        ...(fields && { index: { fields } }),
+      },
     }),
-    ...(checkpointer?.ttl && { checkpointer: { ttl: known(checkpointer.ttl, ThreadTtl.entries) } }),
+    ...(checkpointer?.ttl && { checkpointer: { ttl: keepKnown(checkpointer.ttl, ThreadTtl.entries) } }),
     ...(flow && flow.length > 0 && { flow }),
     ...(budgets && budgets.length > 0 && { budgets }),
   };
 }
 
 /** The keys that the server accepts. `disable_*` keys with `false` are left out. */
-const known = (value: object, entries: object): object =>
+const keepKnown = (value: object, entries: object): object =>
   Object.fromEntries(Object.entries(value).filter(([key, one]) => Object.hasOwn(entries, key) && !isOff(key, one)));
 
 const isOff = (key: string, value: unknown): boolean => key.startsWith("disable_") && value === false;
@@ -141,7 +144,7 @@ const SCHEMAS: Record<string, { entries: Record<string, unknown> }> = {
 };
 
 /** A sentence for each key that has no effect. */
-function warningsOf(value: Record<string, unknown>): string[] {
+function findWarnings(value: Record<string, unknown>): string[] {
   return Object.entries(SCHEMAS).flatMap(([prefix, { entries }]) => {
     const path = prefix.split(".").filter(Boolean);
     const found = path.reduce<unknown>((at, key) => (at as Record<string, unknown> | undefined)?.[key], value);
@@ -166,9 +169,9 @@ export function readLanggraphJson(text: string, file: string): { config: Langgra
     throw new Fault(`${file}: ${(error as Error).message}`);
   }
   const result = v.safeParse(LanggraphConfig, value);
-  if (!result.success) throw new Fault(`${name}: ${result.issues.map(faultOf).join("; ")}.`);
+  if (!result.success) throw new Fault(`${name}: ${result.issues.map(describeIssue).join("; ")}.`);
   refusePython(result.output);
-  return { config: result.output, warnings: warningsOf(value as Record<string, unknown>) };
+  return { config: result.output, warnings: findWarnings(value as Record<string, unknown>) };
 }
 
 /** What names the project's code: the key in langgraph.json, and `file:export`. */
@@ -202,7 +205,7 @@ export interface Spec {
 }
 
 /** `<file>:<export>` as its two parts. A Windows path may hold one more colon. */
-export function partsOf(spec: string): Spec {
+export function splitSpec(spec: string): Spec {
   const at = spec.lastIndexOf(":");
   return at < 2 ? { file: spec, name: "default" } : { file: spec.slice(0, at), name: spec.slice(at + 1) || "default" };
 }

@@ -1,7 +1,7 @@
 /** `weir logs`: the live log of a deployment, one line a request. */
 import { spawn } from "node:child_process";
 import { createInterface } from "node:readline";
-import { argumentsOf, ENV } from "./arguments.ts";
+import { readArguments, ENV } from "./arguments.ts";
 import { openAccount } from "./deploy/account.ts";
 import type { DeployConfig } from "./deploy/plan.ts";
 import { Fault } from "./fault.ts";
@@ -17,7 +17,7 @@ Shows what a deployment does, one line a request, until Ctrl-C. Errors follow th
   --env <name>  an environment of the project's wrangler configuration`;
 
 export async function run(argv: string[]): Promise<number> {
-  const { values, dir } = argumentsOf(argv, ENV);
+  const { values, dir } = readArguments(argv, ENV);
   const project = await findProject(dir);
   const { wrangler } = await generate(project, values);
   const { id } = await openAccount({ cwd: project.root, accountId: (wrangler as DeployConfig).account_id });
@@ -29,7 +29,7 @@ export async function run(argv: string[]): Promise<number> {
   });
   const ended = new Promise<number>((resolve) => child.once("exit", (code) => resolve(code ?? 0)));
   for await (const event of eventsIn(createInterface({ input: child.stdout }))) {
-    for (const line of linesOf(event)) console.log(line);
+    for (const line of formatEvent(event)) console.log(line);
   }
   const code = await ended;
   if (code !== 0) throw new Fault(`The log of ${wrangler.name} could not be opened. Is it deployed in this account?`);
@@ -67,18 +67,25 @@ export async function* eventsIn(lines: AsyncIterable<string>): AsyncGenerator<Ta
 }
 
 /** One line for the invocation, and one for each error in it. */
-export function linesOf({ outcome, eventTimestamp, wallTime, event, logs = [], exceptions = [] }: TailEvent): string[] {
+export function formatEvent({
+  outcome,
+  eventTimestamp,
+  wallTime,
+  event,
+  logs = [],
+  exceptions = [],
+}: TailEvent): string[] {
   const time = new Date(eventTimestamp).toISOString().slice(11, 19);
   const took = wallTime === undefined ? "" : `  ${wallTime} ms`;
   const ended = outcome === "ok" ? "" : `  ${outcome}`;
   const errors = [
     ...exceptions.map(({ name, message }) => `${name}: ${message}`),
-    ...logs.filter(({ level }) => level === "error").map(({ message }) => message.map(shown).join(" ")),
+    ...logs.filter(({ level }) => level === "error").map(({ message }) => message.map(formatValue).join(" ")),
   ];
-  return [`${time}  ${whatOf(event)}${took}${ended}`, ...errors.map((error) => `          ${printable(error)}`)];
+  return [`${time}  ${describeEvent(event)}${took}${ended}`, ...errors.map((error) => `          ${printable(error)}`)];
 }
 
-function whatOf(event: TailEvent["event"]): string {
+function describeEvent(event: TailEvent["event"]): string {
   if (event?.request) {
     const { pathname, search } = new URL(event.request.url);
     return printable(`${event.request.method.padEnd(6)} ${pathname}${search}  ${event.response?.status ?? "-"}`);
@@ -90,4 +97,4 @@ function whatOf(event: TailEvent["event"]): string {
   return "other";
 }
 
-const shown = (value: unknown) => (typeof value === "string" ? value : JSON.stringify(value));
+const formatValue = (value: unknown) => (typeof value === "string" ? value : JSON.stringify(value));

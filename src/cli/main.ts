@@ -38,17 +38,17 @@ function overview(): string {
 }
 
 async function main([name, ...argv]: string[]): Promise<number> {
-  if (name === "--version" || name === "-v") return said(VERSION);
-  if (name === undefined || name === "help" || name === "--help" || name === "-h") return said(overview());
+  if (name === "--version" || name === "-v") return print(VERSION);
+  if (name === undefined || name === "help" || name === "--help" || name === "-h") return print(overview());
   const command = Object.hasOwn(COMMANDS, name) ? COMMANDS[name] : undefined;
   if (!command) throw new Fault(`There is no command "${name}".\n\n${overview()}`);
   const fault = nodeFault();
   if (fault) throw new Fault(fault);
   const { run, usage } = await command.load();
-  return argv.includes("--help") || argv.includes("-h") ? said(usage) : run(argv);
+  return argv.includes("--help") || argv.includes("-h") ? print(usage) : run(argv);
 }
 
-function said(text: string): number {
+function print(text: string): number {
   console.log(text);
   return 0;
 }

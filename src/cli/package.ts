@@ -4,16 +4,16 @@ import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 
 /** The folder of the package's package.json. The commands run from src/cli in this repository, from dist/cli when installed. */
-function rootOf(folder: string): string {
+function packageRoot(folder: string): string {
   if (existsSync(join(folder, "wrangler.toml")) && existsSync(join(folder, "package.json"))) return folder;
   if (dirname(folder) === folder)
     throw new Error("Weir's package is incomplete: wrangler.toml is missing. Install it again.");
-  return rootOf(dirname(folder));
+  return packageRoot(dirname(folder));
 }
 
 // Old versions of Node, which are refused with a sentence, have no import.meta.dirname.
 const FILE = fileURLToPath(import.meta.url);
-export const PACKAGE = rootOf(dirname(FILE));
+export const PACKAGE = packageRoot(dirname(FILE));
 
 const {
   name,

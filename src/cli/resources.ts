@@ -24,7 +24,7 @@ const NAME = /^[a-z0-9]([a-z0-9-]*[a-z0-9])?$/;
  *
  * @throws Fault with a sentence for the terminal, when R2 and Queues do not accept names made of this one.
  */
-export function resourcesOf(name: string, env?: string): Resources {
+export function nameResources(name: string, env?: string): Resources {
   const worker = env ? `${name}-${env}` : name;
   if (!NAME.test(worker)) {
     throw new Fault(

@@ -1,7 +1,7 @@
 /** `weir schemas`: the JSON Schemas of graphs that are typed only in TypeScript. */
 import { spawn } from "node:child_process";
 import { existsSync, readFileSync } from "node:fs";
-import { argumentsOf } from "./arguments.ts";
+import { readArguments } from "./arguments.ts";
 import { writeWhole } from "./write-whole.ts";
 import { MAIN } from "./package.ts";
 import { findProject, type Project, schemasFile } from "./project.ts";
@@ -22,20 +22,20 @@ export async function writeSchemas(project: Project): Promise<void> {
  * with whether the schemas changed; a failure leaves them as they were.
  */
 export async function writeSchemasApart(project: Project, signal: AbortSignal): Promise<boolean> {
-  const before = contentOf(project);
+  const before = readSchemas(project);
   await new Promise<void>((resolve) => {
     const child = spawn(process.execPath, [MAIN, "schemas", project.root], { stdio: "ignore", signal });
     child.once("exit", () => resolve());
     child.once("error", () => resolve());
   });
-  return contentOf(project) !== before;
+  return readSchemas(project) !== before;
 }
 
-const contentOf = (project: Project): string | undefined =>
+const readSchemas = (project: Project): string | undefined =>
   existsSync(schemasFile(project)) ? readFileSync(schemasFile(project), "utf8") : undefined;
 
 export async function run(argv: string[]): Promise<number> {
-  const { dir } = argumentsOf(argv, {});
+  const { dir } = readArguments(argv, {});
   await writeSchemas(await findProject(dir));
   return 0;
 }

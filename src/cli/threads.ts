@@ -1,6 +1,6 @@
 /** `weir threads`: finds threads of a server, and reads their state, history and runs, over its API. */
 import { parseArgs } from "node:util";
-import { apiOf, type Fetch } from "./api.ts";
+import { createApi, type Fetch } from "./api.ts";
 import { CONNECTION, connectionFor, CREDENTIAL_HELP } from "./connection.ts";
 import { Fault } from "./fault.ts";
 import { readCount } from "./numbers.ts";
@@ -44,7 +44,7 @@ const OPTIONS = {
 export async function run(argv: string[], fetch: Fetch = globalThis.fetch): Promise<number> {
   const { values, positionals } = parseArgs({ args: argv, allowPositionals: true, options: OPTIONS });
   const [verb, id, more] = positionals;
-  const call = apiOf({ ...connectionFor(values), root: "", fetch });
+  const call = createApi({ ...connectionFor(values), root: "", fetch });
   const limit = readCount("limit", values.limit, 20, 1_000);
   const chars = readCount("chars", values.chars, 2_000);
   const isAbout = (name: string) => verb === name && id !== undefined && more === undefined;

@@ -3,10 +3,12 @@ import type { Fetch } from "./api.ts";
 import { CREDENTIAL_HELP } from "./connection.ts";
 import { Fault } from "./fault.ts";
 import { exportTraces } from "./traces/export.ts";
-import { listTraces } from "./traces/list.ts";
-import { readOptions } from "./traces/options.ts";
+import { type TraceOptions, buildQuery, readOptions } from "./traces/options.ts";
 import { showTrace } from "./traces/show.ts";
 import { tailTraces } from "./traces/tail.ts";
+import { printJson } from "./format.ts";
+import { formatLine } from "./traces/line.ts";
+import { LISTED, gatherRuns } from "./traces/pages.ts";
 
 export const usage = `weir traces list [options]
 weir traces show <trace id> [--run <run id>] [--limit <n>] [--chars <n>] [--json]
@@ -42,4 +44,13 @@ export async function run(argv: string[], fetch: Fetch = globalThis.fetch, signa
   else if (verb === "export" && id === undefined) await exportTraces(options);
   else throw new Fault(usage);
   return 0;
+}
+
+async function listTraces(options: TraceOptions): Promise<void> {
+  const limit = options.limit(20, 1_000);
+  const { runs, more } = await gatherRuns(options.call, { ...(await buildQuery(options)), selects: LISTED }, limit);
+  if (options.values.json) return printJson(runs);
+  for (const run of runs) console.log(formatLine(run));
+  if (runs.length === 0) console.error('No traces match. --since is 1d if left out; --project is "default".');
+  if (more) console.error(`There are more than ${limit}. --limit shows more, --until those before a time.`);
 }

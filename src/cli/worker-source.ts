@@ -2,7 +2,7 @@
 import { existsSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { Fault } from "./fault.ts";
-import { partsOf, type Spec, served } from "./langgraph-json.ts";
+import { splitSpec, type Spec, toServerConfig } from "./langgraph-json.ts";
 import { NAME } from "./package.ts";
 import { posix } from "./paths.ts";
 import { type Project, schemasFile } from "./project.ts";
@@ -11,7 +11,7 @@ const HEADER = "// Generated from langgraph.json by weir on each build. `weir ej
 
 /** `lazy("./src/agent.ts:graph", () => import("../src/agent.ts"))` as seen from a file in `folder`. */
 function lazy(project: Project, folder: string, key: string, spec: string | Spec, query = ""): string {
-  const { file, name } = typeof spec === "string" ? partsOf(spec) : spec;
+  const { file, name } = typeof spec === "string" ? splitSpec(spec) : spec;
   const path = resolve(project.root, file);
   if (!existsSync(path)) throw new Fault(`langgraph.json: "${key}" names ${file}, which does not exist.`);
   return `lazy(${JSON.stringify(`${file}:${name}`)}, () => import(${JSON.stringify(specifier(folder, path) + query)}))`;
@@ -88,7 +88,7 @@ export function workerSource(project: Project, folder: string, main?: string, ej
   // An ejected worker is committed, the folder of what Weir generates is not.
   const typed = folder === project.weirDir && existsSync(schemas);
   if (typed) options.push("  schemas,");
-  const config = served(project.config);
+  const config = toServerConfig(project.config);
   if (Object.keys(config).length > 0) options.push(`  config: ${JSON.stringify(config)},`);
   const names = ["createWeir", ...(embed ? embedderName(embed) : []), "lazy"].sort();
   const own = main ? [`export * from ${JSON.stringify(specifier(folder, join(project.root, main)))};`] : [];

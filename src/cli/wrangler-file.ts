@@ -16,7 +16,7 @@ export interface WranglerConfig extends Json {
 }
 
 /** The project's own configuration, in wrangler's order of preference; undefined when there is none. */
-export function wranglerFileOf(root: string): string | undefined {
+export function findWranglerFile(root: string): string | undefined {
   return ["wrangler.json", "wrangler.jsonc", "wrangler.toml"].map((name) => join(root, name)).find(existsSync);
 }
 

@@ -84,7 +84,7 @@ export const RESOURCE = [
 ];
 
 /** The configuration of one environment as if it were the only one. Throws a Fault when the file does not have it. */
-export function flattened(config: WranglerConfig, env: string | undefined, file: string): WranglerConfig {
+export function flattenEnvironment(config: WranglerConfig, env: string | undefined, file: string): WranglerConfig {
   const { env: environments = {}, ...top } = config;
   if (env === undefined) return top;
   const own = environments[env];
@@ -100,12 +100,12 @@ export function flattened(config: WranglerConfig, env: string | undefined, file:
  * Weir's configuration with what the project's adds. Lists join by binding; the project may give a binding of Weir's
  * another resource. Throws a Fault that names both sides of a collision.
  */
-export function joined(ours: WranglerConfig, theirs: WranglerConfig, file: string): WranglerConfig {
+export function joinConfigs(ours: WranglerConfig, theirs: WranglerConfig, file: string): WranglerConfig {
   const result: WranglerConfig = { ...ours };
   for (const [key, value] of Object.entries(theirs)) {
     if (OURS.includes(key)) continue;
-    if (key in LISTS) result[key] = listOf(ours[key], value, { key, by: LISTS[key] as string, file });
-    else if (key === "queues") result[key] = following(ours[key], lists(ours[key], value, key, file));
+    if (key in LISTS) result[key] = joinLists(ours[key], value, { key, by: LISTS[key] as string, file });
+    else if (key === "queues") result[key] = followProducers(ours[key], lists(ours[key], value, key, file));
     else if (key === "durable_objects" || key === "triggers") result[key] = lists(ours[key], value, key, file);
     else if (key === "compatibility_date") result[key] = [ours[key] ?? "", String(value)].sort().at(-1);
     else if (key === "compatibility_flags") result[key] = [...new Set([...(ours[key] ?? []), ...(value as string[])])];
@@ -126,7 +126,7 @@ interface Place {
   file: string;
 }
 
-function listOf(ours: unknown, theirs: unknown, { key, by, file }: Place): Json[] {
+function joinLists(ours: unknown, theirs: unknown, { key, by, file }: Place): Json[] {
   const result = [...((ours ?? []) as Json[])];
   for (const entry of theirs as Json[]) {
     const at = result.findIndex((one) => one[by] === entry[by]);
@@ -150,14 +150,15 @@ function lists(ours: unknown, theirs: unknown, key: string, file: string): Json 
     const known = (result[name] ?? []) as Json[];
     if (name === "crons") result[name] = [...new Set([...(known as unknown[]), ...(value as unknown[])])];
     else if (name === "bindings") result[name] = collisions(known, value as Json[], "name", `${key}.${name}`, file);
-    else if (name === "producers") result[name] = listOf(known, value, { key: `${key}.${name}`, by: "binding", file });
+    else if (name === "producers")
+      result[name] = joinLists(known, value, { key: `${key}.${name}`, by: "binding", file });
     else result[name] = collisions(known, value as Json[], "queue", `${key}.${name}`, file);
   }
   return result;
 }
 
 /** Consumers follow a producer of Weir's that the project gives another queue. */
-function following(ours: unknown, queues: Json): Json {
+function followProducers(ours: unknown, queues: Json): Json {
   const { producers: before = [] } = (ours ?? {}) as { producers?: Json[] };
   const { producers = [], consumers = [] } = queues as { producers?: Json[]; consumers?: Json[] };
   const renamed = new Map(

@@ -5,7 +5,7 @@ import { METADATA_BYTES, PAYLOAD_BYTES, withinBytes } from "../http/bytes.ts";
 import { nextTime } from "../db/unchanged.ts";
 import type { FiringState } from "../db/crons.ts";
 import { readOwnPath, type StoredWebhook } from "../loopback/webhook.ts";
-import { idsOf } from "./fire.ts";
+import { firingIds } from "./fire.ts";
 import { nextDue } from "./schedule.ts";
 import type { CreateCron, UpdateCron } from "./schema.ts";
 import type { CronRow, ListedFiring } from "./store.ts";
@@ -17,7 +17,7 @@ type Change = v.InferOutput<typeof UpdateCron> & Pick<StoredWebhook, "own_webhoo
  * A new cron; `threadId` null: each firing gets a thread of its own, which is deleted afterwards unless the cron keeps
  * it.
  */
-export function made(
+export function createCron(
   { id, workspaceId }: Pick<CronRow, "id" | "workspaceId">,
   input: Creation,
   threadId: string | null,
@@ -36,7 +36,7 @@ export function made(
     nextRunDate: null,
     enabled,
     onRunCompleted: threadId === null ? on_run_completed : null,
-    payload: payloadOf({ assistant_id, ...run }),
+    payload: buildPayload({ assistant_id, ...run }),
     metadata,
     userId: null,
     user: null,
@@ -47,7 +47,7 @@ export function made(
 }
 
 /** The row after a change. A change of the schedule restarts the clock, so that times missed earlier do not fire. */
-export function changed(row: CronRow, change: Change): CronRow {
+export function applyCronPatch(row: CronRow, change: Change): CronRow {
   const { schedule, timezone, end_time, metadata, enabled, on_run_completed, ...run } = change;
   const now = Date.now();
   const next: CronRow = {
@@ -58,14 +58,13 @@ export function changed(row: CronRow, change: Change): CronRow {
     enabled: enabled ?? row.enabled,
     metadata: withinBytes({ ...row.metadata, ...metadata }, METADATA_BYTES, "metadata, joined with the stored one,"),
     onRunCompleted: row.threadId === null ? (on_run_completed ?? row.onRunCompleted) : null,
-    payload: payloadOf({ ...row.payload, ...present(run) }),
+    payload: buildPayload({ ...row.payload, ...dropAbsent(run) }),
     updatedAt: nextTime(row.updatedAt),
   };
   const retimed = [schedule, timezone, end_time, enabled].some((value) => value !== undefined);
   return { ...next, nextRunDate: retimed ? nextDue(next, now) : row.nextRunDate };
 }
 
-/** The cron on the wire. */
 export const Cron = v.pipe(
   v.object({
     cron_id: Id,
@@ -135,16 +134,16 @@ export const Firing = v.pipe(
 );
 
 export function toWireFiring({ cronId, due, state, threadId }: ListedFiring): v.InferOutput<typeof Firing> {
-  const ids = idsOf({ cronId, due }, threadId ?? undefined);
+  const ids = firingIds({ cronId, due }, threadId ?? undefined);
   const at = new Date(due).toISOString();
   return { cron_id: cronId, due: at, state: STATES[state], thread_id: ids.threadId, run_id: ids.runId };
 }
 
 /** The payload of a cron's runs. One D1 row holds it together with the metadata. */
-function payloadOf(run: object): Record<string, unknown> {
-  return withinBytes(present(run), PAYLOAD_BYTES, "input, config, context and what else a run starts with together");
+function buildPayload(run: object): Record<string, unknown> {
+  return withinBytes(dropAbsent(run), PAYLOAD_BYTES, "input, config, context and what else a run starts with together");
 }
 
-function present(members: object): Record<string, unknown> {
+function dropAbsent(members: object): Record<string, unknown> {
   return Object.fromEntries(Object.entries(members).filter(([, value]) => value !== undefined && value !== null));
 }

@@ -34,9 +34,8 @@ export interface FiringIds {
 export interface Threads {
   /** Starts the run; two calls with the same ids start one run. */
   start(cron: CronRow, ids: FiringIds): Promise<void>;
-  /** Whether the thread exists. */
   exists(workspaceId: string, threadId: string): Promise<boolean>;
-  /** How the run ended, undefined while it is open. A run whose thread is gone counts as ended. */
+  /** How the run ended, undefined while it is open. A run of a deleted thread counts as ended. */
   outcome(workspaceId: string, ids: FiringIds): Promise<"ended" | "failed" | undefined>;
   /** Deletes the firing's own thread. False while it has another run that is open. */
   remove(workspaceId: string, threadId: string): Promise<boolean>;
@@ -58,7 +57,7 @@ export async function fireDueCrons(env: Pick<Env, "DB" | "CRON_QUEUE">, now: num
   const due = await dueCrons(db, now, CRONS_PER_TICK);
   await recordDue(
     db,
-    due.map((cron) => moveOf(cron, now)),
+    due.map((cron) => planMove(cron, now)),
   );
   const waiting = [
     ...(await takeFirings(db, "due", { before: now - LOST_MS, now, limit: 1000 })),
@@ -76,7 +75,7 @@ export async function fireDueCrons(env: Pick<Env, "DB" | "CRON_QUEUE">, now: num
 export async function startFiring(db: Database, firing: Firing, threads: Threads, now: number): Promise<void> {
   const found = await findFiring(db, firing);
   if (!found) return;
-  const ids = idsOf(firing, found.threadId ?? undefined);
+  const ids = firingIds(firing, found.threadId ?? undefined);
   if (found.state === "due") await start(db, firing, ids, threads, now);
   if (found.state !== "started" && found.state !== "followed") return;
   const outcome = await threads.outcome(firing.workspaceId, ids);
@@ -86,7 +85,7 @@ export async function startFiring(db: Database, firing: Firing, threads: Threads
 }
 
 /** The due times of a cron up to `now`, and its next due time. */
-function moveOf(cron: DueCron, now: number): Move {
+function planMove(cron: DueCron, now: number): Move {
   const { id, nextRunDate: from } = cron;
   try {
     const due = dueTimes(cron, from, now);
@@ -117,7 +116,7 @@ async function start(db: Database, firing: Firing, ids: FiringIds, threads: Thre
 }
 
 /** The ids of a firing's run and thread. They depend on the cron and the due time only. */
-export function idsOf({ cronId, due }: Pick<Firing, "cronId" | "due">, threadId: string | undefined): FiringIds {
+export function firingIds({ cronId, due }: Pick<Firing, "cronId" | "due">, threadId: string | undefined): FiringIds {
   const text = `cron\n${cronId}\n${due}`;
   return { threadId: threadId ?? uuidOf(`${text}\nthread`), runId: uuidOf(`${text}\nrun`) };
 }

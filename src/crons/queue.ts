@@ -4,7 +4,7 @@ import { database } from "../db/client.ts";
 import { logError } from "../http/log.ts";
 import { inParallel } from "../http/parallel.ts";
 import { startFiring } from "./fire.ts";
-import { threadsOf } from "./start.ts";
+import { threadsFor } from "./start.ts";
 import type { Firing } from "./store.ts";
 
 /** Concurrent firings. Each loads its cron's payload of up to 1 MiB. */
@@ -18,7 +18,7 @@ export const isFiring = (message: Message): message is Message<Firing> => v.is(F
 /** Handles each message separately. A message that fails is retried; the others are not affected. */
 export async function workCrons(messages: Message<Firing>[], env: Env): Promise<void> {
   const db = database(env.DB);
-  const threads = threadsOf(env);
+  const threads = threadsFor(env);
   await inParallel(messages, AT_ONCE, async (message) => {
     try {
       await startFiring(db, message.body, threads, Date.now());

@@ -1,38 +1,39 @@
 /** `/runs/crons` and `/threads/{id}/runs/crons`: runs that start by the clock. */
-import { type Context, Hono } from "hono";
 import * as v from "valibot";
+import { type Context, Hono } from "hono";
 import { audit } from "../audit/record.ts";
 import { requirePermission } from "../auth/require.ts";
-import { assistantIdOf } from "../assistants/defaults.ts";
+import { toAssistantId } from "../assistants/defaults.ts";
 import { resolveAssistant } from "../assistants/store.ts";
 import { database } from "../db/client.ts";
 import { CHANGED, untilUnchanged } from "../db/unchanged.ts";
 import { Count, selectableList } from "../http/answers.ts";
-import { documented, NOTHING } from "../http/documented.ts";
-import { page, selected } from "../http/paging.ts";
+import { NOTHING, documented } from "../http/documented.ts";
+import { cutPage, selectFields } from "../http/paging.ts";
 import { Problem } from "../http/problem.ts";
 import type { App } from "../http/types.ts";
 import { body, param } from "../http/validate.ts";
 import { readWebhook } from "../users/webhook.ts";
 import { newOrEarlier } from "../http/idempotent-id.ts";
 import { threadStub } from "../threads/stub.ts";
-import { changed, Cron, Firing, made, toWire, toWireFiring } from "./cron.ts";
-import { readOutcomes } from "./outcomes.ts";
+import { Cron, Firing, applyCronPatch, createCron, toWire, toWireFiring } from "./cron.ts";
 import { CountCrons, CreateCron, CronPath, ListFirings, SearchCrons, ThreadPath, UpdateCron } from "./schema.ts";
 import { openCron, openCrons, sealCron } from "./sealed.ts";
-import { ownedBy } from "./user.ts";
+import { sealCronUser } from "./user.ts";
 import {
+  MOST_CRONS,
   countCrons,
   deleteCron,
   findCron,
   findCronMetadata,
   insertCron,
   latestFirings,
-  MOST_CRONS,
   searchCrons,
   updateCron,
 } from "./store.ts";
 import { threadName } from "../threads/named.ts";
+import { forEach } from "../threads/requests/fan-out.ts";
+import { threadsFor } from "./start.ts";
 
 const doc = documented("Crons");
 const notFound = () => new Problem(404, "Cron not found.");
@@ -56,8 +57,12 @@ async function create(
   const webhook = readWebhook(c, input.webhook);
   const { id, earlier } = await newOrEarlier(c, (one) => findCron(db, workspaceId, one));
   if (earlier) return c.json(toWire(await openCron(c.env, earlier)));
-  const cron = made({ id, workspaceId }, { ...input, ...webhook, assistant_id: assistant.assistant_id }, threadId);
-  const row = { ...cron, ...(await ownedBy(c.env, cron, user)) };
+  const cron = createCron(
+    { id, workspaceId },
+    { ...input, ...webhook, assistant_id: assistant.assistant_id },
+    threadId,
+  );
+  const row = { ...cron, ...(await sealCronUser(c.env, cron, user)) };
   if (!(await insertCron(db, await sealCron(c.env, row))))
     throw new Problem(409, `A workspace has at most ${MOST_CRONS} crons. Delete one first.`);
   const detail = {
@@ -95,23 +100,23 @@ export const crons = new Hono<App>()
     const { workspaceId } = c.get("principal");
     const rows = await searchCrons(database(c.env.DB), workspaceId, {
       ...filter,
-      assistantId: assistant_id && assistantIdOf(assistant_id),
+      assistantId: assistant_id && toAssistantId(assistant_id),
       threadId: thread_id,
       limit,
       offset,
       sortBy: sort_by ?? "created_at",
       sortOrder: sort_order ?? "desc",
     });
-    const { items, headers } = page((await openCrons(c.env, workspaceId, rows)).map(toWire), limit, offset);
+    const { items, headers } = cutPage((await openCrons(c.env, workspaceId, rows)).map(toWire), limit, offset);
     return c.json(
-      items.map((item) => selected(item, select)),
+      items.map((item) => selectFields(item, select)),
       200,
       headers,
     );
   })
   .post("/count", doc("Count crons", Count), body(CountCrons), async (c) => {
     const { assistant_id, thread_id, metadata } = c.req.valid("json");
-    const filter = { assistantId: assistant_id && assistantIdOf(assistant_id), threadId: thread_id, metadata };
+    const filter = { assistantId: assistant_id && toAssistantId(assistant_id), threadId: thread_id, metadata };
     return c.json(await countCrons(database(c.env.DB), c.get("principal").workspaceId, filter));
   })
   .post(
@@ -142,11 +147,11 @@ export const crons = new Hono<App>()
       if (Object.keys(c.req.valid("json")).length === 0) throw new Problem(400, "Name at least one field to change.");
       const change = { ...c.req.valid("json"), ...readWebhook(c, c.req.valid("json").webhook) };
       // A user who changes a cron cannot make it act as another user: from then on it acts as the user who changed it.
-      const owner = user && (await ownedBy(c.env, { id: cron_id, workspaceId }, user));
+      const owner = user && (await sealCronUser(c.env, { id: cron_id, workspaceId }, user));
       const after = await untilUnchanged(async () => {
         const row = await findCron(db, workspaceId, cron_id);
         if (!row) throw notFound();
-        const next = { ...changed(await openCron(c.env, row), change), ...owner };
+        const next = { ...applyCronPatch(await openCron(c.env, row), change), ...owner };
         return (await updateCron(db, row, await sealCron(c.env, next))) ?? CHANGED;
       });
       await audit(c, {
@@ -167,3 +172,19 @@ export const crons = new Hono<App>()
     if (!gone) throw notFound();
     return c.body(null, 204);
   });
+
+type WireFiring = ReturnType<typeof toWireFiring>;
+
+/** The most runs that one answer looks up. */
+const MOST = 50;
+
+/** The firings, those whose run has ended in the meantime with its outcome. */
+async function readOutcomes(env: Env, workspaceId: string, firings: WireFiring[]): Promise<WireFiring[]> {
+  const threads = threadsFor(env);
+  const running = firings.filter(({ state }) => state === "running").slice(0, MOST);
+  const outcomes = await forEach(running, async ({ thread_id: threadId, run_id: runId }) => {
+    return [runId, await threads.outcome(workspaceId, { threadId, runId })] as const;
+  });
+  const ended = new Map(outcomes);
+  return firings.map((firing) => ({ ...firing, state: ended.get(firing.run_id) ?? firing.state }));
+}

@@ -13,7 +13,7 @@ export interface Schedule {
 
 /** The first due time after `after`; null when there is none. Throws on a schedule or a time zone that is not one. */
 export function nextDue({ schedule, timezone, endTime }: Schedule, after: number): number | null {
-  const next = clock(schedule, timezone).nextRun(new Date(after))?.getTime() ?? null;
+  const next = parseSchedule(schedule, timezone).nextRun(new Date(after))?.getTime() ?? null;
   return next === null || (endTime !== null && next > endTime) ? null : next;
 }
 
@@ -34,10 +34,10 @@ export function dueTimes(schedule: Schedule, first: number, now: number): number
 
 function latestDue({ schedule, timezone, endTime }: Schedule, first: number, now: number): number {
   const end = Math.min(now, endTime ?? now);
-  const [latest] = clock(schedule, timezone).previousRuns(1, new Date(end + 1));
+  const [latest] = parseSchedule(schedule, timezone).previousRuns(1, new Date(end + 1));
   return Math.max(first, latest?.getTime() ?? first);
 }
 
-function clock(schedule: string, timezone: string | null): Cron {
+function parseSchedule(schedule: string, timezone: string | null): Cron {
   return new Cron(schedule, { timezone: timezone ?? "UTC", mode: "5-part", paused: true });
 }

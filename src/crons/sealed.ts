@@ -1,28 +1,28 @@
 /** The payload of a cron in a workspace that encrypts: what its runs are given. */
 import { openJson, openListed, sealJson } from "../encryption/json.ts";
-import { ringOf, withRing } from "../encryption/load.ts";
+import { loadRing, withRing } from "../encryption/load.ts";
 import type { CronRow } from "./store.ts";
 
-const placeOf = ({ id }: Pick<CronRow, "id">) => ["cron", id];
+const cronPlace = ({ id }: Pick<CronRow, "id">) => ["cron", id];
 
 /** The cron as it is to be stored. */
 export async function sealCron<T extends Pick<CronRow, "id" | "workspaceId" | "payload">>(
   env: Env,
   cron: T,
 ): Promise<T> {
-  const ring = await ringOf(env, cron.workspaceId);
-  return { ...cron, payload: sealJson(ring, cron.payload, placeOf(cron)) };
+  const ring = await loadRing(env, cron.workspaceId);
+  return { ...cron, payload: sealJson(ring, cron.payload, cronPlace(cron)) };
 }
 
 /** The cron as it was before. */
 export async function openCron(env: Env, row: CronRow): Promise<CronRow> {
-  const payload = await withRing(env, row.workspaceId, (ring) => openJson(ring, row.payload, placeOf(row)));
+  const payload = await withRing(env, row.workspaceId, (ring) => openJson(ring, row.payload, cronPlace(row)));
   return { ...row, payload };
 }
 
 /** The crons of a list. One whose key is destroyed has no payload. */
 export async function openCrons(env: Env, workspaceId: string, rows: CronRow[]): Promise<CronRow[]> {
   return withRing(env, workspaceId, (ring) =>
-    rows.map((row) => ({ ...row, payload: openListed(ring, row.payload, placeOf(row)) ?? {} })),
+    rows.map((row) => ({ ...row, payload: openListed(ring, row.payload, cronPlace(row)) ?? {} })),
   );
 }

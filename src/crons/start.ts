@@ -1,15 +1,15 @@
 /** A firing's run, on the thread that runs it. */
-import { configurableOf, runRequest } from "../threads/requests/runs/request.ts";
+import { readConfigurable, runRequest } from "../threads/requests/runs/request.ts";
 import { threadStub } from "../threads/stub.ts";
 import type { StoredWebhook } from "../loopback/webhook.ts";
 import type { RunCreate } from "../threads/requests/runs/schema.ts";
 import type { FiringIds, Threads } from "./fire.ts";
 import type { CronRow } from "./store.ts";
 import { openCron } from "./sealed.ts";
-import { principalOf } from "./user.ts";
+import { cronPrincipal } from "./user.ts";
 
 /** What a firing does to the deployment's threads. */
-export function threadsOf(env: Env): Threads {
+export function threadsFor(env: Env): Threads {
   return {
     start: (cron, ids) => start(env, cron, ids),
     exists: async (workspaceId, threadId) => Boolean(await threadStub(env, workspaceId, threadId).get()),
@@ -30,8 +30,8 @@ async function start(env: Env, row: CronRow, { threadId, runId }: FiringIds): Pr
     metadata: { ...cron.metadata, cron_id: cron.id },
     if_not_exists: cron.threadId === null ? "create" : "reject",
   };
-  const principal = await principalOf(env, cron);
-  const by = { env, principal, configurable: configurableOf(new Headers(), principal) };
+  const principal = await cronPrincipal(env, cron);
+  const by = { env, principal, configurable: readConfigurable(new Headers(), principal) };
   // Each firing checks again whether its user may run the assistant there.
   const request = await runRequest(by, threadId, body as unknown as RunCreate, runId);
   const { own_webhook } = cron.payload as StoredWebhook;

@@ -5,7 +5,7 @@ import type { Database } from "../db/client.ts";
 import { deleteOverdue } from "../db/delete.ts";
 import { cronFirings, crons, type FiringState } from "../db/schema.ts";
 import { insertBelow } from "../db/insert-below.ts";
-import { bytesOf, totalBytes } from "../db/size.ts";
+import { bytesColumn, totalBytes } from "../db/size.ts";
 import { boundAnswer } from "../http/bytes.ts";
 
 export type CronRow = typeof crons.$inferSelect;
@@ -34,7 +34,6 @@ export interface CronSearch extends CronFilter {
   sortOrder: "asc" | "desc";
 }
 
-/** The most crons of a workspace. */
 export const MOST_CRONS = 1_000;
 
 /** Inserts a cron. False when the workspace has as many as it may have. */
@@ -73,14 +72,12 @@ export async function deleteCron(db: Database, workspaceId: string, id: string):
   return gone.length > 0;
 }
 
-/** The threads that crons of the workspace run on. */
 export async function listCronThreads(db: Database, workspaceId: string): Promise<string[]> {
   const where = and(eq(crons.workspaceId, workspaceId), isNotNull(crons.threadId));
   const rows = await db.selectDistinct({ id: crons.threadId }).from(crons).where(where).all();
   return rows.flatMap(({ id }) => id ?? []);
 }
 
-/** Deletes every cron of the workspace. */
 export async function deleteAllCrons(db: Database, workspaceId: string): Promise<void> {
   await db.delete(crons).where(eq(crons.workspaceId, workspaceId));
 }
@@ -99,11 +96,11 @@ export async function countFirings(db: Database, workspaceId: string): Promise<R
 /** Crons by filter. Reads one more than `limit`, for paging. */
 export async function searchCrons(db: Database, workspaceId: string, search: CronSearch): Promise<CronRow[]> {
   const direction = search.sortOrder === "asc" ? asc : desc;
-  const where = matching(workspaceId, search);
+  const where = whereCrons(workspaceId, search);
   const order = [direction(SORTS[search.sortBy]), direction(sql`rowid`)];
   const limit = search.limit + 1;
   await boundAnswer(limit, () => {
-    const bytes = bytesOf(crons.payload, crons.metadata);
+    const bytes = bytesColumn(crons.payload, crons.metadata);
     return totalBytes(
       db,
       db
@@ -124,7 +121,7 @@ export async function searchCrons(db: Database, workspaceId: string, search: Cro
 }
 
 export async function countCrons(db: Database, workspaceId: string, filter: CronFilter): Promise<number> {
-  const row = await db.select({ n: count() }).from(crons).where(matching(workspaceId, filter)).get();
+  const row = await db.select({ n: count() }).from(crons).where(whereCrons(workspaceId, filter)).get();
   return row?.n ?? 0;
 }
 
@@ -251,7 +248,6 @@ export async function latestFirings(
     ORDER BY f.due DESC`);
 }
 
-/** Deletes firings that ended before `before`. */
 export async function deleteOldFirings(db: Database, before: number): Promise<void> {
   const over = and(inArray(cronFirings.state, ["ended", "failed", "refused"]), lt(cronFirings.touchedAt, before));
   await deleteOverdue(db, cronFirings, over);
@@ -265,7 +261,10 @@ function isFiring({ cronId, due }: Pick<Firing, "cronId" | "due">): SQL | undefi
   return and(eq(cronFirings.cronId, cronId), eq(cronFirings.due, due));
 }
 
-function matching(workspaceId: string, { assistantId, threadId, enabled, metadata = {} }: CronFilter): SQL | undefined {
+function whereCrons(
+  workspaceId: string,
+  { assistantId, threadId, enabled, metadata = {} }: CronFilter,
+): SQL | undefined {
   return and(
     eq(crons.workspaceId, workspaceId),
     assistantId === undefined ? undefined : eq(crons.assistantId, assistantId),

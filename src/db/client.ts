@@ -8,7 +8,6 @@ export type Database = ReturnType<typeof open>;
 /** Drizzle builds the relations of all tables each time it is opened, so each binding is opened once. */
 const opened = new WeakMap<D1Database, Database>();
 
-/** The D1 database with its tables typed. */
 export function database(binding: D1Database): Database {
   const known = opened.get(binding);
   if (known) return known;

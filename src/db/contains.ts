@@ -21,15 +21,15 @@ function members(json: SQL, entries: [string, unknown][], depth: number): SQL {
     ([key, value]) =>
       sql`EXISTS (SELECT 1 FROM json_each(${json}) ${each} WHERE ${each}.key = ${key} AND ${matches(each, value, depth)})`,
   );
-  return all(tests);
+  return allTests(tests);
 }
 
 /** All of the tests, as a balanced tree: D1 takes expressions of depth 100, and a chain of ANDs has one level a test. */
-function all(tests: SQL[]): SQL {
+function allTests(tests: SQL[]): SQL {
   const [only = sql`1`, ...others] = tests;
   if (others.length === 0) return only;
   const half = tests.length >> 1;
-  return sql`(${all(tests.slice(0, half))} AND ${all(tests.slice(half))})`;
+  return sql`(${allTests(tests.slice(0, half))} AND ${allTests(tests.slice(half))})`;
 }
 
 function matches(each: SQL, value: unknown, depth: number): SQL {
@@ -45,5 +45,5 @@ function matches(each: SQL, value: unknown, depth: number): SQL {
     (element) =>
       sql`EXISTS (SELECT 1 FROM json_each(${each}.value) ${inner} WHERE ${matches(inner, element, depth + 1)})`,
   );
-  return sql`${each}.type = 'array' AND ${all(tests)}`;
+  return sql`${each}.type = 'array' AND ${allTests(tests)}`;
 }

@@ -110,7 +110,6 @@ export interface ExportCursor {
   moved?: Record<string, boolean>;
 }
 
-/** A number of each shard of a day, by the shard's number. */
 export type PerShard = Record<string, number>;
 
 /** A window of start_time, half-open, microseconds, with the last change of each shard that an export saw of it. */

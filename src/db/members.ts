@@ -17,7 +17,6 @@ export const members = sqliteTable(
     subject: text("subject").notNull(),
     /** For people who read a list of members. Nothing is decided by it. */
     email: text("email"),
-    /** A built-in role, or one of `roles`. */
     role: text("role").notNull(),
     createdAt: integer("created_at").notNull(),
     /** When the person last signed in. Null: not yet. */

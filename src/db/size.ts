@@ -3,7 +3,7 @@ import { type AnyColumn, type SQL, sql, type SQLWrapper } from "drizzle-orm";
 import type { Database } from "./client.ts";
 
 /** A column `bytes`: the size of these columns in a row. */
-export function bytesOf(...columns: AnyColumn[]): SQL.Aliased<number> {
+export function bytesColumn(...columns: AnyColumn[]): SQL.Aliased<number> {
   const sizes = columns.map((column) => sql`coalesce(length(CAST(${column} AS BLOB)), 0)`);
   return sql<number>`${sql.join(sizes, sql` + `)}`.as("bytes");
 }

@@ -2,8 +2,8 @@ import type { Json } from "../json.ts";
 import { index, integer, primaryKey, sqliteTable, text } from "drizzle-orm/sqlite-core";
 
 /**
- * What can be searched of the threads: a projection of each Thread object's own record, written after its commits and
- * repaired by its next write. Never read as the truth about one thread.
+ * Unused: the index of threads is in `ThreadIndex` objects (threads/search). The table stays for one more version, because 1.0.0
+ * reads it after a rollback.
  */
 export const threads = sqliteTable(
   "threads",

@@ -26,7 +26,7 @@ export async function checkThreads(env: Env, workspaceId: string, request: Check
   const readShape = shapeReader(env.BLOBS);
   await forEach([...new Set([...ids, ...crons])], async (id) => {
     const parked = await parkedThread(env, workspaceId, id);
-    if (parked) note(page, id, parked, await compare(parked, graphs, readShape));
+    if (parked) recordCheck(page, id, parked, await compare(parked, graphs, readShape));
   });
   page.threads.sort((a, b) => (a.thread_id < b.thread_id ? -1 : 1));
   return page;
@@ -58,7 +58,7 @@ async function compare(
   return places.flatMap((place) => findBreaks(place, shape, before));
 }
 
-function note(
+function recordCheck(
   page: CheckPage,
   id: string,
   { graph_id }: ParkedThread,

@@ -23,12 +23,13 @@ async function describeGraph(id: string, env: Env): Promise<DescribedGraph> {
   }
 }
 
-const keyOf = (print: string): string => `graph-shapes/${print}.json`;
+const shapeKey = (print: string): string => `graph-shapes/${print}.json`;
 
 /** Keeps the shapes of the graphs by their fingerprints, which checkpoints name. */
 export async function keepShapes(bucket: R2Bucket, described: Record<string, DescribedGraph>): Promise<void> {
   for (const { shape, fingerprint: print } of Object.values(described))
-    if (print !== null && !(await bucket.head(keyOf(print)))) await bucket.put(keyOf(print), JSON.stringify(shape));
+    if (print !== null && !(await bucket.head(shapeKey(print))))
+      await bucket.put(shapeKey(print), JSON.stringify(shape));
 }
 
 /** A function that gives the shape of a fingerprint, where it was kept. Each is read once. */
@@ -36,7 +37,7 @@ export function shapeReader(bucket: R2Bucket): (print: string | undefined) => Pr
   const read = new Map<string, Promise<GraphShape | undefined>>();
   return async (print) => {
     if (print === undefined) return undefined;
-    const found = read.get(print) ?? bucket.get(keyOf(print)).then((kept) => kept?.json<GraphShape>());
+    const found = read.get(print) ?? bucket.get(shapeKey(print)).then((kept) => kept?.json<GraphShape>());
     read.set(print, found);
     return found;
   };

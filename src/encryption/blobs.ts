@@ -1,5 +1,5 @@
 /** The bucket of payloads and attachments. The second part of a key is its workspace, which may encrypt its objects. */
-import { type KeySource, ringOf, withRing } from "./load.ts";
+import { type KeySource, loadRing, withRing } from "./load.ts";
 import { openOr } from "./ring.ts";
 
 /** The id of an object's key is in its metadata. */
@@ -21,26 +21,26 @@ export interface Blobs {
   head(key: string): Promise<unknown>;
 }
 
-const placeOf = (key: string) => ["object", key];
-const workspaceOf = (key: string) => key.split("/")[1] ?? "";
+const blobPlace = (key: string) => ["object", key];
+const workspaceInKey = (key: string) => key.split("/")[1] ?? "";
 
-export function blobsOf(env: KeySource & Pick<Env, "BLOBS">): Blobs {
+export function openBlobs(env: KeySource & Pick<Env, "BLOBS">): Blobs {
   return {
     async get(key) {
       const object = await env.BLOBS.get(key);
       const keyId = object?.customMetadata?.[KEY_ID];
       if (!object || keyId === undefined) return object;
       const sealed = new Uint8Array(await object.arrayBuffer());
-      const bytes = await withRing(env, workspaceOf(key), (ring) =>
-        openOr(() => ring.openBytes(keyId, sealed, placeOf(key)), null),
+      const bytes = await withRing(env, workspaceInKey(key), (ring) =>
+        openOr(() => ring.openBytes(keyId, sealed, blobPlace(key)), null),
       );
       return bytes && openedBlob(Uint8Array.from(bytes), object.httpMetadata);
     },
     async put(key, data, options = {}) {
-      const ring = await ringOf(env, workspaceOf(key));
+      const ring = await loadRing(env, workspaceInKey(key));
       if (!ring.isOn) return env.BLOBS.put(key, data, options);
       const plain = data instanceof Uint8Array ? data : new Uint8Array(await new Response(data).arrayBuffer());
-      const { keyId, bytes } = ring.sealBytes(plain, placeOf(key));
+      const { keyId, bytes } = ring.sealBytes(plain, blobPlace(key));
       return env.BLOBS.put(key, bytes, { ...options, customMetadata: { [KEY_ID]: keyId } });
     },
     head: async (key) => env.BLOBS.head(key),

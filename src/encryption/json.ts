@@ -1,7 +1,6 @@
 /** Objects in columns of JSON: sealed, a column holds an object with one member, the sealed text. */
 import { isSealed, openOr, type Place, type Ring } from "./ring.ts";
 
-/** The object as it is to be stored at this place. */
 export function sealJson<T extends object>(ring: Ring, value: T, place: Place): T {
   return ring.isOn ? ({ sealed: ring.seal(JSON.stringify(value), place) } as unknown as T) : value;
 }

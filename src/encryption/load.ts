@@ -14,16 +14,16 @@ const made = new Map<string, { text: string; ring: Ring }>();
 const KEPT_MOST = 1_000;
 
 /** Binds a wrapped key to its workspace and id. */
-const purposeOf = (workspaceId: string, id: string) => `data key ${workspaceId} ${id}`;
+const keyPurpose = (workspaceId: string, id: string) => `data key ${workspaceId} ${id}`;
 
 /** A new data key, wrapped by ENCRYPTION_KEY. */
 export async function wrapNewKey(env: SealKeys, workspaceId: string, id: string): Promise<string> {
   const key = Buffer.from(crypto.getRandomValues(new Uint8Array(32))).toString("base64");
-  return sealText(env, key, purposeOf(workspaceId, id));
+  return sealText(env, key, keyPurpose(workspaceId, id));
 }
 
 /** The keys of a workspace. Fails when they cannot be read: nothing is stored that should have been encrypted. */
-export async function ringOf(env: KeySource, workspaceId: string): Promise<Ring> {
+export async function loadRing(env: KeySource, workspaceId: string): Promise<Ring> {
   const ring = await cache.get(workspaceId, async () => readRing(env, workspaceId));
   return ring ?? new Ring(workspaceId);
 }
@@ -35,7 +35,7 @@ export async function freshRing(env: KeySource, workspaceId: string): Promise<Ri
 
 /** What a call of an object tells it of its workspace's keys. */
 export const keysFor = (env: KeySource, workspaceId: string) => async (): Promise<readonly KeyRow[]> =>
-  (await ringOf(env, workspaceId)).rows;
+  (await loadRing(env, workspaceId)).rows;
 
 /** Reads with the keys of a workspace, and once more when another isolate has made a key that this one has not read yet. */
 export async function withRing<T>(
@@ -44,17 +44,17 @@ export async function withRing<T>(
   read: (ring: Ring) => T | Promise<T>,
 ): Promise<T> {
   try {
-    return await read(await ringOf(env, workspaceId));
+    return await read(await loadRing(env, workspaceId));
   } catch (error) {
     if (!(error instanceof UnknownKey)) throw error;
     forgetRing(workspaceId);
-    return read((await ringOf(env, workspaceId)).fresh);
+    return read((await loadRing(env, workspaceId)).fresh);
   }
 }
 
 async function readRing(env: KeySource, workspaceId: string): Promise<Ring> {
   const db = database(env.DB);
-  return ringFrom(env, workspaceId, await rewrapped(env, db, workspaceId, await readKeys(db, workspaceId)));
+  return ringFrom(env, workspaceId, await rewrapKeys(env, db, workspaceId, await readKeys(db, workspaceId)));
 }
 
 /** The ring of rows that a caller has read; the one of rows that were read later, when this isolate has it. */
@@ -65,7 +65,7 @@ export async function ringFrom(env: SealKeys, workspaceId: string, rows: readonl
   const keys = new Map<string, Uint8Array>();
   for (const { id, wrapped } of rows) {
     if (wrapped === null) continue;
-    keys.set(id, Buffer.from(await unseal(env, wrapped, purposeOf(workspaceId, id)), "base64"));
+    keys.set(id, Buffer.from(await unseal(env, wrapped, keyPurpose(workspaceId, id)), "base64"));
   }
   const ring = new Ring(workspaceId, rows, keys);
   if (made.size >= KEPT_MOST) made.clear();
@@ -73,7 +73,7 @@ export async function ringFrom(env: SealKeys, workspaceId: string, rows: readonl
   return ring;
 }
 
-/** Whether others were read later: keys are added and destroyed, and nothing of that is taken back. */
+/** Whether `rows` were read before `others`. Keys are only added and destroyed, so counts tell the order. */
 export function isEarlier(rows: readonly KeyRow[], others: readonly KeyRow[]): boolean {
   const destroyed = (some: readonly KeyRow[]) => some.filter(({ wrapped }) => wrapped === null).length;
   return rows.length < others.length || destroyed(rows) < destroyed(others);
@@ -85,11 +85,11 @@ export function forgetRing(workspaceId: string): void {
 }
 
 /** Keys that an older ENCRYPTION_KEY wraps move to the current one. A key that is destroyed in the meantime stays destroyed. */
-async function rewrapped(env: SealKeys, db: Database, workspaceId: string, rows: KeyRow[]): Promise<KeyRow[]> {
+async function rewrapKeys(env: SealKeys, db: Database, workspaceId: string, rows: KeyRow[]): Promise<KeyRow[]> {
   return Promise.all(
     rows.map(async ({ id, wrapped }) => {
       if (wrapped === null || !(await isStale(env, wrapped))) return { id, wrapped };
-      const purpose = purposeOf(workspaceId, id);
+      const purpose = keyPurpose(workspaceId, id);
       const fresh = await sealText(env, await unseal(env, wrapped, purpose), purpose);
       await rewrapKey(db, workspaceId, { id, wrapped }, fresh);
       return { id, wrapped: fresh };

@@ -23,17 +23,17 @@ const TAG_BYTES = 16;
 const HEADER = /^(\w{1,3})\.([0-9a-f]{16})\./;
 
 /** 410: a data key that the text needs no longer exists. */
-const destroyed = () =>
+const keyDestroyed = () =>
   remoteProblem(410, "This data was encrypted with a key that has been destroyed. It can be deleted, but not read.");
 
 /** Whether an error says that a key is destroyed; also one that has crossed an object's boundary. */
 export const isKeyDestroyed = (error: unknown): boolean =>
-  error instanceof Error && error.message === destroyed().message;
+  error instanceof Error && error.message === keyDestroyed().message;
 
 /** The ring has no key of this id, also no destroyed one: its rows were read before the key was made. */
 export class UnknownKey extends Error {
   constructor() {
-    super(destroyed().message);
+    super(keyDestroyed().message);
   }
 }
 
@@ -47,7 +47,6 @@ export function openOr<T>(read: () => T, lost: T): T {
   }
 }
 
-/** Whether a text is sealed. */
 export const isSealed = (held: unknown): held is string => typeof held === "string" && held.startsWith(MARK);
 
 /** How the JSON of a sealed text begins. */
@@ -81,7 +80,7 @@ export class Ring {
   sealBytes(data: Uint8Array, place: Place): { keyId: string; bytes: Buffer } {
     const keyId = this.rows.at(-1)?.id ?? "";
     const key = this.keys.get(keyId);
-    if (!key) throw destroyed();
+    if (!key) throw keyDestroyed();
     const iv = randomBytes(IV_BYTES);
     const cipher = createCipheriv("aes-256-gcm", key, iv).setAAD(this.#bound(keyId, place));
     return { keyId, bytes: Buffer.concat([iv, cipher.update(data), cipher.final(), cipher.getAuthTag()]) };
@@ -104,7 +103,7 @@ export class Ring {
   /** The bytes that `sealBytes` has sealed at this place with a key. Throws as `open`. */
   openBytes(keyId: string, bytes: Uint8Array, place: Place): Buffer {
     const key = this.keys.get(keyId);
-    if (!key) throw this.rows.some(({ id }) => id === keyId) ? destroyed() : new UnknownKey();
+    if (!key) throw this.rows.some(({ id }) => id === keyId) ? keyDestroyed() : new UnknownKey();
     const end = bytes.length - TAG_BYTES;
     const decipher = createDecipheriv("aes-256-gcm", key, bytes.subarray(0, IV_BYTES), { authTagLength: TAG_BYTES })
       .setAAD(this.#bound(keyId, place))

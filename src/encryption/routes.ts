@@ -23,7 +23,7 @@ const DestroyKey = v.strictObject({
 
 const doc = documented("Workspaces and keys");
 
-const timeOf = (at: number | null) => (at === null ? null : new Date(at).toISOString());
+const toIso = (at: number | null) => (at === null ? null : new Date(at).toISOString());
 
 const Key = v.pipe(
   v.object({
@@ -37,13 +37,13 @@ const Key = v.pipe(
 );
 
 /** The keys as answers have them, oldest first. */
-const shown = (keys: StoredKey[]) =>
+const toWireKeys = (keys: StoredKey[]) =>
   keys.map(({ id, version, createdAt, destroyedAt }, index) => ({
     id,
     version,
     status: destroyedAt !== null ? "destroyed" : index === keys.length - 1 ? "encrypts" : "decrypts",
-    created_at: timeOf(createdAt),
-    destroyed_at: timeOf(destroyedAt),
+    created_at: toIso(createdAt),
+    destroyed_at: toIso(destroyedAt),
   }));
 
 export const encryption = new Hono<App>()
@@ -52,7 +52,7 @@ export const encryption = new Hono<App>()
     doc("List the keys that encrypt what the workspace stores, newest first", v.array(Key)),
     async (c) => {
       const keys = await listKeys(database(c.env.DB), c.get("principal").workspaceId);
-      return c.json(shown(keys).toReversed());
+      return c.json(toWireKeys(keys).toReversed());
     },
   )
   .post(
@@ -69,7 +69,7 @@ export const encryption = new Hono<App>()
       if (!added) throw new Problem(409, "Another request has just made a key.");
       forgetRing(workspaceId);
       await audit(c, { action: "encryption_key.created", targetId: id, detail: { version: added.version } });
-      return c.json(shown([...keys, added]).at(-1), 201);
+      return c.json(toWireKeys([...keys, added]).at(-1), 201);
     },
   )
   .post(
@@ -93,6 +93,6 @@ export const encryption = new Hono<App>()
         forgetRing(workspaceId);
       }
       const now = await listKeys(db, workspaceId);
-      return c.json(shown(now).find((one) => one.id === id));
+      return c.json(toWireKeys(now).find((one) => one.id === id));
     },
   );

@@ -3,13 +3,13 @@
  * too, and its destruction ends them.
  */
 import { sealText, unseal } from "../auth/seal.ts";
-import { type KeySource, ringOf, withRing } from "./load.ts";
+import { type KeySource, loadRing, withRing } from "./load.ts";
 
-const placeOf = (purpose: string) => ["secret", purpose];
+const secretPlace = (purpose: string) => ["secret", purpose];
 
 export async function sealSecret(env: KeySource, workspaceId: string, text: string, purpose: string): Promise<string> {
   const sealed = await sealText(env, text, purpose);
-  return (await ringOf(env, workspaceId)).seal(sealed, placeOf(purpose));
+  return (await loadRing(env, workspaceId)).seal(sealed, secretPlace(purpose));
 }
 
 /** Throws when no key of the deployment or the workspace opens it, or it was sealed for another purpose. */
@@ -19,5 +19,5 @@ export async function openSecret(env: KeySource, workspaceId: string, held: stri
 
 /** What ENCRYPTION_KEY has sealed of it. */
 export async function innerSecret(env: KeySource, workspaceId: string, held: string, purpose: string): Promise<string> {
-  return withRing(env, workspaceId, (ring) => ring.open(held, placeOf(purpose)));
+  return withRing(env, workspaceId, (ring) => ring.open(held, secretPlace(purpose)));
 }

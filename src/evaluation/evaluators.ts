@@ -22,18 +22,28 @@ export interface Score {
 
 export type Evaluator = (given: Evaluated) => Promise<Score[]>;
 
-const plain = (text: string) => text.trim().replaceAll(/\s+/g, " ").toLowerCase();
+const normaliseText = (text: string) => text.trim().replaceAll(/\s+/g, " ").toLowerCase();
 
 /** 1 where the answer is the expected one; no score without an expected one. Case and white space do not count. */
 export const exactMatch: Evaluator = async ({ outputs, referenceOutputs }) =>
   referenceOutputs
-    ? [{ key: "exact_match", score: plain(textIn(outputs)) === plain(textIn(referenceOutputs)) ? 1 : 0 }]
+    ? [
+        {
+          key: "exact_match",
+          score: normaliseText(textIn(outputs)) === normaliseText(textIn(referenceOutputs)) ? 1 : 0,
+        },
+      ]
     : [];
 
 /** 1 where the answer contains the expected one. */
 export const containsExpected: Evaluator = async ({ outputs, referenceOutputs }) =>
   referenceOutputs
-    ? [{ key: "contains_expected", score: plain(textIn(outputs)).includes(plain(textIn(referenceOutputs))) ? 1 : 0 }]
+    ? [
+        {
+          key: "contains_expected",
+          score: normaliseText(textIn(outputs)).includes(normaliseText(textIn(referenceOutputs))) ? 1 : 0,
+        },
+      ]
     : [];
 
 export interface Judge {
@@ -44,7 +54,7 @@ export interface Judge {
 }
 
 /** An assistant that reads the answer and says a score from 0 to 1 with a reason. */
-export function judgedBy(send: Send, { assistant, criteria, key }: Judge): Evaluator {
+export function createJudge(send: Send, { assistant, criteria, key }: Judge): Evaluator {
   return async ({ inputs, outputs, referenceOutputs }) => {
     const content = [
       "Judge the answer of an assistant.",
@@ -67,7 +77,7 @@ export function judgedBy(send: Send, { assistant, criteria, key }: Judge): Evalu
 export function verdictIn(text: string): { score: number; comment: string | null } {
   for (let from = text.lastIndexOf("{"); from >= 0; from = from === 0 ? -1 : text.lastIndexOf("{", from - 1)) {
     for (let to = text.indexOf("}", from); to >= 0; to = text.indexOf("}", to + 1)) {
-      const value = parsed(text.slice(from, to + 1));
+      const value = parseOrUndefined(text.slice(from, to + 1));
       const score = isMembers(value) ? value["score"] : undefined;
       if (!isMembers(value) || typeof score !== "number" || score < 0 || score > 1) continue;
       return { score, comment: typeof value["comment"] === "string" ? value["comment"] : null };
@@ -76,7 +86,7 @@ export function verdictIn(text: string): { score: number; comment: string | null
   throw new Error("The judge gave no JSON object with a score from 0 to 1.");
 }
 
-function parsed(text: string): unknown {
+function parseOrUndefined(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch {

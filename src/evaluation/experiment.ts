@@ -45,7 +45,7 @@ const PAGE = 100;
 /** After this many refusals in a row no more runs are sent. */
 const MOST_REFUSALS = 5;
 
-async function examplesOf(send: Send, dataset: string, split: string | undefined): Promise<Example[]> {
+async function readExamples(send: Send, dataset: string, split: string | undefined): Promise<Example[]> {
   const all: Example[] = [];
   for (;;) {
     const query = new URLSearchParams({ dataset, limit: String(PAGE), offset: String(all.length) });
@@ -63,7 +63,7 @@ async function examplesOf(send: Send, dataset: string, split: string | undefined
  */
 export async function runExperiment(send: Send, wanted: Wanted): Promise<Progress> {
   const { dataset, split, assistant, prefix, evaluators, concurrency, signal, onProgress } = wanted;
-  const examples = await examplesOf(send, dataset, split);
+  const examples = await readExamples(send, dataset, split);
   if (examples.length === 0) throw new Error("The dataset has no example here.");
   const experiment = await read<Experiment>(send, "POST", "/api/v1/sessions", {
     name: `${prefix}-${crypto.randomUUID().slice(0, 8)}`,
@@ -116,7 +116,7 @@ export async function runExperiment(send: Send, wanted: Wanted): Promise<Progres
   await Promise.all(Array.from({ length: Math.min(concurrency, examples.length) }, work));
   await read(send, "PATCH", `/api/v1/sessions/${experiment.id}`, { end_time: new Date().toISOString() });
   if (refusals >= MOST_REFUSALS || (refusals > 0 && progress.refused === progress.done)) throw refusal;
-  await stored(send, experiment, progress.done - progress.refused);
+  await waitUntilStored(send, experiment, progress.done - progress.refused);
   return progress;
 }
 
@@ -136,7 +136,7 @@ const AGAIN_MS = 500;
 const LOOKS = 60;
 
 /** Waits until the traces of the runs are stored: that is after the runs. */
-async function stored(send: Send, { id }: Experiment, runs: number): Promise<void> {
+async function waitUntilStored(send: Send, { id }: Experiment, runs: number): Promise<void> {
   for (let looks = 0; looks < LOOKS; looks++) {
     const { run_count } = await read<{ run_count?: number }>(send, "GET", `/api/v1/sessions/${id}`);
     if ((run_count ?? 0) >= runs) return;

@@ -6,10 +6,10 @@ export type Send = (method: string, path: string, body?: unknown) => Promise<Res
 
 /** The JSON of an answer. @throws Error with the server's own `detail` */
 export async function read<T>(send: Send, method: string, path: string, body?: unknown): Promise<T> {
-  return (await jsonOf(await send(method, path, body), `${method} ${path}`)) as T;
+  return (await readJson(await send(method, path, body), `${method} ${path}`)) as T;
 }
 
-async function jsonOf(response: Response, what: string): Promise<unknown> {
+async function readJson(response: Response, what: string): Promise<unknown> {
   const text = await response.text();
   if (response.ok) return text === "" ? undefined : JSON.parse(text);
   let detail: unknown;
@@ -32,7 +32,7 @@ export interface Ended {
 export async function runAssistant(send: Send, assistant: string, input: unknown, more: object = {}): Promise<Ended> {
   const path = "/runs/wait";
   const response = await send("POST", path, { assistant_id: assistant, input, ...more });
-  const values = await jsonOf(response, `POST ${path}`);
+  const values = await readJson(response, `POST ${path}`);
   const id = /\/runs\/([0-9a-f-]{36})/.exec(response.headers.get("content-location") ?? "")?.[1];
   if (id === undefined) throw new Error("The server did not say which run it started.");
   const outputs = isMembers(values) ? values : { output: values };

@@ -46,7 +46,7 @@ async function advanceExport(deps: Deps, id: string): Promise<void> {
 }
 
 export async function noteJobFailure(deps: Deps, job: ExportRow, error: unknown): Promise<void> {
-  const reason = reasonOf(error);
+  const reason = describeFailure(error);
   if (isPermanent(error) || job.retries >= deps.limits.retries) {
     await failJob(deps.db, job.id, reason, deps.now());
     return startNext(deps, job.workspaceId);
@@ -79,7 +79,7 @@ async function advanceRuns(deps: Deps, id: string): Promise<void> {
   let sent = deps.now();
   while (run) {
     if (!(await exportRun(deps, job, run, until))) return;
-    const goesOn = mayGoOn(deps, job, until);
+    const goesOn = mayContinue(deps, job, until);
     if (!goesOn || deps.now() - sent >= BUSY_MS) {
       await sendRuns(deps, job);
       sent = deps.now();
@@ -91,7 +91,7 @@ async function advanceRuns(deps: Deps, id: string): Promise<void> {
   if (!(await hasOpenRuns(deps.db, exportId))) await advanceExport(deps, exportId);
 }
 
-const mayGoOn = (deps: Deps, { destinationId }: ExportRow, until: number): boolean =>
+const mayContinue = (deps: Deps, { destinationId }: ExportRow, until: number): boolean =>
   deps.now() < until && !deps.slots.isWanted(destinationId, deps.now());
 
 /** Exports slices of a claimed run. True when it is complete; otherwise a message or the sweep continues it. */
@@ -107,7 +107,7 @@ async function exportRun(deps: Deps, job: ExportRow, claimed: ExportRunRow, unti
     do {
       run = await exportSlice(deps, { run, job, ...opened });
       deps.slots.answered(job.destinationId);
-    } while (run.status === "RUNNING" && mayGoOn(deps, job, until));
+    } while (run.status === "RUNNING" && mayContinue(deps, job, until));
     if (run.status !== "RUNNING") return true;
     await releaseLease(deps.db, run, deps.now());
     await deps.send({ runId: run.id, destinationId: job.destinationId });
@@ -119,7 +119,7 @@ async function exportRun(deps: Deps, job: ExportRow, claimed: ExportRunRow, unti
 }
 
 async function noteRunFailure(deps: Deps, job: ExportRow, run: ExportRunRow, error: unknown): Promise<void> {
-  const reason = reasonOf(error);
+  const reason = describeFailure(error);
   if (error instanceof StoreError && error.code === UNANSWERED) deps.slots.hung(job.destinationId, deps.now());
   if (isPermanent(error) || run.retryNumber >= deps.limits.retries) return fail(deps, job, run, reason);
   const nextAttemptAt = deps.now() + deps.limits.retryDelay;
@@ -150,8 +150,8 @@ async function clearEnded(deps: Deps, id: string): Promise<void> {
 /** Whether the store would say the same each time. */
 const isPermanent = (error: unknown): boolean => error instanceof StoreError && error.permanent;
 
-/** A store's reason is for the owner of the export; anything else is for the log. */
-function reasonOf(error: unknown): string {
+/** The owner of the export sees the store's reason. Other errors are logged only. */
+function describeFailure(error: unknown): string {
   if (error instanceof StoreError) return error.message;
   logError(error);
   return "InternalError: the server failed; it has been logged";

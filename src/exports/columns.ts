@@ -1,4 +1,4 @@
-/** The columns of an exported file: specification section 2.6, and raw feedback rows for who asks. */
+/** The columns of an exported file: specification section 2.6, and raw feedback rows on request. */
 import type { RowGroup, SchemaElement } from "hyparquet";
 
 type Kind = "text" | "time" | "boolean" | "integer" | "double" | "texts";
@@ -56,10 +56,10 @@ export function chosenFields(asked: readonly ExportField[] | null): ExportField[
  * twice); times are microseconds in UTC, the widest type that DuckDB, Spark, Athena and BigQuery all read.
  */
 export function parquetSchema(fields: readonly ExportField[]): SchemaElement[] {
-  return [{ name: "root", num_children: fields.length }, ...fields.flatMap(schemaOf)];
+  return [{ name: "root", num_children: fields.length }, ...fields.flatMap(columnSchema)];
 }
 
-function schemaOf(name: ExportField): SchemaElement[] {
+function columnSchema(name: ExportField): SchemaElement[] {
   const optional = { name, repetition_type: "OPTIONAL" } as const;
   switch (COLUMNS[name]) {
     case "text":
@@ -103,7 +103,7 @@ export function hasBloom(field: ExportField): boolean {
 }
 
 /** The order of a row group's rows, as far as these columns tell it: `start_time`, then `id`. */
-export function sortingOf(fields: readonly ExportField[]): RowGroup["sorting_columns"] {
+export function sortingColumns(fields: readonly ExportField[]): RowGroup["sorting_columns"] {
   const order = (["start_time", "id"] as const).map((field) => fields.indexOf(field));
   const known = order[0] === -1 ? [] : order.filter((column) => column !== -1);
   // A list has one column of values, too, so the place among the fields is that among the columns.
@@ -112,13 +112,12 @@ export function sortingOf(fields: readonly ExportField[]): RowGroup["sorting_col
     : known.map((column_idx) => ({ column_idx, descending: false, nulls_first: false }));
 }
 
-/** What a column holds. */
-export function kindOf(field: ExportField): Kind {
+export function columnKind(field: ExportField): Kind {
   return COLUMNS[field];
 }
 
 /** The element that holds a column's values, and the names that lead to it. */
-export function leafOf(field: ExportField): { element: SchemaElement; path: string[] } {
-  const elements = schemaOf(field);
+export function findLeaf(field: ExportField): { element: SchemaElement; path: string[] } {
+  const elements = columnSchema(field);
   return { element: elements.at(-1) as SchemaElement, path: elements.map(({ name }) => name) };
 }

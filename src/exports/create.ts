@@ -28,7 +28,7 @@ export async function createExport(
     throw new Problem(404, "Project not found: no project has this session_id.");
   }
   await checkQuota(deps, workspaceId, input.interval_hours !== undefined);
-  const row = { ...rowOf(deps, workspaceId, input), id };
+  const row = { ...newExportRow(deps, workspaceId, input), id };
   if (!(await insertExport(deps.db, row))) throw missing;
   if (row.intervalHours === null) await startNext(deps, workspaceId);
   return (await findExport(deps.db, workspaceId, row.id)) ?? row;
@@ -46,7 +46,7 @@ async function checkQuota({ db, limits, now }: Deps, workspaceId: string, schedu
   }
 }
 
-function rowOf({ now }: Deps, workspaceId: string, input: CreateExportInput): Omit<ExportRow, "id"> {
+function newExportRow({ now }: Deps, workspaceId: string, input: CreateExportInput): Omit<ExportRow, "id"> {
   const at = now();
   return {
     workspaceId,

@@ -1,6 +1,6 @@
 /** Everything the engine needs of the world, in one parameter: with these under control, a seed controls a whole export. */
 import type { KeySource } from "../encryption/load.ts";
-import { blobsOf } from "../encryption/blobs.ts";
+import { openBlobs } from "../encryption/blobs.ts";
 import { database, type Database } from "../db/client.ts";
 import type { ObjectStore } from "../s3/object-store.ts";
 import { resolveColumn, type RunPage } from "../traces/page.ts";
@@ -22,7 +22,7 @@ export interface RunMessage {
   destinationId?: string;
 }
 
-/** Moments after which a crash leaves something behind. Tests stop the world there. */
+/** Steps after which a crash leaves work unfinished. Tests stop the process there. */
 export type Point =
   | "claimed"
   | "part uploaded"
@@ -57,7 +57,7 @@ export interface Deps {
 const SLOTS = new Slots(LIMITS.runsPerIsolate);
 
 /** The real world of a running Worker. */
-export function depsOf(env: Env): Deps {
+export function createDeps(env: Env): Deps {
   const world = storeWorld(env);
   return {
     db: database(env.DB),
@@ -68,7 +68,7 @@ export function depsOf(env: Env): Deps {
     now: () => Date.now(),
     newId: () => crypto.randomUUID(),
     partition: (workspaceId, place) => tracePartition(env, workspaceId, place),
-    resolve: (page, field) => resolveColumn(blobsOf(env), page, field),
+    resolve: (page, field) => resolveColumn(openBlobs(env), page, field),
     open: (destination) => openStore(destination, world),
     send: async (sent, delaySeconds = 0) => {
       await env.EXPORTS.send(sent, { delaySeconds });

@@ -9,7 +9,7 @@ import { noteLateSeen } from "./ledger/late.ts";
 import { openDestination } from "./open-destination.ts";
 import { abortOthers } from "./slice.ts";
 import { ObjectSink } from "../s3/sink.ts";
-import { type ExportRow, NO_PROGRESS, progressOf } from "./store.ts";
+import { type ExportRow, NO_PROGRESS, readProgress } from "./store.ts";
 import { isoFromMicros } from "../traces/time.ts";
 
 /** The manifest's format; a change of its members that readers could trip over raises it. */
@@ -47,7 +47,7 @@ export async function finishExport(deps: Deps, job: ExportRow): Promise<void> {
 
 /** The manifest's text in pieces. An export can have 100,000 runs, and the whole text does not fit in memory. */
 async function* manifestOf({ db }: Deps, job: ExportRow): AsyncGenerator<string> {
-  const { rows, bytes } = (await progressOf(db, [job.id])).get(job.id) ?? NO_PROGRESS;
+  const { rows, bytes } = (await readProgress(db, [job.id])).get(job.id) ?? NO_PROGRESS;
   const head = {
     version: MANIFEST_VERSION,
     export_id: job.id,
@@ -63,16 +63,16 @@ async function* manifestOf({ db }: Deps, job: ExportRow): AsyncGenerator<string>
     bytes,
   };
   yield `${JSON.stringify(head, null, 1).slice(0, -2)},\n "partitions": [`;
-  yield* listed(db, job, false);
+  yield* listWindows(db, job, false);
   yield '\n ],\n "late": [';
-  yield* listed(db, job, true);
+  yield* listWindows(db, job, true);
   yield '\n ],\n "deleted": [';
-  yield* deleted(db, job);
+  yield* listDeletedTraces(db, job);
   yield "\n ]\n}\n";
 }
 
 /** The traces that were deleted in the window of a schedule's export. */
-async function* deleted(db: Database, job: ExportRow): AsyncGenerator<string> {
+async function* listDeletedTraces(db: Database, job: ExportRow): AsyncGenerator<string> {
   let separator = "\n  ";
   for await (const { projectId, traceId, deletedAt } of deletionsOf(db, job)) {
     const deleted_at = new Date(deletedAt).toISOString();
@@ -82,7 +82,7 @@ async function* deleted(db: Database, job: ExportRow): AsyncGenerator<string> {
 }
 
 /** The windows of an export with their files: its own, or the earlier ones of which it has late runs. */
-async function* listed(db: Database, job: ExportRow, late: boolean): AsyncGenerator<string> {
+async function* listWindows(db: Database, job: ExportRow, late: boolean): AsyncGenerator<string> {
   let separator = "\n  ";
   for await (const run of allRuns(db, job.id, late)) {
     if (late && run.files.length === 0) continue;

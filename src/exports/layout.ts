@@ -17,10 +17,10 @@ export function fileName(
   window: number,
 ): string {
   const index = files.filter((file) => (file.shard ?? 0) === shard).length;
-  return `${late ? `late-${window}` : "part"}-${shard === 0 ? "" : `s${padded(shard, 2)}-`}${padded(index, 5)}.parquet`;
+  return `${late ? `late-${window}` : "part"}-${shard === 0 ? "" : `s${padNumber(shard, 2)}-`}${padNumber(index, 5)}.parquet`;
 }
 
-const padded = (number: number, digits: number) => String(number).padStart(digits, "0");
+const padNumber = (number: number, digits: number) => String(number).padStart(digits, "0");
 
 /** Written last: a reader that sees it has every file it names. The underscore hides it from Spark and Athena. */
 export function manifestKey(exportId: string): string {

@@ -39,7 +39,7 @@ export const LIMITS = {
    */
   lease: RENEW_AFTER + LONGEST_CALL_MS + WORK,
   renewAfter: RENEW_AFTER,
-  /** A message that has not led to work by now is sent again. */
+  /** A message that started no work within this time is sent again. */
   resendAfter: 120_000,
 
   retries: 20,

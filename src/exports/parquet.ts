@@ -10,8 +10,8 @@ import { isConstant, isPayload, isUnique, type LightField, type RunPage } from "
 import type { Texts } from "../traces/texts.ts";
 import type { PayloadField } from "../traces/types.ts";
 import { CODECS, type Compression, COMPRESSORS } from "./codecs.ts";
-import { type ExportField, hasBloom, kindOf, leafOf, parquetSchema, sortingOf } from "./columns.ts";
-import { bloomOf, loadHasher } from "./encode/bloom.ts";
+import { type ExportField, hasBloom, columnKind, findLeaf, parquetSchema, sortingColumns } from "./columns.ts";
+import { buildBloomFilter, loadHasher } from "./encode/bloom.ts";
 import { writeChunk } from "./encode/chunk.ts";
 import type { Encoded } from "./encode/encoded.ts";
 import { encodeBooleans, encodeDoubles, encodeIntegers } from "./encode/numbers.ts";
@@ -55,7 +55,7 @@ export class RunFile {
     const blooms: { chunk: ColumnChunk; filter: Uint32Array }[] = [];
     for (const field of this.fields) {
       if (isPayload(field)) {
-        const texts = (await resolve(page, field)) ?? missing(field);
+        const texts = (await resolve(page, field)) ?? throwMissing(field);
         columns.push(this.write(field, page.rows, encodeLaidOut(texts)));
         // Freed at once: V8 collects buffers late, and an isolate has 128 MB.
         texts.bytes.buffer.transfer(0);
@@ -64,7 +64,7 @@ export class RunFile {
         const encoded = encode(page, field);
         const chunk = this.write(field, page.rows, encoded);
         columns.push(chunk);
-        const filter = hasBloom(field) ? bloomOf(encoded, hasher) : undefined;
+        const filter = hasBloom(field) ? buildBloomFilter(encoded, hasher) : undefined;
         if (filter) blooms.push({ chunk, filter });
       }
       await this.sink.flush?.();
@@ -74,7 +74,7 @@ export class RunFile {
       num_rows: BigInt(page.rows),
       total_byte_size: columns.reduce((sum, { meta_data }) => sum + (meta_data?.total_uncompressed_size ?? 0n), 0n),
       total_compressed_size: BigInt(this.sink.offset - start),
-      sorting_columns: sortingOf(this.fields),
+      sorting_columns: sortingColumns(this.fields),
     });
     for (const { chunk, filter } of blooms) this.writeBloom(chunk, filter);
     this.rows += page.rows;
@@ -84,7 +84,7 @@ export class RunFile {
   private write(field: ExportField, rows: number, encoded: Encoded): ColumnChunk {
     const { compression } = this;
     const how = { codec: CODECS[compression], compress: COMPRESSORS[compression] };
-    return writeChunk(this.sink, { ...leafOf(field), rows, ...how }, encoded);
+    return writeChunk(this.sink, { ...findLeaf(field), rows, ...how }, encoded);
   }
 
   /** Behind its row group: kept until the footer, the filters of a file would take some megabytes. */
@@ -114,9 +114,9 @@ export class RunFile {
 /** Encodes a column that holds no payloads. */
 function encode(page: RunPage, field: Exclude<ExportField, PayloadField>): Encoded {
   if (isConstant(field)) return encodeConstant(page.constants[field], page.rows);
-  if (isUnique(field)) return encodeUnique(page.unique[field] ?? missing(field));
-  const column: unknown = JSON.parse(page.light[field satisfies LightField] ?? missing(field));
-  switch (kindOf(field)) {
+  if (isUnique(field)) return encodeUnique(page.unique[field] ?? throwMissing(field));
+  const column: unknown = JSON.parse(page.light[field satisfies LightField] ?? throwMissing(field));
+  switch (columnKind(field)) {
     case "text":
       return encodeTexts(column as (string | null)[]);
     case "texts":
@@ -131,6 +131,6 @@ function encode(page: RunPage, field: Exclude<ExportField, PayloadField>): Encod
   }
 }
 
-function missing(field: string): never {
+function throwMissing(field: string): never {
   throw new Error(`the page has no column ${field}`);
 }

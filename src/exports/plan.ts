@@ -1,6 +1,6 @@
 /** From an export's window to its runs: one for each project and UTC day, tiling the window exactly. */
 import { listExperiments } from "../traces/store/project-store.ts";
-import { dayBounds, dayOf } from "../traces/time.ts";
+import { dayBounds, toDay } from "../traces/time.ts";
 import type { Deps } from "./deps.ts";
 import { completeEmptyRuns, failJob, insertRuns, markPlanned, type PlannedRun } from "./ledger/jobs.ts";
 import { lateDays } from "./ledger/late.ts";
@@ -19,7 +19,7 @@ export interface Window {
 export function dayWindows(start: number, end: number): Window[] {
   const windows: Window[] = [];
   for (let at = start; at < end;) {
-    const day = dayOf(at);
+    const day = toDay(at);
     const next = Math.min(dayBounds(day).end, end);
     windows.push({ day, startTime: at, endTime: next });
     at = next;
@@ -27,7 +27,7 @@ export function dayWindows(start: number, end: number): Window[] {
   return windows;
 }
 
-/** Lays down the runs of an export. Experiments are those of now: the ones made after the job are included. */
+/** Inserts the runs of an export. Experiments created after the job are included. */
 export async function plan(deps: Deps, job: ExportRow): Promise<void> {
   const projectIds = job.sessionId === null ? await listExperiments(deps.db, job.workspaceId) : [job.sessionId];
   const windows = dayWindows(job.startTime, job.endTime ?? job.startTime);

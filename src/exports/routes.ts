@@ -4,43 +4,47 @@ import { Hono } from "hono";
 import { audit } from "../audit/record.ts";
 import { database } from "../db/client.ts";
 import { documented } from "../http/documented.ts";
-import { page } from "../http/paging.ts";
+import { cutPage } from "../http/paging.ts";
 import { Problem } from "../http/problem.ts";
 import type { App } from "../http/types.ts";
 import { body, param, query } from "../http/validate.ts";
 import { newOrEarlier } from "../http/idempotent-id.ts";
 import { createExport } from "./create.ts";
-import { depsOf } from "./deps.ts";
+import { type Deps, createDeps } from "./deps.ts";
 import { destinations } from "./destinations/routes.ts";
 import { startNext } from "./finish.ts";
-import { countLate } from "./late.ts";
 import { requirePlan, requireScope } from "./plan-gate.ts";
 import { CreateExport, ExportId, ExportRunId, Paging, PatchExport, SpawnedQuery } from "./schema.ts";
 import { Export, ExportRun, toWireExport, toWireRun } from "./wire.ts";
 import {
-  cancelExport,
   type ExportRow,
+  NO_PROGRESS,
+  cancelExport,
   findExport,
   findExportRun,
   listExportRuns,
   listExports,
   listSpawnedRuns,
-  NO_PROGRESS,
-  progressOf,
+  readProgress,
 } from "./store.ts";
+import { CONNECTIONS, inParallel } from "../http/parallel.ts";
+import { changedWindows } from "./ledger/late.ts";
 
 const doc = documented("Bulk export");
 
 /** The export of this id in the caller's workspace, or 404. */
-async function mine(c: { env: Env; get(name: "principal"): { workspaceId: string } }, id: string): Promise<ExportRow> {
+async function requireExport(
+  c: { env: Env; get(name: "principal"): { workspaceId: string } },
+  id: string,
+): Promise<ExportRow> {
   const row = await findExport(database(c.env.DB), c.get("principal").workspaceId, id);
   if (!row) throw new Problem(404, "Export not found.");
   return row;
 }
 
 async function toWireWithProgress(env: Env, row: ExportRow) {
-  const progress = await progressOf(database(env.DB), [row.id]);
-  return toWireExport(row, progress.get(row.id) ?? NO_PROGRESS, await countLate(depsOf(env), row));
+  const progress = await readProgress(database(env.DB), [row.id]);
+  return toWireExport(row, progress.get(row.id) ?? NO_PROGRESS, await countLate(createDeps(env), row));
 }
 
 export const bulkExports = new Hono<App>()
@@ -53,7 +57,7 @@ export const bulkExports = new Hono<App>()
     body(CreateExport),
     async (c) => {
       const { workspaceId } = c.get("principal");
-      const deps = depsOf(c.env);
+      const deps = createDeps(c.env);
       const { id, earlier } = await newOrEarlier(c, (one) => findExport(deps.db, workspaceId, one));
       const row = earlier ?? (await createExport(deps, workspaceId, c.req.valid("json"), id));
       const detail = { destination_id: row.destinationId };
@@ -65,8 +69,8 @@ export const bulkExports = new Hono<App>()
     const { limit, offset } = c.req.valid("query");
     const db = database(c.env.DB);
     const rows = await listExports(db, c.get("principal").workspaceId, { limit: limit + 1, offset });
-    const { items, headers } = page(rows, limit, offset);
-    const progress = await progressOf(
+    const { items, headers } = cutPage(rows, limit, offset);
+    const progress = await readProgress(
       db,
       items.map(({ id }) => id),
     );
@@ -82,14 +86,14 @@ export const bulkExports = new Hono<App>()
     query(SpawnedQuery),
     async (c) => {
       const { limit, offset, source_bulk_export_id } = c.req.valid("query");
-      const schedule = await mine(c, source_bulk_export_id);
+      const schedule = await requireExport(c, source_bulk_export_id);
       const rows = await listSpawnedRuns(database(c.env.DB), schedule.id, { limit: limit + 1, offset });
-      const { items, headers } = page(rows, limit, offset);
+      const { items, headers } = cutPage(rows, limit, offset);
       return c.json(items.map(toWireRun), 200, headers);
     },
   )
   .get("/:id", doc("Get an export and its progress", Export), param(ExportId), async (c) =>
-    c.json(await toWireWithProgress(c.env, await mine(c, c.req.valid("param").id))),
+    c.json(await toWireWithProgress(c.env, await requireExport(c, c.req.valid("param").id))),
   )
   .patch(
     "/:id",
@@ -97,10 +101,10 @@ export const bulkExports = new Hono<App>()
     param(ExportId),
     body(PatchExport),
     async (c) => {
-      const row = await mine(c, c.req.valid("param").id);
-      const deps = depsOf(c.env);
+      const row = await requireExport(c, c.req.valid("param").id);
+      const deps = createDeps(c.env);
       const cancelled = await cancelExport(deps.db, row.id, deps.now());
-      const after = await mine(c, row.id);
+      const after = await requireExport(c, row.id);
       if (!cancelled && after.status !== "CANCELLED") {
         throw new Problem(409, `The export has ended as ${after.status} and cannot be cancelled.`);
       }
@@ -116,15 +120,25 @@ export const bulkExports = new Hono<App>()
     query(Paging),
     async (c) => {
       const { limit, offset } = c.req.valid("query");
-      const row = await mine(c, c.req.valid("param").id);
+      const row = await requireExport(c, c.req.valid("param").id);
       const rows = await listExportRuns(database(c.env.DB), row.id, { limit: limit + 1, offset });
-      const { items, headers } = page(rows, limit, offset);
+      const { items, headers } = cutPage(rows, limit, offset);
       return c.json(items.map(toWireRun), 200, headers);
     },
   )
   .get("/:id/runs/:run_id", doc("Get a run of an export", ExportRun), param(ExportRunId), async (c) => {
     const { id, run_id } = c.req.valid("param");
-    const row = await findExportRun(database(c.env.DB), (await mine(c, id)).id, run_id);
+    const row = await findExportRun(database(c.env.DB), (await requireExport(c, id)).id, run_id);
     if (!row) throw new Problem(404, "Export run not found.");
     return c.json(toWireRun(row));
   });
+
+/** Null for a schedule and for an export that is not complete. Partitions are counted up to 2 seconds ago. */
+async function countLate(deps: Deps, job: ExportRow): Promise<number | null> {
+  if (job.status !== "COMPLETED") return null;
+  const windows = await changedWindows(deps.db, job.id);
+  const counts = await inParallel(windows, CONNECTIONS, (window) =>
+    deps.partition(job.workspaceId, window).countChanged({ ...window, filter: job.filter }),
+  );
+  return counts.reduce((sum, count) => sum + count, 0);
+}

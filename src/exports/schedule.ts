@@ -1,5 +1,5 @@
 /** The sweep of every minute: it spawns what is due, and wakes what got lost. It does no work itself. */
-import { type Deps, depsOf } from "./deps.ts";
+import { type Deps, createDeps } from "./deps.ts";
 import { startWaiting } from "./ledger/jobs.ts";
 import { dueSchedules, spawn, takeIdleJobs, takeLostRuns, claimOrphanedUploads, timeOut } from "./ledger/sweep.ts";
 import { countForQuota, type ExportRow } from "./store.ts";
@@ -12,7 +12,7 @@ const CATCH_UP = 20;
 const SPAWNED_AT_ONCE = 100;
 
 /** Window k of a schedule, k from 1: [start + (k-1)h, start + kh), due 10 minutes after its end. Microseconds. */
-export function windowOf(startTime: number, intervalHours: number, k: number) {
+export function scheduleWindow(startTime: number, intervalHours: number, k: number) {
   const interval = intervalHours * HOUR_MICROS;
   const endTime = startTime + k * interval;
   return { startTime: endTime - interval, endTime, dueAt: endTime + SPAWN_DELAY };
@@ -20,7 +20,7 @@ export function windowOf(startTime: number, intervalHours: number, k: number) {
 
 /** The cron trigger's handler. Any number of sweeps at a time does no harm. */
 export async function schedule(env: Env): Promise<void> {
-  await sweep(depsOf(env));
+  await sweep(createDeps(env));
 }
 
 /** Spawns what is due, ends what took too long, and sends again what got lost. */
@@ -53,7 +53,7 @@ async function catchUp(deps: Deps, due: ExportRow, most: number): Promise<number
   const room = Math.min(most, deps.limits.spawnedPerHour - recent);
   let schedule = due;
   for (let made = 0; made < room; made++) {
-    const { startTime, endTime, dueAt } = windowOf(due.startTime, due.intervalHours ?? 1, schedule.spawned + 1);
+    const { startTime, endTime, dueAt } = scheduleWindow(due.startTime, due.intervalHours ?? 1, schedule.spawned + 1);
     if (dueAt > now * 1000) return made;
     if (!(await spawn(deps.db, schedule, { id: deps.newId(), startTime, endTime, now }))) return made;
     schedule = { ...schedule, spawned: schedule.spawned + 1 };

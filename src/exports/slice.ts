@@ -78,7 +78,7 @@ export async function exportSlice(deps: Deps, work: SliceWork): Promise<ExportRu
   try {
     const fields = chosenFields(job.exportFields as ExportField[] | null);
     const file = new RunFile(sink, fields, job.compression);
-    const { cursor, done, changes } = await fill(deps, file, lease, pagesOf(deps, work, fields));
+    const { cursor, done, changes } = await fill(deps, file, lease, readPages(deps, work, fields));
     // A shard is seen as it was when its first page was read: what changes after that is late.
     const seen = run.cursor === null ? { ...run.seen, [run.shard]: changes } : run.seen;
     if (file.rows === 0) return await commit(deps, run, { cursor, done, seen, file: null });
@@ -190,7 +190,7 @@ async function fill(
   return { cursor, done: false, changes: changes ?? 0 };
 }
 
-function pagesOf(
+function readPages(
   deps: Deps,
   { run, job }: SliceWork,
   fields: readonly ExportField[],

@@ -20,6 +20,6 @@ export const OPEN: ExportStatus[] = STATUSES.filter((status) => TRANSITIONS[stat
  * The states from which `next` can be reached. Every statement that changes a status names them in its WHERE, so that an
  * illegal transition changes no row.
  */
-export function before(next: ExportStatus): ExportStatus[] {
+export function statusesBefore(next: ExportStatus): ExportStatus[] {
   return STATUSES.filter((status) => TRANSITIONS[status].includes(next));
 }

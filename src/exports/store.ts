@@ -3,7 +3,7 @@ import { and, asc, count, desc, eq, gt, inArray, isNotNull, sql } from "drizzle-
 import { inList } from "../db/in-list.ts";
 import type { Database } from "../db/client.ts";
 import { bulkExports, exportDestinations, exportRuns } from "../db/schema.ts";
-import { before, OPEN } from "./status.ts";
+import { statusesBefore, OPEN } from "./status.ts";
 
 export type ExportRow = typeof bulkExports.$inferSelect;
 export type ExportRunRow = typeof exportRuns.$inferSelect;
@@ -62,7 +62,7 @@ export async function listExports(db: Database, workspaceId: string, { limit, of
 }
 
 /** How far exports have come, by id. One that has no runs yet is missing. */
-export async function progressOf(db: Database, exportIds: string[]): Promise<Map<string, Progress>> {
+export async function readProgress(db: Database, exportIds: string[]): Promise<Map<string, Progress>> {
   const rows = await db
     .select({
       id: exportRuns.exportId,
@@ -79,7 +79,6 @@ export async function progressOf(db: Database, exportIds: string[]): Promise<Map
   return new Map(rows.map(({ id, ...progress }) => [id, progress]));
 }
 
-/** The runs of an export, by day. */
 export async function listExportRuns(db: Database, exportId: string, { limit, offset }: Slice) {
   return db
     .select()
@@ -123,7 +122,7 @@ export async function cancelExport(db: Database, id: string, now: number): Promi
     db
       .update(bulkExports)
       .set(cancelled)
-      .where(and(eq(bulkExports.id, id), inArray(bulkExports.status, before("CANCELLED"))))
+      .where(and(eq(bulkExports.id, id), inArray(bulkExports.status, statusesBefore("CANCELLED"))))
       .returning({ id: bulkExports.id }),
     db
       .update(exportRuns)
@@ -131,7 +130,7 @@ export async function cancelExport(db: Database, id: string, now: number): Promi
       .where(
         and(
           eq(exportRuns.exportId, id),
-          inArray(exportRuns.status, before("CANCELLED")),
+          inArray(exportRuns.status, statusesBefore("CANCELLED")),
           sql`EXISTS (SELECT 1 FROM ${bulkExports} WHERE ${bulkExports.id} = ${id} AND ${bulkExports.status} = 'CANCELLED')`,
         ),
       ),

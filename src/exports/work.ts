@@ -2,7 +2,7 @@
 import * as v from "valibot";
 import { StoreError } from "../s3/errors.ts";
 import { advance, noteJobFailure } from "./advance.ts";
-import { type Deps, depsOf, type ExportMessage } from "./deps.ts";
+import { type Deps, createDeps, type ExportMessage } from "./deps.ts";
 import { findJob } from "./ledger/jobs.ts";
 import { INTERRUPTED } from "./ledger/lease.ts";
 
@@ -23,7 +23,7 @@ export const isExportMessage = (message: Message): message is Message<ExportMess
 
 /** Handles messages one after the other. */
 export async function consumeExports(messages: Message<ExportMessage>[], env: Env): Promise<void> {
-  const deps = depsOf(env);
+  const deps = createDeps(env);
   for (const message of messages) {
     if (message.attempts > MOST_DELIVERIES) await noteDeath(deps, message.body);
     else await handleInTurn(deps, message.body);

@@ -1,7 +1,7 @@
 /** What the rest of Weir may ask of a workspace's limiter, and how to reach it. */
 import { objectNamed } from "../db/objects.ts";
-import { callsOf } from "../http/calls.ts";
-import { repeating } from "../http/outage.ts";
+import { callObject } from "../http/calls.ts";
+import { retryCalls } from "../http/outage.ts";
 import type { Claim, Place, PoolUse } from "./book.ts";
 import type { FlowRule } from "../flow-rule.ts";
 
@@ -60,5 +60,5 @@ export const limiterOf = (name = ""): string | undefined =>
   name.endsWith(SUFFIX) ? name.slice(0, -SUFFIX.length) : undefined;
 
 export function flowControl(env: Env, workspaceId: string): FlowRpc {
-  return repeating(() => callsOf<FlowRpc>(objectNamed(env, env.THREAD_INDEX, workspaceId + SUFFIX)));
+  return retryCalls(() => callObject<FlowRpc>(objectNamed(env, env.THREAD_INDEX, workspaceId + SUFFIX)));
 }

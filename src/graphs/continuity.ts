@@ -22,7 +22,7 @@ export const Break = v.object({
   kind: v.picklist(["graph", "node", "edge", "channel", "channel_kind"]),
   name: v.string(),
   path: v.array(v.string()),
-  /** Of a `channel_kind`: what it was and what it is. */
+  /** For `channel_kind`: the kind before and after. */
   from: v.optional(v.string()),
   to: v.optional(v.string()),
 });
@@ -43,14 +43,14 @@ export function findBreaks(parked: Parked, shape: GraphShape, before?: GraphShap
   const old = before && nestedShape(before, path);
   const found = parked.channels.flatMap((channel): Break[] => {
     const kind = graph.channels[channel];
-    if (kind === undefined) return [{ ...named(channel), path }];
+    if (kind === undefined) return [{ ...nameChannel(channel), path }];
     const was = old?.channels[channel];
     if (was === undefined || isSameKind(was, kind)) return [];
     return [{ kind: "channel_kind", name: channel, path, from: was, to: kind }];
   });
   const sent = parked.sends.filter((node) => !graph.nodes.includes(node));
   const gone = sent.map((name): Break => ({ kind: "node", name, path }));
-  return distinct([...found, ...gone]);
+  return dropDuplicates([...found, ...gone]);
 }
 
 /** A sentence for each, such as `node "ask" is gone`. */
@@ -60,7 +60,7 @@ export function describeBreak({ kind, name, path, from, to }: Break): string {
   return `${kind} "${name}"${where} is gone`;
 }
 
-function named(channel: string): Pick<Break, "kind" | "name"> {
+function nameChannel(channel: string): Pick<Break, "kind" | "name"> {
   if (channel.startsWith(TO_NODE)) return { kind: "node", name: channel.slice(TO_NODE.length) };
   if (channel.startsWith(JOIN))
     return { kind: "edge", name: channel.slice(JOIN.length).replace(/:([^:]*)$/, " -> $1") };
@@ -81,6 +81,6 @@ const ALIKE = [
 const isSameKind = (a: string, b: string): boolean =>
   a === b || ALIKE.some((kinds) => kinds.includes(a) && kinds.includes(b));
 
-const distinct = (breaks: Break[]): Break[] => [
+const dropDuplicates = (breaks: Break[]): Break[] => [
   ...new Map(breaks.map((one) => [JSON.stringify([one.kind, one.path, one.name]), one])).values(),
 ];

@@ -6,17 +6,17 @@ import { normalise } from "./normalise.ts";
 
 type Config = Record<string, unknown>;
 
-const registered = (graphId: string) => (Object.hasOwn(graphs, graphId) ? graphs[graphId] : undefined);
+const findRegistered = (graphId: string) => (Object.hasOwn(graphs, graphId) ? graphs[graphId] : undefined);
 
 /** What is registered under this id, its module loaded; undefined when it is not deployed. */
-async function entryOf(graphId: string): Promise<GraphEntry | undefined> {
-  const entry = registered(graphId);
+async function loadEntry(graphId: string): Promise<GraphEntry | undefined> {
+  const entry = findRegistered(graphId);
   return entry && loaded(entry);
 }
 
 /** What the graph's module exports beside the graph under this name. */
-export async function exportBeside(graphId: string, name: string): Promise<unknown> {
-  const entry = registered(graphId);
+export async function readSibling(graphId: string, name: string): Promise<unknown> {
+  const entry = findRegistered(graphId);
   return entry instanceof Lazy ? entry.sibling(name) : undefined;
 }
 
@@ -25,16 +25,17 @@ export async function exportBeside(graphId: string, name: string): Promise<unkno
  * Throws where the project exports no graph, or its factory throws.
  */
 export async function makeGraph(graphId: string, config: Config, env: Env, access: Access): Promise<Graph | undefined> {
-  const entry = await entryOf(graphId);
+  const entry = await loadEntry(graphId);
   if (entry === undefined) return undefined;
-  const made = await (typeof entry === "function" ? entry(config, { ...env, ...runtimeOf(config, access) }) : entry);
+  const made = await (typeof entry === "function"
+    ? entry(config, { ...env, ...createRuntime(config, access) })
+    : entry);
   return normalise(made, graphId);
 }
 
-/** Whether the graph of this id is made from a config. */
-export const isFactory = async (graphId: string): Promise<boolean> => typeof (await entryOf(graphId)) === "function";
+export const isFactory = async (graphId: string): Promise<boolean> => typeof (await loadEntry(graphId)) === "function";
 
-function runtimeOf(config: Config, access: Access): ServerRuntime {
+function createRuntime(config: Config, access: Access): ServerRuntime {
   return access === "threads.create_run"
     ? { accessContext: access, executionRuntime: { context: config.context } }
     : { accessContext: access, executionRuntime: null };

@@ -1,7 +1,7 @@
 /** What a graph's module exports for threads that an earlier version of the graph has left: `migrations` and `version`. */
 import * as v from "valibot";
 import type { Parked } from "./continuity.ts";
-import { exportBeside } from "./make.ts";
+import { readSibling } from "./make.ts";
 
 /** A node to run next: by its name, or with an input of its own (`Send`). */
 export type NextNode = string | { node: string; input: unknown };
@@ -44,7 +44,7 @@ export const NewState = v.object({
 
 /** The migrations of a graph. Throws a TypeError when the export is not a list of them. */
 export async function loadMigrations(graphId: string): Promise<Migration[]> {
-  const exported = await exportBeside(graphId, "migrations");
+  const exported = await readSibling(graphId, "migrations");
   if (exported === undefined) return [];
   const { success, output } = v.safeParse(Migrations, [exported].flat());
   if (success) return output;
@@ -59,8 +59,7 @@ export async function findMigration(graphId: string, left: Pick<Parked, "fingerp
   return migrations.find(({ from }) => from === left.fingerprint || from === left.version);
 }
 
-/** The `version` that the graph's module exports. */
 export async function loadVersion(graphId: string): Promise<string | undefined> {
-  const version = await exportBeside(graphId, "version");
+  const version = await readSibling(graphId, "version");
   return typeof version === "string" || typeof version === "number" ? String(version) : undefined;
 }

@@ -13,13 +13,13 @@ const reported = new Set<string>();
  * says what was found where that is no graph. `graphId` is for error messages.
  */
 export function normalise(made: unknown, graphId: string): Graph {
-  const graph = graphIn(made);
-  if (!graph) throw new TypeError(`Graph "${graphId}" is not a LangGraph graph: it is ${kindOf(made)}.`);
-  reportOwn(graph, graphId);
+  const graph = findGraph(made);
+  if (!graph) throw new TypeError(`Graph "${graphId}" is not a LangGraph graph: it is ${describeValue(made)}.`);
+  warnOfOwnStores(graph, graphId);
   return graph;
 }
 
-function graphIn(made: unknown): Graph | undefined {
+function findGraph(made: unknown): Graph | undefined {
   if (!isObject(made)) return undefined;
   if (isGraph(made)) return made;
   // What `createAgent` and `createDeepAgent` return has some methods of a graph, and the graph itself.
@@ -38,14 +38,14 @@ const isGraph = (value: object): value is Graph => "lg_is_pregel" in value && va
 
 const isObject = (value: unknown): value is Record<string, unknown> => typeof value === "object" && value !== null;
 
-function kindOf(value: unknown): string {
+function describeValue(value: unknown): string {
   if (!isObject(value)) return value === null || value === undefined ? String(value) : `a ${typeof value}`;
   const members = Object.keys(value).slice(0, 5);
   return `an object with ${members.length > 0 ? `the members ${members.join(", ")}` : "no members"}`;
 }
 
 /** A thread keeps its checkpoints itself, so what the graph was compiled with is not used. Says so once. */
-function reportOwn(graph: Graph, graphId: string): void {
+function warnOfOwnStores(graph: Graph, graphId: string): void {
   const own = [graph.checkpointer && typeof graph.checkpointer === "object" && "checkpointer", graph.store && "store"];
   const names = own.filter((name) => typeof name === "string");
   if (names.length === 0 || reported.has(graphId)) return;

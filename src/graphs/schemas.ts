@@ -1,7 +1,7 @@
 /** JSON Schemas of graphs that are typed only in TypeScript, read from their types when the project was built. */
 import {
   type GraphSchemas,
-  schemasOf as runtimeSchemas,
+  introspectSchemas as runtimeSchemas,
   subgraphSchemas as runtimeSubgraphs,
   type TypedSchemas,
 } from "../runtime/introspect.ts";
@@ -16,19 +16,19 @@ export interface BuiltSchemas extends TypedSchemas {
 export const builtSchemas: Record<string, BuiltSchemas> = {};
 
 /** The schemas of a graph: those that it has at run time, else those of its types, else the names of its channels. */
-export async function schemasOf(graphId: string, graph: Graph): Promise<GraphSchemas> {
-  return runtimeSchemas(graph, builtOf(graphId));
+export async function readSchemas(graphId: string, graph: Graph): Promise<GraphSchemas> {
+  return runtimeSchemas(graph, findBuiltSchemas(graphId));
 }
 
 /** The same of a graph's subgraphs by namespace; `recurse` adds theirs. */
-export async function subgraphSchemasOf(
+export async function readSubgraphSchemas(
   graphId: string,
   graph: Graph,
   namespace: string | undefined,
   recurse: boolean,
 ): Promise<Record<string, GraphSchemas>> {
-  return runtimeSubgraphs(graph, namespace, recurse, builtOf(graphId)?.subgraphs);
+  return runtimeSubgraphs(graph, namespace, recurse, findBuiltSchemas(graphId)?.subgraphs);
 }
 
-const builtOf = (graphId: string): BuiltSchemas | undefined =>
+const findBuiltSchemas = (graphId: string): BuiltSchemas | undefined =>
   Object.hasOwn(builtSchemas, graphId) ? builtSchemas[graphId] : undefined;

@@ -19,11 +19,10 @@ export const Count = v.pipe(v.number(), v.integer(), v.minValue(0));
 export const Message = v.object({ message: v.string() });
 
 /** The object, or the members of it that the request selects. */
-export const selectable = (whole: Whole) => v.union([whole, partOf(whole)]);
+export const selectable = (whole: Whole) => v.union([whole, partialObject(whole)]);
 
-/** A list of what `selectable` gives. */
-export const selectableList = (whole: Whole) => v.union([v.array(whole), v.array(partOf(whole))]);
+export const selectableList = (whole: Whole) => v.union([v.array(whole), v.array(partialObject(whole))]);
 
 type Whole = v.GenericSchema & { entries: v.ObjectEntries };
 
-const partOf = ({ entries }: Whole) => v.partial(v.object(entries));
+const partialObject = ({ entries }: Whole) => v.partial(v.object(entries));

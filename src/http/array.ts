@@ -1,13 +1,13 @@
 /** Answers that are a JSON array, written as its items come: however long, they are never in memory whole. */
-import { sourceOf, streamFrom } from "./source.ts";
+import { toSource, streamFrom } from "./source.ts";
 
 const encoder = new TextEncoder();
 const LINE_FEED = 10;
 const COMMA = 44;
 
-/** A JSON array of the lines of a stream, each of which is JSON. The items pass unread. */
+/** A JSON array of the lines of a stream, each of which is JSON. Items are not parsed. */
 export function jsonArrayOfLines(lines: ReadableStream<Uint8Array>): Response {
-  const { next, leave } = sourceOf(lines);
+  const { next, leave } = toSource(lines);
   let before = "[";
   let waiting: Uint8Array | undefined;
   let ended = false;
@@ -31,13 +31,12 @@ export function jsonArrayOfLines(lines: ReadableStream<Uint8Array>): Response {
     if (bytes.at(-1) === LINE_FEED) before = ",";
     return bytes;
   };
-  return answer(streamFrom({ next: async () => (ended ? undefined : read()), leave }));
+  return jsonResponse(streamFrom({ next: async () => (ended ? undefined : read()), leave }));
 }
 
-const answer = (body: ReadableStream<Uint8Array>) =>
+const jsonResponse = (body: ReadableStream<Uint8Array>) =>
   new Response(body, { headers: { "content-type": "application/json" } });
 
-/** A JSON array of items. */
 export function jsonArray<T>(
   items: AsyncGenerator<T, void, void>,
   shown: (item: T) => unknown = (item) => item,
@@ -58,5 +57,5 @@ export function jsonArray<T>(
       await items.return();
     },
   });
-  return answer(body);
+  return jsonResponse(body);
 }

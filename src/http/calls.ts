@@ -35,7 +35,7 @@ export async function answerCall(object: object, method: string, args: unknown[]
  * The calls of the object behind a stub: they throw what its methods throw. `Calls` is the type of the object's RPC. `keysOf` reads
  * what each call tells the object of its workspace's keys.
  */
-export function callsOf<Calls extends object>(
+export function callObject<Calls extends object>(
   stub: Answering & Partial<Calls>,
   keysOf?: () => Promise<unknown>,
 ): Calls {

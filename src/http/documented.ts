@@ -12,10 +12,8 @@ type Answers = Partial<Record<number | "default", Schema | Body>>;
 /** A body of this media type that is not JSON. */
 export const media = (type: string) => ({ content: { [type]: { schema: { type: "string" } } } });
 
-/** A body of JSON. */
 export const json = (schema: Schema) => ({ content: { "application/json": { schema: resolver(schema) } } });
 
-/** One of several bodies. */
 export const either = (...bodies: Body[]): Body => ({
   content: Object.assign({}, ...bodies.map(({ content }) => content)) as NonNullable<Body["content"]>,
 });
@@ -56,9 +54,9 @@ const DESCRIPTIONS: Record<string, string> = {
  * shape is given. The rest comes from its schemas.
  */
 export const documented = (group: string) => (summary: string, answers?: Schema | Answers) =>
-  describeRoute({ tags: [group], summary, ...(answers && { responses: responsesOf(answers) }) });
+  describeRoute({ tags: [group], summary, ...(answers && { responses: toResponses(answers) }) });
 
-function responsesOf(answers: Schema | Answers): Responses {
+function toResponses(answers: Schema | Answers): Responses {
   const byStatus: Answers = isSchema(answers) ? { 200: answers } : answers;
   const described = Object.entries(byStatus).map(([status, body]) => {
     const { content } = isSchema(body) ? json(body) : (body as Body);

@@ -26,6 +26,6 @@ async function readRest(body: ReadableStream<Uint8Array>): Promise<void> {
       read += value.byteLength;
     }
   } catch {
-    // It was read or sent on before, or its client is gone.
+    // The body was already read or forwarded, or the client disconnected.
   }
 }

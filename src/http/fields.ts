@@ -1,7 +1,7 @@
 /** Members that many request shapes share. */
 import * as v from "valibot";
 import { Problem } from "./problem.ts";
-import { meantBy } from "./spelling.ts";
+import { suggestName } from "./spelling.ts";
 
 /** A member that may be left out. Clients send null for what they leave out, so null reads as absent. */
 export const optional = <S extends v.GenericSchema<unknown, unknown>>(schema: S) =>
@@ -66,7 +66,7 @@ export const choosing = <const E extends v.ObjectEntries>(entries: E) =>
   v.strictObject(entries, (issue) => {
     if (issue.expected !== "never") return issue.message;
     const given = issue.path?.at(-1)?.key;
-    const meant = typeof given === "string" ? meantBy(given, Object.keys(entries)) : undefined;
+    const meant = typeof given === "string" ? suggestName(given, Object.keys(entries)) : undefined;
     return meant === undefined ? "is not known here" : `is not known here; use ${meant}`;
   });
 

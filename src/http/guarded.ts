@@ -1,5 +1,5 @@
 /** Streams of bytes whose credential is checked while they are open. */
-import { type Source, sourceOf } from "./source.ts";
+import { type Source, toSource } from "./source.ts";
 
 /** Milliseconds between two heartbeats, and between two checks. Clients arm a watchdog on them, so it must stay under 10 s. */
 const BEAT_MS = 5_000;
@@ -17,7 +17,7 @@ export interface Guard {
 /** How to guard the streams made here: a second stream around one would cost each chunk another turn of the event loop. */
 const guards = new WeakMap<ReadableStream, (guard: Guard) => void>();
 
-/** The same answer, whose stream ends when the guard says so. */
+/** Wraps a response so that its stream ends when the guard no longer holds. */
 export function guardedBy(response: Response, guard: Guard): Response {
   const body = response.body as ReadableStream<Uint8Array>;
   const attach = guards.get(body);
@@ -25,11 +25,11 @@ export function guardedBy(response: Response, guard: Guard): Response {
     attach(guard);
     return response;
   }
-  return new Response(streamOf(sourceOf(body), undefined, guard), response);
+  return new Response(guardStream(toSource(body), undefined, guard), response);
 }
 
 /** The source's bytes. Every five seconds `beat` is sent between two frames, and the guard is called. */
-export function streamOf(
+export function guardStream(
   { next, leave }: Source,
   beat: Uint8Array | undefined,
   guard?: Guard,

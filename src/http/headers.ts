@@ -60,8 +60,8 @@ export function crossOrigin(settings: CorsSettings = {}): MiddlewareHandler<Envi
     await next();
     const origin = allowed(c.req.header("origin") ?? "", c);
     changeHeaders(c, (answer) => {
-      add(answer, origin === null ? headers : { ...headers, "access-control-allow-origin": origin });
-      // An answer may depend on the origin that asks, also where none is allowed.
+      addHeaders(answer, origin === null ? headers : { ...headers, "access-control-allow-origin": origin });
+      // The response may depend on the requesting origin, even when none is allowed.
       if (origin !== "*") answer.append("vary", "origin");
     });
   };
@@ -102,7 +102,7 @@ const HARDENED_TLS = { ...HARDENED, "strict-transport-security": "max-age=315360
 export const hardening: MiddlewareHandler<Environment> = async (c, next) => {
   await next();
   if (c.req.header("upgrade") !== undefined) return;
-  changeHeaders(c, (answer) => add(answer, c.req.url.startsWith("https:") ? HARDENED_TLS : HARDENED));
+  changeHeaders(c, (answer) => addHeaders(answer, c.req.url.startsWith("https:") ? HARDENED_TLS : HARDENED));
 };
 
 /**
@@ -118,7 +118,7 @@ export function changeHeaders(c: Context, set: (headers: Headers) => void): void
   }
 }
 
-/** Adds headers. Those that are there stay: the deployment's own application has set them. */
-function add(answer: Headers, headers: Record<string, string>): void {
+/** Adds headers without replacing those that the deployment's own application has set. */
+function addHeaders(answer: Headers, headers: Record<string, string>): void {
   for (const [name, value] of Object.entries(headers)) if (!answer.has(name)) answer.set(name, value);
 }

@@ -132,15 +132,15 @@ export const JsonFilter = v.pipe(
   JsonObject,
   v.check((filter) => !nestsDeeper(filter, FILTER_DEPTH), `nests deeper than ${FILTER_DEPTH} levels`),
   v.check(
-    (filter) => nestsDeeper(filter, FILTER_DEPTH) || leaves(filter) <= FILTER_VALUES,
+    (filter) => nestsDeeper(filter, FILTER_DEPTH) || countLeaves(filter) <= FILTER_VALUES,
     `holds more than ${FILTER_VALUES} values`,
   ),
   maxBytes(METADATA_BYTES),
 );
 
-function leaves(value: unknown): number {
+function countLeaves(value: unknown): number {
   if (typeof value !== "object" || value === null) return 1;
-  return Object.values(value).reduce<number>((sum, member) => sum + leaves(member), 1);
+  return Object.values(value).reduce<number>((sum, member) => sum + countLeaves(member), 1);
 }
 
 /** The texts of a JSON array; undefined when it is none. */

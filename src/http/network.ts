@@ -15,18 +15,18 @@ export function isWithin(address: string | undefined, networks: string[]): boole
   if (address === undefined || !ipaddr.isValid(address)) return false;
   const parsed = ipaddr.process(address);
   return networks.some((network) => {
-    const [base, bits] = network.includes("/") ? ipaddr.parseCIDR(network) : single(network);
+    const [base, bits] = network.includes("/") ? ipaddr.parseCIDR(network) : parseSingle(network);
     return base.kind() === parsed.kind() && parsed.match(base, bits);
   });
 }
 
-function single(address: string): [ipaddr.IPv4 | ipaddr.IPv6, number] {
+function parseSingle(address: string): [ipaddr.IPv4 | ipaddr.IPv6, number] {
   const parsed = ipaddr.process(address);
   return [parsed, parsed.kind() === "ipv4" ? 32 : 128];
 }
 
 /** The caller's address from Cloudflare; undefined without Cloudflare in front of the Worker. */
-export function addressOf(c: Context<App>): string | undefined {
+export function callerAddress(c: Context<App>): string | undefined {
   return c.req.header("cf-connecting-ip")?.slice(0, 100);
 }
 
@@ -34,7 +34,7 @@ export function addressOf(c: Context<App>): string | undefined {
  * What counts as one caller: an IPv4 address, or the /64 of an IPv6 address. A /64 is the smallest network that a site gets,
  * so its 2^64 addresses are one holder's.
  */
-export function networkOf(address: string): string {
+export function toNetwork(address: string): string {
   if (!ipaddr.isValid(address)) return address;
   const parsed = ipaddr.process(address);
   if (parsed instanceof ipaddr.IPv4) return parsed.toString();

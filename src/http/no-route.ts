@@ -10,7 +10,7 @@ export function noRoute(app: Hono<App>): NotFoundHandler<App> {
   return (c) => {
     const { method, path } = c.req;
     const allowed = METHODS.filter((one) => isRouted(app, one, path));
-    if (leadsNowhere(app, c)) return notFoundPage(c);
+    if (isDeadLink(app, c)) return notFoundPage(c);
     if (allowed.length === 0 || allowed.includes(method)) {
       return problemResponse(new Problem(404, `No route ${method} ${path}.`));
     }
@@ -31,7 +31,7 @@ const PAGE = `<!doctype html>
 `;
 
 /** Whether a browser follows a link to an address that no method has. A program that calls gets a problem. */
-export function leadsNowhere(app: Hono<App>, { req }: Context<App>): boolean {
+export function isDeadLink(app: Hono<App>, { req }: Context<App>): boolean {
   const isLink = req.method === "GET" && /^text\/html\b/.test(req.header("accept") ?? "");
   return isLink && !METHODS.some((method) => isRouted(app, method, req.path));
 }

@@ -4,23 +4,23 @@ import { isPublicHost } from "./address.ts";
 import type { App } from "./types.ts";
 
 /** A path of this server as callers have it: with `http.mount_prefix`, which the routes themselves do not have. */
-export const mounted = (path: string): string => `${settings.http.mount_prefix ?? ""}${path}`;
+export const withMountPrefix = (path: string): string => `${settings.http.mount_prefix ?? ""}${path}`;
 
 /** The address below which callers find the routes: the server's origin and `http.mount_prefix`. */
-export const addressOf = (c: Context<App>): string => `${originOf(c)}${mounted("")}`;
+export const serverAddress = (c: Context<App>): string => `${serverOrigin(c)}${withMountPrefix("")}`;
 
 /**
  * The server's origin as callers have it: the request's own if PUBLIC_URL lists it, else the first that PUBLIC_URL lists.
  * Without PUBLIC_URL the request's own.
  */
-export function originOf(c: Context<App>): string {
+export function serverOrigin(c: Context<App>): string {
   const own = ownOrigin(c);
   const listed = listedOrigins(c.env);
   return listed.includes(own) ? own : (listed[0] ?? own);
 }
 
 /**
- * Whether `originOf` can be trusted as an identity, such as the issuer of tokens. A caller chooses the Host header, so a
+ * Whether `serverOrigin` can be trusted as an identity, such as the issuer of tokens. A caller chooses the Host header, so a
  * public name is known from PUBLIC_URL only. Names of private networks lead nowhere else, and Cloudflare itself routes
  * workers.dev.
  */

@@ -23,16 +23,16 @@ const RESTARTED =
 const OVERLOADED = /is overloaded/;
 
 /** The outage behind an error or its cause; undefined for every other error. */
-export function outageOf(error: unknown): Outage | undefined {
+export function findOutage(error: unknown): Outage | undefined {
   // The detail of a `remoteProblem` may quote any text.
   if (!(error instanceof Error) || error.message.startsWith("Problem:")) return undefined;
   const { retryable, overloaded, durableObjectReset } = error as Flags;
   if (overloaded || OVERLOADED.test(error.message)) return "overloaded";
   if (retryable || durableObjectReset || RESTARTED.test(error.message)) return "restarted";
-  return outageOf(error.cause);
+  return findOutage(error.cause);
 }
 
-/** How often `repeated` makes a call at most. */
+/** How often `retry` makes a call at most. */
 export const TRIES = 4;
 
 /**
@@ -40,34 +40,34 @@ export const TRIES = 4;
  * may be carried out twice. `call` gets the number of the attempt, from 1. It must take a new stub each time, because a
  * stub stays broken after such an error. Throws the last error.
  */
-export async function repeated<T>(call: (attempt: number) => Promise<T>): Promise<T> {
+export async function retry<T>(call: (attempt: number) => Promise<T>): Promise<T> {
   for (let attempt = 1; ; attempt += 1) {
     try {
       return await call(attempt);
     } catch (error) {
-      if (attempt === TRIES || outageOf(error) !== "restarted") throw error;
+      if (attempt === TRIES || findOutage(error) !== "restarted") throw error;
       await backOff(attempt);
     }
   }
 }
 
-/** An object whose calls may all be carried out twice. Each call is made by `repeated` with a new stub. */
-export function repeating<T extends object>(stub: () => T): T {
+/** An object whose calls may all be carried out twice. Each call is made by `retry` with a new stub. */
+export function retryCalls<T extends object>(stub: () => T): T {
   type Calls = Record<PropertyKey, (...args: unknown[]) => Promise<unknown>>;
-  const call = (method: PropertyKey, args: unknown[]) => repeated(async () => (stub() as Calls)[method]?.(...args));
+  const call = (method: PropertyKey, args: unknown[]) => retry(async () => (stub() as Calls)[method]?.(...args));
   return new Proxy({} as T, {
     // JavaScript treats an object with a `then` method as a promise.
     get: (_, method) => (method === "then" ? undefined : (...args: unknown[]) => call(method, args)),
   });
 }
 
-/** As `repeated`, but without a limit, and also while the object is overloaded. For calls that wait for a run to end. */
-export async function untilAnswered<T>(call: () => Promise<T>): Promise<T> {
+/** As `retry`, but without a limit, and also while the object is overloaded. For calls that wait for a run to end. */
+export async function retryUntilAnswered<T>(call: () => Promise<T>): Promise<T> {
   for (let attempt = 1; ; attempt += 1) {
     try {
       return await call();
     } catch (error) {
-      if (outageOf(error) === undefined) throw error;
+      if (findOutage(error) === undefined) throw error;
       await backOff(attempt);
     }
   }

@@ -31,7 +31,7 @@ export const CONNECTIONS = 6;
  * Runs all tasks concurrently and waits for all of them. Each failure is logged under the task's name.
  * @throws AggregateError of all failures.
  */
-export async function allOf(parts: Record<string, () => Promise<unknown>>): Promise<void> {
+export async function runAll(parts: Record<string, () => Promise<unknown>>): Promise<void> {
   const errors: unknown[] = [];
   await Promise.all(
     Object.entries(parts).map(async ([name, part]) => {

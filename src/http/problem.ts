@@ -2,7 +2,7 @@
 import { HTTPException } from "hono/http-exception";
 import type { ContentfulStatusCode } from "hono/utils/http-status";
 import { logError } from "./log.ts";
-import { type Outage, outageOf } from "./outage.ts";
+import { type Outage, findOutage } from "./outage.ts";
 
 const TITLES: Record<number, string> = {
   400: "Bad Request",
@@ -67,7 +67,7 @@ export function toProblem(error: unknown): Problem {
   if (isTooLarge(error)) return new Problem(413, TOO_LARGE);
   if (isRefusedByD1(error)) return new Problem(413, TOO_BIG_FOR_D1);
   if (remote) return remoteAnswer(Number(remote[1]) as ContentfulStatusCode, remote[2] ?? "");
-  const outage = outageOf(error);
+  const outage = findOutage(error);
   if (outage) return unavailable(outage);
   logError(error);
   return new Problem(500, "The server failed to handle this request. It has been logged.");

@@ -33,7 +33,7 @@ export function streamFrom(source: Source): ReadableStream<Uint8Array> {
 }
 
 /** The bytes of a stream. One of `streamFrom` is not read for them, but its source. The caller is its only reader. */
-export function sourceOf(stream: ReadableStream<Uint8Array>): Source {
+export function toSource(stream: ReadableStream<Uint8Array>): Source {
   const source = sources.get(stream);
   if (source) return source;
   const reader = stream.getReader();

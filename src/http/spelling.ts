@@ -1,13 +1,13 @@
 /** Finds the known name that a misspelt one means. */
 
 /** The known name that differs from `given` by case, by separators, or by one letter in a name of six or more; undefined when none does. */
-export function meantBy(given: string, known: readonly string[]): string | undefined {
+export function suggestName(given: string, known: readonly string[]): string | undefined {
   if (known.includes(given)) return undefined;
-  const word = plain(given);
-  return known.find((name) => distance(word, plain(name)) <= (plain(name).length < 6 ? 0 : 1));
+  const word = normaliseName(given);
+  return known.find((name) => distance(word, normaliseName(name)) <= (normaliseName(name).length < 6 ? 0 : 1));
 }
 
-const plain = (name: string): string => name.toLowerCase().replaceAll(/[_-]/g, "");
+const normaliseName = (name: string): string => name.toLowerCase().replaceAll(/[_-]/g, "");
 
 /** How many letters to insert, delete or replace (Levenshtein). */
 function distance(a: string, b: string): number {

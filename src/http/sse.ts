@@ -1,6 +1,6 @@
 /** Server-Sent Events framing (WHATWG HTML, section 9.2). */
-import { streamOf } from "./guarded.ts";
-import { type Source, sourceOf } from "./source.ts";
+import { guardStream } from "./guarded.ts";
+import { type Source, toSource } from "./source.ts";
 
 export interface SseFrame {
   event?: string;
@@ -11,12 +11,11 @@ export interface SseFrame {
 
 /** Line breaks of Unicode that JSON leaves as they are. SSE has no such line breaks, but Python's `splitlines()` has. */
 const SEPARATORS = /[\u0085\u2028\u2029]/g;
-const escaped = (character: string) => `\\u${character.charCodeAt(0).toString(16).padStart(4, "0")}`;
+const escapeCharacter = (character: string) => `\\u${character.charCodeAt(0).toString(16).padStart(4, "0")}`;
 
 /** JSON without line breaks of Unicode. */
-export const escapeLines = (json: string): string => json.replace(SEPARATORS, escaped);
+export const escapeLines = (json: string): string => json.replace(SEPARATORS, escapeCharacter);
 
-/** The headers of a stream of events. */
 export const EVENT_STREAM = {
   "content-type": "text/event-stream",
   "cache-control": "no-cache, no-transform",
@@ -43,20 +42,19 @@ export function sseResponse(frames: AsyncIterator<string>, headers?: Record<stri
     const { done, value } = await frames.next();
     return done ? undefined : encoder.encode(value);
   };
-  return answer({ next, leave: async () => frames.return?.() }, headers);
+  return eventStream({ next, leave: async () => frames.return?.() }, headers);
 }
 
-/** The same of bytes that are frames already. They pass unread, in chunks of any size. */
+/** Sends bytes that are already SSE frames, in chunks of any size. */
 export function sseBytes(frames: ReadableStream<Uint8Array>, headers?: Record<string, string>): Response {
-  return answer(sourceOf(frames), headers);
+  return eventStream(toSource(frames), headers);
 }
 
-function answer(source: Source, headers: Record<string, string> = {}): Response {
-  return new Response(streamOf(source, HEARTBEAT), {
+function eventStream(source: Source, headers: Record<string, string> = {}): Response {
+  return new Response(guardStream(source, HEARTBEAT), {
     headers: { ...EVENT_STREAM, ...headers },
   });
 }
 
-/** Whether the answer is a stream of events. */
 export const isEventStream = ({ headers, body }: Response): boolean =>
   body !== null && Boolean(headers.get("content-type")?.startsWith("text/event-stream"));

@@ -4,7 +4,7 @@ import { resolver, uniqueSymbol } from "hono-openapi";
 import * as v from "valibot";
 import { decodeJson, isObject, NESTING, nestsDeeper } from "./json.ts";
 import { type Fault, Problem } from "./problem.ts";
-import { meantBy } from "./spelling.ts";
+import { suggestName } from "./spelling.ts";
 
 type Schema = v.GenericSchema<unknown, unknown>;
 type Validated<T extends keyof ValidationTargets, S extends Schema> = MiddlewareHandler<
@@ -106,7 +106,7 @@ export function body<S extends Schema>(
 /** Lists are not checked: `createBatch` of the JavaScript SDK sends its callers' camel case beside `assistant_id`. */
 function checkSpelling(given: unknown, members: readonly string[]): void {
   for (const path of isObject(given) ? Object.keys(given) : []) {
-    const meant = meantBy(path, members);
+    const meant = suggestName(path, members);
     if (meant === undefined) continue;
     const message = `is not known; use ${meant}`;
     throw new Problem(422, `Invalid body.${path}: ${message}`, { errors: [{ path, message }] });

@@ -8,11 +8,11 @@ import type { Principal } from "../principal.ts";
 import { openSecret, sealSecret } from "../encryption/secrets.ts";
 import { database } from "../db/client.ts";
 import { logError } from "../http/log.ts";
-import { repeated } from "../http/outage.ts";
+import { retry } from "../http/outage.ts";
 import { Problem } from "../http/problem.ts";
 import type { App } from "../http/types.ts";
 import { BODY_LIMIT, readBody } from "../http/validate.ts";
-import { type Claim, claimKey, endOf, epochOf, holds, type KeyRow, releaseKey, saveAnswer } from "./store.ts";
+import { type Claim, claimKey, keyEnd, readEpoch, isHeldBy, type KeyRow, releaseKey, saveAnswer } from "./store.ts";
 
 const KEY_LENGTH = 255;
 /**
@@ -34,11 +34,15 @@ export const idempotency: MiddlewareHandler<App> = async (c, next) => {
   if (given.length === 0 || given.length > KEY_LENGTH) {
     throw new Problem(400, `Idempotency-Key must have 1 to ${KEY_LENGTH} characters.`);
   }
-  const fingerprint = await fingerprintOf(c);
-  const claim = { workspaceId: principal.workspaceId, key: keyOf(principal, given), claim: crypto.randomUUID() };
-  const held = await repeated(() => claimKey(database(c.env.DB), { ...claim, fingerprint }));
-  c.set("idempotency", { key: claim.key, epoch: epochOf(held), ends: endOf(held) });
-  if (holds(claim, held)) return answer(c, next, claim);
+  const fingerprint = await fingerprintRequest(c);
+  const claim = {
+    workspaceId: principal.workspaceId,
+    key: credentialKey(principal, given),
+    claim: crypto.randomUUID(),
+  };
+  const held = await retry(() => claimKey(database(c.env.DB), { ...claim, fingerprint }));
+  c.set("idempotency", { key: claim.key, epoch: readEpoch(held), ends: keyEnd(held) });
+  if (isHeldBy(claim, held)) return answerClaimed(c, next, claim);
   if (held.fingerprint !== fingerprint) {
     throw new Problem(422, "This Idempotency-Key was used with another request. Use a new key for a new request.");
   }
@@ -58,27 +62,27 @@ export const idempotency: MiddlewareHandler<App> = async (c, next) => {
 };
 
 /** Each credential has keys of its own: another one of the workspace may have other scopes. */
-function keyOf({ kind, credentialId }: Principal, given: string): string {
+function credentialKey({ kind, credentialId }: Principal, given: string): string {
   return JSON.stringify([kind, credentialId, given]);
 }
 
-async function fingerprintOf(c: Context<App>): Promise<string> {
+async function fingerprintRequest(c: Context<App>): Promise<string> {
   const bytes = await readBody(c.req.raw.clone(), BODY_LIMIT);
   const { pathname, search } = new URL(c.req.url);
   return createHash("sha256").update(`${c.req.method} ${pathname}${search}\n`).update(bytes).digest("hex");
 }
 
-async function answer(c: Context<App>, next: () => Promise<void>, claim: Claim): Promise<void> {
+async function answerClaimed(c: Context<App>, next: () => Promise<void>, claim: Claim): Promise<void> {
   await next();
   try {
-    await repeated(() => keep(c, claim));
+    await retry(() => storeAnswer(c, claim));
   } catch (error) {
     // The work is done: an error here would make the client repeat it.
     logError(error, { while: "keeping an answer under its Idempotency-Key" });
   }
 }
 
-async function keep(c: Context<App>, claim: Claim): Promise<void> {
+async function storeAnswer(c: Context<App>, claim: Claim): Promise<void> {
   const db = database(c.env.DB);
   const { status, headers } = c.res;
   // The answer asks the client to send the request again.
@@ -93,7 +97,7 @@ async function keep(c: Context<App>, claim: Claim): Promise<void> {
   await saveAnswer(db, claim, {
     status,
     headers: Object.fromEntries(kept),
-    body: await sealSecret(c.env, claim.workspaceId, text, purposeOf(claim)),
+    body: await sealSecret(c.env, claim.workspaceId, text, answerPurpose(claim)),
   });
 }
 
@@ -116,9 +120,10 @@ function isStream(c: Context<App>): boolean {
 
 async function replay(c: Context<App>, held: KeyRow): Promise<Response> {
   const { status, headers, body } = held;
-  const text = body === null ? null : await openSecret(c.env, held.workspaceId, body, purposeOf(held));
+  const text = body === null ? null : await openSecret(c.env, held.workspaceId, body, answerPurpose(held));
   const init = { status: status ?? 200, headers: { ...headers, "idempotency-replayed": "true" } };
   return new Response(status === 204 ? null : text, init);
 }
 
-const purposeOf = ({ workspaceId, key }: Pick<KeyRow, "workspaceId" | "key">) => `idempotency:${workspaceId}:${key}`;
+const answerPurpose = ({ workspaceId, key }: Pick<KeyRow, "workspaceId" | "key">) =>
+  `idempotency:${workspaceId}:${key}`;

@@ -13,7 +13,7 @@ export const KEPT_MS = 24 * 3_600_000;
 const ABANDONED_MS = 120_000;
 
 /**
- * Takes the key for a request about to be answered, and returns the key's row: it is the request's own when `holds` says
+ * Takes the key for a request about to be answered, and returns the key's row: it is the request's own when `isHeldBy` says
  * so. `claim` is an id of the request: a second call with it, after the answer to the first one was lost, takes the key
  * once.
  */
@@ -43,15 +43,13 @@ export async function claimKey(
   return held;
 }
 
-/** Whether the request holds the key of this row. */
-export const holds = ({ claim }: Claim, { status, body }: KeyRow): boolean => status === null && body === claim;
+export const isHeldBy = ({ claim }: Claim, { status, body }: KeyRow): boolean => status === null && body === claim;
 
 /** When the key of this row was first claimed; undefined when the version before claimed it. */
-export const epochOf = ({ epoch, createdAt }: KeyRow): number | undefined =>
+export const readEpoch = ({ epoch, createdAt }: KeyRow): number | undefined =>
   epoch !== null && epoch > createdAt - KEPT_MS ? epoch : undefined;
 
-/** When the key of this row ends. */
-export const endOf = (row: KeyRow): number => (epochOf(row) ?? row.createdAt) + KEPT_MS;
+export const keyEnd = (row: KeyRow): number => (readEpoch(row) ?? row.createdAt) + KEPT_MS;
 
 /** Keeps the answer of the request that holds the key. Status 0: a stream; 1: an answer with a secret. Neither is kept. */
 export async function saveAnswer(

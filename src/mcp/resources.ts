@@ -11,7 +11,7 @@ import { isUuid } from "../http/uuid.ts";
 import { may, type Permission, type Principal } from "../principal.ts";
 import { findThreads } from "../threads/requests/search.ts";
 import { threadStub } from "../threads/stub.ts";
-import { treeOf } from "../traces/query/tree.ts";
+import { readTree } from "../traces/query/tree.ts";
 import { runOfTree, TREE_NAMES } from "../traces/query/shape.ts";
 import { authorize, containsJson, type Filter } from "../users/authorize.ts";
 import { assistantOfTool, namesOfTools, PAGE } from "./tools.ts";
@@ -100,7 +100,7 @@ async function readRun(reader: Reader, threadId: string, runId: string): Promise
 /** Traces are the workspace's: no handler of `Auth` decides about them, so a user reads none. */
 async function readTrace({ env, principal }: Reader, traceId: string): Promise<object | undefined> {
   if (principal.user || !may(principal, "traces.read")) return undefined;
-  const runs = await treeOf(env, principal.workspaceId, [], traceId, MOST_RUNS);
+  const runs = await readTree(env, principal.workspaceId, [], traceId, MOST_RUNS);
   return runs.length > 0 ? { runs: runs.map((run) => runOfTree(run, TREE_NAMES)) } : undefined;
 }
 

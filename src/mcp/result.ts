@@ -3,8 +3,8 @@ import type { CallToolResult, ContentBlock, Tool } from "@modelcontextprotocol/s
 import { partOf } from "../a2a/content.ts";
 import { isObject } from "../http/json.ts";
 import type { Json } from "../json.ts";
-import { breachOf } from "../http/json-schema/breach.ts";
-import { refusalOf } from "../http/json-schema/shape.ts";
+import { findBreach } from "../http/json-schema/breach.ts";
+import { findSchemaFault } from "../http/json-schema/shape.ts";
 
 export type OutputSchema = NonNullable<Tool["outputSchema"]>;
 
@@ -19,10 +19,10 @@ export function outputSchemaOf(schema: Json | null): OutputSchema | undefined {
   const shared = { ...($defs !== undefined && { $defs }), ...(definitions !== undefined && { definitions }) };
   const members = Object.entries(schema.properties)
     .filter(([, member]) => !isMessages(member))
-    .map(([name, member]) => [name, refusalOf({ ...shared, properties: { [name]: member } }) ? {} : member]);
+    .map(([name, member]) => [name, findSchemaFault({ ...shared, properties: { [name]: member } }) ? {} : member]);
   if (members.length === 0) return undefined;
   // Definitions that cannot be checked are in no member.
-  const known = refusalOf(shared) === undefined ? shared : {};
+  const known = findSchemaFault(shared) === undefined ? shared : {};
   return { type: "object", ...known, properties: Object.fromEntries(members) };
 }
 
@@ -43,7 +43,7 @@ export function structured(state: Json, schema: OutputSchema | undefined): { str
   if (!schema) return {};
   const fits = ([name, member]: [string, unknown]) =>
     Object.hasOwn(state, name) &&
-    breachOf({ ...schema, properties: { [name]: member } }, { [name]: state[name] }) === undefined;
+    findBreach({ ...schema, properties: { [name]: member } }, { [name]: state[name] }) === undefined;
   const names = Object.entries(schema.properties ?? {}).filter(fits);
   return { structuredContent: Object.fromEntries(names.map(([name]) => [name, state[name]])) };
 }

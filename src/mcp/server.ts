@@ -15,7 +15,7 @@ import { toProblem } from "../http/problem.ts";
 import type { App } from "../http/types.ts";
 import { idempotentId } from "../http/idempotent-id.ts";
 import { VERSION } from "../system/info.ts";
-import { configurableOf } from "../threads/requests/runs/request.ts";
+import { readConfigurable } from "../threads/requests/runs/request.ts";
 import { authorize } from "../users/authorize.ts";
 import { answerInterrupt, callAssistant, continueCall } from "./call.ts";
 import { reportTo } from "./progress.ts";
@@ -74,7 +74,7 @@ async function callTool(
 ): Promise<CallToolResult | InputRequiredResult> {
   const principal = c.get("principal");
   const { mcpReq } = context;
-  const by = { env: c.env, principal, configurable: configurableOf(c.req.raw.headers, principal) };
+  const by = { env: c.env, principal, configurable: readConfigurable(c.req.raw.headers, principal) };
   const run = {
     // One POST of 2025-03-26 may have several calls.
     id: idempotentId(c, String(mcpReq.id)),

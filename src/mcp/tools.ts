@@ -2,11 +2,11 @@
 import type { Tool } from "@modelcontextprotocol/server";
 import * as v from "valibot";
 import { isDefaultAssistant } from "../assistants/defaults.ts";
-import { graphOf } from "../assistants/graph.ts";
+import { loadGraph } from "../assistants/graph.ts";
 import { type Assistant, searchAssistants } from "../assistants/store.ts";
 import { type Database, database } from "../db/client.ts";
 import type { Filter } from "../users/authorize.ts";
-import { schemasOf } from "../graphs/schemas.ts";
+import { readSchemas } from "../graphs/schemas.ts";
 import { ANSWER } from "./questions.ts";
 import { isMessages, type OutputSchema, outputSchemaOf } from "./result.ts";
 
@@ -96,10 +96,10 @@ function plain(text: string, length: number): string {
 
 async function toolOf(assistant: Assistant, env: Env): Promise<Tool | undefined> {
   // An assistant whose graph is no longer deployed is no tool.
-  const graph = await graphOf(assistant, env).catch(() => undefined);
+  const graph = await loadGraph(assistant, env).catch(() => undefined);
   if (!graph) return undefined;
   const description = assistant.description ?? `Runs the assistant ${assistant.name} and returns its answer.`;
-  const { input_schema, output_schema } = await schemasOf(assistant.graph_id, graph);
+  const { input_schema, output_schema } = await readSchemas(assistant.graph_id, graph);
   const outputSchema = outputSchemaOf(output_schema);
   return {
     name: toolName(assistant),
@@ -111,8 +111,8 @@ async function toolOf(assistant: Assistant, env: Env): Promise<Tool | undefined>
 
 /** The output schema that `tools/list` gives of the assistant. */
 export async function outputSchemaOfTool(assistant: Assistant, env: Env): Promise<OutputSchema | undefined> {
-  const graph = await graphOf(assistant, env).catch(() => undefined);
-  return graph && outputSchemaOf((await schemasOf(assistant.graph_id, graph)).output_schema);
+  const graph = await loadGraph(assistant, env).catch(() => undefined);
+  return graph && outputSchemaOf((await readSchemas(assistant.graph_id, graph)).output_schema);
 }
 
 function inputSchema(schema: Record<string, unknown> | null): Tool["inputSchema"] {

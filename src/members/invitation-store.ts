@@ -13,7 +13,7 @@ export const MOST_INVITATIONS = 1_000;
 /** Days for which an invitation is listed that was accepted or has expired. */
 const LISTED_DAYS = 30;
 
-const open = (now: number) => and(isNull(invitations.acceptedAt), gt(invitations.expiresAt, now));
+const isOpenInvitation = (now: number) => and(isNull(invitations.acceptedAt), gt(invitations.expiresAt, now));
 
 /** Inserts an invitation. False when the workspace has as many as it may have. */
 export async function insertInvitation(db: Database, row: InvitationRow): Promise<boolean> {
@@ -50,7 +50,7 @@ export async function findOpenInvitation(db: Database, hash: string, now: number
     .select({ invitation: invitations, workspace: workspaces.name })
     .from(invitations)
     .innerJoin(workspaces, eq(workspaces.id, invitations.workspaceId))
-    .where(and(eq(invitations.hash, hash), open(now)))
+    .where(and(eq(invitations.hash, hash), isOpenInvitation(now)))
     .get();
 }
 
@@ -67,7 +67,7 @@ export async function joinBy(db: Database, invitation: InvitationRow, row: Membe
     db
       .update(invitations)
       .set({ acceptedAt: now, memberId: row.id })
-      .where(and(eq(invitations.id, invitation.id), open(now), mayJoin(db, row.workspaceId, row)))
+      .where(and(eq(invitations.id, invitation.id), isOpenInvitation(now), mayJoin(db, row.workspaceId, row)))
       .returning({ id: invitations.id }),
     db.insert(members).select(rowIf(members, row, exists(mine))),
   ]);

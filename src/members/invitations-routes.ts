@@ -6,8 +6,8 @@ import { newSecret, sha256 } from "../auth/secret.ts";
 import { database } from "../db/client.ts";
 import { documented, NOTHING } from "../http/documented.ts";
 import { newSecretId } from "../http/idempotent-id.ts";
-import { addressOf, isKnownOrigin } from "../http/origin.ts";
-import { page } from "../http/paging.ts";
+import { serverAddress, isKnownOrigin } from "../http/origin.ts";
+import { cutPage } from "../http/paging.ts";
 import { Problem } from "../http/problem.ts";
 import type { App } from "../http/types.ts";
 import { body, param, query } from "../http/validate.ts";
@@ -59,7 +59,7 @@ export const invitations = new Hono<App>()
       if (!(await insertInvitation(db, row)))
         throw new Problem(409, `A workspace has at most ${MOST_INVITATIONS} invitations. Delete one first.`);
       await audit(c, { action: "invitation.created", targetId: id, detail: { role, email } });
-      const url = `${addressOf(c)}/oauth/openid/invitation?token=${secret}`;
+      const url = `${serverAddress(c)}/oauth/openid/invitation?token=${secret}`;
       return c.json({ ...toWireInvitation(row), url }, 201, { "cache-control": "no-store" });
     },
   )
@@ -70,7 +70,7 @@ export const invitations = new Hono<App>()
     async (c) => {
       const { limit, offset } = c.req.valid("query");
       const rows = await listInvitations(database(c.env.DB), c.get("principal").workspaceId, limit + 1, offset);
-      const { items, headers } = page(rows, limit, offset);
+      const { items, headers } = cutPage(rows, limit, offset);
       return c.json(items.map(toWireInvitation), 200, headers);
     },
   )

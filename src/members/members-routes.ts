@@ -6,7 +6,7 @@ import { endSession, listSessions } from "../auth/session-store.ts";
 import { database } from "../db/client.ts";
 import { documented, NOTHING } from "../http/documented.ts";
 import { newOrEarlier } from "../http/idempotent-id.ts";
-import { page } from "../http/paging.ts";
+import { cutPage } from "../http/paging.ts";
 import { Problem } from "../http/problem.ts";
 import type { App } from "../http/types.ts";
 import { body, param, query } from "../http/validate.ts";
@@ -17,7 +17,7 @@ import {
   findMember,
   findPerson,
   insertMember,
-  listGrantsOf,
+  listMemberGrants,
   listMembers,
   MOST_MEMBERS,
   removeMember,
@@ -52,7 +52,7 @@ export const members = new Hono<App>()
   .get("/", doc("List the workspace's members", v.array(Member)), query(Paging), async (c) => {
     const { limit, offset } = c.req.valid("query");
     const rows = await listMembers(database(c.env.DB), c.get("principal").workspaceId, limit + 1, offset);
-    const { items, headers } = page(rows, limit, offset);
+    const { items, headers } = cutPage(rows, limit, offset);
     return c.json(items.map(toWireMember), 200, headers);
   })
   .patch("/:id", doc("Change a member's role", Member), param(MemberParam), body(ChangeMember), async (c) => {
@@ -73,7 +73,7 @@ export const members = new Hono<App>()
       const member = await findMember(db, workspaceId, c.req.valid("param").id);
       if (!member) throw notFound();
       const { id, subject, email, role } = member;
-      const grants = await listGrantsOf(db, workspaceId, id);
+      const grants = await listMemberGrants(db, workspaceId, id);
       await audit(c, { action: "member.removed", targetId: id, detail: { subject, email, role } });
       for (const grant of grants) await audit(c, { action: "grant.revoked", targetId: grant.id });
       if (!(await removeMember(db, workspaceId, id, Date.now()))) throw notFound();

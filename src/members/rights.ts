@@ -1,6 +1,6 @@
 /** What may be given to people, and by whom. */
 import type { Context } from "hono";
-import { checkGiven, knownRole, refuseApplications } from "../auth/known-role.ts";
+import { checkGiven, requireRole, refuseApplications } from "../auth/known-role.ts";
 import { hasExpired, findKey } from "../auth/store.ts";
 import { permissionsOfRole } from "../auth/roles.ts";
 import type { Database } from "../db/client.ts";
@@ -17,11 +17,11 @@ import { findMember } from "./store.ts";
 export async function checkRoleGiven(c: Context<App>, role: string): Promise<void> {
   const maker = c.get("principal");
   refuseApplications(maker);
-  checkGiven(maker, await knownRole(c, role), "A member");
+  checkGiven(maker, await requireRole(c, role), "A member");
 }
 
 /** Whether the maker of an invitation may still give its role: its own rights may have changed, or ended. */
-export async function makerStillMay(db: Database, invitation: InvitationRow): Promise<boolean> {
+export async function mayMakerStillGive(db: Database, invitation: InvitationRow): Promise<boolean> {
   const { workspaceId, role } = invitation;
   const rights = await rightsOfMaker(db, invitation);
   if (!rights) return false;

@@ -9,7 +9,6 @@ import { members, memberSessions, oauthGrants, workspaces } from "../db/schema.t
 
 export type { MemberRow } from "../auth/session-store.ts";
 
-/** The most members of a workspace. */
 export const MOST_MEMBERS = 1_000;
 
 /** Who a provider says came. */
@@ -56,7 +55,7 @@ export async function findPerson(
   return db.select().from(members).where(isPerson(workspaceId, person)).get();
 }
 
-/** The workspace's members, the first to come first. */
+/** The workspace's members, oldest first. */
 export async function listMembers(db: Database, workspaceId: string, limit: number, offset: number) {
   return db
     .select()
@@ -79,7 +78,7 @@ export async function listMemberships(db: Database, { issuer, subject }: Pick<Pe
     .all();
 }
 
-/** Gives the member another role. Undefined when there is none of this id. */
+/** Changes a member's role. Undefined if there is no member with this id. */
 export async function updateRole(
   db: Database,
   workspaceId: string,
@@ -99,7 +98,7 @@ export async function noteSignIn(db: Database, id: string, email: string | null,
     .where(eq(members.id, id));
 }
 
-const grantsOf = (workspaceId: string, id: string) =>
+const isGrantOfMember = (workspaceId: string, id: string) =>
   and(
     eq(oauthGrants.workspaceId, workspaceId),
     eq(oauthGrants.credentialId, MEMBER + id),
@@ -107,15 +106,15 @@ const grantsOf = (workspaceId: string, id: string) =>
   );
 
 /** The OAuth grants that the member allowed and that have not been revoked. */
-export async function listGrantsOf(db: Database, workspaceId: string, id: string): Promise<GrantRow[]> {
-  return db.select().from(oauthGrants).where(grantsOf(workspaceId, id)).all();
+export async function listMemberGrants(db: Database, workspaceId: string, id: string): Promise<GrantRow[]> {
+  return db.select().from(oauthGrants).where(isGrantOfMember(workspaceId, id)).all();
 }
 
 /** Removes a member, with the sessions, and with what the member allowed, in one transaction. False when there is none. */
 export async function removeMember(db: Database, workspaceId: string, id: string, now: number): Promise<boolean> {
   const own = sql`${memberSessions.memberId} IN (SELECT ${members.id} FROM ${members} WHERE ${isMember(workspaceId, id)})`;
   const [, , gone] = await db.batch([
-    db.update(oauthGrants).set({ revokedAt: now }).where(grantsOf(workspaceId, id)),
+    db.update(oauthGrants).set({ revokedAt: now }).where(isGrantOfMember(workspaceId, id)),
     db.delete(memberSessions).where(own),
     db.delete(members).where(isMember(workspaceId, id)).returning({ id: members.id }),
     ...keyEnds(db, now),

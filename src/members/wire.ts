@@ -5,7 +5,7 @@ import { endOfSession, type SessionRow } from "../auth/session-store.ts";
 import type { InvitationRow } from "./invitation-store.ts";
 import type { MemberRow } from "./store.ts";
 
-const timeOf = (time: number | null) => (time === null ? null : new Date(time).toISOString());
+const toIso = (time: number | null) => (time === null ? null : new Date(time).toISOString());
 
 const text = v.nullable(v.string());
 const time = v.nullable(Time);
@@ -21,7 +21,7 @@ const member = {
   signed_in_at: time,
 };
 export const Member = v.pipe(v.object(member), v.title("Member"));
-/** The member who asks, with the workspaces that it may act in. */
+/** The calling member, with the workspaces that it has access to. */
 export const Self = v.object({ ...member, workspaces: v.array(v.object({ id: v.string(), name: v.string() })) });
 
 const invitation = {
@@ -59,8 +59,8 @@ export const toWireMember = (row: MemberRow): v.InferOutput<typeof Member> => ({
   subject: row.subject,
   email: row.email,
   role: row.role,
-  created_at: timeOf(row.createdAt),
-  signed_in_at: timeOf(row.signedInAt),
+  created_at: toIso(row.createdAt),
+  signed_in_at: toIso(row.signedInAt),
 });
 
 export const toWireInvitation = (row: InvitationRow): v.InferOutput<typeof Invitation> => ({
@@ -69,17 +69,17 @@ export const toWireInvitation = (row: InvitationRow): v.InferOutput<typeof Invit
   role: row.role,
   email: row.email,
   made_by: row.makerId,
-  created_at: timeOf(row.createdAt),
-  expires_at: timeOf(row.expiresAt),
-  accepted_at: timeOf(row.acceptedAt),
+  created_at: toIso(row.createdAt),
+  expires_at: toIso(row.expiresAt),
+  accepted_at: toIso(row.acceptedAt),
   member_id: row.memberId,
 });
 
 export const toWireSession = (row: SessionRow, current = false): v.InferOutput<typeof Session> => ({
   id: row.id,
-  created_at: timeOf(row.createdAt),
-  last_used_at: timeOf(row.lastUsedAt),
-  expires_at: timeOf(endOfSession(row)),
+  created_at: toIso(row.createdAt),
+  last_used_at: toIso(row.lastUsedAt),
+  expires_at: toIso(endOfSession(row)),
   address: row.address,
   user_agent: row.userAgent,
   current,

@@ -7,7 +7,7 @@ import type { Database } from "../db/client.ts";
 import type { Ring } from "../encryption/ring.ts";
 import { rulesFor } from "../users/authorize.ts";
 import { Namespace } from "./schema.ts";
-import { sees, type Sight, sightOf } from "./sight.ts";
+import { isVisible, type Sight, parseSight } from "./sight.ts";
 import { toListed } from "./row.ts";
 import { findRow, type PutItem } from "./store.ts";
 
@@ -15,7 +15,7 @@ import { findRow, type PutItem } from "./store.ts";
  * Asks the handler of `store:<action>`. It may change members of `value`, such as the namespace, and give a filter
  * (sight.ts). 403 when it refuses, or returns an invalid namespace.
  */
-export async function narrowed<V extends { namespace: string[] }>(
+export async function authorizeItem<V extends { namespace: string[] }>(
   principal: Principal,
   action: "get" | "put" | "delete" | "search" | "list_namespaces",
   value: V,
@@ -24,14 +24,14 @@ export async function narrowed<V extends { namespace: string[] }>(
   const rules = await rulesFor(principal, "store", action, asked);
   const namespace = v.safeParse(Namespace, asked.namespace);
   if (!namespace.success) throw new Problem(403, "Not allowed: the auth handler left no namespace of the Store.");
-  return { value: { ...(asked as V), namespace: namespace.output }, filter: rules && sightOf(rules) };
+  return { value: { ...(asked as V), namespace: namespace.output }, filter: rules && parseSight(rules) };
 }
 
 /** Throws unless the user sees what is written, and what it replaces. */
 export async function mayReplace(db: Database, ring: Ring, item: PutItem, filter: Sight): Promise<void> {
-  if (!sees(filter, item)) {
+  if (!isVisible(filter, item)) {
     throw new Problem(403, "Not allowed: the item does not match the auth handler's filter.");
   }
   const replaced = await findRow(db, ring.workspaceId, item.namespace, item.key);
-  if (replaced && !sees(filter, toListed(ring, replaced))) throw new Problem(409, "This key is taken.");
+  if (replaced && !isVisible(filter, toListed(ring, replaced))) throw new Problem(409, "This key is taken.");
 }

@@ -14,7 +14,7 @@ async function ownEmbeddings(lazy: Lazy<Embeddings | Embedder>, texts: string[],
  * How the deployment compares meanings: its embeddings, and the Vectorize index that is bound as STORE_INDEX. Undefined where
  * it has no embeddings, and the Store is searched by words.
  */
-export function meaningOf(env: Env): Meaning | undefined {
+export function createMeaning(env: Env): Meaning | undefined {
   const { embeddings } = custom;
   if (!embeddings) return undefined;
   const embed: Embed = (texts) =>

@@ -31,9 +31,9 @@ function test(column: AnyColumn, field: string, operator: Operator, operand: unk
     case "$ne":
       return sql`NOT ${member(column, field, operand)}`;
     case "$in":
-      return anyOf(column, field, operand as unknown[]);
+      return matchesAny(column, field, operand as unknown[]);
     case "$nin":
-      return sql`NOT ${anyOf(column, field, operand as unknown[])}`;
+      return sql`NOT ${matchesAny(column, field, operand as unknown[])}`;
     case "$gt":
     case "$gte":
     case "$lt":
@@ -46,7 +46,7 @@ function test(column: AnyColumn, field: string, operator: Operator, operand: unk
   }
 }
 
-function anyOf(column: AnyColumn, field: string, operands: unknown[]): SQL {
+function matchesAny(column: AnyColumn, field: string, operands: unknown[]): SQL {
   if (operands.length === 0) return sql`0`;
   return sql`(${sql.join(
     operands.map((operand) => member(column, field, operand)),

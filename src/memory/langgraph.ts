@@ -10,10 +10,10 @@ import {
   type SearchOperation,
 } from "@langchain/langgraph-checkpoint";
 import { type Database, database } from "../db/client.ts";
-import { ringOf, withRing } from "../encryption/load.ts";
+import { loadRing, withRing } from "../encryption/load.ts";
 import type { Ring } from "../encryption/ring.ts";
 import { parse } from "../http/validate.ts";
-import { meaningOf } from "./deployed.ts";
+import { createMeaning } from "./deployed.ts";
 import type { Meaning } from "./meaning.ts";
 import { literalPrefix, selectNamespaces } from "./namespaces.ts";
 import type { Item } from "./row.ts";
@@ -21,9 +21,8 @@ import { StoredItem } from "./schema.ts";
 import { searchItems } from "./search-store.ts";
 import { deleteItem, getItem, namespacesUnder, type PutItem, putItems, refreshesOnRead } from "./store.ts";
 
-/** The store of one workspace. */
 export function storeFor(env: Env, workspaceId: string): BaseStore {
-  return new D1Store(env, database(env.DB), workspaceId, meaningOf(env));
+  return new D1Store(env, database(env.DB), workspaceId, createMeaning(env));
 }
 
 class D1Store extends BaseStore {
@@ -42,7 +41,7 @@ class D1Store extends BaseStore {
     const puts = operations.filter((operation): operation is PutOperation => "value" in operation);
     const items = puts.filter((put): put is PutOperation & { value: PutItem["value"] } => put.value !== null);
     for (const item of items) parse(StoredItem, item, "item");
-    if (items.length > 0) await putItems(this.db, await ringOf(this.env, this.workspaceId), items, this.meaning);
+    if (items.length > 0) await putItems(this.db, await loadRing(this.env, this.workspaceId), items, this.meaning);
     for (const { namespace, key, value } of puts) {
       if (value === null) await deleteItem(this.db, this.workspaceId, namespace, key);
     }

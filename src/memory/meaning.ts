@@ -3,8 +3,8 @@ import { and, desc, eq, gt, inArray, or, type SQL, sql } from "drizzle-orm";
 import { inList } from "../db/in-list.ts";
 import type { Database } from "../db/client.ts";
 import { storeItems, storeVectors } from "../db/schema.ts";
-import { forget, proposed, type VectorIndex } from "./vector-index.ts";
-import { decodeVector, type Embed, nearest, type Ranked } from "./vectors.ts";
+import { removeVectors, queryIndex, type VectorIndex } from "./vector-index.ts";
+import { decodeVector, type Embed, collectNearest, type Ranked } from "./vectors.ts";
 
 export interface Meaning {
   embed: Embed;
@@ -32,22 +32,22 @@ export interface MeaningSearch {
  * Items by how near they are to the query, best first. With an index, from what it proposes; where that gives fewer than
  * are wanted, and without an index, by comparing with up to 20,000 vectors.
  */
-export async function ranked(db: Database, search: MeaningSearch, { embed, index }: Meaning): Promise<Ranked[]> {
+export async function rankItems(db: Database, search: MeaningSearch, { embed, index }: Meaning): Promise<Ranked[]> {
   const [target = []] = await embed([search.query]);
-  const quick = index && (await fromIndex(db, search, target, index));
+  const quick = index && (await rankFromIndex(db, search, target, index));
   if (quick && quick.length >= search.wanted) return quick;
-  return scanned(db, search.where, target);
+  return rankByScan(db, search.where, target);
 }
 
 const columns = { rowid: sql<number>`${storeVectors}.rowid`, id: storeVectors.itemId, vector: storeVectors.vector };
 
-async function fromIndex(
+async function rankFromIndex(
   db: Database,
   { workspaceId, where }: MeaningSearch,
   target: number[],
   index: VectorIndex,
 ): Promise<Ranked[] | undefined> {
-  const byItem = await proposed(index, workspaceId, target);
+  const byItem = await queryIndex(index, workspaceId, target);
   if (!byItem) return undefined;
   const items = [...byItem.keys()];
   const newest = db
@@ -64,17 +64,17 @@ async function fromIndex(
     .all();
   const existing = await db.select({ id: storeItems.id }).from(storeItems).where(inList(storeItems.id, items)).all();
   const known = new Set(existing.map(({ id }) => id));
-  await forget(
+  await removeVectors(
     index,
     items.filter((item) => !known.has(item)).flatMap((item) => byItem.get(item) ?? []),
   );
-  const best = nearest(target);
+  const best = collectNearest(target);
   for (const { id, vector } of rows) best.add(id, decodeVector(vector));
   return best.ranked();
 }
 
-async function scanned(db: Database, where: SQL | undefined, target: number[]): Promise<Ranked[]> {
-  const best = nearest(target);
+async function rankByScan(db: Database, where: SQL | undefined, target: number[]): Promise<Ranked[]> {
+  const best = collectNearest(target);
   let after = 0;
   for (let read = 0; read < VECTORS; read += VECTOR_PAGE) {
     const page = await db

@@ -1,5 +1,5 @@
 /** The namespaces that match a list of conditions. `*` in a path matches any one label, except in a literal one. */
-import { joined } from "./row.ts";
+import { joinLabels } from "./row.ts";
 
 export interface NamespaceCondition {
   matchType: "prefix" | "suffix";
@@ -27,7 +27,7 @@ export function literalPrefix(conditions: NamespaceCondition[]): string[] {
 export function selectNamespaces(all: string[][], { conditions, maxDepth, limit, offset }: NamespaceList): string[][] {
   const matching = all.filter((namespace) => conditions.every((condition) => matches(namespace, condition)));
   if (maxDepth === undefined) return matching.slice(offset, offset + limit);
-  const cut = new Map(matching.map((namespace) => namespace.slice(0, maxDepth)).map((one) => [joined(one), one]));
+  const cut = new Map(matching.map((namespace) => namespace.slice(0, maxDepth)).map((one) => [joinLabels(one), one]));
   return [...cut.values()].slice(offset, offset + limit);
 }
 

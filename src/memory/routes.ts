@@ -2,12 +2,12 @@
 import { Hono } from "hono";
 import * as v from "valibot";
 import { database } from "../db/client.ts";
-import { ringOf, withRing } from "../encryption/load.ts";
+import { loadRing, withRing } from "../encryption/load.ts";
 import { documented, NOTHING } from "../http/documented.ts";
 import type { App } from "../http/types.ts";
 import { body, parse, query } from "../http/validate.ts";
-import { mayReplace, narrowed } from "./allowed.ts";
-import { meaningOf } from "./deployed.ts";
+import { mayReplace, authorizeItem } from "./allowed.ts";
+import { createMeaning } from "./deployed.ts";
 import { literalPrefix, type NamespaceCondition, selectNamespaces } from "./namespaces.ts";
 import { AskedItem, DeleteItemBody, GetItemQuery, ListNamespacesBody, PutItemBody, SearchItemsBody } from "./schema.ts";
 import { FoundItem, Item } from "./row.ts";
@@ -19,17 +19,17 @@ const doc = documented("Store");
 export const memory = new Hono<App>()
   .put("/items", doc("Write an item", NOTHING), body(AskedItem), async (c) => {
     const principal = c.get("principal");
-    const { value, filter } = await narrowed(principal, "put", c.req.valid("json"));
+    const { value, filter } = await authorizeItem(principal, "put", c.req.valid("json"));
     const item = parse(PutItemBody, value, "body");
     const db = database(c.env.DB);
     const { workspaceId } = principal;
     if (filter) await withRing(c.env, workspaceId, async (ring) => mayReplace(db, ring, item, filter));
-    await putItems(db, await ringOf(c.env, workspaceId), [{ ...item, filter }], meaningOf(c.env));
+    await putItems(db, await loadRing(c.env, workspaceId), [{ ...item, filter }], createMeaning(c.env));
     return c.body(null, 204);
   })
   .get("/items", doc("Read an item; null when there is none", v.nullable(Item)), query(GetItemQuery), async (c) => {
     const principal = c.get("principal");
-    const { value, filter } = await narrowed(principal, "get", c.req.valid("query"));
+    const { value, filter } = await authorizeItem(principal, "get", c.req.valid("query"));
     const { namespace, key, refresh_ttl = refreshesOnRead() } = value;
     const item = await withRing(c.env, principal.workspaceId, async (ring) =>
       getItem(database(c.env.DB), ring, namespace, key, refresh_ttl, filter),
@@ -38,7 +38,7 @@ export const memory = new Hono<App>()
   })
   .delete("/items", doc("Delete an item", NOTHING), body(DeleteItemBody), async (c) => {
     const principal = c.get("principal");
-    const { value, filter } = await narrowed(principal, "delete", c.req.valid("json"));
+    const { value, filter } = await authorizeItem(principal, "delete", c.req.valid("json"));
     await deleteItem(database(c.env.DB), principal.workspaceId, value.namespace, value.key, filter);
     return c.body(null, 204);
   })
@@ -49,7 +49,7 @@ export const memory = new Hono<App>()
     async (c) => {
       const { namespace_prefix, ...asked } = c.req.valid("json");
       const principal = c.get("principal");
-      const { value, filter } = await narrowed(principal, "search", { ...asked, namespace: namespace_prefix });
+      const { value, filter } = await authorizeItem(principal, "search", { ...asked, namespace: namespace_prefix });
       const { namespace: prefix, ...changed } = value;
       const { refresh_ttl: refreshTtl = refreshesOnRead(), ...rest } = parse(
         SearchItemsBody,
@@ -65,7 +65,7 @@ export const memory = new Hono<App>()
         sight: filter,
       };
       const items = await withRing(c.env, principal.workspaceId, async (ring) =>
-        searchItems(database(c.env.DB), ring, search, meaningOf(c.env)),
+        searchItems(database(c.env.DB), ring, search, createMeaning(c.env)),
       );
       return c.json({ items });
     },
@@ -77,7 +77,7 @@ export const memory = new Hono<App>()
     async (c) => {
       const { prefix: given, ...asked } = c.req.valid("json");
       const principal = c.get("principal");
-      const { value, filter } = await narrowed(principal, "list_namespaces", { ...asked, namespace: given ?? [] });
+      const { value, filter } = await authorizeItem(principal, "list_namespaces", { ...asked, namespace: given ?? [] });
       const { namespace: prefix, suffix, max_depth: maxDepth, limit = 100, offset = 0 } = value;
       const conditions: NamespaceCondition[] = [
         ...(prefix.length > 0

@@ -26,15 +26,14 @@ export const Item = v.pipe(
 export const FoundItem = v.pipe(v.object({ ...Item.entries, score: v.optional(v.number()) }), v.title("FoundItem"));
 
 /** A condition: the item's time is not over. */
-export function alive(): SQL | undefined {
+export function isUnexpired(): SQL | undefined {
   return or(isNull(storeItems.expiresAt), gt(storeItems.expiresAt, Date.now()));
 }
 
-/** A condition: the item with this namespace and key. */
 export function isItem(workspaceId: string, namespace: string[], key: string): SQL | undefined {
   return and(
     eq(storeItems.workspaceId, workspaceId),
-    eq(storeItems.namespace, joined(namespace)),
+    eq(storeItems.namespace, joinLabels(namespace)),
     eq(storeItems.key, keyText(key)),
   );
 }
@@ -47,7 +46,7 @@ export function isUnder(workspaceId: string, prefix: string[]): SQL | undefined 
 /** The same, in any workspace; undefined for no labels. */
 export function isWithin(prefix: string[]): SQL | undefined {
   if (prefix.length === 0) return undefined;
-  const from = joined(prefix);
+  const from = joinLabels(prefix);
   // "/" is the character after ".": the range holds what starts with the prefix.
   return and(gte(storeItems.namespace, from), lt(storeItems.namespace, `${from.slice(0, -1)}/`));
 }
@@ -56,7 +55,7 @@ export function isWithin(prefix: string[]): SQL | undefined {
 export const DOT_WITHIN = "\u001f";
 
 /** The labels as the column has them: each followed by a dot. */
-export function joined(namespace: string[]): string {
+export function joinLabels(namespace: string[]): string {
   return namespace.map((label) => `${labelText(label)}.`).join("");
 }
 
@@ -66,7 +65,7 @@ export const labelText = (label: string): string => label.toWellFormed().replace
 /** A key as the column has it. A database does not keep half of a surrogate pair, and a sealed value is bound to its key. */
 export const keyText = (key: string): string => key.toWellFormed();
 
-export function labels(namespace: string): string[] {
+export function splitLabels(namespace: string): string[] {
   return namespace === ""
     ? []
     : namespace
@@ -76,22 +75,21 @@ export function labels(namespace: string): string[] {
 }
 
 /** Where an item's value is stored: the namespace as the column has it. */
-export const placeOf = (namespace: string, key: string) => ["store", namespace, key];
+export const itemPlace = (namespace: string, key: string) => ["store", namespace, key];
 
-/** The item of a row. */
 export function toWire(ring: Ring, row: Row): Item {
-  return { ...wire(row), value: openJson(ring, row.value, placeOf(row.namespace, row.key)) };
+  return { ...wire(row), value: openJson(ring, row.value, itemPlace(row.namespace, row.key)) };
 }
 
 /** The item in a list. One whose key is destroyed has no value. */
 export function toListed(ring: Ring, row: Row): Item {
-  const value = openListed(ring, row.value, placeOf(row.namespace, row.key));
+  const value = openListed(ring, row.value, itemPlace(row.namespace, row.key));
   return value ? { ...wire(row), value } : { ...wire(row), value: {}, key_destroyed: true };
 }
 
 function wire({ namespace, key, value, createdAt, updatedAt }: Row): Item {
   return {
-    namespace: labels(namespace),
+    namespace: splitLabels(namespace),
     key,
     value,
     created_at: new Date(createdAt).toISOString(),

@@ -3,13 +3,13 @@ import { and, desc, getTableColumns, type SQL, sql } from "drizzle-orm";
 import { inList } from "../db/in-list.ts";
 import type { Database } from "../db/client.ts";
 import { storeItems } from "../db/schema.ts";
-import { bytesOf, totalBytes } from "../db/size.ts";
+import { bytesColumn, totalBytes } from "../db/size.ts";
 import { boundAnswer } from "../http/bytes.ts";
 import { passes } from "./filter.ts";
-import { type Meaning, type MeaningSearch, ranked } from "./meaning.ts";
+import { type Meaning, type MeaningSearch, rankItems } from "./meaning.ts";
 import type { Ring } from "../encryption/ring.ts";
 import { remoteProblem } from "../http/problem.ts";
-import { alive, isUnder, type Item, type Row, toListed } from "./row.ts";
+import { isUnexpired, isUnder, type Item, type Row, toListed } from "./row.ts";
 import { isSeen, type Sight } from "./sight.ts";
 import { refresh } from "./store.ts";
 import { matchAny } from "./text.ts";
@@ -25,7 +25,7 @@ export interface ItemSearch {
   sight?: Sight;
 }
 
-const BYTES = bytesOf(storeItems.value, storeItems.text);
+const BYTES = bytesColumn(storeItems.value, storeItems.text);
 
 /**
  * Items under a namespace prefix: newest change first, or, with a `query`, best match first, with a score. The query is
@@ -38,20 +38,20 @@ export async function searchItems(
   meaning?: Meaning,
 ): Promise<(Item & { score?: number })[]> {
   const { workspaceId } = ring;
-  if (ring.isOn && (search.query || Object.keys(search.filter ?? {}).length > 0)) throw notSearched();
+  if (ring.isOn && (search.query || Object.keys(search.filter ?? {}).length > 0)) throw refuseSearch();
   const where = and(
     isUnder(workspaceId, search.prefix),
-    alive(),
+    isUnexpired(),
     passes(storeItems.value, search.filter ?? {}),
     isSeen(search.sight),
   );
-  const rows = await found(db, workspaceId, where, search, meaning);
+  const rows = await findItems(db, workspaceId, where, search, meaning);
   if (search.refreshTtl) await refresh(db, rows);
   return rows.map(({ score, ...row }) => ({ ...toListed(ring, row), ...(score === undefined ? {} : { score }) }));
 }
 
 /** 422: an answer without the encrypted items would look complete. */
-const notSearched = () =>
+const refuseSearch = () =>
   remoteProblem(
     422,
     "This workspace encrypts the items of the Store, so they cannot be searched by query or filter. List them by namespace.",
@@ -59,7 +59,7 @@ const notSearched = () =>
 
 type Found = Row & { score?: number };
 
-async function found(
+async function findItems(
   db: Database,
   workspaceId: string,
   where: SQL | undefined,
@@ -124,7 +124,7 @@ async function byMeaning(
   { offset, limit, ...search }: Omit<MeaningSearch, "wanted"> & { limit: number; offset: number },
   meaning: Meaning,
 ): Promise<Found[]> {
-  const all = await ranked(db, { ...search, wanted: offset + limit }, meaning);
+  const all = await rankItems(db, { ...search, wanted: offset + limit }, meaning);
   const page = all.slice(offset, offset + limit);
   const ids = page.map(({ id }) => id);
   const these = inList(storeItems.id, ids);

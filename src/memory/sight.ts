@@ -4,8 +4,8 @@ import * as v from "valibot";
 import { contains } from "../db/contains.ts";
 import { storeItems } from "../db/schema.ts";
 import type { Json } from "../json.ts";
-import { containment, containsJson, refuseUnknown } from "../users/authorize.ts";
-import { isWithin, joined, labelText } from "./row.ts";
+import { toContainment, containsJson, refuseUnknown } from "../users/authorize.ts";
+import { isWithin, joinLabels, labelText } from "./row.ts";
 import { Namespace } from "./schema.ts";
 
 export interface Sight {
@@ -13,7 +13,6 @@ export interface Sight {
   prefix?: string[];
   /** Labels that namespaces have at any place. */
   labels?: string[];
-  /** The only namespace. */
   namespace?: string[];
   key?: string;
   /** What values contain. */
@@ -53,12 +52,12 @@ const KeyRule = v.union([
  * What a filter says: `namespace` and `key` of an item's name, every other member of its value, as on the Agent Server.
  * @throws Problem 403 for a rule that is not known.
  */
-export function sightOf({ namespace, key, ...value }: Json): Sight {
+export function parseSight({ namespace, key, ...value }: Json): Sight {
   const labels = v.safeParse(v.optional(NamespaceRule), namespace);
   const name = v.safeParse(v.optional(KeyRule), key);
   if (!labels.success) refuseUnknown({ namespace });
   if (!name.success) refuseUnknown({ key });
-  return { ...labels.output, key: name.output, value: containment(value) };
+  return { ...labels.output, key: name.output, value: toContainment(value) };
 }
 
 /** The condition that a user sees the item; undefined when nothing is hidden. */
@@ -68,19 +67,19 @@ export function isSeen(sight: Sight | undefined): SQL | undefined {
   return and(
     isWithin(prefix),
     ...labels.map((label) => sql`instr('.' || ${storeItems.namespace}, ${`.${labelText(label)}.`}) > 0`),
-    namespace && eq(storeItems.namespace, joined(namespace)),
+    namespace && eq(storeItems.namespace, joinLabels(namespace)),
     key === undefined ? undefined : eq(storeItems.key, key),
     Object.keys(value).length === 0 ? undefined : contains(storeItems.value, value),
   );
 }
 
 /** The same for an item in memory. */
-export function sees(sight: Sight, item: { namespace: string[]; key: string; value: Json }): boolean {
+export function isVisible(sight: Sight, item: { namespace: string[]; key: string; value: Json }): boolean {
   const { prefix = [], labels = [], namespace = item.namespace, key = item.key, value } = sight;
   return (
-    joined(item.namespace).startsWith(joined(prefix)) &&
+    joinLabels(item.namespace).startsWith(joinLabels(prefix)) &&
     labels.every((label) => item.namespace.includes(label)) &&
-    joined(namespace) === joined(item.namespace) &&
+    joinLabels(namespace) === joinLabels(item.namespace) &&
     key === item.key &&
     containsJson(item.value, value)
   );

@@ -8,9 +8,20 @@ import { sealJson } from "../encryption/json.ts";
 import type { Ring } from "../encryption/ring.ts";
 import { cutBytes } from "../http/bytes.ts";
 import type { Meaning } from "./meaning.ts";
-import { alive, isItem, isUnder, type Item, joined, labels, placeOf, type Row, toWire, keyText } from "./row.ts";
+import {
+  isUnexpired,
+  isItem,
+  isUnder,
+  type Item,
+  joinLabels,
+  splitLabels,
+  itemPlace,
+  type Row,
+  toWire,
+  keyText,
+} from "./row.ts";
 import { isSeen, type Sight } from "./sight.ts";
-import { type Index, textsOf } from "./text.ts";
+import { type Index, selectTexts } from "./text.ts";
 import { type IndexedItem, indexItems } from "./vector-index.ts";
 import { type Embed, encodeVector } from "./vectors.ts";
 
@@ -43,7 +54,7 @@ export async function putItems(db: Database, ring: Ring, items: PutItem[], meant
   const { workspaceId } = ring;
   const meaning = ring.isOn ? undefined : meant;
   const texts = items.map(({ value, index }) =>
-    ring.isOn ? [] : textsOf(value, index ?? settings.store?.index?.fields),
+    ring.isOn ? [] : selectTexts(value, index ?? settings.store?.index?.fields),
   );
   const embedded = texts.map((own) => own.slice(0, MAX_VECTORS));
   const vectors = meaning ? await embedEach(embedded, meaning.embed) : [];
@@ -53,11 +64,11 @@ export async function putItems(db: Database, ring: Ring, items: PutItem[], meant
   ]);
   const [first, ...rest] = statements;
   if (first) await db.batch([first, ...rest]);
-  if (meaning?.index) await indexItems(meaning.index, workspaceId, await written(db, workspaceId, items, vectors));
+  if (meaning?.index) await indexItems(meaning.index, workspaceId, await writeItems(db, workspaceId, items, vectors));
 }
 
 /** The items with the ids of their rows. */
-async function written(
+async function writeItems(
   db: Database,
   workspaceId: string,
   items: PutItem[],
@@ -96,7 +107,7 @@ export async function findRow(
   key: string,
   filter?: Sight,
 ): Promise<Row | undefined> {
-  const where = and(isItem(workspaceId, namespace, key), alive(), isSeen(filter));
+  const where = and(isItem(workspaceId, namespace, key), isUnexpired(), isSeen(filter));
   return db.select().from(storeItems).where(where).get();
 }
 
@@ -120,10 +131,10 @@ export async function namespacesUnder(
   const rows = await db
     .selectDistinct({ namespace: storeItems.namespace })
     .from(storeItems)
-    .where(and(isUnder(workspaceId, prefix), alive(), isSeen(filter)))
+    .where(and(isUnder(workspaceId, prefix), isUnexpired(), isSeen(filter)))
     .orderBy(asc(storeItems.namespace))
     .all();
-  return rows.map(({ namespace }) => labels(namespace));
+  return rows.map(({ namespace }) => splitLabels(namespace));
 }
 
 /** Deletes expired items. Returns their number. */
@@ -135,12 +146,11 @@ export async function countItems(db: Database, workspaceId: string): Promise<num
   const row = await db
     .select({ n: count() })
     .from(storeItems)
-    .where(and(eq(storeItems.workspaceId, workspaceId), alive()))
+    .where(and(eq(storeItems.workspaceId, workspaceId), isUnexpired()))
     .get();
   return row?.n ?? 0;
 }
 
-/** Deletes every item of the workspace. */
 export async function deleteAllItems(db: Database, workspaceId: string): Promise<void> {
   await db.delete(storeItems).where(eq(storeItems.workspaceId, workspaceId));
 }
@@ -151,7 +161,7 @@ function upsert(db: Database, ring: Ring, { namespace, value, filter, ...item }:
   const ttl = item.ttl ?? settings.store?.ttl?.default_ttl;
   const { workspaceId } = ring;
   const change = {
-    value: sealJson(ring, value, placeOf(joined(namespace), key)),
+    value: sealJson(ring, value, itemPlace(joinLabels(namespace), key)),
     text: texts.length > 0 ? cutBytes(texts.join("\n"), TEXT_BYTES) : null,
     ttlMinutes: ttl ?? null,
     expiresAt: ttl === undefined ? null : now + ttl * MINUTE,
@@ -159,7 +169,7 @@ function upsert(db: Database, ring: Ring, { namespace, value, filter, ...item }:
   };
   return db
     .insert(storeItems)
-    .values({ workspaceId, namespace: joined(namespace), key, createdAt: now, ...change })
+    .values({ workspaceId, namespace: joinLabels(namespace), key, createdAt: now, ...change })
     .onConflictDoUpdate({
       target: [storeItems.workspaceId, storeItems.namespace, storeItems.key],
       set: change,

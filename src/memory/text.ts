@@ -4,11 +4,10 @@ import type { Json } from "../json.ts";
 /** `false`: nothing; a list: the texts at these paths (`a.b`, `list[*].text`, `list[0]`, `$`); null: every text in the value. */
 export type Index = false | string[] | null | undefined;
 
-/** The texts of `value` that a query searches. */
-export function textsOf(value: Json, index: Index): string[] {
+export function selectTexts(value: Json, index: Index): string[] {
   if (index === false) return [];
   if (!index) return strings(value);
-  return index.flatMap((path) => at(value, steps(path)).flatMap(strings));
+  return index.flatMap((path) => valuesAt(value, steps(path)).flatMap(strings));
 }
 
 /** A full-text query that matches any of the words, best matches first; undefined when `text` holds no word. */
@@ -27,11 +26,11 @@ function steps(path: string): string[] {
   return path === "$" ? [] : path.replaceAll("[", ".[").split(".").filter(Boolean);
 }
 
-function at(value: unknown, [step, ...rest]: string[]): unknown[] {
+function valuesAt(value: unknown, [step, ...rest]: string[]): unknown[] {
   if (step === undefined) return [value];
   if (typeof value !== "object" || value === null) return [];
-  if (step === "[*]" || step === "*") return Object.values(value).flatMap((member) => at(member, rest));
+  if (step === "[*]" || step === "*") return Object.values(value).flatMap((member) => valuesAt(member, rest));
   const index = /^\[(-?\d+)\]$/.exec(step)?.[1];
-  if (index !== undefined) return Array.isArray(value) ? at(value.at(Number(index)), rest) : [];
-  return at((value as Json)[step], rest);
+  if (index !== undefined) return Array.isArray(value) ? valuesAt(value.at(Number(index)), rest) : [];
+  return valuesAt((value as Json)[step], rest);
 }

@@ -21,25 +21,27 @@ export interface IndexedItem {
   vectors: number[][];
 }
 
-const idOf = (item: number, n: number) => `${item}:${n}`;
+const vectorId = (item: number, n: number) => `${item}:${n}`;
 
 /** Writes the vectors of items to the index. The write in D1 is valid also when this fails. */
 export async function indexItems(index: VectorIndex, workspaceId: string, items: IndexedItem[]): Promise<void> {
   const all = items.flatMap(({ id, vectors }) =>
-    vectors.map((values, n) => ({ id: idOf(id, n), values, namespace: workspaceId })),
+    vectors.map((values, n) => ({ id: vectorId(id, n), values, namespace: workspaceId })),
   );
   for (let at = 0; at < all.length; at += BATCH) {
-    await quietly("writing to Vectorize", () => index.upsert(all.slice(at, at + BATCH)));
+    await logFailure("writing to Vectorize", () => index.upsert(all.slice(at, at + BATCH)));
   }
 }
 
 /** The ids of the index's vectors by the item they belong to: those nearest to `target`. Undefined where it does not answer. */
-export async function proposed(
+export async function queryIndex(
   index: VectorIndex,
   workspaceId: string,
   target: number[],
 ): Promise<Map<number, string[]> | undefined> {
-  const found = await quietly("asking Vectorize", () => index.query(target, { topK: TOP_K, namespace: workspaceId }));
+  const found = await logFailure("asking Vectorize", () =>
+    index.query(target, { topK: TOP_K, namespace: workspaceId }),
+  );
   if (!found) return undefined;
   const byItem = new Map<number, string[]>();
   for (const { id } of found.matches) {
@@ -50,11 +52,11 @@ export async function proposed(
 }
 
 /** Takes vectors out of the index whose items are deleted or expired: no deletion waits for the index. */
-export async function forget(index: VectorIndex, ids: string[]): Promise<void> {
-  if (ids.length > 0) await quietly("deleting from Vectorize", () => index.deleteByIds(ids));
+export async function removeVectors(index: VectorIndex, ids: string[]): Promise<void> {
+  if (ids.length > 0) await logFailure("deleting from Vectorize", () => index.deleteByIds(ids));
 }
 
-async function quietly<T>(what: string, call: () => Promise<T>): Promise<T | undefined> {
+async function logFailure<T>(what: string, call: () => Promise<T>): Promise<T | undefined> {
   try {
     return await call();
   } catch (error) {

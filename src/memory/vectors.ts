@@ -17,7 +17,7 @@ export interface Ranked {
 }
 
 /** Collects items by how near they are to `target`; an item with several vectors counts by its nearest. */
-export function nearest(target: number[]): { add(id: number, vector: Float32Array): void; ranked(): Ranked[] } {
+export function collectNearest(target: number[]): { add(id: number, vector: Float32Array): void; ranked(): Ranked[] } {
   const scores = new Map<number, number>();
   return {
     add(id, vector) {

@@ -5,20 +5,20 @@ import { isOpen } from "../auth/authenticate.ts";
 import { limitAddress, slowDown } from "../auth/limits.ts";
 import { LOCAL_WORKSPACE_ID, type Scope, SCOPES } from "../principal.ts";
 import { newSecret, sameSecret, sha256 } from "../auth/secret.ts";
-import { addressOf, isWithin } from "../http/network.ts";
+import { callerAddress, isWithin } from "../http/network.ts";
 import { findKeyByHash, findWorkspace, hasExpired } from "../auth/store.ts";
 import { database } from "../db/client.ts";
 import { isOwnOrigin } from "../http/cookies.ts";
-import { mounted } from "../http/origin.ts";
+import { withMountPrefix } from "../http/origin.ts";
 import type { App } from "../http/types.ts";
 import { documentClient, isDocumentId } from "./client-document.ts";
-import { issuerOf } from "./issuer.ts";
+import { requireIssuer } from "./issuer.ts";
 import { readForm } from "./form.ts";
 import { consentPage, errorPage, signInPage } from "./pages.ts";
 import { providerHost } from "./provider.ts";
 import { answerAddress, type AuthorizationRequest, readRequest, RequestFault, Untrusted } from "./request.ts";
-import { type Source, sourceOf } from "./source.ts";
-import { currentSignIn, endSignIn, proofOf, startSignIn } from "./sign-in.ts";
+import { type Source, readSource } from "./source.ts";
+import { currentSignIn, endSignIn, signParameters, startSignIn } from "./sign-in.ts";
 import { type ClientRow, findClient, insertGrant, type SignInRow } from "./store.ts";
 
 /** RFC 6749 section 4.1.2: a code is valid for ten minutes at most. Clients redeem it immediately. */
@@ -59,9 +59,9 @@ export async function withRequest(
   parameters: URLSearchParams,
   next: (request: AuthorizationRequest) => Answer,
 ): Promise<Response> {
-  const origin = issuerOf(c);
+  const origin = requireIssuer(c);
   try {
-    return await next(await readRequest(parameters, origin, (id) => clientOf(c, id)));
+    return await next(await readRequest(parameters, origin, (id) => findAnyClient(c, id)));
   } catch (error) {
     if (error instanceof Untrusted) return errorPage(error.message);
     if (!(error instanceof RequestFault)) throw error;
@@ -73,13 +73,13 @@ export async function withRequest(
   }
 }
 
-async function clientOf(c: Context<App>, id: string): Promise<ClientRow | undefined> {
+async function findAnyClient(c: Context<App>, id: string): Promise<ClientRow | undefined> {
   return isDocumentId(id) ? documentClient(c, id) : findClient(database(c.env.DB), id);
 }
 
 /** Redirects to GET with the same request after a sign-in. */
 function continueToConsent(c: Context<App>, { parameters }: AuthorizationRequest): Response {
-  return redirect(c, `${mounted("/oauth/authorize")}?${new URLSearchParams(parameters).toString()}`);
+  return redirect(c, `${withMountPrefix("/oauth/authorize")}?${new URLSearchParams(parameters).toString()}`);
 }
 
 function askSignIn(c: Context<App>, request: AuthorizationRequest, fault?: string): Answer {
@@ -98,7 +98,7 @@ async function signInWithKey(c: Context<App>, request: AuthorizationRequest, key
   if (row.grantId !== null) {
     return refuseSignIn(c, request, "An application made this API key. Sign in with one of your own.", row);
   }
-  if (row.allowedIps && !isWithin(addressOf(c), row.allowedIps)) {
+  if (row.allowedIps && !isWithin(callerAddress(c), row.allowedIps)) {
     return refuseSignIn(c, request, "This API key does not work from this address.", row);
   }
   await startSignIn(c, { workspaceId: row.workspaceId, credentialId: row.id, scopes: row.scopes });
@@ -136,12 +136,12 @@ async function askConsent(
   const scopes = grantable(request, person);
   if (scopes.length === 0) return askSignIn(c, request, "This key has none of the scopes that the application needs.");
   const workspace = await findWorkspace(database(c.env.DB), person.workspaceId);
-  const source = await sourceOf(database(c.env.DB), person);
+  const source = await readSource(database(c.env.DB), person);
   return consentPage(request, {
     workspace: workspace?.name ?? person.workspaceId,
     scopes,
     networks: source === "ended" ? [] : source.networks,
-    proof: proofOf(secret, request.parameters),
+    proof: signParameters(secret, request.parameters),
   });
 }
 
@@ -153,13 +153,13 @@ async function decide(c: Context<App>, request: AuthorizationRequest, form: URLS
   await limitAddress(c, "consent");
   const signIn = await currentSignIn(c);
   if (!signIn) return askSignIn(c, request, "Your sign-in has expired. Sign in again.");
-  if (!sameSecret(form.get("proof") ?? "", proofOf(signIn.secret, request.parameters))) {
+  if (!sameSecret(form.get("proof") ?? "", signParameters(signIn.secret, request.parameters))) {
     const { workspaceId } = signIn.person;
     await auditFailure(c, { workspaceId, action: "grant.refused", targetId: request.client.id });
     await slowDown();
     return errorPage("The answer does not belong to the page that was shown.");
   }
-  const source = await sourceOf(database(c.env.DB), signIn.person);
+  const source = await readSource(database(c.env.DB), signIn.person);
   if (source === "ended") return askSignIn(c, request, "What you signed in with has ended. Sign in again.");
   const ticked = form.getAll("grant");
   // The key or the role may have been narrowed since the sign-in.
@@ -167,7 +167,7 @@ async function decide(c: Context<App>, request: AuthorizationRequest, form: URLS
   const scopes = grantable(request, signIn.person).filter((scope) => ticked.includes(scope) && mayGive(scope));
   const person = await endSignIn(c, signIn.secret);
   if (!person) return askSignIn(c, request, "This page was answered already. Sign in again.");
-  const origin = issuerOf(c);
+  const origin = requireIssuer(c);
   if (form.get("step") === "deny" || scopes.length === 0) {
     const { workspaceId, credentialId } = person;
     const actor = { kind: "person", credentialId };

@@ -10,7 +10,7 @@ import { decodeJson, isObject } from "../http/json.ts";
 import { readWithin } from "../http/bounded.ts";
 import { Problem } from "../http/problem.ts";
 import type { App } from "../http/types.ts";
-import { issuerOf } from "./issuer.ts";
+import { requireIssuer } from "./issuer.ts";
 import { OAuthError } from "./problem.ts";
 import { newClient } from "./register.ts";
 import { Untrusted } from "./request.ts";
@@ -36,14 +36,14 @@ export const isDocumentId = (id: string): boolean => id.startsWith("https://");
  * @throws Untrusted when the URL or the document cannot be used. @throws Problem 429 past the limit of fetches.
  */
 export async function documentClient(c: Context<App>, id: string): Promise<ClientRow> {
-  const fault = idFault(id, new URL(issuerOf(c)).origin, c.env.ALLOW_PRIVATE_ADDRESSES === "true");
+  const fault = idFault(id, new URL(requireIssuer(c)).origin, c.env.ALLOW_PRIVATE_ADDRESSES === "true");
   if (fault) throw new Untrusted(`The address that identifies the application ${fault}.`);
   const known = kept.get(id);
   if (known && known.expiresAt > Date.now()) return known.client;
   await limitAddress(c, "client-document");
   const { body, seconds } = await fetchDocument(id);
   const client = readDocument(id, body);
-  remember(id, client, seconds);
+  cacheClient(id, client, seconds);
   return client;
 }
 
@@ -117,7 +117,7 @@ function secondsToKeep(cacheControl: string): number {
 }
 
 /** Only valid documents are kept: an error must not outlive its cause. */
-function remember(id: string, client: ClientRow, seconds: number): void {
+function cacheClient(id: string, client: ClientRow, seconds: number): void {
   kept.delete(id);
   if (seconds === 0) return;
   const [oldest] = kept.keys();

@@ -6,7 +6,7 @@ import { audit } from "../audit/record.ts";
 import { database } from "../db/client.ts";
 import { documented, NOTHING } from "../http/documented.ts";
 import { pagingQuery } from "../http/fields.ts";
-import { page } from "../http/paging.ts";
+import { cutPage } from "../http/paging.ts";
 import { Problem } from "../http/problem.ts";
 import type { App } from "../http/types.ts";
 import { param, query } from "../http/validate.ts";
@@ -59,7 +59,7 @@ export const oauthClients = new Hono<App>()
         offset,
         now: Date.now(),
       });
-      const { items, headers } = page(rows, limit, offset);
+      const { items, headers } = cutPage(rows, limit, offset);
       return c.json(items.map(toWire), 200, headers);
     },
   )

@@ -4,7 +4,7 @@ import { forgetCredentials } from "../auth/credential-cache.ts";
 import { keyEnds } from "../auth/ended-store.ts";
 import type { Database } from "../db/client.ts";
 import { oauthClients, oauthGrants } from "../db/schema.ts";
-import { type ClientRow, standing } from "./store.ts";
+import { type ClientRow, isOpenGrant } from "./store.ts";
 
 export interface AllowedClient {
   client: ClientRow;
@@ -32,7 +32,7 @@ export async function listClients(
     })
     .from(oauthGrants)
     .innerJoin(oauthClients, eq(oauthClients.id, oauthGrants.clientId))
-    .where(standing(workspaceId, now))
+    .where(isOpenGrant(workspaceId, now))
     .groupBy(oauthClients.id)
     .orderBy(desc(lastGrantedAt), desc(oauthClients.id))
     .limit(limit)
@@ -45,8 +45,8 @@ export async function listClients(
   }));
 }
 
-const ofClient = (workspaceId: string, clientId: string, now: number) =>
-  and(standing(workspaceId, now), eq(oauthGrants.clientId, clientId));
+const hasClient = (workspaceId: string, clientId: string, now: number) =>
+  and(isOpenGrant(workspaceId, now), eq(oauthGrants.clientId, clientId));
 
 /** The ids of the grants that a client has in the workspace and that have not ended. */
 export async function listGrantIds(
@@ -58,7 +58,7 @@ export async function listGrantIds(
   const rows = await db
     .select({ id: oauthGrants.id })
     .from(oauthGrants)
-    .where(ofClient(workspaceId, clientId, now))
+    .where(hasClient(workspaceId, clientId, now))
     .all();
   return rows.map(({ id }) => id);
 }
@@ -74,7 +74,7 @@ export async function revokeClient(
     db
       .update(oauthGrants)
       .set({ revokedAt: now })
-      .where(ofClient(workspaceId, clientId, now))
+      .where(hasClient(workspaceId, clientId, now))
       .returning({ id: oauthGrants.id }),
     ...keyEnds(db, now),
   ]);

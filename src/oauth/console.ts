@@ -8,8 +8,8 @@ import { SESSION_COOKIE, sessionSecret } from "../auth/session.ts";
 import { endSession, findSession, insertSession, SESSION_MS } from "../auth/session-store.ts";
 import { database } from "../db/client.ts";
 import { cookieAttributes, cookieName, isOwnOrigin } from "../http/cookies.ts";
-import { addressOf as networkAddressOf } from "../http/network.ts";
-import { originOf } from "../http/origin.ts";
+import { callerAddress as networkAddressOf } from "../http/network.ts";
+import { serverOrigin } from "../http/origin.ts";
 import type { App } from "../http/types.ts";
 import { listMemberships, type MemberRow, noteSignIn, type Person } from "../members/store.ts";
 import { redirect } from "./authorize.ts";
@@ -32,7 +32,7 @@ export async function startConsole(c: Context<App>): Promise<Response> {
 
 /** The path, if it is one of this server; the start page for anything else. */
 function ownPath(c: Context<App>, asked = "/"): string {
-  const origin = originOf(c);
+  const origin = serverOrigin(c);
   const url = URL.parse(asked, origin);
   return url?.origin === new URL(origin).origin ? url.pathname + url.search : "/";
 }
@@ -75,7 +75,7 @@ export async function enter(c: Context<App>, member: MemberRow, person: Person, 
   await audit(c, { workspaceId, actor, action: "sign_in.succeeded", targetId: member.id, detail: { session: id } });
   setCookie(c, cookieName(c, SESSION_COOKIE), secret, { ...cookieAttributes(c), maxAge: SESSION_MS / 1000 });
   // With the origin: a path that begins with two slashes would be another host.
-  return redirect(c, new URL(originOf(c)).origin + from);
+  return redirect(c, new URL(serverOrigin(c)).origin + from);
 }
 
 /** POST /oauth/openid/sign-out. */

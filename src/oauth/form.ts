@@ -13,13 +13,13 @@ export async function readForm(request: Request): Promise<URLSearchParams> {
 }
 
 /** One field: undefined when absent or empty; RFC 6749 section 3.2 refuses a repeated one. */
-export function field(form: URLSearchParams, name: string): string | undefined {
+export function readField(form: URLSearchParams, name: string): string | undefined {
   if (form.getAll(name).length > 1) throw new OAuthError("invalid_request", `${name} is given twice.`);
   return form.get(name) || undefined;
 }
 
-export function requiredField(form: URLSearchParams, name: string): string {
-  const value = field(form, name);
+export function readRequiredField(form: URLSearchParams, name: string): string {
+  const value = readField(form, name);
   if (value === undefined) throw new OAuthError("invalid_request", `${name} is missing.`);
   return value;
 }

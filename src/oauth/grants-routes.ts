@@ -6,7 +6,7 @@ import { audit } from "../audit/record.ts";
 import { database } from "../db/client.ts";
 import { documented, NOTHING } from "../http/documented.ts";
 import { pagingQuery } from "../http/fields.ts";
-import { page } from "../http/paging.ts";
+import { cutPage } from "../http/paging.ts";
 import { Problem } from "../http/problem.ts";
 import type { App } from "../http/types.ts";
 import { query } from "../http/validate.ts";
@@ -35,7 +35,7 @@ export const grants = new Hono<App>()
     async (c) => {
       const { limit, offset } = c.req.valid("query");
       const rows = await listGrants(database(c.env.DB), c.get("principal").workspaceId, limit + 1, offset);
-      const { items, headers } = page(rows, limit, offset);
+      const { items, headers } = cutPage(rows, limit, offset);
       const shown = items.map(({ grant, client }) => ({
         id: grant.id,
         client_id: grant.clientId,

@@ -5,8 +5,8 @@ import { sha256 } from "../auth/secret.ts";
 import { database } from "../db/client.ts";
 import type { App } from "../http/types.ts";
 import { ALL_PERMISSIONS, may, PERMISSIONS } from "../principal.ts";
-import { requiredField } from "./form.ts";
-import { issuerOf } from "./issuer.ts";
+import { readRequiredField } from "./form.ts";
+import { requireIssuer } from "./issuer.ts";
 import { findToken } from "./store.ts";
 import { hasEnded } from "./token.ts";
 
@@ -17,7 +17,7 @@ const INACTIVE = { active: false };
  * workspace, one that has ended, and a refresh token, which a service must not take for an access token.
  */
 export async function introspectToken(c: Context<App>, form: URLSearchParams) {
-  const hash = sha256(requiredField(form, "token"));
+  const hash = sha256(readRequiredField(form, "token"));
   const found = await findToken(database(c.env.DB), hash);
   if (!found) return INACTIVE;
   const { token, grant } = found;
@@ -28,7 +28,7 @@ export async function introspectToken(c: Context<App>, form: URLSearchParams) {
   if (!principal) return INACTIVE;
   const permissions = ALL_PERMISSIONS.filter((permission) => may(principal, permission));
   const left = new Set<string>(permissions.map((permission) => PERMISSIONS[permission]));
-  const issuer = issuerOf(c);
+  const issuer = requireIssuer(c);
   return {
     active: true,
     // Of some scopes, the role of the person's key may leave nothing.

@@ -6,11 +6,11 @@ import { limitAddress } from "../auth/limits.ts";
 import { sha256 } from "../auth/secret.ts";
 import { database } from "../db/client.ts";
 import { isOwnOrigin } from "../http/cookies.ts";
-import { mounted } from "../http/origin.ts";
+import { withMountPrefix } from "../http/origin.ts";
 import { htmlPage } from "../http/page.ts";
 import type { App } from "../http/types.ts";
 import { findOpenInvitation, joinBy } from "../members/invitation-store.ts";
-import { makerStillMay } from "../members/rights.ts";
+import { mayMakerStillGive } from "../members/rights.ts";
 import { findPerson, type MemberRow, type Person } from "../members/store.ts";
 import { enter } from "./console.ts";
 import { readForm } from "./form.ts";
@@ -24,10 +24,10 @@ const GONE = "This invitation has expired, was accepted, or was taken back. You 
 async function openInvitation(c: Context<App>, hash: string) {
   const db = database(c.env.DB);
   const found = await findOpenInvitation(db, hash, Date.now());
-  return found && (await makerStillMay(db, found.invitation)) ? found : undefined;
+  return found && (await mayMakerStillGive(db, found.invitation)) ? found : undefined;
 }
 
-/** GET /oauth/openid/invitation?token=…: what it is. Programs that open links of messages accept nothing by that. */
+/** GET /oauth/openid/invitation?token=…: shows the invitation. Link scanners that open it accept nothing. */
 export async function showInvitation(c: Context<App>): Promise<Response> {
   await limitAddress(c, "sign-in");
   const token = c.req.query("token") ?? "";
@@ -39,7 +39,7 @@ export async function showInvitation(c: Context<App>): Promise<Response> {
   const content = html`
     <h1>Join the workspace ${workspace}</h1>
     <p>You are invited with the role ${invitation.role}${invitation.email ? `, as ${invitation.email}` : ""}.</p>
-    <form method="post" action="${mounted("/oauth/openid/invitation")}">
+    <form method="post" action="${withMountPrefix("/oauth/openid/invitation")}">
       <input type="hidden" name="token" value="${token}" />
       <div class="actions">
         <button class="primary">Sign in with ${host}</button>

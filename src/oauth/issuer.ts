@@ -1,11 +1,11 @@
 import type { Context } from "hono";
-import { isKnownOrigin, addressOf } from "../http/origin.ts";
+import { isKnownOrigin, serverAddress } from "../http/origin.ts";
 import type { App } from "../http/types.ts";
 import { OAuthError } from "./problem.ts";
 
 /** This server as the issuer of tokens. @throws OAuthError 421 when only the request's Host header says its address. */
-export function issuerOf(c: Context<App>): string {
-  if (isKnownOrigin(c)) return addressOf(c);
+export function requireIssuer(c: Context<App>): string {
+  if (isKnownOrigin(c)) return serverAddress(c);
   const host = new URL(c.req.url).host.slice(0, 200);
   throw new OAuthError("invalid_request", `This server is not known as ${host}. Set PUBLIC_URL to its address.`, 421);
 }

@@ -7,7 +7,7 @@ import { slowDown } from "../auth/limits.ts";
 import { cookieAttributes, cookieName } from "../http/cookies.ts";
 import type { App } from "../http/types.ts";
 import { errorPage } from "./pages.ts";
-import { discover, newProofs, refusal, signInAddress } from "./provider.ts";
+import { discover, newProofs, describeRefusal, signInAddress } from "./provider.ts";
 import { PARAMETERS } from "./request.ts";
 
 const MINUTES = 10;
@@ -28,7 +28,7 @@ const Journey = v.strictObject({ state: v.string(), nonce: v.string(), verifier:
 
 /** Notes why the browser leaves, and says where it goes. A page that says what is wrong when it cannot leave. */
 export async function depart(c: Context<App>, purpose: Purpose): Promise<string | Response> {
-  const provider = await discover(c.env).catch(refusal);
+  const provider = await discover(c.env).catch(describeRefusal);
   if (typeof provider === "string") return errorPage(provider);
   if (!provider) return errorPage("No OpenID provider is configured here.");
   const proofs = newProofs();

@@ -1,5 +1,5 @@
 /** What a client learns before it registers: RFC 8414 (authorization server) and RFC 9728 (protected resource). */
-import { resourceOf } from "../auth/challenge.ts";
+import { matchResource } from "../auth/challenge.ts";
 import { type Scope, SCOPES } from "../principal.ts";
 
 /** The resources that are listed: the whole server, MCP, and the traces over MCP. Each assistant is one more over A2A, and over AG-UI. */
@@ -33,18 +33,18 @@ export function serverMetadata(origin: string, provider: string | undefined) {
 
 /** The metadata of the resource at `path`; undefined when there is none. */
 export function resourceMetadata(origin: string, path: string) {
-  if (path !== resourceOf(path)) return undefined;
+  if (path !== matchResource(path)) return undefined;
   return {
     resource: origin + path,
     resource_name: "Weir",
     authorization_servers: [origin],
-    scopes_supported: scopesOf(path),
+    scopes_supported: resourceScopes(path),
     bearer_methods_supported: ["header"],
   };
 }
 
 /** Traces over MCP are for reading; the challenge of an address with `write=true` names the scope `write`, too. */
-function scopesOf(path: string): readonly Scope[] {
+function resourceScopes(path: string): readonly Scope[] {
   if (path === "") return SCOPES;
   return path === "/mcp/traces" ? ["read"] : ["read", "write"];
 }

@@ -6,7 +6,7 @@ import { scopesOfPermissions } from "../auth/known-role.ts";
 import { permissionsOfRole } from "../auth/roles.ts";
 import { MEMBER } from "../auth/store.ts";
 import { database } from "../db/client.ts";
-import { mounted } from "../http/origin.ts";
+import { withMountPrefix } from "../http/origin.ts";
 import type { App } from "../http/types.ts";
 import { listMemberships, type Person } from "../members/store.ts";
 import { SCOPES } from "../principal.ts";
@@ -15,7 +15,7 @@ import { enterConsole } from "./console.ts";
 import { acceptInvitation } from "./invitation.ts";
 import { arrive, depart, refuse } from "./journey.ts";
 import { errorPage } from "./pages.ts";
-import { discover, refusal, whoCame } from "./provider.ts";
+import { discover, describeRefusal, readPerson } from "./provider.ts";
 import { type Parameters } from "./request.ts";
 import { startSignIn } from "./sign-in.ts";
 
@@ -42,10 +42,10 @@ export async function finishOpenId(c: Context<App>): Promise<Response> {
   const journey = arrive(c);
   const expired = "This sign-in has expired. Go back to the application and start again.";
   if (!journey) return errorPage(expired);
-  const provider = await discover(c.env).catch(refusal);
+  const provider = await discover(c.env).catch(describeRefusal);
   if (typeof provider === "string") return errorPage(provider);
   if (!provider) return errorPage(expired);
-  const person = await whoCame(c, provider, journey).catch(refusal);
+  const person = await readPerson(c, provider, journey).catch(describeRefusal);
   if (typeof person === "string") return refuse(c, person);
   const { purpose } = journey;
   if (purpose.for === "console") return enterConsole(c, person, purpose);
@@ -60,7 +60,7 @@ async function continueToConsent(c: Context<App>, person: Person, parameters: Pa
     return refuse(c, reason, `openid:${person.subject}`);
   }
   await startSignIn(c, signIn);
-  return redirect(c, `${mounted("/oauth/authorize")}?${new URLSearchParams(parameters).toString()}`);
+  return redirect(c, `${withMountPrefix("/oauth/authorize")}?${new URLSearchParams(parameters).toString()}`);
 }
 
 /** As the member of the workspace in which the person signed in last. */

@@ -1,7 +1,7 @@
 /** What a person sees: sign in, consent, and errors. No scripts; every value is escaped by hono/html. */
 import { html } from "hono/html";
 import type { Scope } from "../principal.ts";
-import { mounted } from "../http/origin.ts";
+import { withMountPrefix } from "../http/origin.ts";
 import { type Html, htmlPage } from "../http/page.ts";
 import { isDocumentId } from "./client-document.ts";
 import { isVisibleName } from "./name.ts";
@@ -18,7 +18,7 @@ const MEANING: Record<Scope, string> = {
 export function errorPage(message: string, back?: { address: string; redirectUri: string }) {
   const link = back
     ? html`<div class="actions">
-        <a class="button" href="${back.address}">Return to ${placeOf(back.redirectUri)}</a>
+        <a class="button" href="${back.address}">Return to ${describeRedirect(back.redirectUri)}</a>
       </div>`
     : html`<p class="soft">Nothing was granted. You can close this page.</p>`;
   return htmlPage(
@@ -41,14 +41,14 @@ export interface SignInChoices {
 export function signInPage(request: AuthorizationRequest, { open, provider, fault }: SignInChoices) {
   const query = new URLSearchParams(request.parameters).toString();
   const form = html`
-    <h1>Sign in to continue to ${nameOf(request)}</h1>
+    <h1>Sign in to continue to ${clientName(request)}</h1>
     <p class="soft">It requests access to a workspace on this server. You decide on the next page.</p>
-    ${isDocumentId(request.client.id) ? html`<p class="soft">It is described by ${describedBy(request)}.</p>` : ""}
+    ${isDocumentId(request.client.id) ? html`<p class="soft">It is described by ${documentHost(request)}.</p>` : ""}
     ${fault ? html`<p class="bad" role="alert">${fault}</p>` : ""}
     ${
       open
-        ? html`<form method="post" action="${mounted("/oauth/authorize")}">
-            ${hidden(request.parameters)}
+        ? html`<form method="post" action="${withMountPrefix("/oauth/authorize")}">
+            ${hiddenFields(request.parameters)}
             <div class="actions">
               <button class="primary" name="step" value="open">Continue as the local workspace</button>
             </div>
@@ -58,12 +58,14 @@ export function signInPage(request: AuthorizationRequest, { open, provider, faul
     ${
       provider
         ? html`<div class="actions">
-            <a class="button primary" href="${mounted("/oauth/openid/start")}?${query}">Sign in with ${provider}</a>
+            <a class="button primary" href="${withMountPrefix("/oauth/openid/start")}?${query}"
+              >Sign in with ${provider}</a
+            >
           </div>`
         : ""
     }
-    <form method="post" action="${mounted("/oauth/authorize")}">
-      ${hidden(request.parameters)}
+    <form method="post" action="${withMountPrefix("/oauth/authorize")}">
+      ${hiddenFields(request.parameters)}
       <label class="field">
         API key of the workspace
         <input type="password" name="api_key" autocomplete="off" spellcheck="false" required autofocus />
@@ -88,7 +90,7 @@ export interface Consent {
 
 export function consentPage(request: AuthorizationRequest, { workspace, scopes, networks, proof }: Consent) {
   const content = html`
-    <h1>Allow ${nameOf(request)} to use this workspace?</h1>
+    <h1>Allow ${clientName(request)} to use this workspace?</h1>
     <dl>
       <div>
         <dt>Workspace</dt>
@@ -98,13 +100,13 @@ export function consentPage(request: AuthorizationRequest, { workspace, scopes, 
         isDocumentId(request.client.id)
           ? html`<div>
               <dt>It is described by</dt>
-              <dd>${describedBy(request)}</dd>
+              <dd>${documentHost(request)}</dd>
             </div>`
           : ""
       }
       <div>
         <dt>It returns to</dt>
-        <dd>${placeOf(request.redirectUri)}</dd>
+        <dd>${describeRedirect(request.redirectUri)}</dd>
       </div>
       ${
         networks.length > 0
@@ -123,8 +125,8 @@ export function consentPage(request: AuthorizationRequest, { workspace, scopes, 
           : ""
       }
     </dl>
-    <form method="post" action="${mounted("/oauth/authorize")}">
-      ${hidden(request.parameters)}
+    <form method="post" action="${withMountPrefix("/oauth/authorize")}">
+      ${hiddenFields(request.parameters)}
       <input type="hidden" name="proof" value="${proof}" />
       <fieldset>
         <legend>It may</legend>
@@ -134,7 +136,7 @@ export function consentPage(request: AuthorizationRequest, { workspace, scopes, 
         )}
       </fieldset>
       <p class="soft">
-        ${originOfName(request)} Allow it only if you started this yourself and know where it returns to.
+        ${describeNameOrigin(request)} Allow it only if you started this yourself and know where it returns to.
       </p>
       <div class="actions">
         <button name="step" value="deny">Deny</button>
@@ -145,18 +147,18 @@ export function consentPage(request: AuthorizationRequest, { workspace, scopes, 
   return htmlPage("Allow access", content, 200, formTarget(request.redirectUri));
 }
 
-function nameOf({ client }: AuthorizationRequest): string {
+function clientName({ client }: AuthorizationRequest): string {
   // Earlier versions took names of characters that show nothing.
   return client.name !== null && isVisibleName(client.name) ? client.name : "an unnamed application";
 }
 
 /** The host whose document describes the application. */
-const describedBy = ({ client }: AuthorizationRequest) => new URL(client.id).host;
+const documentHost = ({ client }: AuthorizationRequest) => new URL(client.id).host;
 
 /** How far the application's name can be trusted. */
-function originOfName(request: AuthorizationRequest): string {
+function describeNameOrigin(request: AuthorizationRequest): string {
   if (!isDocumentId(request.client.id)) return "Anyone can register an application under any name.";
-  const host = describedBy(request);
+  const host = documentHost(request);
   // RFC 8252 section 8.6: a loopback address proves nothing about the program that listens there.
   return request.redirectUri.startsWith("https:")
     ? `${host} chose the name of the application.`
@@ -164,7 +166,7 @@ function originOfName(request: AuthorizationRequest): string {
 }
 
 /** Where a redirect URI leads, in words a person can check. */
-function placeOf(redirectUri: string): string {
+function describeRedirect(redirectUri: string): string {
   const url = new URL(redirectUri);
   if (url.protocol === "https:") return url.host;
   if (url.protocol === "http:") return `${url.host} (this device)`;
@@ -177,7 +179,7 @@ function formTarget(redirectUri: string): string {
   return /^https?:$/.test(url.protocol) && !url.host.startsWith("[") ? url.origin : url.protocol;
 }
 
-function hidden(parameters: Parameters): Html[] {
+function hiddenFields(parameters: Parameters): Html[] {
   return Object.entries(parameters).map(
     ([name, value]) => html`<input type="hidden" name="${name}" value="${value}" />`,
   );

@@ -8,7 +8,7 @@ import { logError } from "../http/log.ts";
 import type { App } from "../http/types.ts";
 import { lowerAddress, normalizeIssuer } from "../members/person.ts";
 import type { Person } from "../members/store.ts";
-import { issuerOf } from "./issuer.ts";
+import { requireIssuer } from "./issuer.ts";
 
 /** What the browser keeps while its person is at the provider, and what the answer is compared with. */
 export interface Proofs {
@@ -63,8 +63,8 @@ export async function signInAddress(
   return address.href;
 }
 
-/** Who the provider says came. @throws when the answer is none to these proofs, or its ID token is not the provider's for Weir */
-export async function whoCame(
+/** Reads the person from the provider's answer. @throws if the answer does not match the proofs, or the ID token is not valid for Weir */
+export async function readPerson(
   c: Context<App>,
   provider: Provider,
   { state, nonce, verifier }: Proofs,
@@ -109,10 +109,10 @@ async function userInfo(
 }
 
 /** What the person reads when the provider refused or its answer is not for this browser. */
-export function refusal(error: unknown): string {
+export function describeRefusal(error: unknown): string {
   if (error instanceof openid.AuthorizationResponseError) return "The OpenID provider did not sign you in.";
   logError(error);
   return "The OpenID provider's answer could not be used. Go back to the application and start again.";
 }
 
-const callback = (c: Context<App>) => `${issuerOf(c)}/oauth/openid/callback`;
+const callback = (c: Context<App>) => `${requireIssuer(c)}/oauth/openid/callback`;

@@ -37,17 +37,16 @@ const SYSTEM = /^(?:ms-|microsoft[.-]|windows(?:defender|[.-])|x-apple|com\.appl
 /** Browser extensions have an https form of their address. */
 const EXTENSION = /^(?:[a-z]+-)+extension$/;
 
-const refused = (reason: string): Judgement => ({ verdict: "refused", reason });
+const refuseUri = (reason: string): Judgement => ({ verdict: "refused", reason });
 
-/** Judges one URI exactly as sent. */
 export function judgeRedirectUri(uri: string): Judgement {
-  if (uri.length === 0 || uri.length > 2048) return refused("must have 1 to 2048 characters");
-  if (!/^[\x21-\x7e]*$/.test(uri)) return refused("must be printable ASCII without blanks");
-  if (/[\\#<>"{}|^`*]/.test(uri)) return refused("must hold no fragment, backslash, wildcard, quote or bracket");
-  if (/%(?:[01][0-9a-f]|7f)/i.test(uri)) return refused("must hold no percent-encoded control character");
+  if (uri.length === 0 || uri.length > 2048) return refuseUri("must have 1 to 2048 characters");
+  if (!/^[\x21-\x7e]*$/.test(uri)) return refuseUri("must be printable ASCII without blanks");
+  if (/[\\#<>"{}|^`*]/.test(uri)) return refuseUri("must hold no fragment, backslash, wildcard, quote or bracket");
+  if (/%(?:[01][0-9a-f]|7f)/i.test(uri)) return refuseUri("must hold no percent-encoded control character");
   const url = URL.parse(uri);
-  if (!url) return refused("must be an absolute URI");
-  if (/^[^/?]*:\/*[^/?]*@/.test(uri)) return refused("must hold no user name or password");
+  if (!url) return refuseUri("must be an absolute URI");
+  if (/^[^/?]*:\/*[^/?]*@/.test(uri)) return refuseUri("must hold no user name or password");
   const scheme = uri.slice(0, uri.indexOf(":"));
   if (scheme.toLowerCase() === "http" || scheme.toLowerCase() === "https") return judgeWeb(uri, url);
   return judgeNative(uri, scheme);
@@ -58,20 +57,21 @@ function judgeWeb(uri: string, url: URL): Judgement {
     url.protocol === "http:" ? /^(http:\/\/[^/?]+):80(?=[/?]|$)/ : /^(https:\/\/[^/?]+):443(?=[/?]|$)/,
     "$1",
   );
-  if (plain !== url.href && `${plain}/` !== url.href) return refused("must be written in its canonical form");
+  if (plain !== url.href && `${plain}/` !== url.href) return refuseUri("must be written in its canonical form");
   if (url.protocol === "http:") {
     return LOOPBACK.test(uri)
       ? { verdict: "allowed", reason: "loopback" }
-      : refused("may use http only for 127.0.0.1, [::1] or localhost");
+      : refuseUri("may use http only for 127.0.0.1, [::1] or localhost");
   }
   if (/^https:\/\/localhost(?::\d{1,5})?(?=[/?]|$)/.test(uri)) return { verdict: "allowed", reason: "loopback" };
   return DOMAIN.test(url.hostname)
     ? { verdict: "allowed", reason: "https with a domain name" }
-    : refused("must name a domain: no IP address, single label or trailing dot");
+    : refuseUri("must name a domain: no IP address, single label or trailing dot");
 }
 
 function judgeNative(uri: string, scheme: string): Judgement {
-  if (!/^[^:]+:\/(?:\/[^/?]|[^/]|$)/.test(uri)) return refused("must have the form scheme:/path or scheme://host/path");
+  if (!/^[^:]+:\/(?:\/[^/?]|[^/]|$)/.test(uri))
+    return refuseUri("must have the form scheme:/path or scheme://host/path");
   if (EXTENSION.test(scheme)) return { verdict: "dropped", reason: "must use the https address of the extension" };
   const isSystem = SYSTEM.test(scheme) || DANGEROUS.has(scheme);
   if (DOTTED_SCHEME.test(scheme) && !isSystem) {
@@ -80,7 +80,7 @@ function judgeNative(uri: string, scheme: string): Judgement {
   if (PLAIN_SCHEME.test(scheme) && !isSystem) {
     return { verdict: "allowed", reason: "scheme of an application" };
   }
-  return refused("must be https, loopback http, or a scheme of an application such as com.example.app");
+  return refuseUri("must be https, loopback http, or a scheme of an application such as com.example.app");
 }
 
 /**

@@ -13,7 +13,7 @@ import type { App } from "../http/types.ts";
 import { readBody } from "../http/validate.ts";
 import { signOut, startConsole } from "./console.ts";
 import { showInvitation, startInvitation } from "./invitation.ts";
-import { issuerOf } from "./issuer.ts";
+import { requireIssuer } from "./issuer.ts";
 import { answerAuthorize, showAuthorize } from "./authorize.ts";
 import { readForm } from "./form.ts";
 import { introspectToken } from "./introspect.ts";
@@ -59,7 +59,7 @@ const keepCookies: MiddlewareHandler<App> = async (c, next) => {
 };
 
 function describeServer(c: Context<App>): Response {
-  return c.json(serverMetadata(issuerOf(c), providerHost(c.env)), 200, { "cache-control": "max-age=300" });
+  return c.json(serverMetadata(requireIssuer(c), providerHost(c.env)), 200, { "cache-control": "max-age=300" });
 }
 
 export const oauth = new Hono<App>()
@@ -78,7 +78,7 @@ export const oauth = new Hono<App>()
   )
   .get(`${RESOURCE}/:path{.*}?`, documented("OAuth")("Protected resource metadata (RFC 9728)", METADATA), (c) => {
     const { pathname } = new URL(c.req.url);
-    const metadata = resourceMetadata(issuerOf(c), pathname.slice(RESOURCE.length).replace(/\/$/, ""));
+    const metadata = resourceMetadata(requireIssuer(c), pathname.slice(RESOURCE.length).replace(/\/$/, ""));
     return metadata ? c.json(metadata, 200, { "cache-control": "max-age=300" }) : c.notFound();
   })
   .post("/oauth/register", registration, async (c) => {

@@ -41,6 +41,6 @@ export async function endSignIn(c: Context<App>, secret: string): Promise<SignIn
 }
 
 /** An HMAC over the whole request under the sign-in's secret, which no other site and no page can read. */
-export function proofOf(secret: string, parameters: Parameters): string {
+export function signParameters(secret: string, parameters: Parameters): string {
   return createHmac("sha256", secret).update(JSON.stringify(parameters)).digest("hex");
 }

@@ -17,7 +17,7 @@ export interface Source {
   unchanged: SQL;
 }
 
-export async function sourceOf(db: Database, person: SignInRow): Promise<Source | "ended"> {
+export async function readSource(db: Database, person: SignInRow): Promise<Source | "ended"> {
   const { workspaceId, credentialId, scopes } = person;
   if (credentialId === "open" || credentialId.startsWith("openid:"))
     return { scopes, networks: [], expiresAt: null, unchanged: sql`true` };

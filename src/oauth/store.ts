@@ -113,7 +113,7 @@ export async function exchangeCode(db: Database, hash: string, tokens: NewTokens
  * Exchanges a refresh token for new tokens in one transaction. False when the token is spent (`isSpent`).
  */
 export async function exchangeRefresh(db: Database, hash: string, tokens: NewTokens): Promise<boolean> {
-  const good = notExists(spent(db, hash));
+  const good = notExists(selectSpentToken(db, hash));
   const [first, ...rest] = tokens;
   // Before it is marked as used, so that a used token always has children.
   const [inserted] = await db.batch([
@@ -132,11 +132,11 @@ export async function exchangeRefresh(db: Database, hash: string, tokens: NewTok
  * from it is used; and of several tokens that came from one, the first that is used is good.
  */
 export async function isSpent(db: Database, hash: string): Promise<boolean> {
-  return (await spent(db, hash).get()) !== undefined;
+  return (await selectSpentToken(db, hash).get()) !== undefined;
 }
 
 /** The token with this hash if it is spent. */
-function spent(db: Database, hash: string) {
+function selectSpentToken(db: Database, hash: string) {
   const token = alias(oauthTokens, "token");
   const other = alias(oauthTokens, "other");
   const others = (...where: SQL[]) =>
@@ -198,7 +198,7 @@ export async function findGrant(db: Database, workspaceId: string, id: string): 
 }
 
 /** Grants of the workspace that have not ended. */
-export const standing = (workspaceId: string, now: number) =>
+export const isOpenGrant = (workspaceId: string, now: number) =>
   and(
     eq(oauthGrants.workspaceId, workspaceId),
     isNull(oauthGrants.revokedAt),
@@ -211,7 +211,7 @@ export async function listGrants(db: Database, workspaceId: string, limit: numbe
     .select({ grant: oauthGrants, client: oauthClients })
     .from(oauthGrants)
     .leftJoin(oauthClients, eq(oauthClients.id, oauthGrants.clientId))
-    .where(standing(workspaceId, Date.now()))
+    .where(isOpenGrant(workspaceId, Date.now()))
     .orderBy(desc(oauthGrants.createdAt), desc(oauthGrants.id))
     .limit(limit)
     .offset(offset)

@@ -7,8 +7,8 @@ import { newSecret, sameSecret, sha256 } from "../auth/secret.ts";
 import type { GrantRow } from "../auth/store.ts";
 import { database } from "../db/client.ts";
 import type { App } from "../http/types.ts";
-import { issuerOf } from "./issuer.ts";
-import { field, requiredField } from "./form.ts";
+import { requireIssuer } from "./issuer.ts";
+import { readField, readRequiredField } from "./form.ts";
 import { OAuthError } from "./problem.ts";
 import { readResource } from "./request.ts";
 import {
@@ -30,8 +30,8 @@ const REFRESH_SECONDS = 30 * 24 * 3600;
 
 /** Answers a token request (RFC 6749 sections 4.1.3 and 6). */
 export async function issueTokens(c: Context<App>, form: URLSearchParams) {
-  const grantType = requiredField(form, "grant_type");
-  const client = await findClient(database(c.env.DB), requiredField(form, "client_id"));
+  const grantType = readRequiredField(form, "grant_type");
+  const client = await findClient(database(c.env.DB), readRequiredField(form, "client_id"));
   if (!client) throw new OAuthError("invalid_client", "The client is not registered here.", 401);
   switch (grantType) {
     case "authorization_code":
@@ -45,25 +45,25 @@ export async function issueTokens(c: Context<App>, form: URLSearchParams) {
 
 async function redeemCode(c: Context<App>, client: ClientRow, form: URLSearchParams) {
   const db = database(c.env.DB);
-  const hash = sha256(requiredField(form, "code"));
-  const verifier = requiredField(form, "code_verifier");
-  const redirectUri = requiredField(form, "redirect_uri");
+  const hash = sha256(readRequiredField(form, "code"));
+  const verifier = readRequiredField(form, "code_verifier");
+  const redirectUri = readRequiredField(form, "redirect_uri");
   const found = await findCode(db, hash);
   if (!found || found.code.clientId !== client.id) throw invalidGrant("The code is not known.");
   const { code, grant } = found;
-  if (code.successor !== null) throw await reuse(c, grant, "The code was used before.");
+  if (code.successor !== null) throw await endReusedGrant(c, grant, "The code was used before.");
   if (code.expiresAt <= Date.now() || hasEnded(grant)) throw invalidGrant("The code has expired.");
   if (code.redirectUri !== redirectUri) throw invalidGrant("redirect_uri is not that of the authorization request.");
   if (!isVerified(verifier, code.challenge)) throw invalidGrant("code_verifier does not match the challenge.");
-  checkResource(form, code.resource, issuerOf(c));
+  checkResource(form, code.resource, requireIssuer(c));
   const { rows, answer } = newTokens(client, grant, grant.scopes as Scope[]);
-  if (!(await exchangeCode(db, hash, rows))) throw await reuse(c, grant, "The code was used before.");
+  if (!(await exchangeCode(db, hash, rows))) throw await endReusedGrant(c, grant, "The code was used before.");
   return answer;
 }
 
 async function refresh(c: Context<App>, client: ClientRow, form: URLSearchParams) {
   const db = database(c.env.DB);
-  const hash = sha256(requiredField(form, "refresh_token"));
+  const hash = sha256(readRequiredField(form, "refresh_token"));
   const found = await findToken(db, hash);
   if (!found || found.token.kind !== "refresh" || found.grant.clientId !== client.id) {
     throw invalidGrant("The refresh token is not known.");
@@ -71,13 +71,13 @@ async function refresh(c: Context<App>, client: ClientRow, form: URLSearchParams
   const { token, grant } = found;
   if (hasEnded(grant)) throw invalidGrant("The access was revoked.");
   if (token.expiresAt <= Date.now()) {
-    if (await isSpent(db, hash)) throw await reuse(c, grant, "The refresh token was used before.");
+    if (await isSpent(db, hash)) throw await endReusedGrant(c, grant, "The refresh token was used before.");
     throw invalidGrant("The refresh token has expired.");
   }
-  checkResource(form, grant.resource, issuerOf(c));
-  const { rows, answer } = newTokens(client, grant, narrowed(field(form, "scope"), grant), hash);
+  checkResource(form, grant.resource, requireIssuer(c));
+  const { rows, answer } = newTokens(client, grant, narrowScopes(readField(form, "scope"), grant), hash);
   if (!(await exchangeRefresh(db, hash, rows))) {
-    throw await reuse(c, grant, "The refresh token was used before.");
+    throw await endReusedGrant(c, grant, "The refresh token was used before.");
   }
   return answer;
 }
@@ -88,7 +88,7 @@ export function hasEnded({ revokedAt, expiresAt }: GrantRow): boolean {
 }
 
 /** RFC 6749 section 6: a refresh may request less than was granted, never more. */
-function narrowed(scope: string | undefined, grant: GrantRow): Scope[] {
+function narrowScopes(scope: string | undefined, grant: GrantRow): Scope[] {
   const asked = scope?.split(" ") ?? grant.scopes;
   if (!asked.every((name) => grant.scopes.includes(name))) {
     throw new OAuthError("invalid_scope", "scope names more than was granted.");
@@ -102,7 +102,7 @@ function isVerified(verifier: string, challenge: string): boolean {
 }
 
 function checkResource(form: URLSearchParams, granted: string | null, origin: string): void {
-  const asked = field(form, "resource");
+  const asked = readField(form, "resource");
   if (asked === undefined || readResource(asked, origin) === granted) return;
   throw new OAuthError("invalid_target", "resource is not that of the authorization request.");
 }
@@ -137,8 +137,8 @@ function newTokens(client: ClientRow, grant: GrantRow, scopes: Scope[], parent: 
   return { rows, answer };
 }
 
-/** A code, or a refresh token that was replaced, came again: one of the two holders is a thief, so the whole family ends (RFC 9700, 4.14.2). */
-async function reuse(c: Context<App>, grant: GrantRow, description: string): Promise<OAuthError> {
+/** A code or rotated refresh token was replayed, so it may be stolen: revokes the whole token family (RFC 9700, 4.14.2). */
+async function endReusedGrant(c: Context<App>, grant: GrantRow, description: string): Promise<OAuthError> {
   if (await revokeGrant(database(c.env.DB), grant.id, Date.now())) {
     await audit(c, {
       workspaceId: grant.workspaceId,
@@ -153,8 +153,8 @@ async function reuse(c: Context<App>, grant: GrantRow, description: string): Pro
 /** RFC 7009: ends the grant of a token that this client holds. Says nothing about tokens that it does not hold. */
 export async function revokeToken(c: Context<App>, form: URLSearchParams): Promise<void> {
   const db = database(c.env.DB);
-  const token = requiredField(form, "token");
-  const clientId = requiredField(form, "client_id");
+  const token = readRequiredField(form, "token");
+  const clientId = readRequiredField(form, "client_id");
   const found = await findToken(db, sha256(token));
   if (!found || found.grant.clientId !== clientId) return;
   if (!(await revokeGrant(db, found.grant.id, Date.now()))) return;

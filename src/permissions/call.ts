@@ -17,20 +17,20 @@ import { threadName } from "../threads/named.ts";
 export type Json = Record<string, unknown>;
 
 /** The routes accept a UUID in capitals as the same id. The permission check and the lookup must do the same. */
-function idAsKept(id: string): string {
+function normaliseId(id: string): string {
   return isUuid(id) ? id.toLowerCase() : id;
 }
 
-const idIn = (value: unknown) => (typeof value === "string" ? idAsKept(value) : value);
+const idIn = (value: unknown) => (typeof value === "string" ? normaliseId(value) : value);
 
-function idsAsKept(body: Json): Json {
+function normaliseIds(body: Json): Json {
   const { thread_id, assistant_id, thread_ids, params } = body;
   return {
     ...body,
     ...(thread_id !== undefined && { thread_id: idIn(thread_id) }),
     ...(assistant_id !== undefined && { assistant_id: idIn(assistant_id) }),
     ...(Array.isArray(thread_ids) && { thread_ids: thread_ids.map(idIn) }),
-    ...(isObject(params) && { params: idsAsKept(params) }),
+    ...(isObject(params) && { params: normaliseIds(params) }),
   };
 }
 
@@ -45,13 +45,13 @@ export class Call {
     parts: string[],
   ) {
     this.principal = c.get("principal");
-    this.ids = parts.map(idAsKept);
+    this.ids = parts.map(normaliseId);
   }
 
   /** The body; an empty object where it is none, for the route itself to refuse. */
   async body(): Promise<Json> {
     const body = await this.json();
-    return isObject(body) ? idsAsKept(body) : {};
+    return isObject(body) ? normaliseIds(body) : {};
   }
 
   /** The body as it was sent. */
@@ -96,7 +96,7 @@ export class Call {
   async own(threadId: string, action: "read" | "update" | "create_run"): Promise<void> {
     const metadata = await this.thread(threadId);
     if (metadata)
-      return mustContain(
+      return requireMatch(
         metadata,
         await this.allowed("threads", action, { thread_id: threadId }),
         threadName(threadId),
@@ -110,8 +110,8 @@ export class Call {
 }
 
 /** What a user may not see is as if it did not exist. */
-export function mustContain(metadata: Json | undefined, filter: Filter, what: string): void {
+export function requireMatch(metadata: Json | undefined, filter: Filter, what: string): void {
   if (!metadata || (filter && !containsJson(metadata, filter))) throw new Problem(404, `${what} not found.`);
 }
 
-export const metadataOf = (body: Json): Json => (isObject(body.metadata) ? { ...body.metadata } : {});
+export const readMetadata = (body: Json): Json => (isObject(body.metadata) ? { ...body.metadata } : {});

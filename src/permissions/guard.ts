@@ -77,7 +77,7 @@ const TABLE: Row[] = [
   ["POST", /^\/(?:a2a\/[^/]+|agui\/[^/]+(?:\/connect)?)\/?$/, async () => {}],
 ];
 
-const notForUsers = () => new Problem(403, "This call is not for users of this deployment.");
+const refuseUsers = () => new Problem(403, "This call is not for users of this deployment.");
 
 /** Lets a user's request through, narrowed to what the user may see. Other callers pass untouched. */
 export const guardUsers: MiddlewareHandler<App> = async (c, next) => {
@@ -87,14 +87,14 @@ export const guardUsers: MiddlewareHandler<App> = async (c, next) => {
   const { method, path } = c.req;
   const verb = c.req.header("upgrade") === undefined ? method : "SOCKET";
   const row = TABLE.find(([methods, pattern]) => (methods === "*" || methods === verb) && pattern.test(path));
-  if (!row && !userRouteScope(c)) throw notForUsers();
+  if (!row && !userRouteScope(c)) throw refuseUsers();
   if (!row) {
     c.set("appOnly", true);
     return next();
   }
   const [id, ...others] = row[1].exec(path)?.slice(1) ?? [];
   const ids = id === undefined ? [] : [c.get("threadId") ?? id, ...others];
-  const answer = await row[2](new Call(c, ids.map(decoded)));
+  const answer = await row[2](new Call(c, ids.map(decodePart)));
   if (answer) return answer;
   return next();
 };
@@ -106,11 +106,11 @@ export const guardUsers: MiddlewareHandler<App> = async (c, next) => {
 export const guardBuiltIn: MiddlewareHandler<App> = async (c, next) => {
   if (!c.get("appOnly")) return next();
   const principal = c.get("principal") as App["Variables"]["principal"] | undefined;
-  if (principal?.user) throw notForUsers();
+  if (principal?.user) throw refuseUsers();
   return c.notFound();
 };
 
-function decoded(part: string): string {
+function decodePart(part: string): string {
   try {
     return decodeURIComponent(part);
   } catch {

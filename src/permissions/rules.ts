@@ -1,10 +1,10 @@
-/** What a row of the guard's table does: asks the handler of an event, and narrows the request by its answer. */
+/** The actions of the guard's table: each calls the handler of an event and narrows the request to its answer. */
 import { Problem } from "../http/problem.ts";
 import { EVENT_STREAM, sseFrame } from "../http/sse.ts";
 import { mayUse } from "../threads/requests/access.ts";
 import { MOST_CRON_IDS } from "../crons/schema.ts";
 import { mergeFilters, containsJson, mayDelete } from "../users/authorize.ts";
-import { type Call, type Json, metadataOf, mustContain } from "./call.ts";
+import { type Call, type Json, readMetadata, requireMatch } from "./call.ts";
 import { threadName } from "../threads/named.ts";
 
 export type Rule = (call: Call) => Promise<Response | void>;
@@ -13,7 +13,7 @@ export type Rule = (call: Call) => Promise<Response | void>;
 export function creates(resource: "assistants" | "threads", idField: string, target: "assistant" | "thread"): Rule {
   return async (call) => {
     const value = { ...(await call.body()) };
-    value.metadata = metadataOf(value);
+    value.metadata = readMetadata(value);
     const filter = await call.allowed(resource, "create", value);
     const id = value[idField];
     const existing = typeof id === "string" ? await call[target](id) : undefined;
@@ -26,7 +26,7 @@ export function creates(resource: "assistants" | "threads", idField: string, tar
 export function searches(resource: string): Rule {
   return async (call) => {
     const value = { ...(await call.body()) };
-    value.metadata = metadataOf(value);
+    value.metadata = readMetadata(value);
     const filter = await call.allowed(resource, "search", value);
     const metadata = filter ? mergeFilters(value.metadata as Json, filter) : value.metadata;
     if (!metadata) return call.c.json(call.ids[0] === "count" ? 0 : []);
@@ -46,7 +46,7 @@ export function about(resource: "assistants" | "threads" | "crons", action: "rea
     const body = changes ? await call.body() : {};
     const value: Json = { ...body, [field]: id };
     const filter = await call.allowed(resource, action, value);
-    mustContain(await call[target](id), filter, target === "thread" ? threadName(id) : WHAT[target]);
+    requireMatch(await call[target](id), filter, target === "thread" ? threadName(id) : WHAT[target]);
     if (changes) call.pass({ ...value, [field]: undefined });
   };
 }
@@ -94,11 +94,11 @@ export async function startsBatch(call: Call): Promise<void> {
 export async function createsCron(call: Call): Promise<void> {
   const [threadId] = call.ids;
   const value: Json = { ...(await call.body()), thread_id: threadId };
-  value.metadata = metadataOf(value);
+  value.metadata = readMetadata(value);
   await uses(call, value.assistant_id);
   await call.allowed("crons", "create", value);
   if (threadId !== undefined) {
-    mustContain(
+    requireMatch(
       await call.thread(threadId),
       await call.allowed("threads", "read", { thread_id: threadId }),
       threadName(threadId),
@@ -147,11 +147,11 @@ export async function listsFirings(call: Call): Promise<void> {
 export async function cancels(call: Call): Promise<void> {
   const { thread_id: id } = await call.body();
   if (typeof id !== "string") throw new Problem(403, "Name the thread whose runs to stop with thread_id and run_ids.");
-  mustContain(await call.thread(id), await call.allowed("threads", "update", { thread_id: id }), threadName(id));
+  requireMatch(await call.thread(id), await call.allowed("threads", "update", { thread_id: id }), threadName(id));
 }
 
 /** A stateless run's thread may already be deleted: the run itself has its owner. */
 export async function joins(call: Call): Promise<void> {
   const [id = ""] = call.ids;
-  mustContain(await call.run(id, id), await call.allowed("threads", "read", { thread_id: id }), "Run");
+  requireMatch(await call.run(id, id), await call.allowed("threads", "read", { thread_id: id }), "Run");
 }

@@ -6,7 +6,7 @@ import { nameCaller } from "../auth/caller.ts";
 import { findWorkspace } from "../auth/store.ts";
 import { database } from "../db/client.ts";
 import { isTaken } from "../db/unchanged.ts";
-import { ringOf, withRing } from "../encryption/load.ts";
+import { loadRing, withRing } from "../encryption/load.ts";
 import { Count, Message, Time } from "../http/answers.ts";
 import { documented } from "../http/documented.ts";
 import { newOrEarlier } from "../http/idempotent-id.ts";
@@ -58,7 +58,7 @@ export const prompts = new Hono<App>()
       id,
       workspaceId,
       name: given.repo_handle,
-      about: sealAbout(await ringOf(c.env, workspaceId), id, about),
+      about: sealAbout(await loadRing(c.env, workspaceId), id, about),
       labels: given.tags ?? [],
       isArchived: false,
       commits: 0,

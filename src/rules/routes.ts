@@ -12,7 +12,7 @@ import { uuidv7 } from "../http/uuid.ts";
 import { body, param, query } from "../http/validate.ts";
 import { listPartitions } from "../traces/store/partition-store.ts";
 import { deleteRule } from "../traces/store/rule-store.ts";
-import { dayOf } from "../traces/time.ts";
+import { toDay } from "../traces/time.ts";
 import { readFacts } from "./facts.ts";
 import { givenRule } from "./given.ts";
 import { Backfill, Rule, RuleLog, toWireBackfill, toWireLog, toWireRule } from "./row.ts";
@@ -131,7 +131,7 @@ async function backfill(
   const db = database(c.env.DB);
   const now = Date.now();
   const endTime = end_time ?? now * 1000;
-  const places = await listPartitions(db, workspaceId, projectId, dayOf(startTime), dayOf(endTime - 1));
+  const places = await listPartitions(db, workspaceId, projectId, toDay(startTime), toDay(endTime - 1));
   if (places.length > MOST_PARTS) throw new Problem(413, "The window holds too many days. Use a shorter one.");
   const isDone = places.length === 0;
   const row = {

@@ -1,8 +1,8 @@
 /** A run as the actions of rules get it: the platform's own shape, with its payloads. */
-import { blobsOf } from "../encryption/blobs.ts";
+import { openBlobs } from "../encryption/blobs.ts";
 import { parseExact } from "../http/json.ts";
 import { payloadText } from "../traces/query/answer.ts";
-import { contextOf } from "../traces/query/context.ts";
+import { readContext } from "../traces/query/context.ts";
 import { runV1 } from "../traces/query/shape.ts";
 import type { QueriedRun } from "../traces/types.ts";
 
@@ -24,12 +24,12 @@ export interface RuleRun extends Record<string, unknown> {
 export async function ruleRun(env: Env, run: QueriedRun): Promise<RuleRun> {
   const payloads: Partial<QueriedRun> = { error: run.previews?.error ?? run.error };
   for (const field of FIELDS) {
-    const text = run[field] && (await payloadText(blobsOf(env), run[field], PAYLOAD_BYTES));
+    const text = run[field] && (await payloadText(openBlobs(env), run[field], PAYLOAD_BYTES));
     payloads[field] = text ?? null;
   }
   const origin = env.PUBLIC_URL?.split(",")[0]?.trim() ?? "";
   const whole = { ...run, ...payloads, serialized: null };
-  const context = await contextOf(env, origin, run.tenant_id, [whole]);
+  const context = await readContext(env, origin, run.tenant_id, [whole]);
   return runV1(whole, undefined, context) as RuleRun;
 }
 

@@ -4,7 +4,7 @@
  */
 import type { AIMessageChunk, BaseMessage } from "@langchain/core/messages";
 import { audioIn, imagesIn, isObject, type Part as Block, reasoningIn, standardPart } from "./parts.ts";
-import { typeOf } from "./serde.ts";
+import { messageType } from "./serde.ts";
 
 type Role = "ai" | "human" | "system";
 export type MessageEvent = Record<string, unknown> & { event: string };
@@ -51,7 +51,7 @@ export class MessageBlocks {
 
   /** A whole message that no model streamed: the answer of one, or what a node returned. */
   whole(message: BaseMessage, from: "model" | "node"): MessageEvent[] {
-    const type = typeOf(message);
+    const type = messageType(message);
     return [
       this.start(
         message.id ?? "",

@@ -14,14 +14,14 @@ function checkpoint({ parentConfig, config, tasks, ...rest }: Json): Json {
     ...rest,
     config: external(config),
     parent_config: external(parentConfig),
-    checkpoint: addressOf(config),
-    parent_checkpoint: addressOf(parentConfig),
+    checkpoint: readAddress(config),
+    parent_checkpoint: readAddress(parentConfig),
     tasks: (tasks as Json[]).map(task),
   };
 }
 
 function task({ state, ...rest }: Json): Json {
-  const at = addressOf(state);
+  const at = readAddress(state);
   return at ? { ...rest, checkpoint: at } : state === undefined ? rest : { ...rest, state };
 }
 
@@ -39,7 +39,7 @@ function external(config: unknown): unknown {
 const internal = (key: string): boolean => key.startsWith("__") || key === "idempotency_key";
 
 /** The checkpoint a RunnableConfig names, or null. */
-export function addressOf(config: unknown): Json | null {
+export function readAddress(config: unknown): Json | null {
   const configurable = (config as { configurable?: Json } | undefined)?.configurable;
   if (!configurable?.thread_id) return null;
   const { thread_id, checkpoint_id, checkpoint_ns, checkpoint_map } = configurable;

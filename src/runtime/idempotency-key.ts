@@ -42,7 +42,7 @@ const AROUND = "__weir_around";
 export type Around = (namespace: string, work: () => unknown) => unknown;
 
 const NAMESPACE = "5ffb9a3f-7c0e-5ac8-9d1c-2e8e0f5b7a64";
-const keyOf = (...parts: unknown[]): string => uuid5(JSON.stringify(parts), NAMESPACE);
+const deriveKey = (...parts: unknown[]): string => uuid5(JSON.stringify(parts), NAMESPACE);
 
 /** Marks a prototype of nodes, so that a second load of this module does not patch it again. */
 const PATCHED = Symbol.for("weir.idempotency_key");
@@ -90,7 +90,7 @@ function keyed(config: TaskConfig): TaskConfig {
   const parent = config.configurable[PARENT];
   if (!parent) return config;
   const { langgraph_step: step, langgraph_path: path } = config.metadata;
-  return withKey(config, keyOf(parent(config), step, path, ...failedTask(config)));
+  return withKey(config, deriveKey(parent(config), step, path, ...failedTask(config)));
 }
 
 /** The error handlers of several tasks of one node have the same path. Their namespace contains the failed task. */
@@ -123,6 +123,6 @@ function graphNumber({ configurable }: TaskConfig, ns: string): number {
 function inTask(task: () => unknown, caller: string, first: number): unknown {
   const config = AsyncLocalStorageProviderSingleton.getRunnableConfig() as TaskConfig;
   const call = Number(config.metadata.langgraph_path[2]);
-  const key = keyOf(caller, call - first);
+  const key = deriveKey(caller, call - first);
   return AsyncLocalStorageProviderSingleton.runWithConfig(withKey(config, key), task);
 }

@@ -45,8 +45,8 @@ export async function drawGraph(graph: Graph, xray: boolean | number): Promise<{
  * JSON Schemas of the graph's input, output, state and context; null where the graph declares none. A graph without
  * runtime schemas (`Annotation`) gets those of its `types`, or the names of its channels. Message lists carry `langgraph_type: "messages"`.
  */
-export async function schemasOf(graph: Graph, types: TypedSchemas = {}): Promise<GraphSchemas> {
-  const { _inputDefinition: input, _outputDefinition: output, _schemaDefinition: state } = builderOf(graph);
+export async function introspectSchemas(graph: Graph, types: TypedSchemas = {}): Promise<GraphSchemas> {
+  const { _inputDefinition: input, _outputDefinition: output, _schemaDefinition: state } = requireBuilder(graph);
   // LangGraph before 0.3 has no such module: its graphs have no runtime schemas.
   const zod = await import("@langchain/langgraph/zod/schema").catch(() => undefined);
   const context = attempt(() => zod?.getConfigTypeSchema(graph)) ?? named(types.config) ?? null;
@@ -68,14 +68,14 @@ export async function subgraphSchemas(
 ): Promise<Record<string, GraphSchemas>> {
   const found: Record<string, GraphSchemas> = {};
   for await (const [name, subgraph] of graph.getSubgraphsAsync(namespace, recurse))
-    found[name] = await schemasOf(subgraph, Object.hasOwn(types, name) ? types[name] : undefined);
+    found[name] = await introspectSchemas(subgraph, Object.hasOwn(types, name) ? types[name] : undefined);
   return found;
 }
 
 /** A schema of types, with the draft that it is written in. */
 const named = (schema: JsonSchema | undefined): JsonSchema | undefined => schema && { ...schema, $schema: DRAFT };
 
-function builderOf(graph: Graph): Builder {
+function requireBuilder(graph: Graph): Builder {
   return (graph as { builder?: Builder }).builder ?? {};
 }
 

@@ -16,7 +16,7 @@ export function standardPart(part: Part): Part {
     // Anthropic, Gemini; Mistral has a list of texts.
     case "thinking": {
       const { thinking, ...rest } = part;
-      return { ...rest, type: "reasoning", reasoning: textsOf(thinking) };
+      return { ...rest, type: "reasoning", reasoning: joinTexts(thinking) };
     }
     // Bedrock.
     case "reasoning_content": {
@@ -46,11 +46,11 @@ export function standardPart(part: Part): Part {
 /** The reasoning that is not in the content: of DeepSeek, Ollama, xAI, Groq, OpenRouter and the Responses API of OpenAI. */
 export function reasoningIn({ reasoning_content, reasoning, reasoning_details }: Extra): string {
   const summary = isObject(reasoning) ? reasoning.summary : reasoning;
-  return text(reasoning_content) || textsOf(summary) || textsOf(reasoning_details);
+  return text(reasoning_content) || joinTexts(summary) || joinTexts(reasoning_details);
 }
 
 /** A text, or a list of objects with a text or a summary. */
-function textsOf(value: unknown): string {
+function joinTexts(value: unknown): string {
   if (!Array.isArray(value)) return text(value);
   return value.map((one: unknown) => (isObject(one) ? text(one.text) || text(one.summary) : text(one))).join("");
 }
@@ -65,7 +65,7 @@ const AUDIO_TYPES: Record<string, string> = {
 };
 const IMAGE_TYPES: Record<string, string> = { jpeg: "image/jpeg", jpg: "image/jpeg", webp: "image/webp" };
 
-const typeOf = (types: Record<string, string>, format: unknown): string | undefined => {
+const findType = (types: Record<string, string>, format: unknown): string | undefined => {
   const name = text(format).toLowerCase();
   return Object.hasOwn(types, name) ? types[name] : undefined;
 };
@@ -76,7 +76,7 @@ export function audioIn({ audio }: Extra, mimeType: string): Part | undefined {
   const { id, data, url, transcript, format } = audio;
   const members = Object.entries({ id, data, url, transcript }).filter(([, value]) => typeof value === "string");
   if (members.every(([name]) => name === "id")) return undefined;
-  const type = text(audio.mime_type) || text(audio.mimeType) || typeOf(AUDIO_TYPES, format) || mimeType;
+  const type = text(audio.mime_type) || text(audio.mimeType) || findType(AUDIO_TYPES, format) || mimeType;
   return { type: "audio", ...Object.fromEntries(members), mimeType: type };
 }
 
@@ -86,7 +86,7 @@ export function imagesIn({ tool_outputs }: Extra): Part[] {
   return tool_outputs.filter(isObject).flatMap(({ type, id, result, url, output_format }) => {
     const members = Object.entries({ id, data: result, url }).filter(([, value]) => typeof value === "string");
     if (type !== "image_generation_call" || members.every(([name]) => name === "id")) return [];
-    const mimeType = typeOf(IMAGE_TYPES, output_format) ?? "image/png";
+    const mimeType = findType(IMAGE_TYPES, output_format) ?? "image/png";
     return [{ type: "image", ...Object.fromEntries(members), mimeType }];
   });
 }

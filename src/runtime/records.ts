@@ -140,7 +140,7 @@ export function holdsLoadable(value: unknown): boolean {
 }
 
 /** The builtin that a record represents. */
-export function builtinOf(record: JsonObject): Builtin | undefined {
+export function findBuiltin(record: JsonObject): Builtin | undefined {
   if (record.lc !== 2) return undefined;
   if (record.type === "undefined") return hasExactly(record, NOTHING) ? { name: "undefined" } : undefined;
   const { type, id, method, args, kwargs } = record;

@@ -22,9 +22,9 @@ function plain(value: unknown, room: Room): unknown {
   }
   room.left -= 3;
   if (Array.isArray(value)) return items(value, room);
-  if (isBaseMessage(value)) return { ...members(fieldsOf(value), room), type: typeOf(value) };
+  if (isBaseMessage(value)) return { ...members(readFields(value), room), type: messageType(value) };
   if (value instanceof Map)
-    return members(Object.fromEntries([...value].map(([key, part]) => [nameOf(key), part])), room);
+    return members(Object.fromEntries([...value].map(([key, part]) => [memberName(key), part])), room);
   if (value instanceof Set) return items(value, room);
   if (value instanceof Error) return members({ error: value.name, message: value.message }, room);
   if (value instanceof Uint8Array) return items(value, room);
@@ -34,10 +34,10 @@ function plain(value: unknown, room: Room): unknown {
 }
 
 /** The message's type. One of another copy of LangChain, older than 0.3, has only the older method. */
-export const typeOf = (message: BaseMessage): string => message.getType?.() ?? message._getType();
+export const messageType = (message: BaseMessage): string => message.getType?.() ?? message._getType();
 
 /** The data of `toDict`, which would make the stored form first: that costs five times as much, for each token. */
-function fieldsOf(message: BaseMessage): object {
+function readFields(message: BaseMessage): object {
   const names = Object.keys(message.lc_kwargs);
   // LangChain writes such names another way.
   if (names.some((name) => /[A-Z]/.test(name))) return message.toDict().data;
@@ -76,7 +76,7 @@ export function wire(value: unknown): string {
 }
 
 /** The name of a member for a key of a map: an object has no text of its own, or may have none at all. */
-export const nameOf = (key: unknown): string => (isObject(key) ? wire(key) : String(key));
+export const memberName = (key: unknown): string => (isObject(key) ? wire(key) : String(key));
 
 /** The wire form of an object of about `most` characters; of a longer one about the first `kept`, and `cut: true`. */
 export function wireWithin(value: object, most: number, kept: number): string {

@@ -4,7 +4,7 @@ import "./als.ts";
 import type { RunnableConfig } from "@langchain/core/runnables";
 import type { StateSnapshot } from "@langchain/langgraph";
 import type { BaseCheckpointSaver } from "@langchain/langgraph-checkpoint";
-import { addressOf } from "./debug.ts";
+import { readAddress } from "./debug.ts";
 import { bind, command, type WireCommand } from "./drive.ts";
 import type { Graph } from "./graph.ts";
 import { withId } from "./older.ts";
@@ -30,7 +30,7 @@ export async function readSnapshot(
   saver: BaseCheckpointSaver,
   options: SnapshotOptions,
 ): Promise<StateSnapshot> {
-  return bind(graph, saver).getState(configOf(options), { subgraphs: options.subgraphs });
+  return bind(graph, saver).getState(toConfig(options), { subgraphs: options.subgraphs });
 }
 
 /** The same as wire JSON text. */
@@ -45,9 +45,9 @@ export async function* readHistory(
   options: SnapshotOptions & { limit: number; before?: string; filter?: Json },
 ): AsyncGenerator<string, void, void> {
   let left = options.limit;
-  const before = options.before === undefined ? undefined : configOf({ ...options, checkpointId: options.before });
+  const before = options.before === undefined ? undefined : toConfig({ ...options, checkpointId: options.before });
   const filter = options.filter as never;
-  for await (const snapshot of bind(graph, saver).getStateHistory(configOf(options), {
+  for await (const snapshot of bind(graph, saver).getStateHistory(toConfig(options), {
     limit: options.limit,
     before,
     filter,
@@ -72,31 +72,31 @@ export async function writeState(
 ): Promise<Json> {
   const supersteps = steps.map(({ updates }) => ({
     updates: updates.map(({ values, command: given, as_node }) => ({
-      values: given ? command(given) : (updateOf(graph, values) as Json),
+      values: given ? command(given) : (toUpdate(graph, values) as Json),
       asNode: as_node,
     })),
   }));
-  const config = configOf(options);
+  const config = toConfig(options);
   // What is replayed is kept as writes of the checkpoint before, so there must be one.
   const isFirst =
     Object.keys(graph.channels).some((name) => isReplayed(graph, name)) && !(await saver.getTuple(config));
   const first = isFirst ? [{ updates: [{ values: null }] }] : [];
   const written = await bind(graph, saver).bulkUpdateState(config, [...first, ...supersteps] as typeof supersteps);
-  return addressOf(written) ?? {};
+  return readAddress(written) ?? {};
 }
 
 /**
  * The values as the graph's nodes return them. A list of updates is applied in order. LangGraph takes such a list only
  * from nodes of a `StateGraph` and only as commands. Where the state itself may be a list, the list is the value.
  */
-function updateOf(graph: Graph, values: unknown): unknown {
+function toUpdate(graph: Graph, values: unknown): unknown {
   const isUpdate = (one: unknown): one is Json => typeof one === "object" && one !== null && !Array.isArray(one);
   const isList = Array.isArray(values) && values.every(isUpdate);
   if (!isList || !("builder" in graph) || "__root__" in graph.channels) return values;
   return values.length === 0 ? null : values.map((update) => command({ update }));
 }
 
-function configOf({ threadId, checkpointId, checkpointNs }: SnapshotOptions): RunnableConfig {
+function toConfig({ threadId, checkpointId, checkpointNs }: SnapshotOptions): RunnableConfig {
   return {
     configurable: {
       thread_id: threadId,
@@ -123,8 +123,8 @@ function threadState(state: StateSnapshot): Json {
     })),
     metadata: state.metadata ?? null,
     created_at: state.createdAt ?? null,
-    checkpoint: addressOf(state.config),
-    parent_checkpoint: addressOf(state.parentConfig),
+    checkpoint: readAddress(state.config),
+    parent_checkpoint: readAddress(state.parentConfig),
     interrupts: tasks.flatMap((task) => task.interrupts),
   };
 }

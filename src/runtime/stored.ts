@@ -5,7 +5,7 @@
 import { load } from "@langchain/core/load";
 import {
   type Builtin,
-  builtinOf,
+  findBuiltin,
   type Constructed,
   escaped,
   holdsLoadable,
@@ -16,7 +16,7 @@ import {
   type MessageClass,
   messageClass,
 } from "./records.ts";
-import { nameOf } from "./serde.ts";
+import { memberName } from "./serde.ts";
 
 function constructor(name: Builtin["name"], args: unknown[]): unknown {
   return { lc: 2, type: "constructor", id: [name], method: null, args, kwargs: {} };
@@ -75,7 +75,7 @@ function reviveWith(stored: unknown, foreign: (record: Constructed) => unknown):
     if (Array.isArray(value)) return value.map(part);
     if (!isObject(value)) return value;
     if (value.lc === 1 && isConstructed(value)) return constructed(value) ?? mapMembers(value, part);
-    const builtin = builtinOf(value);
+    const builtin = findBuiltin(value);
     return builtin ? reviveBuiltin(builtin, part) : mapMembers(value, part);
   };
   const partOfMessage = (value: unknown): unknown => {
@@ -134,7 +134,7 @@ export function flatten(value: unknown): unknown {
     const message = messageClass(value);
     if (message) return { ...mapMembers(value.kwargs, flattenPart), type: message.type };
   }
-  const builtin = builtinOf(value);
+  const builtin = findBuiltin(value);
   return builtin ? flattenBuiltin(builtin) : mapMembers(value, flatten);
 }
 
@@ -152,7 +152,7 @@ function flattenBuiltin(builtin: Builtin): unknown {
     case "undefined":
       return null;
     case "Map":
-      return Object.fromEntries(builtin.entries.map(([key, value]) => [nameOf(flatten(key)), flatten(value)]));
+      return Object.fromEntries(builtin.entries.map(([key, value]) => [memberName(flatten(key)), flatten(value)]));
     case "Set":
       return builtin.items.map(flatten);
     case "Uint8Array":

@@ -7,7 +7,7 @@ import { BaseCallbackHandler, type HandleLLMNewTokenCallbackFields } from "@lang
 import { AIMessageChunk, type BaseMessage, isBaseMessage } from "@langchain/core/messages";
 import type { LLMResult } from "@langchain/core/outputs";
 import { MessageBlocks, type MessageEvent } from "./blocks.ts";
-import { typeOf } from "./serde.ts";
+import { messageType } from "./serde.ts";
 
 type Metadata = Record<string, unknown>;
 
@@ -61,7 +61,7 @@ export class Tap extends BaseCallbackHandler {
     const call =
       metadata &&
       !tags?.some((tag) => HIDDEN.includes(tag)) &&
-      callOf(runId, { ...this.given, ...metadata }, tags, name);
+      readCall(runId, { ...this.given, ...metadata }, tags, name);
     if (call) this.#models.set(runId, call);
   }
 
@@ -118,7 +118,7 @@ export class Tap extends BaseCallbackHandler {
     name?: string,
   ): void {
     if (!metadata || name !== metadata.langgraph_node || tags?.includes("langsmith:hidden")) return;
-    const call = callOf(runId, { ...this.given, ...metadata }, tags, name);
+    const call = readCall(runId, { ...this.given, ...metadata }, tags, name);
     if (!call) return;
     this.#nodes.set(runId, call);
     for (const message of messagesIn(inputs)) if (message.id) this.#seen.add(message.id);
@@ -149,7 +149,7 @@ export class Tap extends BaseCallbackHandler {
     toolCallId?: string,
   ): void {
     if (!metadata || tags?.includes("langsmith:hidden")) return;
-    const info = { namespace: namespaceOf(metadata) ?? [], toolCallId, name: runName ?? "unknown" };
+    const info = { namespace: readNamespace(metadata) ?? [], toolCallId, name: runName ?? "unknown" };
     this.#tools.set(runId, info);
     this.sink.tool(info.namespace, { event: "on_tool_start", toolCallId, name: info.name, input });
   }
@@ -181,7 +181,7 @@ export class Tap extends BaseCallbackHandler {
     this.#seen.add(message.id ?? id);
     this.sink.tuple(call.namespace, message, call.metadata);
     // The protocol reports tool results on its `tools` channel. A message that removes another one is no message of the conversation.
-    if (!["tool", "remove"].includes(typeOf(message)))
+    if (!["tool", "remove"].includes(messageType(message)))
       this.#messages(call, new MessageBlocks(message.id ?? id).whole(message, from));
   }
 
@@ -195,13 +195,13 @@ function setId(message: BaseMessage, id: string): void {
   message.lc_kwargs.id = id;
 }
 
-function namespaceOf(metadata: Metadata): string[] | undefined {
+function readNamespace(metadata: Metadata): string[] | undefined {
   const namespace = metadata.langgraph_checkpoint_ns ?? metadata.checkpoint_ns;
   return typeof namespace === "string" && namespace ? namespace.split("|") : undefined;
 }
 
-function callOf(runId: string, metadata: Metadata, tags?: string[], name?: string): Call | undefined {
-  const namespace = namespaceOf(metadata);
+function readCall(runId: string, metadata: Metadata, tags?: string[], name?: string): Call | undefined {
+  const namespace = readNamespace(metadata);
   if (!namespace) return undefined;
   const node = (metadata.langgraph_node as string | undefined) ?? name ?? "";
   return { namespace, node, metadata: { tags, name, ...metadata }, blocks: new MessageBlocks(runId) };

@@ -9,7 +9,7 @@ import type { BaseMessage } from "@langchain/core/messages";
 import type { LLMResult } from "@langchain/core/outputs";
 import type { ChainValues } from "@langchain/core/utils/types";
 import { isGraphBubbleUp } from "@langchain/langgraph";
-import { millisOfUuid } from "../http/uuid.ts";
+import { readUuidMillis } from "../http/uuid.ts";
 import { wireWithin } from "./serde.ts";
 
 type Metadata = Record<string, unknown>;
@@ -99,7 +99,7 @@ export class Tracer extends BaseCallbackHandler {
     runType?: string,
     name?: string,
   ): void {
-    this.#begin(runId, parent, name ?? nameOf(chain), runType ?? "chain", inputs, tags, metadata);
+    this.#begin(runId, parent, name ?? readName(chain), runType ?? "chain", inputs, tags, metadata);
   }
 
   override handleChainEnd(outputs: ChainValues, runId: string): void {
@@ -140,7 +140,7 @@ export class Tracer extends BaseCallbackHandler {
 
   override handleToolStart(tool: Serialized, input: string, runId: string, ...rest: OfCall): void {
     const [parent, tags, metadata, name] = rest;
-    this.#begin(runId, parent, name ?? nameOf(tool), "tool", parsed(input), tags, metadata);
+    this.#begin(runId, parent, name ?? readName(tool), "tool", parsed(input), tags, metadata);
   }
 
   override handleToolEnd(output: unknown, runId: string): void {
@@ -153,7 +153,7 @@ export class Tracer extends BaseCallbackHandler {
 
   override handleRetrieverStart(retriever: Serialized, query: string, runId: string, ...rest: OfCall): void {
     const [parent, tags, metadata, name] = rest;
-    this.#begin(runId, parent, name ?? nameOf(retriever), "retriever", { query }, tags, metadata);
+    this.#begin(runId, parent, name ?? readName(retriever), "retriever", { query }, tags, metadata);
   }
 
   override handleRetrieverEnd(documents: DocumentInterface[], runId: string): void {
@@ -213,7 +213,7 @@ export class Tracer extends BaseCallbackHandler {
   }
 
   #beginModel(model: Serialized, inputs: object, runId: string, [parent, extra, tags, metadata, name]: OfModel): void {
-    this.#begin(runId, parent, name ?? nameOf(model), "llm", inputs, tags, metadata, extra);
+    this.#begin(runId, parent, name ?? readName(model), "llm", inputs, tags, metadata, extra);
   }
 
   #begin(
@@ -243,7 +243,7 @@ export class Tracer extends BaseCallbackHandler {
    */
   #startOf(id: string): number {
     const now = Date.now();
-    const made = millisOfUuid(id);
+    const made = readUuidMillis(id);
     if (made !== undefined && Math.abs(now - made) <= ID_BEFORE) return made * 1000;
     return now * 1000 + (this.#order++ % 1000);
   }
@@ -276,7 +276,7 @@ export class Tracer extends BaseCallbackHandler {
   }
 }
 
-function nameOf(serialized: Serialized): string {
+function readName(serialized: Serialized): string {
   return serialized?.id?.at(-1) ?? "run";
 }
 

@@ -2,7 +2,7 @@
 import { createHash } from "node:crypto";
 import { AwsV4Signer } from "aws4fetch";
 import { type BucketAddress, bucketUrl, encodeKey, signingRegion } from "./address.ts";
-import { element, errorOf, notStored, StoreError, unreachable } from "./errors.ts";
+import { element, readStoreError, notStored, StoreError, unreachable } from "./errors.ts";
 import type { ObjectStore, Part } from "./object-store.ts";
 
 export interface S3Credentials {
@@ -154,7 +154,7 @@ export class S3Store implements ObjectStore {
     return { "content-type": contentType, ...this.options.objectHeaders };
   }
 
-  /** Sends with a few quick attempts; what outlasts them is for the caller's longer patience. */
+  /** Sends with a few quick retries. Longer outages are retried by the caller. */
   private async send(request: S3Request): Promise<{ response: Response; text: string }> {
     for (let attempt = 1; ; attempt++) {
       try {
@@ -174,10 +174,10 @@ export class S3Store implements ObjectStore {
     try {
       const response = await this.world.fetch(await this.sign(request, abort.signal));
       const text = await response.text();
-      if (!response.ok) throw errorOf(response.status, text, this.withoutSecrets);
+      if (!response.ok) throw readStoreError(response.status, text, this.withoutSecrets);
       // S3 may answer 200 before the operation ends, and then send the error in the body.
       if (!text.includes(request.expects ?? "") || text.includes("<Error>")) {
-        throw errorOf(500, text, this.withoutSecrets);
+        throw readStoreError(500, text, this.withoutSecrets);
       }
       return { response, text };
     } finally {

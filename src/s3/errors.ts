@@ -1,4 +1,4 @@
-/** Why a store refused, and whether asking again can help. The codes differ from server to server, so statuses rule. */
+/** Errors of S3 stores, and whether a retry can help. Error codes differ between servers, so the status decides. */
 
 /** A store's refusal. The message is the store's own reason; it never holds a credential. */
 export class StoreError extends Error {
@@ -13,7 +13,7 @@ export class StoreError extends Error {
   }
 }
 
-/** Client errors that another attempt may get past: clocks, connections, bytes damaged on the way, uploads that went away. */
+/** Client errors that are worth a retry: clock skew, connections, corrupted bytes, lost uploads. */
 const MAY_HEAL = new Set([
   "RequestTimeTooSkewed",
   "RequestTimeout",
@@ -35,14 +35,14 @@ const MAY_HEAL = new Set([
   "ServiceUnavailable",
 ]);
 
-/** Server errors that will stay. */
+/** Server errors that no retry can fix. */
 const WILL_STAY = new Set(["NotImplemented"]);
 
 /**
  * What an S3 answer that is no success means. `body` is its XML, if any. `mask` takes the credentials out of a text. It gets
  * decoded texts: XML writes some characters of a credential as entities.
  */
-export function errorOf(status: number, body: string, mask: (text: string) => string): StoreError {
+export function readStoreError(status: number, body: string, mask: (text: string) => string): StoreError {
   const given = element(body, "Code") ?? `HTTP${status}`;
   const code = mask(given);
   const reason = mask(element(body, "Message") ?? hint(status)).slice(0, 300);

@@ -6,11 +6,11 @@ import { defaultGraphId } from "../assistants/defaults.ts";
 import { documented, NOTHING } from "../http/documented.ts";
 import { Id, Time } from "../http/answers.ts";
 import { jsonArrayOfLines } from "../http/array.ts";
-import { page } from "../http/paging.ts";
+import { cutPage } from "../http/paging.ts";
 import { Problem } from "../http/problem.ts";
 import type { App } from "../http/types.ts";
 import { body, param, query } from "../http/validate.ts";
-import { assistantOf, threadOf } from "../threads/requests/access.ts";
+import { requireAssistant, openThread } from "../threads/requests/access.ts";
 import { forEach } from "../threads/requests/fan-out.ts";
 import { titleIn } from "../threads/title.ts";
 import { removeThread } from "../threads/requests/remove.ts";
@@ -30,7 +30,7 @@ const Titled = v.object({ id: Id, title: v.string(), updatedAt: Time });
 const hasCheckpoint = (state: ThreadState | undefined) => Boolean(state?.checkpoint?.checkpoint_id);
 
 /** The thread's state; a thread without a checkpoint and without work has none. */
-async function stateOf(thread: ThreadRpc, subgraphs = false): Promise<ThreadState> {
+async function readState(thread: ThreadRpc, subgraphs = false): Promise<ThreadState> {
   const state = await thread.state({ subgraphs });
   if (!state || (!hasCheckpoint(state) && state.next.length === 0)) {
     throw new Problem(404, "This thread has no state yet.");
@@ -44,10 +44,10 @@ export const application = new Hono<App>()
     const metadata = await authorize(c.get("principal"), "threads", "search", { metadata: {} });
     const search = { metadata, limit, offset, sortBy: "updated_at", sortOrder: "desc" } as const;
     const rows = await searchThreads(c.env, c.get("principal").workspaceId, search);
-    const { items, headers } = page(rows, limit, offset);
+    const { items, headers } = cutPage(rows, limit, offset);
     const shown = await forEach(items, async ({ id, values, updatedAt }) => ({
       id,
-      title: (values ? titleIn(values) : await threadOf(c, id).title()) ?? UNTITLED,
+      title: (values ? titleIn(values) : await openThread(c, id).title()) ?? UNTITLED,
       updatedAt: new Date(updatedAt).toISOString(),
     }));
     return c.json(shown, 200, headers);
@@ -55,7 +55,7 @@ export const application = new Hono<App>()
   .delete("/:thread_id", doc("Delete a thread with everything in it", NOTHING), param(ThreadParam), async (c) => {
     // The result is the same for a missing thread.
     const { thread_id: targetId } = c.req.valid("param");
-    if (await threadOf(c, targetId).standing()) await audit(c, { action: "thread.deleted", targetId });
+    if (await openThread(c, targetId).standing()) await audit(c, { action: "thread.deleted", targetId });
     await removeThread(c.env, c.get("principal").workspaceId, targetId);
     return c.body(null, 204);
   })
@@ -64,7 +64,7 @@ export const application = new Hono<App>()
     doc("The state; 404 when there is none", State),
     param(ThreadParam),
     query(StateQuery),
-    async (c) => c.json(await stateOf(threadOf(c, c.req.valid("param").thread_id), c.req.valid("query").subgraphs)),
+    async (c) => c.json(await readState(openThread(c, c.req.valid("param").thread_id), c.req.valid("query").subgraphs)),
   )
   .post(
     "/:thread_id/state",
@@ -74,10 +74,14 @@ export const application = new Hono<App>()
     async (c) => {
       const { values, checkpoint, as_node, assistant_id } = c.req.valid("json");
       const principal = c.get("principal");
-      const thread = threadOf(c, c.req.valid("param").thread_id);
+      const thread = openThread(c, c.req.valid("param").thread_id);
       const standing = await thread.standing();
       if (!standing?.graphId) {
-        const { assistant_id: id, graph_id } = await assistantOf(c.env, principal, assistant_id ?? defaultGraphId());
+        const { assistant_id: id, graph_id } = await requireAssistant(
+          c.env,
+          principal,
+          assistant_id ?? defaultGraphId(),
+        );
         const metadata = { graph_id, assistant_id: id };
         if (standing) await thread.patch({ metadata });
         else await thread.create({ metadata, ifExists: "do_nothing" });
@@ -86,7 +90,7 @@ export const application = new Hono<App>()
       if (fresh) await thread.updateState({ values: values ?? { messages: [] }, as_node: as_node ?? "__start__" });
       else if (values)
         await thread.updateState({ values, as_node: as_node ?? undefined }, checkpointAddress(checkpoint));
-      return c.json(await stateOf(thread));
+      return c.json(await readState(thread));
     },
   )
   .post(
@@ -97,6 +101,6 @@ export const application = new Hono<App>()
     async (c) => {
       const { limit = 10, before, metadata, checkpoint } = c.req.valid("json");
       const request = { limit, before, metadata, checkpoint: checkpointAddress(checkpoint) };
-      return jsonArrayOfLines(await threadOf(c, c.req.valid("param").thread_id).history(request));
+      return jsonArrayOfLines(await openThread(c, c.req.valid("param").thread_id).history(request));
     },
   );

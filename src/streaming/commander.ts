@@ -3,7 +3,6 @@ import type { Caller } from "../threads/requests/access.ts";
 import type { Json } from "../json.ts";
 import type { ThreadRpc } from "../threads/rpc.ts";
 
-/** The caller, and the thread. */
 export interface Commander extends Caller {
   threadId: string;
   thread: ThreadRpc;

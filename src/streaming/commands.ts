@@ -42,7 +42,11 @@ const COMMANDS: Record<string, Handler> = {
 export const COMMAND_NAMES = Object.keys(COMMANDS);
 
 /** Runs a command. Never throws: errors are answers. */
-export async function carryOut(by: Commander, command: Command, more: Record<string, Handler> = {}): Promise<Response> {
+export async function runCommand(
+  by: Commander,
+  command: Command,
+  more: Record<string, Handler> = {},
+): Promise<Response> {
   const { id, method } = command;
   const handlers = { ...COMMANDS, ...more };
   const handler = Object.hasOwn(handlers, method) ? handlers[method] : undefined;

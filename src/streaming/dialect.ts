@@ -13,7 +13,7 @@ const HEADER = "x-weir-dialect";
 const PYTHON = /\b(langgraph-sdk-py|python-httpx|websockets)\//i;
 
 /** The dialect of a request's connection. 422 when the header names one that does not exist. */
-export function dialectOf(headers: Headers): Dialect {
+export function readDialect(headers: Headers): Dialect {
   const given = headers.get(HEADER);
   if (given === "python" || given === "javascript") return given;
   if (given !== null) throw new Problem(422, `${HEADER} must be python or javascript.`);

@@ -34,7 +34,7 @@ export const knownChannel = (channel: string): boolean =>
   Object.hasOwn(CHANNELS, channel) || channel.startsWith("custom:");
 
 /** The log's methods that these channels need. */
-export function methodsOf(channels: string[]): EventMethod[] {
+export function selectMethods(channels: string[]): EventMethod[] {
   return [
     ...new Set(
       channels.flatMap((name) => {
@@ -82,15 +82,15 @@ interface Shown {
   name?: string;
 }
 
-const as = (event: EventText): Shown => ({ data: event.text(), node: event.node });
+const showEvent = (event: EventText): Shown => ({ data: event.text(), node: event.node });
 const json = (event: EventText): unknown => JSON.parse(event.text());
 
 const FRAMES: Partial<Record<EventMethod, (event: EventText) => Shown | undefined>> = {
-  messages: as,
-  checkpoints: as,
-  tasks: as,
-  "input.requested": requested,
-  "input.answered": as,
+  messages: showEvent,
+  checkpoints: showEvent,
+  tasks: showEvent,
+  "input.requested": showRequest,
+  "input.answered": showEvent,
   lifecycle: (event) => lifecycle(json(event) as Json),
   values,
   updates: (event) => updates(json(event)),
@@ -99,7 +99,7 @@ const FRAMES: Partial<Record<EventMethod, (event: EventText) => Shown | undefine
 };
 
 /** The JavaScript clients read the interrupt's value as `payload`, the Python clients as `value`. */
-function requested(event: EventText): Shown {
+function showRequest(event: EventText): Shown {
   const data = json(event) as Json;
   return { data: JSON.stringify({ ...data, value: data.payload }) };
 }

@@ -1,6 +1,6 @@
 /** Names of threads on the application's routes: a client may choose any name instead of a UUID. */
 import type { MiddlewareHandler } from "hono";
-import { threadIdOf } from "../threads/thread-id.ts";
+import { deriveThreadId } from "../threads/thread-id.ts";
 import { Problem } from "../http/problem.ts";
 import type { App } from "../http/types.ts";
 import { isUuid } from "../http/uuid.ts";
@@ -16,7 +16,7 @@ export const namedThreads: MiddlewareHandler<App> = async (c, next) => {
   const name = /^\/api\/threads\/([^/]+)/.exec(c.req.path)?.[1];
   if (name !== undefined && !isUuid(name)) {
     if (!NAME.test(name)) throw new Problem(422, "A thread's id has up to 255 letters, digits and -._~ characters.");
-    c.set("threadId", threadIdOf(name, c.get("principal").user?.identity));
+    c.set("threadId", deriveThreadId(name, c.get("principal").user?.identity));
   }
   await next();
 };

@@ -27,13 +27,13 @@ interface Reader {
 }
 
 /** Whether a connection is a lifecycle watcher: it subscribes to questions, and to nothing that a graph emits. */
-export const watches = (channels: string[]): boolean =>
+export const watchesLifecycle = (channels: string[]): boolean =>
   channels.some((channel) => channel.startsWith("input")) &&
   channels.every((channel) => channel === "lifecycle" || channel.startsWith("input"));
 
 /** The framing with a mark before each pause. A watcher's questions, and what follows them, come with the end of their run. */
 export function markPauses(framing: Framing, channels: string[]): Framing {
-  const isWatcher = watches(channels);
+  const isWatcher = watchesLifecycle(channels);
   let kept = "";
   return (event) => {
     const text = framing(event);
@@ -65,7 +65,7 @@ export class Pauses {
 
   /** Frames of `markPauses` without the marks, each pause in its turn. `after`: events up to this number are not shown. */
   ordered(frames: ReadableStream<Uint8Array>, channels: string[], after: number): ReadableStream<Uint8Array> {
-    const reader: Reader = { watches: watches(channels), reached: after, shown: after };
+    const reader: Reader = { watches: watchesLifecycle(channels), reached: after, shown: after };
     this.#readers.add(reader);
     const leave = () => this.#readers.delete(reader);
     const source = frames.getReader();

@@ -20,7 +20,7 @@ export function pythonEvents(channels: string[]): (event: EventText) => Protocol
   const hearsInput = channels.some((channel) => channel.startsWith("input"));
   const lifecycle = (event: EventText): EventText | undefined => {
     const data = JSON.parse(event.text()) as Json;
-    if (event.ns.length === 0) return withData(event, rootOf(data, hearsInput));
+    if (event.ns.length === 0) return withData(event, rootEvent(data, hearsInput));
     if (data.event !== "started") return graphs.has(event.ns.join("|")) ? event : undefined;
     // A node that begins shows that the graph around it has begun. The root graph has events of its own.
     const graph = event.ns.slice(0, -1);
@@ -52,7 +52,7 @@ export function pythonEvents(channels: string[]): (event: EventText) => Protocol
  * A root event. The SDK waits without end after an `interrupted` that no input follows. A stream that does not
  * subscribe to `input` cannot see the question, so a pause ends it too.
  */
-function rootOf(data: Json, hearsInput: boolean): Json {
+function rootEvent(data: Json, hearsInput: boolean): Json {
   if (data.event !== "interrupted") return data;
   if (data.reason === "cancel") return { ...data, event: "failed", error: CANCELLED };
   return data.reason !== "breakpoint" && hearsInput ? data : { ...data, event: "completed" };

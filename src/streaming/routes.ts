@@ -1,22 +1,22 @@
 /** The streaming protocol's routes: commands, the stream of events, and the WebSocket that carries both. */
 import { type Context, Hono } from "hono";
-import { presentedBy } from "../auth/holds.ts";
+import { describeRequest } from "../auth/holds.ts";
 import { documented, EVENTS } from "../http/documented.ts";
-import { repeated } from "../http/outage.ts";
+import { retry } from "../http/outage.ts";
 import { Problem } from "../http/problem.ts";
 import { sseBytes } from "../http/sse.ts";
 import type { App } from "../http/types.ts";
 import { body, param } from "../http/validate.ts";
-import { threadOf } from "../threads/requests/access.ts";
-import { configurableOf } from "../threads/requests/runs/request.ts";
+import { openThread } from "../threads/requests/access.ts";
+import { readConfigurable } from "../threads/requests/runs/request.ts";
 import { threadObject } from "../threads/stub.ts";
 import { ThreadParam } from "../threads/requests/schema.ts";
-import { Answered, carryOut } from "./commands.ts";
-import { dialectOf } from "./dialect.ts";
+import { Answered, runCommand } from "./commands.ts";
+import { readDialect } from "./dialect.ts";
 import { streamEvents } from "./rpc.ts";
 import { ANY_ASSISTANT, Command, Filter } from "./schema.ts";
 import { CALLER_HEADER, type SocketCaller } from "./socket.ts";
-import { startOf } from "./stream.ts";
+import { findStart } from "./stream.ts";
 
 const doc = documented("Streaming");
 
@@ -33,13 +33,13 @@ export const streaming = new Hono<App>()
         env: c.env,
         principal: c.get("principal"),
         threadId: thread_id,
-        thread: threadOf(c, thread_id),
-        configurable: configurableOf(c.req.raw.headers, c.get("principal")),
+        thread: openThread(c, thread_id),
+        configurable: readConfigurable(c.req.raw.headers, c.get("principal")),
       };
       const { params, ...command } = c.req.valid("json");
       // The application's own clients use one agent and send no agent id.
       const unsaid = c.req.path.startsWith("/api/") ? { assistant_id: ANY_ASSISTANT } : {};
-      const answer = await carryOut(by, { ...command, params: { ...unsaid, ...params } });
+      const answer = await runCommand(by, { ...command, params: { ...unsaid, ...params } });
       if (answer.type === "error" && answer.error === "unknown_error") c.set("serverFault", true);
       return c.json(answer);
     },
@@ -84,23 +84,21 @@ const CALLER_LIMIT = 8_000;
 /** The socket belongs to the thread's object: it stays open after this request ends. */
 async function socket(c: Context<App>, threadId: string): Promise<Response> {
   const principal = c.get("principal");
-  const presented = presentedBy(c.req.raw, principal);
-  const dialect = dialectOf(c.req.raw.headers);
-  const caller = { principal, configurable: configurableOf(c.req.raw.headers, principal), presented, dialect };
+  const presented = describeRequest(c.req.raw, principal);
+  const dialect = readDialect(c.req.raw.headers);
+  const caller = { principal, configurable: readConfigurable(c.req.raw.headers, principal), presented, dialect };
   if (JSON.stringify(caller).length > CALLER_LIMIT)
     throw new Problem(413, "The headers and the user of a WebSocket may have 8,000 characters together.");
   const headers = new Headers(c.req.raw.headers);
   headers.set(CALLER_HEADER, encodeURIComponent(JSON.stringify(caller satisfies SocketCaller)));
-  return repeated(() =>
-    threadObject(c.env, principal.workspaceId, threadId).fetch(new Request(c.req.raw, { headers })),
-  );
+  return retry(() => threadObject(c.env, principal.workspaceId, threadId).fetch(new Request(c.req.raw, { headers })));
 }
 
 /**
  * Streams the events that match the filter. `Last-Event-ID`, `since_event_id` and `since` each set the start position.
  */
 async function events(c: Context<App>, threadId: string, filter: Filter): Promise<Response> {
-  const after = await startOf(threadOf(c, threadId), filter, c.req.header("last-event-id"));
-  const dialect = dialectOf(c.req.raw.headers);
+  const after = await findStart(openThread(c, threadId), filter, c.req.header("last-event-id"));
+  const dialect = readDialect(c.req.raw.headers);
   return sseBytes(await streamEvents(c.env, c.get("principal").workspaceId, threadId, filter, after, dialect));
 }

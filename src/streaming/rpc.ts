@@ -1,7 +1,7 @@
-/** What the streaming protocol asks of a thread besides what threads answer themselves. */
+/** The RPC methods of a thread that only the streaming protocol uses. */
 import { keysFor } from "../encryption/load.ts";
-import { callsOf } from "../http/calls.ts";
-import { repeated } from "../http/outage.ts";
+import { callObject } from "../http/calls.ts";
+import { retry } from "../http/outage.ts";
 import { inFrames } from "../threads/remote/frames.ts";
 import { resumed } from "../threads/remote/resume.ts";
 import { sleepOn } from "../threads/remote/sleep.ts";
@@ -27,8 +27,8 @@ export async function streamEvents(
   dialect: Dialect,
 ): Promise<ReadableStream<Uint8Array>> {
   const object = () => threadObject(env, workspaceId, threadId);
-  const thread = () => callsOf<StreamingRpc>(object(), keysFor(env, workspaceId));
+  const thread = () => callObject<StreamingRpc>(object(), keysFor(env, workspaceId));
   const open = async (last = after) => thread().streamEvents(filter, last, dialect);
   const place = inFrames({ open, has: (seq) => thread().hasEvent(seq) });
-  return resumed(await repeated(() => open()), place, (seen) => sleepOn(object(), seen));
+  return resumed(await retry(() => open()), place, (seen) => sleepOn(object(), seen));
 }

@@ -46,13 +46,13 @@ export async function respond(
   { interrupt_id, response, responses, update, goto, ...options }: Given<typeof schema.Respond>,
   command: schema.Command,
 ): Promise<Answer> {
-  const standing = await begun(by);
+  const standing = await requireBegun(by);
   const given = responses ?? [{ interrupt_id: String(interrupt_id), response }];
   const resume = Object.fromEntries(given.map((one) => [one.interrupt_id, one.response ?? null]));
   const body = { ...options, command: { resume, update, goto }, assistant_id: assistantFor(ANY_ASSISTANT, standing) };
   try {
     // At a checkpoint of the past, what waits there decides.
-    const answers = checkpointOf(options.config) === undefined ? Object.keys(resume) : [];
+    const answers = readCheckpointId(options.config) === undefined ? Object.keys(resume) : [];
     return { result: {}, meta: (await start(by, body, command, answers)).meta };
   } catch (error) {
     const { status, detail } = toProblem(error);
@@ -66,7 +66,7 @@ export async function fork(
   { checkpoint_id, input, ...options }: Given<typeof schema.Fork>,
   command: schema.Command,
 ): Promise<Answer> {
-  const standing = await begun(by);
+  const standing = await requireBegun(by);
   const body = { ...options, input: input ?? null, checkpoint_id, assistant_id: assistantFor(ANY_ASSISTANT, standing) };
   const { run_id } = await start(by, body, command);
   return { result: { run_id, thread_id: by.threadId } };
@@ -78,7 +78,7 @@ export async function inject(
   { namespace, message: { role, content, name } }: Given<typeof schema.Inject>,
   command: schema.Command,
 ): Promise<Answer> {
-  const standing = await begun(by);
+  const standing = await requireBegun(by);
   if (namespace && namespace.length > 0) throw new CommandError("not_supported", "Messages go to the root agent only.");
   const message = { role, content, ...(name && { name }) };
   const body = { input: { messages: [message] }, assistant_id: assistantFor(ANY_ASSISTANT, standing) };
@@ -86,14 +86,14 @@ export async function inject(
 }
 
 /** The thread's state; an error when the thread has no run. */
-async function begun(by: Commander): Promise<Standing> {
+async function requireBegun(by: Commander): Promise<Standing> {
   const standing = await by.thread.standing();
   if (!standing?.graphId) throw new CommandError("no_such_run", "Nothing has run on this thread yet.");
   return standing;
 }
 
 function resumes(standing: Standing | undefined, input: unknown, config: Json | null | undefined): boolean {
-  return input != null && standing?.busy === false && checkpointOf(config) === undefined;
+  return input != null && standing?.busy === false && readCheckpointId(config) === undefined;
 }
 
 function assistantFor(given: string, standing: Standing | undefined): string {
@@ -101,7 +101,7 @@ function assistantFor(given: string, standing: Standing | undefined): string {
   return standing?.assistantId ?? standing?.graphId ?? defaultGraphId();
 }
 
-function checkpointOf(config: { configurable?: unknown } | null | undefined): unknown {
+function readCheckpointId(config: { configurable?: unknown } | null | undefined): unknown {
   return (config?.configurable as Json | null | undefined)?.checkpoint_id ?? undefined;
 }
 
@@ -116,7 +116,7 @@ async function start(
     { ...given, if_not_exists: "create", stream_mode: STREAM_MODE, stream_subgraphs: true },
     "params",
   );
-  await checkCheckpoint(by, body.checkpoint_id ?? checkpointOf(body.config));
+  await checkCheckpoint(by, body.checkpoint_id ?? readCheckpointId(body.config));
   const request = await runRequest(by, by.threadId, body);
   const fingerprint = createHash("sha256").update(JSON.stringify(command)).digest("base64url");
   const { run, seq } = await by.thread.launch({

@@ -17,14 +17,14 @@ import { type Framing, type TailQuery, textLines } from "../threads/log/events.t
 import type { ThreadRpc } from "../threads/rpc.ts";
 import { idsIn } from "../threads/thread-id.ts";
 import type { Answer, Commander } from "./commander.ts";
-import { carryOut } from "./commands.ts";
+import { runCommand } from "./commands.ts";
 import { CommandError } from "./errors.ts";
 import { type Dialect, eventsIn } from "./dialect.ts";
-import { knownChannel, methodsOf } from "./events.ts";
+import { knownChannel, selectMethods } from "./events.ts";
 import { matcher } from "./filter.ts";
 import { Command, Filter, Unsubscribe } from "./schema.ts";
-import { startOf } from "./stream.ts";
-import { mayGoOn } from "./watch.ts";
+import { findStart } from "./stream.ts";
+import { mayContinue } from "./watch.ts";
 
 /** Where the Worker puts who is calling; what a client sends under this name is overwritten. */
 export const CALLER_HEADER = "x-weir-caller";
@@ -84,7 +84,6 @@ export class Sockets {
     for (const socket of ctx.getWebSockets(CLIENT)) void this.#pump(socket);
   }
 
-  /** Accepts a socket. */
   accept(request: Request): Response {
     const [client, server] = Object.values(new WebSocketPair()) as [WebSocket, WebSocket];
     const caller = JSON.parse(decodeURIComponent(request.headers.get(CALLER_HEADER) ?? "{}")) as SocketCaller;
@@ -99,7 +98,7 @@ export class Sockets {
   }
 
   async onMessage(socket: WebSocket, message: string | ArrayBuffer): Promise<void> {
-    if (!(await mayGoOn(this.env, socket, attachment(socket)))) return this.#stop(socket);
+    if (!(await mayContinue(this.env, socket, attachment(socket)))) return this.#stop(socket);
     const refused = await this.#limited(socket);
     const command = refused ?? commandIn(message);
     if (typeof command === "string") {
@@ -110,7 +109,7 @@ export class Sockets {
     const by: Commander = { env: this.env, principal, threadId, thread: this.thread, configurable };
     const subscribes = SUBSCRIBING.test(command.method);
     if (subscribes) void this.#stop(socket);
-    const answer = await carryOut(by, command, {
+    const answer = await runCommand(by, command, {
       "subscription.subscribe": async (_by, params) => this.#subscribe(socket, parse(Filter, params, "params")),
       "subscription.unsubscribe": async (_by, params) =>
         this.#unsubscribe(socket, parse(Unsubscribe, params, "params").subscription_id),
@@ -140,7 +139,7 @@ export class Sockets {
     const unknown = filter.channels.find((channel) => !knownChannel(channel));
     if (unknown !== undefined) throw new CommandError("invalid_argument", `There is no channel "${unknown}".`);
     if (filter.channels.length === 0) throw new CommandError("invalid_argument", "Name at least one channel.");
-    const after = await startOf(this.thread, filter);
+    const after = await findStart(this.thread, filter);
     const subscription = { id: crypto.randomUUID(), filter, after };
     const replayed_events = await this.#replayed(subscription, attachment(socket).dialect);
     attach(socket, [...attachment(socket).subscriptions, subscription]);
@@ -151,7 +150,7 @@ export class Sockets {
   async #replayed(subscription: Subscription, dialect: Dialect): Promise<number | undefined> {
     const { after, filter } = subscription;
     if ((await this.thread.lastSeq()) - after > MOST_COUNTED) return undefined;
-    const query = { after, methods: methodsOf(filter.channels), replayOnly: true };
+    const query = { after, methods: selectMethods(filter.channels), replayOnly: true };
     let count = 0;
     const lines = textLines();
     for await (const bytes of this.read(query, socketFraming([subscription], dialect))) {
@@ -196,7 +195,7 @@ export class Sockets {
     if (subscriptions.length === 0 || !isOpen(socket)) return;
     const pump: Pump = {};
     this.#pumps.set(socket, pump);
-    const methods = methodsOf(subscriptions.flatMap(({ filter }) => filter.channels));
+    const methods = selectMethods(subscriptions.flatMap(({ filter }) => filter.channels));
     const after = Math.min(...subscriptions.map((one) => one.after));
     pump.reader = this.read({ after, methods }, socketFraming(subscriptions, dialect)).getReader();
     if (!(await this.#forward(socket, pump, subscriptions))) return;
@@ -213,14 +212,14 @@ export class Sockets {
     const lines = textLines();
     for (;;) {
       const { done = true, value } = (await pump.reader?.read()) ?? {};
-      if (!done && !(await mayGoOn(this.env, socket, attachment(socket)))) {
+      if (!done && !(await mayContinue(this.env, socket, attachment(socket)))) {
         void this.#stop(socket);
         return false;
       }
       if (this.#pumps.get(socket) !== pump) return false;
       if (done) return true;
       for (const line of lines(value as Uint8Array)) {
-        const [seq, wanting, event] = framed(line);
+        const [seq, wanting, event] = parseFrame(line);
         if (wanting.some((i) => (subscriptions[i]?.after ?? seq) < seq) && isOpen(socket)) socket.send(event);
         for (const one of subscriptions) one.after = Math.max(one.after, seq);
       }
@@ -258,7 +257,7 @@ function socketFraming(subscriptions: Subscription[], dialect: Dialect): Framing
   };
 }
 
-function framed(line: string): [seq: number, wanting: number[], event: string] {
+function parseFrame(line: string): [seq: number, wanting: number[], event: string] {
   const [, seq = "0", wanting = "", event = ""] = /^(\d+) ([\d,]+) ([^]*)$/.exec(line) ?? [];
   return [Number(seq), wanting.split(",").map(Number), event];
 }

@@ -1,6 +1,6 @@
 /** Commands that read. */
 import type * as v from "valibot";
-import { selected } from "../http/paging.ts";
+import { selectFields } from "../http/paging.ts";
 import { toProblem } from "../http/problem.ts";
 import type { Json } from "../json.ts";
 import { readEvents } from "../threads/log/events.ts";
@@ -20,7 +20,7 @@ export async function getState(
   if (!state) throw new CommandError("no_such_run", "Nothing has run on this thread yet.");
   if (ns && !state.checkpoint?.checkpoint_id) throw new CommandError("no_such_namespace", "Nothing ran there.");
   const values = (state.values ?? {}) as Json;
-  const shown = selected(values, keys ?? undefined);
+  const shown = selectFields(values, keys ?? undefined);
   return {
     result: { values: shown, ...(state.checkpoint && { checkpoint: { id: state.checkpoint.checkpoint_id, ns } }) },
   };

@@ -8,7 +8,7 @@ import { matcher } from "./filter.ts";
 import type { Filter } from "./schema.ts";
 
 /** The sequence number after which a reader resumes. A cursor beyond the end of the log belongs to a deleted log. */
-export async function startOf(thread: ThreadRpc, filter: Filter, lastEventId?: string): Promise<number> {
+export async function findStart(thread: ThreadRpc, filter: Filter, lastEventId?: string): Promise<number> {
   const cursors = [lastEventId, filter.since_event_id].map((id) => (id == null ? 0 : (seqOfEventId(id) ?? 0)));
   const run = filter.since_run == null ? undefined : await thread.firstSeq(filter.since_run);
   const ended = filter.after_run == null ? undefined : await thread.lastSeq(filter.after_run);
@@ -16,7 +16,6 @@ export async function startOf(thread: ThreadRpc, filter: Filter, lastEventId?: s
   return after > 0 && after > (await thread.lastSeq()) ? 0 : after;
 }
 
-/** The framing of the protocol over SSE. */
 export function protocolFraming(filter: Filter, dialect: Dialect): Framing {
   const matches = matcher(filter);
   const show = eventsIn(dialect, filter.channels);

@@ -14,7 +14,7 @@ interface Caller {
  * Whether the socket may stay open; closes it with 4401 when its credential has ended. A socket without traffic is not
  * checked: a timer would keep its object from hibernating, and nothing is sent in the meantime.
  */
-export async function mayGoOn(env: Env, socket: WebSocket, { principal, presented }: Caller): Promise<boolean> {
+export async function mayContinue(env: Env, socket: WebSocket, { principal, presented }: Caller): Promise<boolean> {
   if (await stillHolds(env, principal, presented)) return true;
   if (socket.readyState === WebSocket.OPEN) socket.close(CREDENTIAL_ENDED, "The credential of this socket has ended.");
   return false;

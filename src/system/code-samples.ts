@@ -37,34 +37,34 @@ export function addExamples(method: string, path: string, operation: Operation):
 }
 
 const text = (value: unknown) => JSON.stringify(value, null, 2);
-const indented = (block: string, by: string) => block.replaceAll("\n", `\n${by}`);
-const quoted = (value: string) => `'${value.replaceAll("'", String.raw`'\''`)}'`;
+const indent = (block: string, by: string) => block.replaceAll("\n", `\n${by}`);
+const quoteShell = (value: string) => `'${value.replaceAll("'", String.raw`'\''`)}'`;
 const variable = (name: string) => name.toUpperCase();
 const camel = (name: string) => name.replaceAll(/_(\w)/g, (_, letter: string) => letter.toUpperCase());
-const filled = (path: string, by: (name: string) => string) =>
+const fillPath = (path: string, by: (name: string) => string) =>
   path.replaceAll(/\{(\w+)\}/g, (_, name: string) => by(name));
 
 function curl({ method, path, parameters, query, body, isPublic, kind }: Call): string {
-  const url = `${filled(path, (name) => `$${variable(name)}`)}${query}`;
+  const url = `${fillPath(path, (name) => `$${variable(name)}`)}${query}`;
   const origin = kind === "socket" ? "${WEIR_URL/#http/ws}" : "$WEIR_URL";
   const options = [`${kind === "json" ? "" : "-N "}${method === "GET" ? "" : `-X ${method} `}"${origin}${url}"`];
   if (!isPublic) options.push(`-H "X-API-Key: $WEIR_API_KEY"`);
-  if (body && "json" in body) options.push(`-H "Content-Type: application/json"`, `-d ${quoted(text(body.json))}`);
+  if (body && "json" in body) options.push(`-H "Content-Type: application/json"`, `-d ${quoteShell(text(body.json))}`);
   if (body && "form" in body) {
     for (const [name, value] of Object.entries(body.form))
-      options.push(`--data-urlencode ${quoted(`${name}=${value}`)}`);
+      options.push(`--data-urlencode ${quoteShell(`${name}=${value}`)}`);
   }
   if (body && "multipart" in body) {
     for (const [name, value] of Object.entries(body.multipart)) {
-      options.push(`-F ${quoted(`${name}=${JSON.stringify(value)};type=application/json`)}`);
+      options.push(`-F ${quoteShell(`${name}=${JSON.stringify(value)};type=application/json`)}`);
     }
   }
-  const set = parameters.map(([name, value]) => `${variable(name)}=${quoted(value)}\n`);
+  const set = parameters.map(([name, value]) => `${variable(name)}=${quoteShell(value)}\n`);
   return `${set.join("")}curl ${options.join(" \\\n  ")}`;
 }
 
 function typescript({ method, path, parameters, query, body, isPublic, kind }: Call): string {
-  const url = `${filled(path, (name) => `\${${camel(name)}}`)}${query}`;
+  const url = `${fillPath(path, (name) => `\${${camel(name)}}`)}${query}`;
   const set = parameters.map(([name, value]) => `const ${camel(name)} = ${JSON.stringify(value)};\n`).join("");
   const json = body && "json" in body;
   const headers = [
@@ -79,8 +79,8 @@ socket.onmessage = ({ data }) => console.log(data);`;
   const options = [
     ...(method === "GET" ? [] : [`method: "${method}",`]),
     ...(headers ? [`headers: { ${headers} },`] : []),
-    ...(json ? [`body: JSON.stringify(${indented(text(body.json), "  ")}),`] : []),
-    ...(body && "form" in body ? [`body: new URLSearchParams(${indented(text(body.form), "  ")}),`] : []),
+    ...(json ? [`body: JSON.stringify(${indent(text(body.json), "  ")}),`] : []),
+    ...(body && "form" in body ? [`body: new URLSearchParams(${indent(text(body.form), "  ")}),`] : []),
     ...(body && "multipart" in body ? ["body: form,"] : []),
   ];
   const parts = body && "multipart" in body ? Object.entries(body.multipart) : [];
@@ -98,7 +98,7 @@ ${read}`;
 }
 
 function python({ method, path, parameters, query, body, isPublic, kind }: Call): string {
-  const url = `${filled(path, (name) => `{${name}}`)}${query}`;
+  const url = `${fillPath(path, (name) => `{${name}}`)}${query}`;
   const set = parameters.map(([name, value]) => `${name} = ${JSON.stringify(value)}\n`).join("");
   const headers = isPublic ? [] : [`headers={"X-API-Key": os.environ["WEIR_API_KEY"]},`];
   if (kind === "socket") {
@@ -113,9 +113,9 @@ with connect(f"{url}${url}", additional_${headers[0]?.slice(0, -1)}) as socket:
   const options = [
     `f"{os.environ['WEIR_URL']}${url}",`,
     ...headers,
-    ...(body && "json" in body ? [`json=${indented(literal(body.json), "    ")},`] : []),
-    ...(body && "form" in body ? [`data=${indented(literal(body.form), "    ")},`] : []),
-    ...(body && "multipart" in body ? [`files=${indented(files(body.multipart), "    ")},`] : []),
+    ...(body && "json" in body ? [`json=${indent(literal(body.json), "    ")},`] : []),
+    ...(body && "form" in body ? [`data=${indent(literal(body.form), "    ")},`] : []),
+    ...(body && "multipart" in body ? [`files=${indent(files(body.multipart), "    ")},`] : []),
     ...(kind === "stream" ? ["stream=True,"] : []),
   ];
   const read =
@@ -140,7 +140,7 @@ function literal(value: unknown): string {
 function files(parts: Record<string, unknown>): string {
   const lines = Object.entries(parts).map(
     ([name, value]) =>
-      `  ${JSON.stringify(name)}: (None, json.dumps(${indented(literal(value), "  ")}), "application/json"),`,
+      `  ${JSON.stringify(name)}: (None, json.dumps(${indent(literal(value), "  ")}), "application/json"),`,
   );
   return `{\n${lines.join("\n")}\n}`;
 }

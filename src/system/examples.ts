@@ -32,17 +32,17 @@ export interface Operation {
 }
 
 /** A value that `schema` accepts. An object has the members that it requires, and those of `TELLING`. */
-function exampleOf(schema: Schema, name = ""): unknown {
+function buildExample(schema: Schema, name = ""): unknown {
   if (schema.format === "uuid") return ID;
   if (VALUES[name] !== undefined) return VALUES[name];
   if (schema.const !== undefined) return schema.const;
   if (schema.enum) return schema.enum[0];
-  if (schema.anyOf) return exampleOf(schema.anyOf.find(({ type }) => type !== "null") ?? {}, name);
+  if (schema.anyOf) return buildExample(schema.anyOf.find(({ type }) => type !== "null") ?? {}, name);
   switch (schema.type ?? "any") {
     case "object":
       return exampleObject(schema);
     case "array":
-      return [exampleOf(schema.items ?? {}, name.replace(/s$/, ""))];
+      return [buildExample(schema.items ?? {}, name.replace(/s$/, ""))];
     case "boolean":
       return true;
     case "integer":
@@ -57,7 +57,7 @@ function exampleOf(schema: Schema, name = ""): unknown {
 
 function exampleObject({ properties = {}, required = [] }: Schema): object {
   const members = Object.entries(properties).filter(([name]) => required.includes(name) || TELLING.has(name));
-  return Object.fromEntries(members.map(([name, schema]) => [name, exampleOf(schema, name)]));
+  return Object.fromEntries(members.map(([name, schema]) => [name, buildExample(schema, name)]));
 }
 
 function exampleText({ format }: Schema, name: string): string {
@@ -71,7 +71,7 @@ export function exampleBody(method: string, path: string, { requestBody }: Opera
   const route = `${method.toUpperCase()} ${path}`;
   if (BODIES[route]) return BODIES[route];
   const schema = requestBody?.content["application/json"]?.schema;
-  return schema ? { json: exampleOf(schema) } : SHARED_BODIES[route.replace(/ (\/api)?\/v1(?=\/)/, " ")];
+  return schema ? { json: buildExample(schema) } : SHARED_BODIES[route.replace(/ (\/api)?\/v1(?=\/)/, " ")];
 }
 
 /** The values of an operation's path parameters, and of the query parameters that it needs. */
@@ -86,7 +86,7 @@ export function exampleParameters(
   const path: [string, string][] = [];
   const query = new URLSearchParams(QUERIES[`${method.toUpperCase()} ${route}`]);
   for (const { in: where, name, required, schema } of parameters) {
-    const value = exampleOf(schema, name);
+    const value = buildExample(schema, name);
     const text = typeof value === "string" ? value : JSON.stringify(value);
     if (where === "path") path.push([name, text]);
     else if (where === "query" && required) query.set(name, text);

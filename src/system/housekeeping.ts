@@ -1,11 +1,11 @@
 /** Deletes expired rows. */
 import { chainAll } from "../audit/chain.ts";
-import { keepRoots } from "../audit/roots.ts";
+import { storeRoots } from "../audit/roots.ts";
 import { forgetAnonymous } from "../audit/store.ts";
 import { deleteEndedSessions } from "../auth/session-store.ts";
 import { deleteExpiredKeys } from "../auth/store.ts";
 import { database } from "../db/client.ts";
-import { allOf } from "../http/parallel.ts";
+import { runAll } from "../http/parallel.ts";
 import { deleteOldKeys } from "../idempotency/store.ts";
 import { deleteOldInvitations } from "../members/invitation-store.ts";
 import { deleteExpired } from "../memory/store.ts";
@@ -26,14 +26,14 @@ const EXPIRED_KEY_DAYS = 90;
 export async function housekeeping(env: Env, now: number): Promise<void> {
   const db = database(env.DB);
   const hourly = Math.floor(now / MINUTE_MS) % 60 === 17;
-  await allOf({
+  await runAll({
     "deleting Store items": () => deleteExpired(db, now),
     "deleting idempotency keys": () => deleteOldKeys(db, now),
     "deleting webhook secrets": () => deleteExpiredSecrets(db, now),
     "deleting feedback tokens": () => deleteExpiredTokens(db, now),
     "chaining audit entries": () => chainAll(db),
     ...(hourly && {
-      "keeping the roots of the audit trail": () => keepRoots(db, env.EXPORTS_BUCKET, now),
+      "keeping the roots of the audit trail": () => storeRoots(db, env.EXPORTS_BUCKET, now),
       "deleting what OAuth leaves": () => forgetExpired(db, now),
       "deleting sessions": () => deleteEndedSessions(db, now),
       "deleting invitations": () => deleteOldInvitations(db, now),

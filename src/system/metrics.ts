@@ -70,7 +70,7 @@ export async function measure(env: Env, workspaceId: string, now: number): Promi
     byLabel("weir_cron_firings", "Due times of crons of the last week, by state.", "state", firings),
     byLabel("weir_flow_slots_held", "Slots of flow control that runs hold, by rule.", "rule", sums("held")),
     byLabel("weir_flow_runs_waiting", "Runs that wait for slots of flow control, by rule.", "rule", sums("waiting")),
-    ...(ended ? today(ended) : []),
+    ...(ended ? readToday(ended) : []),
   ];
 }
 
@@ -94,7 +94,7 @@ function byLabel(name: string, help: string, label: string, counts: Record<strin
 }
 
 /** They reset at midnight UTC. Prometheus treats this as a restart. */
-function today({ statuses, duration, firstEvent, wait }: RunTimes): Metric[] {
+function readToday({ statuses, duration, firstEvent, wait }: RunTimes): Metric[] {
   const day = "Runs that began on this UTC day";
   return [
     { ...byLabel("weir_runs_total", `${day} and have ended, by status.`, "status", statuses), type: "counter" },

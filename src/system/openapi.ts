@@ -3,7 +3,7 @@ import type { Handler, Hono } from "hono";
 import { generateSpecs } from "hono-openapi";
 import { isPublic } from "../auth/public.ts";
 import { isObject } from "../http/json.ts";
-import { mounted } from "../http/origin.ts";
+import { withMountPrefix } from "../http/origin.ts";
 import type { App } from "../http/types.ts";
 import { addExamples } from "./code-samples.ts";
 import type { Operation } from "./examples.ts";
@@ -59,17 +59,19 @@ export function openapi(app: Hono<App>): Handler<App> {
   let specs: Specs | undefined;
   return async (c) => {
     const options = {
-      documentation: { ...structuredClone(documentation), servers: [{ url: mounted("") || "/" }] },
+      documentation: { ...structuredClone(documentation), servers: [{ url: withMountPrefix("") || "/" }] },
       includeEmptyPaths: true,
       excludeStaticFile: false,
     };
-    specs ??= finished(await generateSpecs(app, { ...options, defaultValidationErrorResponse: false } as never));
+    specs ??= completeOperations(
+      await generateSpecs(app, { ...options, defaultValidationErrorResponse: false } as never),
+    );
     return c.json(specs);
   };
 }
 
 /** Adds what every operation has: a success, the one shape of failure, whether it needs a credential, and examples. */
-function finished(specs: Specs): Specs {
+function completeOperations(specs: Specs): Specs {
   const ids = new Set<string>();
   for (const [path, operations] of Object.entries(specs.paths)) {
     for (const [method, operation] of Object.entries(operations ?? {}) as [string, Operation][]) {

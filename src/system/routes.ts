@@ -8,7 +8,7 @@ import { Flag } from "../http/fields.ts";
 import type { App } from "../http/types.ts";
 import { Problem } from "../http/problem.ts";
 import { body, query } from "../http/validate.ts";
-import { meaningOf } from "../memory/deployed.ts";
+import { createMeaning } from "../memory/deployed.ts";
 import { Info, info } from "./info.ts";
 import { measure, Metric, prometheus } from "./metrics.ts";
 import { Truncate, truncate } from "./truncate.ts";
@@ -28,7 +28,7 @@ export const system = new Hono<App>()
     },
   )
   .on("GET", ["/info", "/api/v1/info"], doc("Versions, flags and limits", Info), (c) =>
-    c.json(info(meaningOf(c.env) ? "semantic" : "text", Boolean(c.env.OPENAI_API_KEY))),
+    c.json(info(createMeaning(c.env) ? "semantic" : "text", Boolean(c.env.OPENAI_API_KEY))),
   )
   .get(
     "/metrics",

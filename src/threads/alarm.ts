@@ -72,7 +72,7 @@ function nextDue(context: ThreadContext, runner: Runner, now: number, isBehind =
     isBehind && !isProjecting ? now + REPROJECT_MS : undefined,
     outbox > now ? outbox : undefined,
     // A deletion waits for every run that was accepted, other work for the end of the run in flight.
-    runner.open.length > 0 ? undefined : deletionOf(record),
+    runner.open.length > 0 ? undefined : deletionTime(record),
     runner.busy || record?.ttl?.strategy !== "keep_latest" || record.ttl.kept ? undefined : record.ttl.expires,
     runner.busy ? undefined : record?.compacted?.due,
     runner.busy || !record?.prune ? undefined : now,
@@ -81,7 +81,7 @@ function nextDue(context: ThreadContext, runner: Runner, now: number, isBehind =
 }
 
 /** When the thread is to be deleted: its TTL has ended, or its stateless run was over some time ago. */
-function deletionOf({ ttl, temporary }: Partial<ThreadRecord> = {}): number | undefined {
+function deletionTime({ ttl, temporary }: Partial<ThreadRecord> = {}): number | undefined {
   return temporary?.until ?? (ttl?.strategy === "delete" ? ttl.expires : undefined);
 }
 
@@ -97,7 +97,7 @@ export async function onAlarm(
 ): Promise<void> {
   context.alarmAt = undefined;
   try {
-    const isDue = () => runner.open.length === 0 && (deletionOf(context.record) ?? Infinity) <= Date.now();
+    const isDue = () => runner.open.length === 0 && (deletionTime(context.record) ?? Infinity) <= Date.now();
     if (isDue() && (await forget(isDue))) return;
     const now = Date.now();
     const { record } = context;

@@ -1,6 +1,6 @@
 /** A Durable Object that reads and writes with the keys of its workspace. */
 import { DurableObject } from "cloudflare:workers";
-import { freshRing, isEarlier, ringFrom, ringOf } from "../encryption/load.ts";
+import { freshRing, isEarlier, ringFrom, loadRing } from "../encryption/load.ts";
 import { isSealed, type KeyRow, Ring } from "../encryption/ring.ts";
 import { answerCall, type Answering } from "../http/calls.ts";
 import { logError } from "../http/log.ts";
@@ -57,7 +57,7 @@ export abstract class Keyed extends DurableObject<Env> implements Answering {
   /** Takes the keys of a call, or reads them: at most five seconds old, or none where the workspace had none before. */
   protected async unlock(rows?: KeyRow[]): Promise<void> {
     if (!rows && this.#isRead && !this.ring.isOn) return;
-    const ring = rows ? await ringFrom(this.env, this.workspaceId, rows) : await ringOf(this.env, this.workspaceId);
+    const ring = rows ? await ringFrom(this.env, this.workspaceId, rows) : await loadRing(this.env, this.workspaceId);
     this.#isRead = true;
     if (ring.rows === this.ring.rows || isEarlier(ring.rows, this.ring.rows)) return;
     const lost = this.ring.hasLost(ring);

@@ -113,7 +113,7 @@ export function toWireThread(record: ThreadRecord, busy: boolean, values: Values
 }
 
 /** The thread's status between two runs. */
-export function standingOf(record: ThreadRecord | undefined, busy: boolean): Standing | undefined {
+export function readStanding(record: ThreadRecord | undefined, busy: boolean): Standing | undefined {
   if (!record) return undefined;
   const { graph_id, assistant_id } = record.metadata as { graph_id?: string; assistant_id?: string };
   return { busy, graphId: graph_id, assistantId: assistant_id, interrupts: pendingInterrupts(record) };

@@ -99,7 +99,7 @@ export function busy(): Error {
 }
 
 /** What the run does when another is open. */
-export function strategyOf(request: RunRequest): MultitaskStrategy {
+export function readStrategy(request: RunRequest): MultitaskStrategy {
   return request.multitask_strategy ?? "enqueue";
 }
 
@@ -115,7 +115,7 @@ export function toWireRun(run: StoredRun, threadId: string): Run {
     updated_at: new Date(run.outcome.updated).toISOString(),
     status: run.status,
     metadata: { ...request.assistant.metadata, ...request.metadata },
-    multitask_strategy: strategyOf(request),
+    multitask_strategy: readStrategy(request),
     kwargs: toWireKwargs(request),
     ...budgetsOn(run),
   };

@@ -1,7 +1,7 @@
 /** How to reach a thread, and how to read what it streams. */
 import { objectNamed } from "../db/objects.ts";
 import { keysFor } from "../encryption/load.ts";
-import { callsOf } from "../http/calls.ts";
+import { callObject } from "../http/calls.ts";
 import type { Json } from "../json.ts";
 import { objectName } from "./thread-id.ts";
 import { readLines } from "./log/events.ts";
@@ -25,7 +25,7 @@ export async function* readStates(stream: ReadableStream<Uint8Array>): AsyncGene
 export function threadStub(env: Env, workspaceId: string, threadId: string): ThreadRpc {
   const object = () => threadObject(env, workspaceId, threadId);
   return new RemoteThread(
-    () => callsOf<ThreadRpc>(object(), keysFor(env, workspaceId)),
+    () => callObject<ThreadRpc>(object(), keysFor(env, workspaceId)),
     (after) => sleepOn(object(), after),
   );
 }

@@ -12,7 +12,7 @@ import { lineStream } from "./remote/lines.ts";
 import type { OnTask } from "./tasks/effect.ts";
 import type { Outbox } from "./tasks/outbox.ts";
 import type { ThreadContext } from "./context.ts";
-import { newRecord, toWireThread, standingOf, startTtl, type ThreadRecord, UNREAD } from "./record.ts";
+import { newRecord, toWireThread, readStanding, startTtl, type ThreadRecord, UNREAD } from "./record.ts";
 import { isLost, type Parts, readParts, removeUnread } from "./parts.ts";
 import type * as rpc from "./rpc.ts";
 import type * as types from "./types.ts";
@@ -27,21 +27,21 @@ import { toWireRun, type StoredRun } from "./run.ts";
 import { refuseBroken } from "./graph/continue.ts";
 import { parkedThread } from "./graph/parked.ts";
 import { keepLatestOnce } from "./graph/prune.ts";
-import { applyUpdates, historyOf, readShownState } from "./graph/state.ts";
+import { applyUpdates, streamHistory, readShownState } from "./graph/state.ts";
 import { Tables } from "./storage/tables.ts";
 import { storageFigures } from "./checkpoints/stats.ts";
 import { withinMetadata } from "./limits.ts";
 import { tail } from "./log/tail.ts";
 import type { Sleepers } from "./log/sleepers.ts";
 import { threadStream } from "./runs/thread-stream.ts";
-import { titleOf } from "./title.ts";
+import { readTitle } from "./title.ts";
 import { cancelTask, setHook, viewTask } from "./tasks/tasks.ts";
 import { absentThread } from "./named.ts";
 
 /** Characters of the longest state in the answer to a copy: an RPC message holds at most 32 MiB. */
 const LONG_STATE = 8_000_000;
 
-export class Thread extends Keyed implements rpc.ThreadRpc {
+export class ThreadObject extends Keyed implements rpc.ThreadRpc {
   /** The error that every call answers when the thread cannot be read. */
   #parts: Parts | Error = new Error("The object has not begun.");
   #copying: Promise<void> | undefined;
@@ -103,11 +103,11 @@ export class Thread extends Keyed implements rpc.ThreadRpc {
   }
 
   async standing(): Promise<types.Standing | undefined> {
-    return isKeyDestroyed(this.#parts) ? UNREAD : standingOf(this.#context.record, this.#runner.busy);
+    return isKeyDestroyed(this.#parts) ? UNREAD : readStanding(this.#context.record, this.#runner.busy);
   }
 
   async title(): Promise<string | undefined> {
-    return isKeyDestroyed(this.#parts) ? undefined : titleOf(this.#context, this.#runner.open[0]?.request.input);
+    return isKeyDestroyed(this.#parts) ? undefined : readTitle(this.#context, this.#runner.open[0]?.request.input);
   }
 
   async patch({ metadata, ttl }: rpc.ThreadPatch): Promise<types.Thread> {
@@ -279,7 +279,7 @@ export class Thread extends Keyed implements rpc.ThreadRpc {
 
   async history(query: rpc.HistoryQuery): Promise<ReadableStream<Uint8Array>> {
     this.#existing();
-    return lineStream(await historyOf(this.#context, query));
+    return lineStream(await streamHistory(this.#context, query));
   }
 
   async updateState(update: rpc.StateUpdate, checkpoint?: types.CheckpointAddress, graphId?: string) {

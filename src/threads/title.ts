@@ -14,7 +14,7 @@ export function titleIn(state: unknown): string | undefined {
   const given = (state as { messages?: unknown } | null | undefined)?.messages;
   const messages = (Array.isArray(given) ? given : given === undefined ? [] : [given]) as (Message | string)[];
   for (const message of messages) {
-    const text = typeof message === "string" ? message : isHuman(message) ? textOf(message?.content) : "";
+    const text = typeof message === "string" ? message : isHuman(message) ? readText(message?.content) : "";
     const line = text.trim().replaceAll(/\s+/g, " ");
     if (line) return Array.from(line).slice(0, LENGTH).join("");
   }
@@ -24,14 +24,14 @@ export function titleIn(state: unknown): string | undefined {
 const isHuman = (message: Message | null): boolean =>
   message?.type === "human" || message?.role === "user" || message?.role === "human";
 
-function textOf(content: unknown): string {
+function readText(content: unknown): string {
   if (typeof content === "string") return content;
   if (!Array.isArray(content)) return "";
   return content.map((part: { text?: unknown } | null) => (typeof part?.text === "string" ? part.text : "")).join(" ");
 }
 
 /** The title of a thread: from the state's first messages, or from what the first run was given while there is no state. */
-export function titleOf({ record, values }: ThreadContext, input: unknown): string | undefined {
+export function readTitle({ record, values }: ThreadContext, input: unknown): string | undefined {
   const messages = record?.values?.messages;
   if (!messages) return titleIn(input);
   // The beginning of a list is in its first chunk, so the rest of a long thread is not read.

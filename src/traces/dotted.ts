@@ -1,5 +1,5 @@
 /** dotted_order: a run's place in its trace, as text that sorts in tree order. */
-import { isUuid, millisOfUuid } from "../http/uuid.ts";
+import { isUuid, readUuidMillis } from "../http/uuid.ts";
 import { inRange } from "./time.ts";
 
 export interface Segment {
@@ -56,6 +56,6 @@ export function asUuid(value: unknown): string | undefined {
 
 /** The time inside a UUIDv7, microseconds; undefined for other ids, and for times that cannot be stored. */
 export function uuidTime(id: string): number | undefined {
-  const millis = millisOfUuid(id);
+  const millis = readUuidMillis(id);
   return millis === undefined ? undefined : inRange(millis * 1000);
 }

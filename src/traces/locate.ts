@@ -4,7 +4,7 @@ import { uuidTime } from "./dotted.ts";
 import { tracePartition } from "./stub.ts";
 import type { Place } from "./types.ts";
 import { listWorkspacePartitions } from "./store/partition-store.ts";
-import { DAY_MICROS, dayOf } from "./time.ts";
+import { DAY_MICROS, toDay } from "./time.ts";
 
 export interface LocateHint {
   projectId?: string;
@@ -55,6 +55,6 @@ function uuidDays(ids: string[]): string[] {
 }
 
 function daysAround(times: number[]): string[] {
-  const days = times.flatMap((time) => [time, time - DAY_MICROS, time + DAY_MICROS].filter((t) => t >= 0).map(dayOf));
+  const days = times.flatMap((time) => [time, time - DAY_MICROS, time + DAY_MICROS].filter((t) => t >= 0).map(toDay));
   return [...new Set(days)].slice(0, 30);
 }

@@ -49,14 +49,14 @@ const TABLE: [method: string | undefined, path: RegExp, what: string][] = [
   [undefined, new RegExp(`${V2}/(?:sandboxes|sql)(?:/|$)`), "sandboxes and SQL"],
 ];
 
-function reasonOf(method: string, path: string): string | undefined {
+function findReason(method: string, path: string): string | undefined {
   const row = TABLE.find(([only, pattern]) => (only === undefined || only === method) && pattern.test(path));
   return row && `Weir does not serve ${row[2]}. docs/experiments.md lists the calls that it serves.`;
 }
 
 /** Answers these calls with 501. It comes before the routes of traces, which would take a part of such a path for an id. */
 export const refuseUnserved: MiddlewareHandler<App> = async (c, next) => {
-  const reason = reasonOf(c.req.method, c.req.path);
+  const reason = findReason(c.req.method, c.req.path);
   if (reason !== undefined) throw new Problem(501, reason);
   await next();
 };

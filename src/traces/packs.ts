@@ -21,33 +21,32 @@ export type PackedColumn = (typeof PACKED_COLUMNS)[number];
 const BITS = 2;
 export const SLOTS = [0, 1, 2, 3] as const;
 
-/** The column of a slot of a pack. */
 export function slotColumn(column: PackedColumn, slot: number): string {
   return `${column}_${slot}`;
 }
 
 /** The pack of a run, as an SQL expression over the run's number. */
-export function packOf(number: string | number): string {
+export function packSql(number: string | number): string {
   return `(${number} >> ${BITS})`;
 }
 
 /** The slot of a run in its pack, likewise. */
-export function slotOf(number: string | number): string {
+export function slotSql(number: string | number): string {
   return `(${number} & ${SLOTS.length - 1})`;
 }
 
 /** The first number of a pack, likewise. */
-export function firstOf(pack: string): string {
+export function firstInPackSql(pack: string): string {
   return `(${pack} << ${BITS})`;
 }
 
 /** Joins the payloads of the runs under an alias. `payloads` is `p` then. */
 export function joinPayloads(run = "r"): string {
-  return `LEFT JOIN payloads p ON p.n = ${run}.n LEFT JOIN packs pk ON pk.n = ${packOf(`${run}.n`)}`;
+  return `LEFT JOIN payloads p ON p.n = ${run}.n LEFT JOIN packs pk ON pk.n = ${packSql(`${run}.n`)}`;
 }
 
 /** A payload of a run as an SQL expression on the tables of `joinPayloads`. */
-export function payloadOf(column: PackedColumn, run = "r"): string {
+export function payloadSql(column: PackedColumn, run = "r"): string {
   const slots = SLOTS.map((slot) => `WHEN ${slot} THEN pk.${slotColumn(column, slot)}`);
-  return `coalesce(p.${column}, CASE ${slotOf(`${run}.n`)} ${slots.join(" ")} END)`;
+  return `coalesce(p.${column}, CASE ${slotSql(`${run}.n`)} ${slots.join(" ")} END)`;
 }

@@ -39,7 +39,7 @@ import {
   REGISTER_DELAY_MS,
 } from "./partition/register.ts";
 import { NO_SERIES, partitionSeries } from "./partition/stats/series.ts";
-import { childrenOf, NO_STATS, partitionStats } from "./partition/stats/stats.ts";
+import { readChildren, NO_STATS, partitionStats } from "./partition/stats/stats.ts";
 import { hasTables, migrate } from "./partition/tables.ts";
 import { NO_THREAD_STATS, threadStats } from "./partition/stats/thread-stats.ts";
 import { listThreads } from "./partition/stats/threads.ts";
@@ -173,7 +173,7 @@ export class TracePartition extends DurableObject<Env> implements TracePartition
   }
 
   async children(id: string): Promise<{ direct: string[]; all: string[] }> {
-    return this.known(() => childrenOf(this.sql, id)) ?? { direct: [], all: [] };
+    return this.known(() => readChildren(this.sql, id)) ?? { direct: [], all: [] };
   }
 
   async putFeedback(identity: PartitionIdentity, feedback: StoredFeedback, asRead?: string) {

@@ -71,7 +71,7 @@ export interface Upserted {
 export interface TracePartitionRpc {
   /**
    * Merges runs, durably before it returns; `batched`: within a tenth of a second, together with others. At most 16 MB a call
-   * (`weightOf`). `shards` is the number of shards that the caller has read; 1 when it is left out.
+   * (`weighWrite`). `shards` is the number of shards that the caller has read; 1 when it is left out.
    */
   upsert(
     identity: PartitionIdentity,

@@ -1,4 +1,4 @@
-/** What a rule on runs asks of a partition. The partition holds which runs a rule has taken, so that they go with the runs. */
+/** The RPC methods of a partition that rules use. The partition stores which runs a rule has taken, so this is deleted with the runs. */
 
 /** Which runs are looked at: those that changed after a time, or those of a window of start_time, microseconds. */
 export type RuleReach = { since: number } | { startTime: number; endTime: number };

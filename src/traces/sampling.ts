@@ -5,11 +5,11 @@
  * runs of a smaller part are among those of a larger one.
  */
 export function isSampled(id: string, rate: number): boolean {
-  return rate >= 1 || hashOf(id) < rate * 2 ** 32;
+  return rate >= 1 || hashId(id) < rate * 2 ** 32;
 }
 
 /** FNV-1a with the last steps of MurmurHash3, which spread ids that differ in one digit. */
-function hashOf(text: string): number {
+function hashId(text: string): number {
   let hash = 0x811c9dc5;
   for (let i = 0; i < text.length; i++) hash = Math.imul(hash ^ text.charCodeAt(i), 0x01000193);
   hash = Math.imul(hash ^ (hash >>> 16), 0x85ebca6b);

@@ -26,12 +26,12 @@ const LOST: Partial<QueriedRun> = {
   error: "This run was encrypted with a key that has been destroyed.",
 };
 
-const placeOf = (runId: string, field: string) => ["trace run", runId, field];
+const fieldPlace = (runId: string, field: string) => ["trace run", runId, field];
 
 /** The text of a payload as its row may hold it. "{}" stays: a merge takes it for "nothing to say". */
 function sealText(ring: Ring, runId: string, field: LargeField, text: string): string {
   if (!ring.isOn || text === "{}") return text;
-  const sealed = ring.seal(text, placeOf(runId, field));
+  const sealed = ring.seal(text, fieldPlace(runId, field));
   return field === "error" ? sealed : JSON.stringify(sealed);
 }
 
@@ -50,12 +50,12 @@ export function sealWrite(ring: Ring, write: RunWrite): void {
 
 function openText(ring: Ring, runId: string, field: string, text: string): string {
   const held = text.startsWith(JSON_MARK) ? (JSON.parse(text) as string) : text;
-  const open = ring.open(held, placeOf(runId, field));
+  const open = ring.open(held, fieldPlace(runId, field));
   return open === held ? text : open;
 }
 
 /** The calls of a partition of this workspace, with runs and feedback as they were sent. */
-export function opened(env: Env, workspaceId: string, calls: TracePartitionRpc): TracePartitionRpc {
+export function openIfSealed(env: Env, workspaceId: string, calls: TracePartitionRpc): TracePartitionRpc {
   const use = <T>(read: (ring: Ring) => T) => withRing(env, workspaceId, read);
   const feedbackIn = async (feedback: StoredFeedback) => use((ring) => sealFeedback(ring, feedback));
   const feedbackOut = async (all: StoredFeedback[]) =>
@@ -99,7 +99,7 @@ const isSealedRun = (run: QueriedRun) =>
   hasSealed(run.feedback_stats) ||
   LARGE_FIELDS.some((field) => isSealedJson(run[field] ?? "") || isSealedJson(run.previews?.[field] ?? ""));
 
-/** The run as it was sent. One whose key is destroyed has no payloads, and an error that says so. */
+/** Decrypts a run. If its key is destroyed, the payloads are absent and the error says so. */
 function openRun(ring: Ring, run: QueriedRun): QueriedRun {
   const payloads = openOr(() => openPayloads(ring, run), LOST);
   return { ...run, feedback_stats: withoutSealed(run.feedback_stats), ...payloads };

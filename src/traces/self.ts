@@ -9,7 +9,7 @@ import type { RunTimes } from "./types.ts";
 import { noRunTimes, sumOfRunTimes } from "./partition/stats/run-times.ts";
 import { listPartitions } from "./store/partition-store.ts";
 import { findProjectByName } from "./store/project-store.ts";
-import { dayOf } from "./time.ts";
+import { toDay } from "./time.ts";
 
 /** Where a run's trace goes; undefined when the deployment has turned traces off (empty TRACE_PROJECT). */
 export function ownProject(env: Env, perRun: string | undefined): string | undefined {
@@ -32,7 +32,7 @@ export async function ownRunTimes(env: Env, workspaceId: string, now: number): P
   const db = database(env.DB);
   const project = await findProjectByName(db, workspaceId, name);
   if (!project) return undefined;
-  const today = dayOf(now * 1000);
+  const today = toDay(now * 1000);
   const shards = await listPartitions(db, workspaceId, project.id, today, today);
   const times = await inParallel(shards, CONNECTIONS, (shard) => tracePartition(env, workspaceId, shard).runTimes());
   return times.reduce(sumOfRunTimes, noRunTimes());

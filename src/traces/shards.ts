@@ -15,8 +15,8 @@ export const EARLY = "feedback/";
  * The shards that can hold a trace, oldest generation first: one of each generation, chosen by the trace's id. The last
  * one takes the trace when no other holds it.
  */
-export function shardsOf(trace: string, shards: number): number[] {
-  const hash = hashOf(trace);
+export function listShards(trace: string, shards: number): number[] {
+  const hash = hashTrace(trace);
   const found = [0];
   for (let first = 1; first < shards; first *= 2) found.push(first + (hash % first));
   return found;
@@ -28,17 +28,17 @@ export function isClosed(shard: number, shards: number): boolean {
 }
 
 /** The ids by which a shard finds a run: its own, its trace's and its parent's. */
-export function idsOf({ id, trace_id, parent_run_id }: RunWrite): string[] {
+export function lookupIds({ id, trace_id, parent_run_id }: RunWrite): string[] {
   return [id, trace_id, parent_run_id].filter((one) => one !== undefined);
 }
 
 /** The trace of a run. Undefined when it is that of its parent, which the run does not name. */
-export function traceOf({ id, trace_id, parent_run_id }: RunWrite): string | undefined {
+export function findTraceId({ id, trace_id, parent_run_id }: RunWrite): string | undefined {
   return trace_id ?? (parent_run_id === undefined ? id : undefined);
 }
 
 /** FNV-1a, 32 bits. */
-function hashOf(text: string): number {
+function hashTrace(text: string): number {
   let hash = 0x811c9dc5;
   for (let i = 0; i < text.length; i++) hash = Math.imul(hash ^ text.charCodeAt(i), 0x01000193);
   return hash >>> 0;

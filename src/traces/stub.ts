@@ -1,20 +1,19 @@
 /** The stub of a partition, and the keys of its objects in R2. */
 import { objectNamed } from "../db/objects.ts";
-import { callsOf } from "../http/calls.ts";
-import { repeating } from "../http/outage.ts";
-import { opened } from "./sealed.ts";
+import { callObject } from "../http/calls.ts";
+import { retryCalls } from "../http/outage.ts";
+import { openIfSealed } from "./sealed.ts";
 import type { TracePartitionRpc } from "./rpc.ts";
-import { dayOf } from "./time.ts";
+import { toDay } from "./time.ts";
 import type { Place, QueriedRun } from "./types.ts";
 
 /** All objects of a partition in R2 have this prefix, so that they are deleted with the partition. */
 export function blobPrefix(workspaceId: string, place: Place): string {
-  return `traces/${pathOf(workspaceId, place)}/`;
+  return `traces/${partitionName(workspaceId, place)}/`;
 }
 
-/** The prefix of the partition that holds a run. */
-export function blobPrefixOf(run: Pick<QueriedRun, "tenant_id" | "session_id" | "start_time" | "shard">): string {
-  return blobPrefix(run.tenant_id, { projectId: run.session_id, day: dayOf(run.start_time), shard: run.shard });
+export function runBlobPrefix(run: Pick<QueriedRun, "tenant_id" | "session_id" | "start_time" | "shard">): string {
+  return blobPrefix(run.tenant_id, { projectId: run.session_id, day: toDay(run.start_time), shard: run.shard });
 }
 
 /** The key of a large payload in R2, below its partition's prefix. */
@@ -27,12 +26,12 @@ export function payloadKey(prefix: string, hash: string): string {
  * object restarts: each has the same effect when it is carried out twice.
  */
 export function tracePartition(env: Env, workspaceId: string, place: Place): TracePartitionRpc {
-  const name = pathOf(workspaceId, place);
-  const calls = repeating(() => callsOf<TracePartitionRpc>(objectNamed(env, env.TRACE_PARTITION, name)));
-  return opened(env, workspaceId, calls);
+  const name = partitionName(workspaceId, place);
+  const calls = retryCalls(() => callObject<TracePartitionRpc>(objectNamed(env, env.TRACE_PARTITION, name)));
+  return openIfSealed(env, workspaceId, calls);
 }
 
 /** Shard 0 has the name of a day without shards. */
-function pathOf(workspaceId: string, { projectId, day, shard }: Place): string {
+function partitionName(workspaceId: string, { projectId, day, shard }: Place): string {
   return `${workspaceId}/${projectId}/${day}${shard === 0 ? "" : `#${shard}`}`;
 }

@@ -57,7 +57,7 @@ export function* textsOf({ bytes, lengths }: Texts): Generator<Uint8Array | null
 }
 
 /** Texts of which each is behind room for its length, with those lengths, null where a run has none. */
-export function laidOut(bytes: Uint8Array<ArrayBuffer>, given: (number | null)[]): Texts {
+export function layOut(bytes: Uint8Array<ArrayBuffer>, given: (number | null)[]): Texts {
   const lengths = new Int32Array(given.length);
   let at = 0;
   for (const [row, length] of given.entries()) {

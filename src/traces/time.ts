@@ -12,7 +12,7 @@ export function isoFromMicros(micros: number): string {
 }
 
 /** The UTC day of a time, YYYY-MM-DD. */
-export function dayOf(micros: number): string {
+export function toDay(micros: number): string {
   return new Date(Math.floor(micros / 1000)).toISOString().slice(0, 10);
 }
 
@@ -56,19 +56,19 @@ export function inRange(micros: number): number | undefined {
 }
 
 /** Times come as ISO strings and as numbers of milliseconds (or seconds, micro- or nanoseconds), even in one object. */
-export function timeOf(value: unknown): number | undefined {
-  return inRange(microsOf(value) ?? Number.NaN);
+export function parseTime(value: unknown): number | undefined {
+  return inRange(parseMicros(value) ?? Number.NaN);
 }
 
 /** Whether the value is a time that cannot be stored: before 1970, or after 2254. */
 export function isOutsideTime(value: unknown): boolean {
-  const micros = microsOf(value);
+  const micros = parseMicros(value);
   return micros !== undefined && !Number.isNaN(micros) && inRange(micros) === undefined;
 }
 
-function microsOf(value: unknown): number | undefined {
+function parseMicros(value: unknown): number | undefined {
   if (typeof value === "string")
-    return isoMicros(value) ?? (/^-?\d{9,20}$/.test(value) ? microsOf(Number(value)) : undefined);
+    return isoMicros(value) ?? (/^-?\d{9,20}$/.test(value) ? parseMicros(Number(value)) : undefined);
   if (typeof value !== "number" || value === 0) return undefined;
   if (value > 1e17) return value / 1000;
   if (value > 1e14) return value;

@@ -177,7 +177,6 @@ export interface QueriedRun extends StoredRun {
   previews?: Partial<Record<LargeField, string>>;
 }
 
-/** A run in the tree of its trace. */
 export type TreeRun = Pick<
   QueriedRun,
   | "id"
@@ -231,7 +230,6 @@ export interface ThreadStats extends PartitionStats {
   /** Microseconds. */
   first_start_time: number | null;
   last_end_time: number | null;
-  /** The threads of the turns. */
   thread_ids: string[];
   /** By a number of tokens, how many turns have it. */
   tokens: Map<number, number>;

@@ -5,7 +5,7 @@ import type { RunWrite } from "./types.ts";
  * The approximate size of a write in an RPC message, in UTF-16 units. The platform serialises a unit as one or two
  * bytes.
  */
-export function weightOf(write: RunWrite): number {
+export function weighWrite(write: RunWrite): number {
   let weight = 1_000;
   for (const value of Object.values(write)) {
     if (typeof value === "string") weight += value.length;

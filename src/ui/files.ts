@@ -7,7 +7,7 @@ export type UiFiles = Record<string, string>;
 export const uis: Record<string, UiFiles | Lazy<UiFiles>> = {};
 
 /** The files of this bundle; undefined when the deployment has no such bundle. */
-export async function filesOf(name: string): Promise<UiFiles | undefined> {
+export async function loadFiles(name: string): Promise<UiFiles | undefined> {
   const files = Object.hasOwn(uis, name) ? uis[name] : undefined;
   return files && loaded(files);
 }

@@ -9,12 +9,12 @@ import type { Principal } from "../principal.ts";
 import { resolveAssistant } from "../assistants/store.ts";
 import { database } from "../db/client.ts";
 import { documented, either, media } from "../http/documented.ts";
-import { addressOf } from "../http/origin.ts";
+import { serverAddress } from "../http/origin.ts";
 import { Problem } from "../http/problem.ts";
 import type { App } from "../http/types.ts";
 import { body } from "../http/validate.ts";
 import { mayUse } from "../threads/requests/access.ts";
-import { filesOf, type UiFiles, uis } from "./files.ts";
+import { loadFiles, type UiFiles, uis } from "./files.ts";
 import { globalName } from "./global-name.ts";
 
 const TYPES: Record<string, string> = { js: "text/javascript; charset=utf-8", css: "text/css; charset=utf-8" };
@@ -37,16 +37,16 @@ export const ui = new Hono<App>()
     doc("The markup that loads a UI component of a graph", { 200: media("text/html") }),
     body(Component),
     async (c) => {
-      const name = await uiOf(c.req.param("assistant_id"), c.env, c.get("principal"));
-      const files = name === undefined ? undefined : await filesOf(name);
+      const name = await resolveBundle(c.req.param("assistant_id"), c.env, c.get("principal"));
+      const files = name === undefined ? undefined : await loadFiles(name);
       if (name === undefined || !files) throw new Problem(404, `There is no UI for "${c.req.param("assistant_id")}".`);
-      const base = `${addressOf(c)}/ui/${encodeURIComponent(name)}`;
+      const base = `${serverAddress(c)}/ui/${encodeURIComponent(name)}`;
       return c.html(markup(name, c.req.valid("json").name, base, files));
     },
   )
   .get("/:assistant_id/:file", doc("A script or style sheet of UI components", FILE), notModified, async (c) => {
     const file = c.req.param("file");
-    const files = await filesOf(c.req.param("assistant_id"));
+    const files = await loadFiles(c.req.param("assistant_id"));
     const text = files && Object.hasOwn(files, file) ? files[file] : undefined;
     if (text === undefined) throw new Problem(404, "UI file not found.");
     return c.body(text, 200, {
@@ -58,7 +58,7 @@ export const ui = new Hono<App>()
   });
 
 /** The bundle's name: the name itself, or the graph of the assistant that it names. */
-async function uiOf(name: string, env: Env, principal: Principal): Promise<string | undefined> {
+async function resolveBundle(name: string, env: Env, principal: Principal): Promise<string | undefined> {
   if (Object.hasOwn(uis, name)) return name;
   const assistant = await resolveAssistant(database(env.DB), principal.workspaceId, name);
   return assistant && (await mayUse(principal, assistant)) ? assistant.graph_id : undefined;

@@ -12,7 +12,6 @@ import { custom } from "./registry.ts";
 /** The routes and the middleware of the user's application, as the server's application has them. */
 const own = new WeakSet<RouterRoute>();
 
-/** Mounts the user's application. */
 export function mountApp(app: Hono<App>, application: NonNullable<typeof custom.app>): void {
   const before = app.routes.length;
   app.use(behalfOfCaller).route("/", application as Hono<App>);
@@ -29,7 +28,7 @@ export function userRouteScope(c: Context<App>): Scope | undefined {
 }
 
 /** Whether a handler of the user's application, and not only its middleware, takes a POST to this address. */
-export function takesPost(address: URL): boolean {
+export function hasPostHandler(address: URL): boolean {
   if (!custom.app) return false;
   const { routes, router } = custom.app;
   const [matched] = router.match("POST", getPathNoStrict(new Request(address)));
@@ -60,14 +59,13 @@ export const bodyAgain: MiddlewareHandler<App> = async (c, next) => {
     const { url, method, signal } = raw;
     const headers = new Headers(raw.headers);
     const form: unknown = await Promise.resolve(bodyCache.formData);
-    const body = form instanceof FormData ? written(form, headers) : await c.req.arrayBuffer();
+    const body = form instanceof FormData ? encodeForm(form, headers) : await c.req.arrayBuffer();
     c.req.raw = new Request(url, { method, headers, signal, body });
   }
   await next();
 };
 
-/** A form in the encoding that it came in. */
-function written(form: FormData, headers: Headers): BodyInit {
+function encodeForm(form: FormData, headers: Headers): BodyInit {
   if (headers.get("content-type")?.startsWith("application/x-www-form-urlencoded"))
     return new URLSearchParams(
       [...form].flatMap(([name, value]) => (typeof value === "string" ? [[name, value]] : [])),

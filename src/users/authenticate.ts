@@ -8,12 +8,12 @@ import { authHandlers } from "./registry.ts";
 export const hasUsers = async (): Promise<boolean> => (await authHandlers())?.authenticate !== undefined;
 
 /** The user that the handler sees behind this request; 401, or the handler's own refusal, when it sees none. */
-export async function userOf(request: Request): Promise<AppUser> {
+export async function resolveUser(request: Request): Promise<AppUser> {
   const handlers = await authHandlers();
   const answer = await callHandler(() => handlers?.authenticate?.(request.clone()));
-  if (typeof answer === "string") return completed({ identity: answer });
+  if (typeof answer === "string") return completeUser({ identity: answer });
   const identity = (answer as { identity?: unknown } | null | undefined)?.identity;
-  if (typeof identity === "string") return completed({ ...(answer as object), identity });
+  if (typeof identity === "string") return completeUser({ ...(answer as object), identity });
   throw new Problem(401, "The request has no valid credential for this deployment.");
 }
 
@@ -29,7 +29,7 @@ export async function callHandler<T>(handler: () => T): Promise<Awaited<T>> {
   }
 }
 
-function completed(user: { identity: string; [field: string]: unknown }): AppUser {
+function completeUser(user: { identity: string; [field: string]: unknown }): AppUser {
   const permissions = Array.isArray(user.permissions) ? user.permissions.map(String) : [];
   return { display_name: user.identity, is_authenticated: true, ...user, permissions };
 }

@@ -13,7 +13,7 @@ export type Filter = Json | undefined;
 /** Asks the handler of this event. It may change `value` in place. 403 when it answers false, or with no known filter. */
 export async function authorize(principal: Principal, resource: string, action: string, value: Json): Promise<Filter> {
   const rules = await rulesFor(principal, resource, action, value);
-  return rules && containment(rules);
+  return rules && toContainment(rules);
 }
 
 /**
@@ -59,7 +59,7 @@ export async function mayDelete(principal: Principal, thread_id: string, metadat
 }
 
 /** `{owner: "a"}`, `{owner: {$eq: "a"}}` and `{team: {$contains: "a"}}` as one value that metadata must contain. */
-export function containment(filters: Json): Json {
+export function toContainment(filters: Json): Json {
   const known = (rule: unknown): [unknown] | undefined => {
     if (rule === undefined || typeof rule === "function") return undefined;
     if (typeof rule !== "object" || rule === null) return [rule];

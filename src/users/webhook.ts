@@ -1,11 +1,11 @@
 import type { Context } from "hono";
 import { webhookFault } from "../http/address.ts";
-import { addressOf } from "../http/origin.ts";
+import { serverAddress } from "../http/origin.ts";
 import { Problem } from "../http/problem.ts";
 import type { App } from "../http/types.ts";
 import { ownAddress } from "../loopback/address.ts";
 import type { StoredWebhook } from "../loopback/webhook.ts";
-import { takesPost } from "./app.ts";
+import { hasPostHandler } from "./app.ts";
 
 /**
  * Where a webhook is sent: an absolute address. A path means this server, and one that the project's own `app` takes is called
@@ -13,16 +13,16 @@ import { takesPost } from "./app.ts";
  */
 export function readWebhook(c: Context<App>, given: string | null | undefined): StoredWebhook {
   if (!given) return {};
-  if (!given.startsWith("/")) return { webhook: allowed(c, new URL(given).href) };
+  if (!given.startsWith("/")) return { webhook: requireAllowed(c, new URL(given).href) };
   const own = ownAddress(given);
   if (!own)
     throw new Problem(422, "Invalid body.webhook: must be an http(s) URL or a path that begins with one slash.");
   const path = own.pathname + own.search;
-  const url = new URL(addressOf(c) + path).href;
-  return takesPost(own) ? { webhook: url, own_webhook: { path, url } } : { webhook: allowed(c, url) };
+  const url = new URL(serverAddress(c) + path).href;
+  return hasPostHandler(own) ? { webhook: url, own_webhook: { path, url } } : { webhook: requireAllowed(c, url) };
 }
 
-function allowed(c: Context<App>, url: string): string {
+function requireAllowed(c: Context<App>, url: string): string {
   const fault = webhookFault(url, c.env.ALLOW_PRIVATE_ADDRESSES === "true");
   if (fault) throw new Problem(422, `Invalid body.webhook: ${fault}.`);
   return url;

@@ -11,7 +11,7 @@ import { newSecretId } from "../http/idempotent-id.ts";
 import { Problem } from "../http/problem.ts";
 import type { App } from "../http/types.ts";
 import { body } from "../http/validate.ts";
-import { purposeOf } from "./sign.ts";
+import { secretPurpose } from "./sign.ts";
 import { deleteSecret, findSecret, listSecrets, rotateSecret, type WebhookSecretRow } from "./store.ts";
 
 const DAY_SECONDS = 24 * 3600;
@@ -33,7 +33,7 @@ const Secret = v.pipe(v.object(secret), v.title("WebhookSecret"));
 /** The secret itself is shown once. */
 const NewSecret = v.object({ ...secret, secret: v.string() });
 
-const shown = ({ id, hint, createdAt, expiresAt }: WebhookSecretRow): v.InferOutput<typeof Secret> => ({
+const toWireSecret = ({ id, hint, createdAt, expiresAt }: WebhookSecretRow): v.InferOutput<typeof Secret> => ({
   id,
   hint,
   created_at: new Date(createdAt).toISOString(),
@@ -57,15 +57,15 @@ export const webhooks = new Hono<App>()
       }
       const secret = newSecret("weir_whsec_");
       const id = await newSecretId(c, (one) => findSecret(db, workspaceId, one));
-      const sealed = await sealSecret(c.env, workspaceId, secret, purposeOf(id));
+      const sealed = await sealSecret(c.env, workspaceId, secret, secretPurpose(id));
       const row = { id, workspaceId, sealed, hint: secret.slice(0, 15), createdAt: now, expiresAt: null };
       await rotateSecret(db, row, until);
       await audit(c, { action: "webhook_secret.created", targetId: id });
-      return c.json({ ...shown(row), secret }, 201, { "cache-control": "no-store" });
+      return c.json({ ...toWireSecret(row), secret }, 201, { "cache-control": "no-store" });
     },
   )
   .get("/webhook-secrets", doc("List the secrets that sign the workspace's webhooks", v.array(Secret)), async (c) =>
-    c.json((await listSecrets(database(c.env.DB), c.get("principal").workspaceId, Date.now())).map(shown)),
+    c.json((await listSecrets(database(c.env.DB), c.get("principal").workspaceId, Date.now())).map(toWireSecret)),
   )
   .delete("/webhook-secrets/:id", doc("Delete a secret: it signs nothing from then on", NOTHING), async (c) => {
     const { workspaceId } = c.get("principal");

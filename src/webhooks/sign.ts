@@ -6,7 +6,7 @@ import { database } from "../db/client.ts";
 import { listSecrets } from "./store.ts";
 
 /** A ciphertext belongs to one secret: no other row's column opens with it. */
-export const purposeOf = (id: string) => `webhook secret ${id}`;
+export const secretPurpose = (id: string) => `webhook secret ${id}`;
 
 /**
  * The headers `Weir-Delivery: <id>` and `Weir-Signature: t=<unix seconds>,v1=<hex>`. Each `v1` is the HMAC-SHA-256 of
@@ -20,7 +20,7 @@ export async function signedHeaders(
 ): Promise<Record<string, string>> {
   const rows = await listSecrets(database(env.DB), workspaceId, now);
   const opened = await Promise.allSettled(
-    rows.map(({ id, sealed }) => openSecret(env, workspaceId, sealed, purposeOf(id))),
+    rows.map(({ id, sealed }) => openSecret(env, workspaceId, sealed, secretPurpose(id))),
   );
   const secrets = opened.flatMap((one) => (one.status === "fulfilled" ? [one.value] : []));
   // A secret whose key is destroyed signs no more, as long as another one does.

@@ -1,10 +1,10 @@
 import { describe, expect, it } from "vitest";
 import { EventReducer } from "../../src/agui/event-reducer.ts";
 import { graphMessage, toWireMessages } from "../../src/agui/messages.ts";
-import { patchOf } from "../../src/agui/patch.ts";
+import { diff } from "../../src/agui/patch.ts";
 import { RunAgentInput } from "../../src/agui/schema.ts";
-import { regenerationOf } from "../../src/agui/regenerate.ts";
-import { givenOf } from "../../src/agui/start.ts";
+import { findRegeneration } from "../../src/agui/regenerate.ts";
+import { readGiven } from "../../src/agui/start.ts";
 import { parse } from "../../src/http/validate.ts";
 import type { LogEvent } from "../../src/threads/log/events.ts";
 import type { Thread } from "../../src/threads/types.ts";
@@ -266,7 +266,7 @@ describe("a client that opens a thread", () => {
 describe("a conversation up to a message", () => {
   const messages = (...given: [string, string][]) => given.map(([role, id]) => ({ role, id, content: "" }));
   const found = (sent: Json[], known: unknown) =>
-    regenerationOf(parse(RunAgentInput, { threadId: "t", runId: "r", messages: sent }, "body"), known);
+    findRegeneration(parse(RunAgentInput, { threadId: "t", runId: "r", messages: sent }, "body"), known);
   const known = [
     { type: "human", id: "u1" },
     { type: "ai", id: "a1" },
@@ -302,12 +302,12 @@ describe("a request", () => {
   it("gives the graph what the thread does not have yet", () => {
     const before = thread({ messages: [{ id: "1", type: "human" }], list: [1], other: 1 });
     const asked = input({ messages: [human, { ...human, id: "2" }], state: { list: [1], other: 2, messages: [] } });
-    expect(givenOf(asked, before, channels)).toEqual({
+    expect(readGiven(asked, before, channels)).toEqual({
       // Graphs spread it, and fail when it is not there.
       input: { messages: [{ type: "human", id: "2", content: "hi" }], tools: [] },
     });
     const kept = thread({ messages: [{ id: "1", type: "human" }], tools: [] });
-    expect(givenOf(input({ messages: [human] }), kept, channels)).toEqual({ input: { messages: [] } });
+    expect(readGiven(input({ messages: [human] }), kept, channels)).toEqual({ input: { messages: [] } });
     const tool = (name: string, description: string) => ({
       type: "function",
       name,
@@ -317,13 +317,13 @@ describe("a request", () => {
     const tools = [{ name: "t", description: "new", parameters: {} }];
     const changed = input({ messages: [human], state, tools });
     const both = [tool("t", "new"), tool("u", "of the state")];
-    expect(givenOf(changed, before, channels)).toEqual({ input: { messages: [], list: [1, 2], tools: both } });
-    const keyed = givenOf(input({ tools, state: { copilotkit: { a: 1 } } }), before, new Set(["ag-ui", "copilotkit"]));
+    expect(readGiven(changed, before, channels)).toEqual({ input: { messages: [], list: [1, 2], tools: both } });
+    const kit = readGiven(input({ tools, state: { copilotkit: { a: 1 } } }), before, new Set(["ag-ui", "copilotkit"]));
     const own = [tool("t", "new")];
-    expect(keyed).toEqual({
+    expect(kit).toEqual({
       input: { "ag-ui": { tools: own, context: [] }, copilotkit: { a: 1, actions: own } },
     });
-    expect(givenOf(changed, undefined, new Set(["list"]))).toEqual({ input: { list: [1, 2] } });
+    expect(readGiven(changed, undefined, new Set(["list"]))).toEqual({ input: { list: [1, 2] } });
   });
 
   it("answers interrupts, also beside new messages and as CopilotKit does", () => {
@@ -331,7 +331,7 @@ describe("a request", () => {
       { interruptId: "a", status: "resolved", payload: 1 },
       { interruptId: "b", status: "cancelled" },
     ];
-    expect(givenOf(input({ resume, messages: [human] }), undefined, channels)).toEqual({
+    expect(readGiven(input({ resume, messages: [human] }), undefined, channels)).toEqual({
       command: {
         resume: { a: 1, b: { __agui_cancelled__: true, interrupt_id: "b" } },
         update: { messages: [{ type: "human", id: "1", content: "hi" }], tools: [] },
@@ -339,17 +339,17 @@ describe("a request", () => {
       answers: ["a", "b"],
     });
     const legacy = input({ forwardedProps: { command: { resume: "yes" } } });
-    expect(givenOf(legacy, undefined, channels)).toMatchObject({ command: { resume: "yes" } });
+    expect(readGiven(legacy, undefined, channels)).toMatchObject({ command: { resume: "yes" } });
     for (const [text, answer] of [
       ['{"decisions":[{"type":"approve"}]}', { decisions: [{ type: "approve" }] }],
       ["true", true],
       ["{no JSON", "{no JSON"],
     ])
-      expect(givenOf(input({ forwardedProps: { command: { resume: text } } }), undefined, channels)).toMatchObject({
+      expect(readGiven(input({ forwardedProps: { command: { resume: text } } }), undefined, channels)).toMatchObject({
         command: { resume: answer },
       });
     const goOn = input({ resume: [{ interruptId: "breakpoint", status: "resolved" }] });
-    expect(givenOf(goOn, undefined, channels)).toEqual({ input: null });
+    expect(readGiven(goOn, undefined, channels)).toEqual({ input: null });
   });
 
   it.each([
@@ -394,7 +394,7 @@ describe("messages", () => {
 });
 
 it("a patch replaces a list that has not only grown, and is empty for equal values", () => {
-  expect(patchOf({ a: [1, 2] }, { a: [2] })).toEqual([{ op: "replace", path: "/a", value: [2] }]);
-  expect(patchOf({ a: { b: 1 } }, { a: { b: 2 } })).toEqual([{ op: "replace", path: "/a/b", value: 2 }]);
-  expect(patchOf({ a: [{ b: 1 }] }, { a: [{ b: 1 }] })).toEqual([]);
+  expect(diff({ a: [1, 2] }, { a: [2] })).toEqual([{ op: "replace", path: "/a", value: [2] }]);
+  expect(diff({ a: { b: 1 } }, { a: { b: 2 } })).toEqual([{ op: "replace", path: "/a/b", value: 2 }]);
+  expect(diff({ a: [{ b: 1 }] }, { a: [{ b: 1 }] })).toEqual([]);
 });

@@ -3,7 +3,7 @@ import { env } from "cloudflare:workers";
 import { beforeEach, describe, expect, it } from "vitest";
 import { chain, chainAll } from "../../src/audit/chain.ts";
 import { type AuditEntryWire, type AuditRoot, GENESIS } from "../../src/audit/entry.ts";
-import { keepRoots, rootKey } from "../../src/audit/roots.ts";
+import { storeRoots, rootKey } from "../../src/audit/roots.ts";
 import { forgetAnonymous } from "../../src/audit/store.ts";
 import { verifyAudit } from "../../src/audit/verify.ts";
 import { database } from "../../src/db/client.ts";
@@ -131,7 +131,7 @@ describe("a daily root", () => {
   /** One call writes 200 roots, and other tests of this isolate have workspaces, too. */
   const keepAllRoots = async () => {
     const left = "SELECT count(*) AS n FROM audit_roots WHERE written_at IS NULL";
-    do await keepRoots(db, env.EXPORTS_BUCKET, now);
+    do await storeRoots(db, env.EXPORTS_BUCKET, now);
     while (((await env.DB.prepare(left).first<number>("n")) ?? 0) > 0);
   };
   const read = async () => (await env.EXPORTS_BUCKET.get(key()))?.json<AuditRoot>();
@@ -194,7 +194,7 @@ describe("a daily root", () => {
     // No root: nothing is deleted.
     await forgetAnonymous(db, now - 30 * DAY);
     expect(await deployment()).toHaveLength(before.length);
-    await keepRoots(db, env.EXPORTS_BUCKET, long + DAY);
+    await storeRoots(db, env.EXPORTS_BUCKET, long + DAY);
     await forgetAnonymous(db, now - 30 * DAY);
     for (let i = 0; i < 3; i++) await add(now, null, "credential.refused");
     const left = await deployment();

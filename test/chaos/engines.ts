@@ -4,7 +4,7 @@ import { env } from "cloudflare:workers";
 import { expect } from "vitest";
 import { fireDueCrons, startFiring } from "../../src/crons/fire.ts";
 import { nextDue } from "../../src/crons/schedule.ts";
-import { threadsOf } from "../../src/crons/start.ts";
+import { threadsFor } from "../../src/crons/start.ts";
 import type { Firing } from "../../src/crons/store.ts";
 import { database } from "../../src/db/client.ts";
 import { message1, rpc } from "../a2a/rpc.ts";
@@ -162,7 +162,7 @@ export const engines: Record<string, (caller: Client) => Promise<void>> = {
       sent.splice(0, sent.length, ...late, ...taken.filter(() => random.next() < 0.3));
       const copies = taken.flatMap((firing) => Array.from({ length: random.between(1, 4) }, () => firing));
       await Promise.all(
-        copies.map((firing) => repeated(() => startFiring(database(env.DB), firing, threadsOf(env), now))),
+        copies.map((firing) => repeated(() => startFiring(database(env.DB), firing, threadsFor(env), now))),
       );
     }
     const [run] = await get<{ run_id: string }[]>(caller, `/threads/${thread}/runs`);

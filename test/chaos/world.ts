@@ -1,6 +1,6 @@
 /** One client of the fault tests, and what must hold when its work is done. */
 import { expect, vi } from "vitest";
-import { outageOf } from "../../src/http/outage.ts";
+import { findOutage } from "../../src/http/outage.ts";
 import { pause } from "../support/aborts.ts";
 import { type Caller, newCaller } from "../support/caller.ts";
 import { injected } from "../support/failing-storage.ts";
@@ -36,7 +36,7 @@ export async function newClient(next: () => number, limited: boolean): Promise<C
 
 /** The platform failed, or storage has failed since `before` failures. */
 export function isOutage(error: unknown, before: number): boolean {
-  return injected.count > before || outageOf(error) !== undefined || /Problem:503|abort/.test(String(error));
+  return injected.count > before || findOutage(error) !== undefined || /Problem:503|abort/.test(String(error));
 }
 
 /**

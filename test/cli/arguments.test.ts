@@ -1,16 +1,16 @@
 import { spawnSync } from "node:child_process";
 import { join } from "node:path";
 import { expect, it } from "vitest";
-import { argumentsOf, ENV } from "../../src/cli/arguments.ts";
+import { readArguments, ENV } from "../../src/cli/arguments.ts";
 
 it("gives the options and the folder, which is this one if left out", () => {
-  expect(argumentsOf(["--env", "staging"], ENV)).toEqual({ values: { env: "staging" }, dir: "." });
-  expect(argumentsOf(["apps/agent"], ENV)).toEqual({ values: {}, dir: "apps/agent" });
+  expect(readArguments(["--env", "staging"], ENV)).toEqual({ values: { env: "staging" }, dir: "." });
+  expect(readArguments(["apps/agent"], ENV)).toEqual({ values: {}, dir: "apps/agent" });
 });
 
 it("refuses a second folder and an unknown option", () => {
-  expect(() => argumentsOf(["one", "two"], ENV)).toThrow('Unexpected argument "two". The command takes one folder.');
-  expect(() => argumentsOf(["--environment", "staging"], ENV)).toThrow("Unknown option '--environment'");
+  expect(() => readArguments(["one", "two"], ENV)).toThrow('Unexpected argument "two". The command takes one folder.');
+  expect(() => readArguments(["--environment", "staging"], ENV)).toThrow("Unknown option '--environment'");
 });
 
 it("prints a fault without control characters, and ends with code 1", () => {

@@ -1,6 +1,6 @@
 /** Which requests skip the search for a file of the page under `weir dev`. */
 import { expect, it } from "vitest";
-import { directly } from "../../src/cli/dev/direct.ts";
+import { skipsAssets } from "../../src/cli/dev/direct.ts";
 import type { Translated } from "../../src/cli/dev/translate.ts";
 
 const withRules = (user_worker: string[], asset_worker: string[] = []): Translated =>
@@ -19,16 +19,16 @@ it.each([
   ["/threads/../index.html", false],
   ["/cdn-cgi/local/scheduled", false],
 ])("%s: %s", (url, expected) => {
-  expect(directly(RULES)({ url, headers: {} })).toBe(expected);
+  expect(skipsAssets(RULES)({ url, headers: {} })).toBe(expected);
 });
 
 it("leaves a request to Miniflare that says its scheme", () => {
-  expect(directly(RULES)({ url: "/threads", headers: { "x-forwarded-proto": "https" } })).toBe(false);
+  expect(skipsAssets(RULES)({ url: "/threads", headers: { "x-forwarded-proto": "https" } })).toBe(false);
 });
 
 it("leaves all to Miniflare where rules have exceptions, and none where there are no files", () => {
-  expect(directly(withRules(["/*"], ["/threads/docs"]))({ url: "/threads", headers: {} })).toBe(false);
-  const bare = directly({ workerOptions: {} } as never);
+  expect(skipsAssets(withRules(["/*"], ["/threads/docs"]))({ url: "/threads", headers: {} })).toBe(false);
+  const bare = skipsAssets({ workerOptions: {} } as never);
   expect(bare({ url: "/x", headers: {} })).toBe(true);
   expect(bare({ url: "/cdn-cgi/x", headers: {} })).toBe(false);
 });

@@ -4,7 +4,7 @@ import { dirname, join } from "node:path";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { checkVersions, nodeFinding, run } from "../../src/cli/doctor.ts";
 import { missingExports } from "../../src/cli/exports.ts";
-import { installedOf, satisfies } from "../../src/cli/installed.ts";
+import { installedVersion, satisfies } from "../../src/cli/installed.ts";
 import { generate } from "../../src/cli/generate.ts";
 import { bundler } from "../../src/cli/bundle/bundle.ts";
 import { NAME, PEERS } from "../../src/cli/package.ts";
@@ -128,8 +128,8 @@ test("a package that a peer needs and the project lacks stops a deploy", async (
 
 test("a package is found where Node finds it, above the project too", () => {
   write({ "node_modules/a/package.json": '{"version": "1.0.0"}' });
-  expect(installedOf(join(root, "packages", "agent"), "a")).toBe("1.0.0");
-  expect(installedOf(root, "weir-test-absent")).toBeUndefined();
+  expect(installedVersion(join(root, "packages", "agent"), "a")).toBe("1.0.0");
+  expect(installedVersion(root, "weir-test-absent")).toBeUndefined();
 });
 
 test.each([

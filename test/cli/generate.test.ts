@@ -6,7 +6,7 @@ import { LOCAL_WORKSPACE_ID } from "../../src/principal.ts";
 import { build } from "../../src/cli/build.ts";
 import { LOCAL_WORKSPACE_ID as ofTheCli } from "../../src/cli/dev/introduce.ts";
 import { run as eject } from "../../src/cli/eject.ts";
-import { environmentOf, localEnvironment } from "../../src/cli/environment.ts";
+import { readEnvironment, localEnvironment } from "../../src/cli/environment.ts";
 import { generate } from "../../src/cli/generate.ts";
 import { findProject } from "../../src/cli/project.ts";
 import { answering, newProject, type TestProject } from "../support/project.ts";
@@ -125,17 +125,17 @@ describe("langgraph.json", () => {
 describe("env", () => {
   it("is a file, an object, or names of the shell", async () => {
     const file = await projectWith({ env: ".env" }, { ".env": 'A="x # y"\nB=1\n' });
-    expect(environmentOf(file).variables).toEqual({ A: "x # y", B: "1" });
+    expect(readEnvironment(file).variables).toEqual({ A: "x # y", B: "1" });
     const object = await projectWith({ env: { A: `it's "x"`, B: { c: [1] } } });
-    expect(environmentOf(object).variables).toEqual({ A: `it's "x"`, B: '{"c":[1]}' });
+    expect(readEnvironment(object).variables).toEqual({ A: `it's "x"`, B: '{"c":[1]}' });
     const list = await projectWith({ env: ["A"] });
-    expect(environmentOf(list, { A: "shell", B: "no" }).variables).toEqual({ A: "shell" });
-    expect(() => environmentOf(list, {})).toThrow('"env" names A, which the shell does not set.');
+    expect(readEnvironment(list, { A: "shell", B: "no" }).variables).toEqual({ A: "shell" });
+    expect(() => readEnvironment(list, {})).toThrow('"env" names A, which the shell does not set.');
   });
 
   it("that is a missing file is a warning that names its example", async () => {
     const project = await projectWith({ env: ".env" }, { ".env.example": "A=\n" });
-    expect(environmentOf(project).warnings).toEqual([
+    expect(readEnvironment(project).warnings).toEqual([
       'langgraph.json: "env" names .env, which does not exist. Copy .env.example to it and fill it in.',
     ]);
   });

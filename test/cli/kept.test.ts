@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { afterAll, beforeAll, beforeEach, expect, it } from "vitest";
 import { writeBundle } from "../../src/cli/build.ts";
 import { type Bundled, bundler } from "../../src/cli/bundle/bundle.ts";
-import { keep, kept } from "../../src/cli/bundle/kept.ts";
+import { keepBundle, readKeptBundle } from "../../src/cli/bundle/kept.ts";
 import { generate } from "../../src/cli/generate.ts";
 import { findProject, type Project } from "../../src/cli/project.ts";
 import { answering, newProject, type TestProject, writeFiles } from "../support/project.ts";
@@ -45,12 +45,12 @@ beforeEach(async () => {
 /** Notes the bundle as `weir dev` does, of a build that began then. */
 function note(began: number): void {
   writeBundle(project, result);
-  keep(project, result, inputs, began);
+  keepBundle(project, result, inputs, began);
 }
 
 it("serves again while nothing has changed, with the files to watch", async () => {
   await generate(project);
-  expect(kept(project)).toMatchObject({
+  expect(readKeptBundle(project)).toMatchObject({
     inputs: expect.arrayContaining([join(made.root, "src/agent.ts"), join(made.root, "src/word.js")]),
     warnings: [],
   });
@@ -58,9 +58,9 @@ it("serves again while nothing has changed, with the files to watch", async () =
 
 it("does not serve when a folder of its sources is missing, or when its note is incomplete", async () => {
   rmSync(join(made.root, "src"), { recursive: true });
-  expect(kept(project)).toBeUndefined();
+  expect(readKeptBundle(project)).toBeUndefined();
   made.write(".weir/bundle.json", '{"inputs": [');
-  expect(kept(project)).toBeUndefined();
+  expect(readKeptBundle(project)).toBeUndefined();
 });
 
 it.each<[string, () => void]>([
@@ -73,21 +73,21 @@ it.each<[string, () => void]>([
   ["what npm installed", () => made.write("node_modules/.package-lock.json", { packages: {} })],
   ["the bundle itself", () => made.write(".weir/build/bundle.mjs", "export default {};")],
 ])("does not serve after a change of %s", (_, change) => {
-  expect(kept(project)).toBeDefined();
+  expect(readKeptBundle(project)).toBeDefined();
   change();
-  expect(kept(project)).toBeUndefined();
+  expect(readKeptBundle(project)).toBeUndefined();
 });
 
 it("does not serve after a change of the graphs", async () => {
   made.write("langgraph.json", { graphs: { agent: "./src/agent.ts:graph", other: "./src/agent.ts:graph" } });
   project = await findProject(made.root);
   await generate(project);
-  expect(kept(project)).toBeUndefined();
+  expect(readKeptBundle(project)).toBeUndefined();
 });
 
 it("is not noted when a file has changed during the build", () => {
   const began = Date.now() - 60_000;
   utimesSync(join(made.root, "src/word.js"), new Date(), new Date());
   note(began);
-  expect(kept(project)).toBeUndefined();
+  expect(readKeptBundle(project)).toBeUndefined();
 });

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { eventsIn, linesOf, type TailEvent } from "../../src/cli/logs.ts";
+import { eventsIn, formatEvent, type TailEvent } from "../../src/cli/logs.ts";
 
 const AT = Date.parse("2026-11-22T12:34:56.789Z");
 const event = (more: Partial<TailEvent>): TailEvent => ({ outcome: "ok", eventTimestamp: AT, ...more });
@@ -22,11 +22,11 @@ test.each<[Partial<TailEvent>, string]>([
   [{ event: { scheduledTime: AT } }, "12:34:56  alarm"],
   [{ event: null }, "12:34:56  other"],
 ])("%j is one line", (given, line) => {
-  expect(linesOf(event(given))).toEqual([line]);
+  expect(formatEvent(event(given))).toEqual([line]);
 });
 
 test("errors follow the line of their request, without control characters", () => {
-  const [, ...errors] = linesOf(
+  const [, ...errors] = formatEvent(
     event({
       event: { cron: "* * * * *" },
       outcome: "exception",

@@ -4,7 +4,7 @@ import { Client } from "@langchain/langgraph-sdk";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { quietPort } from "../../scripts/local-server.ts";
 import { build } from "../../src/cli/build.ts";
-import { localConfig, stateOf } from "../../src/cli/dev/local-config.ts";
+import { localConfig, stateFolder } from "../../src/cli/dev/local-config.ts";
 import { WRANGLER, wranglerEnv } from "../../src/cli/dev/wrangler.ts";
 import { localEnvironment } from "../../src/cli/environment.ts";
 import { findProject } from "../../src/cli/project.ts";
@@ -40,7 +40,7 @@ async function asBefore(): Promise<string> {
   const found = await findProject(project.root);
   const environment = localEnvironment(found);
   const { file, variables } = localConfig(found, await build(found), environment);
-  const common = ["--config", file, "--persist-to", stateOf(found)];
+  const common = ["--config", file, "--persist-to", stateFolder(found)];
   const options = { cwd: project.root, env: { ...process.env, ...wranglerEnv() } };
   execFileSync(process.execPath, [WRANGLER, "d1", "migrations", "apply", "DB", "--local", ...common], {
     ...options,

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { type Resources, resourcesOf } from "../../src/cli/resources.ts";
+import { type Resources, nameResources } from "../../src/cli/resources.ts";
 
 const kinds = ["databases", "buckets", "queues", "rateLimits"] as const;
 const namesOf = (resources: Resources) =>
@@ -7,7 +7,7 @@ const namesOf = (resources: Resources) =>
 
 describe("names of a deployment's resources", () => {
   test("the names of the deployment weir are those of wrangler.toml", () => {
-    expect(resourcesOf("weir")).toMatchObject({
+    expect(nameResources("weir")).toMatchObject({
       worker: "weir",
       databases: { DB: "weir" },
       buckets: { BLOBS: "weir-blobs", EXPORTS_BUCKET: "weir-exports" },
@@ -17,28 +17,28 @@ describe("names of a deployment's resources", () => {
 
   test("several deployments and environments in one account share nothing", () => {
     const all = [
-      resourcesOf("weir"),
-      resourcesOf("weir", "staging"),
-      resourcesOf("weir", "production"),
-      resourcesOf("weir-exports"),
-      resourcesOf("weir-crons"),
-      resourcesOf("other", "staging"),
+      nameResources("weir"),
+      nameResources("weir", "staging"),
+      nameResources("weir", "production"),
+      nameResources("weir-exports"),
+      nameResources("weir-crons"),
+      nameResources("other", "staging"),
     ].flatMap(namesOf);
     expect(new Set(all).size).toBe(all.length);
   });
 
   test("a rate limit's id is a positive integer that stays the same", () => {
-    const { rateLimits } = resourcesOf("agent", "staging");
+    const { rateLimits } = nameResources("agent", "staging");
     for (const id of Object.values(rateLimits)) expect(id).toMatch(/^[1-9][0-9]{0,9}$/);
-    expect(resourcesOf("agent", "staging").rateLimits).toEqual(rateLimits);
+    expect(nameResources("agent", "staging").rateLimits).toEqual(rateLimits);
   });
 
   test.each(["My_Agent", "-agent", "agent-", "@scope/agent", ""])("%j is refused with what to do", (name) => {
-    expect(() => resourcesOf(name)).toThrow(/cannot name a deployment: use lower-case letters.*Set "name"/);
+    expect(() => nameResources(name)).toThrow(/cannot name a deployment: use lower-case letters.*Set "name"/);
   });
 
   test("a name that leaves no room for a suffix is refused", () => {
-    expect(resourcesOf("a".repeat(55)).buckets.EXPORTS_BUCKET).toHaveLength(63);
-    expect(() => resourcesOf("a".repeat(50), "staging")).toThrow(/58 characters, and the most is 55/);
+    expect(nameResources("a".repeat(55)).buckets.EXPORTS_BUCKET).toHaveLength(63);
+    expect(() => nameResources("a".repeat(50), "staging")).toThrow(/58 characters, and the most is 55/);
   });
 });

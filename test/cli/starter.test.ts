@@ -10,7 +10,7 @@ import { chatModel } from "../../examples/starter/src/model.ts";
 import { generate } from "../../src/cli/generate.ts";
 import { MODULES, NAME } from "../../src/cli/package.ts";
 import { findProject } from "../../src/cli/project.ts";
-import { resourcesOf } from "../../src/cli/resources.ts";
+import { nameResources } from "../../src/cli/resources.ts";
 import { readWranglerFile, type WranglerConfig } from "../../src/cli/wrangler-file.ts";
 import { startFakeOpenAI } from "../support/fake-openai.ts";
 
@@ -59,7 +59,7 @@ describe("the committed wrangler.jsonc", () => {
   });
 
   test("every name that is generated comes from resourcesOf, rate limits included", async () => {
-    const { name, rateLimits, queues, buckets, databases } = { name: "agent", ...resourcesOf("agent") };
+    const { name, rateLimits, queues, buckets, databases } = { name: "agent", ...nameResources("agent") };
     const config = JSON.stringify(await generated({ name }));
     const names = [rateLimits, queues, buckets, databases].flatMap((one) => Object.values(one));
     for (const one of names) expect(config).toContain(`"${one}"`);

@@ -1,6 +1,6 @@
 import { env } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
-import { made } from "../../src/crons/cron.ts";
+import { createCron } from "../../src/crons/cron.ts";
 import { type FiringIds, type Threads, fireDueCrons, startFiring } from "../../src/crons/fire.ts";
 import { type CronRow, deleteCron, type Firing, findCron, insertCron, updateCron } from "../../src/crons/store.ts";
 import { database } from "../../src/db/client.ts";
@@ -50,7 +50,7 @@ function world() {
 
 async function newCron(now: number, more: Partial<CronRow> = {}, schedule = "* * * * *"): Promise<CronRow> {
   const row = {
-    ...made({ id: crypto.randomUUID(), workspaceId: "w" }, { assistant_id: "a", schedule }, "t"),
+    ...createCron({ id: crypto.randomUUID(), workspaceId: "w" }, { assistant_id: "a", schedule }, "t"),
     nextRunDate: now,
     ...more,
   };

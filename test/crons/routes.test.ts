@@ -2,7 +2,7 @@ import { createScheduledController } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { beforeEach, describe, expect, it } from "vitest";
 import { fireDueCrons, startFiring } from "../../src/crons/fire.ts";
-import { threadsOf } from "../../src/crons/start.ts";
+import { threadsFor } from "../../src/crons/start.ts";
 import type { Firing } from "../../src/crons/store.ts";
 import { database } from "../../src/db/client.ts";
 import { threadStub } from "../../src/threads/stub.ts";
@@ -44,7 +44,7 @@ async function clock(now: number): Promise<string[]> {
     sendBatch: async (batch: { body: Firing }[]) => void messages.push(...batch.map(({ body }) => body)),
   };
   await fireDueCrons({ DB: env.DB, CRON_QUEUE } as never, now);
-  for (const firing of [...messages, ...messages]) await startFiring(database(env.DB), firing, threadsOf(env), now);
+  for (const firing of [...messages, ...messages]) await startFiring(database(env.DB), firing, threadsFor(env), now);
   return messages.map(({ cronId }) => cronId);
 }
 

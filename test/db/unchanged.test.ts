@@ -4,7 +4,7 @@ import { beforeEach, describe, expect, it } from "vitest";
 import { makeKey } from "../../src/auth/keys.ts";
 import { deleteKeys } from "../../src/auth/delete-store.ts";
 import { type ApiKeyRow, findKey, rollKey, updateKey } from "../../src/auth/store.ts";
-import { changed } from "../../src/crons/cron.ts";
+import { applyCronPatch } from "../../src/crons/cron.ts";
 import { findCron, recordDue, updateCron } from "../../src/crons/store.ts";
 import { database } from "../../src/db/client.ts";
 import { type Caller, newCaller } from "../support/caller.ts";
@@ -162,7 +162,7 @@ describe("a row that has changed since it was read is not written", () => {
     if (!read?.nextRunDate) throw new Error("The cron has no due time.");
     const next = read.nextRunDate + 1_000;
     await recordDue(db, [{ id: cron_id, from: read.nextRunDate, due: [], next }]);
-    expect(await updateCron(db, read, changed(read, { enabled: false }))).toBeUndefined();
+    expect(await updateCron(db, read, applyCronPatch(read, { enabled: false }))).toBeUndefined();
     expect(await findCron(db, caller.workspaceId, cron_id)).toMatchObject({ enabled: true, nextRunDate: next });
   });
 

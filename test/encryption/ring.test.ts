@@ -1,7 +1,7 @@
 /** What a sealed text opens with, and what it does not. */
 import { env } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
-import { freshRing, ringFrom, ringOf, withRing, wrapNewKey } from "../../src/encryption/load.ts";
+import { freshRing, ringFrom, loadRing, withRing, wrapNewKey } from "../../src/encryption/load.ts";
 import { Ring } from "../../src/encryption/ring.ts";
 import { newCaller } from "../support/caller.ts";
 
@@ -81,12 +81,12 @@ describe("a sealed text", () => {
 
 it("a text with an unknown key costs no other workspace a read", async () => {
   const [{ workspaceId: other }, { workspaceId }] = [await newCaller(), await newCaller()];
-  const known = await ringOf(env, other);
+  const known = await loadRing(env, other);
   const fake = `\u00021.${id(7)}.AAAA`;
   expect(await withRing(env, workspaceId, (ring) => ring.open(fake, ["p"]))).toBe(fake);
   const without = { ...env, DB: undefined as unknown as D1Database };
-  expect(await ringOf(without, other)).toBe(known);
-  expect(await ringOf(without, workspaceId)).toBeInstanceOf(Ring);
+  expect(await loadRing(without, other)).toBe(known);
+  expect(await loadRing(without, workspaceId)).toBeInstanceOf(Ring);
 });
 
 it("a keyed hash does not confirm a guess", async () => {

@@ -7,7 +7,7 @@ import { sealText, unseal } from "../../src/auth/seal.ts";
 import { workspaces } from "../../src/db/auth.ts";
 import { database } from "../../src/db/client.ts";
 import { exportDestinations } from "../../src/db/exports.ts";
-import { unlock } from "../../src/exports/destinations/credentials.ts";
+import { openCredentials } from "../../src/exports/destinations/credentials.ts";
 import { type Caller, newCaller } from "../support/caller.ts";
 import { FakeS3, type Fault } from "../support/fake-s3.ts";
 
@@ -243,13 +243,15 @@ describe("credentials at rest", () => {
       ENCRYPTION_KEY: newKey,
       ENCRYPTION_KEYS_OLD: `${btoa("x".repeat(32))}, ${env.ENCRYPTION_KEY}`,
     };
-    expect(await unlock(db, rotated, row)).toMatchObject({ credentials: { secret_access_key: SECRET } });
+    expect(await openCredentials(db, rotated, row)).toMatchObject({ credentials: { secret_access_key: SECRET } });
     const moved = await storedCredentials(String(id));
     expect(moved).not.toBe(row.credentials);
-    expect(await unlock(db, { DB, ENCRYPTION_KEY: newKey }, { ...row, credentials: moved })).toMatchObject({
+    expect(await openCredentials(db, { DB, ENCRYPTION_KEY: newKey }, { ...row, credentials: moved })).toMatchObject({
       credentials: { secret_access_key: SECRET },
     });
-    await expect(unlock(db, { DB, ENCRYPTION_KEY: btoa("z".repeat(32)) }, row)).rejects.toThrow(/no ENCRYPTION_KEY/);
+    await expect(openCredentials(db, { DB, ENCRYPTION_KEY: btoa("z".repeat(32)) }, row)).rejects.toThrow(
+      /no ENCRYPTION_KEY/,
+    );
     await expect(sealText({ ENCRYPTION_KEY: "c2hvcnQ=" }, "x", "y")).rejects.toThrow(/32 bytes/);
   });
 });

@@ -1,7 +1,7 @@
 import { env } from "cloudflare:workers";
 import { beforeEach, describe, expect, it } from "vitest";
 import { exportDestinations } from "../../src/db/exports.ts";
-import { cancelExport, listExportRuns, progressOf } from "../../src/exports/store.ts";
+import { cancelExport, listExportRuns, readProgress } from "../../src/exports/store.ts";
 import { advance } from "../../src/exports/advance.ts";
 import { plan } from "../../src/exports/plan.ts";
 import { sweep } from "../../src/exports/schedule.ts";
@@ -276,7 +276,7 @@ describe("waiting exports", () => {
     const session_id = await newProject(world, workspaceId);
     const bulk_export_destination_id = await newDestination(world, workspaceId);
     const job = await newExport(world, workspaceId, { bulk_export_destination_id, session_id });
-    const completed = async () => (await progressOf(world.deps.db, [job.id])).get(job.id)?.completed;
+    const completed = async () => (await readProgress(world.deps.db, [job.id])).get(job.id)?.completed;
     await advance(world.deps, { exportId: job.id });
     const { slots, now } = world.deps;
     for (let taken = 0; taken < LIMITS.runsPerIsolate; taken++) slots.take(bulk_export_destination_id, now());
@@ -391,7 +391,7 @@ describe("days without runs", () => {
       end_time: tomorrow,
     });
     await advance(world.deps, { exportId: job.id });
-    const { runs, completed } = (await progressOf(world.deps.db, [job.id])).get(job.id)!;
+    const { runs, completed } = (await readProgress(world.deps.db, [job.id])).get(job.id)!;
     expect(runs - completed).toBe(1);
   });
 });

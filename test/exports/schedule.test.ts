@@ -1,7 +1,7 @@
 import { eq } from "drizzle-orm";
 import { beforeEach, describe, expect, it } from "vitest";
 import { bulkExports } from "../../src/db/schema.ts";
-import { spawnDue, sweep, windowOf } from "../../src/exports/schedule.ts";
+import { spawnDue, sweep, scheduleWindow } from "../../src/exports/schedule.ts";
 import { cancelExport } from "../../src/exports/store.ts";
 import { newCaller } from "../support/caller.ts";
 import { generator, SEED } from "../support/random.ts";
@@ -47,12 +47,12 @@ function idleWorld(now: number): World {
 describe("the windows of a schedule", () => {
   it("are [start + (k-1)h, start + kh), due ten minutes after their end", () => {
     const hours = 3_600_000_000;
-    expect(windowOf(DAY_1, 6, 1)).toEqual({
+    expect(scheduleWindow(DAY_1, 6, 1)).toEqual({
       startTime: DAY_1,
       endTime: DAY_1 + 6 * hours,
       dueAt: DAY_1 + 6 * hours + 600_000_000,
     });
-    expect(windowOf(DAY_1, 6, 4).startTime).toBe(DAY_1 + 18 * hours);
+    expect(scheduleWindow(DAY_1, 6, 4).startTime).toBe(DAY_1 + 18 * hours);
   });
 
   it("are spawned at that minute and not before, with what the schedule says", async () => {
@@ -152,5 +152,5 @@ describe("the windows of a schedule", () => {
 
 async function dueOf(world: World, id: string): Promise<number> {
   const row = await world.deps.db.select().from(bulkExports).where(eq(bulkExports.id, id)).get();
-  return windowOf(row?.startTime ?? 0, row?.intervalHours ?? 1, (row?.spawned ?? 0) + 1).dueAt / 1000;
+  return scheduleWindow(row?.startTime ?? 0, row?.intervalHours ?? 1, (row?.spawned ?? 0) + 1).dueAt / 1000;
 }

@@ -6,8 +6,8 @@ import { database } from "../../src/db/client.ts";
 import { bulkExports, projects } from "../../src/db/schema.ts";
 import { createExport } from "../../src/exports/create.ts";
 import { DEFAULT_FIELDS } from "../../src/exports/columns.ts";
-import { depsOf, type Deps, type Point, type ExportMessage } from "../../src/exports/deps.ts";
-import { lock } from "../../src/exports/destinations/credentials.ts";
+import { createDeps, type Deps, type Point, type ExportMessage } from "../../src/exports/deps.ts";
+import { sealCredentials } from "../../src/exports/destinations/credentials.ts";
 import { openStore } from "../../src/exports/destinations/open.ts";
 import { insertDestination } from "../../src/exports/destinations/store.ts";
 import { LIMITS } from "../../src/exports/limits.ts";
@@ -19,7 +19,7 @@ import type { PageRequest, RunPage, SinceWindow } from "../../src/traces/page.ts
 import type { TracePartitionRpc } from "../../src/traces/rpc.ts";
 import type { StoredRun } from "../../src/traces/types.ts";
 import { announcePartition } from "../../src/traces/store/partition-store.ts";
-import { dayOf } from "../../src/traces/time.ts";
+import { toDay } from "../../src/traces/time.ts";
 import { FakeS3, type Fault } from "../support/fake-s3.ts";
 import { columnValue, pageOf } from "../support/pages.ts";
 import { unzstd } from "../support/zstd.ts";
@@ -43,7 +43,7 @@ export async function newProject(world: World, workspaceId: string, referenceDat
 
 /** What a partition does before its first write. `start` in microseconds. */
 export async function registerDay(world: World, workspaceId: string, projectId: string, start: number, shard = 0) {
-  await announcePartition(world.deps.db, { workspaceId, projectId, day: dayOf(start), shard });
+  await announcePartition(world.deps.db, { workspaceId, projectId, day: toDay(start), shard });
 }
 
 /** A destination on the world's store. */
@@ -63,7 +63,7 @@ export async function newDestination(world: World, workspaceId: string): Promise
       config_kwargs_s3: null,
       s3_additional_kwargs: null,
     },
-    credentials: await lock(env, { id, workspaceId }, { access_key_id: "AKID", secret_access_key: SECRET }),
+    credentials: await sealCredentials(env, { id, workspaceId }, { access_key_id: "AKID", secret_access_key: SECRET }),
     credentialsKeys: ["access_key_id", "secret_access_key"],
     createdAt: world.clock.now,
     updatedAt: world.clock.now,
@@ -198,7 +198,7 @@ export function newWorld(options: WorldOptions = {}): World {
   const s3 = new FakeS3(fault);
   const clock = { now };
   const queue: World["queue"] = [];
-  const real = depsOf(env);
+  const real = createDeps(env);
   const deps: Deps = {
     ...real,
     db: database(env.DB),
@@ -211,7 +211,7 @@ export function newWorld(options: WorldOptions = {}): World {
           (run) =>
             run.tenant_id === workspaceId &&
             run.session_id === projectId &&
-            dayOf(run.start_time) === day &&
+            toDay(run.start_time) === day &&
             world.shardOf(run) === shard,
         ),
         (run) => world.changed.get(run.id) ?? 0,

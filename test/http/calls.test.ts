@@ -2,7 +2,7 @@
 import { runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { expect, it } from "vitest";
-import { answerCall, type Answering, callsOf } from "../../src/http/calls.ts";
+import { answerCall, type Answering, callObject } from "../../src/http/calls.ts";
 import { remoteProblem, toProblem } from "../../src/http/problem.ts";
 import { indexShard, type IndexRow } from "../../src/threads/search/rpc.ts";
 import { threadStub } from "../../src/threads/stub.ts";
@@ -71,7 +71,7 @@ it("keeps every other error an exception", async () => {
     fails: async () => Promise.reject(new TypeError("kaboom")),
     adds: async (a: number, b: number) => a + b,
   };
-  const calls = callsOf<typeof object>({ answer: async (method, args) => answerCall(object, method, args) });
+  const calls = callObject<typeof object>({ answer: async (method, args) => answerCall(object, method, args) });
   expect(await calls.refuses().catch(toProblem)).toMatchObject({ status: 422, detail });
   await expect(answerCall(object, "isNewer", [])).rejects.toThrow("Problem:503:newer");
   await expect(calls.fails()).rejects.toThrow("kaboom");

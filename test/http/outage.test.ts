@@ -2,7 +2,7 @@
 import { abortAllDurableObjects, runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { afterEach, describe, expect, it, vi } from "vitest";
-import { outageOf } from "../../src/http/outage.ts";
+import { findOutage } from "../../src/http/outage.ts";
 import { remoteProblem, toProblem } from "../../src/http/problem.ts";
 import { RemoteThread } from "../../src/threads/remote/remote.ts";
 import { threadObject } from "../../src/threads/stub.ts";
@@ -27,7 +27,7 @@ describe("an error is", () => {
     new Error("ReadableStream received over RPC disconnected prematurely."),
     new Error("Failed query", { cause: new Error("D1_ERROR: Network connection lost.") }),
   ])("a restart: $message", (error) => {
-    expect(outageOf(error)).toBe("restarted");
+    expect(findOutage(error)).toBe("restarted");
     expect(toProblem(error)).toMatchObject({ status: 503, more: { headers: { "retry-after": "1" } } });
   });
 
@@ -36,21 +36,21 @@ describe("an error is", () => {
     new Error("Durable Object is overloaded. Too many requests queued."),
     new Error("Failed query", { cause: new Error("D1_ERROR: D1 DB is overloaded. Requests queued for too long.") }),
   ])("an overload: $message", (error) => {
-    expect(outageOf(error)).toBe("overloaded");
+    expect(findOutage(error)).toBe("overloaded");
     expect(toProblem(error)).toMatchObject({ status: 503, more: { headers: { "retry-after": "5" } } });
   });
 
   it.each([flagged({ remote: true }), new TypeError("x is not a function"), "Network connection lost.", undefined])(
     "a fault of the server: %s",
     (error) => {
-      expect(outageOf(error)).toBeUndefined();
+      expect(findOutage(error)).toBeUndefined();
       expect(toProblem(error).status).toBe(500);
     },
   );
 
   it("an object's refusal with any quoted text", () => {
     const error = remoteProblem(422, "The state cannot be updated so: Network connection lost.");
-    expect(outageOf(error)).toBeUndefined();
+    expect(findOutage(error)).toBeUndefined();
     expect(toProblem(error).status).toBe(422);
   });
 });
@@ -68,11 +68,11 @@ it.each(["all objects are aborted", "the object aborts itself"])(
     await pause(50);
     if (how === "all objects are aborted") await abortAllDurableObjects();
     else await runInDurableObject(stub, (_thread, state) => state.abort("any reason")).catch(() => undefined);
-    expect(outageOf(await joining)).toBe("restarted");
+    expect(findOutage(await joining)).toBe("restarted");
     const reading = (async () => {
       while (!(await reader.read()).done);
     })();
-    expect(outageOf(await reading.catch((error: unknown) => error))).toBe("restarted");
+    expect(findOutage(await reading.catch((error: unknown) => error))).toBe("restarted");
   },
 );
 

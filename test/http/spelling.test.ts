@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { meantBy } from "../../src/http/spelling.ts";
+import { suggestName } from "../../src/http/spelling.ts";
 import { newCaller } from "../support/caller.ts";
 import { newThread, say } from "../threads/client.ts";
 
@@ -12,11 +12,11 @@ it.each([
   ["interupt_before", "interrupt_before"],
   ["metdata", "metadata"],
   ["webhok", "webhook"],
-])("%s means %s", (given, meant) => expect(meantBy(given, KNOWN)).toBe(meant));
+])("%s means %s", (given, meant) => expect(suggestName(given, KNOWN)).toBe(meant));
 
 it.each([...KNOWN, "output", "imput", "checkpoint_map", "checkpoint_ns", "interrupt_beforehand_of_all", ""])(
   "%s means itself",
-  (given) => expect(meantBy(given, KNOWN)).toBeUndefined(),
+  (given) => expect(suggestName(given, KNOWN)).toBeUndefined(),
 );
 
 it("a run with a misspelt member is refused, one with an unknown member starts", async () => {

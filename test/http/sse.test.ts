@@ -1,6 +1,6 @@
 /** Streaming answers: heartbeats, and the credential that may end while they are open. */
 import { afterEach, beforeEach, expect, it, vi } from "vitest";
-import { endedUnless } from "../../src/auth/long-answers.ts";
+import { endUnless } from "../../src/auth/long-answers.ts";
 import { sseBytes } from "../../src/http/sse.ts";
 
 const CHECK_MS = 5_000;
@@ -33,7 +33,7 @@ function answerOf(frames: ReadableStream<Uint8Array>): Response {
 it("guards its own streams without a second stream around them", () => {
   const answer = answerOf(source().frames);
   const { body } = answer;
-  const guarded = endedUnless(answer, async () => true, vi.fn<() => void>());
+  const guarded = endUnless(answer, async () => true, vi.fn<() => void>());
   expect(guarded.body).toBe(body);
 });
 
@@ -41,9 +41,7 @@ it("ends with an error event when the credential does, and leaves its source", a
   const { frames, left, send } = source();
   const onEnd = vi.fn<() => void>();
   let holds = true;
-  const reader = (
-    endedUnless(answerOf(frames), async () => holds, onEnd).body as ReadableStream<Uint8Array>
-  ).getReader();
+  const reader = (endUnless(answerOf(frames), async () => holds, onEnd).body as ReadableStream<Uint8Array>).getReader();
   send("data: 1\n\n");
   expect(textOf((await reader.read()).value)).toBe("data: 1\n\n");
   await vi.advanceTimersByTimeAsync(CHECK_MS);
@@ -60,7 +58,7 @@ it("ends with an error event when the credential does, and leaves its source", a
 it("fails within an event, which a clean end would cut", async () => {
   const { frames, send } = source();
   const reader = (
-    endedUnless(answerOf(frames), async () => false, vi.fn<() => void>()).body as ReadableStream<Uint8Array>
+    endUnless(answerOf(frames), async () => false, vi.fn<() => void>()).body as ReadableStream<Uint8Array>
   ).getReader();
   send("data: 1");
   expect(textOf((await reader.read()).value)).toBe("data: 1");
@@ -71,7 +69,7 @@ it("fails within an event, which a clean end would cut", async () => {
 it.each(["end", "cancel"] as const)("says once that it has ended: %s", async (how) => {
   const { frames, end } = source();
   const onEnd = vi.fn<() => void>();
-  const { body } = endedUnless(answerOf(frames), async () => true, onEnd);
+  const { body } = endUnless(answerOf(frames), async () => true, onEnd);
   const reader = (body as ReadableStream<Uint8Array>).getReader();
   if (how === "end") end();
   else await reader.cancel();
@@ -84,7 +82,7 @@ it("guards a stream of another origin too, as it is", async () => {
   const { frames, send } = source();
   const foreign = new Response(frames, { headers: { "content-type": "text/event-stream" } });
   const reader = (
-    endedUnless(foreign, async () => false, vi.fn<() => void>()).body as ReadableStream<Uint8Array>
+    endUnless(foreign, async () => false, vi.fn<() => void>()).body as ReadableStream<Uint8Array>
   ).getReader();
   send("data: 1\n\n");
   expect(textOf((await reader.read()).value)).toBe("data: 1\n\n");

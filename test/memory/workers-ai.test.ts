@@ -1,5 +1,5 @@
 import { afterEach, expect, it } from "vitest";
-import { meaningOf } from "../../src/memory/deployed.ts";
+import { createMeaning } from "../../src/memory/deployed.ts";
 import { workersAiEmbeddings } from "../../src/memory/embeddings.ts";
 import { custom } from "../../src/users/registry.ts";
 
@@ -18,7 +18,7 @@ it("embeddings of Workers AI come from the binding AI, at most 100 texts a call"
   };
   custom.embeddings = workersAiEmbeddings("@cf/baai/bge-m3");
   const texts = Array.from({ length: 130 }, (_, n) => String(n));
-  expect(await meaningOf({ AI } as unknown as Env)?.embed(texts)).toEqual(texts.map((one) => [Number(one)]));
+  expect(await createMeaning({ AI } as unknown as Env)?.embed(texts)).toEqual(texts.map((one) => [Number(one)]));
   expect(asked).toEqual([
     ["@cf/baai/bge-m3", 100],
     ["@cf/baai/bge-m3", 30],
@@ -27,7 +27,7 @@ it("embeddings of Workers AI come from the binding AI, at most 100 texts a call"
 
 it("without the binding the error says what to set", async () => {
   custom.embeddings = workersAiEmbeddings("@cf/baai/bge-m3");
-  await expect(meaningOf({} as Env)?.embed(["a"])).rejects.toThrow(
+  await expect(createMeaning({} as Env)?.embed(["a"])).rejects.toThrow(
     /@cf\/baai\/bge-m3 needs the binding AI.*wrangler.jsonc/,
   );
 });

@@ -2,7 +2,7 @@
 import { env } from "cloudflare:workers";
 import { fireDueCrons, startFiring } from "../../src/crons/fire.ts";
 import { nextDue } from "../../src/crons/schedule.ts";
-import { threadsOf } from "../../src/crons/start.ts";
+import { threadsFor } from "../../src/crons/start.ts";
 import type { Firing } from "../../src/crons/store.ts";
 import { database } from "../../src/db/client.ts";
 import type { Case } from "./dimensions.ts";
@@ -170,7 +170,7 @@ export class Weir extends Sights {
       await fireDueCrons({ DB: env.DB, CRON_QUEUE } as never, now);
       // Other cases have crons of the same moment, which they start themselves.
       for (const firing of sent.filter(({ cronId }) => cronId === made.cron_id))
-        await startFiring(db, firing, threadsOf(env), now);
+        await startFiring(db, firing, threadsFor(env), now);
       const runs = await this.json<{ run_id: string; metadata: Json }[]>(`${this.path}/runs?limit=100`);
       const fired = typeof runs === "number" ? [] : runs.filter(({ metadata }) => metadata.cron_id === made.cron_id);
       if (!fired[0]) continue;

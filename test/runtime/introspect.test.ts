@@ -11,7 +11,7 @@ import { MessagesZodMeta, MessagesZodState } from "@langchain/langgraph";
 import { registry } from "@langchain/langgraph/zod";
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
-import { drawGraph, schemasOf, subgraphSchemas } from "../../src/runtime/introspect.ts";
+import { drawGraph, introspectSchemas, subgraphSchemas } from "../../src/runtime/introspect.ts";
 
 const Inner = new StateSchema({ messages: MessagesValue, depth: z.number() });
 const leaf = new StateGraph(Inner)
@@ -40,7 +40,7 @@ const outer = new StateGraph(new StateSchema({ messages: MessagesValue, topic: z
 
 describe("a graph's schemas", () => {
   it("come from a StateSchema", async () => {
-    const schemas = await schemasOf(outer);
+    const schemas = await introspectSchemas(outer);
     for (const name of ["input_schema", "output_schema", "state_schema"] as const) {
       expect(schemas[name]).toMatchObject({ properties: { topic: { type: "string" } } });
       expect(schemas[name]).toMatchObject({ properties: { messages: { langgraph_type: "messages" } } });
@@ -60,14 +60,14 @@ describe("a graph's schemas", () => {
       .addNode("a", () => ({}))
       .addEdge(START, "a")
       .compile();
-    expect((await schemasOf(withZod)).state_schema).toMatchObject({
+    expect((await introspectSchemas(withZod)).state_schema).toMatchObject({
       properties: { messages: { langgraph_type: "messages" } },
     });
     const three = new StateGraph(MessagesZodState)
       .addNode("a", () => ({}))
       .addEdge(START, "a")
       .compile();
-    expect((await schemasOf(three)).input_schema).toMatchObject({
+    expect((await introspectSchemas(three)).input_schema).toMatchObject({
       properties: { messages: { langgraph_type: "messages" } },
     });
   });
@@ -83,7 +83,7 @@ describe("a graph's schemas", () => {
       .addEdge(START, "a")
       .compile();
     const schema = { type: "object", properties: { messages: { langgraph_type: "messages" }, sum: {}, last: {} } };
-    expect(await schemasOf(graph)).toEqual({
+    expect(await introspectSchemas(graph)).toEqual({
       input_schema: schema,
       output_schema: schema,
       state_schema: schema,

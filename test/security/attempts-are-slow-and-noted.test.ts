@@ -1,6 +1,6 @@
 /** Guessing is slow, is counted per network and in total, and leaves entries in the audit trail that name its origin. */
 import { describe, expect, it, vi } from "vitest";
-import { addressOf, networkOf } from "../../src/http/network.ts";
+import { callerAddress, toNetwork } from "../../src/http/network.ts";
 import { limitAddress } from "../../src/auth/limits.ts";
 import { Browser, newClient, ORIGIN, post, request } from "../oauth/person.ts";
 import { ADMIN_KEY, type Caller, newCaller, send, reach } from "../support/caller.ts";
@@ -29,7 +29,7 @@ describe("a network", () => {
     ["2001:db8:1:3::1", "2001:db8:1:3::/64"],
     ["::ffff:192.0.2.1", "192.0.2.1"],
     ["192.0.2.1", "192.0.2.1"],
-  ])("of %s is %s", (address, network) => expect(networkOf(address)).toBe(network));
+  ])("of %s is %s", (address, network) => expect(toNetwork(address)).toBe(network));
 
   it("has one limit for all the addresses of its /64", async () => {
     const answers: number[] = [];
@@ -52,7 +52,7 @@ describe("all networks together", () => {
     const [mine, total] = [yes(), yes()];
     const env = { ADDRESS_LIMIT: { limit: mine }, TOTAL_LIMIT: { limit: total } };
     const context = contextOf(env, "2001:db8::1");
-    expect(addressOf(context)).toBe("2001:db8::1");
+    expect(callerAddress(context)).toBe("2001:db8::1");
     await limitAddress(context, "sign-in");
     expect(mine.mock.calls).toEqual([[{ key: "sign-in 2001:db8:0:0::/64" }]]);
     expect(total.mock.calls).toEqual([[{ key: "sign-in" }]]);

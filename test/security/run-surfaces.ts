@@ -1,7 +1,7 @@
 /** Every way in which a user can start a run. */
 import { env } from "cloudflare:workers";
 import { fireDueCrons, startFiring } from "../../src/crons/fire.ts";
-import { threadsOf } from "../../src/crons/start.ts";
+import { threadsFor } from "../../src/crons/start.ts";
 import type { Firing } from "../../src/crons/store.ts";
 import { database } from "../../src/db/client.ts";
 import { sseEvents } from "../support/sse.ts";
@@ -83,7 +83,7 @@ export async function clock(now: number): Promise<void> {
     sendBatch: async (batch: { body: Firing }[]) => void messages.push(...batch.map(({ body }) => body)),
   };
   await fireDueCrons({ DB: env.DB, CRON_QUEUE } as never, now);
-  for (const firing of messages) await startFiring(database(env.DB), firing, threadsOf(env), now);
+  for (const firing of messages) await startFiring(database(env.DB), firing, threadsFor(env), now);
 }
 
 /** Fires a cron once; the state of its run, found by the metadata, on its own thread unless one is named. */

@@ -1,5 +1,5 @@
 /** Pages as a partition gives them, made of a test's own runs. */
-import { EXPORT_FIELDS, type ExportField, kindOf } from "../../src/exports/columns.ts";
+import { EXPORT_FIELDS, type ExportField, columnKind } from "../../src/exports/columns.ts";
 import { isConstant, isPayload, isUnique, type RunPage } from "../../src/traces/page.ts";
 import { type Texts, TextsBuilder } from "../../src/traces/texts.ts";
 import { PAYLOAD_FIELDS, type StoredRun } from "../../src/traces/types.ts";
@@ -61,5 +61,5 @@ function sizeOf(run: StoredRun): number {
 export function columnValue(run: StoredRun, field: ExportField): unknown {
   const value = field === "feedbacks" ? null : (run[field] ?? null);
   if (value === null) return null;
-  return ["time", "integer"].includes(kindOf(field)) ? BigInt(value as number) : value;
+  return ["time", "integer"].includes(columnKind(field)) ? BigInt(value as number) : value;
 }

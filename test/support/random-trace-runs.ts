@@ -2,7 +2,7 @@
 import { runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { segment } from "../../src/traces/dotted.ts";
-import { draftOf } from "../../src/traces/ingest/normalise.ts";
+import { readDraft } from "../../src/traces/ingest/normalise.ts";
 import { Gathering } from "../../src/traces/ingest/operations.ts";
 import { tracePartition } from "../../src/traces/stub.ts";
 import type { RunWrite } from "../../src/traces/types.ts";
@@ -112,7 +112,7 @@ function asWrite(run: PlainRun): RunWrite {
     first_token_time: run.first_token_time && isoFromMicros(run.first_token_time),
     extra: { metadata: run.metadata },
   });
-  const { write } = draftOf(gathering.drain(true)[0]!);
+  const { write } = readDraft(gathering.drain(true)[0]!);
   const text = (value: unknown) => ({ text: JSON.stringify(value) });
   return {
     ...write,

@@ -1,10 +1,15 @@
-/** How much the tests try: a part of the cases in `npm test`, all of them in `npm run test:soak`. */
+/**
+ * How much the tests try. `npm test` leaves out the files that end in `.slow.test.ts`, and tries a part of long tables of cases.
+ * `npm run test:all` (CI) tries all of both. `npm run test:soak` repeats operations, kills and requests far more often, too.
+ */
 
 export const SOAK = process.env.SOAK === "true";
+/** Whether all files and all cases are tried. */
+export const ALL = SOAK || process.env.ALL_TESTS === "true";
 
-/** All cases in a soak. Otherwise `count` of them: the first, the last, and others evenly between. */
+/** All cases, or in `npm test` `count` of them: the first, the last, and others evenly between. */
 export function someOf<T>(cases: readonly T[], count: number): T[] {
-  if (SOAK || cases.length <= count) return [...cases];
+  if (ALL || cases.length <= count) return [...cases];
   const chosen = Array.from({ length: count }, (_, i) => Math.round((i * (cases.length - 1)) / Math.max(1, count - 1)));
   return cases.filter((_, i) => chosen.includes(i));
 }

@@ -2,7 +2,7 @@
 import { env } from "cloudflare:workers";
 import { expect } from "vitest";
 import { segment } from "../../src/traces/dotted.ts";
-import { blobPrefixOf, payloadKey, tracePartition } from "../../src/traces/stub.ts";
+import { runBlobPrefix, payloadKey, tracePartition } from "../../src/traces/stub.ts";
 import { LARGE_FIELDS, PAYLOAD_FIELDS, type QueriedRun } from "../../src/traces/types.ts";
 import { isoFromMicros } from "../../src/traces/time.ts";
 import type { Caller } from "./caller.ts";
@@ -147,7 +147,7 @@ export async function resolvePayloads(runs: QueriedRun[]): Promise<QueriedRun[]>
       for (const field of LARGE_FIELDS) {
         const payload = large?.[field];
         if (!payload) continue;
-        const object = await env.BLOBS.get(payloadKey(blobPrefixOf(run), payload.hash));
+        const object = await env.BLOBS.get(payloadKey(runBlobPrefix(run), payload.hash));
         run[field] = (await object?.text()) ?? null;
       }
       return run;

@@ -2,10 +2,10 @@
 import { createExecutionContext, createMessageBatch, createScheduledController, getQueueResult } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
-import { made } from "../../src/crons/cron.ts";
+import { createCron } from "../../src/crons/cron.ts";
 import { insertCron } from "../../src/crons/store.ts";
 import { database } from "../../src/db/client.ts";
-import { allOf } from "../../src/http/parallel.ts";
+import { runAll } from "../../src/http/parallel.ts";
 import worker from "../../src/index.ts";
 import { housekeeping } from "../../src/system/housekeeping.ts";
 import { type Caller, newCaller } from "../support/caller.ts";
@@ -49,7 +49,7 @@ describe("every minute", () => {
     const { workspaceId } = caller;
     const key = crypto.randomUUID();
     const cron = {
-      ...made({ id: crypto.randomUUID(), workspaceId }, { assistant_id: "a", schedule: "0 0 1 1 *" }, "t"),
+      ...createCron({ id: crypto.randomUUID(), workspaceId }, { assistant_id: "a", schedule: "0 0 1 1 *" }, "t"),
       nextRunDate: Date.now() - 1_000,
     };
     await insertCron(db, cron);
@@ -84,7 +84,7 @@ describe("every minute", () => {
 
   it("several failures are all reported, after everything has ended", async () => {
     const ended: string[] = [];
-    const failed = allOf({
+    const failed = runAll({
       first: async () => down(),
       second: async () => {
         await scheduler.wait(5);

@@ -4,7 +4,7 @@ import { env } from "cloudflare:workers";
 import { expect, it } from "vitest";
 import { METHODS } from "../../src/a2a/follow.ts";
 import { protocolFraming } from "../../src/streaming/stream.ts";
-import { methodsOf } from "../../src/streaming/events.ts";
+import { selectMethods } from "../../src/streaming/events.ts";
 import { canonical } from "../../src/threads/log/canonical.ts";
 import { nextPass } from "../../src/threads/log/compact.ts";
 import { Emitter } from "../../src/threads/log/emit.ts";
@@ -77,7 +77,8 @@ function readersOf(tables: Tables, eventLog: EventLog, values: Values): Reader[]
   });
   const protocol = (channels: string[]): Reader => ({
     name: `protocol ${channels.join()}`,
-    read: async (after) => framed({ after, methods: methodsOf(channels) }, protocolFraming({ channels }, "javascript")),
+    read: async (after) =>
+      framed({ after, methods: selectMethods(channels) }, protocolFraming({ channels }, "javascript")),
     made: ofProtocol,
   });
   const classic = (...modes: string[]): Reader => ({

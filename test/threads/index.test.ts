@@ -1,4 +1,4 @@
-/** The index of a workspace's threads: its shards, and what versions before it left in D1. */
+/** The index of a workspace's threads and its shards. */
 import { runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { expect, it } from "vitest";
@@ -7,7 +7,6 @@ import { type Caller, newCaller } from "../support/caller.ts";
 import { failStorage } from "../support/failing-storage.ts";
 import { rowsWritten } from "../support/rows-written.ts";
 import { statementsOf } from "../support/statements.ts";
-import { newThread } from "./client.ts";
 
 interface Found {
   thread_id: string;
@@ -173,22 +172,6 @@ it("takes the time of creation of a thread that follows a deleted one of its id"
   expect(await created()).toBe(2_000);
   await expect(shard.put(row(1, { revision: 4, createdAt: 3_000 }))).rejects.toThrow(/newer row/);
   expect(await created()).toBe(2_000);
-});
-
-it("takes over the rows that D1 has of the workspace, once", async () => {
-  const caller = await newCaller();
-  const insert = env.DB.prepare(
-    `INSERT INTO threads (workspace_id, id, status, metadata, config, "values", has_values, interrupts, error,
-       created_at, updated_at, state_updated_at, revision) VALUES (?, ?, 'idle', ?, '{}', NULL, 0, '{}', NULL, ?, ?, ?, 1)`,
-  );
-  const rows = Array.from({ length: 250 }, (_, n) => row(n));
-  await env.DB.batch(rows.map(({ id }, n) => insert.bind(caller.workspaceId, id, JSON.stringify({ n }), n, n, n)));
-  expect(await count(caller, {})).toBe(250);
-  expect(await count(caller, { metadata: { n: 249 } })).toBe(1);
-  const made = await newThread(caller);
-  await env.DB.prepare("DELETE FROM threads WHERE workspace_id = ?").bind(caller.workspaceId).run();
-  expect((await search(caller, { limit: 1 }))[0]?.thread_id).toBe(made);
-  expect(await count(caller, {})).toBe(251);
 });
 
 it("stores nothing for a workspace without threads", async () => {

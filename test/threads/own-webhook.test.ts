@@ -5,7 +5,7 @@ import { env } from "cloudflare:workers";
 import { Client } from "@langchain/langgraph-sdk";
 import { Hono } from "hono";
 import { beforeEach, expect, it, vi } from "vitest";
-import { threadsOf } from "../../src/crons/start.ts";
+import { threadsFor } from "../../src/crons/start.ts";
 import { type CronRow, findCron } from "../../src/crons/store.ts";
 import { database } from "../../src/db/client.ts";
 import { graphs } from "../../src/graphs/index.ts";
@@ -120,7 +120,7 @@ it("of a cron is stored and shown in the same way, and called by its runs", asyn
   const stored = async () => (await findCron(database(env.DB), caller.workspaceId, made.cron_id)) as CronRow;
   const url = "https://weir.test/hooks/cron";
   expect((await stored()).payload).toMatchObject({ webhook: url, own_webhook: { path: "/hooks/cron", url } });
-  await threadsOf(env).start(await stored(), { threadId: crypto.randomUUID(), runId: crypto.randomUUID() });
+  await threadsFor(env).start(await stored(), { threadId: crypto.randomUUID(), runId: crypto.randomUUID() });
   await vi.waitFor(() => expect(by("cron")).toHaveLength(1));
   // An earlier version leaves the path where it is.
   const change = { method: "PATCH", body: { webhook: "https://hooks.example/cron" } };

@@ -4,7 +4,7 @@ import { createHmac } from "node:crypto";
 import { abortAllDurableObjects, runDurableObjectAlarm, runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
-import { threadsOf } from "../../src/crons/start.ts";
+import { threadsFor } from "../../src/crons/start.ts";
 import { deleteThreads } from "../../src/threads/requests/clear.ts";
 import { threadStub } from "../../src/threads/stub.ts";
 import { Gather } from "../../src/traces/partition/write/gather.ts";
@@ -117,7 +117,7 @@ const WAYS: Record<string, (thread: string) => Promise<unknown>> = {
   "DELETE /api/threads/{id}": (thread) => caller.fetch(`/api/threads/${thread}`, { method: "DELETE" }),
   "a prune": (thread) => caller.fetch("/threads/prune", { body: { thread_ids: [thread] } }),
   "a deletion of the workspace's threads": () => deleteThreads(env, caller.workspaceId),
-  "a cron": (thread) => threadsOf(env).remove(caller.workspaceId, thread),
+  "a cron": (thread) => threadsFor(env).remove(caller.workspaceId, thread),
   "its TTL": (thread) => expire(() => stubOf(thread), TTL),
 };
 

@@ -1,7 +1,7 @@
 /** A run that waits to begin was accepted: its thread is not deleted by itself. */
 import { env } from "cloudflare:workers";
 import { expect, it } from "vitest";
-import { threadsOf } from "../../src/crons/start.ts";
+import { threadsFor } from "../../src/crons/start.ts";
 import { threadObject } from "../../src/threads/stub.ts";
 import { type Caller, newCaller } from "../support/caller.ts";
 import { newThread, say } from "./client.ts";
@@ -17,7 +17,7 @@ const expired =
 it.each<[by: string, remove: Remove]>([
   ["its TTL", expired(TTL)],
   ["the end of a stateless run", expired({ temporary: { until: 1 } })],
-  ["a cron", async ({ workspaceId }, thread) => expect(await threadsOf(env).remove(workspaceId, thread)).toBe(false)],
+  ["a cron", async ({ workspaceId }, thread) => expect(await threadsFor(env).remove(workspaceId, thread)).toBe(false)],
 ])("a run that waits to begin keeps its thread from being deleted by %s", async (_, remove) => {
   const caller = await newCaller();
   const thread = await newThread(caller);

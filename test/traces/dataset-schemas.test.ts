@@ -1,7 +1,7 @@
 /** The schemas of a dataset hold for its examples. */
 import { beforeAll, describe, expect, it } from "vitest";
-import { breachOf } from "../../src/http/json-schema/breach.ts";
-import { refusalOf } from "../../src/http/json-schema/shape.ts";
+import { findBreach } from "../../src/http/json-schema/breach.ts";
+import { findSchemaFault } from "../../src/http/json-schema/shape.ts";
 import { type Caller, newCaller } from "../support/caller.ts";
 import { multipart } from "../support/traces.ts";
 
@@ -30,25 +30,27 @@ describe("a JSON Schema", () => {
     [TREE, { n: 1, below: [{ n: 2 }] }, { n: 1, below: [{ n: 2, below: [{}] }] }, "below.0.below.0.n is required"],
     [{ type: "string", format: "date", description: "d" }, "no date", 1, "must be string"],
   ])("%j", (schema, good, bad, said) => {
-    expect(refusalOf(schema)).toBeUndefined();
-    expect(breachOf(schema, good)).toBeUndefined();
-    const found = breachOf(schema, bad);
+    expect(findSchemaFault(schema)).toBeUndefined();
+    expect(findBreach(schema, good)).toBeUndefined();
+    const found = findBreach(schema, bad);
     expect([found?.path, found?.rule].filter((part) => part !== "").join(" ")).toBe(said);
   });
 
   it("is refused when it could not be enforced", () => {
-    expect(refusalOf({ properties: { a: { pattern: "^a" } } })).toContain(
+    expect(findSchemaFault({ properties: { a: { pattern: "^a" } } })).toContain(
       "properties.a.pattern is a keyword that is not enforced",
     );
-    expect(refusalOf({ $ref: "https://example.com/a.json" })).toContain("must refer to a part of the same schema");
-    expect(refusalOf({ required: "a" })).toBeDefined();
-    expect(refusalOf({ type: "strng" })).toBeDefined();
+    expect(findSchemaFault({ $ref: "https://example.com/a.json" })).toContain(
+      "must refer to a part of the same schema",
+    );
+    expect(findSchemaFault({ required: "a" })).toBeDefined();
+    expect(findSchemaFault({ type: "strng" })).toBeDefined();
   });
 
   it("that refers to itself, or multiplies its alternatives, ends", () => {
-    expect(breachOf({ $ref: "#" }, 1)).toMatchObject({ rule: "takes too many steps to check" });
+    expect(findBreach({ $ref: "#" }, 1)).toMatchObject({ rule: "takes too many steps to check" });
     const twice = (n: number): object => (n === 0 ? { type: "string" } : { anyOf: [twice(n - 1), twice(n - 1)] });
-    expect(breachOf({ ...twice(12), not: { $ref: "#" } }, 1)).toBeDefined();
+    expect(findBreach({ ...twice(12), not: { $ref: "#" } }, 1)).toBeDefined();
   });
 });
 

@@ -6,9 +6,9 @@ import { Gathering } from "../../src/traces/ingest/operations.ts";
 import { Intake } from "../../src/traces/ingest/intake.ts";
 import { tracePartition } from "../../src/traces/stub.ts";
 import type { RunWrite } from "../../src/traces/types.ts";
-import { isClosed, MOST_SHARDS, shardsOf } from "../../src/traces/shards.ts";
+import { isClosed, MOST_SHARDS, listShards } from "../../src/traces/shards.ts";
 import { announcePartition, listPartitions } from "../../src/traces/store/partition-store.ts";
-import { dayBounds, dayOf } from "../../src/traces/time.ts";
+import { dayBounds, toDay } from "../../src/traces/time.ts";
 import { newCaller } from "../support/caller.ts";
 import { generator } from "../support/random.ts";
 import { ALL, idsIn, newProject, objectOf, send } from "../support/shards.ts";
@@ -125,7 +125,7 @@ it("blocks with many pending runs are sealed an hour after their day, without an
   const caller = await newCaller();
   const { project } = await newProject(caller);
   const now = Date.now() * 1000;
-  const place = { projectId: project, day: dayOf(now), shard: 0 };
+  const place = { projectId: project, day: toDay(now), shard: 0 };
   const over = dayBounds(place.day).end / 1000 + 3_600_000;
   const identity = { workspaceId: caller.workspaceId, ...place, traceTier: "longlived" as const };
   const pending = (count: number) =>
@@ -298,10 +298,10 @@ describe("an overloaded shard", () => {
 describe("the shards of a trace", () => {
   it("are one of each generation, and all are used", () => {
     const ids = Array.from({ length: 4_000 }, () => crypto.randomUUID());
-    expect(ids.map((id) => shardsOf(id, 1))).toEqual(ids.map(() => [0]));
+    expect(ids.map((id) => listShards(id, 1))).toEqual(ids.map(() => [0]));
     const last = ids.map((id) => {
-      const shards = shardsOf(id, 8);
-      expect(shards.slice(0, 3)).toEqual(shardsOf(id, 4));
+      const shards = listShards(id, 8);
+      expect(shards.slice(0, 3)).toEqual(listShards(id, 4));
       expect(shards.map((shard) => isClosed(shard, 8))).toEqual([true, true, true, false]);
       return shards[3] as number;
     });

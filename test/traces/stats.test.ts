@@ -4,7 +4,7 @@ import { describe, expect, it } from "vitest";
 import { projectStats } from "../../src/traces/query/stats.ts";
 import { DurationCounter } from "../../src/traces/partition/stats/durations.ts";
 import { tracePartition } from "../../src/traces/stub.ts";
-import { dayOf } from "../../src/traces/time.ts";
+import { toDay } from "../../src/traces/time.ts";
 import { type Caller, newCaller } from "../support/caller.ts";
 import { NOON, projectId, runParts, sendMultipart, sentRun, uuid7 } from "../support/traces.ts";
 
@@ -13,7 +13,7 @@ const DAY_MICROS = 86_400_000_000;
 /** Runs of one length on the day of `start`, written to their partition directly. */
 async function addRuns(caller: Caller, session: string, start: number, count: number, seconds: number): Promise<void> {
   const { workspaceId } = caller;
-  const place = { projectId: session, day: dayOf(start), shard: 0 };
+  const place = { projectId: session, day: toDay(start), shard: 0 };
   const partition = tracePartition(env, workspaceId, place);
   for (let from = 0; from < count; from += 500) {
     const writes = Array.from({ length: Math.min(500, count - from) }, (_, n) => ({

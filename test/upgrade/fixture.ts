@@ -79,9 +79,10 @@ export function prepare(state: string, manifest: Manifest, present: Present): vo
   const shift = Date.now() - Date.parse(made_at);
   const run = (file: string, statements: string[]) =>
     withDatabase(file, (database) => {
-      // An empty object has no tables.
-      if (!database.prepare("SELECT 1 FROM sqlite_master WHERE name NOT GLOB '_*'").get()) return;
       for (const sql of statements) {
+        // An object has the tables that it has needed so far.
+        const [, table = ""] = /^UPDATE (\w+)/.exec(sql) ?? [];
+        if (!database.prepare("SELECT 1 FROM sqlite_master WHERE name = ?").get(table)) continue;
         const values = Object.entries({ shift, from, ...present }).filter(([name]) => sql.includes(`:${name}`));
         database.prepare(sql).run(Object.fromEntries(values));
       }

@@ -5,7 +5,7 @@ import { createApp } from "../../src/app.ts";
 import { app } from "../support/app.ts";
 import { readConfig } from "../../src/config.ts";
 import { graphs } from "../../src/graphs/index.ts";
-import { configurableOf } from "../../src/threads/requests/runs/request.ts";
+import { readConfigurable } from "../../src/threads/requests/runs/request.ts";
 import { custom } from "../../src/users/registry.ts";
 import { newCaller } from "../support/caller.ts";
 import * as pack from "./pack.ts";
@@ -323,7 +323,7 @@ describe("the user's own application", () => {
 it("the user reaches the graph in the run's configurable", () => {
   const user = { identity: "ada", permissions: ["write"], display_name: "Ada", is_authenticated: true };
   const principal = { workspaceId: "w", scopes: [], kind: "user", credentialId: "ada", user } as const;
-  expect(configurableOf(new Headers({ "x-api-key": "secret", "x-page": "3" }), principal)).toEqual({
+  expect(readConfigurable(new Headers({ "x-api-key": "secret", "x-page": "3" }), principal)).toEqual({
     "x-page": "3",
     user_id: "ada",
     langgraph_auth_user: user,

@@ -6,18 +6,18 @@ import {
   type BuildFailure,
   type BuildOptions,
   type BuildResult,
+  type Metafile,
+  type Plugin,
   context,
   formatMessages,
-  type Plugin,
 } from "esbuild";
 import { Fault } from "../fault.ts";
-import { partsOf } from "../langgraph-json.ts";
+import { splitSpec } from "../langgraph-json.ts";
 import type { Project } from "../project.ts";
 import { Broken } from "./broken.ts";
 import { DEFINES, files } from "./files.ts";
-import { importersOf } from "./importers.ts";
 import { oneLangchain } from "./langchain.ts";
-import { missing } from "./missing.ts";
+import { stubMissing } from "./missing.ts";
 import { platform } from "./platform.ts";
 import { providers } from "./providers.ts";
 import { ui } from "./ui.ts";
@@ -92,17 +92,17 @@ export async function bundler(project: Project, split?: Split): Promise<Bundler>
       providers(project),
       oneLangchain(project),
       platform(),
-      missing((text, importer) => unusable.set(importer, text)),
+      stubMissing((text, importer) => unusable.set(importer, text)),
     ],
   });
   /** Repeats the build while it finds more files of packages that do not fit. */
-  const rebuilt = async (): Promise<Output> => {
+  const rebuild = async (): Promise<Output> => {
     for (const noted of [inputs, modules, unusable]) noted.clear();
     try {
       return await made.rebuild();
     } catch (error) {
       if (!broken.note(error as BuildFailure, root)) throw error;
-      return rebuilt();
+      return rebuild();
     }
   };
   return {
@@ -111,10 +111,10 @@ export async function bundler(project: Project, split?: Split): Promise<Bundler>
     },
     async bundle() {
       const before = [...inputs];
-      const result = await rebuilt().catch(async (error: unknown) => {
+      const result = await rebuild().catch(async (error: unknown) => {
         // esbuild does not read the imports of a failed file, and the fix may be in one of them.
         for (const input of before) inputs.add(input);
-        throw new Fault(await described(error as BuildFailure));
+        throw new Fault(await describeFailure(error as BuildFailure));
       });
       const file = (end: string) =>
         result.outputFiles.find(({ path }) => path.endsWith(end))?.contents ?? new Uint8Array();
@@ -123,7 +123,7 @@ export async function bundler(project: Project, split?: Split): Promise<Bundler>
         { kind: "warning" },
       );
       for (const [importer, text] of unusable) {
-        const graphs = graphsOf(project, importersOf(result.metafile, relative(root, importer)));
+        const graphs = describeGraphs(project, findImporters(result.metafile, relative(root, importer)));
         warnings.push(`${relative(root, importer)}: ${text}${graphs}`);
       }
       // A module that a plugin makes has a name that is no path.
@@ -142,16 +142,26 @@ export async function bundler(project: Project, split?: Split): Promise<Bundler>
 }
 
 /** Which graphs load one of these files, as a sentence. */
-function graphsOf({ root, config }: Project, importers: Set<string>): string {
+function describeGraphs({ root, config }: Project, importers: Set<string>): string {
   const graphs = Object.entries(config.graphs).filter(([, graph]) => {
-    const { file } = partsOf(typeof graph === "string" ? graph : graph.path);
+    const { file } = splitSpec(typeof graph === "string" ? graph : graph.path);
     return importers.has(relative(root, resolve(root, file)).replaceAll("\\", "/"));
   });
   const names = graphs.map(([id]) => `"${id}"`);
   return names.length === 0 ? "" : ` ${names.length === 1 ? "Graph" : "Graphs"} ${names.join(", ")} cannot use it.`;
 }
 
-async function described(error: BuildFailure): Promise<string> {
+async function describeFailure(error: BuildFailure): Promise<string> {
   if (!Array.isArray(error.errors)) throw error;
   return (await formatMessages(error.errors, { kind: "error" })).join("\n").trimEnd();
+}
+
+/** The files that import this one, directly or through others, and the file itself. Paths as the bundle's record has them. */
+function findImporters({ inputs }: Metafile, path: string): Set<string> {
+  const found = new Set([path]);
+  // A set that grows while it is walked is walked to its new end.
+  for (const target of found)
+    for (const [importer, { imports }] of Object.entries(inputs))
+      if (imports.some((one) => one.path === target)) found.add(importer);
+  return found;
 }

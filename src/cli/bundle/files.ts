@@ -55,7 +55,7 @@ const LOADERS: Record<string, Loader> = { ".ts": "ts", ".mts": "ts", ".cts": "ts
 const OWN = join(PACKAGE, "src") + sep;
 
 /** A path of the project as it is under /bundle. A folder above the project's is one named `_`. */
-const virtual = (root: string, path: string): string =>
+const virtualPath = (root: string, path: string): string =>
   relative(root, path).replaceAll("\\", "/").replaceAll("../", "_/");
 
 /** Adds each file of the project that is read to `inputs`, and the files beside the bundle to `modules`. */
@@ -72,15 +72,15 @@ export function files({ root, weirDir }: Project, modules: Map<string, Uint8Arra
           for (const file of new Set([resolve(dirname(path), name), resolve(root, name)]))
             if (existsSync(file) && statSync(file).size <= LARGEST) {
               inputs.add(file);
-              modules.set(virtual(root, file), readFileSync(file));
+              modules.set(virtualPath(root, file), readFileSync(file));
             }
         for (const [, name = ""] of text.matchAll(COMPUTED))
-          for (const file of readable(resolve(dirname(path), name))) {
+          for (const file of listReadable(resolve(dirname(path), name))) {
             inputs.add(file);
-            modules.set(virtual(root, file), readFileSync(file));
+            modules.set(virtualPath(root, file), readFileSync(file));
           }
         if (!/import\.meta|__dirname|__filename/.test(text)) return undefined;
-        const contents = located(text, `/bundle/${virtual(root, path)}`);
+        const contents = replaceImportUrls(text, `/bundle/${virtualPath(root, path)}`);
         return { contents, loader: LOADERS[extname(path)] ?? (extname(path) === ".js" ? "jsx" : "js") };
       });
       build.onResolve({ filter: /\.wasm(\?module)?$/ }, async ({ path, resolveDir, kind, pluginData }) => {
@@ -99,7 +99,7 @@ export function files({ root, weirDir }: Project, modules: Map<string, Uint8Arra
 }
 
 /** The files of a folder that a project may read. */
-function readable(folder: string): string[] {
+function listReadable(folder: string): string[] {
   if (!existsSync(folder)) return [];
   return readdirSync(folder)
     .filter((name) => ENDINGS.includes(extname(name).slice(1)))
@@ -108,7 +108,7 @@ function readable(folder: string): string[] {
 }
 
 /** The source with `import.meta.url` and its equivalents replaced by the file's address. */
-function located(text: string, path: string): string {
+function replaceImportUrls(text: string, path: string): string {
   const folder = JSON.stringify(dirname(path));
   return text
     .replace(/\bimport\.meta\.url\b/g, JSON.stringify(`file://${path}`))

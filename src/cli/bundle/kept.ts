@@ -21,23 +21,23 @@ interface Note extends Kept {
   digest: string;
 }
 
-const noteOf = ({ weirDir }: Project): string => join(weirDir, "bundle.json");
+const noteFile = ({ weirDir }: Project): string => join(weirDir, "bundle.json");
 
 /**
  * Records the sources of the bundle in `.weir/build`. `began` is when its build began, in milliseconds: nothing is
  * recorded when a file has changed since.
  */
-export function keep(project: Project, { sources, warnings }: Bundled, inputs: string[], began: number): void {
+export function keepBundle(project: Project, { sources, warnings }: Bundled, inputs: string[], began: number): void {
   if (sources.some((file) => (statSync(file, { throwIfNoEntry: false })?.mtimeMs ?? Infinity) > began)) return;
-  const note: Note = { inputs, warnings, sources, digest: digestOf(project, sources) };
-  writeWhole(noteOf(project), JSON.stringify(note));
+  const note: Note = { inputs, warnings, sources, digest: digestSources(project, sources) };
+  writeWhole(noteFile(project), JSON.stringify(note));
 }
 
 /** The bundle that is in `.weir/build`, if a build would make it again. */
-export function kept(project: Project): Kept | undefined {
+export function readKeptBundle(project: Project): Kept | undefined {
   try {
-    const { inputs, warnings, sources, digest } = JSON.parse(readFileSync(noteOf(project), "utf8")) as Note;
-    return digestOf(project, sources) === digest ? { inputs, warnings } : undefined;
+    const { inputs, warnings, sources, digest } = JSON.parse(readFileSync(noteFile(project), "utf8")) as Note;
+    return digestSources(project, sources) === digest ? { inputs, warnings } : undefined;
   } catch {
     // The note is missing or incomplete, or a folder that it names is missing.
     return undefined;
@@ -51,7 +51,7 @@ const INSTALLED = [".package-lock.json", ".modules.yaml", ".yarn-integrity", ".y
  * Of the times and sizes of the sources, the bundle and this bundler. A new file or package can change what an import
  * means, so also of everything in the folders of the project's own sources, and of what is installed.
  */
-function digestOf({ root, weirDir }: Project, sources: string[]): string {
+function digestSources({ root, weirDir }: Project, sources: string[]): string {
   const folders = new Set(sources.filter((file) => !file.includes("node_modules")).map((file) => dirname(file)));
   for (let at = root; ; at = dirname(at)) {
     if (at === root || existsSync(join(at, "package.json"))) folders.add(at);
@@ -60,7 +60,7 @@ function digestOf({ root, weirDir }: Project, sources: string[]): string {
   folders.delete(weirDir);
   const files = [...sources, ...filesIn(import.meta.dirname), join(weirDir, "build", BUNDLE), packagesFile(weirDir)];
   for (const folder of folders) files.push(...filesIn(folder), ...installedIn(folder));
-  return stampOf(files);
+  return stampFiles(files);
 }
 
 /** What says that other packages are installed in the folder. */
@@ -68,7 +68,7 @@ export const installedIn = (folder: string): string[] =>
   ["", ...INSTALLED].map((name) => join(folder, "node_modules", name));
 
 /** Of the times and sizes of files, and of this package's version. */
-export function stampOf(files: Iterable<string>): string {
+export function stampFiles(files: Iterable<string>): string {
   const hash = createHash("sha256").update(VERSION);
   for (const file of new Set(files)) {
     const { mtimeMs, size } = statSync(file, { throwIfNoEntry: false }) ?? {};

@@ -2,7 +2,7 @@
 import { createRequire } from "node:module";
 import { dirname, join } from "node:path";
 import type { Plugin } from "esbuild";
-import { formerOf } from "../installed.ts";
+import { findFormerPackage } from "../installed.ts";
 import { FORMER_NAME, MODULES, NAME, PACKAGE } from "../package.ts";
 import type { Project } from "../project.ts";
 
@@ -24,7 +24,7 @@ export function oneLangchain(project: Project): Plugin {
     name: "weir-langchain",
     setup(build) {
       build.onStart(() => ({ errors: tooOld(project.root).map((text) => ({ text })) }));
-      const foreign = formerOf(project.root)?.foreign === true;
+      const foreign = findFormerPackage(project.root)?.foreign === true;
       build.onResolve({ filter: OWN }, ({ path }) => {
         const former = path === FORMER_NAME || path.startsWith(`${FORMER_NAME}/`);
         const found = MODULES[former && !foreign ? NAME + path.slice(FORMER_NAME.length) : path];

@@ -26,34 +26,34 @@ const NATIVE = new Set([
   "usearch",
 ]);
 
-const packageOf = (path: string): string => path.split("/", path.startsWith("@") ? 2 : 1).join("/");
+const packageName = (path: string): string => path.split("/", path.startsWith("@") ? 2 : 1).join("/");
 
 /**
  * An import that cannot be resolved fails the build where the project's own code has it. Where a package has it, it is
  * optional there: `require` and `import()` of it throw, and a static import throws when something of it is used. The
  * same holds for all imports of packages that cannot run in a Worker. `warn` receives a sentence for each of those.
  */
-export function missing(warn: (text: string, importer: string) => void): Plugin {
+export function stubMissing(warn: (text: string, importer: string) => void): Plugin {
   return {
     name: "weir-missing",
     setup(build) {
       build.onResolve({ filter: /^[^./]/ }, async ({ path, importer, kind, resolveDir, pluginData }) => {
         if (pluginData === ASKED || kind === "entry-point" || importer === "") return undefined;
-        const stub = (why: string) => ({ path, namespace: `weir-missing-${moment(kind)}`, pluginData: why });
-        if (NATIVE.has(packageOf(path)) || ABSENT.test(path)) {
-          const why = `"${packageOf(path)}" cannot run in a Worker: it needs native code or processes.`;
+        const stub = (why: string) => ({ path, namespace: `weir-missing-${failureMoment(kind)}`, pluginData: why });
+        if (NATIVE.has(packageName(path)) || ABSENT.test(path)) {
+          const why = `"${packageName(path)}" cannot run in a Worker: it needs native code or processes.`;
           if (!importer.includes("node_modules")) warn(why, importer);
           return stub(why);
         }
         const found = await build.resolve(path, { kind, importer, resolveDir, pluginData: ASKED });
         if (found.errors.length === 0) return found;
-        const source = unbuilt(path, resolveDir);
+        const source = findUnbuilt(path, resolveDir);
         if (source) return { path: source };
         if (!importer.includes("node_modules")) return undefined;
-        return stub(`"${packageOf(path)}" is not installed. ${importer.split("node_modules/").at(-1)} imports it.`);
+        return stub(`"${packageName(path)}" is not installed. ${importer.split("node_modules/").at(-1)} imports it.`);
       });
       build.onLoad({ filter: /\.node$/ }, ({ path }) => {
-        const name = packageOf(path.split("node_modules/").at(-1) ?? path);
+        const name = packageName(path.split("node_modules/").at(-1) ?? path);
         return { contents: thrower(`"${name}" cannot run in a Worker: it is native code.`), loader: "js" };
       });
       build.onLoad({ filter: /.*/, namespace: "weir-missing-load" }, ({ pluginData }) => ({
@@ -69,7 +69,7 @@ export function missing(warn: (text: string, importer: string) => void): Plugin 
 }
 
 /** Code that loads a module at run time can catch the error and continue without it; a static import cannot. */
-const moment = (kind: ImportKind): "load" | "use" => (kind === "import-statement" ? "use" : "load");
+const failureMoment = (kind: ImportKind): "load" | "use" => (kind === "import-statement" ? "use" : "load");
 
 /** A module that throws when it is loaded. It is CommonJS, so that it has every export that is imported by name. */
 export const thrower = (why: string): string =>
@@ -89,8 +89,8 @@ module.exports = used;
 `;
 
 /** The source of a package of the same monorepo whose build output is not there; undefined when it is no such package. */
-function unbuilt(path: string, from: string): string | undefined {
-  const name = packageOf(path);
+function findUnbuilt(path: string, from: string): string | undefined {
+  const name = packageName(path);
   for (let folder = from; ; folder = dirname(folder)) {
     const file = join(folder, "node_modules", name, "package.json");
     if (existsSync(file)) {

@@ -9,9 +9,9 @@ import { writeWhole } from "../write-whole.ts";
 import { Broken } from "./broken.ts";
 import { COMMON, type Output } from "./bundle.ts";
 import { files, PACKAGES, packagesFile } from "./files.ts";
-import { filesIn, installedIn, stampOf } from "./kept.ts";
+import { filesIn, installedIn, stampFiles } from "./kept.ts";
 import { oneLangchain } from "./langchain.ts";
-import { missing } from "./missing.ts";
+import { stubMissing } from "./missing.ts";
 import { platform } from "./platform.ts";
 import { providers } from "./providers.ts";
 
@@ -38,12 +38,12 @@ interface Note extends Packages {
   wasm: string[];
 }
 
-const noteOf = (weirDir: string): string => join(dirname(packagesFile(weirDir)), "note.json");
+const noteFile = (weirDir: string): string => join(dirname(packagesFile(weirDir)), "note.json");
 
 /** The module of an earlier build, if a build would make it again. */
-export function keptPackages(project: Project): Packages | undefined {
+export function readKeptPackages(project: Project): Packages | undefined {
   try {
-    const note = JSON.parse(readFileSync(noteOf(project.weirDir), "utf8")) as Note;
+    const note = JSON.parse(readFileSync(noteFile(project.weirDir), "utf8")) as Note;
     return stampPackages(project, note) === note.stamp && existsSync(packagesFile(project.weirDir)) ? note : undefined;
   } catch {
     // There is none, or it is incomplete.
@@ -52,7 +52,7 @@ export function keptPackages(project: Project): Packages | undefined {
 }
 
 const stampPackages = ({ root, weirDir }: Project, { sources, wasm }: Pick<Note, "sources" | "wasm">): string =>
-  stampOf([
+  stampFiles([
     ...sources,
     ...wasm.map((path) => join(weirDir, "build", path)),
     ...filesIn(import.meta.dirname),
@@ -77,7 +77,7 @@ export async function buildPackages(project: Project, wanted: string[]): Promise
     try {
       return await build({
         ...COMMON,
-        stdin: { contents: entryOf(wanted), resolveDir: root, sourcefile: "packages.js", loader: "js" },
+        stdin: { contents: entrySource(wanted), resolveDir: root, sourcefile: "packages.js", loader: "js" },
         outfile: join(weirDir, "packages.js"),
         absWorkingDir: root,
         // The sources are read where they are needed.
@@ -88,7 +88,7 @@ export async function buildPackages(project: Project, wanted: string[]): Promise
           providers(project),
           oneLangchain(project),
           platform(),
-          missing(() => undefined),
+          stubMissing(() => undefined),
         ],
       });
     } catch (error) {
@@ -99,7 +99,7 @@ export async function buildPackages(project: Project, wanted: string[]): Promise
   if (!result || [...inputs].some((path) => !path.startsWith(PACKAGE + sep))) return undefined;
   const content = (end: string) => result.outputFiles.find(({ path }) => path.endsWith(end))?.text ?? "";
   const made: Packages = {
-    files: exportsOf(wanted, content(".js"), (path) => result.metafile.inputs[posixFrom(root, path)]?.format),
+    files: readExports(wanted, content(".js"), (path) => result.metafile.inputs[posixFrom(root, path)]?.format),
     sources: Object.keys(result.metafile.inputs)
       .map((path) => resolve(root, path))
       .filter((path) => existsSync(path)),
@@ -112,28 +112,28 @@ export async function buildPackages(project: Project, wanted: string[]): Promise
   writeWhole(packagesFile(weirDir), JSON.stringify({ name: PACKAGES, esModule: content(".js") + address }));
   if (made.sources.every((path) => statSync(path).mtimeMs <= began)) {
     const note: Note = { ...made, wasm, stamp: stampPackages(project, { ...made, wasm }) };
-    writeWhole(noteOf(weirDir), JSON.stringify(note));
+    writeWhole(noteFile(weirDir), JSON.stringify(note));
   }
   return made;
 }
 
 const posixFrom = (root: string, path: string): string => relative(root, path).replaceAll("\\", "/");
 
-const keyOf = (index: number): string => `package${index}`;
+const packageKey = (index: number): string => `package${index}`;
 
 /** A function for each file, since a package is loaded when it is imported first. `weirDefault` has its name in any importer. */
-const entryOf = (wanted: string[]): string => `
+const entrySource = (wanted: string[]): string => `
 const whole = (value) => value?.__esModule && "default" in value
   ? Object.defineProperty(value, "weirDefault", { get: () => value.default, enumerable: true, configurable: true }) : value;
 export const packages = {
-${wanted.map((path, at) => `  ${keyOf(at)}: () => require(${JSON.stringify(path)}),`).join("\n")}
+${wanted.map((path, at) => `  ${packageKey(at)}: () => require(${JSON.stringify(path)}),`).join("\n")}
 };
 export const load = (key) => whole(packages[key]());
-export const runtime = () => load(${JSON.stringify(keyOf(wanted.indexOf(MODULES[NAME] ?? "")))});
+export const runtime = () => load(${JSON.stringify(packageKey(wanted.indexOf(MODULES[NAME] ?? "")))});
 `;
 
 /** What each file exports, as esbuild has written it: its record of a build has the exports of entries only. */
-function exportsOf(
+function readExports(
   wanted: string[],
   code: string,
   formatOf: (path: string) => string | undefined,
@@ -141,7 +141,7 @@ function exportsOf(
   const entry = code.slice(code.lastIndexOf("\nvar packages = {"));
   return Object.fromEntries(
     wanted.map((path, at) => {
-      const key = keyOf(at);
+      const key = packageKey(at);
       const [, variable] = new RegExp(`^  ${key}: .*__toCommonJS\\(([\\w$]+)\\)`, "m").exec(entry) ?? [];
       if (formatOf(path) !== "esm" || variable === undefined) return [path, { key }];
       const begin = `__export(${variable}, {\n`;

@@ -4,7 +4,7 @@ import { MODULES } from "../package.ts";
 import type { Project } from "../project.ts";
 import { type Bundler, bundler } from "./bundle.ts";
 import { PACKAGES } from "./files.ts";
-import { buildPackages, keptPackages, type Packaged, type Packages } from "./packages.ts";
+import { buildPackages, readKeptPackages, type Packaged, type Packages } from "./packages.ts";
 
 /** How the bundle calls the function that loads a package. */
 const LOAD = "weirLoad";
@@ -28,7 +28,7 @@ export async function splitBundler(project: Project): Promise<Bundler> {
       return whole?.inputs ?? [...own.inputs, ...packages.inputs];
     },
     async bundle() {
-      packages = keptPackages(project) ?? NONE;
+      packages = readKeptPackages(project) ?? NONE;
       for (;;) {
         if (whole) return whole.bundle();
         wanted.clear();
@@ -58,7 +58,7 @@ function standIns(packagedAs: (path: string) => Packaged | undefined): Plugin {
       });
       build.onResolve({ filter: /^weir:package:/ }, ({ path }) => ({ path, namespace: "weir-split" }));
       build.onLoad({ filter: /.*/, namespace: "weir-split" }, ({ path }) => ({
-        contents: loading(path.replace("weir:package:", "")),
+        contents: loadingModule(path.replace("weir:package:", "")),
         loader: "js",
       }));
     },
@@ -66,7 +66,7 @@ function standIns(packagedAs: (path: string) => Packaged | undefined): Plugin {
 }
 
 /** A CommonJS module, so that what is imported from it is read when it is used. */
-const loading = (key: string): string => `module.exports = ${LOAD}(${JSON.stringify(key)});`;
+const loadingModule = (key: string): string => `module.exports = ${LOAD}(${JSON.stringify(key)});`;
 
 /** With the names that the file exports, a wrong one is found as in the file itself. A file that is not in the module yet exports anything. */
 export function standIn(packaged: Packaged | undefined, isModule: boolean): string {
@@ -74,7 +74,7 @@ export function standIn(packaged: Packaged | undefined, isModule: boolean): stri
   // esbuild takes a file for a module by its ending, and a module has no `module.exports`.
   if (!names && isModule) return `export * from ${JSON.stringify(`weir:package:${key}`)};`;
   if (!packaged) return "module.exports = {};";
-  if (!names) return loading(key);
+  if (!names) return loadingModule(key);
   const from = JSON.stringify(`weir:package:${key}`);
   const list = names.map((name) => (name === "default" ? "weirDefault as default" : JSON.stringify(name)));
   return [`export { ${list.join(", ")} } from ${from};`, ...(more ? [`export * from ${from};`] : [])].join("\n");

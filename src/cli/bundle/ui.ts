@@ -58,7 +58,7 @@ export function ui({ root, config }: Project, inputs: Set<string>): Plugin {
             jsx: "automatic",
             loader: LOADERS,
             logLevel: "silent",
-            plugins: [shared([...SHARED, ...(config.ui_config?.shared ?? [])]), ...(await tailwind(root))],
+            plugins: [sharePackages([...SHARED, ...(config.ui_config?.shared ?? [])]), ...(await tailwind(root))],
           });
           for (const input of Object.keys(metafile.inputs))
             if (!input.includes("node_modules") && !input.includes(":")) inputs.add(join(root, input));
@@ -75,7 +75,7 @@ export function ui({ root, config }: Project, inputs: Set<string>): Plugin {
 }
 
 /** Takes these packages from the page, where the client gives them out. */
-function shared(packages: string[]): Plugin {
+function sharePackages(packages: string[]): Plugin {
   const isShared = (path: string) => packages.some((name) => path === name || path.startsWith(`${name}/`));
   return {
     name: "weir-ui-shared",

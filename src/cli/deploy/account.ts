@@ -58,7 +58,7 @@ export async function openAccount({ cwd, accountId, env = process.env }: Account
       });
     });
     const text = await response.text();
-    const answer = envelopeOf(text);
+    const answer = parseEnvelope(text);
     if (!response.ok || !answer?.success)
       throw new CloudflareError(`${method} ${path}`, response.status, answer?.errors ?? []);
     return answer.result as T;
@@ -86,7 +86,7 @@ interface Envelope {
 }
 
 /** The answer as JSON; undefined where a proxy answered with something else. */
-function envelopeOf(text: string): Envelope | undefined {
+function parseEnvelope(text: string): Envelope | undefined {
   try {
     return JSON.parse(text) as Envelope;
   } catch {

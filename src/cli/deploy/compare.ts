@@ -1,6 +1,6 @@
 /** Which threads of a deployment cannot continue on the graphs that are to be deployed. */
 import type { CheckPage, DescribedGraph } from "../../deploys/schema.ts";
-import { apiOf, type Fetch } from "../api.ts";
+import { createApi, type Fetch } from "../api.ts";
 
 /** What a check of all workspaces has found. */
 export interface Comparison {
@@ -17,11 +17,11 @@ export async function compareThreads(
   graphs: Record<string, DescribedGraph>,
   { url, key, fetch }: { url: string; key: string; fetch: Fetch },
 ): Promise<Comparison> {
-  const workspaces = await apiOf({ url, key, fetch })<{ id: string }[]>("GET", "/workspaces");
+  const workspaces = await createApi({ url, key, fetch })<{ id: string }[]>("GET", "/workspaces");
   const described = Object.entries(graphs).map(([id, { shape, migrates }]) => [id, { shape, migrates }] as const);
   const all: Comparison = { counts: {}, threads: [] };
   for (const { id } of workspaces) {
-    const call = apiOf({ url, key, workspaceId: id, root: "", fetch });
+    const call = createApi({ url, key, workspaceId: id, root: "", fetch });
     let after: string | null = null;
     do {
       const body: object = { graphs: Object.fromEntries(described), ...(after !== null && { after }) };

@@ -13,13 +13,14 @@ import type { Project } from "../project.ts";
  * has no shape and an `error`. Throws a Fault when the bundle cannot be loaded.
  */
 export async function describeBundle(project: Project, generated: Generated): Promise<Record<string, DescribedGraph>> {
-  const [{ localConfig }, { modulesOf }, { Server }, { translated }, { useScript }] = await Promise.all([
-    import("../dev/local-config.ts"),
-    import("../dev/modules.ts"),
-    import("../dev/server.ts"),
-    import("../dev/translate.ts"),
-    import("../dev/workerd.ts"),
-  ]);
+  const [{ localConfig }, { readModules: modulesOf }, { Server }, { translateConfig: translated }, { useScript }] =
+    await Promise.all([
+      import("../dev/local-config.ts"),
+      import("../dev/modules.ts"),
+      import("../dev/server.ts"),
+      import("../dev/translate.ts"),
+      import("../dev/workerd.ts"),
+    ]);
   const { file, name, variables } = localConfig(project, generated, localEnvironment(project));
   const options = await translated(project, file);
   useScript(project.weirDir);

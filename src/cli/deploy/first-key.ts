@@ -1,5 +1,5 @@
 /** The first workspace of a deployment and its first key. */
-import { apiOf, type Fetch } from "../api.ts";
+import { createApi, type Fetch } from "../api.ts";
 import { Fault } from "../fault.ts";
 
 /** The workspace in which users of the deployment's own `Auth` act, unless AUTH_WORKSPACE_ID names another. */
@@ -33,7 +33,7 @@ export async function waitUntilOk(url: string, fetch: Fetch, { attempts = 60, pa
  * @returns the key, to be shown once; undefined where the workspace has keys.
  */
 export async function firstKey(url: string, adminKey: string, fetch: Fetch): Promise<string | undefined> {
-  const call = apiOf({ url, key: adminKey, workspaceId: FIRST_WORKSPACE_ID, fetch });
+  const call = createApi({ url, key: adminKey, workspaceId: FIRST_WORKSPACE_ID, fetch });
   await call("POST", "/workspaces", { id: FIRST_WORKSPACE_ID, name: "default" }, [409]);
   const keys = await call<unknown[]>("GET", "/api-keys");
   if (keys.length > 0) return undefined;

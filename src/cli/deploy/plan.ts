@@ -22,7 +22,7 @@ export interface Resource {
   name: string;
 }
 
-/** How each kind is found and created. `find` gives its id, or undefined; R2 buckets have no id but their name. */
+/** How each kind is found and created. `find` gives its id, or undefined; the id of an R2 bucket is its name. */
 const KINDS: Record<
   Kind,
   {
@@ -73,7 +73,6 @@ export async function findResource(account: Account, { kind, name }: Resource): 
   return KINDS[kind].find(account, name);
 }
 
-/** Creates the resource and returns its id. */
 export async function createResource(account: Account, { kind, name }: Resource): Promise<string> {
   return KINDS[kind].create(account, name);
 }

@@ -48,7 +48,7 @@ export async function release(given: Release): Promise<string | undefined> {
   const account = await openAccount({ cwd: root, accountId: config.account_id, env }).catch((error: unknown) => {
     // A dry run also shows the plan to users without an account.
     if (!dryRun) throw error;
-    say(`Not compared with an account: ${messageOf(error)}`);
+    say(`Not compared with an account: ${errorMessage(error)}`);
     return undefined;
   });
 
@@ -88,7 +88,7 @@ export async function release(given: Release): Promise<string | undefined> {
 }
 
 const line = (kind: string, name: string, what: string) => `  ${kind.padEnd(12)} ${name.padEnd(32)} ${what}`;
-const messageOf = (error: unknown) => (error instanceof Error ? error.message : String(error));
+const errorMessage = (error: unknown) => (error instanceof Error ? error.message : String(error));
 
 /** Creates what the account lacks. Returns the ids of what exists, by name and for databases only. */
 async function ensureResources(

@@ -15,12 +15,12 @@ export const OWN_SECRETS = Object.keys(MADE) as OwnSecret[];
 /** The values of a deployment that are stored on this machine. Cloudflare never shows a secret again. */
 export type Known = Partial<Record<OwnSecret | "url", string>>;
 
-const fileOf = (weirDir: string, worker: string) => join(weirDir, "secrets", `${worker}.json`);
+const secretsFile = (weirDir: string, worker: string) => join(weirDir, "secrets", `${worker}.json`);
 
 /** What is kept in `.weir/secrets/<worker>.json`; empty if this machine did not make the deployment. */
 export function readKnown(weirDir: string, worker: string): Known {
   try {
-    return JSON.parse(readFileSync(fileOf(weirDir, worker), "utf8")) as Known;
+    return JSON.parse(readFileSync(secretsFile(weirDir, worker), "utf8")) as Known;
   } catch {
     return {};
   }
@@ -31,7 +31,7 @@ export function writeKnown(weirDir: string, worker: string, known: Known): void 
   const folder = join(weirDir, "secrets");
   mkdirSync(folder, { recursive: true, mode: 0o700 });
   writeFileSync(join(folder, ".gitignore"), "*\n");
-  writeFileSync(fileOf(weirDir, worker), `${JSON.stringify(known, null, 2)}\n`, { mode: 0o600 });
+  writeFileSync(secretsFile(weirDir, worker), `${JSON.stringify(known, null, 2)}\n`, { mode: 0o600 });
 }
 
 /** Which of `names` the Worker has no secret of. All, when there is no such Worker. */

@@ -4,7 +4,7 @@
  */
 import { type ChildProcess, fork } from "node:child_process";
 import { writeBundle } from "../build.ts";
-import { keep, type Kept } from "../bundle/kept.ts";
+import { keepBundle, type Kept } from "../bundle/kept.ts";
 import { splitBundler } from "../bundle/split.ts";
 import { Fault } from "../fault.ts";
 import { MAIN } from "../package.ts";
@@ -29,7 +29,7 @@ export class Builder {
     clearTimeout(this.#timer);
     const child = (this.#child ??= this.#fork(project));
     try {
-      const result = await resultOf(child);
+      const result = await readResult(child);
       this.inputs = result.inputs;
       if (result.fault !== undefined) throw new Fault(result.fault);
       return result;
@@ -56,7 +56,7 @@ export class Builder {
   }
 }
 
-async function resultOf(child: ChildProcess): Promise<Result> {
+async function readResult(child: ChildProcess): Promise<Result> {
   return new Promise((resolve, reject) => {
     const ended = () => reject(new Fault("The bundler ended unexpectedly. Change a file to try again."));
     child.once("exit", ended);
@@ -77,7 +77,7 @@ export async function run([dir = "."]: string[]): Promise<number> {
     try {
       const bundled = await made.bundle();
       writeBundle(project, bundled);
-      keep(project, bundled, made.inputs, began);
+      keepBundle(project, bundled, made.inputs, began);
       return { inputs: made.inputs, warnings: bundled.warnings };
     } catch (error) {
       if (!(error instanceof Fault)) throw error;

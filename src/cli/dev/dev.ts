@@ -1,6 +1,6 @@
 /** The loop of `weir dev`: a change, a build, and the server that serves the last good one. */
 import { basename, join } from "node:path";
-import { type Kept, kept } from "../bundle/kept.ts";
+import { type Kept, readKeptBundle } from "../bundle/kept.ts";
 import { localEnvironment } from "../environment.ts";
 import { Fault } from "../fault.ts";
 import { generate } from "../generate.ts";
@@ -11,10 +11,10 @@ import type { Addressed } from "./direct.ts";
 import { Front } from "./front.ts";
 import { introduction, localKey } from "./introduce.ts";
 import { sourcePlaces } from "./frames.ts";
-import { type LocalConfig, localConfig, stateOf } from "./local-config.ts";
+import { type LocalConfig, localConfig, stateFolder } from "./local-config.ts";
 import { plain } from "./output.ts";
 import type { Server } from "./server.ts";
-import { type Translated, translated } from "./translate.ts";
+import { type Translated, translateConfig } from "./translate.ts";
 import { Watch } from "./watch.ts";
 import { useScript } from "./workerd.ts";
 
@@ -117,9 +117,9 @@ export class Dev {
       const config = localConfig(project, generated, environment);
       useScript(project.weirDir);
       // Other processes do both. The first start migrates beside them, once however many builds fail until then.
-      const building = settled(Promise.resolve(kept(project) ?? this.#bundle(project)));
-      const translation = settled(translated(project, config.file));
-      this.#migrated ??= settled(migrateBy(translation, stateOf(project)));
+      const building = settle(Promise.resolve(readKeptBundle(project) ?? this.#bundle(project)));
+      const translation = settle(translateConfig(project, config.file));
+      this.#migrated ??= settle(migrateBy(translation, stateFolder(project)));
       const bundled = (await building)();
       this.#inputs = bundled.inputs;
       for (const warning of [...generated.warnings, ...environment.warnings, ...bundled.warnings]) {
@@ -149,12 +149,12 @@ export class Dev {
   async #serve(project: Project, { name, variables }: LocalConfig, options: Translated): Promise<void> {
     const { trace, print, port } = this.#options;
     // Miniflare takes 0.2 seconds to load, in which the first build is under way.
-    const [{ Server }, { modulesOf }] = await Promise.all([import("./server.ts"), import("./modules.ts")]);
+    const [{ Server }, { readModules: modulesOf }] = await Promise.all([import("./server.ts"), import("./modules.ts")]);
     if (!this.#server) {
       const inSources = sourcePlaces(project.root, project.weirDir);
       const onLine = (line: string) => print(inSources(plain(line)));
       const onLost = (fault: Fault) => this.#lost.reject(fault);
-      this.#server = new Server({ persistTo: stateOf(project), onLine, trace, onLost });
+      this.#server = new Server({ persistTo: stateFolder(project), onLine, trace, onLost });
     }
     if (this.#stopped) return;
     await this.#server.serve({ name, variables, translated: options, modules: modulesOf(project) });
@@ -209,8 +209,8 @@ export class Dev {
   }
 }
 
-/** The outcome of a promise that is read later: a function that gives its value, or throws what it was rejected with. */
-const settled = <T>(promise: Promise<T>): Promise<() => T> =>
+/** Waits for a promise. The function it resolves with returns the value, or throws the rejection. */
+const settle = <T>(promise: Promise<T>): Promise<() => T> =>
   promise.then(
     (value) => () => value,
     (error: unknown) => () => {
@@ -220,11 +220,11 @@ const settled = <T>(promise: Promise<T>): Promise<() => T> =>
 
 async function migrateBy(translation: Promise<() => Translated>, state: string): Promise<void> {
   const { migrate } = await import("./migrate.ts");
-  return migrate(databaseOf((await translation)()), state);
+  return migrate(databaseName((await translation)()), state);
 }
 
 /** The name by which Miniflare knows Weir's database. */
-function databaseOf({ workerOptions: { d1Databases = {} } }: Translated): string {
+function databaseName({ workerOptions: { d1Databases = {} } }: Translated): string {
   const { DB } = d1Databases as Record<string, string | { id: string }>;
   return typeof DB === "object" ? DB.id : (DB ?? "DB");
 }

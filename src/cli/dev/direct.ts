@@ -21,7 +21,7 @@ interface Assets {
 export const SOCKETS = [{ host: "127.0.0.1", port: 0, entrypoint: DIRECT }];
 
 /** Whether a request goes to the Worker without a search for a file (`run_worker_first`). */
-export function directly({ workerOptions }: Translated): (asked: Addressed) => boolean {
+export function skipsAssets({ workerOptions }: Translated): (asked: Addressed) => boolean {
   const { assets } = workerOptions as { assets?: Assets };
   const { user_worker: patterns = [], asset_worker: except = [] } = assets?.routerConfig?.static_routing ?? {};
   const rules = assets ? patterns : ["/*"];

@@ -33,7 +33,7 @@ export async function forward(
   const target = await to.target(asked);
   if (answer.destroyed) return;
   if (target === undefined) return to.unavailable();
-  const passed = request({ ...placeOf(target), path, method, headers: headersOf(asked) });
+  const passed = request({ ...parseTarget(target), path, method, headers: forwardHeaders(asked) });
   passed.setNoDelay(true);
   answer.once("close", () => passed.destroy());
   passed.once("error", (error: NodeJS.ErrnoException) => {
@@ -49,7 +49,7 @@ export async function forward(
     if (html) delete response.headers["content-length"];
     answer.writeHead(response.statusCode ?? 502, { ...response.headers, ...to.headers() });
     answer.flushHeaders();
-    const again = html ? undefined : resumptionOf(asked, response);
+    const again = html ? undefined : resumptionPath(asked, response);
     if (again) return follow(asked, answer, response, again, to);
     response.once("error", () => answer.destroy());
     (html ? response.pipe(withScript()) : response).pipe(answer);
@@ -63,7 +63,7 @@ export async function forward(
 /** Keeps connections. The server closes one that has rested for five seconds. */
 const AGENT = new Agent({ keepAlive: true, timeout: 2_000 });
 
-function placeOf(target: string): { hostname: string; port: string; agent: Agent } {
+function parseTarget(target: string): { hostname: string; port: string; agent: Agent } {
   const { hostname, port } = new URL(target);
   return { hostname, port, agent: AGENT };
 }
@@ -72,7 +72,7 @@ function placeOf(target: string): { hostname: string; port: string; agent: Agent
  * Nothing is compressed on one machine: Miniflare would hold a stream back until its end. Nor does it answer an error with a
  * page of its own, which has paths of this machine. The blob is the request's `cf`.
  */
-const headersOf = (asked: IncomingMessage): OutgoingHttpHeaders => ({
+const forwardHeaders = (asked: IncomingMessage): OutgoingHttpHeaders => ({
   ...withoutPlatform(asked.headers),
   "cf-connecting-ip": asked.socket.remoteAddress,
   "mf-cf-blob": JSON.stringify({ clientAcceptEncoding: asked.headers["accept-encoding"] ?? "" }),
@@ -92,12 +92,15 @@ function drain(asked: IncomingMessage, passed: NodeJS.WritableStream): void {
 }
 
 /** The path at which a stream of events continues: where the answer says, or that of the request itself. */
-function resumptionOf({ method, url }: IncomingMessage, { statusCode, headers }: IncomingMessage): string | undefined {
+function resumptionPath(
+  { method, url }: IncomingMessage,
+  { statusCode, headers }: IncomingMessage,
+): string | undefined {
   if (statusCode !== 200 || !headers["content-type"]?.startsWith("text/event-stream")) return undefined;
   return headers.location ?? (method === "GET" ? url : undefined);
 }
 
-/** Sends whole events. When the server ends within them, asks it for those after the last one. */
+/** Forwards whole events. If the server ends the stream early, reconnects after the last event. */
 function follow(
   asked: IncomingMessage,
   answer: ServerResponse,
@@ -121,9 +124,9 @@ function follow(
     frames.rest();
     const target = await to.target({ url: path, headers: asked.headers });
     if (answer.destroyed || target === undefined || !frames.canResume) return void answer.destroy();
-    const { "content-length": _length, "content-type": _type, ...headers } = headersOf(asked);
+    const { "content-length": _length, "content-type": _type, ...headers } = forwardHeaders(asked);
     const seen = frames.lastId === undefined ? {} : { "last-event-id": frames.lastId };
-    const passed = request({ ...placeOf(target), path, headers: { ...headers, ...seen } });
+    const passed = request({ ...parseTarget(target), path, headers: { ...headers, ...seen } });
     answer.once("close", () => passed.destroy());
     passed.once("error", () => answer.destroy());
     passed.once("response", (more) => (more.statusCode === 200 ? read(more) : answer.destroy()));

@@ -10,10 +10,10 @@ const LOOPBACK = ["localhost", "127.0.0.1", "[::1]"];
 
 /** The names of this machine, and the given ones. Throws a Fault for one that is no host name. */
 export function knownHosts(names: string[]): Set<string> {
-  return new Set([...LOOPBACK, ...names.map(hostOf)]);
+  return new Set([...LOOPBACK, ...names.map(parseHost)]);
 }
 
-function hostOf(name: string): string {
+function parseHost(name: string): string {
   const host = URL.parse(`http://${name.includes(":") && !name.startsWith("[") ? `[${name}]` : name}/`);
   if (!host?.hostname || host.pathname !== "/" || host.port || host.username)
     throw new Fault(

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { Fault } from "../fault.ts";
 import { writeWhole } from "../write-whole.ts";
 import type { Project } from "../project.ts";
-import { stateOf } from "./local-config.ts";
+import { stateFolder } from "./local-config.ts";
 
 /** The workspace that requests without a key act as on this machine: src/auth/principal.ts has it too. */
 export const LOCAL_WORKSPACE_ID = "00000000-0000-4000-8000-000000000001";
@@ -15,22 +15,22 @@ export const LOCAL_WORKSPACE_ID = "00000000-0000-4000-8000-000000000001";
  * state, since the server keeps only its hash.
  */
 export async function localKey(project: Project, url: string, adminKey: string): Promise<string> {
-  const file = join(stateOf(project), "key");
+  const file = join(stateFolder(project), "key");
   const known = existsSync(file) ? readFileSync(file, "utf8").trim() : undefined;
   if (known && (await fetch(`${url}/api/v1/api-keys`, { headers: { "x-api-key": known } })).ok) return known;
   const headers = { "x-api-key": adminKey, "content-type": "application/json" };
   const post = async (path: string, body: unknown, more = {}) =>
     fetch(`${url}/api/v1${path}`, { method: "POST", headers: { ...headers, ...more }, body: JSON.stringify(body) });
   const workspace = await post("/workspaces", { id: LOCAL_WORKSPACE_ID, name: "local" });
-  if (!workspace.ok && workspace.status !== 409) throw await refused(workspace);
+  if (!workspace.ok && workspace.status !== 409) throw await toFault(workspace);
   const made = await post("/api-keys", { name: "local" }, { "x-tenant-id": LOCAL_WORKSPACE_ID });
-  if (!made.ok) throw await refused(made);
+  if (!made.ok) throw await toFault(made);
   const { key } = await made.json<{ key: string }>();
   writeWhole(file, `${key}\n`, 0o600);
   return key;
 }
 
-const refused = async (answer: Response): Promise<Fault> => {
+const toFault = async (answer: Response): Promise<Fault> => {
   const text = await answer.text();
   try {
     return new Fault((JSON.parse(text) as { detail: string }).detail);

@@ -15,11 +15,11 @@ export interface LocalSecrets {
 }
 
 /** The folder of local data. It persists over restarts. */
-export const stateOf = ({ weirDir }: Project): string => join(weirDir, "state");
+export const stateFolder = ({ weirDir }: Project): string => join(weirDir, "state");
 
 /** The secrets of this machine's state: made once. */
 export function localSecrets(project: Project): LocalSecrets {
-  const file = join(stateOf(project), "secrets.json");
+  const file = join(stateFolder(project), "secrets.json");
   if (existsSync(file)) return JSON.parse(readFileSync(file, "utf8")) as LocalSecrets;
   const made = {
     ENCRYPTION_KEY: randomBytes(32).toString("base64"),
@@ -35,7 +35,6 @@ export interface LocalConfig {
   file: string;
   /** The name of the Worker, with which the local data of Durable Objects is found. */
   name: string;
-  /** The variables and secrets, as they are. */
   variables: Record<string, Json> & LocalSecrets;
 }
 

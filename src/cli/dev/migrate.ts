@@ -49,7 +49,7 @@ async function apply(names: string[], id: string, persistTo: string): Promise<vo
     const applied = new Set(results.map(({ name }) => name));
     const lacking = names.filter((name) => !applied.has(name));
     const statements = lacking.flatMap((name) => [
-      ...statementsOf(name).map((sql) => db.prepare(sql)),
+      ...readStatements(name).map((sql) => db.prepare(sql)),
       db.prepare("INSERT INTO d1_migrations (name) VALUES (?)").bind(name),
     ]);
     if (statements.length > 0) await db.batch(statements);
@@ -59,5 +59,5 @@ async function apply(names: string[], id: string, persistTo: string): Promise<vo
 }
 
 /** drizzle-kit marks where a statement ends. */
-const statementsOf = (name: string): string[] =>
+const readStatements = (name: string): string[] =>
   readFileSync(join(MIGRATIONS, name), "utf8").split("--> statement-breakpoint");

@@ -30,7 +30,7 @@ export interface Modules {
   others: Module[];
 }
 
-export function modulesOf({ weirDir }: Project): Modules {
+export function readModules({ weirDir }: Project): Modules {
   const root = join(weirDir, "build");
   const bundle = join(root, BUNDLE);
   const others = readdirSync(root, { recursive: true, withFileTypes: true })

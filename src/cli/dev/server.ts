@@ -4,7 +4,7 @@ import { readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
 import type { Json, Miniflare, MiniflareOptions } from "miniflare";
 import { Fault } from "../fault.ts";
-import { type Addressed, directly, SOCKETS } from "./direct.ts";
+import { type Addressed, skipsAssets, SOCKETS } from "./direct.ts";
 import { DIRECT, isReplaceable, plainEntry, replaceableEntry, replaceBundle } from "./entry.ts";
 import { lastWords, LineLog } from "./lines.ts";
 import { dataIn } from "./migrate.ts";
@@ -27,7 +27,6 @@ interface Options {
 const MOST_ENDS = 5;
 const WITHIN_MS = 60_000;
 
-/** What is served. */
 export interface Served {
   name: string;
   translated: Translated;
@@ -66,7 +65,7 @@ export class Server {
   /** Serves this, if it is not what is served already. Throws a Fault when it cannot be loaded. */
   async serve(served: Served): Promise<void> {
     const bundle = readFileSync(served.modules.bundle, "utf8");
-    const rest = digestOf(served);
+    const rest = digestServed(served);
     if (this.#stopping || (rest === this.#rest && bundle === this.#bundle)) return;
     const isReplaced = rest === this.#rest && (await this.#replace(served, bundle));
     this.#bundle = bundle;
@@ -92,7 +91,7 @@ export class Server {
       else this.#miniflare = newMiniflare(options);
       const url = await this.#miniflare.ready;
       this.#direct = String(await this.#miniflare.unsafeGetDirectURL(served.name, DIRECT));
-      this.#isDirect = directly(served.translated);
+      this.#isDirect = skipsAssets(served.translated);
       this.url = String(url).replace(/\/$/, "");
     } catch (error) {
       // After a failed start Miniflare takes no other options.
@@ -177,7 +176,7 @@ export class Server {
 const canReplace = ({ isSplit, exports }: Modules): boolean => isSplit && isReplaceable(exports);
 
 /** Of everything but the bundle. */
-function digestOf({ translated, variables, modules: { exports, isSplit, packages, others } }: Served): string {
+function digestServed({ translated, variables, modules: { exports, isSplit, packages, others } }: Served): string {
   const { mtimeMs, size } = statSync(packages, { throwIfNoEntry: false }) ?? {};
   const hash = createHash("sha256").update(
     JSON.stringify([translated, variables, exports, isSplit, isSplit && [mtimeMs, size]]),

@@ -33,9 +33,9 @@ writeFileSync(out, JSON.stringify({ workerOptions, externalWorkers }));
  *
  * @throws Fault with Wrangler's own words when it refuses the configuration.
  */
-export async function translated({ weirDir }: Project, config: string): Promise<Translated> {
+export async function translateConfig({ weirDir }: Project, config: string): Promise<Translated> {
   const text = readFileSync(config, "utf8");
-  if (hasRemote(JSON.parse(text))) return remotely(config);
+  if (hasRemote(JSON.parse(text))) return translateRemote(config);
   const file = join(weirDir, "miniflare.json");
   const digest = createHash("sha256").update(`${VERSION}\0${WRANGLER}\0${text}`).digest("hex");
   const known = existsSync(file) ? (JSON.parse(readFileSync(file, "utf8")) as Note) : undefined;
@@ -52,7 +52,7 @@ async function translate(config: string): Promise<Translated> {
   try {
     await new Promise<void>((resolve, reject) => {
       execFile(process.execPath, args, { cwd: folder, env: wranglerEnv() }, (error, _stdout, stderr) =>
-        error ? reject(new Fault(`Wrangler does not accept the configuration.\n${reasonOf(stderr)}`)) : resolve(),
+        error ? reject(new Fault(`Wrangler does not accept the configuration.\n${readReason(stderr)}`)) : resolve(),
       );
     });
     return JSON.parse(readFileSync(out, "utf8")) as Translated;
@@ -62,7 +62,7 @@ async function translate(config: string): Promise<Translated> {
 }
 
 /** The message of an uncaught error, without the source and the stack around it. */
-function reasonOf(stderr: string): string {
+function readReason(stderr: string): string {
   const lines = stderr.split("\n");
   const from = lines.findIndex((line) => /^\w*Error\b.*: /.test(line));
   const to = lines.findIndex((line, at) => at > from && /^ {4}at /.test(line));
@@ -76,7 +76,7 @@ const hasRemote = (value: unknown): boolean =>
   ((value as { remote?: unknown }).remote === true || Object.values(value).some(hasRemote));
 
 /** Such bindings are reached through a connection that Wrangler keeps open in this process. */
-async function remotely(config: string): Promise<Translated> {
+async function translateRemote(config: string): Promise<Translated> {
   Object.assign(process.env, wranglerEnv(), { CI: process.env.CI });
   const require = createRequire(join(PACKAGE, "package.json"));
   const wrangler = require("wrangler") as typeof Wrangler;

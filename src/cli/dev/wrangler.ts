@@ -25,5 +25,4 @@ export const QUIET = {
 /** Where Node keeps compiled code by default. Wrangler is a file of 15 MB. */
 const COMPILE_CACHE = join(tmpdir(), "node-compile-cache");
 
-/** The environment of wrangler's process. */
 export const wranglerEnv = () => ({ NODE_COMPILE_CACHE: COMPILE_CACHE, ...process.env, ...QUIET, CI: "true" });

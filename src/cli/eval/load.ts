@@ -12,14 +12,14 @@ export async function loadEvaluators(spec: string): Promise<Evaluator[]> {
   const [, path = spec, name] = /^(.+?\.[cm]?[jt]sx?)(?::([\w$]+))?$/.exec(spec) ?? [];
   const file = resolve(path);
   if (!existsSync(file)) throw new Fault(`There is no file ${file}.`);
-  const exported = Object.entries(await moduleAt(file));
+  const exported = Object.entries(await loadModule(file));
   const chosen = exported.filter(([key, value]) => typeof value === "function" && (name ?? key) === key);
   if (chosen.length === 0) throw new Fault(`${path} exports no function${name === undefined ? "" : ` "${name}"`}.`);
-  return chosen.map(([key, value]) => evaluatorOf(key, value as (given: Evaluated) => unknown));
+  return chosen.map(([key, value]) => toEvaluator(key, value as (given: Evaluated) => unknown));
 }
 
 /** The bundle is beside the source, so that packages are found from there. */
-async function moduleAt(file: string): Promise<Record<string, unknown>> {
+async function loadModule(file: string): Promise<Record<string, unknown>> {
   const folder = mkdtempSync(join(file, "..", ".weir-eval-"));
   try {
     const outfile = join(folder, "evaluators.mjs");
@@ -42,16 +42,16 @@ async function moduleAt(file: string): Promise<Record<string, unknown>> {
   }
 }
 
-function evaluatorOf(name: string, evaluate: (given: Evaluated) => unknown): Evaluator {
+function toEvaluator(name: string, evaluate: (given: Evaluated) => unknown): Evaluator {
   return async (given) => {
     const result: unknown = await evaluate(given);
     const list: unknown[] = isMembers(result) && Array.isArray(result["results"]) ? result["results"] : [result].flat();
-    return list.flatMap((one) => (one === undefined || one === null ? [] : [scoreOf(one, name)]));
+    return list.flatMap((one) => (one === undefined || one === null ? [] : [toScore(one, name)]));
   };
 }
 
 /** A number, a boolean, or `{key?, score?, value?, comment?}`, as for LangSmith. @throws Error for anything else */
-function scoreOf(given: unknown, name: string): Score {
+function toScore(given: unknown, name: string): Score {
   if (typeof given === "number" || typeof given === "boolean") return { key: name, score: given };
   if (!isMembers(given)) throw new Error(`The evaluator ${name} gave neither a score nor an object with one.`);
   const { key = name, score = null, value = null, comment = null } = given;

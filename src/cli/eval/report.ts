@@ -16,7 +16,7 @@ export interface Compared {
 const BAR = 20;
 
 /** A line for each score. Keys with regressions come first. */
-export function linesOf(now: Compared, before: Compared | undefined): string[] {
+export function formatReport(now: Compared, before: Compared | undefined): string[] {
   const keys = Object.keys(now.scores).toSorted((a, b) => (now.regressed[b] ?? 0) - (now.regressed[a] ?? 0));
   const width = Math.max(8, ...keys.map((key) => key.length));
   return [

@@ -3,7 +3,7 @@ import { existsSync, readFileSync, rmSync } from "node:fs";
 import { join, resolve } from "node:path";
 import TJS from "typescript-json-schema";
 import { writeWhole } from "../write-whole.ts";
-import { partsOf } from "../langgraph-json.ts";
+import { splitSpec } from "../langgraph-json.ts";
 import { posix } from "../paths.ts";
 import type { Project } from "../project.ts";
 import { type GraphSource, type Kind, KINDS, MESSAGE, typeName, typesSource, withTypes } from "./source.ts";
@@ -21,19 +21,19 @@ export type Schemas = Record<string, Kinds & { subgraphs?: Record<string, Kinds>
  * schemas are then the names of its channels. Takes seconds, since it checks the project's types.
  */
 export function extractSchemas(project: Project): Schemas {
-  const graphs = sourcesOf(project);
+  const graphs = listSources(project);
   if (graphs.length === 0) return {};
   const folder = join(project.weirDir, "schemas");
   const file = join(folder, "types.ts");
   writeWhole(file, typesSource(graphs.map(({ source }) => source)));
   // Vite reloads the page for any tsconfig.json below its root.
   rmSync(join(folder, "tsconfig.json"), { force: true });
-  const program = programOf(project, folder, graphs);
+  const program = createProgram(project, folder, graphs);
   const generator = TJS.buildGenerator(program, { required: true, ref: false, topRef: false, ignoreErrors: true }, [
     file,
   ]);
   if (!generator) return {};
-  const kindsOf = (i: number, subgraph?: number): Kinds => {
+  const readKinds = (i: number, subgraph?: number): Kinds => {
     const kinds = KINDS.flatMap((kind) => {
       const name = typeName(i, kind, subgraph);
       const schema = attempt(() => tidy(generator.getSchemaForSymbol(name) as JsonSchema) as JsonSchema);
@@ -42,9 +42,9 @@ export function extractSchemas(project: Project): Schemas {
     return Object.fromEntries(kinds);
   };
   const entries = graphs.map(({ id, source }, i) => {
-    const subgraphs = source.subgraphs.map(({ namespace }, j) => [namespace, kindsOf(i, j)] as const);
+    const subgraphs = source.subgraphs.map(({ namespace }, j) => [namespace, readKinds(i, j)] as const);
     const declared = subgraphs.filter(([, kinds]) => Object.keys(kinds).length > 0);
-    return [id, { ...kindsOf(i), ...(declared.length > 0 && { subgraphs: Object.fromEntries(declared) }) }] as const;
+    return [id, { ...readKinds(i), ...(declared.length > 0 && { subgraphs: Object.fromEntries(declared) }) }] as const;
   });
   return Object.fromEntries(entries.filter(([, kinds]) => Object.keys(kinds).length > 0));
 }
@@ -57,8 +57,8 @@ interface Source {
 }
 
 /** The program of the types, in which the graphs' files also export the types of their subgraphs. */
-function programOf(project: Project, folder: string, graphs: Source[]) {
-  const { options, fileNames } = ts.parseJsonConfigFileContent(configOf(project, folder), ts.sys, folder);
+function createProgram(project: Project, folder: string, graphs: Source[]) {
+  const { options, fileNames } = ts.parseJsonConfigFileContent(readTsconfig(project, folder), ts.sys, folder);
   const host = ts.createCompilerHost(options);
   const variables = new Map<string, Set<string>>();
   for (const { file, source } of graphs) {
@@ -75,9 +75,9 @@ function programOf(project: Project, folder: string, graphs: Source[]) {
 }
 
 /** The graphs whose modules are TypeScript. */
-function sourcesOf({ root, weirDir, config }: Project): Source[] {
+function listSources({ root, weirDir, config }: Project): Source[] {
   return Object.entries(config.graphs).flatMap(([id, graph]) => {
-    const { file, name } = partsOf(typeof graph === "string" ? graph : graph.path);
+    const { file, name } = splitSpec(typeof graph === "string" ? graph : graph.path);
     if (!/\.[cm]?tsx?$/.test(file)) return [];
     // With the JavaScript ending every kind of module resolution finds the file.
     const path = resolve(root, file);
@@ -88,7 +88,7 @@ function sourcesOf({ root, weirDir, config }: Project): Source[] {
 }
 
 /** The project's own settings, as far as they say how modules and types are found. */
-function configOf({ root }: Project, folder: string): object {
+function readTsconfig({ root }: Project, folder: string): object {
   const own = join(root, "tsconfig.json");
   const known = existsSync(own);
   const modules = {

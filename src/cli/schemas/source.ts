@@ -20,11 +20,11 @@ const graphName = (index: number, subgraph?: number): string =>
   subgraph === undefined ? `graph${index}` : `graph${index}_${subgraph}`;
 
 /** The type that a graph's file exports of one of its variables. */
-const typeOf = (variable: string): string => `weir_type_of_${variable}`;
+const typeAlias = (variable: string): string => `weir_type_of_${variable}`;
 
 /** A graph's file, which also exports the types of its subgraphs. */
 export const withTypes = (text: string, variables: Iterable<string>): string =>
-  [text, ...[...variables].map((variable) => `export type ${typeOf(variable)} = typeof ${variable};`)].join("\n");
+  [text, ...[...variables].map((variable) => `export type ${typeAlias(variable)} = typeof ${variable};`)].join("\n");
 
 /** The member that represents a chat message, because its class has far more members than its JSON. */
 export const MESSAGE = "weir_message";
@@ -66,16 +66,16 @@ export type Of<T> = { graph: Graph<T> };
 export function typesSource(graphs: GraphSource[]): string {
   const lines = graphs.flatMap(({ specifier, name, subgraphs }, i) => [
     `import type { ${name} as ${graphName(i)} } from ${JSON.stringify(specifier)};`,
-    ...kindsOf(`typeof ${graphName(i)}`, i),
+    ...schemaTypes(`typeof ${graphName(i)}`, i),
     ...subgraphs.flatMap(({ variable }, j) => [
-      `import type { ${typeOf(variable)} as ${graphName(i, j)} } from ${JSON.stringify(specifier)};`,
-      ...kindsOf(graphName(i, j), i, j),
+      `import type { ${typeAlias(variable)} as ${graphName(i, j)} } from ${JSON.stringify(specifier)};`,
+      ...schemaTypes(graphName(i, j), i, j),
     ]),
   ]);
   return `${lines.join("\n")}\n${TYPES}`;
 }
 
-function kindsOf(type: string, index: number, subgraph?: number): string[] {
+function schemaTypes(type: string, index: number, subgraph?: number): string[] {
   const of = `Of<${type}>["graph"]`;
   return [
     `export type ${typeName(index, "input", subgraph)} = Plain<Input<${of}>>;`,

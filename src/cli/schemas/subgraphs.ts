@@ -24,7 +24,7 @@ const MOST_LEVELS = 5;
 export function subgraphsIn(file: string, text: string, exported: string): Subgraph[] {
   const { added, mentions } = readSource(file, text);
   const under = (variable: string, path: string[]): Subgraph[] => {
-    const owners = reached(variable, mentions);
+    const owners = findReached(variable, mentions);
     return added
       .filter(({ owner }) => path.length < MOST_LEVELS && owners.has(owner))
       .flatMap((one) => {
@@ -45,15 +45,15 @@ function readSource(file: string, text: string): { added: Added[]; mentions: Map
       const { expression, name } = node.expression;
       if (name.text === "addNode") {
         const [called, graph] = node.arguments;
-        const variable = graph && baseOf(graph);
+        const variable = graph && findBase(graph);
         if (called && ts.isStringLiteralLike(called) && variable !== undefined)
-          added.push({ owner: baseOf(expression) ?? within, node: called.text, variable });
+          added.push({ owner: findBase(expression) ?? within, node: called.text, variable });
         return visit(expression, within);
       }
     }
     if (ts.isIdentifier(node)) mention(within, node.text);
     if (ts.isExportSpecifier(node)) mention(node.name.text, (node.propertyName ?? node.name).text);
-    const own = declaredBy(node) ?? within;
+    const own = declaredName(node) ?? within;
     if (own !== within) mention(within, own);
     ts.forEachChild(node, (child) => visit(child, own));
   };
@@ -62,14 +62,14 @@ function readSource(file: string, text: string): { added: Added[]; mentions: Map
 }
 
 /** The name under which others use what this node declares. */
-function declaredBy(node: Node): string | undefined {
+function declaredName(node: Node): string | undefined {
   if (ts.isExportAssignment(node)) return "default";
   if (ts.isFunctionDeclaration(node)) return node.name?.text ?? "default";
   return ts.isVariableDeclaration(node) && ts.isIdentifier(node.name) ? node.name.text : undefined;
 }
 
 /** The variable that an expression begins with: `inner` of `inner.compile()`. */
-function baseOf(node: Node): string | undefined {
+function findBase(node: Node): string | undefined {
   if (ts.isIdentifier(node)) return node.text;
   const isWrapped =
     ts.isCallExpression(node) ||
@@ -78,11 +78,11 @@ function baseOf(node: Node): string | undefined {
     ts.isAwaitExpression(node) ||
     ts.isAsExpression(node) ||
     ts.isNonNullExpression(node);
-  return isWrapped ? baseOf(node.expression) : undefined;
+  return isWrapped ? findBase(node.expression) : undefined;
 }
 
 /** The variable, and all that it mentions, directly or not. */
-function reached(variable: string, mentions: Map<string, Set<string>>): Set<string> {
+function findReached(variable: string, mentions: Map<string, Set<string>>): Set<string> {
   const found = new Set([variable]);
   for (const name of found) for (const next of mentions.get(name) ?? []) found.add(next);
   return found;

@@ -1,5 +1,5 @@
 /** `weir threads list`. */
-import type { apiOf } from "../api.ts";
+import type { createApi } from "../api.ts";
 import { Fault } from "../fault.ts";
 import { readTime } from "../numbers.ts";
 import { oneLine, printJson, formatTime } from "../format.ts";
@@ -25,7 +25,7 @@ interface Options {
 const PAGE = 100;
 const FIELDS = ["thread_id", "created_at", "updated_at", "status", "metadata", "error"];
 
-export async function listThreads(call: ReturnType<typeof apiOf>, options: Options): Promise<void> {
+export async function listThreads(call: ReturnType<typeof createApi>, options: Options): Promise<void> {
   const { threads, more } = await find(call, options);
   if (options.json) return printJson(threads);
   for (const thread of threads) console.log(formatLine(thread));
@@ -34,7 +34,10 @@ export async function listThreads(call: ReturnType<typeof apiOf>, options: Optio
 }
 
 /** The threads that changed last come first, so the search ends at the first one that is too old. */
-async function find(call: ReturnType<typeof apiOf>, options: Options): Promise<{ threads: Thread[]; more: boolean }> {
+async function find(
+  call: ReturnType<typeof createApi>,
+  options: Options,
+): Promise<{ threads: Thread[]; more: boolean }> {
   const { status, search, metadata = [], limit } = options;
   const since = options.since === undefined ? "" : readTime("since", options.since);
   const until = options.until === undefined ? "9999" : readTime("until", options.until);

@@ -1,8 +1,8 @@
 /** `weir threads show`, `history` and `runs`: one thread. */
-import type { apiOf } from "../api.ts";
+import type { createApi } from "../api.ts";
 import { cutText, indent, oneLine, printJson, formatTime } from "../format.ts";
 
-type Call = ReturnType<typeof apiOf>;
+type Call = ReturnType<typeof createApi>;
 
 interface Thread {
   status: string;

@@ -1,6 +1,6 @@
 /** The arguments of `weir traces`, and the query that they mean. */
 import { parseArgs } from "node:util";
-import { apiOf, type Fetch } from "../api.ts";
+import { createApi, type Fetch } from "../api.ts";
 import { isUuid } from "../../http/uuid.ts";
 import { CONNECTION, connectionFor } from "../connection.ts";
 import { Fault } from "../fault.ts";
@@ -25,7 +25,7 @@ const OPTIONS = {
 type Values = ReturnType<typeof parseArgs<{ options: typeof OPTIONS }>>["values"];
 
 export interface TraceOptions {
-  call: ReturnType<typeof apiOf>;
+  call: ReturnType<typeof createApi>;
   values: Values;
   /** The number of `--limit`. */
   limit: (usual: number, most?: number) => number;
@@ -35,7 +35,7 @@ export function readOptions(argv: string[], fetch: Fetch, usage: string) {
   const { values, positionals } = parseArgs({ args: argv, allowPositionals: true, options: OPTIONS });
   const [verb, id, more] = positionals;
   if (more !== undefined) throw new Fault(usage);
-  const call = apiOf({ ...connectionFor(values), root: "", fetch });
+  const call = createApi({ ...connectionFor(values), root: "", fetch });
   const limit = (usual: number, most?: number) => readCount("limit", values.limit, usual, most);
   return { verb, id, options: { call, values, limit } satisfies TraceOptions };
 }

@@ -23,7 +23,6 @@ export interface Run {
   error?: string | null;
 }
 
-/** The fields of a run in a list. */
 export const LISTED = `id trace_id name run_type status start_time end_time latency_seconds total_tokens total_cost
   inputs_preview outputs_preview error_preview`.split(/\s+/);
 

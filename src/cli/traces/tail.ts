@@ -23,7 +23,7 @@ export async function tailTraces(given: TraceOptions, signal?: AbortSignal): Pro
   for (const run of before) show(run);
   const seen = new Map([...before, ...late].map((run) => [run.id, run.end_time ?? ""]));
   let failures = 0;
-  while (await waited(signal)) {
+  while (await waitForNextPoll(signal)) {
     const begin = since();
     for (const [id, end] of seen) if (end < begin) seen.delete(id);
     try {
@@ -39,7 +39,7 @@ export async function tailTraces(given: TraceOptions, signal?: AbortSignal): Pro
 }
 
 /** False once the signal is given. */
-async function waited(signal: AbortSignal | undefined): Promise<boolean> {
+async function waitForNextPoll(signal: AbortSignal | undefined): Promise<boolean> {
   return pause(PAUSE_MS, true, { signal }).catch(() => false);
 }
 

@@ -61,14 +61,14 @@ export function openStore({ type, config, credentials }: OpenDestination, world:
         secretAccessKey: credentials.secret_access_key,
         sessionToken: credentials.session_token,
       },
-      objectHeaders: headersOf(config, (name) => !ON_EVERY_REQUEST.has(name)),
-      requestHeaders: headersOf(config, (name) => ON_EVERY_REQUEST.has(name)),
+      objectHeaders: selectHeaders(config, (name) => !ON_EVERY_REQUEST.has(name)),
+      requestHeaders: selectHeaders(config, (name) => ON_EVERY_REQUEST.has(name)),
     },
     world,
   );
 }
 
-function headersOf(config: DestinationConfig, wanted: (name: string) => boolean): Record<string, string> {
+function selectHeaders(config: DestinationConfig, wanted: (name: string) => boolean): Record<string, string> {
   return Object.fromEntries(
     Object.entries(config.s3_additional_kwargs ?? {})
       .filter(([name]) => wanted(name))
@@ -76,13 +76,12 @@ function headersOf(config: DestinationConfig, wanted: (name: string) => boolean)
   );
 }
 
-/** A key below the destination's prefix. */
 export function keyBelow(config: DestinationConfig, key: string): string {
   return config.prefix ? `${config.prefix}/${key}` : key;
 }
 
 /** Writes and removes a small object. Throws StoreError with the store's own reason; a removal may be forbidden. */
-export async function tryOut(destination: OpenDestination, world: StoreWorld, id: string): Promise<void> {
+export async function testDestination(destination: OpenDestination, world: StoreWorld, id: string): Promise<void> {
   const store = openStore(destination, world);
   const key = keyBelow(destination.config, `tmp/weir-${id}.txt`);
   await store.put(key, new TextEncoder().encode("Weir checks that it may write here.\n"), "text/plain");

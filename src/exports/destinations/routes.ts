@@ -13,8 +13,8 @@ import { body, param } from "../../http/validate.ts";
 import { newOrEarlier } from "../../http/idempotent-id.ts";
 import { StoreError } from "../../s3/errors.ts";
 import { requirePlan } from "../plan-gate.ts";
-import { lock, unlock } from "./credentials.ts";
-import { boundBucket, type DestinationCredentials, type OpenDestination, storeWorld, tryOut } from "./open.ts";
+import { sealCredentials, openCredentials } from "./credentials.ts";
+import { boundBucket, type DestinationCredentials, type OpenDestination, storeWorld, testDestination } from "./open.ts";
 import { CreateDestination, DestinationId, PatchDestination } from "./schema.ts";
 import {
   deleteUnusedDestination,
@@ -94,8 +94,10 @@ export const destinations = new Hono<App>()
         type,
         displayName,
         config,
-        credentials: credentials ? await lock(c.env, { id, workspaceId: principal.workspaceId }, credentials) : null,
-        credentialsKeys: keysOf(credentials),
+        credentials: credentials
+          ? await sealCredentials(c.env, { id, workspaceId: principal.workspaceId }, credentials)
+          : null,
+        credentialsKeys: listCredentialNames(credentials),
         createdAt: now,
         updatedAt: now,
       };
@@ -132,8 +134,8 @@ export const destinations = new Hono<App>()
       await check(row.id, { type: row.type, config: row.config, credentials }, c.env);
       const updated = await updateCredentials(db, {
         id: row.id,
-        credentials: await lock(c.env, row, credentials),
-        credentialsKeys: keysOf(credentials),
+        credentials: await sealCredentials(c.env, row, credentials),
+        credentialsKeys: listCredentialNames(credentials),
         updatedAt: Date.now(),
       });
       if (!updated) throw notFound();
@@ -156,7 +158,7 @@ export const destinations = new Hono<App>()
       const db = database(c.env.DB);
       const row = await findDestination(db, c.get("principal").workspaceId, c.req.valid("param").id);
       if (!row) throw notFound();
-      const destination = await unlock(db, c.env, row).catch(() => {
+      const destination = await openCredentials(db, c.env, row).catch(() => {
         throw new Problem(
           409,
           "No ENCRYPTION_KEY of this deployment, or no key of the workspace, opens the stored credentials. Send them again.",
@@ -187,8 +189,7 @@ export const destinations = new Hono<App>()
     },
   );
 
-/** The names of the credentials that are set. */
-function keysOf(credentials: DestinationCredentials | undefined): string[] {
+function listCredentialNames(credentials: DestinationCredentials | undefined): string[] {
   return Object.entries(credentials ?? {}).flatMap(([name, value]) => (value === undefined ? [] : [name]));
 }
 
@@ -206,7 +207,7 @@ function refuseEndpoint({ endpoint_url }: DestinationConfig, env: Env): void {
  */
 async function check(id: string, destination: OpenDestination, env: Env): Promise<void> {
   try {
-    await tryOut(destination, storeWorld(env), id);
+    await testDestination(destination, storeWorld(env), id);
   } catch (error) {
     if (!(error instanceof StoreError)) throw error;
     throw new Problem(400, `Failed to validate ${destination.type.toUpperCase()} destination: ${error.message}`);

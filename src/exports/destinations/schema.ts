@@ -31,7 +31,6 @@ const Region = v.pipe(
   v.regex(/^[a-zA-Z0-9]([a-zA-Z0-9-]{0,38}[a-zA-Z0-9])?$/, "must be a region such as eu-west-1 or auto"),
 );
 
-/** A header's value. */
 const HeaderText = v.pipe(v.string(), v.regex(/^[\x20-\x7e]{1,1024}$/, "must be 1 to 1024 printable ASCII characters"));
 
 /** Arguments of PutObject that a destination may set, and the headers they are. */

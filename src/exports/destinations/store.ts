@@ -7,7 +7,6 @@ import { OPEN } from "../status.ts";
 
 export type DestinationRow = typeof exportDestinations.$inferSelect;
 
-/** The most destinations of a workspace. */
 export const MOST_DESTINATIONS = 100;
 
 /** Inserts a destination. False when the workspace has as many as it may have. */

@@ -32,7 +32,10 @@ const WORDS = SALT.length;
 const FALSE_POSITIVES = 0.01;
 
 /** The filter of a column of texts; undefined when it has none. */
-export function bloomOf({ values, dictionary, count, nulls }: Encoded, hasher: Hasher): Uint32Array | undefined {
+export function buildBloomFilter(
+  { values, dictionary, count, nulls }: Encoded,
+  hasher: Hasher,
+): Uint32Array | undefined {
   const bytes = dictionary?.bytes ?? values;
   const distinct = dictionary?.count ?? count - nulls;
   if (distinct === 0) return undefined;

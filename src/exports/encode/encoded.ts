@@ -3,7 +3,7 @@ import { ByteWriter } from "hyparquet-writer";
 import { writeRleBitPackedHybrid } from "hyparquet-writer/src/encoding.js";
 
 export interface Encoded {
-  /** The values that are there: plain, or as indexes into `dictionary`. */
+  /** The non-null values: plain, or as indexes into `dictionary`. */
   values: Uint8Array;
   dictionary?: { bytes: Uint8Array; count: number };
   /** Levels as the format's hybrid of runs and bits. A list has repetition levels too. */
@@ -18,14 +18,14 @@ export interface Encoded {
 }
 
 /** Small numbers as the format's hybrid of runs and bits. */
-export function packed(numbers: number[] | Uint8Array, bitWidth: number): Uint8Array {
+export function encodeHybrid(numbers: number[] | Uint8Array, bitWidth: number): Uint8Array {
   const writer = new ByteWriter();
   writeRleBitPackedHybrid(writer, numbers, bitWidth);
   return writer.getBytes();
 }
 
 /** The definition levels of a column that is no list: 1 where there is a value. */
-export function presence(values: ArrayLike<unknown>, isPresent: (index: number) => boolean) {
+export function definitionLevels(values: ArrayLike<unknown>, isPresent: (index: number) => boolean) {
   const levels = new Uint8Array(values.length);
   let nulls = values.length;
   for (let index = 0; index < levels.length; index++) {
@@ -33,5 +33,5 @@ export function presence(values: ArrayLike<unknown>, isPresent: (index: number) 
     levels[index] = 1;
     nulls--;
   }
-  return { definition: packed(levels, 1), count: values.length, nulls };
+  return { definition: encodeHybrid(levels, 1), count: values.length, nulls };
 }

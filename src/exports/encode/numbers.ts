@@ -1,5 +1,5 @@
 /** Numbers and truth values as Parquet's plain encoding. */
-import { type Encoded, presence } from "./encoded.ts";
+import { type Encoded, definitionLevels } from "./encoded.ts";
 
 type Numbers = (number | null)[];
 
@@ -24,7 +24,7 @@ export function encodeDoubles(column: Numbers): Encoded {
 
 /** Eight bytes a value. `put` writes one and returns the stored value. */
 function encodeEight(column: Numbers, put: (view: DataView, at: number, value: number) => number): Encoded {
-  const levels = presence(column, (index) => column[index] !== null);
+  const levels = definitionLevels(column, (index) => column[index] !== null);
   const values = new Uint8Array((levels.count - levels.nulls) * 8);
   const view = new DataView(values.buffer);
   let at = 0;
@@ -42,7 +42,7 @@ function encodeEight(column: Numbers, put: (view: DataView, at: number, value: n
 
 /** One bit a value. */
 export function encodeBooleans(column: Numbers): Encoded {
-  const levels = presence(column, (index) => column[index] !== null);
+  const levels = definitionLevels(column, (index) => column[index] !== null);
   const values = new Uint8Array(Math.ceil((levels.count - levels.nulls) / 8));
   let at = 0;
   for (const value of column) {

@@ -1,12 +1,12 @@
 /** Texts, and lists of texts, as Parquet's plain encoding or with a dictionary. */
 import { putLength, type Texts } from "../../traces/texts.ts";
-import { type Encoded, packed, presence } from "./encoded.ts";
+import { type Encoded, encodeHybrid, definitionLevels } from "./encoded.ts";
 
 const encoder = new TextEncoder();
 
 /** Texts that the partition has laid out already. */
 export function encodeLaidOut({ bytes, lengths }: Texts): Encoded {
-  return { ...presence(lengths, (index) => (lengths[index] as number) >= 0), values: bytes };
+  return { ...definitionLevels(lengths, (index) => (lengths[index] as number) >= 0), values: bytes };
 }
 
 const decoder = new TextDecoder("utf-8", { fatal: false, ignoreBOM: true });
@@ -38,16 +38,16 @@ function isBefore(bytes: Uint8Array, one: number, oneLength: number, other: numb
 
 /** Short texts; a dictionary where few are different. */
 export function encodeTexts(column: (string | null)[]): Encoded {
-  const levels = presence(column, (index) => column[index] !== null);
+  const levels = definitionLevels(column, (index) => column[index] !== null);
   return { ...levels, ...encodeValues(column.filter((value) => value !== null)) };
 }
 
 /** The same text in every row. */
 export function encodeConstant(value: string, rows: number): Encoded {
-  const { values: bytes, ...bounds } = plain([value]);
+  const { values: bytes, ...bounds } = encodePlain([value]);
   const dictionary = { bytes, count: 1 };
-  const levels = presence(new Uint8Array(rows), () => true);
-  return { ...levels, values: indexed(new Uint8Array(rows), 1), dictionary, ...bounds };
+  const levels = definitionLevels(new Uint8Array(rows), () => true);
+  return { ...levels, values: encodeIndexes(new Uint8Array(rows), 1), dictionary, ...bounds };
 }
 
 /**
@@ -71,8 +71,8 @@ export function encodeLists(column: (string | null)[]): Encoded {
     });
   }
   return {
-    definition: packed(definition, 2),
-    repetition: packed(repetition, 1),
+    definition: encodeHybrid(definition, 2),
+    repetition: encodeHybrid(repetition, 1),
     count: definition.length,
     nulls: definition.length - texts.length,
     ...encodeValues(texts),
@@ -84,26 +84,30 @@ type Values = Pick<Encoded, "values" | "dictionary" | "min" | "max">;
 /** A dictionary is given up once it would hold more than a quarter of the values. */
 function encodeValues(texts: string[]): Values {
   const most = texts.length / 4;
-  const indexOf = new Map<string, number>();
+  const positionByText = new Map<string, number>();
   const indexes: number[] = [];
   for (const text of texts) {
-    let index = indexOf.get(text);
+    let index = positionByText.get(text);
     if (index === undefined) {
-      if (indexOf.size >= most) return plain(texts);
-      index = indexOf.size;
-      indexOf.set(text, index);
+      if (positionByText.size >= most) return encodePlain(texts);
+      index = positionByText.size;
+      positionByText.set(text, index);
     }
     indexes.push(index);
   }
-  if (indexOf.size === 0) return plain(texts);
-  const { values: bytes, ...bounds } = plain([...indexOf.keys()]);
-  return { values: indexed(indexes, indexOf.size), dictionary: { bytes, count: indexOf.size }, ...bounds };
+  if (positionByText.size === 0) return encodePlain(texts);
+  const { values: bytes, ...bounds } = encodePlain([...positionByText.keys()]);
+  return {
+    values: encodeIndexes(indexes, positionByText.size),
+    dictionary: { bytes, count: positionByText.size },
+    ...bounds,
+  };
 }
 
 /** Indexes into a dictionary of this size, behind the width of one. */
-function indexed(indexes: number[] | Uint8Array, size: number): Uint8Array {
+function encodeIndexes(indexes: number[] | Uint8Array, size: number): Uint8Array {
   const bitWidth = Math.ceil(Math.log2(size));
-  const runs = packed(indexes, bitWidth);
+  const runs = encodeHybrid(indexes, bitWidth);
   const values = new Uint8Array(1 + runs.length);
   values[0] = bitWidth;
   values.set(runs, 1);
@@ -111,7 +115,7 @@ function indexed(indexes: number[] | Uint8Array, size: number): Uint8Array {
 }
 
 /** Each text behind its length. The bounds are given where all is ASCII, for there UTF-16 sorts as UTF-8 does. */
-function plain(texts: string[]): Values {
+function encodePlain(texts: string[]): Values {
   let most = 0;
   for (const text of texts) most += 4 + text.length * 3;
   const bytes = new Uint8Array(most);
@@ -130,7 +134,7 @@ function plain(texts: string[]): Values {
   return ascii && texts.length > 0 ? { values, min, max } : { values };
 }
 
-/** Writes a text that is all ASCII and gives its length; a call of the platform's encoder for each id would cost more. */
+/** Writes a text that is all ASCII and gives its length; faster than a `TextEncoder` call per id. */
 function putAscii(bytes: Uint8Array, at: number, text: string): number | undefined {
   const { length } = text;
   for (let index = 0; index < length; index++) {

@@ -4,7 +4,7 @@ import type { Database } from "../../db/client.ts";
 import type { SeenWindow } from "../../db/exports.ts";
 import { inParameters } from "../../db/parameters.ts";
 import { bulkExports, exportRuns } from "../../db/schema.ts";
-import { before, OPEN } from "../status.ts";
+import { statusesBefore, OPEN } from "../status.ts";
 import type { ExportRow } from "../store.ts";
 import { endOpenRuns } from "./lease.ts";
 
@@ -87,7 +87,7 @@ export async function markPlanned(db: Database, id: string, now: number): Promis
 }
 
 /** The share of `inFlight` messages that an export has: equal between workspaces, then between their exports. */
-async function shareOf(db: Database, job: ExportRow, inFlight: number, most: number): Promise<number> {
+async function readMessageShare(db: Database, job: ExportRow, inFlight: number, most: number): Promise<number> {
   const running = await db.get<{ workspaces: number; own: number }>(sql`
     SELECT count(DISTINCT workspace_id) AS workspaces, sum(workspace_id = ${job.workspaceId}) AS own
     FROM bulk_exports WHERE status = 'RUNNING'`);
@@ -102,7 +102,7 @@ export async function takeRunsToSend(
   { inFlight, runsPerExport }: { inFlight: number; runsPerExport: number },
   now: number,
 ): Promise<string[]> {
-  const share = await shareOf(db, job, inFlight, runsPerExport);
+  const share = await readMessageShare(db, job, inFlight, runsPerExport);
   const rows = await db.all<{ id: string }>(sql`
     UPDATE export_runs SET sent_at = ${now}
     WHERE id IN (
@@ -134,7 +134,7 @@ export async function completeJob(db: Database, id: string, now: number): Promis
     .where(
       and(
         eq(bulkExports.id, id),
-        inArray(bulkExports.status, before("COMPLETED")),
+        inArray(bulkExports.status, statusesBefore("COMPLETED")),
         isNotNull(bulkExports.plannedAt),
         sql`NOT EXISTS (SELECT 1 FROM ${exportRuns} WHERE ${exportRuns.exportId} = ${id} AND ${exportRuns.status} <> 'COMPLETED')`,
       ),
@@ -149,7 +149,7 @@ export async function failJob(db: Database, id: string, reason: string, now: num
     db
       .update(bulkExports)
       .set({ status: "FAILED", error: reason, updatedAt: now, finishedAt: now })
-      .where(and(eq(bulkExports.id, id), inArray(bulkExports.status, before("FAILED")))),
+      .where(and(eq(bulkExports.id, id), inArray(bulkExports.status, statusesBefore("FAILED")))),
     endOpenRuns(db, id, "FAILED", "CANCELLED", now),
   ]);
 }

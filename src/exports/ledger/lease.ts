@@ -3,7 +3,7 @@ import { and, eq, inArray, isNull, lte, or, type SQL, sql } from "drizzle-orm";
 import type { Database } from "../../db/client.ts";
 import type { ExportCursor, ExportedFile, PendingUpload, PerShard } from "../../db/exports.ts";
 import { bulkExports, exportRuns } from "../../db/schema.ts";
-import { before, OPEN } from "../status.ts";
+import { statusesBefore, OPEN } from "../status.ts";
 import type { ExportRunRow } from "../store.ts";
 
 /** The right to write: the run, and the epoch under which it was claimed. */
@@ -12,10 +12,10 @@ export type Claim = Pick<ExportRunRow, "id" | "epoch">;
 const exportIs = (status: "RUNNING") =>
   sql`EXISTS (SELECT 1 FROM ${bulkExports} WHERE ${bulkExports.id} = ${exportRuns.exportId} AND ${bulkExports.status} = ${status})`;
 
-const held = ({ id, epoch }: Claim) =>
+const isHeld = ({ id, epoch }: Claim) =>
   and(eq(exportRuns.id, id), eq(exportRuns.epoch, epoch), eq(exportRuns.status, "RUNNING"));
 
-const unleased = (now: number) => or(isNull(exportRuns.leaseUntil), lte(exportRuns.leaseUntil, now));
+const hasNoLease = (now: number) => or(isNull(exportRuns.leaseUntil), lte(exportRuns.leaseUntil, now));
 
 /** The error of an attempt whose worker ended without reporting one. */
 export const INTERRUPTED = "Interrupted: the worker ended before the work was done";
@@ -54,7 +54,7 @@ async function claim(db: Database, wanted: SQL, now: number, until: number) {
       and(
         wanted,
         inArray(exportRuns.status, OPEN),
-        unleased(now),
+        hasNoLease(now),
         lte(exportRuns.nextAttemptAt, now),
         exportIs("RUNNING"),
       ),
@@ -73,7 +73,7 @@ export async function claimRemains(db: Database, id: string, now: number, until:
         eq(exportRuns.id, id),
         sql`${exportRuns.status} NOT IN ${OPEN}`,
         sql`${exportRuns.pending} IS NOT NULL`,
-        unleased(now),
+        hasNoLease(now),
       ),
     )
     .returning()
@@ -97,7 +97,7 @@ export async function renewLease(
   const kept = await db
     .update(exportRuns)
     .set({ leaseUntil: until, ...(pending === undefined ? {} : { pending }) })
-    .where(held(claim))
+    .where(isHeld(claim))
     .returning({ id: exportRuns.id });
   return kept.length > 0;
 }
@@ -133,14 +133,14 @@ export async function commitSlice(db: Database, claim: Claim, commit: Commit) {
       pending: null,
       updatedAt: now,
     })
-    .where(and(held(claim), inArray(exportRuns.status, before("COMPLETED"))))
+    .where(and(isHeld(claim), inArray(exportRuns.status, statusesBefore("COMPLETED"))))
     .returning({ id: exportRuns.id });
   return kept.length > 0;
 }
 
 /** Lets the run go for its next message. */
 export async function releaseLease(db: Database, claim: Claim, now: number): Promise<void> {
-  await db.update(exportRuns).set({ leaseUntil: null, sentAt: now }).where(held(claim));
+  await db.update(exportRuns).set({ leaseUntil: null, sentAt: now }).where(isHeld(claim));
 }
 
 /** Notes a failed attempt; the next may begin at `nextAttemptAt`. */
@@ -159,7 +159,7 @@ export async function noteRetry(
       nextAttemptAt,
       updatedAt: now,
     })
-    .where(held(claim));
+    .where(isHeld(claim));
 }
 
 /** Ends a run, and with it its export and the export's other open runs. */
@@ -173,11 +173,17 @@ export async function failRun(db: Database, run: ExportRunRow, reason: string, n
     db
       .update(exportRuns)
       .set({ ...ended, status: "FAILED", errors: withError(reason), leaseUntil: null })
-      .where(held(run)),
+      .where(isHeld(run)),
     db
       .update(bulkExports)
       .set({ ...ended, status: "FAILED", error: reason })
-      .where(and(eq(bulkExports.id, run.exportId), inArray(bulkExports.status, before("FAILED")), sql`EXISTS ${mine}`)),
+      .where(
+        and(
+          eq(bulkExports.id, run.exportId),
+          inArray(bulkExports.status, statusesBefore("FAILED")),
+          sql`EXISTS ${mine}`,
+        ),
+      ),
     endOpenRuns(db, run.exportId, "FAILED", "CANCELLED", now),
   ]);
 }
@@ -200,7 +206,7 @@ export function endOpenRuns(
     .where(
       and(
         eq(exportRuns.exportId, exportId),
-        inArray(exportRuns.status, before(status)),
+        inArray(exportRuns.status, statusesBefore(status)),
         sql`EXISTS (SELECT 1 FROM ${bulkExports} WHERE ${bulkExports.id} = ${exportId} AND ${bulkExports.status} = ${ended})`,
       ),
     );

@@ -2,7 +2,7 @@
 import { and, eq, getTableColumns, inArray, isNotNull, lte, sql } from "drizzle-orm";
 import type { Database } from "../../db/client.ts";
 import { bulkExports } from "../../db/schema.ts";
-import { before } from "../status.ts";
+import { statusesBefore } from "../status.ts";
 import type { RunMessage } from "../deps.ts";
 import type { ExportRow } from "../store.ts";
 import { endOpenRuns } from "./lease.ts";
@@ -15,7 +15,7 @@ export async function timeOut(db: Database, startedBefore: number, now: number):
   const due = db
     .select({ id: bulkExports.id })
     .from(bulkExports)
-    .where(and(inArray(bulkExports.status, before("TIMEDOUT")), lte(bulkExports.startedAt, startedBefore)))
+    .where(and(inArray(bulkExports.status, statusesBefore("TIMEDOUT")), lte(bulkExports.startedAt, startedBefore)))
     .limit(AT_ONCE);
   const late = await db
     .update(bulkExports)

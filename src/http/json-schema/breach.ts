@@ -60,7 +60,7 @@ function isOfType(type: string, value: unknown): boolean {
   return typeof value === type;
 }
 
-function first<T>(list: T[], find: (item: T, index: number) => Breach | undefined): Breach | undefined {
+function findFirst<T>(list: T[], find: (item: T, index: number) => Breach | undefined): Breach | undefined {
   for (const [index, item] of list.entries()) {
     const found = find(item, index);
     if (found) return found;
@@ -68,7 +68,7 @@ function first<T>(list: T[], find: (item: T, index: number) => Breach | undefine
   return undefined;
 }
 
-const passing = (schemas: unknown[], value: unknown, path: string, { check }: Checking) =>
+const countPassing = (schemas: unknown[], value: unknown, path: string, { check }: Checking) =>
   schemas.filter((schema) => check(schema, value, path) === undefined).length;
 
 const ASSERTIONS: Record<string, Assertion> = {
@@ -93,40 +93,40 @@ const ASSERTIONS: Record<string, Assertion> = {
   maxProperties: length(members, true, "members"),
   required: (given: string[], value, path) =>
     isObject(value)
-      ? first(given, (name) => (Object.hasOwn(value, name) ? undefined : breach(below(path, name), "is required")))
+      ? findFirst(given, (name) => (Object.hasOwn(value, name) ? undefined : breach(below(path, name), "is required")))
       : undefined,
   properties: (given: Schema, value, path, { check }) =>
     isObject(value)
-      ? first(Object.entries(given), ([name, schema]) =>
+      ? findFirst(Object.entries(given), ([name, schema]) =>
           Object.hasOwn(value, name) ? check(schema, value[name], below(path, name)) : undefined,
         )
       : undefined,
   additionalProperties: (given: unknown, value, path, { check }, { properties }) => {
     if (!isObject(value)) return undefined;
     const others = Object.keys(value).filter((name) => !(isObject(properties) && Object.hasOwn(properties, name)));
-    return first(others, (name) => check(given, value[name], below(path, name)));
+    return findFirst(others, (name) => check(given, value[name], below(path, name)));
   },
   prefixItems: (given: unknown[], value, path, { check }) =>
     Array.isArray(value)
-      ? first(given.slice(0, value.length), (schema, index) => check(schema, value[index], below(path, index)))
+      ? findFirst(given.slice(0, value.length), (schema, index) => check(schema, value[index], below(path, index)))
       : undefined,
   items: (given: unknown, value, path, { check }, { prefixItems }) => {
     if (!Array.isArray(value)) return undefined;
     const from = Array.isArray(prefixItems) ? prefixItems.length : 0;
-    return first(value, (item, index) => (index < from ? undefined : check(given, item, below(path, index))));
+    return findFirst(value, (item, index) => (index < from ? undefined : check(given, item, below(path, index))));
   },
-  allOf: (given: unknown[], value, path, { check }) => first(given, (schema) => check(schema, value, path)),
+  allOf: (given: unknown[], value, path, { check }) => findFirst(given, (schema) => check(schema, value, path)),
   anyOf: (given: unknown[], value, path, checking) =>
-    passing(given, value, path, checking) > 0 ? undefined : breach(path, "must pass one of anyOf"),
+    countPassing(given, value, path, checking) > 0 ? undefined : breach(path, "must pass one of anyOf"),
   oneOf: (given: unknown[], value, path, checking) =>
-    passing(given, value, path, checking) === 1 ? undefined : breach(path, "must pass exactly one of oneOf"),
+    countPassing(given, value, path, checking) === 1 ? undefined : breach(path, "must pass exactly one of oneOf"),
   not: (given: unknown, value, path, { check }) =>
     check(given, value, path) ? undefined : breach(path, "must not pass not"),
-  $ref: (given: string, value, path, { check, root }) => check(referred(root, given), value, path),
+  $ref: (given: string, value, path, { check, root }) => check(resolveReference(root, given), value, path),
 };
 
 /** What the value breaks first; undefined for one that passes. Keywords that are not known break nothing. */
-export function breachOf(root: Schema, value: unknown): Breach | undefined {
+export function findBreach(root: Schema, value: unknown): Breach | undefined {
   let [steps, depth] = [0, 0];
   const check = (schema: unknown, one: unknown, path: string): Breach | undefined => {
     if (schema === false) return breach(path, "is not allowed");
@@ -134,7 +134,7 @@ export function breachOf(root: Schema, value: unknown): Breach | undefined {
     if (++steps > MOST_STEPS || depth >= MOST_DEPTH) return breach(path, "takes too many steps to check");
     depth++;
     try {
-      return first(Object.entries(schema), ([keyword, given]) =>
+      return findFirst(Object.entries(schema), ([keyword, given]) =>
         Object.hasOwn(ASSERTIONS, keyword)
           ? ASSERTIONS[keyword]?.(given as never, one, path, { check, root }, schema)
           : undefined,
@@ -147,7 +147,7 @@ export function breachOf(root: Schema, value: unknown): Breach | undefined {
 }
 
 /** What a reference in the same document points to (RFC 6901); undefined for none. */
-function referred(root: Schema, reference: string): unknown {
+function resolveReference(root: Schema, reference: string): unknown {
   if (!reference.startsWith("#")) return undefined;
   let found: unknown = root;
   for (const segment of reference.split("/").slice(1)) {

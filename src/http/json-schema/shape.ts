@@ -52,7 +52,7 @@ const Keywords = v.strictObject(
 );
 
 /** Why a schema is refused; undefined for one that can be enforced. */
-export function refusalOf(given: unknown): string | undefined {
+export function findSchemaFault(given: unknown): string | undefined {
   const { issues } = v.safeParse(Keywords, given);
   if (!issues) return undefined;
   const [{ message }] = issues;

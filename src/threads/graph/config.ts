@@ -14,21 +14,21 @@ export interface RunOfThread {
 }
 
 /** The compiled graph of this id for a config. Throws when it is not deployed. */
-export async function graphOf(graphId: string, config: Json, env: Env, access: Access): Promise<Graph> {
+export async function loadGraph(graphId: string, config: Json, env: Env, access: Access): Promise<Graph> {
   const graph = await makeGraph(graphId, config, env, access);
   if (!graph) throw new Error(`Graph "${graphId}" is not deployed here.`);
   return graph;
 }
 
 /** What the factory of the run's graph is called with. */
-export function configOf({ run, thread }: RunOfThread) {
+export function buildConfig({ run, thread }: RunOfThread) {
   const { config, context } = merged(run.request, thread);
-  const configurable = { ...config.configurable, ...run.request.configurable, ...idsOf({ run, thread }) };
-  return { ...config, configurable, context, metadata: metadataOf({ run, thread }) };
+  const configurable = { ...config.configurable, ...run.request.configurable, ...runIds({ run, thread }) };
+  return { ...config, configurable, context, metadata: mergeMetadata({ run, thread }) };
 }
 
 /** The ids that name a run to its graph. */
-export const idsOf = ({ thread, run: { id, request } }: RunOfThread) => ({
+export const runIds = ({ thread, run: { id, request } }: RunOfThread) => ({
   run_id: id,
   thread_id: thread.thread_id,
   graph_id: request.graph_id,
@@ -36,9 +36,9 @@ export const idsOf = ({ thread, run: { id, request } }: RunOfThread) => ({
 });
 
 /** The assistant's metadata, under the thread's, under the run's own. */
-export function metadataOf({ run, thread }: RunOfThread): Json {
+export function mergeMetadata({ run, thread }: RunOfThread): Json {
   const { assistant, metadata } = run.request;
-  const own = { ...idsOf({ run, thread }), run_attempt: run.outcome.attempt };
+  const own = { ...runIds({ run, thread }), run_attempt: run.outcome.attempt };
   return { ...assistant.metadata, ...thread.metadata, ...metadata, ...own };
 }
 

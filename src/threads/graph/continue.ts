@@ -9,7 +9,7 @@ import { describeShape, fingerprint } from "../../runtime/shape.ts";
 import type { Checkpoints } from "../checkpoints/checkpoints.ts";
 import type { ThreadContext } from "../context.ts";
 import type { RunRequest } from "../rpc.ts";
-import { configOf, graphOf } from "./config.ts";
+import { buildConfig, loadGraph } from "./config.ts";
 import { migrateState } from "./migrate.ts";
 import { readParked } from "./parked.ts";
 
@@ -85,8 +85,8 @@ export async function refuseBroken(
   // A factory may take long: what it makes is compared when the run has begun.
   if (await isFactory(request.graph_id)) return;
   const run = { id: request.run_id, request, outcome: { updated: 0, attempt: 0 } };
-  const config = configOf({ run, thread: record });
-  const graph = await graphOf(request.graph_id, config, env, "threads.create_run").catch(() => undefined);
+  const config = buildConfig({ run, thread: record });
+  const graph = await loadGraph(request.graph_id, config, env, "threads.create_run").catch(() => undefined);
   const checkpointId = request.checkpoint?.checkpoint_id ?? undefined;
   const place = { checkpoints, threadId, graphId: request.graph_id, checkpointId };
   const missing = graph && (await missingTo(graph, place));

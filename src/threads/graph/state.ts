@@ -5,7 +5,7 @@ import type { Graph } from "../../runtime/graph.ts";
 import { Saver } from "../../runtime/saver.ts";
 import { readHistory, readSnapshot, readState, writeState } from "../../runtime/state.ts";
 import { isFactory } from "../../graphs/make.ts";
-import { configOf, graphOf } from "./config.ts";
+import { buildConfig, loadGraph } from "./config.ts";
 import { describeWriter, goneNodes, migrateOnce } from "./continue.ts";
 import type { ThreadContext } from "../context.ts";
 import { restartTtl, type ThreadRecord } from "../record.ts";
@@ -29,10 +29,10 @@ const EMPTY: ThreadState = {
 };
 
 /** The state at a checkpoint; an empty one while the thread has no graph. */
-export async function stateOf(context: ThreadContext, { checkpoint, subgraphs }: StateQuery): Promise<ThreadState> {
+export async function loadState(context: ThreadContext, { checkpoint, subgraphs }: StateQuery): Promise<ThreadState> {
   const graph = await graphOfThread(context, "threads.read");
   if (!graph) return EMPTY;
-  const checkpointId = checkpointIdOf(checkpoint);
+  const checkpointId = readCheckpointId(checkpoint);
   const ns = checkpoint?.checkpoint_ns ?? "";
   if (checkpointId !== undefined && !context.checkpoints.get(ns, checkpointId)) {
     throw remoteProblem(404, "Checkpoint not found on this thread.");
@@ -46,7 +46,7 @@ export async function stateOf(context: ThreadContext, { checkpoint, subgraphs }:
 
 /** The state as clients read it. One that reads a thread at work must not take it for one at rest, and look away. */
 export async function readShownState(context: ThreadContext, busy: boolean, query: StateQuery): Promise<ThreadState> {
-  const state = await stateOf(context, query);
+  const state = await loadState(context, query);
   return busy && !query.checkpoint && state.next.length === 0 ? { ...state, next: ["__start__"] } : state;
 }
 
@@ -70,7 +70,7 @@ function withGone({ checkpoints }: ThreadContext, state: ThreadState, gone: stri
 /** Whether the graph has stopped between two steps and can continue. False when its state cannot be read. */
 export async function hasNextStep(context: ThreadContext): Promise<boolean> {
   try {
-    return (await stateOf(context, {})).next.length > 0;
+    return (await loadState(context, {})).next.length > 0;
   } catch (error) {
     logError(error, { thread: context.threadId, while: "reading where it was stopped" });
     return false;
@@ -95,7 +95,7 @@ function withQuestions({ checkpoints }: ThreadContext, state: ThreadState): Thre
 }
 
 /** States newest first, each as JSON. */
-export async function historyOf(
+export async function streamHistory(
   context: ThreadContext,
   query: HistoryQuery,
 ): Promise<AsyncGenerator<string, void, void>> {
@@ -112,7 +112,7 @@ async function* readStates(
   const { limit, before, metadata, checkpoint } = query;
   const options = {
     threadId: context.threadId,
-    checkpointId: checkpointIdOf(checkpoint),
+    checkpointId: readCheckpointId(checkpoint),
     checkpointNs: checkpoint?.checkpoint_ns,
     limit,
     before,
@@ -135,7 +135,7 @@ export async function applyUpdates(
   if (!graph) throw remoteProblem(400, "This thread has no graph yet. Run one on it first, or set metadata.graph_id.");
   const options = {
     threadId: context.threadId,
-    checkpointId: checkpointIdOf(checkpoint),
+    checkpointId: readCheckpointId(checkpoint),
     checkpointNs: checkpoint?.checkpoint_ns,
   };
   let written: Json;
@@ -201,8 +201,10 @@ export async function graphOfThread(
   try {
     // A factory may make another graph of another config: the state is one of the graph that ran last.
     const run = record && (await isFactory(id)) ? lastRun(context) : undefined;
-    const config = run ? configOf({ run, thread: record as ThreadRecord }) : { configurable: { thread_id: threadId } };
-    return await graphOf(id, config, env, access);
+    const config = run
+      ? buildConfig({ run, thread: record as ThreadRecord })
+      : { configurable: { thread_id: threadId } };
+    return await loadGraph(id, config, env, access);
   } catch (error) {
     const reason = error instanceof Error ? error.message : String(error);
     throw remoteProblem(409, `The graph "${id}" of this thread cannot be made: ${reason}`);
@@ -215,6 +217,6 @@ function lastRun({ tables }: ThreadContext): StoredRun | undefined {
   return undefined;
 }
 
-function checkpointIdOf(checkpoint: CheckpointAddress | undefined): string | undefined {
+function readCheckpointId(checkpoint: CheckpointAddress | undefined): string | undefined {
   return checkpoint?.checkpoint_id ?? undefined;
 }

@@ -34,7 +34,7 @@ export function inFrames({ open, has, leave }: Source): Place {
   let carry = "";
 
   /** The bytes up to the last frame that `chunk` ends, 0 when it ends none. */
-  const endOf = (chunk: Uint8Array, before: number): number => {
+  const findFrameEnd = (chunk: Uint8Array, before: number): number => {
     const text = carry + decoder.decode(chunk);
     const fresh = carry.length;
     let counted = fresh - before;
@@ -57,8 +57,8 @@ export function inFrames({ open, has, leave }: Source): Place {
   };
 
   const follow = (chunk: Uint8Array): Uint8Array[] => {
-    const waiting = sizeOf(held);
-    const end = endOf(chunk, begun + waiting);
+    const waiting = sumLengths(held);
+    const end = findFrameEnd(chunk, begun + waiting);
     if (end > 0) {
       const passed = [...held, chunk.subarray(0, end)];
       begun = 0;
@@ -102,4 +102,4 @@ export function inFrames({ open, has, leave }: Source): Place {
   };
 }
 
-const sizeOf = (chunks: Uint8Array[]): number => chunks.reduce((sum, { length }) => sum + length, 0);
+const sumLengths = (chunks: Uint8Array[]): number => chunks.reduce((sum, { length }) => sum + length, 0);

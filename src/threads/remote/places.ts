@@ -1,5 +1,5 @@
 /** Places in the streams of a thread: how far a reader has come, and how the stream opens again from there. */
-import { repeated } from "../../http/outage.ts";
+import { retry } from "../../http/outage.ts";
 import { toProblem } from "../../http/problem.ts";
 import { LINE_FEED, type Place, WholeLines } from "./resume.ts";
 import type { TailQuery } from "../log/events.ts";
@@ -32,7 +32,7 @@ export function inLog(stub: () => ThreadRpc, query: Omit<TailQuery, "after"> & {
   return {
     take(chunk) {
       const whole = lines.take(chunk);
-      if (whole) after = seqOf(whole.last);
+      if (whole) after = readSeq(whole.last);
       return whole?.lines ?? [];
     },
     rest(seq) {
@@ -49,7 +49,7 @@ export function inLog(stub: () => ThreadRpc, query: Omit<TailQuery, "after"> & {
     },
     async leave() {
       if (!query.cancelOnDisconnect || runId === undefined) return;
-      await repeated(() => stub().cancelMany({ runIds: [runId] }, "interrupt"));
+      await retry(() => stub().cancelMany({ runIds: [runId] }, "interrupt"));
     },
   };
 }
@@ -85,19 +85,19 @@ async function beforeRun(thread: ThreadRpc, runId: string): Promise<number> {
 const HEAD = 32;
 
 /** Each line starts with its sequence number, so a state of megabytes is not parsed. */
-function seqOf(line: Uint8Array[]): number {
-  const head = textOf(line.map((chunk) => chunk.subarray(0, HEAD)).slice(0, HEAD));
+function readSeq(line: Uint8Array[]): number {
+  const head = decodeChunks(line.map((chunk) => chunk.subarray(0, HEAD)).slice(0, HEAD));
   const digits = /^\{"seq":(\d+)/.exec(head)?.[1];
   if (digits === undefined) throw new Error("A line of the log does not start with its sequence number.");
   return Number(digits);
 }
 
 function checkpointIn(line: Uint8Array[]): string {
-  const { checkpoint } = JSON.parse(textOf(line)) as ThreadState;
+  const { checkpoint } = JSON.parse(decodeChunks(line)) as ThreadState;
   return String(checkpoint?.checkpoint_id);
 }
 
-function textOf(chunks: Uint8Array[]): string {
+function decodeChunks(chunks: Uint8Array[]): string {
   const decoder = new TextDecoder();
   return chunks.map((chunk) => decoder.decode(chunk, { stream: true })).join("");
 }

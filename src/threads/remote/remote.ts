@@ -1,5 +1,5 @@
 /** A thread as its callers use it: every call and every stream survives restarts of the thread's object. */
-import { outageOf, repeated, untilAnswered } from "../../http/outage.ts";
+import { findOutage, retry, retryUntilAnswered } from "../../http/outage.ts";
 import { toProblem } from "../../http/problem.ts";
 import type { Json } from "../../json.ts";
 import type { CopyPlace } from "../storage/copy-store.ts";
@@ -15,7 +15,7 @@ type Bytes = ReadableStream<Uint8Array>;
 
 /**
  * The object restarts at every deploy of the Worker, and when the platform moves it. Calls that may be carried out twice
- * are repeated with a new stub (see `repeated`). Streams continue where they were cut. `join` waits through any number
+ * are repeated with a new stub (see `retry`). Streams continue where they were cut. `join` waits through any number
  * of restarts. `updateState`, and `create` where a second call may fail, are not repeated.
  */
 export class RemoteThread implements rpc.ThreadRpc {
@@ -27,69 +27,69 @@ export class RemoteThread implements rpc.ThreadRpc {
   async create(request: rpc.CreateThread): Promise<types.Thread> {
     // A second attempt may find the thread of the first one: it would refuse it, or leave out its supersteps.
     const again = request.ifExists === "do_nothing" && !request.supersteps;
-    return again ? repeated(() => this.stub().create(request)) : this.stub().create(request);
+    return again ? retry(() => this.stub().create(request)) : this.stub().create(request);
   }
 
   async get(mostValues?: number): Promise<types.Thread | undefined> {
-    return repeated(() => this.stub().get(mostValues));
+    return retry(() => this.stub().get(mostValues));
   }
 
   async standing(): Promise<types.Standing | undefined> {
-    return repeated(() => this.stub().standing());
+    return retry(() => this.stub().standing());
   }
 
   async title(): Promise<string | undefined> {
-    return repeated(() => this.stub().title());
+    return retry(() => this.stub().title());
   }
 
   async patch(change: rpc.ThreadPatch): Promise<types.Thread> {
-    return repeated(() => this.stub().patch(change));
+    return retry(() => this.stub().patch(change));
   }
 
   async remove(): Promise<boolean> {
-    return repeated(async (attempt) => (await this.stub().remove()) || attempt > 1);
+    return retry(async (attempt) => (await this.stub().remove()) || attempt > 1);
   }
 
   async removeIdle(): Promise<boolean> {
-    return repeated(() => this.stub().removeIdle());
+    return retry(() => this.stub().removeIdle());
   }
 
   async copyFrom(threadId: string, metadata?: Json): Promise<types.Thread> {
-    return repeated(() => this.stub().copyFrom(threadId, metadata));
+    return retry(() => this.stub().copyFrom(threadId, metadata));
   }
 
   async copyPage(from?: CopyPlace): Promise<rpc.CopyPage> {
-    return repeated(() => this.stub().copyPage(from));
+    return retry(() => this.stub().copyPage(from));
   }
 
   async keepLatest(): Promise<boolean> {
-    return repeated(() => this.stub().keepLatest());
+    return retry(() => this.stub().keepLatest());
   }
 
   async storage(): Promise<types.StorageFigures | undefined> {
-    return repeated(() => this.stub().storage());
+    return retry(() => this.stub().storage());
   }
 
   async startRun(request: rpc.RunRequest): Promise<types.Run> {
-    return repeated(() => this.stub().startRun(request));
+    return retry(() => this.stub().startRun(request));
   }
 
   async launch(request: rpc.RunRequest): Promise<{ run: types.Run; seq: number }> {
-    return repeated(() => this.stub().launch(request));
+    return retry(() => this.stub().launch(request));
   }
 
   async startAndFollow(request: rpc.RunRequest, query: Omit<TailQuery, "after" | "runId">): Promise<Bytes> {
-    const events = await repeated(() => this.stub().startAndFollow(request, query));
+    const events = await retry(() => this.stub().startAndFollow(request, query));
     return resumed(events, inLog(this.stub, { ...query, runId: request.run_id }), this.sleep);
   }
 
   async startAndStream(request: rpc.RunRequest, options: rpc.RunStream): Promise<Bytes> {
-    const frames = await repeated(() => this.stub().startAndStream(request, options));
+    const frames = await retry(() => this.stub().startAndStream(request, options));
     return resumed(frames, this.#inRun(request.run_id, options), this.sleep);
   }
 
   async streamRun(runId: string, options: rpc.RunStream): Promise<Bytes> {
-    const frames = await repeated(() => this.stub().streamRun(runId, options));
+    const frames = await retry(() => this.stub().streamRun(runId, options));
     return resumed(frames, this.#inRun(runId, options), this.sleep);
   }
 
@@ -99,90 +99,90 @@ export class RemoteThread implements rpc.ThreadRpc {
     const from = after === undefined ? last : after > last ? 0 : after;
     const open = (seen = from) => this.stub().streamThread(modes, seen);
     const place = inFrames({ open, has: (seq) => this.stub().hasEvent(seq) });
-    return resumed(await repeated(() => open()), place, this.sleep);
+    return resumed(await retry(() => open()), place, this.sleep);
   }
 
   async getRun(runId: string): Promise<types.Run | undefined> {
-    return repeated(() => this.stub().getRun(runId));
+    return retry(() => this.stub().getRun(runId));
   }
 
   async listRuns(query: rpc.RunsQuery): Promise<types.Run[]> {
-    return repeated(() => this.stub().listRuns(query));
+    return retry(() => this.stub().listRuns(query));
   }
 
   async openRuns(most: number): Promise<types.OpenRun[]> {
-    return repeated(() => this.stub().openRuns(most));
+    return retry(() => this.stub().openRuns(most));
   }
 
   async cancel(runId: string, action: types.CancelAction, wait: boolean): Promise<types.RunStatus | undefined> {
-    return repeated(async (attempt) => {
+    return retry(async (attempt) => {
       try {
         const ended = await this.stub().cancel(runId, action, wait);
         // The attempt before may have stopped it.
         return attempt > 1 && ended === "interrupted" ? undefined : ended;
       } catch (error) {
         // The run is deleted. The attempt before may have done that.
-        if (attempt === 1 || outageOf(error) !== undefined || toProblem(error).status !== 404) throw error;
+        if (attempt === 1 || findOutage(error) !== undefined || toProblem(error).status !== 404) throw error;
         return undefined;
       }
     });
   }
 
   async cancelMany(which: rpc.OpenRuns, action: types.CancelAction): Promise<number> {
-    return repeated(() => this.stub().cancelMany(which, action));
+    return retry(() => this.stub().cancelMany(which, action));
   }
 
   async deleteRun(runId: string): Promise<boolean> {
-    return repeated(async (attempt) => (await this.stub().deleteRun(runId)) || attempt > 1);
+    return retry(async (attempt) => (await this.stub().deleteRun(runId)) || attempt > 1);
   }
 
   async join(runId: string): Promise<Bytes> {
-    const open = () => untilAnswered(() => this.stub().join(runId));
+    const open = () => retryUntilAnswered(() => this.stub().join(runId));
     return resumed(await open(), inResult(open), this.sleep);
   }
 
   async task(taskId: string): Promise<types.TaskView | undefined> {
-    return repeated(() => this.stub().task(taskId));
+    return retry(() => this.stub().task(taskId));
   }
 
   async grant(runId: string, created: number, stopped: boolean): Promise<boolean> {
-    return repeated(() => this.stub().grant(runId, created, stopped));
+    return retry(() => this.stub().grant(runId, created, stopped));
   }
 
   async setHook(taskId: string, id: string, hook: Json | undefined, most: number): Promise<void> {
-    return repeated(() => this.stub().setHook(taskId, id, hook, most));
+    return retry(() => this.stub().setHook(taskId, id, hook, most));
   }
 
   async cancelTask(taskId: string): Promise<void> {
-    return repeated(() => this.stub().cancelTask(taskId));
+    return retry(() => this.stub().cancelTask(taskId));
   }
 
   async follow(query: TailQuery): Promise<Bytes> {
-    return resumed(await repeated(() => this.stub().follow(query)), inLog(this.stub, query), this.sleep);
+    return resumed(await retry(() => this.stub().follow(query)), inLog(this.stub, query), this.sleep);
   }
 
   async lastSeq(runId?: string): Promise<number> {
-    return repeated(() => this.stub().lastSeq(runId));
+    return retry(() => this.stub().lastSeq(runId));
   }
 
   async hasEvent(seq: number): Promise<boolean> {
-    return repeated(() => this.stub().hasEvent(seq));
+    return retry(() => this.stub().hasEvent(seq));
   }
 
   async firstSeq(runId: string): Promise<number | undefined> {
-    return repeated(() => this.stub().firstSeq(runId));
+    return retry(() => this.stub().firstSeq(runId));
   }
 
   async parked(): Promise<types.ParkedThread | undefined> {
-    return repeated(() => this.stub().parked());
+    return retry(() => this.stub().parked());
   }
 
   async state(query: rpc.StateQuery): Promise<types.ThreadState | undefined> {
-    return repeated(() => this.stub().state(query));
+    return retry(() => this.stub().state(query));
   }
 
   async history(query: rpc.HistoryQuery): Promise<Bytes> {
-    return resumed(await repeated(() => this.stub().history(query)), inHistory(this.stub, query));
+    return resumed(await retry(() => this.stub().history(query)), inHistory(this.stub, query));
   }
 
   async updateState(update: rpc.StateUpdate, checkpoint?: types.CheckpointAddress, graphId?: string) {
@@ -195,7 +195,7 @@ export class RemoteThread implements rpc.ThreadRpc {
         .streamRun(runId, last === undefined ? options : { ...options, seen: last })
         .catch(unlessGone);
     const leave = options.cancelOnDisconnect
-      ? () => repeated(() => this.stub().cancelMany({ runIds: [runId] }, "interrupt"))
+      ? () => retry(() => this.stub().cancelMany({ runIds: [runId] }, "interrupt"))
       : undefined;
     return inFrames({ open, has: (seq) => this.stub().hasEvent(seq), leave });
   }

@@ -1,5 +1,5 @@
 /** Streams of an object that continue where a restart of the object cut them. */
-import { backOff, outageOf } from "../../http/outage.ts";
+import { backOff, findOutage } from "../../http/outage.ts";
 import { streamFrom } from "../../http/source.ts";
 import { REST, withoutPings } from "../log/events.ts";
 import type { Sleep } from "./sleep.ts";
@@ -68,7 +68,7 @@ export function resumed(first: Bytes, place: Place, sleep?: (after: number) => S
     cutSince ??= now;
     reader = undefined;
     marks = new RestMark();
-    if (outageOf(error) === undefined || now - cutSince > PATIENCE_MS) throw error;
+    if (findOutage(error) === undefined || now - cutSince > PATIENCE_MS) throw error;
     await backOff((cuts += 1));
     opened = Date.now();
   };

@@ -15,7 +15,7 @@ interface Call {
 }
 
 /** The thread of the caller's workspace. Another workspace's id leads to a thread that does not exist. */
-export function threadOf(c: Call, threadId: string): ThreadRpc {
+export function openThread(c: Call, threadId: string): ThreadRpc {
   return threadStub(c.env, c.get("principal").workspaceId, threadId);
 }
 
@@ -43,7 +43,7 @@ export async function mayUse(
 }
 
 /** The assistant of this id, or the default one of this graph; 404 when there is none that the principal may use. */
-export async function assistantOf(env: Env, principal: Principal, idOrGraphId: string): Promise<Assistant> {
+export async function requireAssistant(env: Env, principal: Principal, idOrGraphId: string): Promise<Assistant> {
   const assistant = await assistantToRun(database(env.DB), principal.workspaceId, idOrGraphId);
   if (!assistant || !(await mayUse(principal, assistant)))
     throw new Problem(

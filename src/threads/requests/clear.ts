@@ -12,7 +12,7 @@ import { removeRows, threadIds } from "../search/store.ts";
 const PAGE = 100;
 
 /** Deletes those threads of the assistant that the principal may delete. */
-export async function deleteThreadsOf(env: Env, principal: Principal, assistant_id: string): Promise<void> {
+export async function deleteAssistantThreads(env: Env, principal: Principal, assistant_id: string): Promise<void> {
   const { workspaceId, user } = principal;
   const may = async (id: string) => {
     // The index may be behind the thread. A row without a thread is removed.

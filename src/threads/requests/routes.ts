@@ -6,14 +6,14 @@ import { jsonArray, jsonArrayOfLines } from "../../http/array.ts";
 import { Count, Id, selectable, selectableList } from "../../http/answers.ts";
 import { documented, EVENTS, NOTHING } from "../../http/documented.ts";
 import { isObject } from "../../http/json.ts";
-import { page, selected } from "../../http/paging.ts";
+import { cutPage, selectFields } from "../../http/paging.ts";
 import { Problem } from "../../http/problem.ts";
 import { sseBytes } from "../../http/sse.ts";
 import type { App } from "../../http/types.ts";
 import { body, param, query } from "../../http/validate.ts";
 import { idempotentId } from "../../http/idempotent-id.ts";
 import { authorize } from "../../users/authorize.ts";
-import { found, threadOf } from "./access.ts";
+import { found, openThread } from "./access.ts";
 import { forEach } from "./fan-out.ts";
 import { removeThread } from "./remove.ts";
 import { checkpointAddress } from "./runs/request.ts";
@@ -28,7 +28,7 @@ import { countThreads } from "../search/store.ts";
 
 const doc = documented("Threads");
 
-/** `include=ttl` shows it; otherwise it stays in the house. */
+/** `include=ttl` shows it. Other answers leave it out. */
 function withoutTtl<T extends object>(thread: T): Omit<T, "ttl"> {
   const { ttl: _ttl, ...rest } = thread as T & { ttl?: unknown };
   return rest;
@@ -37,15 +37,15 @@ function withoutTtl<T extends object>(thread: T): Omit<T, "ttl"> {
 /** The selected fields of a state. `values.<key>` is one of its values. */
 function selectedState(state: ThreadState, select: string[] | undefined): Partial<ThreadState> {
   const keys = select?.flatMap((field) => (field.startsWith("values.") ? field.slice("values.".length) : [])) ?? [];
-  const fields = selected(state, select);
+  const fields = selectFields(state, select);
   if (keys.length === 0 || select?.includes("values")) return fields;
-  return { ...fields, values: selected((state.values ?? {}) as Json, keys) };
+  return { ...fields, values: selectFields((state.values ?? {}) as Json, keys) };
 }
 
 export const threads = new Hono<App>()
   .post("/", doc("Create a thread", Thread), body(schema.ThreadCreate), async (c) => {
     const { thread_id, metadata = {}, if_exists: ifExists = "raise", ttl, supersteps } = c.req.valid("json");
-    const thread = threadOf(c, thread_id ?? idempotentId(c));
+    const thread = openThread(c, thread_id ?? idempotentId(c));
     // The id is the request's own, so a thread that a repeated call finds is the one that the first call made.
     const known = thread_id === undefined ? "do_nothing" : ifExists;
     return c.json(withoutTtl(await thread.create({ metadata, ifExists: known, ttl, supersteps })));
@@ -53,7 +53,7 @@ export const threads = new Hono<App>()
   .post("/search", doc("Search threads", selectableList(FoundThread)), body(schema.ThreadSearch), async (c) => {
     const { limit = 10, offset = 0, ...rest } = c.req.valid("json");
     const rows = await findThreads(c.env, c.get("principal").workspaceId, { ...rest, limit, offset });
-    const { items, headers } = page(rows, limit, offset);
+    const { items, headers } = cutPage(rows, limit, offset);
     return c.json(items, 200, headers);
   })
   .post("/count", doc("Count threads", Count), body(schema.ThreadCount), async (c) => {
@@ -69,14 +69,14 @@ export const threads = new Hono<App>()
       const detail = { strategy, thread_ids: thread_ids.slice(0, 100), threads: thread_ids.length };
       await audit(c, { action: "thread.pruned", targetId: "", detail });
       const pruned = await forEach([...new Set(thread_ids)], (id) =>
-        strategy === "delete" ? removeThread(c.env, workspaceId, id) : threadOf(c, id).keepLatest(),
+        strategy === "delete" ? removeThread(c.env, workspaceId, id) : openThread(c, id).keepLatest(),
       );
       return c.json({ pruned_count: pruned.filter(Boolean).length });
     },
   )
   .get("/:thread_id", doc("Get a thread", Thread), param(schema.ThreadParam), query(schema.ThreadQuery), async (c) => {
     const { thread_id } = c.req.valid("param");
-    const thread = found(await threadOf(c, thread_id).get(), threadName(thread_id));
+    const thread = found(await openThread(c, thread_id).get(), threadName(thread_id));
     return c.json(c.req.valid("query").include?.includes("ttl") ? thread : withoutTtl(thread));
   })
   .patch(
@@ -85,7 +85,7 @@ export const threads = new Hono<App>()
     param(schema.ThreadParam),
     body(schema.ThreadPatch),
     async (c) => {
-      const thread = await threadOf(c, c.req.valid("param").thread_id).patch(c.req.valid("json"));
+      const thread = await openThread(c, c.req.valid("param").thread_id).patch(c.req.valid("json"));
       return c.req.header("prefer") === "return=minimal" ? c.body(null, 204) : c.json(withoutTtl(thread));
     },
   )
@@ -96,7 +96,7 @@ export const threads = new Hono<App>()
     async (c) => {
       const { workspaceId } = c.get("principal");
       const { thread_id: targetId } = c.req.valid("param");
-      if (await threadOf(c, targetId).standing()) await audit(c, { action: "thread.deleted", targetId });
+      if (await openThread(c, targetId).standing()) await audit(c, { action: "thread.deleted", targetId });
       if (!(await removeThread(c.env, workspaceId, targetId)))
         throw new Problem(404, `${threadName(targetId)} not found.`);
       return c.body(null, 204);
@@ -105,10 +105,10 @@ export const threads = new Hono<App>()
   .post("/:thread_id/copy", doc("Copy a thread", Thread), param(schema.ThreadParam), async (c) => {
     const { thread_id } = c.req.valid("param");
     const id = idempotentId(c);
-    const copy = threadOf(c, id);
+    const copy = openThread(c, id);
     const principal = c.get("principal");
     if (!principal.user) return c.json(withoutTtl(await copy.copyFrom(thread_id)));
-    const original = await threadOf(c, thread_id).get();
+    const original = await openThread(c, thread_id).get();
     if (!original) throw new Problem(409, "The thread to copy does not exist.");
     // The copy is a new thread. The handler may change its metadata, for example to name its owner.
     const value: Json = { thread_id: id, metadata: { ...original.metadata }, if_exists: "raise" };
@@ -124,7 +124,7 @@ export const threads = new Hono<App>()
     async (c) => {
       const { subgraphs, select } = c.req.valid("query");
       const { thread_id } = c.req.valid("param");
-      const state = await threadOf(c, thread_id).state({ subgraphs });
+      const state = await openThread(c, thread_id).state({ subgraphs });
       return c.json(selectedState(found(state, threadName(thread_id)), select));
     },
   )
@@ -136,7 +136,7 @@ export const threads = new Hono<App>()
     async (c) => {
       const { thread_id, checkpoint_id } = c.req.valid("param");
       const { subgraphs, select } = c.req.valid("query");
-      const state = await threadOf(c, thread_id).state({ checkpoint: { checkpoint_id }, subgraphs });
+      const state = await openThread(c, thread_id).state({ checkpoint: { checkpoint_id }, subgraphs });
       return c.json(selectedState(found(state, threadName(thread_id)), select));
     },
   )
@@ -148,7 +148,7 @@ export const threads = new Hono<App>()
     async (c) => {
       const { checkpoint, subgraphs, select } = c.req.valid("json");
       const { thread_id } = c.req.valid("param");
-      const state = await threadOf(c, thread_id).state({ checkpoint: checkpointAddress(checkpoint), subgraphs });
+      const state = await openThread(c, thread_id).state({ checkpoint: checkpointAddress(checkpoint), subgraphs });
       return c.json(selectedState(found(state, threadName(thread_id)), select));
     },
   )
@@ -160,7 +160,7 @@ export const threads = new Hono<App>()
     async (c) => {
       const { checkpoint, checkpoint_id, ...update } = c.req.valid("json");
       const at = checkpoint_id ? { ...checkpointAddress(checkpoint), checkpoint_id } : checkpointAddress(checkpoint);
-      return c.json(await threadOf(c, c.req.valid("param").thread_id).updateState(update, at));
+      return c.json(await openThread(c, c.req.valid("param").thread_id).updateState(update, at));
     },
   )
   .patch(
@@ -169,7 +169,7 @@ export const threads = new Hono<App>()
     param(schema.ThreadParam),
     body(schema.StatePatch),
     async (c) => {
-      await threadOf(c, c.req.valid("param").thread_id).patch({ metadata: c.req.valid("json").metadata });
+      await openThread(c, c.req.valid("param").thread_id).patch({ metadata: c.req.valid("json").metadata });
       return c.body(null, 204);
     },
   )
@@ -180,7 +180,7 @@ export const threads = new Hono<App>()
     query(schema.HistoryQuery),
     async (c) => {
       const { thread_id } = c.req.valid("param");
-      return jsonArrayOfLines(await threadOf(c, thread_id).history(c.req.valid("query")));
+      return jsonArrayOfLines(await openThread(c, thread_id).history(c.req.valid("query")));
     },
   )
   .post(
@@ -191,7 +191,7 @@ export const threads = new Hono<App>()
     async (c) => {
       const { limit = 10, before, metadata, checkpoint, select, extract } = c.req.valid("json");
       const request = { limit, before, metadata, checkpoint: checkpointAddress(checkpoint) };
-      const lines = await threadOf(c, c.req.valid("param").thread_id).history(request);
+      const lines = await openThread(c, c.req.valid("param").thread_id).history(request);
       if (!select && !extract) return jsonArrayOfLines(lines);
       return jsonArray(readStates(lines), (state) => ({
         ...selectedState(state, select),
@@ -206,7 +206,7 @@ export const threads = new Hono<App>()
     query(schema.ThreadStreamQuery),
     async (c) => {
       const { stream_modes, stream_mode } = c.req.valid("query");
-      const thread = threadOf(c, c.req.valid("param").thread_id);
+      const thread = openThread(c, c.req.valid("param").thread_id);
       const seen = c.req.header("last-event-id");
       const after = seen === undefined ? undefined : Math.max(Number(seen) || 0, 0);
       return sseBytes(await thread.streamThread(stream_modes ?? stream_mode ?? ["run_modes"], after));
@@ -218,6 +218,6 @@ export const threads = new Hono<App>()
     param(schema.ThreadParam),
     async (c) => {
       const { thread_id } = c.req.valid("param");
-      return c.json({ thread_id, ...found(await threadOf(c, thread_id).storage(), threadName(thread_id)) });
+      return c.json({ thread_id, ...found(await openThread(c, thread_id).storage(), threadName(thread_id)) });
     },
   );

@@ -2,7 +2,7 @@
  * Thread search: the index answers. The selected fields of states that are too large for the index are read from their
  * threads.
  */
-import { selected } from "../../http/paging.ts";
+import { selectFields } from "../../http/paging.ts";
 import { extracted } from "./extract.ts";
 import { forEach } from "./fan-out.ts";
 import type { Json } from "../../json.ts";
@@ -36,7 +36,7 @@ export async function findThreads(env: Env, workspaceId: string, request: Reques
     return { ...toWire(row), values: thread?.values ?? null };
   });
   return threads.map((thread) => ({
-    ...selected(thread, select),
+    ...selectFields(thread, select),
     ...(extract && { extracted: extracted(thread, extract) }),
   }));
 }

@@ -15,7 +15,7 @@ import type { RunRequest } from "../rpc.ts";
 import type { RunError, RunStatus } from "../types.ts";
 import { budgetAnswers, graphQuestions } from "./budget-answers.ts";
 import type { Spending } from "./spending.ts";
-import { configOf, graphOf, idsOf, metadataOf, type RunOfThread } from "../graph/config.ts";
+import { buildConfig, loadGraph, runIds, mergeMetadata, type RunOfThread } from "../graph/config.ts";
 import { describeWriter, isContinuing, isMigrated, migrateOnce, missingTo } from "../graph/continue.ts";
 import { answerAfterMigration } from "./strict.ts";
 
@@ -41,7 +41,7 @@ export async function execute(execution: Execution): Promise<{ status: RunStatus
 /** The tracer of a run; undefined when the deployment does not trace its own runs. */
 export function tracerOf(execution: Pick<Execution, "env" | "run" | "thread">): Tracer | undefined {
   const project = ownProject(execution.env, execution.run.request.langsmith_tracer?.project_name);
-  return project === undefined ? undefined : new Tracer(metadataOf(execution));
+  return project === undefined ? undefined : new Tracer(mergeMetadata(execution));
 }
 
 async function ending(
@@ -67,18 +67,18 @@ async function start(execution: Execution, tracer: Tracer | undefined): Promise<
   const { request } = run;
   const spending = await execution.spending();
   const guard = spending && new Guard(spending, (callId) => tracer?.drop(callId));
-  const config = configOf(execution);
+  const config = buildConfig(execution);
   const { context, metadata } = config;
   // After a crash, a run with a checkpoint continues from it. A run without one starts again.
   const begun = checkpoints.get("")?.metadata.run_id === run.id;
   const configurable = { ...config.configurable, ...(begun ? {} : request.checkpoint) };
-  const graph = await graphOf(request.graph_id, { ...config, configurable }, env, "threads.create_run");
+  const graph = await loadGraph(request.graph_id, { ...config, configurable }, env, "threads.create_run");
   const place = { checkpoints, threadId: thread.thread_id, graphId: request.graph_id };
   const checkpointId = begun ? undefined : (request.checkpoint?.checkpoint_id ?? undefined);
   if (checkpointId === undefined) await migrateOnce(graph, place);
   if (begun || isContinuing(request)) await refuseToDrop(graph, { ...place, checkpointId });
   const modes = request.stream_mode ?? [];
-  const ids = { ...idsOf(execution), ...(await describeWriter(graph, request.graph_id)) };
+  const ids = { ...runIds(execution), ...(await describeWriter(graph, request.graph_id)) };
   const saver = new Saver(checkpoints, thread.thread_id, { ...request.metadata, ...ids });
   const driving = drive(
     graph,

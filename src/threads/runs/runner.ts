@@ -21,7 +21,7 @@ import type { RunRequest } from "../rpc.ts";
 import type { CancelAction, Run, RunError, RunStatus, StopReason } from "../types.ts";
 import { isMigrated } from "../graph/continue.ts";
 import { hasNextStep } from "../graph/state.ts";
-import { busy, type Outcome, storedRun, type StoredRun, strategyOf, takesSlots, transitioned } from "../run.ts";
+import { busy, type Outcome, storedRun, type StoredRun, readStrategy, takesSlots, transitioned } from "../run.ts";
 import { inOrder, isInFlight } from "./queue.ts";
 import { answeredBy, refusalOf, refusedError } from "./strict.ts";
 import { joinTask, queueTaskBegin } from "../tasks/tasks.ts";
@@ -110,7 +110,7 @@ export class Runner {
     const known = this.context.run(request.run_id) ?? repeatedRun(this.context, this.open, request);
     if (known) return known;
     if (!request.strict_resume) checkAnswers(this.context.record, this.open, request);
-    const strategy = strategyOf(request);
+    const strategy = readStrategy(request);
     const record = threadFor(this.context, request);
     if (strategy === "reject" && this.open.length > 0) throw busy();
     const text = JSON.stringify(request);

@@ -4,7 +4,6 @@ import { answerCall, type Answering } from "../../http/calls.ts";
 import { remoteProblem } from "../../http/problem.ts";
 import { ANSWER_LIMIT } from "../limits.ts";
 import { Changes } from "./changes.ts";
-import { importThreads } from "./import.ts";
 import {
   type ChangesAfter,
   type IndexRow,
@@ -25,11 +24,10 @@ const LOOK_EVERY = 500;
 /** Rows that one reading takes: a row may have 1 MB. */
 const AT_ONCE = 50;
 
-export class ThreadIndex extends DurableObject<Env> implements ThreadIndexRpc, Answering {
+export class IndexObject extends DurableObject<Env> implements ThreadIndexRpc, Answering {
   readonly #tables: IndexTables;
   readonly #workspaceId: string;
   readonly #shard: number;
-  #ready: Promise<void> | undefined;
   /** Rows of the next transaction. */
   #waiting: IndexRow[] = [];
   /** The next transaction, which waits for the one before. */
@@ -37,8 +35,6 @@ export class ThreadIndex extends DurableObject<Env> implements ThreadIndexRpc, A
   /** Settles with the ids of the rows that the transaction did not write. */
   #latest: Promise<Set<string>> = Promise.resolve(new Set());
   #full = false;
-  /** Whether this shard has the rows that D1 had, once that is known. */
-  #complete: boolean;
   /** Writes until the size is read again. */
   #unseen = 0;
   readonly #changes = new Changes();
@@ -49,7 +45,6 @@ export class ThreadIndex extends DurableObject<Env> implements ThreadIndexRpc, A
     const [workspaceId = "", shard] = (ctx.id.name ?? "").split(":");
     this.#workspaceId = workspaceId;
     this.#shard = Number(shard);
-    this.#complete = this.#shard > 0;
   }
 
   async answer(method: string, args: unknown[]): Promise<unknown> {
@@ -57,7 +52,6 @@ export class ThreadIndex extends DurableObject<Env> implements ThreadIndexRpc, A
   }
 
   async put(row: IndexRow): Promise<number> {
-    await this.#imported();
     this.#waiting.push(row);
     // Rows that come while others are being written share the next transaction, and its failure.
     this.#latest = this.#pending ??= this.#write(this.#latest);
@@ -67,7 +61,6 @@ export class ThreadIndex extends DurableObject<Env> implements ThreadIndexRpc, A
   }
 
   async remove(rows: Parameters<ThreadIndexRpc["remove"]>[0]): Promise<void> {
-    await this.#imported();
     const removed = rows.filter(({ id, revision }) => {
       if (revision === undefined) this.#waiting = this.#waiting.filter((row) => row.id !== id);
       return this.#tables.remove(id, revision);
@@ -76,7 +69,6 @@ export class ThreadIndex extends DurableObject<Env> implements ThreadIndexRpc, A
   }
 
   async search(page: ThreadPage): Promise<IndexRow[]> {
-    await this.#imported();
     const ids = this.#tables.page(page);
     const found: IndexRow[] = [];
     let size = 0;
@@ -91,17 +83,14 @@ export class ThreadIndex extends DurableObject<Env> implements ThreadIndexRpc, A
   }
 
   async ids(filter: ThreadFilter, limit: number, offset: number): Promise<RowVersion[]> {
-    await this.#imported();
     return this.#tables.ids(filter, limit, offset);
   }
 
   async count(filter: ThreadFilter): Promise<number> {
-    await this.#imported();
     return this.#tables.count(filter);
   }
 
   async countByStatus(): Promise<Record<string, number>> {
-    await this.#imported();
     return this.#tables.countByStatus();
   }
 
@@ -139,15 +128,5 @@ export class ThreadIndex extends DurableObject<Env> implements ThreadIndexRpc, A
     if (!this.#full) await indexShard(this.env, this.#workspaceId, 0).grow(this.#shard + 2);
     this.#full = true;
     return this.#shard + 1;
-  }
-
-  /** Versions before this object kept the index in D1: its rows are taken over once. */
-  async #imported(): Promise<void> {
-    if (this.#complete || (this.#complete = this.#tables.meta("imported") !== undefined)) return;
-    this.#ready ??= importThreads(this.env, this.#workspaceId, this.#tables).catch((error: unknown) => {
-      this.#ready = undefined;
-      throw error;
-    });
-    return this.#ready;
   }
 }

@@ -46,7 +46,7 @@ const FIRST = 200;
 const NARROW = sql`threads INDEXED BY threads_updated`;
 
 /** The ids of a page of threads, in its order. */
-export function idsOf(db: Database, { limit, offset, sortBy, sortOrder, ...filter }: ThreadPage): string[] {
+export function selectIds(db: Database, { limit, offset, sortBy, sortOrder, ...filter }: ThreadPage): string[] {
   const direction = sortOrder === "asc" ? sql`ASC` : sql`DESC`;
   const column = SORTS[sortBy];
   const inOrder = sql`ORDER BY ${column} ${direction}, id ${direction}`;
@@ -66,23 +66,23 @@ export function idsOf(db: Database, { limit, offset, sortBy, sortOrder, ...filte
 }
 
 /** The rows of these threads, in this order, as far as they exist. */
-export function rowsOf(db: Database, ids: string[]): IndexRow[] {
+export function selectRows(db: Database, ids: string[]): IndexRow[] {
   const rows = db.select(getTableColumns(threads)).from(threads).where(inList(threads.id, ids)).all();
-  const byId = new Map(rows.map((row) => [row.id, indexRowOf(row)]));
+  const byId = new Map(rows.map((row) => [row.id, toIndexRow(row)]));
   return ids.flatMap((id) => byId.get(id) ?? []);
 }
 
-function indexRowOf({ flags, ...row }: typeof threads.$inferSelect): IndexRow {
+function toIndexRow({ flags, ...row }: typeof threads.$inferSelect): IndexRow {
   return { ...row, hasValues: (flags & 1) === 1, open: flags > 1 || row.status === "busy" };
 }
 
 /** Threads by filter, in the order of their ids. */
-export function versionsOf(db: Database, filter: ThreadFilter, limit: number, offset: number): RowVersion[] {
+export function selectVersions(db: Database, filter: ThreadFilter, limit: number, offset: number): RowVersion[] {
   return db.all(sql`SELECT id, revision FROM ${fromFor(filter)} WHERE ${matching(filter) ?? sql`1`}
     ORDER BY id LIMIT ${limit} OFFSET ${offset}`);
 }
 
-export function countOf(db: Database, filter: ThreadFilter): number {
+export function selectCount(db: Database, filter: ThreadFilter): number {
   const query = sql`SELECT count(*) n FROM ${fromFor(filter)} WHERE ${matching(filter) ?? sql`1`}`;
   return db.get<{ n: number }>(query).n;
 }

@@ -1,7 +1,7 @@
 /** What the rest of Weir may ask of a workspace's thread index, and how to reach its shards. */
 import { objectNamed } from "../../db/objects.ts";
-import { callsOf } from "../../http/calls.ts";
-import { repeating } from "../../http/outage.ts";
+import { callObject } from "../../http/calls.ts";
+import { retryCalls } from "../../http/outage.ts";
 import type { Json } from "../../json.ts";
 import type { ThreadStatus } from "../types.ts";
 
@@ -99,5 +99,5 @@ export interface ThreadIndexRpc {
 
 /** A shard of the workspace's index. Its calls may be carried out twice, so a restart of the object repeats them. */
 export function indexShard(env: Env, workspaceId: string, shard: number): ThreadIndexRpc {
-  return repeating(() => callsOf<ThreadIndexRpc>(objectNamed(env, env.THREAD_INDEX, `${workspaceId}:${shard}`)));
+  return retryCalls(() => callObject<ThreadIndexRpc>(objectNamed(env, env.THREAD_INDEX, `${workspaceId}:${shard}`)));
 }

@@ -1,5 +1,5 @@
 /** Rows of the thread index in a workspace that encrypts: what was said is sealed, what is searched stays readable. */
-import { ringOf, withRing } from "../../encryption/load.ts";
+import { loadRing, withRing } from "../../encryption/load.ts";
 import { openListed, sealJson } from "../../encryption/json.ts";
 import { isSealed, type Ring } from "../../encryption/ring.ts";
 import { remoteProblem } from "../../http/problem.ts";
@@ -8,13 +8,13 @@ import type { IndexRow, ThreadFilter } from "./rpc.ts";
 
 type Said = Pick<IndexRow, "config" | "values" | "interrupts" | "error">;
 
-const placeOf = (id: string) => ["thread index", id];
+const rowPlace = (id: string) => ["thread index", id];
 
 /** The row as the index may hold it. */
 export function sealRow(ring: Ring, row: IndexRow): IndexRow {
   if (!ring.isOn) return row;
   const { config, values, interrupts, error } = row;
-  const sealed = sealJson<Json>(ring, { config, values, interrupts, error } satisfies Said, placeOf(row.id));
+  const sealed = sealJson<Json>(ring, { config, values, interrupts, error } satisfies Said, rowPlace(row.id));
   return { ...row, config: {}, values: null, interrupts: sealed, error: null };
 }
 
@@ -27,7 +27,7 @@ export async function openRows(env: Env, workspaceId: string, rows: IndexRow[]):
 const isSealedRow = ({ interrupts }: IndexRow) => isSealed(interrupts.sealed);
 
 function openRow(ring: Ring, row: IndexRow): IndexRow {
-  const said = openListed(ring, row.interrupts, placeOf(row.id)) as Said | undefined;
+  const said = openListed(ring, row.interrupts, rowPlace(row.id)) as Said | undefined;
   if (said) return { ...row, ...said };
   const message = "The thread was encrypted with a key that has been destroyed.";
   return { ...row, hasValues: false, interrupts: {}, error: { error: "KeyDestroyed", message } };
@@ -36,7 +36,7 @@ function openRow(ring: Ring, row: IndexRow): IndexRow {
 /** 422 for a filter on values in a workspace that encrypts: an answer without the encrypted threads would look complete. */
 export async function requireSearchable(env: Env, workspaceId: string, { values = {} }: ThreadFilter): Promise<void> {
   if (Object.keys(values).length === 0) return;
-  if (!(await ringOf(env, workspaceId)).isOn) return;
+  if (!(await loadRing(env, workspaceId)).isOn) return;
   throw remoteProblem(
     422,
     "This workspace encrypts the states of its threads, so they cannot be searched by values. Search by metadata.",

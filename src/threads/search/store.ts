@@ -77,11 +77,11 @@ export async function countByStatus(env: Env, workspaceId: string): Promise<Reco
 }
 
 /** How many shards the workspace's index has. */
-export const shardsOf = async (env: Env, workspaceId: string): Promise<number> =>
+export const readShards = async (env: Env, workspaceId: string): Promise<number> =>
   indexShard(env, workspaceId, 0).shards();
 
 /** What changed in one shard (see `ThreadIndexRpc.changes`). */
-export const changesOf = async (env: Env, workspaceId: string, shard: number, after: string | undefined) =>
+export const readChanges = async (env: Env, workspaceId: string, shard: number, after: string | undefined) =>
   indexShard(env, workspaceId, shard).changes(after);
 
 type Shard = ReturnType<typeof indexShard>;

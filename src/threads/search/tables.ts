@@ -1,7 +1,7 @@
 /** The tables of one shard of a workspace's thread index, in its Durable Object's SQLite, and every statement on them. */
 import { drizzle } from "drizzle-orm/durable-sqlite";
 import { FORMATS, isNewer, newerFormat } from "../../db/format.ts";
-import { countOf, idsOf, rowsOf, versionsOf } from "./page-store.ts";
+import { selectCount, selectIds, selectRows, selectVersions } from "./page-store.ts";
 import type { IndexRow, RowVersion, ThreadFilter, ThreadPage } from "./rpc.ts";
 
 /** Applied in order, each once, recorded in `_migrations`. Never edit one that has landed; append. */
@@ -37,7 +37,7 @@ const PUT = `INSERT INTO threads VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON 
 const PUT_CREATED = "UPDATE threads SET created_at = ?1 WHERE id = ?2 AND created_at <> ?1 AND revision = ?3";
 
 /** The metadata of a shard. */
-export type Meta = "imported" | "shards" | "format";
+export type Meta = "shards" | "format";
 
 export class IndexTables {
   readonly #sql: SqlStorage;
@@ -102,21 +102,21 @@ export class IndexTables {
 
   /** The ids of a page of threads, in its order. */
   page(page: ThreadPage): string[] {
-    return this.made ? idsOf(this.#db, page) : [];
+    return this.made ? selectIds(this.#db, page) : [];
   }
 
   /** The rows of these threads, in this order, as far as they exist. */
   rows(ids: string[]): IndexRow[] {
-    return this.made ? rowsOf(this.#db, ids) : [];
+    return this.made ? selectRows(this.#db, ids) : [];
   }
 
   /** In the order of the ids. */
   ids(filter: ThreadFilter, limit: number, offset: number): RowVersion[] {
-    return this.made ? versionsOf(this.#db, filter, limit, offset) : [];
+    return this.made ? selectVersions(this.#db, filter, limit, offset) : [];
   }
 
   count(filter: ThreadFilter): number {
-    return this.made ? countOf(this.#db, filter) : 0;
+    return this.made ? selectCount(this.#db, filter) : 0;
   }
 
   countByStatus(): Record<string, number> {

@@ -83,7 +83,7 @@ export function copiedRows(tables: Tables, from: CopyPlace): { rows: CopiedRow[]
     }
     const last = found.at(-1);
     if (last && found.length === AT_ONCE) place = { table, key: KEYS[table].map((column) => last[column] ?? null) };
-    else place = beginningOf(COPIED_TABLES[COPIED_TABLES.indexOf(table) + 1]);
+    else place = tableStart(COPIED_TABLES[COPIED_TABLES.indexOf(table) + 1]);
   }
   return { rows };
 }
@@ -91,7 +91,7 @@ export function copiedRows(tables: Tables, from: CopyPlace): { rows: CopiedRow[]
 /** Where a copy begins. */
 export const BEGINNING: CopyPlace = { table: COPIED_TABLES[0] };
 
-function beginningOf(table: CopiedTable | undefined): CopyPlace | undefined {
+function tableStart(table: CopiedTable | undefined): CopyPlace | undefined {
   return table && { table };
 }
 

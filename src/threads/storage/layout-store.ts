@@ -82,13 +82,19 @@ export const shared: Layout = {
   definitionOf: () => SHARED,
   select(table, statement) {
     const columns = Object.entries(PLACES[table]).map(([column, place]) => `${place} AS ${column}`);
-    return `WITH ${table} AS (SELECT ${columns.join(", ")} FROM main.thread WHERE ${rowsOf(table)}) ${statement}`;
+    return `WITH ${table} AS (SELECT ${columns.join(", ")} FROM main.thread WHERE ${rowsSql(table)}) ${statement}`;
   },
   insert: (table, columns, onConflict) =>
-    insertInto("thread", ["kind", ...placesOf(table, columns)], placesOf(table, columns), onConflict, kindOf(table)),
+    insertInto(
+      "thread",
+      ["kind", ...columnPlaces(table, columns)],
+      columnPlaces(table, columns),
+      onConflict,
+      kindSql(table),
+    ),
   update: (table, columns, key) =>
-    `UPDATE thread SET ${assigned(placesOf(table, columns))} WHERE ${rowsOf(table)} AND ${equal(placesOf(table, key))}`,
-  remove: (table, key) => `DELETE FROM thread WHERE ${rowsOf(table)} AND ${equal(placesOf(table, key))}`,
+    `UPDATE thread SET ${assigned(columnPlaces(table, columns))} WHERE ${rowsSql(table)} AND ${equal(columnPlaces(table, key))}`,
+  remove: (table, key) => `DELETE FROM thread WHERE ${rowsSql(table)} AND ${equal(columnPlaces(table, key))}`,
 };
 
 function insertInto(holder: string, columns: string[], set: string[], onConflict: OnConflict, kind?: string): string {
@@ -99,9 +105,9 @@ function insertInto(holder: string, columns: string[], set: string[], onConflict
   return `${insert} ON CONFLICT DO UPDATE SET ${set.map((column) => `${column} = excluded.${column}`).join(", ")}`;
 }
 
-const placesOf = (table: TableName, columns: string[]): string[] =>
+const columnPlaces = (table: TableName, columns: string[]): string[] =>
   columns.map((column) => (PLACES[table] as Record<string, string>)[column] ?? column);
-const kindOf = (table: TableName): string => (table === "thread" ? "''" : `'${table}'`);
-const rowsOf = (table: TableName): string => `kind = ${kindOf(table)}${table === "thread" ? " AND k1 = 1" : ""}`;
+const kindSql = (table: TableName): string => (table === "thread" ? "''" : `'${table}'`);
+const rowsSql = (table: TableName): string => `kind = ${kindSql(table)}${table === "thread" ? " AND k1 = 1" : ""}`;
 const assigned = (columns: string[]): string => columns.map((column) => `${column} = ?`).join(", ");
 const equal = (columns: string[]): string => columns.map((column) => `${column} = ?`).join(" AND ");

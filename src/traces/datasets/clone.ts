@@ -1,7 +1,7 @@
 /** Copies examples of one dataset to another of the workspace. */
 import { database } from "../../db/client.ts";
-import { type Blobs as StoredBlobs, blobsOf } from "../../encryption/blobs.ts";
-import { ringOf } from "../../encryption/load.ts";
+import { type Blobs as StoredBlobs, openBlobs } from "../../encryption/blobs.ts";
+import { loadRing } from "../../encryption/load.ts";
 import { CONNECTIONS, inParallel } from "../../http/parallel.ts";
 import { Problem } from "../../http/problem.ts";
 import { blobKey, Blobs, datasetPrefix } from "./examples/bodies.ts";
@@ -41,20 +41,24 @@ export async function cloneExamples(
   }
   const enforce = enforceSchemas(target);
   for (const row of rows) {
-    const [inputs, outputs] = [await bodyOf(env, row, "inputs", target), await bodyOf(env, row, "outputs", target)];
+    const [inputs, outputs] = [await readBody(env, row, "inputs", target), await readBody(env, row, "outputs", target)];
     enforce(row.id, { ...(inputs && { inputs }), ...(outputs && { outputs }) });
   }
-  const ring = await ringOf(env, target.workspaceId);
+  const ring = await loadRing(env, target.workspaceId);
   const bodies = new Blobs(datasetPrefix(target.workspaceId, target.id), ring);
-  const states = rows.map((row, place) => ({ ...row, ...(ring.isOn && placedAgain(row, bodies)), id: newId(place) }));
-  await copyObjects(blobsOf(env), objects);
-  await bodies.store(blobsOf(env));
+  const states = rows.map((row, place) => ({
+    ...row,
+    ...(ring.isOn && moveAttachments(row, bodies)),
+    id: newId(place),
+  }));
+  await copyObjects(openBlobs(env), objects);
+  await bodies.store(openBlobs(env));
   await writeVersion(db, target.workspaceId, target.id, { states });
   return states.map(({ id }) => id);
 }
 
-/** A body for the target's schema; undefined when there is none to check it by. */
-async function bodyOf(
+/** The body to check against the target's schema; undefined if there is no schema. */
+async function readBody(
   env: Env,
   row: ExampleRow,
   part: "inputs" | "outputs",
@@ -62,12 +66,12 @@ async function bodyOf(
 ) {
   if (!(part === "inputs" ? inputsSchema : outputsSchema)) return undefined;
   const hash = row[`${part}Hash`];
-  const text = hash ? await (await blobsOf(env).get(blobKey(row, hash)))?.text() : row[part];
+  const text = hash ? await (await openBlobs(env).get(blobKey(row, hash)))?.text() : row[part];
   return text === null || text === undefined ? undefined : Buffer.from(text);
 }
 
 /** Bodies that were stored in the row before the workspace had a key. */
-function placedAgain(row: ExampleRow, bodies: Blobs): Partial<ExampleRow> {
+function moveAttachments(row: ExampleRow, bodies: Blobs): Partial<ExampleRow> {
   const place = (text: string | null) => (text === null ? undefined : bodies.addBody(Buffer.from(text)));
   const [inputs, outputs] = [place(row.inputs), place(row.outputs)];
   return {

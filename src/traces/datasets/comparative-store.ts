@@ -44,6 +44,6 @@ export async function deleteComparative(db: Database, workspaceId: string, id: s
   return (await db.delete(comparativeExperiments).where(which).returning()).length > 0;
 }
 
-export async function deleteComparativesOf(db: Database, workspaceId: string, datasetId: string): Promise<void> {
+export async function deleteDatasetComparatives(db: Database, workspaceId: string, datasetId: string): Promise<void> {
   await deleteAll(db, comparativeExperiments, ofDataset(workspaceId, datasetId));
 }

@@ -1,10 +1,10 @@
 import { database } from "../../db/client.ts";
-import { deleteComparativesOf } from "./comparative-store.ts";
+import { deleteDatasetComparatives } from "./comparative-store.ts";
 import { deleteBlobs, datasetPrefix } from "./examples/bodies.ts";
 import { deleteShare } from "../store/share-store.ts";
-import { deleteExamplesOf } from "./examples/store.ts";
+import { deleteDatasetExamples } from "./examples/store.ts";
 import { type DatasetRow, deleteDataset } from "./store.ts";
-import { deleteVersionsOf } from "./version-store.ts";
+import { deleteDatasetVersions } from "./version-store.ts";
 
 /**
  * Deletes a dataset with its examples, in all versions, and their objects in R2. The dataset itself is deleted last, so that a
@@ -13,13 +13,13 @@ import { deleteVersionsOf } from "./version-store.ts";
  */
 export async function destroyDataset(env: Env, { workspaceId, id }: DatasetRow): Promise<void> {
   const db = database(env.DB);
-  await deleteExamplesOf(db, workspaceId, id);
+  await deleteDatasetExamples(db, workspaceId, id);
   await deleteBlobs(env.BLOBS, datasetPrefix(workspaceId, id));
-  await deleteVersionsOf(db, workspaceId, id);
-  await deleteComparativesOf(db, workspaceId, id);
+  await deleteDatasetVersions(db, workspaceId, id);
+  await deleteDatasetComparatives(db, workspaceId, id);
   await deleteShare(db, { workspaceId, kind: "dataset", targetId: id });
   await deleteDataset(db, workspaceId, id);
   // Examples that were written after the first deletion.
-  await deleteExamplesOf(db, workspaceId, id);
+  await deleteDatasetExamples(db, workspaceId, id);
   await deleteBlobs(env.BLOBS, datasetPrefix(workspaceId, id));
 }

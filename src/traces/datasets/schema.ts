@@ -3,7 +3,7 @@ import * as v from "valibot";
 import { maxBytes, METADATA_BYTES } from "../../http/bytes.ts";
 import { choosing, many, optional, pagingQuery, Uuid } from "../../http/fields.ts";
 import { JsonFilter, JsonMembers } from "../../http/json.ts";
-import { refusalOf } from "../../http/json-schema/shape.ts";
+import { findSchemaFault } from "../../http/json-schema/shape.ts";
 
 const name = v.pipe(v.string(), v.minLength(1), v.maxLength(500));
 const description = optional(v.pipe(v.string(), v.maxLength(10_000, "must be at most 10000 characters")));
@@ -12,7 +12,7 @@ const DataType = v.picklist(["kv", "llm", "chat"]);
 const Definition = v.pipe(
   Members,
   v.rawCheck(({ dataset, addIssue }) => {
-    const message = dataset.typed ? refusalOf(dataset.value) : undefined;
+    const message = dataset.typed ? findSchemaFault(dataset.value) : undefined;
     if (message !== undefined) addIssue({ message });
   }),
 );

@@ -2,7 +2,7 @@
 import * as v from "valibot";
 import { AnyObject, Count, Id, Time } from "../../http/answers.ts";
 import type { Database } from "../../db/client.ts";
-import { countExperimentsOf } from "../store/project-store.ts";
+import { countDatasetExperiments } from "../store/project-store.ts";
 import { countExamples } from "./examples/store.ts";
 import type { DatasetRow } from "./store.ts";
 
@@ -33,7 +33,7 @@ export async function toWireDatasets(db: Database, workspaceId: string, rows: Da
   const ids = rows.map(({ id }) => id);
   const [exampleCounts, experimentCounts] = await Promise.all([
     countExamples(db, workspaceId, ids),
-    countExperimentsOf(db, workspaceId, ids),
+    countDatasetExperiments(db, workspaceId, ids),
   ]);
   return rows.map((row) => {
     const experiments = experimentCounts.get(row.id);

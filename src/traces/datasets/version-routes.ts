@@ -13,8 +13,8 @@ import { AsOf, ChangeSplit, DatasetId } from "./examples/schema.ts";
 import { diffExamples, knownIds, listSplits } from "./examples/store.ts";
 import { existingDataset } from "./existing.ts";
 import type { DatasetRow } from "./store.ts";
-import { listVersions, saveTag, tagsOf } from "./version-store.ts";
-import { LATEST, timeOfVersion } from "./versions.ts";
+import { listVersions, saveTag, listTags } from "./version-store.ts";
+import { LATEST, resolveVersion } from "./versions.ts";
 
 const doc = documented("Datasets");
 
@@ -57,7 +57,7 @@ export const datasetVersionRoutes = new Hono<App>()
       const { id, workspaceId } = await existingDataset(c, c.req.valid("param").dataset_id);
       const { from_version, to_version } = c.req.valid("query");
       const db = database(c.env.DB);
-      const at = async (version: string) => (await timeOfVersion(db, workspaceId, id, version)) ?? Date.now();
+      const at = async (version: string) => (await resolveVersion(db, workspaceId, id, version)) ?? Date.now();
       return c.json(await diffExamples(db, workspaceId, id, await at(from_version), await at(to_version)));
     },
   )
@@ -99,7 +99,7 @@ export const datasetVersionRoutes = new Hono<App>()
     async (c) => {
       const { id, workspaceId } = await existingDataset(c, c.req.valid("param").dataset_id);
       const db = database(c.env.DB);
-      const asOf = await timeOfVersion(db, workspaceId, id, c.req.valid("query").as_of);
+      const asOf = await resolveVersion(db, workspaceId, id, c.req.valid("query").as_of);
       return c.json(await listSplits(db, workspaceId, id, asOf));
     },
   )
@@ -123,7 +123,7 @@ export const datasetVersionRoutes = new Hono<App>()
 /** The time of the newest version that is not later than `version`. @throws Problem 404 */
 async function existingVersion(c: Context<App>, dataset: DatasetRow, version: string | undefined): Promise<number> {
   const db = database(c.env.DB);
-  const upTo = await timeOfVersion(db, dataset.workspaceId, dataset.id, version);
+  const upTo = await resolveVersion(db, dataset.workspaceId, dataset.id, version);
   const [time] = await listVersions(db, dataset.workspaceId, dataset.id, { upTo, limit: 1, offset: 0 });
   if (time === undefined) throw new Problem(404, "The dataset has no version of that time.");
   return time;
@@ -134,7 +134,7 @@ async function toWireVersions(
   { workspaceId, id, examplesAt }: DatasetRow,
   times: number[],
 ): Promise<v.InferOutput<typeof Version>[]> {
-  const tags = await tagsOf(database(c.env.DB), workspaceId, id, times);
+  const tags = await listTags(database(c.env.DB), workspaceId, id, times);
   return times.map((time) => ({
     as_of: new Date(time).toISOString(),
     tags: [...(time === examplesAt ? [LATEST] : []), ...(tags.get(time) ?? [])],

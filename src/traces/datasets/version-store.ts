@@ -30,7 +30,7 @@ export async function listVersions(
 }
 
 /** The names of these versions. */
-export async function tagsOf(
+export async function listTags(
   db: Database,
   workspaceId: string,
   datasetId: string,
@@ -65,7 +65,7 @@ export async function saveTag(db: Database, row: typeof datasetTags.$inferInsert
     .onConflictDoUpdate({ target: [datasetTags.workspaceId, datasetTags.datasetId, datasetTags.tag], set: { asOf } });
 }
 
-export async function deleteVersionsOf(db: Database, workspaceId: string, datasetId: string): Promise<void> {
+export async function deleteDatasetVersions(db: Database, workspaceId: string, datasetId: string): Promise<void> {
   await deleteAll(db, datasetTags, ofTags(workspaceId, datasetId));
   await deleteAll(db, datasetVersions, ofVersions(workspaceId, datasetId));
 }

@@ -4,14 +4,14 @@ import { Problem } from "../../http/problem.ts";
 import { microsFromIso } from "../time.ts";
 import { findTag } from "./version-store.ts";
 
-/** The name of the newest version. No other version takes it. */
+/** The reserved name of the newest version. */
 export const LATEST = "latest";
 
 /**
  * The time that `asOf` means, milliseconds: an ISO 8601 time, or the name of a version. Undefined for the newest version.
  * @throws Problem 404 when no version has this name, 422 when a name is sent without a dataset.
  */
-export async function timeOfVersion(
+export async function resolveVersion(
   db: Database,
   workspaceId: string,
   datasetId: string | undefined,

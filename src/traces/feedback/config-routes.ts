@@ -1,17 +1,16 @@
 /** What feedback of a key may be: create, list, change, delete. Links for feedback are held to it. */
-import { AnyObject, Time } from "../../http/answers.ts";
 import * as v from "valibot";
+import { AnyObject, Time } from "../../http/answers.ts";
 import { Hono } from "hono";
 import { audit } from "../../audit/record.ts";
 import { database } from "../../db/client.ts";
 import type { FeedbackConfig } from "../../db/traces.ts";
-import { documented, NOTHING } from "../../http/documented.ts";
+import { NOTHING, documented } from "../../http/documented.ts";
 import { Problem } from "../../http/problem.ts";
 import type { App } from "../../http/types.ts";
 import { body, query } from "../../http/validate.ts";
-import { changeCategories } from "./categories.ts";
 import { ConfigKey, CreateConfig, ListConfigs, UpdateConfig } from "./schema.ts";
-import { addConfig, changeConfig, type ConfigRow, deleteConfig, findConfig, listConfigs } from "./token-store.ts";
+import { type ConfigRow, addConfig, changeConfig, deleteConfig, findConfig, listConfigs } from "./token-store.ts";
 
 const doc = documented("Feedback");
 
@@ -87,4 +86,26 @@ function toWire({ workspaceId, key, config, isLowerScoreBetter, modifiedAt }: Co
     tenant_id: workspaceId,
     modified_at: new Date(modifiedAt).toISOString(),
   };
+}
+
+interface Change {
+  add: { value: number; label?: string | null | undefined }[];
+  remove: number[];
+}
+
+/** The fewest categories between which feedback can choose. */
+const FEWEST = 2;
+const MOST = 100;
+
+/** The config with other categories. @throws Problem 422 when a change does not fit it */
+function changeCategories(config: FeedbackConfig, { add, remove }: Change): FeedbackConfig {
+  if (config.type !== "categorical") throw new Problem(422, "Only categorical feedback has categories.");
+  const kept = (config.categories ?? []).filter(({ value }) => !remove.includes(value));
+  const categories = [...kept, ...add];
+  if (categories.length < FEWEST) throw new Problem(422, `At least ${FEWEST} categories must remain.`);
+  if (categories.length > MOST) throw new Problem(422, `A config has at most ${MOST} categories.`);
+  const labels = categories.flatMap(({ label }) => label ?? []);
+  if (new Set(categories.map(({ value }) => value)).size < categories.length || new Set(labels).size < labels.length)
+    throw new Problem(422, "Invalid body.add_categories: a value or a label is there twice.");
+  return { ...config, categories };
 }

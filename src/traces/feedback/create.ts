@@ -9,12 +9,12 @@ import { parse } from "../../http/validate.ts";
 import { uuidTime } from "../dotted.ts";
 import { locateRuns } from "../locate.ts";
 import { maskFeedback } from "../masking/feedback.ts";
-import { maskerOf } from "../masking/load.ts";
+import { loadMasker } from "../masking/load.ts";
 import { projectById } from "../projects/resolve.ts";
 import { listPartitions } from "../store/partition-store.ts";
 import { tracePartition } from "../stub.ts";
 import type { PartitionIdentity, Place, StoredFeedback } from "../types.ts";
-import { dayOf, timeOf } from "../time.ts";
+import { toDay, parseTime } from "../time.ts";
 import { CreateFeedback } from "./schema.ts";
 import { findPlace, savePlace } from "./store.ts";
 
@@ -38,7 +38,7 @@ export async function createFeedback(
   const { workspaceId } = principal;
   const id = given.id ?? crypto.randomUUID();
   const known = await findPlace(db, workspaceId, id);
-  const place = known ?? (await placeOf(env, db, workspaceId, given, places));
+  const place = known ?? (await locateFeedback(env, db, workspaceId, given, places));
   const project = await projectById(db, workspaceId, place.projectId);
   if (!project) throw new Problem(404, "session_id: project not found.");
   const { projectId, day, shard } = place;
@@ -58,7 +58,7 @@ export async function storeFeedback(
   asRead?: string,
 ): Promise<StoredFeedback | undefined> {
   const { workspaceId, projectId, day, shard } = identity;
-  const masked = maskFeedback(await maskerOf(env, workspaceId), feedback);
+  const masked = maskFeedback(await loadMasker(env, workspaceId), feedback);
   withinBytes(masked, FEEDBACK_BYTES, "the feedback as a whole");
   const stored = await tracePartition(env, workspaceId, identity).putFeedback(identity, masked, asRead);
   if (!stored) return undefined;
@@ -80,7 +80,7 @@ export function listed(feedback: StoredFeedback) {
   };
 }
 
-async function placeOf(
+async function locateFeedback(
   env: Env,
   db: Database,
   workspaceId: string,
@@ -91,9 +91,9 @@ async function placeOf(
   const projectId = given.session_id ?? undefined;
   if (runId === undefined) {
     if (projectId === undefined) throw new Problem(422, "Give run_id, or session_id for feedback on a whole project.");
-    return { projectId, day: dayOf(Date.now() * 1000), shard: 0 };
+    return { projectId, day: toDay(Date.now() * 1000), shard: 0 };
   }
-  const start = timeOf(given.start_time);
+  const start = parseTime(given.start_time);
   const known = places?.get(runId);
   if (known) return known;
   if (!places || projectId !== undefined || start !== undefined) {
@@ -103,15 +103,15 @@ async function placeOf(
   // Feedback can come before its run when it says where the run will be.
   const time = start ?? uuidTime(runId);
   if (projectId !== undefined && time !== undefined) {
-    const day = dayOf(time);
-    const shard = await shardOf(env, db, workspaceId, { projectId, day }, given.trace_id ?? runId);
+    const day = toDay(time);
+    const shard = await chooseShard(env, db, workspaceId, { projectId, day }, given.trace_id ?? runId);
     return { projectId, day, shard };
   }
   throw new Problem(404, "Run not found. Send its trace first, or give session_id and start_time.");
 }
 
 /** The shard of a day that will hold a trace: the one that has its root, else shard 0, which then takes the trace. */
-async function shardOf(
+async function chooseShard(
   env: Env,
   db: Database,
   workspaceId: string,
@@ -128,7 +128,7 @@ async function shardOf(
 
 function storedFeedback(id: string, given: Given, projectId: string): StoredFeedback {
   const now = new Date().toISOString();
-  const created = timeOf(given.created_at);
+  const created = parseTime(given.created_at);
   const source = given.feedback_source ?? { type: "api" };
   return {
     id,

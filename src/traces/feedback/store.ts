@@ -69,8 +69,7 @@ export async function deletePlace(db: Database, workspaceId: string, id: string)
   await db.delete(feedbackPlaces).where(and(eq(feedbackPlaces.workspaceId, workspaceId), eq(feedbackPlaces.id, id)));
 }
 
-/** Deletes the places of the feedback of a partition. */
-export async function deletePlacesOf(
+export async function deletePartitionPlaces(
   db: Database,
   workspaceId: string,
   { projectId, day, shard }: Place,

@@ -23,7 +23,6 @@ export function sumFeedback(rows: Iterable<LightFeedback>): Record<string, Feedb
   return Object.fromEntries(sums);
 }
 
-/** Adds one feedback to the sums by key. */
 export function addFeedback(sums: Map<string, FeedbackSum>, { key, score, label, error }: LightFeedback): void {
   const sum = sums.get(key) ?? { n: 0, scored: 0, sum: 0, squares: 0, min: null, max: null, errors: 0, values: {} };
   sums.set(key, sum);
@@ -47,14 +46,12 @@ function addLabel(sum: FeedbackSum, value: string): void {
   addCount(sum.values, label, 1);
 }
 
-/** A sum as `feedback_stats` shows it. */
 export function showSum({ n, scored, sum, squares, min, max, errors, values }: FeedbackSum) {
   const avg = scored === 0 ? null : sum / scored;
   const variance = avg === null ? null : Math.max(0, squares / scored - avg * avg);
   return { n, avg, stdev: variance === null ? null : Math.sqrt(variance), min, max, errors, values };
 }
 
-/** The sum of two sums. */
 export function addSums(a: FeedbackSum, b: FeedbackSum): FeedbackSum {
   const values = { ...a.values };
   for (const [label, count] of Object.entries(b.values)) addCount(values, label, count);

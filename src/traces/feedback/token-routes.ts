@@ -5,13 +5,13 @@ import { audit } from "../../audit/record.ts";
 import { limitAddress, limitLink } from "../../auth/limits.ts";
 import { AnyObject, Message } from "../../http/answers.ts";
 import { documented, either, json, media, PROBLEM } from "../../http/documented.ts";
-import { addressOf } from "../../http/origin.ts";
+import { serverAddress } from "../../http/origin.ts";
 import { type Problem, toProblem } from "../../http/problem.ts";
 import type { App } from "../../http/types.ts";
 import { body, param, query } from "../../http/validate.ts";
 import { CreateTokens, Given, GivenInQuery, ListTokens, TokenParam } from "./schema.ts";
 import { askPage, failedPage, thanksPage } from "./token-page.ts";
-import { expiryOf, giveByToken, heldToken, issueTokens, listTokens, ShownToken } from "./tokens.ts";
+import { readExpiry, giveByToken, findLiveToken, issueTokens, listTokens, ShownToken } from "./tokens.ts";
 
 const doc = documented("Feedback");
 const THANKS = { message: "Feedback received" };
@@ -28,11 +28,11 @@ export const feedbackTokens = new Hono<App>()
         runId: one.run_id,
         key: one.feedback_key,
         config: one.feedback_config ?? undefined,
-        expiresAt: expiryOf(one, now),
+        expiresAt: readExpiry(one, now),
       }));
       for (const [targetId, links] of Map.groupBy(wanted, ({ runId }) => runId))
         await audit(c, { action: "feedback_link.created", targetId, detail: { keys: links.map(({ key }) => key) } });
-      const made = await issueTokens(c.env, c.get("principal").workspaceId, addressOf(c), wanted);
+      const made = await issueTokens(c.env, c.get("principal").workspaceId, serverAddress(c), wanted);
       return c.json(Array.isArray(asked) ? made : made[0], 200, { "cache-control": "no-store" });
     },
   )
@@ -40,7 +40,8 @@ export const feedbackTokens = new Hono<App>()
     "/feedback/tokens",
     doc("List a run's links for feedback that have not expired", v.array(ShownToken)),
     query(ListTokens),
-    async (c) => c.json(await listTokens(c.env, c.get("principal").workspaceId, addressOf(c), c.req.valid("query"))),
+    async (c) =>
+      c.json(await listTokens(c.env, c.get("principal").workspaceId, serverAddress(c), c.req.valid("query"))),
   )
   .get(
     "/feedback/tokens/:token",
@@ -55,7 +56,7 @@ export const feedbackTokens = new Hono<App>()
       await limitLink(c);
       if (!wantsPage(c)) return give(c, c.req.valid("param").token, c.req.valid("query"));
       try {
-        const held = await heldToken(c.env, c.req.valid("param").token);
+        const held = await findLiveToken(c.env, c.req.valid("param").token);
         if (new URL(c.req.url).search === "") return await askPage(held);
         await give(c, c.req.valid("param").token, c.req.valid("query"));
         return await thanksPage();
@@ -74,7 +75,7 @@ export const feedbackTokens = new Hono<App>()
 
 async function give(c: Context<App>, token: string, given: Given): Promise<Response> {
   await limitAddress(c, "feedback");
-  await giveByToken(c.env, await heldToken(c.env, token), given);
+  await giveByToken(c.env, await findLiveToken(c.env, token), given);
   return c.json(THANKS, 200, { "cache-control": "no-store" });
 }
 

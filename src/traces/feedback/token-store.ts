@@ -71,7 +71,7 @@ export async function findConfig(db: Database, workspaceId: string, key: string)
   return db.select().from(feedbackConfigs).where(isConfig(workspaceId, key)).get();
 }
 
-/** Changes the config as it is then. Undefined when there is none of this key. */
+/** Changes the stored config. Undefined if there is none for this key. */
 export async function changeConfig(
   db: Database,
   workspaceId: string,

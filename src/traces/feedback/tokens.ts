@@ -69,7 +69,7 @@ async function tokenRow(env: Env, workspaceId: string, { runId, key, config, exp
 }
 
 /** The expiry of a link. 422 when it is in the past, or more than a year ahead. */
-export function expiryOf({ expires_in, expires_at }: CreateToken, now: number): number {
+export function readExpiry({ expires_in, expires_at }: CreateToken, now: number): number {
   const { days, hours, minutes } = expires_in ?? { days: 0, hours: 0, minutes: VALID_MINUTES };
   const end = expires_at == null ? now + ((days * 24 + hours) * 60 + minutes) * MINUTE_MS : expires_at / 1000;
   if (end > now && end <= now + MOST_MINUTES * MINUTE_MS) return Math.floor(end);
@@ -93,7 +93,7 @@ export async function listTokens(
 }
 
 /** What a link is for; the config is the link's own, or else its key's. 404 when it is not known, or has expired. */
-export async function heldToken(env: Env, token: string): Promise<TokenRow> {
+export async function findLiveToken(env: Env, token: string): Promise<TokenRow> {
   const db = database(env.DB);
   const row = await findToken(db, sha256(token), Date.now());
   if (!row) throw new Problem(404, "This link for feedback is not valid, or has expired.");
@@ -102,7 +102,7 @@ export async function heldToken(env: Env, token: string): Promise<TokenRow> {
 
 /** Stores what a link's holder gives. Each time is feedback of its own. 422 when the link's config does not allow it. */
 export async function giveByToken(env: Env, row: TokenRow, { metadata, ...given }: Given): Promise<void> {
-  const fault = row.config ? faultOf(row.config, given) : undefined;
+  const fault = row.config ? findFault(row.config, given) : undefined;
   if (fault) throw new Problem(422, fault);
   const by = { workspaceId: row.workspaceId, scopes: ["write" as const], kind: "key" as const, credentialId: row.hash };
   await createFeedback(env, by, {
@@ -117,7 +117,7 @@ export async function giveByToken(env: Env, row: TokenRow, { metadata, ...given 
 }
 
 /** What of the feedback its config does not allow, and what it does. */
-function faultOf({ type, min, max, categories }: FeedbackConfig, { score, value }: Given): string | undefined {
+function findFault({ type, min, max, categories }: FeedbackConfig, { score, value }: Given): string | undefined {
   const number = score == null ? undefined : Number(score);
   if (type === "continuous" && number !== undefined && !(number >= (min ?? -Infinity) && number <= (max ?? Infinity))) {
     return `score must be from ${min ?? "any"} to ${max ?? "any"}.`;

@@ -1,5 +1,5 @@
 /** Validates filters: their syntax, and the number of values that one SQL statement can bind. */
-import { type KeySource, ringOf } from "../../encryption/load.ts";
+import { type KeySource, loadRing } from "../../encryption/load.ts";
 import { Problem } from "../../http/problem.ts";
 import { type Filter, parseFilter } from "./filter.ts";
 import { compileFilter } from "./sql.ts";
@@ -39,7 +39,7 @@ export async function requireReadable(
   texts: (string | null | undefined)[],
 ): Promise<void> {
   if (!texts.some((text) => text && readsContent(parseFilter(text)))) return;
-  if (!(await ringOf(env, workspaceId)).isOn) return;
+  if (!(await loadRing(env, workspaceId)).isOn) return;
   throw new Problem(
     422,
     "This workspace encrypts inputs, outputs and errors of traces, so filters cannot read them. Filter by name, metadata, tags or figures.",

@@ -1,4 +1,4 @@
-/** From a filter's text to what it means. Every fault is a FilterProblem with its position. */
+/** Parses the filter language (LangSmith's FQL). Every fault is a FilterProblem with its position. */
 import {
   type Comparison,
   type Field,
@@ -18,7 +18,7 @@ import {
 import { type ExactNumber, hasMembers, parseExact } from "../../http/json.ts";
 import { type Call, type Literal, type Node, readSyntax } from "./syntax.ts";
 import { FilterProblem } from "./tokens.ts";
-import { checkPattern, literalOf } from "./values.ts";
+import { checkPattern, toLiteral } from "./values.ts";
 
 /** One test of a part of an entry; `in` carries its values as a list. */
 export interface PairTest {
@@ -118,40 +118,40 @@ function bindPairs(args: Filter[]): Filter[] {
 }
 
 function readComparison(call: Call, comparison: Comparison): Filter {
-  const target = fieldOf(argument(call, 0, 2));
+  const target = readField(argument(call, 0, 2));
   const node = argument(call, 1, 2);
   if (node.kind !== "literal")
     throw new FilterProblem("expected a value: a string, a number, true, false or null", node.at);
   checkOperator(target, comparison, call.at);
   if (comparison === "like") checkPattern(node);
-  const value = literalOf(target.type, node, comparison);
+  const value = toLiteral(target.type, node, comparison);
   if (target.pair)
     return { op: "pair", kind: target.pair.kind, tests: [{ part: target.pair.part, operator: comparison, value }] };
   return { op: "compare", field: target.name as Field, comparison, value };
 }
 
 function readIn(call: Call): Filter {
-  const target = fieldOf(argument(call, 0, 2));
+  const target = readField(argument(call, 0, 2));
   const node = argument(call, 1, 2);
   if (node.kind !== "list") throw new FilterProblem('expected a list such as ["a", "b"]', node.at);
   checkOperator(target, "in", call.at);
-  const values = node.items.map((item) => literalOf(target.type, item, "in"));
+  const values = node.items.map((item) => toLiteral(target.type, item, "in"));
   if (target.pair)
     return { op: "pair", kind: target.pair.kind, tests: [{ part: target.pair.part, operator: "in", value: values }] };
   return { op: "in", field: target.name as Field, values };
 }
 
 function readHas(call: Call): Filter {
-  const field = nameOf(argument(call, 0, 2));
+  const field = readName(argument(call, 0, 2));
   const node = argument(call, 1, 2);
-  const text = stringOf(node);
+  const text = readString(node);
   if (field.value === "tags") return { op: "tag", tag: text };
   if (field.value !== "metadata") throw new FilterProblem("has() takes tags or metadata", field.at);
   return { op: "contains", metadata: readObject(text, node.at) };
 }
 
 function readObject(text: string, at: number): { [key: string]: Json } {
-  const value = exactOf(text);
+  const value = parseExactOrUndefined(text);
   if (!hasMembers(value)) throw new FilterProblem("has(metadata, …) takes a JSON object in a string", at);
   const leaves = JSON.stringify(value).split(",").length;
   if (leaves > 20) throw new FilterProblem("has(metadata, …) takes at most 20 entries", at);
@@ -159,7 +159,7 @@ function readObject(text: string, at: number): { [key: string]: Json } {
 }
 
 /** The value of a JSON text, with all digits of its integers. Undefined when it is none. */
-function exactOf(text: string): unknown {
+function parseExactOrUndefined(text: string): unknown {
   try {
     return parseExact(text);
   } catch {
@@ -168,17 +168,17 @@ function exactOf(text: string): unknown {
 }
 
 function readExists(call: Call): Filter {
-  const field = nameOf(argument(call, 0, 2));
+  const field = readName(argument(call, 0, 2));
   if (field.value !== "metadata") throw new FilterProblem("exists() takes metadata", field.at);
-  return { op: "exists", key: stringOf(argument(call, 1, 2)) };
+  return { op: "exists", key: readString(argument(call, 1, 2)) };
 }
 
 function readSearch(call: Call): Filter {
-  if (call.args.length === 1) return { op: "search", fields: SEARCH_FIELDS, text: stringOf(argument(call, 0, 1)) };
-  const field = nameOf(argument(call, 0, 2));
+  if (call.args.length === 1) return { op: "search", fields: SEARCH_FIELDS, text: readString(argument(call, 0, 1)) };
+  const field = readName(argument(call, 0, 2));
   const known = SEARCH_FIELDS.find((name) => name === field.value);
   if (!known) throw new FilterProblem(`search() looks into ${SEARCH_FIELDS.join(", ")}`, field.at);
-  return { op: "search", fields: [known], text: stringOf(argument(call, 1, 2)) };
+  return { op: "search", fields: [known], text: readString(argument(call, 1, 2)) };
 }
 
 interface Target {
@@ -188,8 +188,8 @@ interface Target {
   at: number;
 }
 
-function fieldOf(node: Node): Target {
-  const { value: name, at } = nameOf(node);
+function readField(node: Node): Target {
+  const { value: name, at } = readName(node);
   if (isField(name)) return { name, type: FIELDS[name], at };
   if (isPairField(name)) {
     const pair = PAIR_FIELDS[name];
@@ -207,13 +207,13 @@ function checkOperator(target: Target, operator: Operator, at: number): void {
 }
 
 /** The field's name: bare, or as a quoted string. */
-function nameOf(node: Node): { value: string; at: number } {
+function readName(node: Node): { value: string; at: number } {
   if (node.kind === "name") return node;
   if (node.kind === "literal" && typeof node.value === "string") return { value: node.value, at: node.at };
   throw new FilterProblem("expected a field", node.at);
 }
 
-function stringOf(node: Node): string {
+function readString(node: Node): string {
   if (node.kind === "literal" && typeof node.value === "string") return node.value;
   throw new FilterProblem("expected a string", node.at);
 }

@@ -6,9 +6,9 @@ import type { Comparison, Field, PairKind, PairPart, SearchField } from "./field
 import { type Filter, isJsonObject, type Json, type PairTest } from "./filter.ts";
 import type { Literal } from "./syntax.ts";
 import { isExactNumber } from "../../http/json.ts";
-import { globOf, isPlainPattern, MAX_PATTERN_BYTES, patternPieces } from "./values.ts";
+import { toGlob, isPlainPattern, MAX_PATTERN_BYTES, patternPieces } from "./values.ts";
 import { OF_TRACES } from "../run-groups.ts";
-import { joinPayloads, payloadOf } from "../packs.ts";
+import { joinPayloads, payloadSql } from "../packs.ts";
 import { clip, clipSql } from "../clip.ts";
 import { MAX_PATH, MAX_VALUE } from "../ingest/pairs.ts";
 import { numbersOfIds, OF_IDS } from "../run-ids.ts";
@@ -123,7 +123,7 @@ class Compiler {
   /** Case counts, as in the reference; LIKE would ignore it. */
   private like(column: string, pattern: string): string {
     const pieces = patternPieces(pattern);
-    if (!isPlainPattern(pieces)) return `${column} GLOB ${this.bind(globOf(pieces))}`;
+    if (!isPlainPattern(pieces)) return `${column} GLOB ${this.bind(toGlob(pieces))}`;
     const text = pieces.map((piece) => (typeof piece === "object" ? piece.text : "")).join("");
     const [open, close] = [pieces[0] === "%", pieces.at(-1) === "%"];
     if (open && close) return `instr(${column}, ${this.bind(text)}) > 0`;
@@ -144,7 +144,7 @@ class Compiler {
     const short = !/[%_]/.test(inJson) && new TextEncoder().encode(inJson).byteLength + 2 <= MAX_PATTERN_BYTES;
     const like = (column: string) => `COALESCE(${column}, '') LIKE ${this.bind(`%${inJson}%`)}`;
     const wide = fields.filter(isPayload).map((field) => {
-      const column = payloadOf(field, "o");
+      const column = payloadSql(field, "o");
       return short ? like(column) : contains(column, inJson);
     });
     const payloads = `EXISTS (SELECT 1 FROM ${this.payloads()} AND (${wide.join(" OR ")}))`;
@@ -212,7 +212,7 @@ class Compiler {
       case "input":
       case "output":
         return {
-          from: this.payloads(`, json_each(${payloadOf(`${kind}_pairs`, "o")}) e`),
+          from: this.payloads(`, json_each(${payloadSql(`${kind}_pairs`, "o")}) e`),
           parts: { key: "(e.value ->> 0)", value: "(e.value ->> 1)" },
         };
       case "feedback":

@@ -18,7 +18,7 @@ interface Placed {
 }
 
 /** The literal in the units of the stored field: microseconds for times, seconds for durations. */
-export function literalOf(type: FieldType, { value, at }: Placed, operator: Operator): Literal {
+export function toLiteral(type: FieldType, { value, at }: Placed, operator: Operator): Literal {
   if (value === null) {
     if (operator === "eq" || operator === "neq") return null;
     throw new FilterProblem(`null goes with eq and neq only`, at);
@@ -33,27 +33,27 @@ export function literalOf(type: FieldType, { value, at }: Placed, operator: Oper
       if (typeof value === "boolean") return value;
       throw new FilterProblem("expected true or false", at);
     case "number":
-      return numberOf(value, at);
+      return toNumber(value, at);
     case "duration":
-      return typeof value === "string" ? durationOf(value, at) : numberOf(value, at);
+      return typeof value === "string" ? toDuration(value, at) : toNumber(value, at);
     case "time":
-      return timeOf(value, at);
+      return toTime(value, at);
   }
 }
 
-function numberOf(value: Literal, at: number): number {
+function toNumber(value: Literal, at: number): number {
   const number = typeof value === "string" && value.trim() !== "" ? Number(value) : value;
   if (typeof number === "number" && Number.isFinite(number)) return number;
   throw new FilterProblem("expected a number", at);
 }
 
-function durationOf(text: string, at: number): number {
+function toDuration(text: string, at: number): number {
   const match = /^\s*(\d+(?:\.\d+)?)\s*(us|ms|s|m|h|d)?\s*$/.exec(text);
   if (!match) throw new FilterProblem('expected seconds, or a duration such as "5s", "200ms" or "2m"', at);
   return Number(match[1]) * (UNITS[match[2] ?? "s"] ?? 1);
 }
 
-function timeOf(value: Literal, at: number): number {
+function toTime(value: Literal, at: number): number {
   const micros = typeof value === "string" ? microsFromIso(value) : undefined;
   if (micros === undefined) throw new FilterProblem('expected a time such as "2026-11-20T15:49:54Z"', at);
   return micros;
@@ -80,8 +80,8 @@ export function isPlainPattern(pieces: PatternPiece[]): boolean {
   return !pieces.some((piece, i) => piece === "_" || (piece === "%" && i > 0 && i < pieces.length - 1));
 }
 
-/** The pattern as SQLite's GLOB has it, which heeds case. */
-export function globOf(pieces: PatternPiece[]): string {
+/** The pattern for SQLite's GLOB, which is case-sensitive. */
+export function toGlob(pieces: PatternPiece[]): string {
   return pieces
     .map((piece) => (piece === "%" ? "*" : piece === "_" ? "?" : piece.text.replaceAll(/[*?[]/g, "[$&]")))
     .join("");
@@ -90,6 +90,6 @@ export function globOf(pieces: PatternPiece[]): string {
 /** Throws when SQLite would not take the pattern. */
 export function checkPattern({ value, at }: Placed): void {
   const pieces = patternPieces(String(value));
-  if (isPlainPattern(pieces) || new TextEncoder().encode(globOf(pieces)).byteLength <= MAX_PATTERN_BYTES) return;
+  if (isPlainPattern(pieces) || new TextEncoder().encode(toGlob(pieces)).byteLength <= MAX_PATTERN_BYTES) return;
   throw new FilterProblem(`a pattern past ${MAX_PATTERN_BYTES} bytes can have % at its ends only`, at);
 }

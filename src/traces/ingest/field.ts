@@ -3,7 +3,7 @@ import { isUtf8 } from "node:buffer";
 import { isObject, NESTING, nestsDeeper } from "../../http/json.ts";
 import { FIELD_BYTES, LARGE_BYTES } from "../limits.ts";
 import type { LargeField } from "../types.ts";
-import { timeOf } from "../time.ts";
+import { parseTime } from "../time.ts";
 import type { Masker } from "../masking/masker.ts";
 import { metadataText, pairsText, previewText } from "./pairs.ts";
 import { derivedUsage, statedUsage, type Usage } from "../usage/usage.ts";
@@ -43,9 +43,9 @@ export function readField(
   const value = masker ? masker.field(name, given) : given;
   // The sent text may have what the value has not, such as the first of two members of one name.
   const sent = masker ? undefined : text;
-  const content = contentOf(name, value, sent);
+  const content = fieldContent(name, value, sent);
   if (typeof content !== "string" && content.bytes.byteLength > FIELD_BYTES) return `larger than ${FIELD_BYTES} bytes`;
-  return { content, ...knownOf(name, value) };
+  return { content, ...readKnown(name, value) };
 }
 
 function unfit(name: LargeField, value: unknown): string | undefined {
@@ -60,21 +60,21 @@ function isNoise(name: LargeField, value: unknown): boolean {
   return (name === "events" && Array.isArray(value) && value.length === 0) || (name === "error" && value === "");
 }
 
-function contentOf(name: LargeField, value: unknown, sent: Uint8Array | undefined): Field["content"] {
+function fieldContent(name: LargeField, value: unknown, sent: Uint8Array | undefined): Field["content"] {
   if (sent && sent.byteLength > LARGE_BYTES && name !== "error" && isUtf8(sent)) {
     return { bytes: withoutMark(sent), preview: previewText(name, value) };
   }
-  const text = textOf(name, value, sent);
+  const text = fieldText(name, value, sent);
   const bytes = text.length * 3 > LARGE_BYTES ? Buffer.from(text) : undefined;
   return bytes && bytes.byteLength > LARGE_BYTES ? { bytes, preview: previewText(name, value) } : text;
 }
 
 const decoder = new TextDecoder();
 
-function textOf(name: LargeField, value: unknown, sent: Uint8Array | undefined): string {
+function fieldText(name: LargeField, value: unknown, sent: Uint8Array | undefined): string {
   if (name === "error") return typeof value === "string" ? value.toWellFormed() : JSON.stringify(value);
   // The sent text is kept: a parsed number has lost the digits past 2^53. Search compares characters as `JSON.stringify` writes them.
-  return sent ? unescaped(decoder.decode(sent)) : JSON.stringify(value);
+  return sent ? unescapeText(decoder.decode(sent)) : JSON.stringify(value);
 }
 
 /** A surrogate pair, another code unit, or any other escape. */
@@ -83,19 +83,18 @@ const ESCAPE = /\\u(d[89ab]\w\w)\\u(d[c-f]\w\w)|\\u\w{4}|\\./gi;
 const OPTIONAL = /\\[u/]/;
 
 /** The same JSON with each character as `JSON.stringify` writes it. */
-function unescaped(json: string): string {
+function unescapeText(json: string): string {
   if (!OPTIONAL.test(json)) return json;
   return json.replaceAll(ESCAPE, (escape: string) =>
     OPTIONAL.test(escape) ? JSON.stringify(JSON.parse(`"${escape}"`)).slice(1, -1) : escape,
   );
 }
 
-/** Removes a byte order mark. */
 function withoutMark(bytes: Uint8Array): Uint8Array {
   return bytes[0] === 0xef && bytes[1] === 0xbb && bytes[2] === 0xbf ? bytes.subarray(3) : bytes;
 }
 
-function knownOf(name: LargeField, value: unknown): Omit<Field, "content"> {
+function readKnown(name: LargeField, value: unknown): Omit<Field, "content"> {
   switch (name) {
     case "inputs":
       return { pairs: pairsText(value) };
@@ -117,5 +116,5 @@ function knownOf(name: LargeField, value: unknown): Omit<Field, "content"> {
 function firstToken(events: unknown): number | undefined {
   if (!Array.isArray(events)) return undefined;
   const event: unknown = events.find((item) => isObject(item) && item["name"] === "new_token");
-  return isObject(event) ? timeOf(event["time"]) : undefined;
+  return isObject(event) ? parseTime(event["time"]) : undefined;
 }

@@ -8,11 +8,11 @@ import { idempotentId } from "../../http/idempotent-id.ts";
 import { createFeedback } from "../feedback/create.ts";
 import { locateRuns } from "../locate.ts";
 import { DEFAULT_PROJECT, forgetProjects, projectById, projectByName } from "../projects/resolve.ts";
-import { maskerOf } from "../masking/load.ts";
+import { loadMasker } from "../masking/load.ts";
 import type { Place } from "../types.ts";
 import type { ProjectRow } from "../store/project-store.ts";
-import { dayOf } from "../time.ts";
-import { type Draft, draftOf } from "./normalise.ts";
+import { toDay } from "../time.ts";
+import { type Draft, readDraft } from "./normalise.ts";
 import { Gathering, type IngestFault, type Operation } from "./operations.ts";
 import type { Day } from "./placed.ts";
 import { blobKeys, deleteStray, type Group, storeGroups, type Work } from "./stored.ts";
@@ -39,7 +39,7 @@ export class Intake {
 
   /** An intake whose runs are masked by the rules of the principal's workspace. */
   static async masked(env: Env, principal: Principal, batched = false, newId?: () => string): Promise<Intake> {
-    return new Intake(env, principal, new Gathering(await maskerOf(env, principal.workspaceId), newId), batched);
+    return new Intake(env, principal, new Gathering(await loadMasker(env, principal.workspaceId), newId), batched);
   }
 
   /** `masked`, for a request: what it sends without an id has the same id when it is repeated under its Idempotency-Key. */
@@ -128,7 +128,7 @@ export class Intake {
 
 function draftSafely(operation: Operation, gathering: Gathering): Work[] {
   try {
-    return [{ operation, draft: draftOf(operation) }];
+    return [{ operation, draft: readDraft(operation) }];
   } catch {
     gathering.fault(operation.id, "The run could not be read.");
     return [];
@@ -164,19 +164,19 @@ async function dayFor(
     return { workspaceId, projectId, day, traceTier };
   }
   const trace = draft.write.trace_id === undefined ? undefined : places.get(draft.write.trace_id);
-  const project = await projectOf(db, workspaceId, draft, trace);
+  const project = await resolveProject(db, workspaceId, draft, trace);
   if (!project) return "session_id: no such project in this workspace";
   const isLost = operation.kind === "patch" && draft.start === undefined;
   if (isLost) return "patch: its run is not known, and neither dotted_order nor start_time says when it started";
   return {
     workspaceId,
     projectId: project.id,
-    day: dayOf(draft.start ?? Date.now() * 1000),
+    day: toDay(draft.start ?? Date.now() * 1000),
     traceTier: project.traceTier,
   };
 }
 
-async function projectOf(
+async function resolveProject(
   db: Database,
   workspaceId: string,
   { project }: Draft,

@@ -19,7 +19,6 @@ export interface Part {
   data: Uint8Array | undefined;
 }
 
-/** The most bytes of one part. */
 export const PART_BYTES = 20 * 1024 * 1024;
 const KEPT_BYTES = 256 * 1024;
 
@@ -29,8 +28,7 @@ const MAX_HEADER_BYTES = 16 * 1024;
 
 const damaged = (what: string) => new Problem(400, `Malformed multipart body: ${what}.`);
 
-/** The boundary that a Content-Type names. */
-export function boundaryOf(contentType: string | null): string {
+export function readBoundary(contentType: string | null): string {
   if (!/^multipart\/form-data\b/i.test(contentType ?? "")) {
     throw new Problem(415, "Send runs as multipart/form-data, or as JSON to /runs/batch.");
   }

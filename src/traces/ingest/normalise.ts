@@ -3,7 +3,7 @@ import { byteLength } from "../../http/bytes.ts";
 import { asUuid, parseDotted, type Segment, uuidTime } from "../dotted.ts";
 import { TAGS_BYTES } from "../limits.ts";
 import { LARGE_FIELDS, type LargeField, RUN_TYPES, type RunWrite } from "../types.ts";
-import { DAY_MICROS, inRange, isOutsideTime, timeOf } from "../time.ts";
+import { DAY_MICROS, inRange, isOutsideTime, parseTime } from "../time.ts";
 import type { Field } from "./field.ts";
 import type { Operation } from "./operations.ts";
 
@@ -23,17 +23,17 @@ export interface Draft {
 }
 
 /** Reads one operation: what cannot be understood is left out and named in `warnings`. */
-export function draftOf(operation: Operation): Draft {
+export function readDraft(operation: Operation): Draft {
   const { run, kind, id } = operation;
   const warnings: string[] = [];
-  const place = placeOf(id, run, warnings);
-  const stated = timeOf(run["start_time"]);
+  const place = readPlace(id, run, warnings);
+  const stated = parseTime(run["start_time"]);
   const segmentStart = place.segments?.at(-1)?.start;
   const isUnread = run["start_time"] !== undefined && run["start_time"] !== null && stated === undefined;
-  const refusal = refusalOf(isUnread ? run["start_time"] : undefined, segmentStart) ?? typeRefusal(run["run_type"]);
+  const refusal = findTimeFault(isUnread ? run["start_time"] : undefined, segmentStart) ?? typeRefusal(run["run_type"]);
   if (isUnread) warnings.push("start_time: not a time; it was left out");
   const start = consistentStart(stated, segmentStart) ?? uuidTime(id);
-  const fields = fieldsOf(operation, warnings);
+  const fields = readFields(operation, warnings);
   const { inputs, outputs, extra, events } = fields;
   const write: RunWrite = {
     kind,
@@ -43,9 +43,9 @@ export function draftOf(operation: Operation): Draft {
     run_type: text("run_type", run["run_type"], 60, warnings)?.toLowerCase(),
     start_time: segmentStart === undefined && stated === undefined ? undefined : start,
     start_is_derived: segmentStart === undefined || start === stated ? undefined : true,
-    end_time: timeOf(run["end_time"]),
-    first_token_time: timeOf(run["first_token_time"]) ?? events?.firstToken,
-    tags: tagsOf(run["tags"], warnings),
+    end_time: parseTime(run["end_time"]),
+    first_token_time: parseTime(run["first_token_time"]) ?? events?.firstToken,
+    tags: readTags(run["tags"], warnings),
     reference_example_id: asUuid(run["reference_example_id"]),
     execution_order:
       typeof run["execution_order"] === "number" ? Math.max(1, Math.round(run["execution_order"])) : undefined,
@@ -71,7 +71,7 @@ export function draftOf(operation: Operation): Draft {
 }
 
 /** A run of 1969 or 2300 belongs to no day that can be stored. The day of its arrival would be wrong. */
-function refusalOf(unread: unknown, segmentStart: number | undefined): string | undefined {
+function findTimeFault(unread: unknown, segmentStart: number | undefined): string | undefined {
   if (isOutsideTime(unread)) return "start_time: outside the years 1970 to 2254";
   const isOutside = segmentStart !== undefined && inRange(segmentStart) === undefined;
   return isOutside ? "dotted_order: outside the years 1970 to 2254" : undefined;
@@ -84,7 +84,7 @@ function typeRefusal(type: unknown): string | undefined {
   return `run_type: expected one of ${[...RUN_TYPES].join(", ")}`;
 }
 
-function fieldsOf({ fields }: Operation, warnings: string[]): Draft["fields"] {
+function readFields({ fields }: Operation, warnings: string[]): Draft["fields"] {
   const taken: Draft["fields"] = {};
   for (const name of LARGE_FIELDS) {
     const field = fields[name];
@@ -100,7 +100,7 @@ interface Place {
 }
 
 /** The run's position in its trace. A dotted_order that contradicts the ids is left out, and derived again later. */
-function placeOf(id: string, run: Record<string, unknown>, warnings: string[]): Place {
+function readPlace(id: string, run: Record<string, unknown>, warnings: string[]): Place {
   const trace = asUuid(run["trace_id"]);
   const parent = asUuid(run["parent_run_id"]);
   const plain: Place = { fields: { trace_id: trace, parent_run_id: parent === id ? undefined : parent } };
@@ -114,7 +114,7 @@ function placeOf(id: string, run: Record<string, unknown>, warnings: string[]): 
     warnings.push("dotted_order: not of the form YYYYMMDDTHHMMSSffffffZ<uuid>, joined by dots; it was left out");
     return plain;
   }
-  const contradiction = contradictionOf(segments, id, trace, parent);
+  const contradiction = findContradiction(segments, id, trace, parent);
   if (contradiction) {
     warnings.push(`dotted_order: contradicts ${contradiction}; it was left out`);
     return plain;
@@ -129,7 +129,7 @@ function placeOf(id: string, run: Record<string, unknown>, warnings: string[]): 
   };
 }
 
-function contradictionOf(segments: Segment[], id: string, trace?: string, parent?: string): string | undefined {
+function findContradiction(segments: Segment[], id: string, trace?: string, parent?: string): string | undefined {
   if (segments.at(-1)?.id !== id) return "id";
   if (trace !== undefined && segments[0]?.id !== trace) return "trace_id";
   if (parent !== undefined && segments.at(-2)?.id !== parent) return "parent_run_id";
@@ -155,7 +155,7 @@ function text(name: string, value: unknown, limit: number, warnings: string[]): 
 const MAX_TAGS = 200;
 const MAX_TAG = 500;
 
-function tagsOf(value: unknown, warnings: string[]): string[] | undefined {
+function readTags(value: unknown, warnings: string[]): string[] | undefined {
   if (!Array.isArray(value) || value.length === 0) return undefined;
   const given = [...new Set(value.flatMap((tag) => (typeof tag === "string" ? [tag.toWellFormed()] : [])))];
   const tags = given.slice(0, MAX_TAGS).map((tag) => tag.slice(0, MAX_TAG).toWellFormed());

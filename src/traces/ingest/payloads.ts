@@ -1,4 +1,4 @@
-/** Large payloads and attachments go to R2; what stays in the write is small. */
+/** Moves large payloads and attachments to R2, which keeps the write small. */
 import type { Blobs } from "../../encryption/blobs.ts";
 import type { Ring } from "../../encryption/ring.ts";
 import { logError } from "../../http/log.ts";

@@ -3,7 +3,7 @@ import { CONNECTIONS, inParallel } from "../../http/parallel.ts";
 import { tracePartition } from "../stub.ts";
 import type { PartitionIdentity, RunWrite } from "../types.ts";
 import { moveFeedback } from "../feedback/move.ts";
-import { EARLY, idsOf, isClosed, shardsOf, traceOf } from "../shards.ts";
+import { EARLY, lookupIds, isClosed, listShards, findTraceId } from "../shards.ts";
 
 /** A project's day. */
 export type Day = Omit<PartitionIdentity, "shard">;
@@ -15,16 +15,16 @@ export type Day = Omit<PartitionIdentity, "shard">;
 const grown = new Map<string, number>();
 const MOST_KNOWN = 10_000;
 
-const keyOf = ({ workspaceId, projectId, day }: Day) => `${workspaceId}/${projectId}/${day}`;
+const dayKey = ({ workspaceId, projectId, day }: Day) => `${workspaceId}/${projectId}/${day}`;
 
 export function shardsKnown(day: Day): number {
-  return grown.get(keyOf(day)) ?? 1;
+  return grown.get(dayKey(day)) ?? 1;
 }
 
 export function noteShards(day: Day, shards: number): void {
   if (shards <= shardsKnown(day)) return;
   if (grown.size >= MOST_KNOWN) grown.clear();
-  grown.set(keyOf(day), shards);
+  grown.set(dayKey(day), shards);
 }
 
 interface Item {
@@ -36,21 +36,21 @@ interface Item {
  * The items by the shard that takes them. Shards of older generations return which of the ids they hold; this call
  * closes them.
  */
-export async function placed<T extends Item>(
+export async function placeItems<T extends Item>(
   env: Env,
   day: Day,
   items: T[],
   shards: number,
 ): Promise<Map<number, T[]>> {
-  const candidates = new Map(items.map((item) => [item, candidatesOf(item, shards)]));
+  const candidates = new Map(items.map((item) => [item, candidateShards(item, shards)]));
   const asked = new Map<number, { ids: Set<string>; traces: Set<string> }>();
   for (const [{ draft }, own] of candidates) {
     for (const shard of own.length > 1 ? own : []) {
       if (!isClosed(shard, shards) && draft.write.trace_id !== undefined) continue;
       const wanted = asked.get(shard) ?? { ids: new Set(), traces: new Set() };
       asked.set(shard, wanted);
-      for (const id of idsOf(draft.write)) wanted.ids.add(id);
-      const trace = traceOf(draft.write);
+      for (const id of lookupIds(draft.write)) wanted.ids.add(id);
+      const trace = findTraceId(draft.write);
       if (trace !== undefined) wanted.traces.add(trace);
     }
   }
@@ -62,7 +62,7 @@ export async function placed<T extends Item>(
   const held = new Map(answers);
   const found = Map.groupBy(items, (item) => {
     const own = candidates.get(item) ?? [0];
-    const ids = idsOf(item.draft.write);
+    const ids = lookupIds(item.draft.write);
     return own.find((shard) => ids.some((id) => held.get(shard)?.has(id))) ?? (own.at(-1) as number);
   });
   await moveEarly(env, day, held, found);
@@ -76,18 +76,18 @@ async function moveEarly<T extends Item>(
   held: Map<number, Set<string>>,
   found: Map<number, T[]>,
 ): Promise<void> {
-  const shardOf = new Map([...found].flatMap(([shard, own]) => own.map(({ draft }) => [draft.write.id, shard])));
+  const shardById = new Map([...found].flatMap(([shard, own]) => own.map(({ draft }) => [draft.write.id, shard])));
   for (const [shard, ids] of held) {
     const early = [...ids].flatMap((id) => (id.startsWith(EARLY) ? [id.slice(EARLY.length)] : []));
-    if (early.length > 0) await moveFeedback(env, { ...day, shard }, early, (runId) => shardOf.get(runId));
+    if (early.length > 0) await moveFeedback(env, { ...day, shard }, early, (runId) => shardById.get(runId));
   }
 }
 
 /** The shards that can hold a run, oldest generation first. The last one takes it when no other holds it. */
-function candidatesOf({ draft: { write }, shard }: Item, shards: number): number[] {
+function candidateShards({ draft: { write }, shard }: Item, shards: number): number[] {
   if (shard !== undefined) return [shard];
-  if (write.trace_id !== undefined) return shardsOf(write.trace_id, shards);
+  if (write.trace_id !== undefined) return listShards(write.trace_id, shards);
   // A run without a trace id is with its parent, which can be in any shard.
-  const newest = shardsOf(write.id, shards).at(-1) as number;
+  const newest = listShards(write.id, shards).at(-1) as number;
   return [...Array.from({ length: shards }, (_, i) => i).filter((one) => one !== newest), newest];
 }

@@ -8,7 +8,7 @@ import { refuseManyValues } from "../../http/json-values.ts";
 import { Problem } from "../../http/problem.ts";
 import type { App } from "../../http/types.ts";
 import { decodedBody, wholeBody, withClaim } from "./body.ts";
-import { boundaryOf, type Part, readParts } from "./multipart.ts";
+import { readBoundary, type Part, readParts } from "./multipart.ts";
 import { type Gathering, REQUEST_VALUES } from "./operations.ts";
 import { elementsOf, isObjectText, membersOf } from "./skim.ts";
 import { Intake } from "./intake.ts";
@@ -43,7 +43,7 @@ function commonRoutes(): Hono<App> {
   return new Hono<App>()
     .post("/runs/multipart", doc("Take runs as multipart/form-data", TAKEN), (c) =>
       withClaim(c, async (claim) => {
-        const boundary = boundaryOf(c.req.header("content-type") ?? null);
+        const boundary = readBoundary(c.req.header("content-type") ?? null);
         const intake = await Intake.begin(c);
         const { gathering } = intake;
         const add = (part: Part) => gathering.addPart(part);

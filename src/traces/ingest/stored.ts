@@ -1,19 +1,19 @@
 /** Stores drafted runs in the partitions of their days: objects to R2 first, then the runs that refer to them. */
-import { outageOf } from "../../http/outage.ts";
-import { blobsOf } from "../../encryption/blobs.ts";
-import { ringOf } from "../../encryption/load.ts";
+import { findOutage } from "../../http/outage.ts";
+import { openBlobs } from "../../encryption/blobs.ts";
+import { loadRing } from "../../encryption/load.ts";
 import { CONNECTIONS, inParallel } from "../../http/parallel.ts";
 import { isProjectGone } from "../projects/gone.ts";
 import { blobPrefix, tracePartition } from "../stub.ts";
 import type { PartitionIdentity } from "../types.ts";
 import { isClosed, MOST_SHARDS } from "../shards.ts";
-import { weightOf } from "../weight.ts";
+import { weighWrite } from "../weight.ts";
 import type { Draft } from "./normalise.ts";
 import type { Operation } from "./operations.ts";
 import { type Blob, copyBlobs, placePayloads, putBlob } from "./payloads.ts";
-import { type Day, noteShards, placed, shardsKnown } from "./placed.ts";
+import { type Day, noteShards, placeItems, shardsKnown } from "./placed.ts";
 
-/** The most weight of one RPC (`weightOf`). The platform's limit is 32 MiB. */
+/** The most weight of one RPC (`weighWrite`). The platform's limit is 32 MiB. */
 const RPC_BYTES = 8 * 1024 * 1024;
 
 /** One operation, as far as it has come. */
@@ -48,7 +48,7 @@ export async function storeGroups(env: Env, groups: Group[], batched: boolean): 
   };
   for (let left = groups; left.length > 0;) {
     const batches = (
-      await inParallel(left, CONNECTIONS, (group) => unlessGone(group.work, () => batchesOf(env, group)))
+      await inParallel(left, CONNECTIONS, (group) => unlessGone(group.work, () => splitBatches(env, group)))
     ).flat();
     await storeBlobs(env, batches);
     left = (
@@ -78,19 +78,19 @@ interface Batch {
   work: Work[];
 }
 
-async function batchesOf(env: Env, { day, work }: Group): Promise<Batch[]> {
+async function splitBatches(env: Env, { day, work }: Group): Promise<Batch[]> {
   const shards = shardsKnown(day);
-  const byShard = await placed(env, day, work, shards);
+  const byShard = await placeItems(env, day, work, shards);
   return [...byShard].map(([shard, own]) => ({ partition: { ...day, shard }, shards, work: own }));
 }
 
 async function storeBlobs(env: Env, batches: Batch[]): Promise<void> {
-  const bucket = blobsOf(env);
+  const bucket = openBlobs(env);
   const blobs = new Map<string, Blob>();
   const copies: { from: string; to: string }[] = [];
   for (const { partition, work } of batches) {
     const prefix = blobPrefix(partition.workspaceId, partition);
-    const ring = await ringOf(env, partition.workspaceId);
+    const ring = await loadRing(env, partition.workspaceId);
     for (const item of work) {
       const before = item.blobs;
       if (!before) {
@@ -120,7 +120,7 @@ async function upsert(env: Env, { partition, shards, work }: Batch, batched: boo
     }
   } catch (error) {
     const canGrow = !isClosed(partition.shard, shards) && shards < MOST_SHARDS;
-    if (outageOf(error) !== "overloaded" || !canGrow) throw error;
+    if (findOutage(error) !== "overloaded" || !canGrow) throw error;
     noteShards(partition, shards * 2);
     return [{ day: partition, work }];
   }
@@ -134,7 +134,7 @@ function* inParts(work: Work[]): Generator<Work[]> {
   let part: Work[] = [];
   let weight = 0;
   for (const item of work) {
-    const own = weightOf(item.draft.write);
+    const own = weighWrite(item.draft.write);
     if (part.length > 0 && weight + own > RPC_BYTES) {
       yield part;
       [part, weight] = [[], 0];

@@ -5,7 +5,7 @@ import { isObject, parseExact } from "../../http/json.ts";
 import { findRuns } from "../query/find.ts";
 import { LARGE_FIELDS, type QueriedRun, type RunPosition } from "../types.ts";
 import type { Masker } from "../masking/masker.ts";
-import { markOf, type MaskRule } from "../masking/rules.ts";
+import { maskText, type MaskRule } from "../masking/rules.ts";
 
 const RUNS = 100;
 const EXAMPLES = 20;
@@ -33,7 +33,7 @@ export async function previewRules(
   { rules, projectIds }: { rules: MaskRule[]; projectIds: string[] },
   masker: Masker | undefined,
 ): Promise<Preview> {
-  const marks = [...new Set(rules.map(markOf))];
+  const marks = [...new Set(rules.map(maskText))];
   const counts = Object.fromEntries(marks.map((mark) => [mark, { runs: 0, values: 0 }]));
   const preview: Preview = { runs: 0, masked_runs: 0, marks: counts, examples: [] };
   const find = { projectIds, selection: {}, order: "desc" as const, payloads: [...LARGE_FIELDS] };
@@ -53,7 +53,7 @@ export async function previewRules(
 function add(preview: Preview, run: QueriedRun, masker: Masker | undefined): void {
   preview.runs++;
   if (!masker) return;
-  const before = contentOf(run);
+  const before = visibleContent(run);
   const after = Object.fromEntries(
     Object.entries(before).map(([name, value]) => {
       if (name !== "attachments") return [name, masker.field(name, value)];
@@ -75,7 +75,7 @@ function add(preview: Preview, run: QueriedRun, masker: Masker | undefined): voi
 }
 
 /** The values of a run that rules see. A payload in R2 is seen by its preview only. */
-function contentOf(run: QueriedRun): Record<string, unknown> {
+function visibleContent(run: QueriedRun): Record<string, unknown> {
   const fields = LARGE_FIELDS.flatMap((name) => {
     const text = run.previews?.[name] ?? run[name];
     if (text === null || text === undefined) return [];

@@ -6,7 +6,7 @@
 import type { RE2JS } from "re2js";
 import { Problem } from "../../http/problem.ts";
 import { neededBy } from "./needed.ts";
-import { markOf, type MaskRule } from "./rules.ts";
+import { maskText, type MaskRule } from "./rules.ts";
 
 type RegexRule = Extract<MaskRule, { type: "regex" }>;
 
@@ -15,7 +15,7 @@ const MOST_INSTRUCTIONS = 5_000;
 /** The most bytes of the automaton of all rules. */
 const MOST_MEMORY = 2 * 1024 * 1024;
 
-/** Gives what masks a text by the rules; undefined without rules. @throws Problem 422 that says which pattern cannot be used */
+/** Compiles the rules to a function that masks a text; undefined without rules. @throws Problem 422 that names the invalid pattern */
 export async function compileExpressions(rules: RegexRule[]): Promise<((text: string) => string) | undefined> {
   if (rules.length === 0) return undefined;
   const { RE2JS, RE2Set } = await import("re2js");
@@ -24,7 +24,7 @@ export async function compileExpressions(rules: RegexRule[]): Promise<((text: st
     const pattern = rule.ignore_case ? `(?i)${rule.pattern}` : rule.pattern;
     const compiled = compile(RE2JS, pattern, rule.pattern);
     set.add(pattern);
-    return { compiled, mark: markOf(rule) };
+    return { compiled, mark: maskText(rule) };
   });
   set.compile();
   const needed = rules.map((rule) => (rule.ignore_case ? undefined : neededBy(rule.pattern)));

@@ -19,7 +19,7 @@ const KEPT_MOST = 10;
  * Undefined when the workspace has no rules. Ingest fails when the rules cannot be read: nothing is stored that a rule may
  * have masked.
  */
-export async function maskerOf(env: Env, workspaceId: string): Promise<Masker | undefined> {
+export async function loadMasker(env: Env, workspaceId: string): Promise<Masker | undefined> {
   const loaded = await cache.get(workspaceId, async () => {
     const rules = (await readRules(database(env.DB), workspaceId)) ?? [];
     const text = JSON.stringify(rules);

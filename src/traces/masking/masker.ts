@@ -3,7 +3,7 @@ import { createHmac } from "node:crypto";
 import { isExactNumber } from "../../http/json.ts";
 import { compileExpressions } from "./expressions.ts";
 import { parsePath, type Segment } from "./path.ts";
-import { markOf, type MaskRule } from "./rules.ts";
+import { maskText, type MaskRule } from "./rules.ts";
 import { MASKS, type SetName } from "./sets.ts";
 
 interface PathRule {
@@ -13,7 +13,7 @@ interface PathRule {
 /** A path rule, and how many of its segments lead to the value. */
 type State = [rule: PathRule, segment: number];
 
-/** Names and short values come again and again. What was found in them is kept, up to this many. */
+/** Names and short values repeat, so their results are cached, up to this many. */
 const KEPT = 5_000;
 const SHORT = 40;
 
@@ -35,9 +35,11 @@ export class Masker {
   ) {
     this.#paths = rules.flatMap((rule) => {
       const segments = rule.type === "path" ? parsePath(rule.path) : undefined;
-      return segments ? [{ segments, mark: markOf(rule) }] : [];
+      return segments ? [{ segments, mark: maskText(rule) }] : [];
     });
-    this.#sets = rules.flatMap((rule) => (rule.type === "set" ? [{ mask: MASKS[rule.set], mark: markOf(rule) }] : []));
+    this.#sets = rules.flatMap((rule) =>
+      rule.type === "set" ? [{ mask: MASKS[rule.set], mark: maskText(rule) }] : [],
+    );
   }
 
   /** Undefined when there are no rules. @throws Problem 422 for a pattern that cannot be used */

@@ -36,6 +36,6 @@ export type MaskRule = v.InferOutput<typeof MaskRule>;
 export const MaskRules = v.strictObject({ rules: v.pipe(v.array(MaskRule), v.maxLength(MOST_RULES)) });
 
 /** What replaces what a rule finds. */
-export function markOf(rule: MaskRule): string {
+export function maskText(rule: MaskRule): string {
   return `[masked:${rule.name ?? (rule.type === "set" ? rule.set : rule.type)}]`;
 }

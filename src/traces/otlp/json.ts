@@ -2,7 +2,7 @@
 import type { Json } from "../../json.ts";
 import { Problem } from "../../http/problem.ts";
 import { isObject } from "../../http/json.ts";
-import { type Attributes, attributesOf, MAX_ATTRIBUTE_DEPTH, type OtlpEvent, type OtlpSpan } from "./span.ts";
+import { type Attributes, toAttributes, MAX_ATTRIBUTE_DEPTH, type OtlpEvent, type OtlpSpan } from "./span.ts";
 
 /** The spans of a request. 400 when it is no such message; what is odd inside a span is left out. */
 export function spansFromJson(body: unknown): OtlpSpan[] {
@@ -42,7 +42,7 @@ function readEvent(event: Json): OtlpEvent {
 }
 
 function attributes(list: unknown, depth = 0): Attributes {
-  return attributesOf(objects(list).map((entry) => [text(entry["key"]), value(entry["value"], depth)] as const));
+  return toAttributes(objects(list).map((entry) => [text(entry["key"]), value(entry["value"], depth)] as const));
 }
 
 function value(given: unknown, depth: number): unknown {

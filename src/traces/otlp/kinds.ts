@@ -49,7 +49,7 @@ const AI_SDK: [RegExp, string][] = [
 ];
 
 /** The run type that the first convention found states; "chain" when none does. */
-export function runTypeOf(attributes: Attributes): string {
+export function readRunType(attributes: Attributes): string {
   const stated = text(attributes["langsmith.span.kind"])?.toLowerCase();
   if (stated && RUN_TYPES.has(stated)) return stated;
   if (attributes["gen_ai.tool.name"] !== undefined) return "tool";
@@ -64,7 +64,7 @@ export function runTypeOf(attributes: Attributes): string {
   return attributes["llm.prompt_template.variables"] === undefined ? "chain" : "prompt";
 }
 
-/** Names that a span gives to what it is about, by what it does. */
+/** The attribute with the name of a span's tool, agent or workflow, by operation. */
 const NAMES: [RegExp, string][] = [
   [/^(create|invoke)_agent$/, "gen_ai.agent.name"],
   [/^invoke_workflow$/, "gen_ai.workflow.name"],
@@ -72,19 +72,19 @@ const NAMES: [RegExp, string][] = [
 const TOOLS = ["tool.name", "gen_ai.tool.name", "ai.toolCall.name"];
 
 /** The name of the run: of its tool, agent or workflow if the span has one, else the span's. */
-export function nameOf({ attributes, name }: OtlpSpan): string {
+export function readRunName({ attributes, name }: OtlpSpan): string {
   const operation = text(attributes["gen_ai.operation.name"]) ?? "";
   const owner = NAMES.find(([pattern]) => pattern.test(operation))?.[1];
   return (
     firstText(attributes, ["langsmith.trace.name", "traceloop.entity.name", ...TOOLS]) ??
     (owner === undefined ? undefined : text(attributes[owner])) ??
-    functionOf(attributes) ??
+    readFunctionId(attributes) ??
     name
   );
 }
 
 /** The `functionId` of a whole operation of the AI SDK. Its calls of the model have it, too. */
-function functionOf(attributes: Attributes): string | undefined {
+function readFunctionId(attributes: Attributes): string | undefined {
   const isWhole = /^ai\.\w+$/.test(text(attributes["ai.operationId"]) ?? "");
   return isWhole ? text(attributes["ai.telemetry.functionId"]) : undefined;
 }

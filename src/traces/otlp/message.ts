@@ -15,26 +15,26 @@ interface Parts {
 }
 
 /** The messages in a list of messages of any convention. Other values are returned as they are. */
-export function messagesOf(value: unknown): unknown {
-  return Array.isArray(value) ? value.flatMap((one) => (isObject(one) ? messageOf(one) : [one])) : value;
+export function toMessages(value: unknown): unknown {
+  return Array.isArray(value) ? value.flatMap((one) => (isObject(one) ? splitMessage(one) : [one])) : value;
 }
 
 /** A message, and the answers of tools that are parts of it as messages of their own. */
-function messageOf(given: Message): Message[] {
+function splitMessage(given: Message): Message[] {
   const { parts: listed, contents, content: sent, tool_calls: calls, role = "assistant", ...rest } = given;
   // OpenTelemetry has `parts`, OpenInference `contents`, and the AI SDK a list in `content`.
   const list = listed ?? contents ?? sent;
-  const found = Array.isArray(list) ? partsOf(list) : { content: list, calls: [], answers: [] };
-  const all = [...(Array.isArray(calls) ? calls.map(callOf) : []), ...found.calls];
+  const found = Array.isArray(list) ? sortParts(list) : { content: list, calls: [], answers: [] };
+  const all = [...(Array.isArray(calls) ? calls.map(toToolCall) : []), ...found.calls];
   const { content } = found;
   const isSaid = Array.isArray(content) ? content.length > 0 : content !== undefined;
   if (!isSaid && all.length === 0 && found.answers.length > 0) return found.answers.map((one) => ({ ...rest, ...one }));
-  const message = { role, content: contentOf(content), ...rest, ...(all.length > 0 ? { tool_calls: all } : {}) };
+  const message = { role, content: toContent(content), ...rest, ...(all.length > 0 ? { tool_calls: all } : {}) };
   return [message, ...found.answers];
 }
 
 /** One text part is a plain text. No part is an empty text. */
-function contentOf(content: unknown): unknown {
+function toContent(content: unknown): unknown {
   if (content === undefined) return "";
   if (!Array.isArray(content)) return content;
   const [first] = content as unknown[];
@@ -42,21 +42,21 @@ function contentOf(content: unknown): unknown {
   return content.length === 0 ? "" : content;
 }
 
-function partsOf(list: unknown[]): Parts {
+function sortParts(list: unknown[]): Parts {
   const parts: Parts = { content: [], calls: [], answers: [] };
   for (const one of list) {
     const part = isObject(one) && isObject(one["message_content"]) ? one["message_content"] : one;
     if (!isObject(part)) parts.content.push(part);
-    else if (part["type"] === "tool_call" || part["type"] === "tool-call") parts.calls.push(callOf(part));
+    else if (part["type"] === "tool_call" || part["type"] === "tool-call") parts.calls.push(toToolCall(part));
     else if (part["type"] === "tool_call_response" || part["type"] === "tool-result")
-      parts.answers.push(answerOf(part));
-    else parts.content.push(partOf(part));
+      parts.answers.push(toToolMessage(part));
+    else parts.content.push(toContentBlock(part));
   }
   return parts;
 }
 
 /** A text or a reasoning part has its text in `text` or `reasoning`, as in LangChain's content blocks. */
-function partOf(part: Message): Message {
+function toContentBlock(part: Message): Message {
   const { type, content, text, ...rest } = part;
   if (type === "text") return { type, text: text ?? content, ...rest };
   if (type === "reasoning") return { type, reasoning: text ?? content, ...rest };
@@ -65,7 +65,7 @@ function partOf(part: Message): Message {
   return part;
 }
 
-function callOf(given: unknown): object {
+function toToolCall(given: unknown): object {
   const call = isObject(given) && isObject(given["tool_call"]) ? given["tool_call"] : given;
   if (!isObject(call) || isObject(call["function"])) return isObject(call) ? { type: "function", ...call } : {};
   const name = call["name"] ?? call["toolName"];
@@ -77,7 +77,7 @@ function callOf(given: unknown): object {
   };
 }
 
-function answerOf(part: Message): Message {
+function toToolMessage(part: Message): Message {
   const output = part["response"] ?? part["result"] ?? part["output"];
   // The AI SDK wraps what a tool returned: `{type: "json" | "text", value}`.
   const isWrapped = part["type"] === "tool-result" && isObject(output) && "value" in output;

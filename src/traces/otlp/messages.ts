@@ -1,7 +1,7 @@
 /** Inputs and outputs of a span: the attributes of several conventions, the first that is there counts. */
 import { isObject } from "../../http/json.ts";
 import { nested, parsed, unflatten } from "./flat.ts";
-import { messagesOf } from "./message.ts";
+import { toMessages } from "./message.ts";
 import type { Attributes, OtlpSpan } from "./span.ts";
 
 type Reading = (span: OtlpSpan) => object | undefined;
@@ -24,7 +24,7 @@ const INPUTS: Reading[] = [
   numbered("embedding.embeddings", "input", ({ embedding }) => at(embedding, "text")),
   // Vercel AI SDK.
   messages("ai.prompt.messages"),
-  promptOfAiSdk,
+  readAiSdkPrompt,
   whole("ai.toolCall.args", "input"),
   list("ai.values", "input"),
   whole("ai.value", "input"),
@@ -50,7 +50,7 @@ const OUTPUTS: Reading[] = [
   documents("reranker.output_documents"),
   whole("output.value", "output"),
   numbered("embedding.embeddings", "embeddings", ({ embedding }) => at(embedding, "vector")),
-  answerOfAiSdk,
+  readAiSdkAnswer,
   whole("ai.toolCall.result", "output"),
   list("ai.embeddings", "embeddings"),
   whole("ai.embedding", "embedding"),
@@ -62,13 +62,13 @@ const OUTPUTS: Reading[] = [
   eventMessages(["gen_ai.choice", "gen_ai.assistant.message", "gen_ai.tool.message"], "messages"),
 ];
 
-/** What went into the span; undefined when no convention that is known says so. */
-export function inputsOf(span: OtlpSpan): object | undefined {
+/** The span's inputs, by the first convention that has them. */
+export function readInputs(span: OtlpSpan): object | undefined {
   return first(INPUTS, span);
 }
 
 /** What came out of the span, likewise. */
-export function outputsOf(span: OtlpSpan): object | undefined {
+export function readOutputs(span: OtlpSpan): object | undefined {
   return first(OUTPUTS, span);
 }
 
@@ -109,7 +109,7 @@ function messages(name: string, instructions?: string): Reading {
     const system = instructions === undefined ? undefined : parsed(attributes[instructions]);
     if ((value ?? undefined) === undefined && (system ?? undefined) === undefined) return undefined;
     const before = (system ?? undefined) === undefined ? [] : [{ role: "system", content: system }];
-    return { messages: messagesOf(Array.isArray(value) || before.length > 0 ? [...before, ...asList(value)] : value) };
+    return { messages: toMessages(Array.isArray(value) || before.length > 0 ? [...before, ...asList(value)] : value) };
   };
 }
 
@@ -124,7 +124,7 @@ function indexed(prefix: string, key: string): Reading {
       const { message, ...rest } = item;
       return isObject(message) ? { ...rest, ...message } : item;
     });
-    return items.length > 0 ? { [key]: messagesOf(items) } : undefined;
+    return items.length > 0 ? { [key]: toMessages(items) } : undefined;
   };
 }
 
@@ -159,16 +159,16 @@ function rerank({ attributes }: OtlpSpan): object | undefined {
 }
 
 /** What the AI SDK was called with: `{system, prompt}`, or `{system, messages}`. */
-function promptOfAiSdk({ attributes }: OtlpSpan): object | undefined {
+function readAiSdkPrompt({ attributes }: OtlpSpan): object | undefined {
   const prompt = asObject(attributes["ai.prompt"], "input");
   if (!isObject(prompt) || !Array.isArray(prompt["messages"])) return prompt;
   const { system, messages: sent, ...rest } = prompt;
   const before = system === undefined ? [] : [{ role: "system", content: system }];
-  return { messages: messagesOf([...before, ...asList(sent)]), ...rest };
+  return { messages: toMessages([...before, ...asList(sent)]), ...rest };
 }
 
 /** What the AI SDK says of an answer: an object, or text, reasoning and calls of tools. */
-function answerOfAiSdk({ attributes }: OtlpSpan): object | undefined {
+function readAiSdkAnswer({ attributes }: OtlpSpan): object | undefined {
   const of = (name: string) => attributes[`ai.response.${name}`] ?? attributes[`ai.result.${name}`];
   const object = of("object");
   if (object !== undefined) return asObject(object, "output");
@@ -178,7 +178,7 @@ function answerOfAiSdk({ attributes }: OtlpSpan): object | undefined {
     ...(reasoning === undefined ? [] : [{ type: "reasoning", text: reasoning }]),
     ...(said === undefined ? [] : [{ type: "text", text: said }]),
   ];
-  return { messages: messagesOf([{ role: "assistant", content: parts, tool_calls: calls }]) };
+  return { messages: toMessages([{ role: "assistant", content: parts, tool_calls: calls }]) };
 }
 
 function eventValue(event: string, name: string, key: string): Reading {
@@ -194,7 +194,7 @@ function eventMessages(names: string[], key: string): Reading {
       const role = /^gen_ai\.(\w+)\.message$/.exec(name)?.[1] ?? "assistant";
       return { role, ...rest, ...(isObject(message) ? message : {}) };
     });
-    return { [key]: messagesOf(items) };
+    return { [key]: toMessages(items) };
   };
 }
 

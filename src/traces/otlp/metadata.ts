@@ -2,7 +2,7 @@
 import { isObject } from "../../http/json.ts";
 import { firstText, parsed, text, unflatten } from "./flat.ts";
 import type { Attributes, OtlpSpan } from "./span.ts";
-import { usageOf } from "./usage.ts";
+import { readUsage } from "./usage.ts";
 
 /** Attributes with these prefixes are metadata under the rest of the name: those of the span, and of the resource. */
 const PREFIXES = [
@@ -52,7 +52,7 @@ const NAMED: Record<string, readonly string[]> = {
 const PROVIDERS = ["gen_ai.provider.name", "gen_ai.system", "llm.provider", "llm.system", "ai.model.provider"];
 
 /** The metadata of the span's run, over that of its resource. */
-export function metadataOf({ attributes, resource }: OtlpSpan): Record<string, unknown> {
+export function readMetadata({ attributes, resource }: OtlpSpan): Record<string, unknown> {
   const whole = parsed(attributes["metadata"]);
   const metadata: Record<string, unknown> = {
     ...prefixed(resource),
@@ -63,11 +63,11 @@ export function metadataOf({ attributes, resource }: OtlpSpan): Record<string, u
     const value = firstText(attributes, names) ?? (key === "thread_id" ? text(resource["session.id"]) : undefined);
     if (value !== undefined) metadata[key] ??= value;
   }
-  const provider = providerOf(attributes);
+  const provider = readProvider(attributes);
   if (provider) metadata["ls_provider"] ??= provider;
   const reasons = attributes["gen_ai.response.finish_reasons"];
   if (Array.isArray(reasons) && reasons.length > 0) metadata["finish_reason"] ??= reasons[0];
-  const usage = usageOf(attributes);
+  const usage = readUsage(attributes);
   if (usage) metadata["usage_metadata"] = usage;
   return metadata;
 }
@@ -83,7 +83,7 @@ function prefixed(attributes: Attributes): Record<string, unknown> {
 }
 
 /** The AI SDK names a provider with its API, `openai.chat`; prices and filters are by `openai`. */
-function providerOf(attributes: Attributes): string | undefined {
+function readProvider(attributes: Attributes): string | undefined {
   const provider = firstText(attributes, PROVIDERS);
   return provider?.replace(/^(openai|anthropic|google|mistral|cohere|groq|deepseek|xai|perplexity)\..*$/, "$1");
 }
@@ -102,7 +102,7 @@ const INVOCATION = [
 ];
 
 /** `extra.invocation_params` of a span. */
-export function invocationOf(attributes: Attributes): Record<string, unknown> {
+export function readInvocation(attributes: Attributes): Record<string, unknown> {
   const stated = parsed(attributes["llm.invocation_parameters"]);
   const params: Record<string, unknown> = isObject(stated) ? { ...stated } : {};
   for (const name of INVOCATION) {
@@ -115,7 +115,7 @@ export function invocationOf(attributes: Attributes): Record<string, unknown> {
     stop: attributes["gen_ai.request.stop_sequences"],
     response_model: attributes["gen_ai.response.model"],
     functions: parsed(attributes["llm.request.functions"]),
-    tools: toolsOf(attributes),
+    tools: readTools(attributes),
     tool_choice: parsed(attributes["ai.prompt.toolChoice"]),
     tool_name: attributes["gen_ai.tool.name"],
   };
@@ -124,7 +124,7 @@ export function invocationOf(attributes: Attributes): Record<string, unknown> {
 }
 
 /** The tools that a model was offered. */
-function toolsOf(attributes: Attributes): unknown {
+function readTools(attributes: Attributes): unknown {
   const whole = parsed(attributes["gen_ai.tool.definitions"]) ?? parsed(attributes["tools"]);
   if (whole !== undefined) return whole;
   const ofAiSdk = attributes["ai.prompt.tools"];

@@ -7,7 +7,7 @@ import { tooManyValues } from "../../http/json-values.ts";
 import { Problem } from "../../http/problem.ts";
 import {
   type Attributes,
-  attributesOf,
+  toAttributes,
   MAX_ATTRIBUTE_DEPTH,
   MAX_SPANS,
   type OtlpEvent,
@@ -114,7 +114,7 @@ function readSpan(bytes: Uint8Array, budget: Budget): OtlpSpan {
         3: (inner) => (span.status.code = inner.int32()),
       }),
   });
-  return { ...span, attributes: attributesOf(entries) };
+  return { ...span, attributes: toAttributes(entries) };
 }
 
 function readEvent(bytes: Uint8Array, budget: Budget): OtlpEvent {
@@ -125,14 +125,14 @@ function readEvent(bytes: Uint8Array, budget: Budget): OtlpEvent {
     2: (reader) => (event.name = reader.string()),
     3: (reader) => entries.push(readKeyValue(reader.bytes(), 0, budget)),
   });
-  return { ...event, attributes: attributesOf(entries) };
+  return { ...event, attributes: toAttributes(entries) };
 }
 
 /** A message whose field of this number is a list of KeyValue. */
 function readAttributes(bytes: Uint8Array, field: number, depth: number, budget: Budget): Attributes {
   const entries: [string, unknown][] = [];
   read(bytes, budget, { [field]: (reader) => entries.push(readKeyValue(reader.bytes(), depth, budget)) });
-  return attributesOf(entries);
+  return toAttributes(entries);
 }
 
 function readKeyValue(bytes: Uint8Array, depth: number, budget: Budget): [string, unknown] {

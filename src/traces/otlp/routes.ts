@@ -11,7 +11,7 @@ import { Intake } from "../ingest/intake.ts";
 import { spansFromJson } from "./json.ts";
 import { parsed } from "./flat.ts";
 import { responseToProtobuf, spansFromProtobuf } from "./protobuf.ts";
-import { runIdOf, runOfSpan } from "./run.ts";
+import { readRunId, toRun } from "./run.ts";
 import { MAX_SPANS, type OtlpSpan, tooManySpans } from "./span.ts";
 
 /** The most decoded bytes of a request. Its spans are objects in memory and take about three times their bytes. */
@@ -28,7 +28,7 @@ export const otlp = new Hono<App>().post(
     const result = await withClaim(c, async (claim) => {
       const bytes = await wholeBody(c.req.raw, claim, OTLP_BYTES);
       await claim.hold(OBJECTS * bytes.byteLength);
-      const spans = isJson ? spansFromJson(jsonOf(bytes)) : spansOf(c, bytes);
+      const spans = isJson ? spansFromJson(parseBody(bytes)) : readSpans(c, bytes);
       if (spans.length > MAX_SPANS) throw tooManySpans();
       const intake = await Intake.begin(c);
       gather(intake.gathering, spans, c.req.header("langsmith-project"));
@@ -47,24 +47,24 @@ export const otlp = new Hono<App>().post(
   },
 );
 
-function jsonOf(bytes: Uint8Array): unknown {
+function parseBody(bytes: Uint8Array): unknown {
   refuseManyValues(bytes, MAX_VALUES);
   return parseJson(new TextDecoder().decode(bytes));
 }
 
-function spansOf(c: Context<App>, bytes: Uint8Array): OtlpSpan[] {
+function readSpans(c: Context<App>, bytes: Uint8Array): OtlpSpan[] {
   if (/^application\/(x-)?protobuf\b/i.test(c.req.header("content-type") ?? "")) return spansFromProtobuf(bytes);
   throw new Problem(415, "Send spans as application/x-protobuf or application/json.");
 }
 
 function gather(gathering: Gathering, spans: OtlpSpan[], project: string | undefined): void {
-  const runIds = new Map(spans.map((span) => [span.spanId, runIdOf(span)]));
+  const runIds = new Map(spans.map((span) => [span.spanId, readRunId(span)]));
   for (const span of spans) {
     if (span.spanId.length !== 16 || span.traceId.length !== 32) {
       gathering.fault(null, "a span needs a traceId of 16 bytes and a spanId of 8");
       continue;
     }
-    const run = runOfSpan(span, runIds, project);
+    const run = toRun(span, runIds, project);
     gathering.addRun("post", run);
     addAttachments(gathering, String(run["id"]), parsed(span.attributes["langsmith.attachments"]));
   }

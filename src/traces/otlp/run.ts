@@ -1,41 +1,41 @@
 /** From a span to a run of a trace, as the LangSmith platform maps it (reference: tracing, section 2.7). */
-import { dashed } from "../../http/uuid.ts";
+import { addDashes } from "../../http/uuid.ts";
 import { asUuid } from "../dotted.ts";
 import { text } from "./flat.ts";
-import { nameOf, runTypeOf } from "./kinds.ts";
-import { CONTENT_EVENT, inputsOf, outputsOf } from "./messages.ts";
-import { invocationOf, metadataOf } from "./metadata.ts";
+import { readRunName, readRunType } from "./kinds.ts";
+import { CONTENT_EVENT, readInputs, readOutputs } from "./messages.ts";
+import { readInvocation, readMetadata } from "./metadata.ts";
 import type { OtlpSpan } from "./span.ts";
 
 /**
  * The run object of a span, in the shape that `/runs` takes. `runIds` names the spans of the request that have ids of
  * their own, for their children refer to them by span id.
  */
-export function runOfSpan(
+export function toRun(
   span: OtlpSpan,
   runIds: Map<string, string>,
   project: string | undefined,
 ): Record<string, unknown> {
   const { attributes } = span;
-  const parentId = asUuid(attributes["langsmith.span.parent_id"]) ?? parentOf(span, runIds);
+  const parentId = asUuid(attributes["langsmith.span.parent_id"]) ?? findParent(span, runIds);
   const isRoot = parentId === undefined;
   return {
-    id: runIdOf(span),
-    trace_id: asUuid(attributes["langsmith.trace.id"]) ?? dashed(span.traceId),
+    id: readRunId(span),
+    trace_id: asUuid(attributes["langsmith.trace.id"]) ?? addDashes(span.traceId),
     parent_run_id: parentId,
     dotted_order: text(attributes["langsmith.span.dotted_order"]),
     is_root: isRoot && attributes["langsmith.span.dotted_order"] === undefined ? true : undefined,
-    name: nameOf(span),
-    run_type: runTypeOf(attributes),
-    session_name: projectOf(span, project),
+    name: readRunName(span),
+    run_type: readRunType(attributes),
+    session_name: readProject(span, project),
     session_id: asUuid(attributes["langsmith.trace.session_id"]),
     start_time: span.start,
     end_time: span.end,
-    first_token_time: firstTokenOf(span),
-    inputs: inputsOf(span),
-    outputs: outputsOf(span),
-    error: errorOf(span),
-    tags: tagsOf(attributes["langsmith.span.tags"] ?? attributes["tag.tags"]),
+    first_token_time: readFirstToken(span),
+    inputs: readInputs(span),
+    outputs: readOutputs(span),
+    error: readError(span),
+    tags: readTags(attributes["langsmith.span.tags"] ?? attributes["tag.tags"]),
     reference_example_id: asUuid(attributes["langsmith.reference_example_id"]),
     events: span.events
       .filter(({ name }) => !CONTENT_EVENT.test(name))
@@ -45,25 +45,25 @@ export function runOfSpan(
         kwargs,
       })),
     extra: {
-      metadata: metadataOf(span),
-      invocation_params: invocationOf(attributes),
+      metadata: readMetadata(span),
+      invocation_params: readInvocation(attributes),
       runtime: { sdk: text(span.resource["telemetry.sdk.name"]) ?? "opentelemetry" },
     },
   };
 }
 
 /** The project: what LangSmith's attribute says, else the header of the request, else the project of OpenInference. */
-function projectOf({ attributes, resource }: OtlpSpan, header: string | undefined): string | undefined {
+function readProject({ attributes, resource }: OtlpSpan, header: string | undefined): string | undefined {
   const own = "langsmith.trace.session_name";
   return text(attributes[own]) ?? text(resource[own]) ?? header ?? text(resource["openinference.project.name"]);
 }
 
 /** The run's id: the LangSmith SDK's own, else from the span id. */
-export function runIdOf({ attributes, spanId }: OtlpSpan): string {
+export function readRunId({ attributes, spanId }: OtlpSpan): string {
   return asUuid(attributes["langsmith.span.id"]) ?? spanUuid(spanId);
 }
 
-function parentOf({ parentSpanId, attributes }: OtlpSpan, runIds: Map<string, string>): string | undefined {
+function findParent({ parentSpanId, attributes }: OtlpSpan, runIds: Map<string, string>): string | undefined {
   const known = text(attributes["langsmith.traceable_parent_otel_span_id"]) ?? parentSpanId;
   if (known === "" || /^0+$/.test(known)) return undefined;
   return runIds.get(known) ?? spanUuid(known);
@@ -71,11 +71,11 @@ function parentOf({ parentSpanId, attributes }: OtlpSpan, runIds: Map<string, st
 
 /** `00000000-0000-0000-XXXX-XXXXXXXXXXXX` from the 8 bytes of a span id. */
 function spanUuid(hex: string): string {
-  return dashed(hex.padStart(32, "0"));
+  return addDashes(hex.padStart(32, "0"));
 }
 
 /** An exception event is an error for every status: the SDK's own bridge sends OK with it. */
-function errorOf({ events, status }: OtlpSpan): string | undefined {
+function readError({ events, status }: OtlpSpan): string | undefined {
   const exception = events.find(({ name }) => name === "exception")?.attributes;
   if (exception) {
     const message = text(exception["exception.message"]) ?? text(exception["exception.type"]) ?? "exception";
@@ -85,7 +85,7 @@ function errorOf({ events, status }: OtlpSpan): string | undefined {
   return status.code === 2 ? status.message || "error" : undefined;
 }
 
-function tagsOf(value: unknown): string[] | undefined {
+function readTags(value: unknown): string[] | undefined {
   const list = Array.isArray(value) ? value : typeof value === "string" ? value.split(",") : [];
   const tags = list.filter((tag) => typeof tag === "string").map((tag) => tag.trim());
   return tags.filter((tag) => tag !== "");
@@ -99,7 +99,7 @@ const FIRST_TOKEN: [string, number][] = [
   ["ai.stream.msToFirstChunk", 1e3],
 ];
 
-function firstTokenOf({ attributes, start }: OtlpSpan): number | undefined {
+function readFirstToken({ attributes, start }: OtlpSpan): number | undefined {
   const found = FIRST_TOKEN.find(([name]) => typeof attributes[name] === "number");
   return found && start !== undefined ? Math.round(start + Number(attributes[found[0]]) * found[1]) : undefined;
 }

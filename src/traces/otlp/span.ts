@@ -38,7 +38,7 @@ export function tooManySpans(): Problem {
 export const MAX_ATTRIBUTE_DEPTH = 30;
 
 /** An object without a prototype, for names come from outside. */
-export function attributesOf(entries: Iterable<readonly [string, unknown]>): Attributes {
+export function toAttributes(entries: Iterable<readonly [string, unknown]>): Attributes {
   const attributes = Object.create(null) as Attributes;
   for (const [key, value] of entries) attributes[key] = value;
   return attributes;

@@ -70,13 +70,13 @@ const OUTPUT_DETAILS: Names = {
 };
 
 /** The `usage_metadata` of a span; undefined when it reports no tokens and no costs. */
-export function usageOf(attributes: Attributes): object | undefined {
+export function readUsage(attributes: Attributes): object | undefined {
   const stated = parsed(attributes["langsmith.usage_metadata"]);
   if (isObject(stated)) return stated;
-  const counts = numbersOf(attributes, COUNTS);
+  const counts = readNumbers(attributes, COUNTS);
   if (counts === undefined) return undefined;
-  const input_token_details = numbersOf(attributes, INPUT_DETAILS);
-  const output_token_details = numbersOf(attributes, OUTPUT_DETAILS);
+  const input_token_details = readNumbers(attributes, INPUT_DETAILS);
+  const output_token_details = readNumbers(attributes, OUTPUT_DETAILS);
   return {
     ...counts,
     ...(input_token_details && { input_token_details }),
@@ -84,7 +84,7 @@ export function usageOf(attributes: Attributes): object | undefined {
   };
 }
 
-function numbersOf(attributes: Attributes, names: Names): Record<string, unknown> | undefined {
+function readNumbers(attributes: Attributes, names: Names): Record<string, unknown> | undefined {
   const found = Object.entries(names).flatMap(([key, ways]) => {
     const value = ways.map((name) => attributes[name]).find((one) => typeof one === "number");
     return value === undefined ? [] : [[key, value] as const];

@@ -50,17 +50,17 @@ export function unusedBlobs(known: Blob[], after: WithBlobs[]): Blob[] {
 export function noteBlobs(sql: SqlStorage, prefix: string, blobs: Blob[]): void {
   const due = Date.now() + UPLOAD_MS;
   for (const blob of blobs) {
-    sql.exec("INSERT OR REPLACE INTO doomed (key, due) VALUES (?, ?)", keyOf(prefix, blob), "hash" in blob ? due : 0);
+    sql.exec("INSERT OR REPLACE INTO doomed (key, due) VALUES (?, ?)", blobKey(prefix, blob), "hash" in blob ? due : 0);
   }
 }
 
-function keyOf(prefix: string, blob: Blob): string {
+function blobKey(prefix: string, blob: Blob): string {
   return "hash" in blob ? payloadKey(prefix, blob.hash) : attachmentKey(prefix, blob.run, blob.attachment);
 }
 
 /** Whether R2 has the objects that these writes have brought. */
 export async function hasBlobs(bucket: R2Bucket, prefix: string, writes: RunWrite[]): Promise<boolean> {
-  const keys = new Set(writes.flatMap(blobsOfWrite).map((blob) => keyOf(prefix, blob)));
+  const keys = new Set(writes.flatMap(blobsOfWrite).map((blob) => blobKey(prefix, blob)));
   const found = await inParallel(keys, CONNECTIONS, (key) => bucket.head(key));
   return !found.includes(null);
 }

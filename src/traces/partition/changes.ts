@@ -8,7 +8,6 @@ import { OF_TRACES } from "../run-groups.ts";
 import { addToCounts, readMeta } from "./meta.ts";
 import { OF_IDS } from "../run-ids.ts";
 
-/** The number of the last change. */
 export function lastChange(sql: SqlStorage): number {
   return readMeta(sql, "counts")?.changes ?? 0;
 }

@@ -3,7 +3,7 @@
  * for each of its columns, and later their collection.
  */
 import { joinPayloads } from "../packs.ts";
-import { joinTexts, laidOut, type Texts } from "../texts.ts";
+import { joinTexts, layOut, type Texts } from "../texts.ts";
 
 /** A run whose columns are read. No column of it has more bytes than `weight`. */
 export interface Weighed {
@@ -74,7 +74,7 @@ function readPart(
   return {
     texts: texts.map((_, index) => {
       const [joined, lengths] = values.slice(2 * index) as [ArrayBuffer | null, string];
-      return laidOut(new Uint8Array(joined ?? new ArrayBuffer(0)), JSON.parse(lengths) as (number | null)[]);
+      return layOut(new Uint8Array(joined ?? new ArrayBuffer(0)), JSON.parse(lengths) as (number | null)[]);
     }),
     light: values.slice(2 * texts.length) as string[],
   };

@@ -1,5 +1,5 @@
 /** Deleting traces: their runs, feedback and objects in R2. Later writes to them are rejected. */
-import { idsOf } from "../shards.ts";
+import { lookupIds } from "../shards.ts";
 import type { RunWrite } from "../types.ts";
 import { blobsOfRow, blobsOfWrite, noteBlobs } from "./blobs.ts";
 import { openBlocks } from "./blocks/blocks.ts";
@@ -94,14 +94,14 @@ export function noteDeleted(sql: SqlStorage, ids: string[]): void {
 /** The writes without those of deleted traces, whose objects in R2 are deleted later. */
 export function keepWrites(sql: SqlStorage, prefix: string, writes: RunWrite[]): RunWrite[] {
   if (sql.exec("SELECT 1 FROM deleted LIMIT 1").toArray().length === 0) return writes;
-  const deleted = deletedOf(sql, writes.flatMap(idsOf));
-  const isDropped = (write: RunWrite) => idsOf(write).some((id) => deleted.has(id));
+  const deleted = selectDeleted(sql, writes.flatMap(lookupIds));
+  const isDropped = (write: RunWrite) => lookupIds(write).some((id) => deleted.has(id));
   noteBlobs(sql, prefix, writes.filter(isDropped).flatMap(blobsOfWrite));
   return writes.filter((write) => !isDropped(write));
 }
 
 /** Which of these ids are of deleted traces or runs. */
-export function deletedOf(sql: SqlStorage, ids: string[]): Set<string> {
+export function selectDeleted(sql: SqlStorage, ids: string[]): Set<string> {
   const rows = sql.exec<{ id: string }>(
     "SELECT id FROM deleted WHERE id IN (SELECT value FROM json_each(?))",
     JSON.stringify(ids),

@@ -3,7 +3,7 @@ import type { FeedbackSum, StoredFeedback } from "../types.ts";
 import { clipSql } from "../clip.ts";
 import { addFeedback, type LightFeedback, MAX_LABEL, showSum } from "../feedback/sums.ts";
 import { nextChange, numberRuns } from "./changes.ts";
-import { deletedOf } from "./delete.ts";
+import { selectDeleted } from "./delete.ts";
 import { OF_IDS } from "../run-ids.ts";
 
 interface CommentedFeedback extends LightFeedback {
@@ -54,7 +54,7 @@ export function putFeedback(sql: SqlStorage, feedback: StoredFeedback, asRead?: 
   return stored;
 }
 
-/** Stores feedback that another shard hands over, unless it is here with a later change. */
+/** Stores feedback moved from another shard, unless a newer version is already stored. */
 export function takeFeedback(sql: SqlStorage, feedback: StoredFeedback): boolean {
   if (isOfDeleted(sql, feedback)) return false;
   const [before] = getFeedback(sql, [feedback.id]);
@@ -80,7 +80,7 @@ export function getFeedback(sql: SqlStorage, ids: string[]): StoredFeedback[] {
 /** Whether the run or the trace of this feedback was deleted. */
 export function isOfDeleted(sql: SqlStorage, { run_id, trace_id }: StoredFeedback): boolean {
   return (
-    deletedOf(
+    selectDeleted(
       sql,
       [run_id, trace_id].filter((id) => id !== null),
     ).size > 0

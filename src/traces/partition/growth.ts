@@ -1,5 +1,5 @@
 /** How a partition records that its day has grown (shards.ts), and which runs it accepts after that. */
-import { EARLY, idsOf, isClosed, MOST_SHARDS, traceOf } from "../shards.ts";
+import { EARLY, lookupIds, isClosed, MOST_SHARDS, findTraceId } from "../shards.ts";
 import type { RunWrite } from "../types.ts";
 import { numbersOfTraces } from "../run-groups.ts";
 import { numbersOfId } from "../run-ids.ts";
@@ -47,7 +47,7 @@ export function heldIds(sql: SqlStorage, ids: string[], traces: string[]): strin
 
 /** The writes of what this shard holds. */
 export function heldWrites(sql: SqlStorage, writes: RunWrite[]): RunWrite[] {
-  const traces = writes.map(traceOf).filter((id) => id !== undefined);
-  const held = new Set(heldIds(sql, [...new Set(writes.flatMap(idsOf))], [...new Set(traces)]));
-  return writes.filter((write) => idsOf(write).some((id) => held.has(id)));
+  const traces = writes.map(findTraceId).filter((id) => id !== undefined);
+  const held = new Set(heldIds(sql, [...new Set(writes.flatMap(lookupIds))], [...new Set(traces)]));
+  return writes.filter((write) => lookupIds(write).some((id) => held.has(id)));
 }

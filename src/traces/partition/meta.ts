@@ -16,7 +16,6 @@ export interface Move {
   id: string;
   /** The start_time before. */
   from: number;
-  /** The number of the change. */
   change: number;
 }
 

@@ -9,7 +9,7 @@ import {
   type RunPage,
   type SinceWindow,
 } from "../page.ts";
-import { payloadOf } from "../packs.ts";
+import { payloadSql } from "../packs.ts";
 import { blobPrefix, payloadKey } from "../stub.ts";
 import type { LargePayload, PartitionIdentity, PayloadField } from "../types.ts";
 import { firstInsertedAfter, lastChange } from "./changes.ts";
@@ -70,7 +70,7 @@ function readRuns(sql: SqlStorage, identity: PartitionIdentity, request: PageReq
   };
   const feedbacks: (string | null)[] = [];
   const withFeedback = request.fields.includes("feedbacks");
-  for (const [n, bytes, light, large] of rowsOf(sql, identity, { ...request, skip: [...skip, ...read] })) {
+  for (const [n, bytes, light, large] of selectRows(sql, identity, { ...request, skip: [...skip, ...read] })) {
     if (page.bytes >= request.maxBytes || page.runs.length === request.limit) {
       page.done = false;
       break;
@@ -84,7 +84,7 @@ function readRuns(sql: SqlStorage, identity: PartitionIdentity, request: PageReq
     }
     let size = BASE_BYTES + (payloads.length > 0 ? (bytes as number) : 0) + (light as number);
     if (withFeedback) {
-      const feedback = rawFeedback(sql, positionOf(sql, n as number).id);
+      const feedback = rawFeedback(sql, readPosition(sql, n as number).id);
       feedbacks.push(feedback);
       size += feedback?.length ?? 0;
     }
@@ -92,18 +92,18 @@ function readRuns(sql: SqlStorage, identity: PartitionIdentity, request: PageReq
     page.bytes += size;
   }
   const last = page.runs.at(-1);
-  if (last) page.next = positionOf(sql, last.n);
+  if (last) page.next = readPosition(sql, last.n);
   if (withFeedback) page.light.feedbacks = JSON.stringify(feedbacks);
   return page;
 }
 
-function positionOf(sql: SqlStorage, n: number): { start_time: number; id: string } {
+function readPosition(sql: SqlStorage, n: number): { start_time: number; id: string } {
   return sql.exec<{ start_time: number; id: string }>("SELECT start_time, id FROM runs WHERE n = ?", n).one();
 }
 
 /** A payload as an SQL expression. The database has only a preview of a payload in R2. */
 function storedHere(field: PayloadField): string {
-  const column = field === "error" ? "r.error" : payloadOf(field);
+  const column = field === "error" ? "r.error" : payloadSql(field);
   return `CASE WHEN p.large IS NULL OR p.large -> '${field}' IS NULL THEN ${column} END`;
 }
 
@@ -112,7 +112,7 @@ function storedHere(field: PayloadField): string {
  * R2. The keys come from the index alone and the join follows their order, so that a filter sorts no payloads. Rows are read
  * lazily.
  */
-function rowsOf(
+function selectRows(
   sql: SqlStorage,
   identity: PartitionIdentity,
   { fields, startTime, endTime, filter, after, since, skip = [], limit }: PageRequest,

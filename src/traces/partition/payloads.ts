@@ -1,5 +1,5 @@
 /** Writing and deleting the payloads of runs, in packs or in rows of their own (packs.ts). */
-import { firstOf, PACKED_COLUMNS, packOf, SLOTS, slotColumn, slotOf } from "../packs.ts";
+import { firstInPackSql, PACKED_COLUMNS, packSql, SLOTS, slotColumn, slotSql } from "../packs.ts";
 import { PAYLOAD_COLUMNS, type PayloadRow } from "./tables.ts";
 
 /** A run with more payload text has a row of its own, characters. A row holds at most 2 MB. */
@@ -13,20 +13,20 @@ export function writePayloads<T extends Numbered>(sql: SqlStorage, rows: T[], is
   for (const row of own) sql.exec(INSERT, row.n, ...PAYLOAD_COLUMNS.map((column) => row[column]));
   for (const [pack, members] of Map.groupBy(packed, ({ n }) => Math.floor(n / SLOTS.length))) {
     const values = members.flatMap((row) => PACKED_COLUMNS.map((column) => row[column]));
-    sql.exec(upsertOf(members.map(({ n }) => n % SLOTS.length)), pack, ...values);
+    sql.exec(upsertStatement(members.map(({ n }) => n % SLOTS.length)), pack, ...values);
   }
-  const storedOf = (some: T[]) => some.filter(isStored).map(({ n }) => n);
-  deleteOwnRows(sql, storedOf(packed));
-  clearSlots(sql, storedOf(own));
+  const storedNumbers = (some: T[]) => some.filter(isStored).map(({ n }) => n);
+  deleteOwnRows(sql, storedNumbers(packed));
+  clearSlots(sql, storedNumbers(own));
 }
 
 /** Deletes the payloads of runs. To be called after the runs are deleted. */
 export function deletePayloads(sql: SqlStorage, numbers: number[]): void {
   if (numbers.length === 0) return;
   deleteOwnRows(sql, numbers);
-  const first = firstOf("packs.n");
+  const first = firstInPackSql("packs.n");
   sql.exec(
-    `DELETE FROM packs WHERE n IN (SELECT ${packOf("value")} FROM json_each(?))
+    `DELETE FROM packs WHERE n IN (SELECT ${packSql("value")} FROM json_each(?))
        AND NOT EXISTS (SELECT 1 FROM runs r WHERE r.n BETWEEN ${first} AND ${first} + ${SLOTS.length - 1})`,
     JSON.stringify(numbers),
   );
@@ -46,7 +46,7 @@ function clearSlots(sql: SqlStorage, numbers: number[]): void {
     // The second test leaves empty slots alone, because a row that is updated is billed.
     sql.exec(
       `UPDATE packs SET ${columns.map((column) => `${column} = NULL`).join(", ")}
-       WHERE n IN (SELECT ${packOf("value")} FROM json_each(?) WHERE ${slotOf("value")} = ${slot})
+       WHERE n IN (SELECT ${packSql("value")} FROM json_each(?) WHERE ${slotSql("value")} = ${slot})
          AND coalesce(${columns.join(", ")}) IS NOT NULL`,
       JSON.stringify(numbers),
     );
@@ -59,7 +59,7 @@ const INSERT = `INSERT OR REPLACE INTO payloads (n, ${PAYLOAD_COLUMNS.join(", ")
 const upserts = new Map<string, string>();
 
 /** The statement that writes some slots of a pack and keeps the others. It has 64 variants at most, and each is made once. */
-function upsertOf(slots: number[]): string {
+function upsertStatement(slots: number[]): string {
   const key = slots.join();
   const known = upserts.get(key);
   if (known !== undefined) return known;

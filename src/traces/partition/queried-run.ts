@@ -40,7 +40,7 @@ export function queriedRun(row: Row, identity: PartitionIdentity, fields: LargeF
     prompt_cost: row.prompt_cost,
     completion_cost: row.completion_cost,
     first_token_time: row.first_token_time,
-    ...(Object.keys(wanted).length > 0 ? { large: wanted, previews: previewsOf(row, wanted) } : {}),
+    ...(Object.keys(wanted).length > 0 ? { large: wanted, previews: readPreviews(row, wanted) } : {}),
     thread_id: row.thread_id,
     execution_order: row.execution_order,
     serialized: payload("serialized"),
@@ -49,6 +49,6 @@ export function queriedRun(row: Row, identity: PartitionIdentity, fields: LargeF
   };
 }
 
-function previewsOf(row: Row, large: object): QueriedRun["previews"] {
+function readPreviews(row: Row, large: object): QueriedRun["previews"] {
   return Object.fromEntries(Object.keys(large).map((field) => [field, row[field as LargeField] ?? ""]));
 }

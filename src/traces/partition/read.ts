@@ -1,10 +1,10 @@
 /** Reading runs: queries with filters. */
 import type { Condition } from "../filter/sql.ts";
-import { joinPayloads, payloadOf } from "../packs.ts";
+import { joinPayloads, payloadSql } from "../packs.ts";
 import type { QueryRequest, RunSelection } from "../rpc.ts";
 import type { PartitionIdentity, QueriedRun } from "../types.ts";
-import { byBlock, type Source, sourceOf } from "./blocks/candidates.ts";
-import { wantedOf } from "./blocks/wanted.ts";
+import { byBlock, type Source, selectSource } from "./blocks/candidates.ts";
+import { readWanted } from "./blocks/wanted.ts";
 import { queriedRun, type Row } from "./queried-run.ts";
 import { selectionCondition } from "./selection.ts";
 import { OF_IDS } from "../run-ids.ts";
@@ -42,8 +42,8 @@ interface Rows {
  */
 function collect(sql: SqlStorage, identity: PartitionIdentity, given: QueryRequest, newest: number): Rows {
   const request = { ...given, ...windowBehind(given) };
-  const source = sourceOf(sql, wantedOf(request));
-  const keys = keysOf(sql, identity, request, source);
+  const source = selectSource(sql, readWanted(request));
+  const keys = selectKeys(sql, identity, request, source);
   // To look for the edge reads as many rows of the index as the newest runs are: not for a run that is read by its id.
   const edge = source.isSmall || !isByStart(sql, keys) ? undefined : startAt(sql, request, newest);
   if (edge === undefined) return readRows(sql, request, keys);
@@ -51,7 +51,7 @@ function collect(sql: SqlStorage, identity: PartitionIdentity, given: QueryReque
     request.order === "desc"
       ? [{ startTime: edge }, { endTime: edge }]
       : [{ endTime: edge + 1 }, { startTime: edge + 1 }];
-  const first = readRows(sql, request, keysOf(sql, identity, { ...request, ...near }, source));
+  const first = readRows(sql, request, selectKeys(sql, identity, { ...request, ...near }, source));
   if (!first.done) return first;
   const rest = {
     ...request,
@@ -63,7 +63,7 @@ function collect(sql: SqlStorage, identity: PartitionIdentity, given: QueryReque
   const half = blocks.runs / 2;
   const expected = (newest / first.rows.length) * rest.limit;
   const isLong = expected > half && startAt(sql, rest, half) !== undefined;
-  const other = readRows(sql, rest, keysOf(sql, identity, rest, isLong ? blocks.source : source));
+  const other = readRows(sql, rest, selectKeys(sql, identity, rest, isLong ? blocks.source : source));
   return { ...other, rows: [...first.rows, ...other.rows] };
 }
 
@@ -90,7 +90,7 @@ interface Statement {
 }
 
 /** The numbers of the runs, in order. One more than the answer may have says whether there are more. */
-function keysOf(sql: SqlStorage, identity: PartitionIdentity, request: QueryRequest, source: Source): Statement {
+function selectKeys(sql: SqlStorage, identity: PartitionIdentity, request: QueryRequest, source: Source): Statement {
   const { order, after, limit } = request;
   const condition = selectionCondition(sql, identity, request);
   const behind = after ? `AND (r.start_time, r.id) ${order === "asc" ? ">" : "<"} (?, ?)` : "";
@@ -103,7 +103,7 @@ function keysOf(sql: SqlStorage, identity: PartitionIdentity, request: QueryRequ
 
 /** The keys come first and the join follows their order, so that a filter or a sort touches no payloads. Rows are read lazily. */
 function readRows(sql: SqlStorage, { limit, maxBytes, payloads }: QueryRequest, keys: Statement): Rows {
-  const heavy = payloads.filter((field) => field !== "error").map((field) => `${payloadOf(field)} AS ${field}`);
+  const heavy = payloads.filter((field) => field !== "error").map((field) => `${payloadSql(field)} AS ${field}`);
   const found = sql.exec(
     `SELECT ${["r.*", "p.large", "p.attachments", ...heavy].join(", ")}
      FROM (${keys.text}) k CROSS JOIN runs r ON r.n = k.n ${joinPayloads()}`,

@@ -3,7 +3,7 @@ import { database } from "../../db/client.ts";
 import type { TraceTier } from "../../db/traces.ts";
 import { blobPrefix } from "../stub.ts";
 import type { PartitionIdentity } from "../types.ts";
-import { deletePlacesOf } from "../feedback/store.ts";
+import { deletePartitionPlaces } from "../feedback/store.ts";
 import { projectGone } from "../projects/gone.ts";
 import { recentDeletions } from "../store/deletion-store.ts";
 import { announcePartition, deletePartition, savePartition } from "../store/partition-store.ts";
@@ -19,7 +19,7 @@ const RETENTION_DAYS: Record<TraceTier, number> = { longlived: 400, shortlived: 
 /** The project's settings for its runs; undefined for a deleted project. */
 export type Retention = Pick<ProjectRow, "traceTier" | "retentionDays" | "legalHold">;
 
-/** A partition on hold asks again after this time, milliseconds. */
+/** How long until a partition on legal hold checks again, in milliseconds. */
 const HOLD_MS = DAY_MS;
 
 export async function readRetention(
@@ -31,7 +31,7 @@ export async function readRetention(
 
 /** When the partition is to be deleted, as its project has it now, milliseconds. While it is on hold, never before tomorrow. */
 export function currentExpiry(env: Env, sql: SqlStorage, project: Retention | undefined): number {
-  const expiry = expiryOf(env, sql, project) ?? Number.POSITIVE_INFINITY;
+  const expiry = computeExpiry(env, sql, project) ?? Number.POSITIVE_INFINITY;
   return project?.legalHold ? Math.max(expiry, Date.now() + HOLD_MS) : expiry;
 }
 
@@ -77,7 +77,7 @@ export async function register(env: Env, sql: SqlStorage, isHeld: () => boolean)
  * When the partition is to be deleted, milliseconds. It counts from the day's end, or from the last write where that is
  * later: traces that are replayed or migrated keep their old times and must not vanish as they arrive.
  */
-export function expiryOf(env: Env, sql: SqlStorage, kept?: Retention): number | undefined {
+export function computeExpiry(env: Env, sql: SqlStorage, kept?: Retention): number | undefined {
   const identity = readIdentity(sql);
   if (!identity) return undefined;
   const tier = kept?.traceTier ?? identity.traceTier;
@@ -116,7 +116,7 @@ export async function deleteOutside(env: Env, identity: Omit<PartitionIdentity, 
     await env.BLOBS.delete(objects.map(({ key }) => key));
   }
   const db = database(env.DB);
-  await deletePlacesOf(db, workspaceId, identity);
+  await deletePartitionPlaces(db, workspaceId, identity);
   await deletePartition(db, workspaceId, identity);
 }
 
@@ -128,7 +128,7 @@ const LONGEST_WAIT_MS = 3_600_000;
  * to an hour, so it doubles with each attempt without stored state.
  */
 export function nextAttempt(env: Env, sql: SqlStorage, now: number): number {
-  const expiry = expiryOf(env, sql) ?? now;
+  const expiry = computeExpiry(env, sql) ?? now;
   const due = expiry <= now ? expiry : (readMeta(sql, "written") ?? now);
   return now + Math.min(LONGEST_WAIT_MS, Math.max(LEAST_WAIT_MS, now - due));
 }

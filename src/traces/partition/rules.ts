@@ -45,8 +45,8 @@ export function takeForRule(sql: SqlStorage, identity: PartitionIdentity, reques
     runs,
     more: left || dueRuns(sql, rule, 1, now).length > 0,
     // No run has the number of a change that only deletes, or that is of feedback.
-    change: left ? positionOf(sql, request).change : lastChange(sql),
-    counts: countsOf(sql, rule),
+    change: left ? readPosition(sql, request).change : lastChange(sql),
+    counts: readRuleCounts(sql, rule),
   };
 }
 
@@ -69,7 +69,7 @@ export function settleForRule(sql: SqlStorage, rule: string, settled: Settled[])
     sum.cost += cost;
   }
   addCounts(sql, rule, sum);
-  return countsOf(sql, rule);
+  return readRuleCounts(sql, rule);
 }
 
 /** A run that was given this often without an end may be what kills its workers. */
@@ -119,7 +119,7 @@ function readOn(sql: SqlStorage, identity: PartitionIdentity, request: TakeReque
   // Another run of the trace can make a run match a filter on the trace.
   const isOfTrace = Boolean(selection.traceFilter || selection.treeFilter);
   const among = isOfTrace ? `r.n IN ${OF_TRACES}` : "r.n IN (SELECT value FROM json_each(?))";
-  const traces = isOfTrace ? JSON.stringify(tracesOf(sql, numbers)) : numbers;
+  const traces = isOfTrace ? JSON.stringify(selectTraces(sql, numbers)) : numbers;
   const matching = sql.exec<{ n: number; id: string }>(
     `SELECT r.n, r.id FROM runs r WHERE ${among} AND r.end_time IS NOT NULL AND NOT (${isOwn("r")})
        AND NOT EXISTS (SELECT 1 FROM runs o WHERE o.n IN ${numbersOfId("r.trace_id")} AND ${isOwn("o")})
@@ -145,7 +145,7 @@ function readOn(sql: SqlStorage, identity: PartitionIdentity, request: TakeReque
   return true;
 }
 
-function tracesOf(sql: SqlStorage, numbers: string): string[] {
+function selectTraces(sql: SqlStorage, numbers: string): string[] {
   return sql
     .exec<{ id: string }>(
       "SELECT DISTINCT trace_id AS id FROM runs WHERE n IN (SELECT value FROM json_each(?))",
@@ -155,7 +155,7 @@ function tracesOf(sql: SqlStorage, numbers: string): string[] {
     .map(({ id }) => id);
 }
 
-function positionOf(sql: SqlStorage, { rule, reading, reach }: TakeRequest): Position {
+function readPosition(sql: SqlStorage, { rule, reading, reach }: TakeRequest): Position {
   const [known] = sql
     .exec<{ change: number; n: number }>(
       "SELECT change, n FROM rule_readings WHERE rule = ? AND reading = ?",
@@ -170,7 +170,7 @@ function positionOf(sql: SqlStorage, { rule, reading, reach }: TakeRequest): Pos
 
 /** The numbers of the next runs of the reading, and the position behind them. */
 function nextRuns(sql: SqlStorage, request: TakeRequest, most = STEP): { rows: number[]; next?: Position } {
-  const { change, n } = positionOf(sql, request);
+  const { change, n } = readPosition(sql, request);
   const { reach } = request;
   const rows =
     "since" in reach
@@ -196,7 +196,7 @@ function nextRuns(sql: SqlStorage, request: TakeRequest, most = STEP): { rows: n
   return { rows: found.map((row) => row.n), next: found.at(-1) };
 }
 
-function countsOf(sql: SqlStorage, rule: string): RuleCounts {
+function readRuleCounts(sql: SqlStorage, rule: string): RuleCounts {
   const [row] = sql
     .exec<{ taken: number; done: number; failed: number; cost: number }>(
       "SELECT taken, done, failed, cost FROM rule_counts WHERE rule = ?",

@@ -1,5 +1,5 @@
 /** Sealing a block: writing its grams, its bounds and its sums. */
-import { joinPayloads, payloadOf } from "../packs.ts";
+import { joinPayloads, payloadSql } from "../packs.ts";
 import { addRun, GROUPED, GROUPED_COLUMNS, type Groups } from "./stats/rollups/groups.ts";
 import { writeSums } from "./stats/rollups/store.ts";
 import { runsOfBlocks, sealable } from "./blocks/blocks.ts";
@@ -10,7 +10,7 @@ import { GramSet, SLICE_ROWS, SLICES } from "./blocks/grams.ts";
 /** A block with more text has no grams, characters: nearly every gram would be among them, and hashing takes too long. */
 const MOST_TEXT = 16 * 1024 * 1024;
 
-const TEXTS = [...RUN_TEXTS.map((column) => `r.${column}`), ...PAYLOAD_TEXTS.map((column) => payloadOf(column))];
+const TEXTS = [...RUN_TEXTS.map((column) => `r.${column}`), ...PAYLOAD_TEXTS.map((column) => payloadSql(column))];
 const COLUMNS = [GROUPED, ...MARKED.map((column) => `r.${column}`), ...TEXTS].join(", ");
 
 /** The most blocks that one alarm seals. A block takes about 20 ms. */

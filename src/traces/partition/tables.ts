@@ -277,7 +277,6 @@ export function migrate(storage: DurableObjectStorage): void {
   });
 }
 
-/** A row of `runs`. */
 export interface RunRow {
   n: number;
   id: string;

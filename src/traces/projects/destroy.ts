@@ -2,7 +2,7 @@
 import { database } from "../../db/client.ts";
 import { CONNECTIONS, inParallel } from "../../http/parallel.ts";
 import { Problem } from "../../http/problem.ts";
-import { removeItemsOf } from "../store/annotation-store.ts";
+import { removeTraceItems } from "../store/annotation-store.ts";
 import { tracePartition } from "../stub.ts";
 import { deleteRulesOfProject } from "../store/rule-store.ts";
 import { deleteSharesOfProject } from "../store/share-store.ts";
@@ -25,7 +25,7 @@ export async function destroyProjects(env: Env, workspaceId: string, ids: string
       const places = await somePartitions(db, workspaceId, projectId, Math.max(1, Math.min(PAGE, left)));
       if (places.length === 0) {
         await deleteSharesOfProject(db, workspaceId, projectId);
-        await removeItemsOf(db, workspaceId, projectId);
+        await removeTraceItems(db, workspaceId, projectId);
         await deleteRulesOfProject(db, workspaceId, projectId);
         if (await deleteProject(db, workspaceId, projectId)) break;
         continue;

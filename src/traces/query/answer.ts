@@ -12,13 +12,13 @@ let mark: string | undefined;
  * Marks the place of a payload in an answer. It is random and never sent, so a payload cannot contain it. The platform allows
  * no random values before the first request.
  */
-function markOf(): string {
+function placeholderMark(): string {
   return (mark ??= crypto.randomUUID());
 }
 
 /** A placeholder for the payload with this R2 key: JSON text, or plain text for `error`. */
 export function placeholder(field: LargeField, key: string): string {
-  return field === "error" ? `${markOf()}text:${key}` : JSON.stringify(`${markOf()}json:${key}`);
+  return field === "error" ? `${placeholderMark()}text:${key}` : JSON.stringify(`${placeholderMark()}json:${key}`);
 }
 
 type Blobs = Pick<StoredBlobs, "get">;
@@ -26,19 +26,18 @@ type Blobs = Pick<StoredBlobs, "get">;
 /** The value as a JSON answer. Placeholders are replaced by payloads, or by null for a missing payload. */
 export function runsAnswer(blobs: Blobs, value: object): Response {
   const headers = { "content-type": "application/json" };
-  const pieces = piecesOf(value);
+  const pieces = splitAtMarks(value);
   if (pieces.length === 1) return new Response(pieces[0], { headers });
-  return jsonStream(written(blobs, pieces));
+  return jsonStream(writePieces(blobs, pieces));
 }
 
-/** The JSON of the value with its payloads, in bytes. */
-export function jsonOf(blobs: Blobs, value: object): AsyncGenerator<Uint8Array, void, void> {
-  return written(blobs, piecesOf(value));
+export function streamJson(blobs: Blobs, value: object): AsyncGenerator<Uint8Array, void, void> {
+  return writePieces(blobs, splitAtMarks(value));
 }
 
 /** The text of a payload of a run, which can be in R2. Undefined when it is longer than `most` bytes there. */
 export async function payloadText(blobs: Blobs, payload: string, most: number): Promise<string | undefined> {
-  const [, key] = new RegExp(`^"${markOf()}json:([^"]+)"$`).exec(payload) ?? [];
+  const [, key] = new RegExp(`^"${placeholderMark()}json:([^"]+)"$`).exec(payload) ?? [];
   if (key === undefined) return payload;
   const object = await blobs.get(key);
   if (!object) return "null";
@@ -47,12 +46,12 @@ export async function payloadText(blobs: Blobs, payload: string, most: number): 
   return undefined;
 }
 
-function piecesOf(value: object): string[] {
-  return JSON.stringify(value).split(new RegExp(`"${markOf()}(json|text):([^"]+)"`));
+function splitAtMarks(value: object): string[] {
+  return JSON.stringify(value).split(new RegExp(`"${placeholderMark()}(json|text):([^"]+)"`));
 }
 
 /** `pieces` repeats text, kind and key. It ends with text. */
-async function* written(blobs: Blobs, pieces: string[]): AsyncGenerator<Uint8Array, void, void> {
+async function* writePieces(blobs: Blobs, pieces: string[]): AsyncGenerator<Uint8Array, void, void> {
   const encoder = new TextEncoder();
   for (let i = 0; i < pieces.length; i += 3) {
     yield encoder.encode(pieces[i]);

@@ -4,7 +4,7 @@ import { CONNECTIONS, inParallel } from "../../http/parallel.ts";
 import type { RunSelection, TracePartitionRpc } from "../rpc.ts";
 import { tracePartition } from "../stub.ts";
 import { acrossMidnight } from "./midnight.ts";
-import { scopeOf } from "./scope.ts";
+import { resolveScope } from "./scope.ts";
 
 /** A request makes at most 10,000 calls. Half of them are for partitions, because a call can be repeated. */
 const MOST_PARTITIONS = 5_000;
@@ -30,7 +30,7 @@ export async function askPartitions<T>(
   add: (answer: T) => void,
 ): Promise<boolean> {
   const most = MOST_PARTITIONS + 1;
-  const scope = await scopeOf(env, database(env.DB), workspaceId, projectIds, selection, "desc", most);
+  const scope = await resolveScope(env, database(env.DB), workspaceId, projectIds, selection, "desc", most);
   const calls = selection.traceFilter || selection.treeFilter ? CALLS_ACROSS : 1;
   const places = scope.slice(0, Math.floor(budget.partitions / calls));
   budget.partitions -= places.length * calls;

@@ -1,13 +1,13 @@
 /** Attachments by a link that needs no key, as the SDKs read them: sealed, and valid for a while. */
 import * as v from "valibot";
 import { Hono } from "hono";
-import { blobsOf } from "../../encryption/blobs.ts";
+import { openBlobs } from "../../encryption/blobs.ts";
 import { sealText, unseal } from "../../auth/seal.ts";
 import { documented } from "../../http/documented.ts";
 import { Problem } from "../../http/problem.ts";
 import type { App } from "../../http/types.ts";
 import { attachmentKey } from "../ingest/payloads.ts";
-import { blobPrefixOf } from "../stub.ts";
+import { runBlobPrefix } from "../stub.ts";
 import type { QueriedRun } from "../types.ts";
 
 const PURPOSE = "trace attachment";
@@ -26,7 +26,7 @@ export async function attachmentUrls(env: Env, origin: string, runs: QueriedRun[
   const urls = new Map<string, string>();
   for (const run of runs) {
     for (const { name } of run.attachments) {
-      const key = attachmentKey(blobPrefixOf(run), run.id, name);
+      const key = attachmentKey(runBlobPrefix(run), run.id, name);
       urls.set(`${run.id}/${name}`, await attachmentLink(env, origin, key));
     }
   }
@@ -37,7 +37,7 @@ export const attachments = new Hono<App>().get(
   `${ATTACHMENTS_PATH}/:token`,
   documented("Traces")("An attachment of a run, by the link that the run shows"),
   async (c) => {
-    const object = await blobsOf(c.env).get(await keyOf(c.env, c.req.param("token")));
+    const object = await openBlobs(c.env).get(await readAttachmentKey(c.env, c.req.param("token")));
     if (!object) throw new Problem(404, "The attachment does not exist.");
     return new Response(object.body, {
       headers: {
@@ -52,7 +52,7 @@ export const attachments = new Hono<App>().get(
   },
 );
 
-async function keyOf(env: Env, token: string): Promise<string> {
+async function readAttachmentKey(env: Env, token: string): Promise<string> {
   const invalid = new Problem(404, "The link is not valid or has expired. Read the run again for a new one.");
   const grant = await unseal(env, Buffer.from(token, "base64url").toString(), PURPOSE).catch(() => undefined);
   if (grant === undefined) throw invalid;

@@ -6,7 +6,7 @@ import { attachmentUrls } from "./attachments.ts";
 import type { ShapeContext } from "./shape.ts";
 
 /** `origin`: the server's own, for the links. */
-export async function contextOf(
+export async function readContext(
   env: Env,
   origin: string,
   workspaceId: string,

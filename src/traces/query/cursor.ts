@@ -10,7 +10,7 @@ export function writeCursor(position: RunPosition | null): string | null {
   return position ? Buffer.from(JSON.stringify([position.start_time, position.id])).toString("base64url") : null;
 }
 
-/** The position in a cursor, null without one. 422 for a text that is none of ours. */
+/** Parses a cursor; null without one. 422 for an invalid cursor. */
 export function readCursor(text: string | null | undefined): RunPosition | null {
   if (!text) return null;
   const result = v.safeParse(Position, parseJson(Buffer.from(text, "base64url").toString()));

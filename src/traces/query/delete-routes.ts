@@ -13,7 +13,7 @@ import { body, param, query } from "../../http/validate.ts";
 import { refuseHeld } from "../projects/retention.ts";
 import { tracePartition } from "../stub.ts";
 import type { Place } from "../types.ts";
-import { removeItemsOf } from "../store/annotation-store.ts";
+import { removeTraceItems } from "../store/annotation-store.ts";
 import { deleteSharesOfTraces } from "../store/share-store.ts";
 import { noteDeletions } from "../store/deletion-store.ts";
 import { allPlaces } from "../store/partition-store.ts";
@@ -71,7 +71,7 @@ export const runDeletionV2 = new Hono<App>()
 /** A thread can have more traces than fit in one parameter of a statement, which is at most 2 MB. */
 const AT_ONCE = 10_000;
 
-const keyOf = ({ day, shard }: Place) => `${day}#${shard}`;
+const placeKey = ({ day, shard }: Place) => `${day}#${shard}`;
 
 /**
  * Deletes traces in every partition of the project: their days may be more than one, and ids do not always contain
@@ -95,7 +95,7 @@ async function deleteTraces(c: Context<App>, projectId: string, traceIds: string
   if (threadIds.length > 0) {
     await inParallel(await places(), CONNECTIONS, async (place) => {
       const own = await partition(place).tracesOf(threadIds);
-      named.set(keyOf(place), new Set(own));
+      named.set(placeKey(place), new Set(own));
       for (const trace of own) traces.add(trace);
     });
   }
@@ -105,13 +105,13 @@ async function deleteTraces(c: Context<App>, projectId: string, traceIds: string
     const some = all.slice(at, at + AT_ONCE);
     await noteDeletions(db, workspaceId, projectId, some);
     await deleteSharesOfTraces(db, workspaceId, projectId, some);
-    await removeItemsOf(db, workspaceId, projectId, some);
+    await removeTraceItems(db, workspaceId, projectId, some);
     // A partition that is made after this list reads the note.
     const known = await places();
     // A trace is deleted last where it is named: when this fails before, the same request finds it again.
     for (const isNamed of [false, true]) {
       const counts = await inParallel(known, CONNECTIONS, async (place) => {
-        const own = named.get(keyOf(place));
+        const own = named.get(placeKey(place));
         const chosen = some.filter((trace) => (own?.has(trace) ?? false) === isNamed);
         return chosen.length === 0 ? 0 : partition(place).deleteTraces(chosen);
       });

@@ -1,13 +1,13 @@
 /** Finding runs over projects, days and shards, page by page. */
 import { database } from "../../db/client.ts";
-import { blobsOf } from "../../encryption/blobs.ts";
+import { openBlobs } from "../../encryption/blobs.ts";
 import { checkFilters } from "../filter/check.ts";
 import type { RunSelection } from "../rpc.ts";
-import { blobPrefixOf, payloadKey, tracePartition } from "../stub.ts";
+import { runBlobPrefix, payloadKey, tracePartition } from "../stub.ts";
 import { LARGE_FIELDS, type LargeField, type Place, type QueriedRun, type RunPosition } from "../types.ts";
 import { placeholder } from "./answer.ts";
 import { acrossMidnight } from "./midnight.ts";
-import { scopeOf } from "./scope.ts";
+import { resolveScope } from "./scope.ts";
 
 export interface Find {
   projectIds: string[];
@@ -33,8 +33,8 @@ const PAGE_BYTES = 12 * 1024 * 1024;
 /** One page of runs, in the order of their start. The filters must have been checked (`checkSelection`). */
 export async function findRuns(env: Env, workspaceId: string, find: Find): Promise<Found> {
   const { order, after, limit } = find;
-  const selection = after ? narrowed(find.selection, order, after) : find.selection;
-  const scope = await scopeOf(env, database(env.DB), workspaceId, find.projectIds, selection, order);
+  const selection = after ? narrowSelection(find.selection, order, after) : find.selection;
+  const scope = await resolveScope(env, database(env.DB), workspaceId, find.projectIds, selection, order);
   const runs: QueriedRun[] = [];
   for (const partitions of wholeDays(scope)) {
     const wanted = limit + 1 - runs.length;
@@ -56,7 +56,7 @@ export function checkSelection({ filter, traceFilter, treeFilter }: RunSelection
 }
 
 /** A cursor excludes the days before it, so they are not read. */
-function narrowed(selection: RunSelection, order: "asc" | "desc", after: RunPosition): RunSelection {
+function narrowSelection(selection: RunSelection, order: "asc" | "desc", after: RunPosition): RunSelection {
   if (order === "desc") return { ...selection, endTime: Math.min(selection.endTime ?? Infinity, after.start_time + 1) };
   return { ...selection, startTime: Math.max(selection.startTime ?? 0, after.start_time) };
 }
@@ -107,9 +107,9 @@ async function whole(env: Env, runs: QueriedRun[], values: LargeField[] = []): P
     for (const field of LARGE_FIELDS) {
       const payload = large?.[field];
       if (!payload) continue;
-      const key = payloadKey(blobPrefixOf(run), payload.hash);
+      const key = payloadKey(runBlobPrefix(run), payload.hash);
       run[field] = values.includes(field)
-        ? ((await (await blobsOf(env).get(key))?.text()) ?? null)
+        ? ((await (await openBlobs(env).get(key))?.text()) ?? null)
         : placeholder(field, key);
     }
     filled.push(run);
@@ -117,7 +117,6 @@ async function whole(env: Env, runs: QueriedRun[], values: LargeField[] = []): P
   return filled;
 }
 
-/** The payloads that a list of selected names needs. */
-export function payloadsOf(names: Set<string>): LargeField[] {
+export function selectPayloads(names: Set<string>): LargeField[] {
   return LARGE_FIELDS.filter((field) => field === "error" || names.has(field));
 }

@@ -5,7 +5,7 @@ import type { RunSelection, TracePartitionRpc } from "../rpc.ts";
 import { tracePartition } from "../stub.ts";
 import type { Place } from "../types.ts";
 import { listPartitions } from "../store/partition-store.ts";
-import { dayBounds, dayOf } from "../time.ts";
+import { dayBounds, toDay } from "../time.ts";
 
 /**
  * The selection for one partition: with filters on the whole trace, it says what the partitions of the day before and the
@@ -20,13 +20,13 @@ export async function acrossMidnight(
   const { traceFilter, treeFilter } = selection;
   if (!traceFilter && !treeFilter) return selection;
   const { start, end } = dayBounds(place.day);
-  const [before, after] = [dayOf(start - 1), dayOf(end)];
+  const [before, after] = [toDay(start - 1), toDay(end)];
   const held = await listPartitions(database(env.DB), workspaceId, place.projectId, before, after);
   const on = (day: string) =>
     held.filter((partition) => partition.day === day).map((partition) => tracePartition(env, workspaceId, partition));
   const [earlier, later] = [on(before), on(after)];
   const began = earlier.length > 0 ? await tracePartition(env, workspaceId, place).crossing() : [];
-  const goOn = treeFilter ? await gathered(later, (partition) => partition.crossing()) : [];
+  const goOn = treeFilter ? await gatherRuns(later, (partition) => partition.crossing()) : [];
   const passing = async (
     partitions: TracePartitionRpc[],
     traces: string[],
@@ -34,7 +34,7 @@ export async function acrossMidnight(
     root: boolean,
   ) =>
     filter && traces.length > 0
-      ? gathered(partitions, (partition) => partition.tracesPassing(traces, { filter, root }))
+      ? gatherRuns(partitions, (partition) => partition.tracesPassing(traces, { filter, root }))
       : [];
   return {
     ...selection,
@@ -47,7 +47,7 @@ export async function acrossMidnight(
 }
 
 /** What the shards of a day answer, as one list. */
-async function gathered(
+async function gatherRuns(
   partitions: TracePartitionRpc[],
   ask: (partition: TracePartitionRpc) => Promise<string[]>,
 ): Promise<string[]> {

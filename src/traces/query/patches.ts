@@ -3,12 +3,12 @@
  * first an empty page, then each item, then the cursor. The data of an event is a list of operations.
  */
 import type { Context } from "hono";
-import { type Blobs, blobsOf } from "../../encryption/blobs.ts";
+import { type Blobs, openBlobs } from "../../encryption/blobs.ts";
 import { accepts } from "hono/accepts";
 import { jsonStream } from "../../http/json-stream.ts";
 import { EVENT_STREAM, escapeLines, sseFrame } from "../../http/sse.ts";
 import type { App } from "../../http/types.ts";
-import { jsonOf, runsAnswer } from "./answer.ts";
+import { streamJson, runsAnswer } from "./answer.ts";
 
 /** A page of runs, traces or threads. `next_cursor` is null on the last one. */
 export interface Page {
@@ -24,7 +24,9 @@ const STREAM = "text/event-stream";
 /** The page as JSON, or as patches for a client that accepts only these. */
 export function pageAnswer(c: Context<App>, page: Page): Response {
   const type = accepts(c, { header: "Accept", supports: [JSON_TYPE, STREAM], default: JSON_TYPE });
-  return type === STREAM ? jsonStream(patches(blobsOf(c.env), page), EVENT_STREAM) : runsAnswer(blobsOf(c.env), page);
+  return type === STREAM
+    ? jsonStream(patches(openBlobs(c.env), page), EVENT_STREAM)
+    : runsAnswer(openBlobs(c.env), page);
 }
 
 async function* patches(blobs: Blobs, { items, next_cursor, ...page }: Page): AsyncGenerator<Uint8Array, void, void> {
@@ -33,7 +35,7 @@ async function* patches(blobs: Blobs, { items, next_cursor, ...page }: Page): As
   yield frame([{ op: "add", path: "", value: { ...page, items: [], next_cursor: null } }]);
   for (const value of items) {
     yield encoder.encode("event: data\ndata: ");
-    yield* oneLine(jsonOf(blobs, [{ op: "add", path: "/items/-", value }]));
+    yield* oneLine(streamJson(blobs, [{ op: "add", path: "/items/-", value }]));
     yield encoder.encode("\n\n");
   }
   yield frame([{ op: "replace", path: "/next_cursor", value: next_cursor }]);

@@ -1,11 +1,11 @@
 /** Reading runs back, second generation: `/api/v2/runs`, `/api/v2/traces`, `/api/v2/threads`. */
 import { Count, Time } from "../../http/answers.ts";
 import { type Context, Hono } from "hono";
-import { blobsOf } from "../../encryption/blobs.ts";
+import { openBlobs } from "../../encryption/blobs.ts";
 import * as v from "valibot";
 import { database } from "../../db/client.ts";
 import { documented, either, EVENTS, json } from "../../http/documented.ts";
-import { addressOf } from "../../http/origin.ts";
+import { serverAddress } from "../../http/origin.ts";
 import { Problem } from "../../http/problem.ts";
 import type { App } from "../../http/types.ts";
 import { body, param, query } from "../../http/validate.ts";
@@ -16,11 +16,11 @@ import type { QueriedRun } from "../types.ts";
 import { listProjectsOfDataset } from "../store/project-store.ts";
 import { DAY_MICROS, isoFromMicros } from "../time.ts";
 import { roundCost } from "../usage/cost.ts";
-import { contextOf } from "./context.ts";
+import { readContext } from "./context.ts";
 import { readCursor, writeCursor } from "./cursor.ts";
 import { runsAnswer } from "./answer.ts";
 import { type Page, pageAnswer } from "./patches.ts";
-import { checkSelection, type Find, findRuns, type Found, payloadsOf } from "./find.ts";
+import { checkSelection, type Find, findRuns, type Found, selectPayloads } from "./find.ts";
 import {
   QueryThreads,
   QueryThreadTraces,
@@ -32,9 +32,9 @@ import {
   RunId,
   ThreadId,
 } from "./schema.ts";
-import { isOfTree, NAMES_V2, payloadNames, runOfTree, runV2, valuesOf } from "./shape.ts";
-import { threadsOf, TracedThread } from "./threads.ts";
-import { treeOf } from "./tree.ts";
+import { isOfTree, NAMES_V2, payloadNames, runOfTree, runV2, valuePayloads } from "./shape.ts";
+import { listThreads, TracedThread } from "./threads.ts";
+import { readTree } from "./tree.ts";
 import { SelectedRun } from "./wire.ts";
 
 const doc = documented("Traces");
@@ -53,7 +53,7 @@ type Query = v.InferOutput<typeof QueryV2>;
 
 export const runQueriesV2 = new Hono<App>()
   .post("/runs/query", doc("Find runs", { 200: either(json(RunPage), EVENTS[200]) }), body(QueryV2), async (c) =>
-    pageAnswer(c, await pageOf(c, c.req.valid("json"), {})),
+    pageAnswer(c, await readPage(c, c.req.valid("json"), {})),
   )
   .post(
     "/traces/query",
@@ -67,14 +67,14 @@ export const runQueriesV2 = new Hono<App>()
       const joined = among && filter ? `and(${among}, ${filter})` : (among ?? filter);
       if (filter) parseFilter(filter);
       const query = { ...wanted, project_ids, filter: joined };
-      return pageAnswer(c, await pageOf(c, query, { isRoot: true }, traceOf));
+      return pageAnswer(c, await readPage(c, query, { isRoot: true }, toWireTrace));
     },
   )
   .get("/runs/:run_id", doc("Read a run", SelectedRun), param(RunId), query(ReadV2), async (c) => {
     const { workspaceId } = c.get("principal");
     const { run_id: id } = c.req.valid("param");
     const { project_id: projectId, start_time: start, ...given } = c.req.valid("query");
-    const selects = selectsOf(given.selects ?? given["selects[]"]);
+    const selects = parseSelects(given.selects ?? given["selects[]"]);
     const place = (await locateRuns(c.env, database(c.env.DB), workspaceId, [id], { projectId, start })).get(id);
     const selection = { ids: [id] };
     const found = place
@@ -82,7 +82,10 @@ export const runQueriesV2 = new Hono<App>()
       : undefined;
     const run = found?.runs[0];
     if (!run) throw new Problem(404, "Run not found.");
-    return runsAnswer(blobsOf(c.env), runV2(run, selects, await contextOf(c.env, addressOf(c), workspaceId, [run])));
+    return runsAnswer(
+      openBlobs(c.env),
+      runV2(run, selects, await readContext(c.env, serverAddress(c), workspaceId, [run])),
+    );
   })
   .get(
     "/traces/:run_id/runs",
@@ -92,7 +95,7 @@ export const runQueriesV2 = new Hono<App>()
     async (c) => {
       const { workspaceId } = c.get("principal");
       const { project_id, page_size, filter, min_start_time, max_start_time, ...given } = c.req.valid("query");
-      const selects = selectsOf(given.selects ?? given["selects[]"]);
+      const selects = parseSelects(given.selects ?? given["selects[]"]);
       const traceId = c.req.valid("param").run_id;
       // The upper bound of a trace's runs is inclusive.
       const endTime = max_start_time === undefined ? undefined : max_start_time + 1;
@@ -100,7 +103,7 @@ export const runQueriesV2 = new Hono<App>()
       checkSelection(selection);
       const isWhole = filter === undefined && min_start_time === undefined && endTime === undefined;
       if (isWhole && isOfTree(selects)) {
-        const tree = await treeOf(c.env, workspaceId, project_id ? [project_id] : [], traceId, page_size);
+        const tree = await readTree(c.env, workspaceId, project_id ? [project_id] : [], traceId, page_size);
         return c.json({ items: tree.map((run) => runOfTree(run, selects)) });
       }
       const runs: Found["runs"] = [];
@@ -114,9 +117,11 @@ export const runQueriesV2 = new Hono<App>()
         runs.push(...page.runs);
         after = page.next;
       } while (after && runs.length < MOST_OF_TRACE);
-      const context = await contextOf(c.env, addressOf(c), workspaceId, runs);
+      const context = await readContext(c.env, serverAddress(c), workspaceId, runs);
       runs.sort((a, b) => (a.dotted_order < b.dotted_order ? -1 : 1));
-      return runsAnswer(blobsOf(c.env), { items: runs.slice(0, page_size).map((run) => runV2(run, selects, context)) });
+      return runsAnswer(openBlobs(c.env), {
+        items: runs.slice(0, page_size).map((run) => runV2(run, selects, context)),
+      });
     },
   )
   .post(
@@ -142,7 +147,7 @@ export const runQueriesV2 = new Hono<App>()
         endTime: max_start_time,
       };
       checkSelection(selection);
-      const { threads, complete } = await threadsOf(c.env, c.get("principal").workspaceId, project_id, selection);
+      const { threads, complete } = await listThreads(c.env, c.get("principal").workspaceId, project_id, selection);
       const from = readCursor(cursor)?.start_time ?? 0;
       const items = threads.slice(from, from + page_size);
       const end = from + items.length;
@@ -158,20 +163,20 @@ export const runQueriesV2 = new Hono<App>()
     async (c) => {
       const { workspaceId } = c.get("principal");
       const { project_id, filter, trace_filter, tree_filter, cursor, page_size = 100, ...given } = c.req.valid("query");
-      const selects = selectsOf(given.selects ?? given["selects[]"]);
+      const selects = parseSelects(given.selects ?? given["selects[]"]);
       const { thread_id: threadId } = c.req.valid("param");
       const selection = { threadId, isRoot: true, filter, traceFilter: trace_filter, treeFilter: tree_filter };
       checkSelection(selection);
       const page = { limit: page_size, order: "asc", after: readCursor(cursor) } as const;
       const found = await find(c.env, workspaceId, [project_id], selection, selects, page);
-      const context = await contextOf(c.env, addressOf(c), workspaceId, found.runs);
+      const context = await readContext(c.env, serverAddress(c), workspaceId, found.runs);
       const items = found.runs.map((run) => ({ trace_id: run.trace_id, ...runV2(run, selects, context) }));
-      return runsAnswer(blobsOf(c.env), { items, next_cursor: writeCursor(found.next) });
+      return runsAnswer(openBlobs(c.env), { items, next_cursor: writeCursor(found.next) });
     },
   );
 
 /** A trace as the SDKs read it: its root, and sums that include all runs below it. */
-function traceOf(shown: object, { total_tokens, total_cost, first_token_time }: QueriedRun): object {
+function toWireTrace(shown: object, { total_tokens, total_cost, first_token_time }: QueriedRun): object {
   const first = first_token_time === null ? undefined : isoFromMicros(first_token_time);
   const trace_aggregates = {
     total_tokens: total_tokens ?? 0,
@@ -181,7 +186,7 @@ function traceOf(shown: object, { total_tokens, total_cost, first_token_time }: 
   return { root_run: shown, trace_aggregates };
 }
 
-async function pageOf(
+async function readPage(
   c: Context<App>,
   wanted: Query,
   more: RunSelection,
@@ -204,17 +209,17 @@ async function pageOf(
     ...more,
   };
   checkSelection(selection);
-  const projectIds = await projectsOf(c.env, workspaceId, wanted);
-  const selects = selectsOf(wanted.selects);
+  const projectIds = await findProjects(c.env, workspaceId, wanted);
+  const selects = parseSelects(wanted.selects);
   const order = wanted.sort_order?.toLowerCase() === "asc" ? "asc" : "desc";
   const page = { limit: wanted.page_size ?? 100, order, after: readCursor(wanted.cursor) } as const;
   const found = await find(c.env, workspaceId, projectIds, selection, selects, page);
-  const context = await contextOf(c.env, addressOf(c), workspaceId, found.runs);
+  const context = await readContext(c.env, serverAddress(c), workspaceId, found.runs);
   const items = found.runs.map((run) => itemOf(runV2(run, selects, context), run));
   return { items, next_cursor: writeCursor(found.next), has_more: found.next !== null };
 }
 
-async function projectsOf(
+async function findProjects(
   env: Env,
   workspaceId: string,
   { project_ids = [], reference_dataset_id, ids, trace_id }: Query,
@@ -237,13 +242,13 @@ async function find(
   page: { limit: number; order?: "asc" | "desc"; after?: Find["after"] },
 ): Promise<Found> {
   const { limit, order = "desc", after = null } = page;
-  const payloads = payloadsOf(payloadNames(selects));
-  const values = valuesOf(selects);
+  const payloads = selectPayloads(payloadNames(selects));
+  const values = valuePayloads(selects);
   return findRuns(env, workspaceId, { projectIds, selection, order, after, limit, payloads, values });
 }
 
 /** The selected fields, in lower case. @throws Problem 422 for a name that is no field */
-export function selectsOf(given: string | string[] | undefined): Set<string> {
+export function parseSelects(given: string | string[] | undefined): Set<string> {
   const names = [given ?? []].flat().flatMap((name) => name.split(","));
   const selects = names.map((name) => name.trim().toLowerCase()).filter((name) => name !== "");
   const unknown = selects.find((name) => !NAMES_V2.has(name) && name !== "op" && name !== "latency");

@@ -1,11 +1,11 @@
 /** Reading runs back, first generation: `/runs/query`, `/runs/{id}`, `/runs/stats`, `/runs/group`. */
 import { AnyObject, Count, selectableList } from "../../http/answers.ts";
 import { Hono } from "hono";
-import { blobsOf } from "../../encryption/blobs.ts";
+import { openBlobs } from "../../encryption/blobs.ts";
 import * as v from "valibot";
 import { database } from "../../db/client.ts";
 import { documented } from "../../http/documented.ts";
-import { addressOf } from "../../http/origin.ts";
+import { serverAddress } from "../../http/origin.ts";
 import { Problem } from "../../http/problem.ts";
 import type { App } from "../../http/types.ts";
 import { body, param, query } from "../../http/validate.ts";
@@ -15,16 +15,16 @@ import type { RunSelection } from "../rpc.ts";
 import { tracePartition } from "../stub.ts";
 import { LARGE_FIELDS } from "../types.ts";
 import { DAY_MICROS, dayBounds, HOUR_MICROS } from "../time.ts";
-import { contextOf } from "./context.ts";
+import { readContext } from "./context.ts";
 import { readCursor, writeCursor } from "./cursor.ts";
 import { runsAnswer } from "./answer.ts";
-import { checkSelection, findRuns, payloadsOf } from "./find.ts";
+import { checkSelection, findRuns, selectPayloads } from "./find.ts";
 import { messagesOfRun } from "./messages/read.ts";
 import { GroupRuns, QueryV1, ReadV1, RunId, SeriesQuery } from "./schema.ts";
 import { runSeries, Series } from "./series.ts";
 import { NAMES_V1, payloadNames, runV1 } from "./shape.ts";
 import { projectStats, RunStats } from "./stats.ts";
-import { threadsOf, TracedThread } from "./threads.ts";
+import { listThreads, TracedThread } from "./threads.ts";
 import { Run } from "./wire.ts";
 
 const doc = documented("Traces");
@@ -60,10 +60,10 @@ export const runQueries = new Hono<App>()
     requireScope(wanted);
     const { limit = MAX_LIMIT, order = "desc", cursor } = wanted;
     if (limit > MAX_LIMIT) throw new Problem(400, `limit exceeds maximum allowed value of ${MAX_LIMIT}`);
-    const selection = selectionOf(wanted);
+    const selection = toSelection(wanted);
     checkSelection(selection);
     const select = wanted.select ? new Set(wanted.select) : undefined;
-    const payloads = payloadsOf(payloadNames(select ?? NAMES_V1));
+    const payloads = selectPayloads(payloadNames(select ?? NAMES_V1));
     const { workspaceId } = c.get("principal");
     const after = readCursor(cursor);
     const found = await findRuns(c.env, workspaceId, {
@@ -74,14 +74,14 @@ export const runQueries = new Hono<App>()
       limit,
       payloads,
     });
-    const context = await contextOf(c.env, addressOf(c), workspaceId, found.runs);
+    const context = await readContext(c.env, serverAddress(c), workspaceId, found.runs);
     const runs = found.runs.map((run) => runV1(run, select, context));
-    return runsAnswer(blobsOf(c.env), { runs, cursors: { next: writeCursor(found.next) }, parsed_query: null });
+    return runsAnswer(openBlobs(c.env), { runs, cursors: { next: writeCursor(found.next) }, parsed_query: null });
   })
   .post("/runs/stats", doc("Statistics over the runs that match", Stats), body(QueryV1), async (c) => {
     const wanted = c.req.valid("json");
     requireScope(wanted);
-    const selection = selectionOf(wanted);
+    const selection = toSelection(wanted);
     checkSelection(selection);
     return c.json(await projectStats(c.env, c.get("principal").workspaceId, projectsIn(wanted), selection));
   })
@@ -94,7 +94,7 @@ export const runQueries = new Hono<App>()
       const { interval = "hour", by, max_groups: mostGroups = 20 } = wanted;
       const projectIds = projectsIn(wanted);
       const endTime = wanted.end_time ?? Date.now() * 1000;
-      const selection = { ...selectionOf(wanted), startTime: wanted.start_time ?? endTime - DAY_MICROS, endTime };
+      const selection = { ...toSelection(wanted), startTime: wanted.start_time ?? endTime - DAY_MICROS, endTime };
       checkSelection(selection);
       const width = WIDTHS[interval];
       if (selection.startTime >= endTime) throw new Problem(422, "Invalid body: start_time must be before end_time.");
@@ -111,7 +111,7 @@ export const runQueries = new Hono<App>()
     const { session_id, filter, start_time, end_time, limit = 100, offset = 0 } = c.req.valid("json");
     const selection = { filter, startTime: start_time, endTime: end_time };
     checkSelection(selection);
-    const { threads, complete } = await threadsOf(c.env, c.get("principal").workspaceId, session_id, selection);
+    const { threads, complete } = await listThreads(c.env, c.get("principal").workspaceId, session_id, selection);
     const groups = threads.slice(offset, offset + limit).map((thread) => ({
       ...thread,
       group_key: thread.thread_id,
@@ -147,10 +147,10 @@ export const runQueries = new Hono<App>()
     const [found, children] = await Promise.all([findRuns(c.env, workspaceId, find), partition.children(id)]);
     const run = found.runs[0];
     if (!run) throw new Problem(404, "Run not found.");
-    const shown = runV1(run, undefined, await contextOf(c.env, addressOf(c), workspaceId, found.runs));
+    const shown = runV1(run, undefined, await readContext(c.env, serverAddress(c), workspaceId, found.runs));
     const whose = { workspaceId, projectIds: find.projectIds, selection: find.selection };
     const messages = include_messages ? { messages: await messagesOfRun(c.env, whose) } : {};
-    return runsAnswer(blobsOf(c.env), {
+    return runsAnswer(openBlobs(c.env), {
       ...shown,
       ...messages,
       child_run_ids: children.all,
@@ -172,7 +172,7 @@ function requireScope({ session, session_id, id, parent_run, trace, reference_ex
   throw new Problem(400, "at least one of 'session','id','parent_run','trace','reference_example' must be specified");
 }
 
-function selectionOf(wanted: Query): RunSelection {
+function toSelection(wanted: Query): RunSelection {
   return {
     ids: wanted.id,
     traceId: wanted.trace,
@@ -184,7 +184,12 @@ function selectionOf(wanted: Query): RunSelection {
     hasError: wanted.error,
     startTime: wanted.start_time,
     endTime: wanted.end_time,
-    filter: joined(wanted.filter, wanted.search_filter, searchOf(wanted.query), rootsOf(wanted.execution_order)),
+    filter: joinFilters(
+      wanted.filter,
+      wanted.search_filter,
+      searchFilter(wanted.query),
+      rootsFilter(wanted.execution_order),
+    ),
     traceFilter: wanted.trace_filter,
     treeFilter: wanted.tree_filter,
   };
@@ -193,16 +198,16 @@ function selectionOf(wanted: Query): RunSelection {
 /** `execution_order` with which the clients request the roots of traces. Runs are not sent with it. */
 const ROOT_ORDER = 1;
 
-function rootsOf(executionOrder: number | undefined): string | undefined {
+function rootsFilter(executionOrder: number | undefined): string | undefined {
   return executionOrder === ROOT_ORDER ? "eq(is_root, true)" : undefined;
 }
 
 /** `query` is free text. */
-function searchOf(text: string | undefined): string | undefined {
+function searchFilter(text: string | undefined): string | undefined {
   return text ? `search(${JSON.stringify(text)})` : undefined;
 }
 
-function joined(...filters: (string | undefined)[]): string | undefined {
+function joinFilters(...filters: (string | undefined)[]): string | undefined {
   const given = filters.filter((filter) => filter !== undefined && filter !== "") as string[];
   // Each is checked alone first, so that the positions of faults are those of the caller's own text.
   for (const filter of given) parseFilter(filter);

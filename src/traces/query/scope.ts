@@ -9,7 +9,7 @@ import type { RunSelection } from "../rpc.ts";
 import { tracePartition } from "../stub.ts";
 import type { Place } from "../types.ts";
 import { listPartitions, listWorkspacePartitions } from "../store/partition-store.ts";
-import { DAY_MICROS, dayOf } from "../time.ts";
+import { DAY_MICROS, toDay } from "../time.ts";
 
 const FIRST_DAY = "0000-01-01";
 const LAST_DAY = "9999-12-31";
@@ -23,7 +23,7 @@ const MAX_PROJECTS = 100;
  * The partitions that can hold what is selected, in the order of their days. `recent`: the most days of projects that are searched
  * without a project.
  */
-export async function scopeOf(
+export async function resolveScope(
   env: Env,
   db: Database,
   workspaceId: string,
@@ -35,7 +35,7 @@ export async function scopeOf(
   if (projectIds.length > MAX_PROJECTS) throw new Problem(422, `Request at most ${MAX_PROJECTS} projects at once.`);
   const { filter, traceFilter, treeFilter } = selection;
   await requireReadable(env, workspaceId, [filter, traceFilter, treeFilter]);
-  const { first, last } = windowOf(selection);
+  const { first, last } = windowDays(selection);
   const found =
     projectIds.length > 0
       ? await ofProjects(db, workspaceId, projectIds, first, last)
@@ -54,9 +54,9 @@ async function ofTrace(env: Env, workspaceId: string, places: Place[], selection
   const { traceId, ids } = selection;
   const time = traceId === undefined || ids ? undefined : uuidTime(traceId);
   if (traceId === undefined || time === undefined) return places;
-  const first = dayOf(Math.max(0, time - DAY_MICROS));
-  const next = dayOf(time + DAY_MICROS);
-  const last = dayOf(time + TRACE_DAYS * DAY_MICROS);
+  const first = toDay(Math.max(0, time - DAY_MICROS));
+  const next = toDay(time + DAY_MICROS);
+  const last = toDay(time + TRACE_DAYS * DAY_MICROS);
   const near = places.filter(({ day }) => day >= first && day <= last);
   if (near.length === places.length) return places;
   const asked = near.filter(({ day }) => day <= next);
@@ -97,10 +97,9 @@ function distinct(places: Place[]): Place[] {
   return [...new Map(places.map((place) => [`${place.projectId}/${place.day}/${place.shard}`, place])).values()];
 }
 
-/** The first and last day of the window. */
-function windowOf({ startTime, endTime }: RunSelection): { first: string; last: string } {
+function windowDays({ startTime, endTime }: RunSelection): { first: string; last: string } {
   return {
-    first: startTime === undefined ? FIRST_DAY : dayOf(startTime),
-    last: endTime === undefined ? LAST_DAY : dayOf(Math.max(0, endTime - 1)),
+    first: startTime === undefined ? FIRST_DAY : toDay(startTime),
+    last: endTime === undefined ? LAST_DAY : toDay(Math.max(0, endTime - 1)),
   };
 }

@@ -3,13 +3,13 @@ import * as v from "valibot";
 import { Count, Time } from "../../http/answers.ts";
 import { database } from "../../db/client.ts";
 import { CONNECTIONS, inParallel } from "../../http/parallel.ts";
-import { secondsOf } from "../partition/stats/durations.ts";
+import { stepSeconds } from "../partition/stats/durations.ts";
 import { addStats } from "../partition/stats/series.ts";
 import type { RunSelection, SeriesRequest } from "../rpc.ts";
 import { tracePartition } from "../stub.ts";
 import type { Stats } from "../types.ts";
 import { listDays } from "../store/partition-store.ts";
-import { dayOf, isoFromMicros } from "../time.ts";
+import { toDay, isoFromMicros } from "../time.ts";
 import { roundCost } from "../usage/cost.ts";
 import { acrossMidnight } from "./midnight.ts";
 
@@ -51,15 +51,15 @@ export async function runSeries(
   { projectIds, selection, mostGroups, ...request }: Wanted,
 ): Promise<v.InferOutput<typeof Series>> {
   const { startTime, endTime } = selection;
-  const days = { first: dayOf(startTime), last: dayOf(endTime - 1), most: MOST_PARTITIONS + 1 };
+  const days = { first: toDay(startTime), last: toDay(endTime - 1), most: MOST_PARTITIONS + 1 };
   const found = await listDays(database(env.DB), workspaceId, projectIds, days);
   const places = found.slice(0, MOST_PARTITIONS);
   const parts = await inParallel(places, CONNECTIONS, async (place) => {
     const own = await acrossMidnight(env, workspaceId, place, selection);
     return tracePartition(env, workspaceId, place).series(own, request);
   });
-  const times = merged(parts.flatMap((part) => part.times));
-  const keys = merged(parts.flatMap((part) => part.keys));
+  const times = mergeSeries(parts.flatMap((part) => part.times));
+  const keys = mergeSeries(parts.flatMap((part) => part.keys));
   const groups = [...keys.values()].sort((a, b) => b.run_count - a.run_count);
   const { interval, by } = request;
   const buckets = [];
@@ -79,7 +79,7 @@ export async function runSeries(
   };
 }
 
-function merged(stats: Stats[]): Map<string | number, Stats> {
+function mergeSeries(stats: Stats[]): Map<string | number, Stats> {
   const found = new Map<string | number, Stats>();
   for (const one of stats) {
     const known = found.get(one.key);
@@ -117,7 +117,7 @@ function quantile(durations: Stats["durations"], share: number): number | null {
   const count = sorted.reduce((sum, [, n]) => sum + n, 0);
   let left = Math.min(count - 1, Math.floor(count * share));
   for (const [step, n] of sorted) {
-    if (left < n) return Number(secondsOf(step).toPrecision(4));
+    if (left < n) return Number(stepSeconds(step).toPrecision(4));
     left -= n;
   }
   return null;

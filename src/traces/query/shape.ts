@@ -212,8 +212,7 @@ export function payloadNames(names: Set<string>): Set<string> {
   return needed;
 }
 
-/** The payloads that the selected fields need as values. */
-export function valuesOf(names: Set<string>): LargeField[] {
+export function valuePayloads(names: Set<string>): LargeField[] {
   return names.has("metadata") ? ["extra"] : [];
 }
 

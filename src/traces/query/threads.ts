@@ -38,7 +38,7 @@ interface Thread extends Omit<ThreadSummary, "latencies"> {
 }
 
 /** The threads with a turn in the selection, newest turn first. `complete` is false when there are more, or more days of them. */
-export async function threadsOf(env: Env, workspaceId: string, projectId: string, selection: RunSelection) {
+export async function listThreads(env: Env, workspaceId: string, projectId: string, selection: RunSelection) {
   const threads = new Map<string, Thread>();
   let whole = true;
   const add = (part: ThreadSummary[]) => {

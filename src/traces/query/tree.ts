@@ -4,17 +4,17 @@ import { tracePartition } from "../stub.ts";
 import type { TreeRun } from "../types.ts";
 import { AT_ONCE } from "./find.ts";
 import { MOST_OF_TRACE } from "./schema.ts";
-import { scopeOf } from "./scope.ts";
+import { resolveScope } from "./scope.ts";
 
 /** The first runs of a trace, each after its parent. Without a project, the trace is looked for in all of them. */
-export async function treeOf(
+export async function readTree(
   env: Env,
   workspaceId: string,
   projectIds: string[],
   traceId: string,
   limit: number,
 ): Promise<TreeRun[]> {
-  const scope = await scopeOf(env, database(env.DB), workspaceId, projectIds, { traceId }, "asc");
+  const scope = await resolveScope(env, database(env.DB), workspaceId, projectIds, { traceId }, "asc");
   const runs: TreeRun[] = [];
   for (let i = 0; i < scope.length && runs.length < MOST_OF_TRACE; i += AT_ONCE) {
     const places = scope.slice(i, i + AT_ONCE);

@@ -12,7 +12,6 @@ export type ItemRow = typeof annotationItems.$inferSelect;
 /** What an item is about. A queue has it once. */
 export const itemKey = ({ runId, projectId, threadId }: ItemRow): string => runId ?? `${projectId} ${threadId}`;
 
-/** The most items of a queue. */
 export const MOST_ITEMS = 100_000;
 
 export type Section = "needs_my_review" | "needs_others_review" | "archived" | "all";
@@ -61,7 +60,7 @@ export interface ItemsWanted {
   completedBefore?: number | undefined;
 }
 
-function wantedOf(queue: QueueRow, wanted: ItemsWanted, now: number): SQL | undefined {
+function whereItems(queue: QueueRow, wanted: ItemsWanted, now: number): SQL | undefined {
   const { type, archived, startedFrom, startedUntil, completedAfter, completedBefore } = wanted;
   const { runId, startTime, completedAt } = annotationItems;
   return and(
@@ -98,7 +97,7 @@ export async function listItems(
       reservedBy: names(isReserved(now)).as("reserved_by"),
     })
     .from(annotationItems)
-    .where(wantedOf(queue, wanted, now))
+    .where(whereItems(queue, wanted, now))
     .orderBy(placeFor(wanted.reviewer), asc(annotationItems.id))
     .limit(limit)
     .offset(offset)
@@ -106,13 +105,13 @@ export async function listItems(
 }
 
 export async function countItems(db: Database, queue: QueueRow, wanted: ItemsWanted): Promise<number> {
-  return db.$count(annotationItems, wantedOf(queue, wanted, Date.now()));
+  return db.$count(annotationItems, whereItems(queue, wanted, Date.now()));
 }
 
 /** How many items of its section come before an item, for a reviewer. */
 export async function countBefore(db: Database, queue: QueueRow, wanted: ItemsWanted, item: SeenItem): Promise<number> {
   const before = sql`(${placeFor(wanted.reviewer)}, ${annotationItems.id}) < (${item.effectiveAddedAt}, ${item.id})`;
-  return db.$count(annotationItems, and(wantedOf(queue, wanted, Date.now()), before));
+  return db.$count(annotationItems, and(whereItems(queue, wanted, Date.now()), before));
 }
 
 /** An item by its id, or by the id of its run. */
@@ -185,7 +184,6 @@ export async function updateItem(
     .where(and(eq(annotationItems.workspaceId, workspaceId), eq(annotationItems.id, id)));
 }
 
-/** Removes items with their reviews. */
 export async function removeItems(db: Database, queue: Pick<QueueRow, "workspaceId" | "id">, ids: string[]) {
   await deleteAll(
     db,

@@ -148,15 +148,15 @@ export function toWireItem(row: ItemRow): v.InferOutput<typeof QueueItem> {
 }
 
 export function toWireSeen(row: SeenItem): v.InferOutput<typeof SeenQueueItem> {
-  return { ...toWireItem(row), ...reviewsOf(row) };
+  return { ...toWireItem(row), ...toWireReviews(row) };
 }
 
-export function queueInfoOf(row: SeenItem): v.InferOutput<typeof QueueInfo> {
+export function toWireQueueInfo(row: SeenItem): v.InferOutput<typeof QueueInfo> {
   const { added_at, last_reviewed_time, source_proposed_example_id } = toWireItem(row);
-  return { queue_run_id: row.id, added_at, last_reviewed_time, source_proposed_example_id, ...reviewsOf(row) };
+  return { queue_run_id: row.id, added_at, last_reviewed_time, source_proposed_example_id, ...toWireReviews(row) };
 }
 
-function reviewsOf({ effectiveAddedAt, completedBy, reservedBy }: SeenItem): v.InferOutput<typeof Reviews> {
+function toWireReviews({ effectiveAddedAt, completedBy, reservedBy }: SeenItem): v.InferOutput<typeof Reviews> {
   return {
     effective_added_at: iso(effectiveAddedAt),
     completed_by: jsonList(completedBy) ?? [],

@@ -6,19 +6,19 @@ import { audit } from "../../audit/record.ts";
 import { nameCaller } from "../../auth/caller.ts";
 import { requirePermission } from "../../auth/require.ts";
 import { database } from "../../db/client.ts";
-import { blobsOf } from "../../encryption/blobs.ts";
+import { openBlobs } from "../../encryption/blobs.ts";
 import { documented } from "../../http/documented.ts";
-import { addressOf } from "../../http/origin.ts";
+import { serverAddress } from "../../http/origin.ts";
 import { Problem } from "../../http/problem.ts";
 import type { App } from "../../http/types.ts";
 import { body, param, query } from "../../http/validate.ts";
 import { runsAnswer } from "../query/answer.ts";
-import { contextOf } from "../query/context.ts";
+import { readContext } from "../query/context.ts";
 import { runV1 } from "../query/shape.ts";
 import { Run } from "../query/wire.ts";
 import { addItems, existingItem, existingQueue, moveItem, reviewItem } from "./access.ts";
 import { idsOfRuns, removeItems } from "./items-store.ts";
-import { QueueInfo, queueInfoOf, QueueItem, toWireItem } from "./row.ts";
+import { QueueInfo, toWireQueueInfo, QueueItem, toWireItem } from "./row.ts";
 import { pageOfRuns, type SeenRun } from "./runs.ts";
 import * as schema from "./schema.ts";
 import type { AddItem } from "./schema.ts";
@@ -145,7 +145,7 @@ async function add(c: Context<App>, id: string, given: AddItem[]): Promise<Respo
 
 async function answer(c: Context<App>, page: SeenRun[], whole: (runs: object[]) => object): Promise<Response> {
   const runs = page.map(({ run }) => run);
-  const context = await contextOf(c.env, addressOf(c), c.get("principal").workspaceId, runs);
-  const shown = page.map(({ item, run }) => ({ ...runV1(run, undefined, context), ...queueInfoOf(item) }));
-  return runsAnswer(blobsOf(c.env), whole(shown));
+  const context = await readContext(c.env, serverAddress(c), c.get("principal").workspaceId, runs);
+  const shown = page.map(({ item, run }) => ({ ...runV1(run, undefined, context), ...toWireQueueInfo(item) }));
+  return runsAnswer(openBlobs(c.env), whole(shown));
 }

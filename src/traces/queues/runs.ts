@@ -6,7 +6,7 @@ import { Problem } from "../../http/problem.ts";
 import type { App } from "../../http/types.ts";
 import { findRuns } from "../query/find.ts";
 import { listProjects } from "../store/project-store.ts";
-import { dayBounds, dayOf } from "../time.ts";
+import { dayBounds, toDay } from "../time.ts";
 import type { LargeField, QueriedRun } from "../types.ts";
 import { itemKey, type ItemRow, type ItemsWanted, listItems, removeItems, type SeenItem } from "./items-store.ts";
 import type { AddItem } from "./schema.ts";
@@ -51,7 +51,7 @@ export async function pageOfRuns(
 
 async function runsOfItems(env: Env, workspaceId: string, items: ItemRow[]): Promise<Map<string, QueriedRun>> {
   const runs = new Map<string, QueriedRun>();
-  const dayKey = ({ projectId, startTime }: ItemRow) => `${projectId} ${dayOf(startTime ?? 0)}`;
+  const dayKey = ({ projectId, startTime }: ItemRow) => `${projectId} ${toDay(startTime ?? 0)}`;
   let bytes = 0;
   for (const [key, group] of Map.groupBy(items, dayKey)) {
     const [projectId = "", day = ""] = key.split(" ");
@@ -116,11 +116,11 @@ export async function itemsFor(
 async function givenRuns(env: Env, workspaceId: string, given: AddItem[]): Promise<Map<string, QueriedRun>> {
   const found = new Map<string, QueriedRun>();
   const wanted = given.filter(({ run_id, item_type }) => run_id !== undefined && item_type !== "THREAD");
-  const placeOf = (one: AddItem) => {
+  const findPlace = (one: AddItem) => {
     const project = one.session_id ?? one.project_id;
-    return project === undefined || one.start_time === undefined ? "" : `${project} ${dayOf(one.start_time)}`;
+    return project === undefined || one.start_time === undefined ? "" : `${project} ${toDay(one.start_time)}`;
   };
-  await inParallel([...Map.groupBy(wanted, placeOf)], CONNECTIONS, async ([place, group]) => {
+  await inParallel([...Map.groupBy(wanted, findPlace)], CONNECTIONS, async ([place, group]) => {
     const [projectId = "", day = ""] = place.split(" ");
     const ids = group.flatMap(({ run_id }) => run_id ?? []);
     const window = day === "" ? {} : { startTime: dayBounds(day).start, endTime: dayBounds(day).end };

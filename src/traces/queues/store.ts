@@ -8,7 +8,6 @@ import { annotationItems, annotationQueues, annotationReviews } from "../../db/s
 
 export type QueueRow = typeof annotationQueues.$inferSelect;
 
-/** The most queues of a workspace. */
 export const MOST_QUEUES = 1_000;
 
 const ofWorkspace = (workspaceId: string) => eq(annotationQueues.workspaceId, workspaceId);
@@ -59,7 +58,6 @@ export async function listQueues(db: Database, workspaceId: string, wanted: Queu
     .all();
 }
 
-/** The queues that have a run. */
 export async function listQueuesOfRun(db: Database, workspaceId: string, runId: string): Promise<QueueRow[]> {
   const having = db
     .select({ id: annotationItems.queueId })
@@ -109,7 +107,6 @@ export async function deleteQueue(db: Database, workspaceId: string, id: string)
   await db.delete(annotationQueues).where(isQueue(workspaceId, id));
 }
 
-/** The number of runs of each of these queues. */
 export async function countRuns(db: Database, workspaceId: string, ids: string[]): Promise<Map<string, number>> {
   const rows = await db
     .select({ id: annotationItems.queueId, count: sql<number>`count(*)` })

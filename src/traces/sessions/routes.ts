@@ -83,7 +83,7 @@ export const projects = new Hono<App>()
       legalHold: given.legal_hold ?? false,
       ...(start_time === undefined ? {} : { startTime: Math.floor(start_time / 1000) }),
       description: given.description ?? null,
-      extra: extraOf(extra, metadata && { metadata }),
+      extra: mergeExtra(extra, metadata && { metadata }),
       referenceDatasetId: given.reference_dataset_id ?? null,
       defaultDatasetId: given.default_dataset_id ?? null,
       endTime: end_time === undefined ? null : Math.floor(end_time / 1000),
@@ -101,7 +101,7 @@ export const projects = new Hono<App>()
       legalHold: given.legal_hold,
     };
     const { id } = await find();
-    await audit(c, { action: "project.updated", targetId: id, detail: auditOf(given) });
+    await audit(c, { action: "project.updated", targetId: id, detail: auditDetails(given) });
     return c.json(await toWire(c, await change(c, find, row.extra, changes)));
   })
   .get("/sessions", doc("List projects", v.array(Project)), query(ListProjects), async (c) => {
@@ -141,7 +141,7 @@ export const projects = new Hono<App>()
       const { name, description, extra, default_dataset_id, trace_tier, end_time } = given;
       const find = () => existingProject(c, c.req.valid("param").session_id);
       const { id: targetId } = await find();
-      await audit(c, { action: "project.updated", targetId, detail: auditOf(given) });
+      await audit(c, { action: "project.updated", targetId, detail: auditDetails(given) });
       const changed = await change(c, find, extra, {
         name,
         description,
@@ -171,13 +171,13 @@ export const projects = new Hono<App>()
   });
 
 /** What of a change of a project decides how long traces are kept, and the names of everything that changes. */
-function auditOf(given: { retention_days?: unknown; legal_hold?: unknown; trace_tier?: unknown }) {
+function auditDetails(given: { retention_days?: unknown; legal_hold?: unknown; trace_tier?: unknown }) {
   const { retention_days, legal_hold, trace_tier } = given;
   return { fields: Object.keys(given), retention_days, legal_hold, trace_tier };
 }
 
 /** Merges changes into a project's `extra`. 422 when the result is too large. */
-function extraOf(extra: ProjectRow["extra"], changes: ProjectRow["extra"] | undefined): ProjectRow["extra"] {
+function mergeExtra(extra: ProjectRow["extra"], changes: ProjectRow["extra"] | undefined): ProjectRow["extra"] {
   return withinBytes({ ...extra, ...changes }, METADATA_BYTES, "extra, with metadata and what is stored,");
 }
 
@@ -194,7 +194,7 @@ async function change(
   const db = database(c.env.DB);
   const changed = await untilUnchanged(async () => {
     const row = await find();
-    const merged = extra && extraOf(row.extra, extra);
+    const merged = extra && mergeExtra(row.extra, extra);
     return (await updateProject(db, row, { ...changes, extra: merged })) ?? CHANGED;
   }).catch((error: unknown) => {
     throw isTaken(error) ? new Problem(409, "A project with this name exists.") : error;
@@ -240,7 +240,7 @@ async function toWire(c: Context<App>, row: ProjectRow, wanted?: StatsWanted) {
     test_run_number: null,
   };
   if (!wanted) return session;
-  const selection = { ...counted(row), startTime: wanted.startTime };
+  const selection = { ...toCounted(row), startTime: wanted.startTime };
   const [{ complete: stats_complete, ...stats }, session_feedback_stats] = await Promise.all([
     projectStats(c.env, row.workspaceId, [row.id], selection, wanted.budget),
     sessionFeedbackStats(c.env, row.workspaceId, row.id),
@@ -255,11 +255,11 @@ async function toWire(c: Context<App>, row: ProjectRow, wanted?: StatsWanted) {
 async function toWireOne(c: Context<App>, row: ProjectRow, wanted?: StatsWanted) {
   const session = await toWire(c, row, wanted);
   if (wanted || row.referenceDatasetId === null) return session;
-  const { run_count } = await projectStats(c.env, row.workspaceId, [row.id], counted(row));
+  const { run_count } = await projectStats(c.env, row.workspaceId, [row.id], toCounted(row));
   return { ...session, run_count };
 }
 
 /** An experiment counts one run an example: the root of its trace. */
-function counted({ referenceDatasetId }: ProjectRow): RunSelection {
+function toCounted({ referenceDatasetId }: ProjectRow): RunSelection {
   return referenceDatasetId === null ? {} : { isRoot: true };
 }

@@ -1,25 +1,25 @@
 /** The content of a shared link. These routes need no key: the token in the path is the credential. */
 import { type Context, Hono, type MiddlewareHandler } from "hono";
-import { blobsOf } from "../../encryption/blobs.ts";
+import { openBlobs } from "../../encryption/blobs.ts";
 import * as v from "valibot";
 import { limitLink } from "../../auth/limits.ts";
 import { database } from "../../db/client.ts";
 import { boundAnswer } from "../../http/bytes.ts";
 import { documented } from "../../http/documented.ts";
 import { choosing, many, optional, pagingQuery, Uuid } from "../../http/fields.ts";
-import { addressOf } from "../../http/origin.ts";
+import { serverAddress } from "../../http/origin.ts";
 import { Problem } from "../../http/problem.ts";
 import type { App } from "../../http/types.ts";
 import { body, param, query } from "../../http/validate.ts";
-import { Example, examplesAnswer, shownOf } from "../datasets/examples/answer.ts";
+import { Example, examplesAnswer, chooseFields } from "../datasets/examples/answer.ts";
 import { listExamples, measureExamples } from "../datasets/examples/store.ts";
 import { Dataset, toWireDatasets } from "../datasets/shape.ts";
 import { findDataset } from "../datasets/store.ts";
 import { runsAnswer } from "../query/answer.ts";
-import { contextOf } from "../query/context.ts";
-import { findRuns, payloadsOf } from "../query/find.ts";
-import { selectsOf } from "../query/routes-v2.ts";
-import { NAMES_V1, payloadNames, runV1, runV2, valuesOf } from "../query/shape.ts";
+import { readContext } from "../query/context.ts";
+import { findRuns, selectPayloads } from "../query/find.ts";
+import { parseSelects } from "../query/routes-v2.ts";
+import { NAMES_V1, payloadNames, runV1, runV2, valuePayloads } from "../query/shape.ts";
 import { Run, SelectedRun } from "../query/wire.ts";
 import type { LargeField, QueriedRun } from "../types.ts";
 import type { Json } from "../../json.ts";
@@ -70,10 +70,10 @@ export const publicShares = new Hono<App>()
     body(QueryRunsV1),
     async (c) => {
       const share = await sharedBy(c.env, c.req.valid("param").share_token, "run");
-      const find = { ids: c.req.valid("json").id, limit: MOST_RUNS, payloads: payloadsOf(NAMES_V1) };
+      const find = { ids: c.req.valid("json").id, limit: MOST_RUNS, payloads: selectPayloads(NAMES_V1) };
       const runs = await sharedRuns(c.env, share, find);
-      const context = await contextOf(c.env, addressOf(c), share.workspaceId, runs);
-      return runsAnswer(blobsOf(c.env), {
+      const context = await readContext(c.env, serverAddress(c), share.workspaceId, runs);
+      return runsAnswer(openBlobs(c.env), {
         runs: runs.map((run) => runV1(run, undefined, context)),
         cursors: { next: null },
       });
@@ -87,11 +87,11 @@ export const publicShares = new Hono<App>()
     async (c) => {
       const share = await sharedBy(c.env, c.req.valid("param").share_token, "run");
       const { id: ids, limit, offset } = c.req.valid("query");
-      const find = { ids, limit: limit + offset, payloads: payloadsOf(NAMES_V1) };
+      const find = { ids, limit: limit + offset, payloads: selectPayloads(NAMES_V1) };
       const runs = (await sharedRuns(c.env, share, find)).slice(offset);
-      const context = await contextOf(c.env, addressOf(c), share.workspaceId, runs);
+      const context = await readContext(c.env, serverAddress(c), share.workspaceId, runs);
       return runsAnswer(
-        blobsOf(c.env),
+        openBlobs(c.env),
         runs.map((run) => runV1(run, undefined, context)),
       );
     },
@@ -115,7 +115,7 @@ export const publicShares = new Hono<App>()
       const db = database(c.env.DB);
       await boundAnswer(wanted.limit, () => measureExamples(db, workspaceId, wanted));
       const rows = await listExamples(db, workspaceId, wanted);
-      return examplesAnswer(c.env, addressOf(c), rows, shownOf(["outputs", "metadata", "attachment_urls"]));
+      return examplesAnswer(c.env, serverAddress(c), rows, chooseFields(["outputs", "metadata", "attachment_urls"]));
     },
   );
 
@@ -130,14 +130,14 @@ export const publicSharesV2 = new Hono<App>()
       const { share_token, run_id } = c.req.valid("param");
       const given = c.req.valid("query");
       const share = await sharedBy(c.env, share_token, "run");
-      const selects = selectsOf(given.selects ?? given["selects[]"]);
-      const payloads = payloadsOf(payloadNames(selects));
-      const find = { ids: [run_id], limit: 1, payloads, values: valuesOf(selects) };
+      const selects = parseSelects(given.selects ?? given["selects[]"]);
+      const payloads = selectPayloads(payloadNames(selects));
+      const find = { ids: [run_id], limit: 1, payloads, values: valuePayloads(selects) };
       const [run] = await sharedRuns(c.env, share, find);
       if (!run) throw new Problem(404, "Run not found.");
       return runsAnswer(
-        blobsOf(c.env),
-        runV2(run, selects, await contextOf(c.env, addressOf(c), share.workspaceId, [run])),
+        openBlobs(c.env),
+        runV2(run, selects, await readContext(c.env, serverAddress(c), share.workspaceId, [run])),
       );
     },
   )
@@ -148,20 +148,20 @@ export const publicSharesV2 = new Hono<App>()
     body(QueryRuns),
     async (c) => {
       const share = await sharedBy(c.env, c.req.valid("param").share_token, "run");
-      const selects = selectsOf(c.req.valid("json").selects);
-      const payloads = payloadsOf(payloadNames(selects));
-      const runs = await sharedRuns(c.env, share, { limit: MOST_RUNS, payloads, values: valuesOf(selects) });
-      const context = await contextOf(c.env, addressOf(c), share.workspaceId, runs);
-      return runsAnswer(blobsOf(c.env), { items: runs.map((run) => runV2(run, selects, context)) });
+      const selects = parseSelects(c.req.valid("json").selects);
+      const payloads = selectPayloads(payloadNames(selects));
+      const runs = await sharedRuns(c.env, share, { limit: MOST_RUNS, payloads, values: valuePayloads(selects) });
+      const context = await readContext(c.env, serverAddress(c), share.workspaceId, runs);
+      return runsAnswer(openBlobs(c.env), { items: runs.map((run) => runV2(run, selects, context)) });
     },
   );
 
 async function sharedRun(c: Context<App>, share: ShareRow, id: string): Promise<Response> {
-  const [run] = await sharedRuns(c.env, share, { ids: [id], limit: 1, payloads: payloadsOf(NAMES_V1) });
+  const [run] = await sharedRuns(c.env, share, { ids: [id], limit: 1, payloads: selectPayloads(NAMES_V1) });
   if (!run) throw new Problem(404, "Run not found.");
   return runsAnswer(
-    blobsOf(c.env),
-    runV1(run, undefined, await contextOf(c.env, addressOf(c), share.workspaceId, [run])),
+    openBlobs(c.env),
+    runV1(run, undefined, await readContext(c.env, serverAddress(c), share.workspaceId, [run])),
   );
 }
 

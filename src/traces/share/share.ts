@@ -26,7 +26,7 @@ export type LinkEnd = number | null | undefined;
 export type ShareTarget = Target & { projectId: string | null };
 
 /** The target's link, which is created when there is none. An end that is given replaces that of an existing link. */
-export async function shareOf(env: Env, target: ShareTarget, expiresAt: LinkEnd): Promise<Share> {
+export async function createShare(env: Env, target: ShareTarget, expiresAt: LinkEnd): Promise<Share> {
   const token = crypto.randomUUID();
   const db = database(env.DB);
   const sealed = await sealSecret(env, target.workspaceId, token, PURPOSE);

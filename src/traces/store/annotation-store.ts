@@ -6,7 +6,7 @@ import { inList } from "../../db/in-list.ts";
 import { annotationItems, annotationReviews } from "../../db/schema.ts";
 
 /** Deletes the items of traces that are deleted; of all traces and threads of the project without a list. */
-export async function removeItemsOf(
+export async function removeTraceItems(
   db: Database,
   workspaceId: string,
   projectId: string,

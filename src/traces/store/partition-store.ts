@@ -119,7 +119,6 @@ export async function listPartitions(
     .all();
 }
 
-/** All partitions of a project. */
 export async function allPlaces(db: Database, workspaceId: string, projectId: string): Promise<Place[]> {
   const { projectId: project, day, shard } = tracePartitions;
   return db
@@ -143,7 +142,6 @@ export async function nextShard(
   return row?.next ?? undefined;
 }
 
-/** Some partitions of a project. */
 export async function somePartitions(
   db: Database,
   workspaceId: string,

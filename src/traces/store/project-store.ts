@@ -130,7 +130,7 @@ export async function listProjectsOfDataset(
 }
 
 /** The number of experiments on each of these datasets, and when the newest began. A dataset without any is absent. */
-export async function countExperimentsOf(
+export async function countDatasetExperiments(
   db: Database,
   workspaceId: string,
   datasetIds: string[],

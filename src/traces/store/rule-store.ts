@@ -21,7 +21,6 @@ export async function deleteRule(db: Database, workspaceId: string, id: string):
   await db.delete(runRules).where(and(eq(runRules.workspaceId, workspaceId), eq(runRules.id, id)));
 }
 
-/** Deletes the rules and alerts of a project that is deleted. */
 export async function deleteRulesOfProject(db: Database, workspaceId: string, projectId: string): Promise<void> {
   const rules = await db
     .select({ id: runRules.id })

@@ -75,7 +75,6 @@ export async function sharedTraces(
   return rows.map(({ id }) => id);
 }
 
-/** Deletes the shares of a project's traces. */
 export async function deleteSharesOfProject(db: Database, workspaceId: string, projectId: string): Promise<void> {
   await db.delete(shares).where(and(eq(shares.workspaceId, workspaceId), eq(shares.projectId, projectId)));
 }

@@ -15,7 +15,6 @@ export async function usageByDay(db: Database, workspaceId: string, first: strin
     .all();
 }
 
-/** The names of these projects, by id. */
 export async function projectNames(db: Database, workspaceId: string, ids: string[]): Promise<Map<string, string>> {
   if (ids.length === 0) return new Map();
   const rows = await db

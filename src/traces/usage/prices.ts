@@ -70,7 +70,6 @@ function namesLike(model: string): RegExp {
   return new RegExp(`^${text}${model.endsWith("*") ? "" : "$"}`, "i");
 }
 
-/** The deployment's own prices. */
 export function deploymentPrices(source: string | undefined): Price[] {
   if (!source) return [];
   const list = parseJson(source);
@@ -85,7 +84,7 @@ export function addCost(usage: Usage, metadata: Record<string, unknown>, table: 
   if (usage.prompt_cost !== undefined || usage.completion_cost !== undefined) {
     return { ...usage, total_cost: roundCost((usage.prompt_cost ?? 0) + (usage.completion_cost ?? 0)) };
   }
-  const price = priceOf(metadata, table);
+  const price = findPrice(metadata, table);
   if (!price) return usage;
   const prompt = promptPrice(usage, price);
   const completion = completionPrice(usage, price);
@@ -132,7 +131,7 @@ function dollars(millionfold: number): number {
   return Number((millionfold / 1e6).toFixed(12));
 }
 
-function priceOf(metadata: Record<string, unknown>, table: PriceTable): Price | undefined {
+function findPrice(metadata: Record<string, unknown>, table: PriceTable): Price | undefined {
   const { ls_model_name: model, ls_provider: provider } = metadata;
   if (typeof model !== "string") return undefined;
   const name = model.slice(0, 200);

@@ -3,7 +3,7 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { DeployConfig } from "../../../src/cli/deploy/plan.ts";
-import { resourcesOf } from "../../../src/cli/resources.ts";
+import { nameResources } from "../../../src/cli/resources.ts";
 
 const WORKER = `
 export class Thread { fetch() { return new Response(); } }
@@ -25,7 +25,7 @@ export function builtProject(name: string, env?: string): BuiltProject {
   const weirDir = join(root, ".weir");
   mkdirSync(weirDir);
   writeFileSync(join(weirDir, "worker.js"), WORKER);
-  const { worker, databases, buckets, queues, rateLimits, vars } = resourcesOf(name, env);
+  const { worker, databases, buckets, queues, rateLimits, vars } = nameResources(name, env);
   const config = {
     name: worker,
     main: "worker.js",

@@ -13,9 +13,9 @@ export async function turn(api: Api, thread: string, graph: string, says: string
   await api.post(`/threads/${thread}/runs/wait`, body);
 }
 
-/** Runs turns with short answers, which keep the fixture small. */
+/** Runs turns with short answers, which keep the fixture small. Every hundredth is long enough for the log to be compacted. */
 async function turns(api: Api, thread: string, from: number, to: number): Promise<void> {
-  for (let n = from; n <= to; n++) await turn(api, thread, "agent", `count to ${1 + (n % 5)}`);
+  for (let n = from; n <= to; n++) await turn(api, thread, "agent", `count to ${n % 100 === 0 ? 40 : 1 + (n % 5)}`);
 }
 
 export interface Long {

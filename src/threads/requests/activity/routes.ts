@@ -8,7 +8,7 @@ import type { App } from "../../../http/types.ts";
 import { query } from "../../../http/validate.ts";
 import { openRuns } from "../runs/busy.ts";
 import { OpenRun } from "../../types.ts";
-import { changesOf, shardsOf } from "../../search/store.ts";
+import { readChanges, readShards } from "../../search/store.ts";
 
 /** Milliseconds between two events: changes in between share the next one. */
 const PAUSE = 500;
@@ -30,7 +30,7 @@ export const activity = new Hono<App>()
     documented("Threads")("Which threads of the workspace change, as they change (SSE)", EVENTS),
     async (c) => {
       const { workspaceId } = c.get("principal");
-      const shards = await shardsOf(c.env, workspaceId);
+      const shards = await readShards(c.env, workspaceId);
       const following = Array.from({ length: shards }, (_, shard) => follow(c.env, workspaceId, shard));
       return sseResponse(merged(following));
     },
@@ -40,7 +40,7 @@ export const activity = new Hono<App>()
 async function* follow(env: Env, workspaceId: string, shard: number): AsyncGenerator<string> {
   let position: string | undefined;
   for (;;) {
-    const next = await changesOf(env, workspaceId, shard, position);
+    const next = await readChanges(env, workspaceId, shard, position);
     // The first answer says where the shard is. A client whose last read began before the last change reads again. The
     // event has a duration, not a time, because the clock of the client may differ.
     if (position === undefined) {
@@ -60,13 +60,13 @@ async function* follow(env: Env, workspaceId: string, shard: number): AsyncGener
 
 /** The items of all, as they come. */
 async function* merged(sources: AsyncGenerator<string>[]): AsyncGenerator<string> {
-  const pending = new Map(sources.map((source) => [source, nextOf(source)]));
+  const pending = new Map(sources.map((source) => [source, readNext(source)]));
   try {
     while (pending.size > 0) {
       const { source, result } = await Promise.race(pending.values());
       if (result.done) pending.delete(source);
       else {
-        pending.set(source, nextOf(source));
+        pending.set(source, readNext(source));
         yield result.value;
       }
     }
@@ -75,4 +75,4 @@ async function* merged(sources: AsyncGenerator<string>[]): AsyncGenerator<string
   }
 }
 
-const nextOf = async (source: AsyncGenerator<string>) => ({ source, result: await source.next() });
+const readNext = async (source: AsyncGenerator<string>) => ({ source, result: await source.next() });

@@ -10,7 +10,7 @@ import type { Assistant } from "../../../assistants/store.ts";
 import { isObject } from "../../../http/json.ts";
 import { Problem } from "../../../http/problem.ts";
 import { authorize, containsJson } from "../../../users/authorize.ts";
-import { assistantOf, type Caller, threadMetadata } from "../access.ts";
+import { requireAssistant, type Caller, threadMetadata } from "../access.ts";
 import type { Json } from "../../../json.ts";
 import type { RunRequest } from "../../rpc.ts";
 import type { CheckpointAddress } from "../../types.ts";
@@ -53,7 +53,7 @@ const matches = (name: string, patterns: string[]): boolean =>
     .some((pattern) => (pattern.endsWith("*") ? name.startsWith(pattern.slice(0, -1)) : name === pattern));
 
 /** What a request adds to `configurable`: its headers, and the user of the deployment's own `Auth`. */
-export function configurableOf(headers: Headers, { user }: Principal): Json {
+export function readConfigurable(headers: Headers, { user }: Principal): Json {
   const shown = headersAsConfigurable(headers);
   if (!user) return shown;
   return {
@@ -76,7 +76,7 @@ async function mayRun(
   body: RunCreate,
 ): Promise<{ assistant: Assistant; metadata?: Json }> {
   const { metadata } = body;
-  const assistant = await assistantOf(env, principal, body.assistant_id);
+  const assistant = await requireAssistant(env, principal, body.assistant_id);
   if (!principal.user) return { assistant, metadata: metadata ?? undefined };
   const value: Json = { ...body, thread_id: threadId, metadata: { ...metadata }, kwargs: body };
   const filter = await authorize(principal, "threads", "create_run", value);
@@ -102,7 +102,7 @@ export async function runRequest(
     knownRules(env, principal.workspaceId),
     knownBudgets(env, principal.workspaceId),
   ]);
-  const facts = factsOf(by, threadId, assistant, { ...body, metadata });
+  const facts = readFacts(by, threadId, assistant, { ...body, metadata });
   const { config, checkpoint, checkpoint_id, feedback_keys, langsmith_tracer } = body;
   const { configurable: given = {}, ...settings } = defined(config ?? {}) as { configurable?: Json };
   // Some clients name the checkpoint among the configurables. It must count only until the run has one of its own.
@@ -143,12 +143,12 @@ export async function runRequest(
     depth: by.principal.depth,
     flow: flowFor(deployed.flow, rules, facts),
     budgets: budgetsFor(deployed.budgets, budgets, facts),
-    actor: body.command?.resume === undefined ? undefined : actorOf(principal),
+    actor: body.command?.resume === undefined ? undefined : toActor(principal),
   };
 }
 
 /** What the rules of flow control and budgets read of the run. */
-function factsOf(
+function readFacts(
   { principal }: Caller,
   threadId: string,
   { assistant_id, graph_id, config, context, metadata }: Assistant,
@@ -165,7 +165,7 @@ function factsOf(
 }
 
 /** Who makes the run, for the audit log. */
-const actorOf = ({ kind, credentialId, user }: Principal) => ({ kind, credentialId, user: user?.identity });
+const toActor = ({ kind, credentialId, user }: Principal) => ({ kind, credentialId, user: user?.identity });
 
 function nodes(given: string | string[] | null | undefined): "*" | string[] | undefined {
   if (given == null) return undefined;

@@ -4,18 +4,18 @@ import * as v from "valibot";
 import { audit } from "../../../audit/record.ts";
 import { selectableList } from "../../../http/answers.ts";
 import { documented, EVENTS, NOTHING } from "../../../http/documented.ts";
-import { addressOf } from "../../../http/origin.ts";
+import { serverAddress } from "../../../http/origin.ts";
 import { sseBytes } from "../../../http/sse.ts";
-import { page, selected } from "../../../http/paging.ts";
+import { cutPage, selectFields } from "../../../http/paging.ts";
 import { Problem } from "../../../http/problem.ts";
 import type { App } from "../../../http/types.ts";
 import { body, param, query } from "../../../http/validate.ts";
 import { readWebhook } from "../../../users/webhook.ts";
 import { idempotentId } from "../../../http/idempotent-id.ts";
-import { found, threadOf } from "../access.ts";
+import { found, openThread } from "../access.ts";
 import { cancelEverywhere } from "./busy.ts";
 import { forEach } from "../fan-out.ts";
-import { configurableOf, runRequest } from "./request.ts";
+import { readConfigurable, runRequest } from "./request.ts";
 import type { RunRequest } from "../../rpc.ts";
 import { Run, RunResult } from "../../types.ts";
 import * as schema from "./schema.ts";
@@ -29,7 +29,7 @@ type C = Context<App>;
 /** Of a cancellation that stopped nothing: the status with which the run had ended before. */
 const ENDED_HEADER = "x-weir-run-ended";
 
-async function requestOf(
+async function readRunRequest(
   c: C,
   threadId: string,
   given: schema.RunCreate,
@@ -37,16 +37,16 @@ async function requestOf(
 ): Promise<RunRequest> {
   const { webhook, own_webhook } = readWebhook(c, given.webhook);
   const principal = c.get("principal");
-  const by = { env: c.env, principal, configurable: configurableOf(c.req.raw.headers, principal) };
+  const by = { env: c.env, principal, configurable: readConfigurable(c.req.raw.headers, principal) };
   const request = { ...(await runRequest(by, threadId, { ...given, webhook }, runId)), own_webhook };
-  return request.feedback_keys ? { ...request, origin: addressOf(c) } : request;
+  return request.feedback_keys ? { ...request, origin: serverAddress(c) } : request;
 }
 
 /** A stateless run has its own thread with the run's id, so that it can be found again. */
 async function statelessRequest(c: C, given: schema.RunCreate, runId = idempotentId(c)): Promise<RunRequest> {
   if (given.command?.resume !== undefined)
     throw new Problem(400, "A stateless run has nothing to resume: command.resume needs a thread.");
-  const request = await requestOf(c, runId, { ...given, if_not_exists: "create" }, runId);
+  const request = await readRunRequest(c, runId, { ...given, if_not_exists: "create" }, runId);
   const temporary = (given.on_completion ?? "delete") === "delete";
   return { ...request, temporary, keep_until: c.get("idempotency")?.ends };
 }
@@ -59,14 +59,14 @@ function created(c: C, run: Run, base: string): Response {
 }
 
 /** Waits for the result of a run that is there. */
-function resultOf(c: C, threadId: string, runId: string, cancelOnDisconnect: boolean): Response {
-  return waitResponse(threadOf(c, threadId), runId, cancelOnDisconnect, `/threads/${threadId}/runs/${runId}`);
+function waitForResult(c: C, threadId: string, runId: string, cancelOnDisconnect: boolean): Response {
+  return waitResponse(openThread(c, threadId), runId, cancelOnDisconnect, `/threads/${threadId}/runs/${runId}`);
 }
 
 /** The same for a run that a client names; 404 when there is none. */
 async function joinedResult(c: C, threadId: string, runId: string, cancelOnDisconnect: boolean): Promise<Response> {
-  found(await threadOf(c, threadId).getRun(runId), "Run");
-  return resultOf(c, threadId, runId, cancelOnDisconnect);
+  found(await openThread(c, threadId).getRun(runId), "Run");
+  return waitForResult(c, threadId, runId, cancelOnDisconnect);
 }
 
 /** Starts a run and streams it. `base` is the path of its thread, empty for a stateless run. */
@@ -78,7 +78,7 @@ async function startedStream(
   base: string,
 ): Promise<Response> {
   const cancelOnDisconnect = request.on_disconnect === "cancel";
-  const frames = await threadOf(c, threadId).startAndStream(request, { namespaces, cancelOnDisconnect });
+  const frames = await openThread(c, threadId).startAndStream(request, { namespaces, cancelOnDisconnect });
   const path = `${base}/runs/${request.run_id}`;
   return sseBytes(frames, { "content-location": path, location: `${path}/stream` });
 }
@@ -90,7 +90,7 @@ async function joinedStream(
   runId: string,
   options: v.InferOutput<typeof schema.JoinQuery>,
 ): Promise<Response> {
-  const frames = await threadOf(c, threadId).streamRun(runId, {
+  const frames = await openThread(c, threadId).streamRun(runId, {
     modes: options.stream_mode,
     namespaces: options.namespace,
     seen: Number(c.req.header("last-event-id") ?? -1) || 0,
@@ -104,8 +104,8 @@ async function joinedStream(
 export const threadRuns = new Hono<App>()
   .post("/:thread_id/runs", doc("Start a run in the background", Run), param(ThreadParam), runBody, async (c) => {
     const { thread_id } = c.req.valid("param");
-    const request = await requestOf(c, thread_id, c.req.valid("json"));
-    const run = await threadOf(c, thread_id).startRun(request);
+    const request = await readRunRequest(c, thread_id, c.req.valid("json"));
+    const run = await openThread(c, thread_id).startRun(request);
     return created(c, run, `/threads/${thread_id}`);
   })
   .post(
@@ -116,7 +116,7 @@ export const threadRuns = new Hono<App>()
     runBody,
     async (c) => {
       const { thread_id } = c.req.valid("param");
-      const request = await requestOf(c, thread_id, c.req.valid("json"));
+      const request = await readRunRequest(c, thread_id, c.req.valid("json"));
       return startedStream(c, thread_id, request, c.req.valid("query").namespace, `/threads/${thread_id}`);
     },
   )
@@ -128,8 +128,8 @@ export const threadRuns = new Hono<App>()
     async (c) => {
       const { thread_id } = c.req.valid("param");
       const given = c.req.valid("json");
-      const { run_id } = await threadOf(c, thread_id).startRun(await requestOf(c, thread_id, given));
-      return resultOf(c, thread_id, run_id, given.on_disconnect === "cancel");
+      const { run_id } = await openThread(c, thread_id).startRun(await readRunRequest(c, thread_id, given));
+      return waitForResult(c, thread_id, run_id, given.on_disconnect === "cancel");
     },
   )
   .get(
@@ -139,10 +139,10 @@ export const threadRuns = new Hono<App>()
     query(schema.RunsQuery),
     async (c) => {
       const { limit, offset, status, select } = c.req.valid("query");
-      const rows = await threadOf(c, c.req.valid("param").thread_id).listRuns({ limit: limit + 1, offset, status });
-      const { items, headers } = page(rows, limit, offset);
+      const rows = await openThread(c, c.req.valid("param").thread_id).listRuns({ limit: limit + 1, offset, status });
+      const { items, headers } = cutPage(rows, limit, offset);
       return c.json(
-        items.map((run) => selected(run, select)),
+        items.map((run) => selectFields(run, select)),
         200,
         headers,
       );
@@ -150,11 +150,11 @@ export const threadRuns = new Hono<App>()
   )
   .get("/:thread_id/runs/:run_id", doc("Get a run", Run), param(schema.RunParam), async (c) => {
     const { thread_id, run_id } = c.req.valid("param");
-    return c.json(found(await threadOf(c, thread_id).getRun(run_id), "Run"));
+    return c.json(found(await openThread(c, thread_id).getRun(run_id), "Run"));
   })
   .delete("/:thread_id/runs/:run_id", doc("Delete a run", NOTHING), param(schema.RunParam), async (c) => {
     const { thread_id, run_id } = c.req.valid("param");
-    const thread = threadOf(c, thread_id);
+    const thread = openThread(c, thread_id);
     found(await thread.getRun(run_id), "Run");
     await audit(c, { action: "run.deleted", targetId: run_id, detail: { thread_id } });
     if (!(await thread.deleteRun(run_id))) throw new Problem(404, "Run not found.");
@@ -188,7 +188,7 @@ export const threadRuns = new Hono<App>()
     async (c) => {
       const { thread_id, run_id } = c.req.valid("param");
       const { action, wait } = c.req.valid("query");
-      const ended = await threadOf(c, thread_id).cancel(run_id, action, wait);
+      const ended = await openThread(c, thread_id).cancel(run_id, action, wait);
       // A client that starts a run and stops it must not see an error because the run was fast.
       return c.body(null, wait ? 204 : 202, ended && { [ENDED_HEADER]: ended });
     },
@@ -197,7 +197,7 @@ export const threadRuns = new Hono<App>()
 export const statelessRuns = new Hono<App>()
   .post("/", doc("Start a stateless run in the background", Run), runBody, async (c) => {
     const request = await statelessRequest(c, c.req.valid("json"));
-    return created(c, await threadOf(c, request.run_id).startRun(request), "");
+    return created(c, await openThread(c, request.run_id).startRun(request), "");
   })
   .post(
     "/stream",
@@ -212,8 +212,8 @@ export const statelessRuns = new Hono<App>()
   .post("/wait", doc("Start a stateless run and wait for its final state", RunResult), runBody, async (c) => {
     const request = await statelessRequest(c, c.req.valid("json"));
     const { run_id, on_disconnect } = request;
-    await threadOf(c, run_id).startRun(request);
-    return resultOf(c, run_id, run_id, on_disconnect === "cancel");
+    await openThread(c, run_id).startRun(request);
+    return waitForResult(c, run_id, run_id, on_disconnect === "cancel");
   })
   .post(
     "/batch",
@@ -224,7 +224,7 @@ export const statelessRuns = new Hono<App>()
         statelessRequest(c, one, idempotentId(c, String(n))),
       );
       return c.json(
-        await forEach(requests, async (request) => accepted(await threadOf(c, request.run_id).startRun(request))),
+        await forEach(requests, async (request) => accepted(await openThread(c, request.run_id).startRun(request))),
       );
     },
   )
@@ -240,7 +240,7 @@ export const statelessRuns = new Hono<App>()
         throw new Problem(422, "Give either status, or thread_id together with run_ids.");
       }
       const { action } = c.req.valid("query");
-      if (thread_id) await threadOf(c, thread_id).cancelMany({ runIds: run_ids }, action);
+      if (thread_id) await openThread(c, thread_id).cancelMany({ runIds: run_ids }, action);
       else await cancelEverywhere(c.env, c.get("principal").workspaceId, status, action);
       return c.body(null, 204);
     },

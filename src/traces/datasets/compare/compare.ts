@@ -40,14 +40,14 @@ const LEAST_DIFFERENCE = 1e-4;
 export function compareRuns(exampleIds: string[], runs: ComparedRun[][], lowerIsBetter: Set<string>): Row[] {
   const byExample = runs.map((ofExperiment) => Map.groupBy(ofExperiment, ({ exampleId }) => exampleId));
   return exampleIds.map((exampleId) => {
-    const results = byExample.map((groups) => resultOf(groups.get(exampleId) ?? []));
+    const results = byExample.map((groups) => toResult(groups.get(exampleId) ?? []));
     const [baseline, ...others] = results;
     if (baseline) for (const result of others) judge(result, baseline, lowerIsBetter);
     return { exampleId, results };
   });
 }
 
-function resultOf(runs: ComparedRun[]): Result {
+function toResult(runs: ComparedRun[]): Result {
   const failed = runs.some((run) => run.failed);
   return { runs, scores: meanScores(runs), failed, improved: [], regressed: [], newlyFailed: false };
 }

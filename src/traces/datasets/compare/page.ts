@@ -57,7 +57,7 @@ export async function pageRows(env: Env, dataset: DatasetRow, experimentIds: str
   const exampleIds = rows.map(({ exampleId }) => exampleId);
   const [examples, runs] = await Promise.all([
     findExamples(database(env.DB), dataset.workspaceId, exampleIds),
-    runsOf(env, dataset.workspaceId, experimentIds, exampleIds),
+    loadRuns(env, dataset.workspaceId, experimentIds, exampleIds),
   ]);
   const byId = new Map(examples.map((row) => [row.id, row]));
   return rows.map(({ exampleId, results }) => ({
@@ -77,7 +77,7 @@ export async function pageRows(env: Env, dataset: DatasetRow, experimentIds: str
   }));
 }
 
-async function runsOf(env: Env, workspaceId: string, projectIds: string[], referenceExampleIds: string[]) {
+async function loadRuns(env: Env, workspaceId: string, projectIds: string[], referenceExampleIds: string[]) {
   const runs = new Map<string, QueriedRun>();
   if (referenceExampleIds.length === 0) return runs;
   const selection = { referenceExampleIds, isRoot: true };

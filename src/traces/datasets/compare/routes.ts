@@ -1,7 +1,7 @@
 /** `GET /datasets/{id}/compare`: experiments side by side, with what improved and what regressed. */
 import { Count, Id, Time } from "../../../http/answers.ts";
 import { type Context, Hono } from "hono";
-import { blobsOf } from "../../../encryption/blobs.ts";
+import { openBlobs } from "../../../encryption/blobs.ts";
 import * as v from "valibot";
 import { requirePermission } from "../../../auth/require.ts";
 import { database } from "../../../db/client.ts";
@@ -24,7 +24,6 @@ import { experimentRuns } from "./runs.ts";
 const doc = documented("Experiments");
 
 const MOST_EXPERIMENTS = 5;
-/** The most examples that are compared. */
 const MOST_EXAMPLES = 10_000;
 const MOST_CONFIGS = 1_000;
 
@@ -84,7 +83,7 @@ export const compare = new Hono<App>().get(
     const page = wanted.slice(offset, offset + limit);
     const shown = await pageRows(c.env, dataset, ids, page);
     const summaries = experiments.map((row, index) => summary(row, runs[index] ?? [], rows, index));
-    return runsAnswer(blobsOf(c.env), {
+    return runsAnswer(openBlobs(c.env), {
       dataset_id: dataset.id,
       experiments: summaries,
       total: wanted.length,

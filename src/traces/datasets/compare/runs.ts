@@ -42,12 +42,12 @@ function comparedRun(run: QueriedRun): ComparedRun[] {
       latency: run.end_time === null ? null : Math.max(0, run.end_time - run.start_time),
       tokens: run.total_tokens ?? 0,
       cost: run.total_cost ?? 0,
-      scores: scoresOf(run.feedback_stats),
+      scores: readScores(run.feedback_stats),
     },
   ];
 }
 
-function scoresOf(feedbackStats: string | null): Record<string, number> {
+function readScores(feedbackStats: string | null): Record<string, number> {
   const stats = feedbackStats === null ? undefined : parseJson(feedbackStats);
   if (!isObject(stats)) return {};
   return Object.fromEntries(

@@ -4,7 +4,7 @@ import { AnyObject, Id, Time } from "../../../http/answers.ts";
 import { parseExact } from "../../../http/json.ts";
 import { jsonStream } from "../../../http/json-stream.ts";
 import { placeholder } from "../../query/answer.ts";
-import { type Blobs, blobsOf } from "../../../encryption/blobs.ts";
+import { type Blobs, openBlobs } from "../../../encryption/blobs.ts";
 import { attachmentLink, Attachments } from "../../query/attachments.ts";
 import { blobKey } from "./bodies.ts";
 import type { ExampleRow } from "./store.ts";
@@ -38,7 +38,7 @@ export interface Shown {
 const ALL: Shown = { outputs: true, metadata: true, attachments: true };
 
 /** What a list shows: everything but links to attachments, or what `select` names. */
-export function shownOf(select: string[] | undefined): Shown {
+export function chooseFields(select: string[] | undefined): Shown {
   if (!select) return { ...ALL, attachments: false };
   const has = (name: string) => select.includes(name);
   return { outputs: has("outputs"), metadata: has("metadata"), attachments: has("attachment_urls") };
@@ -51,11 +51,11 @@ export async function examplesAnswer(env: Env, origin: string, rows: ExampleRow[
     if (index > 0) pieces.push(",");
     pieces.push(...(await examplePieces(env, origin, row, shown)));
   }
-  return streamed(blobsOf(env), [...pieces, "]"]);
+  return streamBody(openBlobs(env), [...pieces, "]"]);
 }
 
 export async function exampleAnswer(env: Env, origin: string, row: ExampleRow): Promise<Response> {
-  return streamed(blobsOf(env), await examplePieces(env, origin, row, ALL));
+  return streamBody(openBlobs(env), await examplePieces(env, origin, row, ALL));
 }
 
 /** The example as a value for `runsAnswer`. Bodies in R2 are placeholders. */
@@ -65,11 +65,11 @@ export async function exampleValue(env: Env, origin: string, row: ExampleRow): P
     const text = hash ? placeholder(name, blobKey(row, hash)) : row[name];
     return text === null ? null : parseExact(text);
   };
-  return { ...(await restOf(env, origin, row, ALL)), inputs: body("inputs"), outputs: body("outputs") };
+  return { ...(await readRest(env, origin, row, ALL)), inputs: body("inputs"), outputs: body("outputs") };
 }
 
 async function examplePieces(env: Env, origin: string, row: ExampleRow, shown: Shown): Promise<Piece[]> {
-  const rest = await restOf(env, origin, row, shown);
+  const rest = await readRest(env, origin, row, shown);
   const body = (text: string | null, hash: string | null): Piece =>
     hash ? { key: blobKey(row, hash) } : (text ?? "null");
   return [
@@ -81,7 +81,7 @@ async function examplePieces(env: Env, origin: string, row: ExampleRow, shown: S
 }
 
 /** What an example has besides its bodies. */
-async function restOf(env: Env, origin: string, row: ExampleRow, shown: Shown): Promise<v.InferOutput<typeof Rest>> {
+async function readRest(env: Env, origin: string, row: ExampleRow, shown: Shown): Promise<v.InferOutput<typeof Rest>> {
   return {
     id: row.id,
     dataset_id: row.datasetId,
@@ -108,13 +108,13 @@ async function attachmentUrls(
   return urls;
 }
 
-function streamed(blobs: Pick<Blobs, "get">, pieces: Piece[]): Response {
+function streamBody(blobs: Pick<Blobs, "get">, pieces: Piece[]): Response {
   const headers = { "content-type": "application/json" };
   if (pieces.every((piece) => typeof piece === "string")) return new Response(pieces.join(""), { headers });
-  return jsonStream(written(blobs, pieces));
+  return jsonStream(writeExample(blobs, pieces));
 }
 
-async function* written(blobs: Pick<Blobs, "get">, pieces: Piece[]): AsyncGenerator<Uint8Array, void, void> {
+async function* writeExample(blobs: Pick<Blobs, "get">, pieces: Piece[]): AsyncGenerator<Uint8Array, void, void> {
   const encoder = new TextEncoder();
   for (const piece of pieces) {
     const object = typeof piece === "string" ? undefined : await blobs.get(piece.key);

@@ -19,7 +19,6 @@ export interface NewAttachment {
   data: Uint8Array;
 }
 
-/** The prefix of all R2 objects of a dataset. */
 export function datasetPrefix(workspaceId: string, datasetId: string): string {
   return `datasets/${workspaceId}/${datasetId}/`;
 }
@@ -74,7 +73,6 @@ export class Blobs {
   }
 }
 
-/** Deletes every R2 object with a prefix. */
 export async function deleteBlobs(bucket: R2Bucket, prefix: string): Promise<void> {
   for (;;) {
     const { objects } = await bucket.list({ prefix, limit: 1000 });

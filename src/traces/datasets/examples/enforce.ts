@@ -1,8 +1,8 @@
 /** Holds the bodies of examples to the schemas of their dataset. */
 import { decodeJson } from "../../../http/json.ts";
 import { Problem } from "../../../http/problem.ts";
-import { breachOf } from "../../../http/json-schema/breach.ts";
-import { refusalOf } from "../../../http/json-schema/shape.ts";
+import { findBreach } from "../../../http/json-schema/breach.ts";
+import { findSchemaFault } from "../../../http/json-schema/shape.ts";
 import type { DatasetRow } from "../store.ts";
 
 /** What checks the bodies of an example. Each is JSON; one that is left out is not checked. */
@@ -12,12 +12,12 @@ export type Enforce = (id: string, bodies: { inputs?: Uint8Array; outputs?: Uint
 export function enforceSchemas({ inputsSchema, outputsSchema }: DatasetRow): Enforce {
   // A version before stored schemas that cannot be enforced.
   const schemas = Object.entries({ inputs: inputsSchema, outputs: outputsSchema }).filter(
-    ([, schema]) => schema && refusalOf(schema) === undefined,
+    ([, schema]) => schema && findSchemaFault(schema) === undefined,
   ) as ["inputs" | "outputs", Record<string, unknown>][];
   return (id, bodies) => {
     for (const [name, schema] of schemas) {
       const json = bodies[name];
-      const found = json && breachOf(schema, decodeJson(json));
+      const found = json && findBreach(schema, decodeJson(json));
       if (!found) continue;
       const at = [name, found.path].filter((part) => part !== "").join(".");
       throw new Problem(422, `Invalid example ${id}: ${at} ${found.rule}, by the dataset's ${name}_schema_definition.`);

@@ -13,17 +13,17 @@ const MOST_LEVELS = 5;
 
 /** The condition of a filter's text. @throws Problem 400 */
 export function exampleFilter(text: string): SQL {
-  return conditionOf(parseFilter(text), { values: MOST_VALUES }, MOST_LEVELS);
+  return compileFilter(parseFilter(text), { values: MOST_VALUES }, MOST_LEVELS);
 }
 
-function conditionOf(filter: Filter, left: { values: number }, levels: number): SQL {
+function compileFilter(filter: Filter, left: { values: number }, levels: number): SQL {
   if (levels === 0) throw invalid(`it nests deeper than ${MOST_LEVELS} levels`);
   const { op } = filter;
   if (op === "and" || op === "or") {
-    const parts = filter.args.map((arg) => sql`(${conditionOf(arg, left, levels - 1)})`);
+    const parts = filter.args.map((arg) => sql`(${compileFilter(arg, left, levels - 1)})`);
     return sql.join(parts, sql.raw(` ${op.toUpperCase()} `));
   }
-  if (op === "not") return sql`NOT (${conditionOf(filter.arg, left, levels - 1)})`;
+  if (op === "not") return sql`NOT (${compileFilter(filter.arg, left, levels - 1)})`;
   if (op === "contains") {
     // Numbers of examples are stored as JavaScript has them.
     const metadata = Object.fromEntries(

@@ -48,14 +48,14 @@ export class GivenParts {
           `Metadata and splits hold more than ${HEADS_BYTES} bytes. Send fewer examples at a time.`,
         );
       }
-      example.head = parse(ExampleHead, jsonOf(own, at), at);
+      example.head = parse(ExampleHead, parseObject(own, at), at);
       example.hasHead = true;
     } else if (field === "inputs" || field === "outputs") {
       if (isNull(own)) return;
-      jsonOf(own, at);
+      parseObject(own, at);
       example[field] = own;
     } else if (field === "attachments_operations") {
-      example.operations = parse(AttachmentOperations, jsonOf(own, at), at);
+      example.operations = parse(AttachmentOperations, parseObject(own, at), at);
     } else if (field.startsWith("attachment.")) {
       const file = field.slice("attachment.".length);
       if (file === "" || Buffer.byteLength(file) > NAME_BYTES) {
@@ -92,7 +92,7 @@ function isNull(json: Uint8Array): boolean {
   return Buffer.from(json.buffer, json.byteOffset, json.byteLength).toString("latin1") === "null";
 }
 
-function jsonOf(json: Uint8Array, at: string): Record<string, unknown> {
+function parseObject(json: Uint8Array, at: string): Record<string, unknown> {
   const value = decodeJson(json);
   if (!isObject(value)) throw new Problem(422, `Invalid ${at}: expected a JSON object.`);
   if (nestsDeeper(value)) throw new Problem(422, `Invalid ${at}: nests deeper than ${NESTING} levels.`);

@@ -9,7 +9,7 @@ import { Problem } from "../../../http/problem.ts";
 import type { App } from "../../../http/types.ts";
 import { body, param } from "../../../http/validate.ts";
 import { decodedBody, WHOLE_BYTES, withClaim } from "../../ingest/body.ts";
-import { boundaryOf, readParts } from "../../ingest/multipart.ts";
+import { readBoundary, readParts } from "../../ingest/multipart.ts";
 import { existingDataset } from "../existing.ts";
 import { type GivenExample, GivenParts } from "./given.ts";
 import { changeMetadata } from "./metadata.ts";
@@ -93,7 +93,7 @@ type Write = (env: Env, dataset: DatasetRow, given: GivenExample[]) => Promise<W
 async function withParts(c: Context<App>, datasetId: string, write: Write): Promise<Response> {
   const dataset = await existingDataset(c, datasetId);
   return withClaim(c, async (claim) => {
-    const boundary = boundaryOf(c.req.header("content-type") ?? null);
+    const boundary = readBoundary(c.req.header("content-type") ?? null);
     const parts = new GivenParts();
     const body = decodedBody(c.req.raw, WHOLE_BYTES);
     await readParts(

@@ -6,14 +6,14 @@ import { audit } from "../../../audit/record.ts";
 import { database } from "../../../db/client.ts";
 import { boundAnswer } from "../../../http/bytes.ts";
 import { documented } from "../../../http/documented.ts";
-import { addressOf } from "../../../http/origin.ts";
+import { serverAddress } from "../../../http/origin.ts";
 import { Problem } from "../../../http/problem.ts";
 import type { App } from "../../../http/types.ts";
 import { body, param, query } from "../../../http/validate.ts";
 import { idempotentId } from "../../../http/idempotent-id.ts";
 import { existingDataset } from "../existing.ts";
-import { timeOfVersion } from "../versions.ts";
-import { Example, exampleAnswer, examplesAnswer, shownOf } from "./answer.ts";
+import { resolveVersion } from "../versions.ts";
+import { Example, exampleAnswer, examplesAnswer, chooseFields } from "./answer.ts";
 import { givenExample } from "./given.ts";
 import * as schema from "./schema.ts";
 import { checkSources } from "./source.ts";
@@ -39,7 +39,7 @@ export const examples = new Hono<App>()
       await boundAnswer(wanted.limit, () => measureExamples(db, workspaceId, wanted));
     }
     const rows = await listExamples(db, workspaceId, wanted);
-    return examplesAnswer(c.env, addressOf(c), rows, shownOf(select));
+    return examplesAnswer(c.env, serverAddress(c), rows, chooseFields(select));
   })
   .get("/examples/count", doc("Count examples of a dataset", Count), query(schema.CountExamples), async (c) => {
     const { as_of, ...given } = c.req.valid("query");
@@ -56,7 +56,7 @@ export const examples = new Hono<App>()
       const { as_of, dataset } = c.req.valid("query");
       const { example_id } = c.req.valid("param");
       const asOf = await versionTime(c, as_of, dataset);
-      return exampleAnswer(c.env, addressOf(c), await existingExample(c, example_id, asOf));
+      return exampleAnswer(c.env, serverAddress(c), await existingExample(c, example_id, asOf));
     },
   )
   .post("/examples", doc("Create an example", Example), body(schema.CreateExample), async (c) => {
@@ -109,7 +109,7 @@ export const examples = new Hono<App>()
   });
 
 async function versionTime(c: Context<App>, asOf: string | undefined, dataset: string | undefined) {
-  return timeOfVersion(database(c.env.DB), c.get("principal").workspaceId, dataset, asOf);
+  return resolveVersion(database(c.env.DB), c.get("principal").workspaceId, dataset, asOf);
 }
 
 async function existingExample(c: Context<App>, id: string, asOf?: number): Promise<ExampleRow> {
@@ -127,9 +127,9 @@ async function writtenRows(c: Context<App>, { ids, asOf }: Written): Promise<Exa
 async function oneAnswer(c: Context<App>, written: Written): Promise<Response> {
   const [row] = await writtenRows(c, written);
   if (!row) throw new Problem(404, "Example not found.");
-  return exampleAnswer(c.env, addressOf(c), row);
+  return exampleAnswer(c.env, serverAddress(c), row);
 }
 
 async function manyAnswer(c: Context<App>, written: Written): Promise<Response> {
-  return examplesAnswer(c.env, addressOf(c), await writtenRows(c, written));
+  return examplesAnswer(c.env, serverAddress(c), await writtenRows(c, written));
 }

@@ -3,7 +3,7 @@ import * as v from "valibot";
 import { maxBytes } from "../../../http/bytes.ts";
 import { choosing, Flag, many, optional, pagingQuery, unread, Uuid } from "../../../http/fields.ts";
 import { JsonFilter, JsonMembers, JsonObject } from "../../../http/json.ts";
-import { timeOf } from "../../time.ts";
+import { parseTime } from "../../time.ts";
 import { EXAMPLE_METADATA_BYTES, EXAMPLES } from "./limits.ts";
 
 const Split = v.pipe(v.string(), v.minLength(1), v.maxLength(255, "must be at most 255 characters"));
@@ -16,8 +16,8 @@ const Metadata = v.pipe(JsonMembers, maxBytes(EXAMPLE_METADATA_BYTES));
 /** A time as milliseconds: ISO 8601, or a number. */
 const When = v.pipe(
   v.union([v.string(), v.number()]),
-  v.check((given) => timeOf(given) !== undefined, "expected a time such as 2026-11-20T15:49:54Z"),
-  v.transform((given) => Math.floor((timeOf(given) ?? 0) / 1000)),
+  v.check((given) => parseTime(given) !== undefined, "expected a time such as 2026-11-20T15:49:54Z"),
+  v.transform((given) => Math.floor((parseTime(given) ?? 0) / 1000)),
 );
 const Name = v.pipe(v.string(), v.maxLength(500, "must be at most 500 characters"));
 

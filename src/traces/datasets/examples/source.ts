@@ -1,12 +1,12 @@
 /** Inputs, outputs and attachments that an example takes over from a run. */
 import { requirePermission } from "../../../auth/require.ts";
 import { Problem } from "../../../http/problem.ts";
-import { blobsOf } from "../../../encryption/blobs.ts";
+import { openBlobs } from "../../../encryption/blobs.ts";
 import { isObject, parseJson } from "../../../http/json.ts";
 import type { Principal } from "../../../principal.ts";
 import { attachmentKey } from "../../ingest/payloads.ts";
 import { findRuns } from "../../query/find.ts";
-import { blobPrefixOf } from "../../stub.ts";
+import { runBlobPrefix } from "../../stub.ts";
 import type { QueriedRun } from "../../types.ts";
 import type { NewAttachment } from "./bodies.ts";
 import type { GivenExample } from "./given.ts";
@@ -72,7 +72,7 @@ async function taken(env: Env, run: QueriedRun, io: boolean, names: string[]): P
   const attachments: NewAttachment[] = [];
   for (const name of names) {
     const known = run.attachments.find((attachment) => attachment.name === name);
-    const object = known && (await blobsOf(env).get(attachmentKey(blobPrefixOf(run), run.id, name)));
+    const object = known && (await openBlobs(env).get(attachmentKey(runBlobPrefix(run), run.id, name)));
     if (!known || !object) throw new Problem(404, "The run has no attachment of one of these names.");
     attachments.push({ name, type: known.type, data: new Uint8Array(await object.arrayBuffer()) });
   }

@@ -23,13 +23,11 @@ export function validAt(asOf?: number): SQL | undefined {
   return and(lte(examples.since, asOf), or(isNull(examples.until), gt(examples.until, asOf)));
 }
 
-/** What a version changes. */
 interface Changes {
   /** The ids of examples that end. */
   removed?: string[];
   /** The states that new ones replace, as they were read. */
   replaced?: StateRead[];
-  /** New states. */
   states?: ExampleState[];
   /** New metadata of replaced states, which otherwise stay as they are. */
   metadata?: (StateRead & { metadata: ExampleRow["metadata"] })[];
@@ -121,7 +119,7 @@ export interface ExamplesWanted {
   offset: number;
 }
 
-function wantedOf(workspaceId: string, wanted: ExamplesWanted): SQL | undefined {
+function whereExamples(workspaceId: string, wanted: ExamplesWanted): SQL | undefined {
   const { dataset, id, splits, metadata, filter, asOf, after } = wanted;
   return and(
     eq(examples.workspaceId, workspaceId),
@@ -141,7 +139,7 @@ export async function listExamples(db: Database, workspaceId: string, wanted: Ex
   return db
     .select()
     .from(examples)
-    .where(wantedOf(workspaceId, wanted))
+    .where(whereExamples(workspaceId, wanted))
     .orderBy(desc(examples.createdAt), desc(examples.id))
     .limit(wanted.limit)
     .offset(wanted.offset)
@@ -154,7 +152,7 @@ export async function countMatching(
   workspaceId: string,
   wanted: Omit<ExamplesWanted, "limit" | "offset">,
 ): Promise<number> {
-  return db.$count(examples, wantedOf(workspaceId, { ...wanted, limit: 0, offset: 0 }));
+  return db.$count(examples, whereExamples(workspaceId, { ...wanted, limit: 0, offset: 0 }));
 }
 
 /** The bytes of the bodies and metadata that `listExamples` returns. */
@@ -167,7 +165,7 @@ export async function measureExamples(db: Database, workspaceId: string, wanted:
         ),
     })
     .from(examples)
-    .where(wantedOf(workspaceId, wanted))
+    .where(whereExamples(workspaceId, wanted))
     .orderBy(desc(examples.createdAt), desc(examples.id))
     .limit(wanted.limit)
     .offset(wanted.offset)
@@ -275,7 +273,7 @@ export async function idsByDataset(db: Database, workspaceId: string, ids: strin
 }
 
 /** The datasets that have these examples in any version. */
-export async function datasetsOf(db: Database, workspaceId: string, ids: string[]): Promise<string[]> {
+export async function listDatasetIds(db: Database, workspaceId: string, ids: string[]): Promise<string[]> {
   const rows = await db
     .selectDistinct({ id: examples.datasetId })
     .from(examples)
@@ -291,7 +289,7 @@ export async function eraseExamples(db: Database, workspaceId: string, datasetId
 
 /** The hashes of the R2 objects of these examples in all versions, and which of them no other example of the dataset has. */
 export async function hashesOfExamples(db: Database, workspaceId: string, datasetId: string, ids: string[]) {
-  const all = await hashesOf(db, and(ofDataset(workspaceId, datasetId), inList(examples.id, ids)));
+  const all = await listHashes(db, and(ofDataset(workspaceId, datasetId), inList(examples.id, ids)));
   return { all, own: await hashesWithout(db, workspaceId, datasetId, ids, all) };
 }
 
@@ -304,12 +302,12 @@ export async function hashesWithout(
   hashes: string[],
 ): Promise<string[]> {
   const others = and(ofDataset(workspaceId, datasetId), not(inList(examples.id, ids)));
-  const shared = new Set(await hashesOf(db, others, hashes));
+  const shared = new Set(await listHashes(db, others, hashes));
   return hashes.filter((hash) => !shared.has(hash));
 }
 
 /** The hashes of the R2 objects of these states, or those of `among` which they have. */
-async function hashesOf(db: Database, which: SQL | undefined, wanted?: string[]): Promise<string[]> {
+async function listHashes(db: Database, which: SQL | undefined, wanted?: string[]): Promise<string[]> {
   const rows = await db.all<{ hash: string }>(
     sql`SELECT DISTINCT hash FROM (
       SELECT ${examples.inputsHash} AS hash FROM ${examples} WHERE ${which}
@@ -320,8 +318,7 @@ async function hashesOf(db: Database, which: SQL | undefined, wanted?: string[])
   return rows.map(({ hash }) => hash);
 }
 
-/** Deletes all examples of a dataset in all of their states. */
-export async function deleteExamplesOf(db: Database, workspaceId: string, datasetId: string): Promise<void> {
+export async function deleteDatasetExamples(db: Database, workspaceId: string, datasetId: string): Promise<void> {
   await deleteAll(db, examples, ofDataset(workspaceId, datasetId));
 }
 

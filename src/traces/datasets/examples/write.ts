@@ -1,7 +1,7 @@
 /** Creating, changing and deleting examples. Each request makes one version of its dataset. */
 import { type Database, database } from "../../../db/client.ts";
-import { blobsOf } from "../../../encryption/blobs.ts";
-import { ringOf } from "../../../encryption/load.ts";
+import { openBlobs } from "../../../encryption/blobs.ts";
+import { loadRing } from "../../../encryption/load.ts";
 import type { ExampleAttachment } from "../../../db/datasets.ts";
 import { withinBytes } from "../../../http/bytes.ts";
 import { Problem } from "../../../http/problem.ts";
@@ -14,7 +14,7 @@ import { ATTACHMENT_LIST_BYTES, EXAMPLE_METADATA_BYTES } from "./limits.ts";
 import type { AttachmentOperations } from "./schema.ts";
 import { type SourceRun, sourceRuns } from "./source.ts";
 import {
-  datasetsOf,
+  listDatasetIds,
   eraseExamples,
   type ExampleRow,
   type ExampleState,
@@ -46,11 +46,11 @@ export async function createExamples(env: Env, dataset: DatasetRow, given: Given
   const db = database(env.DB);
   const { workspaceId } = dataset;
   const ids = given.map(({ id }) => id);
-  const blobs = new Blobs(datasetPrefix(workspaceId, dataset.id), await ringOf(env, workspaceId));
+  const blobs = new Blobs(datasetPrefix(workspaceId, dataset.id), await loadRing(env, workspaceId));
   const sources = await sourceRuns(env, workspaceId, given);
   const now = Date.now();
   const made = { blobs, now, enforce: enforceSchemas(dataset) };
-  const states = given.map((example) => created(example, sources.get(example.head.source_run_id ?? ""), made));
+  const states = given.map((example) => toCreated(example, sources.get(example.head.source_run_id ?? ""), made));
   const existing = new Map((await storedRows(db, workspaceId, ids)).map((row) => [row.id, row]));
   const fresh = states.filter((state) => {
     const row = existing.get(state.id);
@@ -59,7 +59,7 @@ export async function createExamples(env: Env, dataset: DatasetRow, given: Given
     }
     return !row;
   });
-  await blobs.store(blobsOf(env));
+  await blobs.store(openBlobs(env));
   if (fresh.length === 0) return { ids, asOf: dataset.examplesAt };
   return { ids, asOf: await writeVersion(db, workspaceId, dataset.id, { states: fresh }) };
 }
@@ -76,11 +76,11 @@ export async function updateExamples(env: Env, dataset: DatasetRow, given: Given
   const known = await knownIds(db, workspaceId, dataset.id, ids);
   const missing = ids.find((id) => !known.has(id));
   if (missing !== undefined) throw await absent(db, workspaceId, missing);
-  const blobs = new Blobs(datasetPrefix(workspaceId, dataset.id), await ringOf(env, workspaceId));
+  const blobs = new Blobs(datasetPrefix(workspaceId, dataset.id), await loadRing(env, workspaceId));
   const enforce = enforceSchemas(dataset);
   for (const example of given) enforce(example.id, example);
   const changes = new Map(given.map((example) => [example.id, placedChange(example, blobs)]));
-  await blobs.store(blobsOf(env));
+  await blobs.store(openBlobs(env));
   const asOf = await whenUnchanged(async () => {
     const rows = await storedRows(db, workspaceId, ids);
     const states = rows.flatMap((row) => changes.get(row.id)?.(row) ?? []);
@@ -90,7 +90,7 @@ export async function updateExamples(env: Env, dataset: DatasetRow, given: Given
 }
 
 async function absent(db: Database, workspaceId: string, id: string): Promise<Problem> {
-  const [elsewhere] = await datasetsOf(db, workspaceId, [id]);
+  const [elsewhere] = await listDatasetIds(db, workspaceId, [id]);
   if (elsewhere === undefined) return new Problem(404, `Example ${id} not found in this dataset.`);
   return new Problem(409, `Example ${id} belongs to another dataset.`);
 }
@@ -110,7 +110,7 @@ export async function removeExamples(env: Env, workspaceId: string, ids: string[
 export async function eraseForGood(env: Env, workspaceId: string, ids: string[]): Promise<void> {
   await removeExamples(env, workspaceId, ids);
   const db = database(env.DB);
-  for (const datasetId of await datasetsOf(db, workspaceId, ids)) {
+  for (const datasetId of await listDatasetIds(db, workspaceId, ids)) {
     const { all, own } = await hashesOfExamples(db, workspaceId, datasetId, ids);
     const deleteObjects = async (hashes: string[]) => {
       const keys = hashes.map((hash) => blobKey({ workspaceId, datasetId }, hash));
@@ -138,7 +138,7 @@ function refuseRepeated(given: GivenExample[]): void {
   }
 }
 
-function created(
+function toCreated(
   given: GivenExample,
   source: SourceRun | undefined,
   { blobs, now, enforce }: { blobs: Blobs; now: number; enforce: Enforce },
@@ -155,7 +155,7 @@ function created(
     name: head.name ?? null,
     ...bodyColumns("inputs", blobs, inputs),
     ...bodyColumns("outputs", blobs, outputs),
-    metadata: metadataOf(head.metadata ?? {}, head.split, BASE_SPLIT),
+    metadata: buildMetadata(head.metadata ?? {}, head.split, BASE_SPLIT),
     attachments: listed(attachments),
     sourceRunId: head.source_run_id ?? null,
   };
@@ -176,8 +176,8 @@ function placedChange({ head, operations, ...given }: GivenExample, blobs: Blobs
     outputsHash: row.outputsHash,
     ...inputs,
     ...outputs,
-    metadata: metadataOf(head.metadata ?? row.metadata, head.split, row.metadata["dataset_split"] ?? BASE_SPLIT),
-    attachments: listed([...kept(row.attachments, operations, added), ...added]),
+    metadata: buildMetadata(head.metadata ?? row.metadata, head.split, row.metadata["dataset_split"] ?? BASE_SPLIT),
+    attachments: listed([...keepBodies(row.attachments, operations, added), ...added]),
     sourceRunId: head.source_run_id ?? row.sourceRunId,
   });
 }
@@ -188,7 +188,7 @@ function bodyColumns<N extends "inputs" | "outputs">(name: N, blobs: Blobs, json
 }
 
 /** The split is part of the metadata, as the SDKs read it. */
-function metadataOf(metadata: ExampleRow["metadata"], split: string[] | undefined, usual: unknown) {
+function buildMetadata(metadata: ExampleRow["metadata"], split: string[] | undefined, usual: unknown) {
   const dataset_split = split ?? metadata["dataset_split"] ?? usual;
   return withinBytes({ ...metadata, dataset_split }, EXAMPLE_METADATA_BYTES, "metadata, with its split,");
 }
@@ -200,7 +200,7 @@ function listed(attachments: ExampleAttachment[]): ExampleAttachment[] {
 }
 
 /** Without operations all attachments are kept, or replaced when there are new ones. */
-function kept(
+function keepBodies(
   attachments: ExampleAttachment[],
   operations: AttachmentOperations | undefined,
   added: ExampleAttachment[],

@@ -4,18 +4,18 @@ import { selectableList } from "../../../http/answers.ts";
 import { type Context, Hono } from "hono";
 import { requirePermission } from "../../../auth/require.ts";
 import { database } from "../../../db/client.ts";
-import { blobsOf } from "../../../encryption/blobs.ts";
+import { openBlobs } from "../../../encryption/blobs.ts";
 import { documented } from "../../../http/documented.ts";
-import { addressOf } from "../../../http/origin.ts";
+import { serverAddress } from "../../../http/origin.ts";
 import { Problem } from "../../../http/problem.ts";
 import type { App } from "../../../http/types.ts";
 import { body, param } from "../../../http/validate.ts";
 import { runsAnswer } from "../../query/answer.ts";
-import { contextOf } from "../../query/context.ts";
+import { readContext } from "../../query/context.ts";
 import { readCursor, writeCursor } from "../../query/cursor.ts";
-import { payloadsOf } from "../../query/find.ts";
-import { selectsOf } from "../../query/routes-v2.ts";
-import { NAMES_V1, payloadNames, runV1, runV2, type ShapeContext, valuesOf } from "../../query/shape.ts";
+import { selectPayloads } from "../../query/find.ts";
+import { parseSelects } from "../../query/routes-v2.ts";
+import { NAMES_V1, payloadNames, runV1, runV2, type ShapeContext, valuePayloads } from "../../query/shape.ts";
 import { Run, SelectedRun } from "../../query/wire.ts";
 import type { QueriedRun } from "../../types.ts";
 import { listComparatives } from "../comparative-store.ts";
@@ -52,7 +52,7 @@ export const experimentRows = new Hono<App>().post(
     const page = await pageOfRows(c.env, dataset, { experimentIds: session_ids, filters, limit, offset, after: null });
     const select = preview ? PREVIEW : undefined;
     const names = payloadNames(select ?? NAMES_V1);
-    const wanted = { experimentIds: session_ids, payloads: payloadsOf(names), values: [] };
+    const wanted = { experimentIds: session_ids, payloads: selectPayloads(names), values: [] };
     const runs = await runsOfRows(c.env, dataset.workspaceId, page, wanted);
     if (!runs) throw new Problem(413, `The runs are larger than ${PAGE_BYTES} bytes. Use a smaller limit, or preview.`);
     return answer(
@@ -74,8 +74,8 @@ export const experimentRowsV2 = new Hono<App>().post(
     const { experiment_ids, example_ids, filters = {}, sort, page_size = USUAL, ...given } = c.req.valid("json");
     const { dataset_id } = c.req.valid("param");
     const dataset = await datasetFor(c, dataset_id, experiment_ids, given.comparative_experiment_id);
-    const selects = selectsOf(given.selects);
-    const payloads = payloadsOf(payloadNames(selects));
+    const selects = parseSelects(given.selects);
+    const payloads = selectPayloads(payloadNames(selects));
     const wanted = {
       experimentIds: experiment_ids,
       exampleIds: example_ids,
@@ -84,7 +84,7 @@ export const experimentRowsV2 = new Hono<App>().post(
       offset: 0,
       after: readCursor(given.cursor),
     };
-    const runsWanted = { experimentIds: experiment_ids, payloads, values: valuesOf(selects) };
+    const runsWanted = { experimentIds: experiment_ids, payloads, values: valuePayloads(selects) };
     const { page, runs } = await fitting(c.env, dataset, wanted, page_size, runsWanted);
     const next_cursor = writeCursor(page.next);
     const shown = (run: QueriedRun, context: ShapeContext) => runV2(run, selects, context);
@@ -127,12 +127,12 @@ async function answer(
   shown: (run: QueriedRun, context: ShapeContext) => object,
   whole: (items: object[]) => object,
 ): Promise<Response> {
-  const origin = addressOf(c);
+  const origin = serverAddress(c);
   const all = [...runs.values()].flat();
-  const context = await contextOf(c.env, origin, c.get("principal").workspaceId, all);
+  const context = await readContext(c.env, origin, c.get("principal").workspaceId, all);
   const items = rows.map(async (row) => ({
     ...(await exampleValue(c.env, origin, row)),
     runs: (runs.get(row.id) ?? []).map((run) => shown(run, context)),
   }));
-  return runsAnswer(blobsOf(c.env), whole(await Promise.all(items)));
+  return runsAnswer(openBlobs(c.env), whole(await Promise.all(items)));
 }

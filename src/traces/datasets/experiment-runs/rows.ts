@@ -36,13 +36,13 @@ const MOST_MATCHES = 10_000;
  */
 export async function pageOfRows(env: Env, dataset: DatasetRow, wanted: RowsWanted): Promise<RowPage> {
   const db = database(env.DB);
-  const found = await matchesOf(env, dataset.workspaceId, wanted);
+  const found = await findMatches(env, dataset.workspaceId, wanted);
   const matching = new Map([...found].map(([id, runs]) => [id, new Set(runs.keys())]));
   const lists = [...found.values()].map((runs) => new Set(runs.values()));
   const given = wanted.exampleIds && [new Set(wanted.exampleIds)];
   const [first, ...others] = [...(given ?? []), ...lists];
   const among = first && [...first].filter((id) => others.every((list) => list.has(id)));
-  if (wanted.sort) return { ...(await ranked(env, dataset, wanted, wanted.sort, among)), matching };
+  if (wanted.sort) return { ...(await rankRows(env, dataset, wanted, wanted.sort, among)), matching };
   const rows = await listExamples(db, dataset.workspaceId, {
     dataset: dataset.id,
     ...(among && { id: among }),
@@ -57,7 +57,7 @@ export async function pageOfRows(env: Env, dataset: DatasetRow, wanted: RowsWant
 }
 
 /** The runs that match each experiment's filters, with their examples. */
-async function matchesOf(env: Env, workspaceId: string, { experimentIds, filters }: RowsWanted) {
+async function findMatches(env: Env, workspaceId: string, { experimentIds, filters }: RowsWanted) {
   const found = new Map<string, Map<string, string>>();
   for (const [id, own] of Object.entries(filters)) {
     if (!experimentIds.includes(id)) throw new Problem(422, "Invalid body.filters: an experiment is not in the list.");
@@ -82,7 +82,7 @@ async function matchesOf(env: Env, workspaceId: string, { experimentIds, filters
 }
 
 /** By score; examples without one come last. A cursor counts examples. */
-async function ranked(
+async function rankRows(
   env: Env,
   dataset: DatasetRow,
   { experimentIds, limit, after }: RowsWanted,
@@ -99,7 +99,7 @@ async function ranked(
   });
   const sign = ascending ? 1 : -1;
   scores.sort(([a, x], [b, y]) => sign * (x - y) || (a < b ? -1 : 1));
-  const all = among ?? (await idsOf(database(env.DB), dataset));
+  const all = among ?? (await listIds(database(env.DB), dataset));
   const known = new Set(all);
   const order = [...new Set([...scores.map(([id]) => id), ...all])].filter((id) => known.has(id));
   const from = after?.start_time ?? 0;
@@ -116,7 +116,7 @@ async function ranked(
 /** The most examples of a dataset that are sorted. */
 const MOST_SORTED = 10_000;
 
-async function idsOf(db: Database, { workspaceId, id }: DatasetRow): Promise<string[]> {
+async function listIds(db: Database, { workspaceId, id }: DatasetRow): Promise<string[]> {
   const ids = await listExampleIds(db, workspaceId, id, MOST_SORTED + 1);
   if (ids.length > MOST_SORTED) throw new Problem(422, `More than ${MOST_SORTED} examples cannot be sorted.`);
   return ids;

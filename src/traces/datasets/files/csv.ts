@@ -33,10 +33,8 @@ export function* readCsv(text: string): Generator<CsvRecord, void, void> {
 
 interface Cell {
   text: string;
-  /** The position of what ends it. */
   end: number;
   isQuoted: boolean;
-  /** The line breaks in it. */
   breaks: number;
 }
 
@@ -68,7 +66,6 @@ const afterBreak = (text: string, at: number): number => at + (text.startsWith("
 
 const invalid = (line: number, what: string) => new Problem(422, `Invalid file, line ${line}: ${what}.`);
 
-/** A record as one line. */
 export const csvLine = (cells: string[]): string => `${cells.map(csvCell).join(",")}\r\n`;
 
 const csvCell = (text: string): string => (/[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text);

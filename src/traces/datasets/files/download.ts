@@ -1,6 +1,6 @@
 /** Writes a dataset as a file, page by page: it may be larger than the memory. */
 import { database } from "../../../db/client.ts";
-import { blobsOf } from "../../../encryption/blobs.ts";
+import { openBlobs } from "../../../encryption/blobs.ts";
 import { isObject, parseExact } from "../../../http/json.ts";
 import { Problem } from "../../../http/problem.ts";
 import { blobKey } from "../examples/bodies.ts";
@@ -20,9 +20,9 @@ interface Writer {
 }
 
 /** How a version of the dataset is written in this format. @throws Problem 422 */
-export async function writerOf(env: Env, dataset: DatasetRow, format: Format, asOf: number): Promise<Writer> {
+export async function createWriter(env: Env, dataset: DatasetRow, format: Format, asOf: number): Promise<Writer> {
   if (format !== "csv") return { line: LINES[format] };
-  const columns = await columnsOf(env, dataset, asOf);
+  const columns = await readColumns(env, dataset, asOf);
   return { header: columns.header(), line: (example) => columns.line(example) };
 }
 
@@ -39,7 +39,7 @@ export async function* fileOf(
 }
 
 /** The header comes before the rows, so CSV reads the examples twice. @throws Problem 422 */
-async function columnsOf(env: Env, dataset: DatasetRow, asOf: number): Promise<CsvColumns> {
+async function readColumns(env: Env, dataset: DatasetRow, asOf: number): Promise<CsvColumns> {
   const columns = new CsvColumns();
   for await (const example of examplesOf(env, dataset, asOf)) {
     if (columns.add(example)) continue;
@@ -60,8 +60,8 @@ async function* examplesOf(env: Env, { workspaceId, id }: DatasetRow, asOf: numb
         id,
         name,
         metadata,
-        inputs: (await bodyOf(env, row, "inputs")) ?? {},
-        outputs: await bodyOf(env, row, "outputs"),
+        inputs: (await readBody(env, row, "inputs")) ?? {},
+        outputs: await readBody(env, row, "outputs"),
       };
     }
     after = rows.at(-1);
@@ -69,9 +69,13 @@ async function* examplesOf(env: Env, { workspaceId, id }: DatasetRow, asOf: numb
   }
 }
 
-async function bodyOf(env: Env, row: ExampleRow, part: "inputs" | "outputs"): Promise<Record<string, unknown> | null> {
+async function readBody(
+  env: Env,
+  row: ExampleRow,
+  part: "inputs" | "outputs",
+): Promise<Record<string, unknown> | null> {
   const hash = row[`${part}Hash`];
-  const text = hash ? await (await blobsOf(env).get(blobKey(row, hash)))?.text() : row[part];
+  const text = hash ? await (await openBlobs(env).get(blobKey(row, hash)))?.text() : row[part];
   const body = text ? parseExact(text) : null;
   return isObject(body) ? body : null;
 }

@@ -62,7 +62,7 @@ export class UploadForm {
     this.bytes += data.byteLength;
     // Small data is a view on a buffer that is reused.
     if (name === "file") this.#file = { name: filename, type, data: new Uint8Array(data) };
-    else this.#fields.set(name, [...(this.#fields.get(name) ?? []), valueOf(name, type, data)]);
+    else this.#fields.set(name, [...(this.#fields.get(name) ?? []), parseField(name, type, data)]);
     if (this.#fields.size > 100) throw new Problem(422, "Invalid form: it has more than 100 fields.");
   }
 
@@ -75,7 +75,7 @@ export class UploadForm {
   }
 }
 
-function valueOf(name: string, type: string, data: Uint8Array): unknown {
+function parseField(name: string, type: string, data: Uint8Array): unknown {
   if (!JSON_FIELDS.has(name) && !type.endsWith("/json")) return Buffer.from(data).toString();
   const value = decodeJson(data);
   if (value === undefined) throw new Problem(422, `Invalid form.${name}: expected JSON.`);

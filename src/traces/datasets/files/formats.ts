@@ -45,7 +45,7 @@ function conversation(body: Record<string, unknown>, role: string): object[] {
   const messages = messagesIn(conversationIn(body));
   if (messages.length > 0) return messages.map(openAiMessage);
   if (Object.keys(body).length === 0) return [];
-  return [{ role, content: textOf(body) }];
+  return [{ role, content: bodyText(body) }];
 }
 
 /** The SDKs keep a list of messages as `input`, and one message as `output`. */
@@ -90,11 +90,11 @@ function answerIn(outputs: Record<string, unknown> | null): string {
   if (!outputs) return "";
   const last = messagesIn(conversationIn(outputs)).at(-1);
   const content = last?.["content"];
-  return typeof content === "string" ? content : textOf(outputs);
+  return typeof content === "string" ? content : bodyText(outputs);
 }
 
 /** The one text of a body; else its JSON. */
-function textOf(body: Record<string, unknown>): string {
+function bodyText(body: Record<string, unknown>): string {
   const [value, ...others] = Object.values(body);
   return typeof value === "string" && others.length === 0 ? value : JSON.stringify(body);
 }
@@ -117,7 +117,7 @@ export class CsvColumns {
   }
 
   line(example: WholeExample): string {
-    return csvLine([example.id, ...this.#all().map(([part, key]) => cellOf(example[part]?.[key]))]);
+    return csvLine([example.id, ...this.#all().map(([part, key]) => formatCell(example[part]?.[key]))]);
   }
 
   #all(): [(typeof PARTS)[number], string][] {
@@ -127,7 +127,7 @@ export class CsvColumns {
 
 const PARTS = ["inputs", "outputs", "metadata"] as const;
 
-function cellOf(value: unknown): string {
+function formatCell(value: unknown): string {
   if (value === undefined || value === null) return "";
   return typeof value === "string" ? value : JSON.stringify(value);
 }

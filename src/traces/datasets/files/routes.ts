@@ -10,15 +10,15 @@ import type { App } from "../../../http/types.ts";
 import { param, query } from "../../../http/validate.ts";
 import { idempotentId, newOrEarlier } from "../../../http/idempotent-id.ts";
 import { decodedBody, WHOLE_BYTES, withClaim } from "../../ingest/body.ts";
-import { boundaryOf, readParts } from "../../ingest/multipart.ts";
+import { readBoundary, readParts } from "../../ingest/multipart.ts";
 import { destroyDataset } from "../destroy.ts";
 import { AsOf } from "../examples/schema.ts";
 import { createExamples } from "../examples/write.ts";
 import { existingDataset } from "../existing.ts";
 import { Dataset, toWireDatasets } from "../shape.ts";
 import { findDataset, insertDataset } from "../store.ts";
-import { timeOfVersion } from "../versions.ts";
-import { fileOf, type Format, writerOf } from "./download.ts";
+import { resolveVersion } from "../versions.ts";
+import { fileOf, type Format, createWriter } from "./download.ts";
 import { UploadForm } from "./form.ts";
 import { examplesIn } from "./upload.ts";
 
@@ -29,7 +29,7 @@ const Download = v.object({ as_of: v.optional(AsOf) });
 export const datasetFiles = new Hono<App>()
   .post("/datasets/upload", doc("Create a dataset from a file", Dataset), (c) =>
     withClaim(c, async (claim) => {
-      const boundary = boundaryOf(c.req.header("content-type") ?? null);
+      const boundary = readBoundary(c.req.header("content-type") ?? null);
       const form = new UploadForm();
       const take = async (waiting: number) => claim.hold(waiting + form.bytes);
       await readParts(decodedBody(c.req.raw, WHOLE_BYTES), boundary, (part) => form.add(part), take);
@@ -99,10 +99,10 @@ const TYPES: Record<Format, [type: string, extension: string]> = {
 
 async function download(c: Context<App>, format: Format, id: string, version: string | undefined): Promise<Response> {
   const dataset = await existingDataset(c, id);
-  const named = await timeOfVersion(database(c.env.DB), dataset.workspaceId, id, version);
+  const named = await resolveVersion(database(c.env.DB), dataset.workspaceId, id, version);
   const asOf = named ?? dataset.examplesAt;
   // A refusal comes before the answer begins.
-  const writer = await writerOf(c.env, dataset, format, asOf);
+  const writer = await createWriter(c.env, dataset, format, asOf);
   const [type, extension] = TYPES[format];
   return jsonStream(fileOf(c.env, dataset, writer, asOf), {
     "content-type": type,

@@ -8,8 +8,12 @@ import type { UploadedFile } from "./form.ts";
 export type Row = Record<string, unknown>;
 
 /** The rows of the file. The name or the type of the file says which format it has; without either it is CSV. @throws Problem 413, 422 */
-export function rowsOf(file: UploadedFile): Row[] {
-  const rows = isLines(file) ? linesOf(textOf(file)) : isList(file) ? listOf(file) : recordsOf(textOf(file));
+export function readRows(file: UploadedFile): Row[] {
+  const rows = isLines(file)
+    ? readJsonLines(decodeText(file))
+    : isList(file)
+      ? readJsonList(file)
+      : readCsvRows(decodeText(file));
   if (rows.length === 0) throw new Problem(422, "Invalid file: it has no row.");
   return rows;
 }
@@ -17,7 +21,7 @@ export function rowsOf(file: UploadedFile): Row[] {
 const isLines = ({ name = "", type }: UploadedFile) => /\.(jsonl|ndjson)$/i.test(name) || /jsonl|ndjson/.test(type);
 const isList = ({ name = "", type }: UploadedFile) => /\.json$/i.test(name) || type.endsWith("/json");
 
-function textOf({ data }: UploadedFile): string {
+function decodeText({ data }: UploadedFile): string {
   try {
     return new TextDecoder("utf-8", { fatal: true, ignoreBOM: false }).decode(data);
   } catch {
@@ -25,7 +29,7 @@ function textOf({ data }: UploadedFile): string {
   }
 }
 
-function recordsOf(text: string): Row[] {
+function readCsvRows(text: string): Row[] {
   let header: string[] | undefined;
   const rows: Row[] = [];
   for (const { line, cells } of readCsv(text)) {
@@ -45,24 +49,24 @@ function recordsOf(text: string): Row[] {
   return rows;
 }
 
-function linesOf(text: string): Row[] {
+function readJsonLines(text: string): Row[] {
   const rows: Row[] = [];
   for (const [at, line] of text.split("\n").entries()) {
     if (line.trim() === "") continue;
-    rows.push(rowOf(parseJson(line), `line ${at + 1}`));
+    rows.push(toRow(parseJson(line), `line ${at + 1}`));
     refuseMany(rows.length);
   }
   return rows;
 }
 
-function listOf({ data }: UploadedFile): Row[] {
+function readJsonList({ data }: UploadedFile): Row[] {
   const list = decodeJson(data);
   if (!Array.isArray(list)) throw new Problem(422, "Invalid file: expected a JSON list of objects.");
   refuseMany(list.length);
-  return list.map((value, at) => rowOf(value, `item ${at}`));
+  return list.map((value, at) => toRow(value, `item ${at}`));
 }
 
-function rowOf(value: unknown, at: string): Row {
+function toRow(value: unknown, at: string): Row {
   if (!isObject(value)) throw new Problem(422, `Invalid file, ${at}: expected a JSON object.`);
   if (nestsDeeper(value)) throw new Problem(422, `Invalid file, ${at}: nests deeper than ${NESTING} levels.`);
   return value;

@@ -6,7 +6,7 @@ import { parse } from "../../../http/validate.ts";
 import { type GivenExample, givenExample } from "../examples/given.ts";
 import { CreateExample } from "../examples/schema.ts";
 import type { UploadForm } from "./form.ts";
-import { type Row, rowsOf } from "./rows.ts";
+import { type Row, readRows } from "./rows.ts";
 
 type Upload = ReturnType<UploadForm["read"]>;
 type Fields = Upload["fields"];
@@ -20,21 +20,21 @@ const WrittenExample = v.looseObject({ inputs, outputs, metadata, split, name })
  * first row is the newest example, because lists begin with the newest. @throws Problem 413, 422
  */
 export function examplesIn({ fields, file }: Upload, now: number, idOf: (row: number) => string): GivenExample[] {
-  const rows = rowsOf(file);
+  const rows = readRows(file);
   const named = [fields.input_keys, fields.output_keys, fields.metadata_keys].flatMap((keys) => keys ?? []);
   const columns = new Set(rows.flatMap((row) => Object.keys(row)));
   const missing = named.find((key) => !columns.has(key));
   if (missing !== undefined) throw new Problem(422, `Invalid form: the file has no column ${JSON.stringify(missing)}.`);
   return rows.map((row, at) => {
-    const content = fields.input_keys ? contentOf(row, fields) : writtenIn(row, at);
+    const content = fields.input_keys ? splitRow(row, fields) : writtenIn(row, at);
     return givenExample(idOf(at), { ...content, created_at: now - at });
   });
 }
 
-function contentOf(row: Row, { input_keys = [], output_keys, metadata_keys, data_type }: Fields) {
+function splitRow(row: Row, { input_keys = [], output_keys, metadata_keys, data_type }: Fields) {
   const members = (keys: string[]) =>
     Object.fromEntries(
-      keys.filter((key) => Object.hasOwn(row, key)).map((key) => [key, cellOf(row[key], data_type === "chat")]),
+      keys.filter((key) => Object.hasOwn(row, key)).map((key) => [key, parseCell(row[key], data_type === "chat")]),
     );
   return {
     inputs: members(input_keys),
@@ -44,7 +44,7 @@ function contentOf(row: Row, { input_keys = [], output_keys, metadata_keys, data
 }
 
 /** A cell of a dataset of conversations may be the JSON of its messages. */
-function cellOf(value: unknown, isChat: boolean): unknown {
+function parseCell(value: unknown, isChat: boolean): unknown {
   const messages = isChat && typeof value === "string" ? parseBoundedJson(value) : undefined;
   return Array.isArray(messages) || isObject(messages) ? messages : value;
 }

@@ -3,11 +3,11 @@ import { Id, Time } from "../../../http/answers.ts";
 import { type Context, Hono } from "hono";
 import * as v from "valibot";
 import { database } from "../../../db/client.ts";
-import { blobsOf } from "../../../encryption/blobs.ts";
+import { openBlobs } from "../../../encryption/blobs.ts";
 import { documented } from "../../../http/documented.ts";
 import { choosing, optional, Uuid } from "../../../http/fields.ts";
 import { JsonObject } from "../../../http/json.ts";
-import { addressOf } from "../../../http/origin.ts";
+import { serverAddress } from "../../../http/origin.ts";
 import { Problem } from "../../../http/problem.ts";
 import type { App } from "../../../http/types.ts";
 import { body, param } from "../../../http/validate.ts";
@@ -18,7 +18,7 @@ import { Example, examplesAnswer, exampleValue } from "../examples/answer.ts";
 import { AsOf, DatasetId, Splits } from "../examples/schema.ts";
 import { findExamples } from "../examples/store.ts";
 import { existingDataset } from "../existing.ts";
-import { LATEST, timeOfVersion } from "../versions.ts";
+import { LATEST, resolveVersion } from "../versions.ts";
 import { searchExamples } from "./search.ts";
 
 const doc = documented("Examples");
@@ -49,11 +49,11 @@ export const exampleSearch = new Hono<App>()
     const { source_dataset_id, target_dataset_id, as_of, examples: id, split: splits } = c.req.valid("json");
     const source = await existingDataset(c, source_dataset_id);
     const target = await existingDataset(c, target_dataset_id);
-    const asOf = await timeOfVersion(database(c.env.DB), source.workspaceId, source.id, as_of);
+    const asOf = await resolveVersion(database(c.env.DB), source.workspaceId, source.id, as_of);
     const which = { ...(id && { id }), ...(splits && { splits }), ...(asOf !== undefined && { asOf }) };
     const newId = (place: number) => idempotentId(c, String(place));
     const ids = await cloneExamples(c.env, source, target, which, newId);
-    return examplesAnswer(c.env, addressOf(c), await rowsOf(c, ids));
+    return examplesAnswer(c.env, serverAddress(c), await findRows(c, ids));
   })
   .post(
     "/datasets/:dataset_id/search",
@@ -63,20 +63,20 @@ export const exampleSearch = new Hono<App>()
     async (c) => {
       const { inputs, limit = 10, filter, as_of } = c.req.valid("json");
       const dataset = await existingDataset(c, c.req.valid("param").dataset_id);
-      const asOf = await timeOfVersion(database(c.env.DB), dataset.workspaceId, dataset.id, as_of);
+      const asOf = await resolveVersion(database(c.env.DB), dataset.workspaceId, dataset.id, as_of);
       const which = { ...(filter && { filter }), ...(asOf !== undefined && { asOf }) };
       const best = await searchExamples(c.env, dataset, inputs, which, limit);
-      const rows = await rowsOf(
+      const rows = await findRows(
         c,
         best.map(({ id }) => id),
         asOf,
       );
       const scores = new Map(best.map(({ id, score }) => [id, score]));
       const shown = rows.map(async (row) => ({
-        ...(await exampleValue(c.env, addressOf(c), row)),
+        ...(await exampleValue(c.env, serverAddress(c), row)),
         score: scores.get(row.id),
       }));
-      return runsAnswer(blobsOf(c.env), { examples: await Promise.all(shown) });
+      return runsAnswer(openBlobs(c.env), { examples: await Promise.all(shown) });
     },
   )
   .post(
@@ -84,24 +84,24 @@ export const exampleSearch = new Hono<App>()
     doc("Allow searches in a dataset", Indexed),
     param(DatasetId),
     body(Index),
-    async (c) => indexed(c, c.req.valid("param").dataset_id, c.req.valid("json").tag),
+    async (c) => requireIndexed(c, c.req.valid("param").dataset_id, c.req.valid("json").tag),
   )
   .post(
     "/datasets/:dataset_id/index/sync",
     doc("Update the index of a dataset", Indexed),
     param(DatasetId),
-    async (c) => indexed(c, c.req.valid("param").dataset_id),
+    async (c) => requireIndexed(c, c.req.valid("param").dataset_id),
   );
 
 /** Older SDKs make an index before they search. A search reads the examples themselves, so there is nothing to make. */
-async function indexed(c: Context<App>, id: string, tag: string = LATEST): Promise<Response> {
+async function requireIndexed(c: Context<App>, id: string, tag: string = LATEST): Promise<Response> {
   const dataset = await existingDataset(c, id);
   if (tag !== LATEST) throw new Problem(501, "Weir searches the newest version. Give as_of with the search.");
   return c.json({ dataset_id: id, tag, last_updated_version: new Date(dataset.examplesAt).toISOString() });
 }
 
 /** The examples with these ids, in their order. */
-async function rowsOf(c: Context<App>, ids: string[], asOf?: number) {
+async function findRows(c: Context<App>, ids: string[], asOf?: number) {
   const rows = await findExamples(database(c.env.DB), c.get("principal").workspaceId, ids, asOf);
   const byId = new Map(rows.map((row) => [row.id, row]));
   return ids.flatMap((id) => byId.get(id) ?? []);

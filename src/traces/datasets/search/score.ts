@@ -16,11 +16,11 @@ export class Ranking {
   #words = 0;
 
   constructor(query: string) {
-    this.#query = new Set(wordsOf(query));
+    this.#query = new Set(splitWords(query));
   }
 
   add(id: string, text: string): void {
-    const words = wordsOf(text);
+    const words = splitWords(text);
     const counts = new Map<string, number>();
     for (const word of words) if (this.#query.has(word)) counts.set(word, (counts.get(word) ?? 0) + 1);
     for (const word of counts.keys()) this.#textsWith.set(word, (this.#textsWith.get(word) ?? 0) + 1);
@@ -51,7 +51,7 @@ export class Ranking {
 }
 
 /** Letters and digits of any script, in lower case. */
-function wordsOf(text: string): string[] {
+function splitWords(text: string): string[] {
   return (
     text
       .normalize("NFKC")

@@ -1,6 +1,6 @@
 /** The examples of a dataset whose inputs are like the given ones. */
 import { database } from "../../../db/client.ts";
-import { blobsOf } from "../../../encryption/blobs.ts";
+import { openBlobs } from "../../../encryption/blobs.ts";
 import { parseJson } from "../../../http/json.ts";
 import { Problem } from "../../../http/problem.ts";
 import { blobKey } from "../examples/bodies.ts";
@@ -43,7 +43,7 @@ export async function searchExamples(
       if (row.inputsHash && ++large > MOST_LARGE) {
         throw new Problem(422, `More than ${MOST_LARGE} examples with large inputs cannot be searched. Give a filter.`);
       }
-      const json = row.inputsHash ? await (await blobsOf(env).get(blobKey(row, row.inputsHash)))?.text() : row.inputs;
+      const json = row.inputsHash ? await (await openBlobs(env).get(blobKey(row, row.inputsHash)))?.text() : row.inputs;
       ranking.add(row.id, textsIn(parseJson(json ?? "null")));
     }
     after = rows.at(-1);

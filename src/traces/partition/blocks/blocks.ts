@@ -10,7 +10,7 @@ export const BLOCK_RUNS = 1 << BITS;
 const MOST_PENDING = BLOCK_RUNS / 20;
 
 /** The block of a run, as an SQL expression over its number. */
-export function blockOf(number: string): string {
+export function blockSql(number: string): string {
   return `(${number} >> ${BITS})`;
 }
 
@@ -37,7 +37,7 @@ export function sealable(sql: SqlStorage, isOver: boolean): number[] {
   for (let block = 0; block < (last ?? 0) >> BITS; block++) if (!done.has(block)) full.push(block);
   if (isOver || full.length === 0) return full;
   const busy = sql.exec(
-    `SELECT ${blockOf("r.n")} FROM ${runsOfBlocks()} WHERE r.status = 'pending' GROUP BY b.value HAVING count(*) > ${MOST_PENDING}`,
+    `SELECT ${blockSql("r.n")} FROM ${runsOfBlocks()} WHERE r.status = 'pending' GROUP BY b.value HAVING count(*) > ${MOST_PENDING}`,
     JSON.stringify(full),
   );
   const waiting = new Set([...busy.raw()].map(([block]) => block as number));
@@ -48,7 +48,7 @@ export function sealable(sql: SqlStorage, isOver: boolean): number[] {
 export function openBlocks(sql: SqlStorage, ids: string[]): void {
   if (ids.length === 0) return;
   sql.exec(
-    `DELETE FROM blocks WHERE block IN (SELECT ${blockOf("n")} FROM runs WHERE n IN ${OF_IDS})`,
+    `DELETE FROM blocks WHERE block IN (SELECT ${blockSql("n")} FROM runs WHERE n IN ${OF_IDS})`,
     JSON.stringify(ids),
   );
 }

@@ -1,7 +1,7 @@
 /** Which blocks can have runs that match a filter, according to their grams and bounds. */
-import { BLOCK_RUNS, blockOf, blocksWith, runsOfBlocks } from "./blocks.ts";
+import { BLOCK_RUNS, blockSql, blocksWith, runsOfBlocks } from "./blocks.ts";
 import { withinBounds } from "./bounds.ts";
-import { gramsOf, hasGrams, SLICE_ROWS } from "./grams.ts";
+import { splitGrams, hasGrams, SLICE_ROWS } from "./grams.ts";
 import type { Wanted } from "./wanted.ts";
 
 /** The slices that are read for one text. */
@@ -19,17 +19,17 @@ export interface Source {
 }
 
 /** The runs that can pass the filter. */
-export function sourceOf(sql: SqlStorage, wanted: Wanted, alias = "r"): Source {
+export function selectSource(sql: SqlStorage, wanted: Wanted, alias = "r"): Source {
   const everywhere = { from: `runs ${alias}`, sql: "1", values: [], isSmall: false };
   if (!wanted) return everywhere;
   const { sealed, open } = blocksWith(sql, "has_grams");
   if (sealed.length === 0) return everywhere;
-  const blocks = [...passing(sql, wanted, sealed), ...open];
+  const blocks = [...selectPassing(sql, wanted, sealed), ...open];
   if (blocks.length === sealed.length + open.length) return everywhere;
   const values = [JSON.stringify(blocks)];
   if (blocks.length <= FEW) return { from: runsOfBlocks(alias), sql: "1", values, isSmall: true };
   // Every index has the number, so that the row of a run in another block is not read.
-  const among = `${blockOf(`${alias}.n`)} IN (SELECT value FROM json_each(?))`;
+  const among = `${blockSql(`${alias}.n`)} IN (SELECT value FROM json_each(?))`;
   return { ...everywhere, sql: among, values };
 }
 
@@ -43,14 +43,14 @@ export function byBlock(sql: SqlStorage, { values, ...source }: Source): { sourc
   };
 }
 
-function passing(sql: SqlStorage, wanted: Wanted, blocks: number[]): number[] {
+function selectPassing(sql: SqlStorage, wanted: Wanted, blocks: number[]): number[] {
   if (wanted === undefined || blocks.length === 0) return blocks;
   if ("text" in wanted) return havingText(sql, wanted.text, blocks);
   if ("bounded" in wanted) return withinBounds(sql, wanted.bounded, blocks);
-  if ("all" in wanted) return wanted.all.reduce((left, part) => passing(sql, part, left), blocks);
+  if ("all" in wanted) return wanted.all.reduce((left, part) => selectPassing(sql, part, left), blocks);
   const found = new Set<number>();
   for (const part of wanted.any) {
-    for (const block of passing(
+    for (const block of selectPassing(
       sql,
       part,
       blocks.filter((block) => !found.has(block)),
@@ -62,7 +62,7 @@ function passing(sql: SqlStorage, wanted: Wanted, blocks: number[]): number[] {
 
 function havingText(sql: SqlStorage, text: string, blocks: number[]): number[] {
   // The slices with most grams are the most selective.
-  const slices = [...gramsOf(text)].sort(([, a], [, b]) => b.length - a.length).slice(0, MOST_SLICES);
+  const slices = [...splitGrams(text)].sort(([, a], [, b]) => b.length - a.length).slice(0, MOST_SLICES);
   let left = blocks;
   for (const [slice, bits] of slices) {
     if (left.length === 0) break;

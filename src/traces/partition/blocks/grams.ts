@@ -36,7 +36,7 @@ function eachGram(text: string, visit: (position: number) => void): void {
 }
 
 /** The positions of a text's grams by slice. Empty when the text is shorter than a gram. */
-export function gramsOf(text: string): Map<number, number[]> {
+export function splitGrams(text: string): Map<number, number[]> {
   const bySlice = new Map<number, number[]>();
   eachGram(text, (position) => {
     const slice = position >>> 16;
@@ -45,7 +45,6 @@ export function gramsOf(text: string): Map<number, number[]> {
   return bySlice;
 }
 
-/** Whether a slice has all of these grams. */
 export function hasGrams(slice: Uint8Array, bits: number[]): boolean {
   const last = slice.byteLength * 8 - 1;
   return bits.every((bit) => ((slice[(bit & last) >>> 3] ?? 0) & (1 << (bit & 7))) !== 0);

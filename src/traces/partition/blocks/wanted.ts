@@ -17,7 +17,7 @@ const MOST = 200;
 const AMBIGUOUS = /^(?:[-+.\d]|true$|false$|null$|[{[])/i;
 
 /** The conditions of a selection, without its filters on the whole trace. */
-export function wantedOf({ filter, threadId, parentRunId, runType }: RunSelection): Wanted {
+export function readWanted({ filter, threadId, parentRunId, runType }: RunSelection): Wanted {
   const columns = { thread_id: threadId, parent_run_id: parentRunId, run_type: runType };
   const equal = Object.entries(columns).map(([column, value]) =>
     value === undefined ? undefined : compared(column, "eq", value),

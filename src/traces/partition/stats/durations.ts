@@ -6,7 +6,7 @@ const STEPS = 20;
 const MOST_EXACT = 2_000;
 
 /** The step of a duration in microseconds. */
-export function stepOf(micros: number): number {
+export function toStep(micros: number): number {
   return Math.round(Math.log(Math.max(1, micros)) * STEPS);
 }
 
@@ -16,18 +16,17 @@ export function stepSql(micros: string): string {
 }
 
 /** The duration of a step, in microseconds. */
-function microsOf(step: number): number {
+function stepMicros(step: number): number {
   return Math.exp(step / STEPS);
 }
 
-/** The duration of a step, in seconds. */
-export function secondsOf(step: number): number {
-  return microsOf(step) / 1e6;
+export function stepSeconds(step: number): number {
+  return stepMicros(step) / 1e6;
 }
 
 /** How many runs took each step, as durations. */
-export function countsOf(sketch: Record<string, number>): DurationCounts {
-  return new Map(Object.entries(sketch).map(([step, runs]) => [microsOf(Number(step)), runs]));
+export function readCounts(sketch: Record<string, number>): DurationCounts {
+  return new Map(Object.entries(sketch).map(([step, runs]) => [stepMicros(Number(step)), runs]));
 }
 
 /**
@@ -41,7 +40,7 @@ export class DurationCounter {
   constructor(private readonly mostExact = MOST_EXACT) {}
 
   add(micros: number, runs = 1): void {
-    const own = this.#inSteps ? microsOf(stepOf(micros)) : micros;
+    const own = this.#inSteps ? stepMicros(toStep(micros)) : micros;
     this.#counts.set(own, (this.#counts.get(own) ?? 0) + runs);
     if (this.#inSteps || this.#counts.size <= this.mostExact) return;
     const exact = this.#counts;

@@ -2,7 +2,7 @@
  * How long this server's own runs of graphs took, as histograms over the partition's day. They are built on request
  * from the traces that arrived since the last request, so that they cost a run nothing.
  */
-import { joinPayloads, payloadOf } from "../../packs.ts";
+import { joinPayloads, payloadSql } from "../../packs.ts";
 import { BOUNDS, type Histogram, type RunTimes } from "../../types.ts";
 import { readMeta, writeMeta } from "../meta.ts";
 
@@ -25,7 +25,7 @@ export function runTimes(sql: SqlStorage): RunTimes {
       // A payload too large for its row is truncated, and no longer valid JSON.
       `SELECT n, CASE WHEN json_valid(extra) AND json_extract(extra, '$.runtime.library') = 'weir'
        THEN json_extract(extra, '$.runtime.run') END AS facts
-       FROM (SELECT r.n, CASE WHEN r.is_root = 1 THEN ${payloadOf("extra")} END AS extra
+       FROM (SELECT r.n, CASE WHEN r.is_root = 1 THEN ${payloadSql("extra")} END AS extra
          FROM runs r ${joinPayloads()} WHERE r.n > ? ORDER BY r.n LIMIT ${AT_ONCE})`,
       through,
     )
@@ -37,7 +37,6 @@ export function runTimes(sql: SqlStorage): RunTimes {
   return times;
 }
 
-/** The histograms of no runs. */
 export function noRunTimes(): RunTimes {
   const empty = (): Histogram => ({ buckets: BOUNDS.map(() => 0), count: 0, sum: 0 });
   return { statuses: {}, duration: empty(), firstEvent: empty(), wait: empty() };

@@ -2,8 +2,8 @@
 import type { RunSelection, SeriesRequest } from "../../rpc.ts";
 import type { Stats, PartitionSeries, PartitionIdentity } from "../../types.ts";
 import { HOUR_MICROS } from "../../time.ts";
-import { sourceOf } from "../blocks/candidates.ts";
-import { wantedOf } from "../blocks/wanted.ts";
+import { selectSource } from "../blocks/candidates.ts";
+import { readWanted } from "../blocks/wanted.ts";
 import { stepSql } from "./durations.ts";
 import { clip } from "../../clip.ts";
 import { type GroupSums, MOST_OF_KEY } from "./rollups/groups.ts";
@@ -37,9 +37,9 @@ export function partitionSeries(
   if (by !== "tag" && interval % HOUR_MICROS === 0 && isSummed(selection) && hasSums(sql))
     return summedSeries(sql, identity, selection, interval, by);
   const condition = selectionCondition(sql, identity, selection);
-  const source = sourceOf(sql, wantedOf(selection));
+  const source = selectSource(sql, readWanted(selection));
   const grouped = (key: string, join = "", isText = false) =>
-    figuresOf(
+    joinFigures(
       sql.exec<Row>(
         `SELECT ${key} AS key, ${STEP} AS step, count(*) AS run_count, sum(r.error IS NOT NULL) AS error_count,
            sum(r.end_time IS NULL) AS pending_count, sum(coalesce(r.prompt_tokens, 0)) AS prompt_tokens,
@@ -108,7 +108,7 @@ interface Row extends Record<string, SqlStorageValue> {
 }
 
 /** Joins the rows of one key, one for each step. Runs without the property are left out. */
-function figuresOf(rows: Iterable<Row>, isText: boolean): Stats[] {
+function joinFigures(rows: Iterable<Row>, isText: boolean): Stats[] {
   const found = new Map<string | number, Stats>();
   for (const { key: whole, step, ...sums } of rows) {
     if (whole === null) continue;

@@ -4,10 +4,10 @@ import type { DurationCounts, PartitionIdentity, PartitionStats, RunSums } from 
 import { type LightFeedback, sumFeedback } from "../../feedback/sums.ts";
 import { LIGHT } from "../feedback.ts";
 import { numbersOfTraces } from "../../run-groups.ts";
-import { sourceOf } from "../blocks/candidates.ts";
-import { wantedOf } from "../blocks/wanted.ts";
+import { selectSource } from "../blocks/candidates.ts";
+import { readWanted } from "../blocks/wanted.ts";
 import { selectionCondition } from "../selection.ts";
-import { countsOf, DurationCounter, stepSql } from "./durations.ts";
+import { readCounts, DurationCounter, stepSql } from "./durations.ts";
 import { addRun, addSums, GROUPED, GROUPED_COLUMNS, type Groups, type GroupSums, NO_SUMS } from "./rollups/groups.ts";
 import { hasSums, isSummed, sumRuns } from "./rollups/read.ts";
 import { numbersOfId, OF_IDS } from "../../run-ids.ts";
@@ -26,7 +26,7 @@ type Figures = RunSums & Pick<PartitionStats, "latencies" | "first_tokens">;
 export function partitionStats(sql: SqlStorage, identity: PartitionIdentity, selection: RunSelection): PartitionStats {
   if (isSummed(selection) && hasSums(sql)) return summedStats(sql, identity, selection);
   const condition = selectionCondition(sql, identity, selection);
-  const source = sourceOf(sql, wantedOf(selection));
+  const source = selectSource(sql, readWanted(selection));
   const where = `${source.sql} AND ${condition.sql}`;
   const values = [...source.values, ...condition.values];
   const newest = `SELECT ${GROUPED} FROM ${source.from} WHERE ${where} ORDER BY r.start_time DESC LIMIT ${FEW + 1}`;
@@ -44,7 +44,7 @@ export function partitionStats(sql: SqlStorage, identity: PartitionIdentity, sel
 }
 
 /** The sums of a group, without what else it has. */
-function sumsOf(group: RunSums): RunSums {
+function pickSums(group: RunSums): RunSums {
   const names = Object.keys(NO_SUMS) as (keyof RunSums)[];
   return { ...NO_SUMS, ...Object.fromEntries(names.map((name) => [name, group[name]])) };
 }
@@ -69,22 +69,21 @@ function figuresInSql(sql: SqlStorage, runs: string, values: (string | number)[]
     const counted = (step: number | null) => (step === null ? {} : { [step]: group.run_count });
     addSums(sums, { ...group, latencies: counted(latency), first_tokens: counted(first_token) });
   }
-  return { ...sumsOf(sums), latencies: countsOf(sums.latencies), first_tokens: countsOf(sums.first_tokens) };
+  return { ...pickSums(sums), latencies: readCounts(sums.latencies), first_tokens: readCounts(sums.first_tokens) };
 }
 
-/** The figures of rows of `GROUPED`. */
 function figuresOfRows(rows: SqlStorageValue[][]): Figures {
   const groups: Groups = new Map();
   for (const row of rows) addRun(groups, row, () => "");
   return {
-    ...sumsOf(groups.get("") ?? NO_SUMS),
-    latencies: timesOf(rows, "r.end_time"),
-    first_tokens: timesOf(rows, "r.first_token_time"),
+    ...pickSums(groups.get("") ?? NO_SUMS),
+    latencies: countTimes(rows, "r.end_time"),
+    first_tokens: countTimes(rows, "r.first_token_time"),
   };
 }
 
 /** From the beginning of each run to a time that is a column of `GROUPED`. */
-function timesOf(rows: SqlStorageValue[][], column: (typeof GROUPED_COLUMNS)[number]): DurationCounts {
+function countTimes(rows: SqlStorageValue[][], column: (typeof GROUPED_COLUMNS)[number]): DurationCounts {
   const counter = new DurationCounter(FEW);
   for (const row of rows) {
     const [start, at] = [row[0] as number, row[GROUPED_COLUMNS.indexOf(column)] as number | null];
@@ -103,15 +102,15 @@ function summedStats(sql: SqlStorage, identity: PartitionIdentity, selection: Ru
     ...condition.values,
   );
   return {
-    ...sumsOf(sums),
-    latencies: countsOf(sums.latencies),
-    first_tokens: countsOf(sums.first_tokens),
+    ...pickSums(sums),
+    latencies: readCounts(sums.latencies),
+    first_tokens: readCounts(sums.first_tokens),
     feedback: sumFeedback(feedback),
   };
 }
 
 /** Ids of a run's children and of all its descendants within the partition, in tree order. */
-export function childrenOf(sql: SqlStorage, id: string): { direct: string[]; all: string[] } {
+export function readChildren(sql: SqlStorage, id: string): { direct: string[]; all: string[] } {
   const rows = sql
     .exec<{ id: string; parent_run_id: string | null }>(
       `SELECT c.id, c.parent_run_id FROM runs r JOIN runs c ON c.n IN ${numbersOfTraces("SELECT r.trace_id AS id")}

@@ -1,8 +1,8 @@
 /** Statistics of the turns of threads: root runs that have a thread. */
 import type { RunSelection } from "../../rpc.ts";
 import type { PartitionIdentity, ThreadStats, UsageDetail } from "../../types.ts";
-import { sourceOf } from "../blocks/candidates.ts";
-import { wantedOf } from "../blocks/wanted.ts";
+import { selectSource } from "../blocks/candidates.ts";
+import { readWanted } from "../blocks/wanted.ts";
 import { selectionCondition } from "../selection.ts";
 import { DurationCounter } from "./durations.ts";
 import { NO_STATS, partitionStats } from "./stats.ts";
@@ -25,7 +25,7 @@ export const NO_THREAD_STATS: ThreadStats = {
 export function threadStats(sql: SqlStorage, identity: PartitionIdentity, selection: RunSelection): ThreadStats {
   const turns = { ...selection, isRoot: true, hasThread: true };
   const condition = selectionCondition(sql, identity, turns);
-  const source = sourceOf(sql, wantedOf(turns));
+  const source = selectSource(sql, readWanted(turns));
   const where = `${source.sql} AND ${condition.sql}`;
   const values = [...source.values, ...condition.values];
   const bounds = sql.exec<{ first_start_time: number | null; last_end_time: number | null }>(

@@ -1,5 +1,5 @@
 /** The threads of a partition's runs. */
-import { joinPayloads, payloadOf } from "../../packs.ts";
+import { joinPayloads, payloadSql } from "../../packs.ts";
 import { preview } from "../../preview.ts";
 import type { RunSelection } from "../../rpc.ts";
 import type { PartitionIdentity, ThreadSummary } from "../../types.ts";
@@ -32,7 +32,7 @@ export function listThreads(sql: SqlStorage, identity: PartitionIdentity, select
       ...values,
     )
     .toArray();
-  const latenciesOf = (threadId: string) => {
+  const readLatencies = (threadId: string) => {
     const counter = new DurationCounter(MOST_EXACT);
     const turns = sql.exec<{ micros: number }>(
       `SELECT max(0, r.end_time - r.start_time) AS micros FROM runs r
@@ -46,7 +46,7 @@ export function listThreads(sql: SqlStorage, identity: PartitionIdentity, select
   return rows.map(({ thread_id, ...sums }) => ({
     thread_id,
     ...sums,
-    latencies: latenciesOf(thread_id),
+    latencies: readLatencies(thread_id),
     first_inputs: preview(turn(sql, thread_id, "asc")?.inputs ?? null),
     last_outputs: preview(turn(sql, thread_id, "desc")?.outputs ?? null),
     last_error: turn(sql, thread_id, "desc")?.error ?? null,
@@ -62,7 +62,7 @@ interface Turn extends Record<string, SqlStorageValue> {
 function turn(sql: SqlStorage, threadId: string, order: "asc" | "desc"): Turn | undefined {
   return sql
     .exec<Turn>(
-      `SELECT ${payloadOf("inputs")} AS inputs, ${payloadOf("outputs")} AS outputs, substr(r.error, 1, ${ERROR_PREVIEW}) AS error
+      `SELECT ${payloadSql("inputs")} AS inputs, ${payloadSql("outputs")} AS outputs, substr(r.error, 1, ${ERROR_PREVIEW}) AS error
        FROM runs r ${joinPayloads()}
        WHERE r.thread_id = ? AND r.is_root = 1 ORDER BY r.start_time ${order} LIMIT 1`,
       threadId,

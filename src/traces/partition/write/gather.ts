@@ -1,6 +1,6 @@
 /** Group commit: a transaction costs a dozen statements and rows besides its runs, so writes that can wait share one. */
 import type { RunWrite } from "../../types.ts";
-import { weightOf } from "../../weight.ts";
+import { weighWrite } from "../../weight.ts";
 
 interface Waiting {
   writes: RunWrite[];
@@ -10,7 +10,7 @@ interface Waiting {
 
 /** Milliseconds that writes gather. */
 const GATHER_MS = 100;
-/** The most waiting runs, and the most weight of them (`weightOf`). */
+/** The most waiting runs, and the most weight of them (`weighWrite`). */
 const MOST = 100;
 const MOST_WEIGHT = 4 * 1024 * 1024;
 
@@ -27,7 +27,7 @@ export class Gather {
   async add(writes: RunWrite[]): Promise<void> {
     const applied = new Promise<void>((done, failed) => this.#waiting.push({ writes, done, failed }));
     this.#runs += writes.length;
-    for (const write of writes) this.#weight += weightOf(write);
+    for (const write of writes) this.#weight += weighWrite(write);
     if (this.#runs >= MOST || this.#weight >= MOST_WEIGHT) this.flush();
     else this.#timer ??= setTimeout(() => this.flush(), GATHER_MS);
     return applied;

@@ -171,7 +171,7 @@ function setPayload(row: WholeRow, field: LargeField, payload: PayloadWrite): vo
  * large, the patch's replaces the post's as a whole.
  */
 function mergeExtra(row: WholeRow, write: RunWrite, extra: PayloadWrite, wins: boolean): void {
-  const joined = joinedExtra(row, extra, wins);
+  const joined = joinExtra(row, extra, wins);
   if (joined === undefined) {
     const isSealed = row.extra !== null && isSealedJson(row.extra);
     if (wins || row.extra === null) setPayload(row, "extra", extra);
@@ -193,7 +193,7 @@ function mergeMetadata(row: WholeRow, write: RunWrite, wins: boolean): void {
 }
 
 /** The stored and the given `extra` as one text. Undefined when they cannot be joined. */
-function joinedExtra(row: WholeRow, extra: PayloadWrite, wins: boolean): string | undefined {
+function joinExtra(row: WholeRow, extra: PayloadWrite, wins: boolean): string | undefined {
   const storedIsLarge = row.large !== null && "extra" in (JSON.parse(row.large) as object);
   if (row.extra === null || row.extra === "{}" || storedIsLarge || !("text" in extra)) return undefined;
   if (isSealedJson(row.extra) || isSealedJson(extra.text)) return undefined;
@@ -227,10 +227,10 @@ function derive(row: WholeRow, prices: PriceTable): void {
   derivePlace(row);
   row.status = row.error !== null ? "error" : row.end_time === null ? "pending" : "success";
   const metadata = row.metadata === null ? {} : (JSON.parse(row.metadata) as Record<string, unknown>);
-  row.thread_id = threadOf(metadata);
+  row.thread_id = readThreadId(metadata);
   const usage = row.usage === null ? undefined : (JSON.parse(row.usage) as Usage);
   setTotals(row, usage && addCost(usage, metadata, prices));
-  row.bytes = sizeOf(row);
+  row.bytes = measureRow(row);
   // A run that was stored without it stays in the index of ids: a write that says nothing new must change nothing.
   const mayBeTimed = row.is_root === 0 && (row.n === 0 || row.timed === 1);
   row.timed = mayBeTimed && isTimed(row.id, row.start_time) ? 1 : 0;
@@ -273,13 +273,13 @@ function derivePlace(row: WholeRow): void {
   row.dotted_order = [...ancestors, row.id].map((id) => segment(row.start_time, id)).join(".");
 }
 
-function threadOf(metadata: Record<string, unknown>): string | null {
+function readThreadId(metadata: Record<string, unknown>): string | null {
   const id = metadata["session_id"] ?? metadata["conversation_id"] ?? metadata["thread_id"];
   return typeof id === "string" || typeof id === "number" ? String(id).slice(0, 500) : null;
 }
 
 /** The approximate bytes of a run, including R2. */
-function sizeOf(row: WholeRow): number {
+function measureRow(row: WholeRow): number {
   const large = row.large === null ? [] : Object.values(JSON.parse(row.large) as Record<string, LargePayload>);
   const texts = [row.inputs, row.outputs, row.extra, row.events, row.error, row.metadata, row.serialized, row.tags];
   const sizes = [...texts.map((text) => (text === null ? 0 : byteLength(text))), ...large.map(({ bytes }) => bytes)];

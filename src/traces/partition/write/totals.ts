@@ -39,7 +39,7 @@ export function sumTotals(sql: SqlStorage, traces: string[], prices: PriceTable)
       JSON.stringify(traces),
     )
     .toArray();
-  const sums = sumsOf(spenders, prices);
+  const sums = sumBelow(spenders, prices);
   if (sums.size === 0) return [];
   const stored = sql.exec<{
     id: string;
@@ -52,7 +52,7 @@ export function sumTotals(sql: SqlStorage, traces: string[], prices: PriceTable)
   );
   const changed: string[] = [];
   for (const { id, ...now } of stored.toArray()) {
-    const totals = totalsOf(sums.get(id));
+    const totals = toTotals(sums.get(id));
     if (
       now.total_tokens === totals.total_tokens &&
       now.total_cost === totals.total_cost &&
@@ -82,14 +82,14 @@ export function sumTotals(sql: SqlStorage, traces: string[], prices: PriceTable)
  */
 export function sumKnown(rows: RunRow[], prices: PriceTable): void {
   const spenders = rows.filter((row): row is RunRow & { usage: string } => row.usage !== null);
-  for (const [id, usage] of sumsOf(spenders, prices)) {
+  for (const [id, usage] of sumBelow(spenders, prices)) {
     const row = rows.find((one) => one.id === id);
     if (row) setTotals(row, usage);
   }
 }
 
 /** For every run above a spender, what was spent below it. */
-function sumsOf(spenders: Spender[], prices: PriceTable): Map<string, Usage> {
+function sumBelow(spenders: Spender[], prices: PriceTable): Map<string, Usage> {
   const models = new Set(spenders.filter((run) => MODEL_RUNS.has(run.run_type)).map((run) => run.id));
   const paths = new Map(spenders.map((run) => [run.id, JSON.parse(run.parent_run_ids) as string[]]));
   const aboveSpenders = new Set([...paths.values()].flat());
@@ -108,7 +108,7 @@ function sumsOf(spenders: Spender[], prices: PriceTable): Map<string, Usage> {
   return sums;
 }
 
-function totalsOf(usage: Usage | undefined): Totals {
+function toTotals(usage: Usage | undefined): Totals {
   const totals = {} as Parameters<typeof setTotals>[0];
   setTotals(totals, usage);
   return totals;

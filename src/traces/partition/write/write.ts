@@ -1,7 +1,7 @@
 /** Upserting a batch of writes in one transaction. */
 import { FORMATS } from "../../../db/format.ts";
 import { uuidTime } from "../../dotted.ts";
-import { joinPayloads, PACKED_COLUMNS, payloadOf } from "../../packs.ts";
+import { joinPayloads, PACKED_COLUMNS, payloadSql } from "../../packs.ts";
 import { blobsOfRow, blobsOfWrite, noteBlobs, unusedBlobs } from "../blobs.ts";
 import { openBlocks } from "../blocks/blocks.ts";
 import { newChange, numberRuns } from "../changes.ts";
@@ -103,7 +103,6 @@ export function applyWrites(sql: SqlStorage, prefix: string, day: Day, writes: R
   addToCounts(sql, added, change);
 }
 
-/** Inserts runs under the next numbers. */
 function insertRuns(sql: SqlStorage, rows: WholeRow[], change: number): void {
   const last = lastNumber(sql);
   groupRuns(rows);
@@ -135,7 +134,7 @@ function startWithin(day: Day, id: string): number {
 function loadRows(sql: SqlStorage, ids: string[]): Map<string, WholeRow> {
   const columns = [
     ...RUN_COLUMNS.map((name) => `r.${name}`),
-    ...PACKED_COLUMNS.map((name) => `${payloadOf(name)} AS ${name}`),
+    ...PACKED_COLUMNS.map((name) => `${payloadSql(name)} AS ${name}`),
     "p.large",
     "p.attachments",
   ].join(", ");

@@ -1,6 +1,6 @@
 /** Reads the messages of runs, traces and threads from their inputs and outputs. */
 import { parseJson } from "../../../http/json.ts";
-import { blobsOf } from "../../../encryption/blobs.ts";
+import { openBlobs } from "../../../encryption/blobs.ts";
 import { Problem } from "../../../http/problem.ts";
 import type { RunSelection } from "../../rpc.ts";
 import type { LargeField, QueriedRun, RunPosition } from "../../types.ts";
@@ -26,7 +26,7 @@ export interface Whose {
 export async function messagesOfRun(env: Env, whose: Whose): Promise<Message[] | undefined> {
   const room = { left: MOST };
   for await (const run of runsOf(env, whose)) {
-    const own = await messagesOf(env, run, room);
+    const own = await readMessages(env, run, room);
     // A chain without messages of its own has those of the models that it calls.
     return own.length > 0 ? own : gatherMessages(env, { ...whose, selection: modelsBelow(run) }, room);
   }
@@ -38,7 +38,7 @@ export async function messagesOfThread(env: Env, whose: Whose): Promise<Message[
   const room = { left: MOST };
   let messages: Message[] | undefined;
   for await (const run of runsOf(env, whose)) {
-    const own = await messagesOf(env, run, room);
+    const own = await readMessages(env, run, room);
     const turn = own.length > 0 ? own : await gatherMessages(env, { ...whose, selection: modelsBelow(run) }, room);
     messages = append(messages ?? [], turn);
   }
@@ -53,7 +53,7 @@ const modelsBelow = ({ trace_id, id, is_root }: QueriedRun): RunSelection => ({
 
 async function gatherMessages(env: Env, whose: Whose, room: Room): Promise<Message[]> {
   let messages: Message[] = [];
-  for await (const run of runsOf(env, whose)) messages = append(messages, await messagesOf(env, run, room));
+  for await (const run of runsOf(env, whose)) messages = append(messages, await readMessages(env, run, room));
   return messages;
 }
 
@@ -61,14 +61,14 @@ interface Room {
   left: number;
 }
 
-async function messagesOf(env: Env, run: QueriedRun, room: Room): Promise<Message[]> {
+async function readMessages(env: Env, run: QueriedRun, room: Room): Promise<Message[]> {
   const [asked, said] = [await read(env, run.inputs, room), await read(env, run.outputs, room)];
   return joinCall(messagesIn(asked), messagesIn(said));
 }
 
 async function read(env: Env, payload: string | null, room: Room): Promise<unknown> {
   if (payload === null) return undefined;
-  const text = await payloadText(blobsOf(env), payload, room.left);
+  const text = await payloadText(openBlobs(env), payload, room.left);
   if (text === undefined || text.length > room.left) {
     throw new Problem(413, `The messages are in more than ${MOST} characters of inputs and outputs. Read the runs.`);
   }

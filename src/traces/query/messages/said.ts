@@ -7,7 +7,7 @@ export type Message = Record<string, unknown>;
 export function messagesIn(value: unknown): Message[] {
   if (!isObject(value)) return [];
   return listIn(value)
-    .map(messageOf)
+    .map(toMessage)
     .filter((message) => message !== undefined);
 }
 
@@ -24,7 +24,7 @@ function listIn(value: Record<string, unknown>): unknown[] {
 }
 
 /** LangChain writes `{lc: 1, id: [..., "HumanMessage"], kwargs}`; what a client reads has the type as a member. */
-function messageOf(given: unknown): Message | undefined {
+function toMessage(given: unknown): Message | undefined {
   if (Array.isArray(given) && given.length === 2 && typeof given[0] === "string" && typeof given[1] === "string")
     return { role: given[0], content: given[1] };
   if (!isObject(given)) return undefined;
@@ -45,12 +45,12 @@ function messageOf(given: unknown): Message | undefined {
 export function append(before: Message[], later: Message[]): Message[] {
   const ids = new Set(before.flatMap(({ id }) => (typeof id === "string" ? [id] : [])));
   const fresh = later.filter(({ id }) => typeof id !== "string" || !ids.has(id));
-  return [...before, ...fresh.slice(overlap(before.map(textOf), fresh.map(textOf)))];
+  return [...before, ...fresh.slice(overlap(before.map(identityText), fresh.map(identityText)))];
 }
 
 /** The messages of a call: its input, then its output. An output that is a state has all of them. */
 export function joinCall(asked: Message[], said: Message[]): Message[] {
-  const [before, all] = [asked.map(textOf), said.map(textOf)];
+  const [before, all] = [asked.map(identityText), said.map(identityText)];
   const isWhole = all.some((_, from) => before.every((text, i) => text === all[from + i]));
   return isWhole ? said : append(asked, said);
 }
@@ -64,6 +64,6 @@ function overlap(before: string[], after: string[]): number {
   return 0;
 }
 
-function textOf({ role, type, content, tool_calls, tool_call_id }: Message): string {
+function identityText({ role, type, content, tool_calls, tool_call_id }: Message): string {
   return JSON.stringify([role ?? type, content, tool_calls, tool_call_id]);
 }

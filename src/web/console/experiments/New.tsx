@@ -1,7 +1,7 @@
 /** Starts an experiment of an assistant over a dataset, and follows it. The page sends the runs, so it must stay open. */
 import { useEffect, useRef, useState } from "react";
 import { useLocation, useSearch } from "wouter";
-import { containsExpected, type Evaluator, exactMatch, judgedBy } from "../../../evaluation/evaluators.ts";
+import { containsExpected, type Evaluator, exactMatch, createJudge } from "../../../evaluation/evaluators.ts";
 import { type Progress, runExperiment } from "../../../evaluation/experiment.ts";
 import type { Send } from "../../../evaluation/send.ts";
 import { authFetch } from "../../api/http.ts";
@@ -92,7 +92,7 @@ function Start({
       ...(draft.exact ? [exactMatch] : []),
       ...(draft.contains ? [containsExpected] : []),
       ...(draft.judge !== ""
-        ? [judgedBy(send, { assistant: draft.judge, criteria: draft.criteria.trim(), key: "judge" })]
+        ? [createJudge(send, { assistant: draft.judge, criteria: draft.criteria.trim(), key: "judge" })]
         : []),
     ];
     const controller = (stop.current = new AbortController());

@@ -2,12 +2,11 @@
 import { HOUR_MICROS } from "../../../time.ts";
 import type { RunSums } from "../../../types.ts";
 import { clip } from "../../../clip.ts";
-import { stepOf } from "../durations.ts";
+import { toStep } from "../durations.ts";
 
 /** How many durations took each step. */
 export type Sketch = Record<string, number>;
 
-/** The sums of a group, with the durations of its runs. */
 export interface GroupSums extends RunSums {
   latencies: Sketch;
   first_tokens: Sketch;
@@ -48,7 +47,6 @@ export const GROUPED_COLUMNS = [
 ] as const;
 export const GROUPED = GROUPED_COLUMNS.join(", ");
 
-/** The sums of no runs. */
 export const NO_SUMS: RunSums = {
   run_count: 0,
   error_count: 0,
@@ -83,7 +81,7 @@ export function addRun(groups: Groups, row: SqlStorageValue[], keyOf: (key: Grou
     is_root,
     model: model === null ? null : clip(String(model), MOST_OF_KEY),
   };
-  const group = groupOf(groups, keyOf(key), key);
+  const group = findGroup(groups, keyOf(key), key);
   group.run_count++;
   if (status === "error") group.error_count++;
   if (first !== null) group.streaming_count++;
@@ -95,11 +93,11 @@ export function addRun(groups: Groups, row: SqlStorageValue[], keyOf: (key: Grou
   group.completion_cost += counts[5] ?? 0;
   group.last_run_start_time = Math.max(group.last_run_start_time ?? 0, start);
   // SDKs give beginnings by the microsecond and ends by the millisecond, so an end may seem to come first.
-  if (end !== null) count(group.latencies, stepOf(end - start), 1);
-  if (first !== null) count(group.first_tokens, stepOf(first - start), 1);
+  if (end !== null) count(group.latencies, toStep(end - start), 1);
+  if (first !== null) count(group.first_tokens, toStep(first - start), 1);
 }
 
-export function groupOf(groups: Groups, id: string, key: GroupKey): Group {
+export function findGroup(groups: Groups, id: string, key: GroupKey): Group {
   const known = groups.get(id);
   if (known) return known;
   const group = { ...key, ...NO_SUMS, latencies: {}, first_tokens: {} };

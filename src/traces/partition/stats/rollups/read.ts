@@ -4,7 +4,7 @@ import type { RunSelection } from "../../../rpc.ts";
 import type { PartitionIdentity } from "../../../types.ts";
 import { dayBounds, HOUR_MICROS } from "../../../time.ts";
 import { clip } from "../../../clip.ts";
-import { blockOf, blocksWith, runsOfBlocks } from "../../blocks/blocks.ts";
+import { blockSql, blocksWith, runsOfBlocks } from "../../blocks/blocks.ts";
 import { selectionCondition } from "../../selection.ts";
 import { addRun, type Group, type GroupKey, GROUPED, type Groups, type GroupSums, MOST_OF_KEY } from "./groups.ts";
 import { addStored, type SumsBy, type SumsColumn, WIDTHS } from "./store.ts";
@@ -12,12 +12,10 @@ import { addStored, type SumsBy, type SumsColumn, WIDTHS } from "./store.ts";
 /** The sums of one group. `hour` is its first microsecond. */
 type SumsOf = GroupSums & { hour: number | null; key: string | null };
 
-/** The most groups of an answer. */
 const MOST_GROUPS = 1_000;
 /** The columns by which sums are stored, and what is the same for the whole partition. */
 const SUMMED = new Set(["name", "run_type", "status", "is_root", "session_id", "trace_tier"]);
 
-/** Whether any block has sums. */
 export function hasSums(sql: SqlStorage): boolean {
   return blocksWith(sql, "has_sums", WIDTHS).sealed.length > 0;
 }
@@ -39,8 +37,8 @@ function isFilterSummed(filter: Filter): boolean {
 /** The sums of the selected runs in groups, those of most runs first. */
 export function sumRuns(sql: SqlStorage, identity: PartitionIdentity, selection: RunSelection, by: SumsBy): SumsOf[] {
   const groups: Groups = new Map();
-  const keyOf = (key: GroupKey) =>
-    JSON.stringify([by.hour ? key.hour : null, by.column ? valueOf(key, by.column) : null]);
+  const groupKey = (key: GroupKey) =>
+    JSON.stringify([by.hour ? key.hour : null, by.column ? groupValue(key, by.column) : null]);
   const addRuns = (
     window: [number, number],
     source: string,
@@ -52,7 +50,7 @@ export function sumRuns(sql: SqlStorage, identity: PartitionIdentity, selection:
     const condition = selectionCondition(sql, identity, { ...selection, startTime: window[0], endTime: window[1] });
     const values = [...opened, ...condition.values, ...rest];
     const rows = sql.exec(`SELECT ${GROUPED} FROM ${source} WHERE ${condition.sql} ${more}`, ...values);
-    for (const row of rows.raw()) addRun(groups, row, keyOf);
+    for (const row of rows.raw()) addRun(groups, row, groupKey);
   };
   const day = dayBounds(identity.day);
   const window: [number, number] = [
@@ -65,15 +63,15 @@ export function sumRuns(sql: SqlStorage, identity: PartitionIdentity, selection:
     for (const width of widths) {
       const blocks = blocksWith(sql, "has_sums", [width]).sealed;
       if (blocks.length === 0) continue;
-      const whole = addWhole(sql, identity, selection, { window, width, groups, by, keyOf });
-      const among = [`AND ${blockOf("r.n")} IN (SELECT value FROM json_each(?))`, [JSON.stringify(blocks)]] as const;
+      const whole = addWhole(sql, identity, selection, { window, width, groups, by, keyOf: groupKey });
+      const among = [`AND ${blockSql("r.n")} IN (SELECT value FROM json_each(?))`, [JSON.stringify(blocks)]] as const;
       // What the window has of other hours is read.
       for (const edge of whole ? [[window[0], whole[0]] as const, [whole[1], window[1]] as const] : [window])
         addRuns([...edge], "runs r", [], ...among);
     }
   } else addRuns(window, "runs r", []);
   return [...groups.values()]
-    .map((group) => sumsOf(group, by))
+    .map((group) => pickSums(group, by))
     .sort((a, b) => b.run_count - a.run_count)
     .slice(0, MOST_GROUPS);
 }
@@ -103,12 +101,12 @@ function addWhole(
   return [first, last];
 }
 
-function sumsOf(group: Group, by: SumsBy): SumsOf {
+function pickSums(group: Group, by: SumsBy): SumsOf {
   const { hour, name: _name, run_type: _type, status: _status, is_root: _root, model: _model, ...sums } = group;
-  return { ...sums, hour: by.hour ? hour : null, key: by.column ? valueOf(group, by.column) : null };
+  return { ...sums, hour: by.hour ? hour : null, key: by.column ? groupValue(group, by.column) : null };
 }
 
-function valueOf(key: GroupKey, column: SumsColumn): string | null {
+function groupValue(key: GroupKey, column: SumsColumn): string | null {
   const value = key[column];
   return value === null ? null : clip(value, MOST_OF_KEY);
 }

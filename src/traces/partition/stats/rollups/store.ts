@@ -1,7 +1,7 @@
 /** The sums of sealed blocks, in the table `rollups`. */
 import { HOUR_MICROS } from "../../../time.ts";
 import type { RunSums } from "../../../types.ts";
-import { addSketch, addSums, groupOf, type GroupKey, type Groups, type Sketch } from "./groups.ts";
+import { addSketch, addSums, findGroup, type GroupKey, type Groups, type Sketch } from "./groups.ts";
 
 /** A block of more groups has no sums: its runs are read instead. */
 const MOST_GROUPS = 128;
@@ -42,7 +42,7 @@ function widen(byHour: Groups, width: number): Groups {
   const groups: Groups = new Map();
   for (const { hour, name, run_type, status, is_root, model, ...sums } of byHour.values()) {
     const key = { hour: hour - (hour % width), name, run_type, status, is_root, model };
-    addSums(groupOf(groups, JSON.stringify(key), key), sums);
+    addSums(findGroup(groups, JSON.stringify(key), key), sums);
   }
   return groups;
 }
@@ -96,14 +96,14 @@ export function addStored(
   for (const row of rows) {
     const { hour, name, run_type, status, is_root, model, latencies, first_tokens, ...sums } = row as unknown as Joined;
     const key = { hour, name, run_type, status, is_root, model };
-    const group = groupOf(groups, keyOf(key), key);
+    const group = findGroup(groups, keyOf(key), key);
     addSums(group, { ...sums, latencies: {}, first_tokens: {} });
-    for (const sketch of sketchesOf(latencies)) addSketch(group.latencies, sketch);
-    for (const sketch of sketchesOf(first_tokens)) addSketch(group.first_tokens, sketch);
+    for (const sketch of parseSketches(latencies)) addSketch(group.latencies, sketch);
+    for (const sketch of parseSketches(first_tokens)) addSketch(group.first_tokens, sketch);
   }
 }
 
 type Joined = GroupKey & RunSums & { latencies: string; first_tokens: string };
 
 /** Of objects of JSON with commas between. */
-const sketchesOf = (joined: string) => JSON.parse(`[${joined}]`) as Sketch[];
+const parseSketches = (joined: string) => JSON.parse(`[${joined}]`) as Sketch[];

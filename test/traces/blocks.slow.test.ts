@@ -2,7 +2,7 @@
 import { env, runInDurableObject } from "cloudflare:test";
 import { describe, expect, it } from "vitest";
 import { parseFilter } from "../../src/traces/filter/filter.ts";
-import { hasGrams, gramsOf, GramSet } from "../../src/traces/partition/blocks/grams.ts";
+import { hasGrams, splitGrams, GramSet } from "../../src/traces/partition/blocks/grams.ts";
 import { SLOTS } from "../../src/traces/packs.ts";
 import { queryRuns } from "../../src/traces/partition/read.ts";
 import type { QueryRequest, RunSelection } from "../../src/traces/rpc.ts";
@@ -357,11 +357,11 @@ describe("grams", () => {
     for (const one of texts) set.add(one);
     for (const one of texts) {
       const part = one.slice(random.between(0, 100), random.between(100, 400));
-      for (const [slice, bits] of gramsOf(part.toUpperCase().normalize())) {
+      for (const [slice, bits] of splitGrams(part.toUpperCase().normalize())) {
         if (/[^\0-\x7f]/.test(part)) continue;
         expect(hasGrams(set.slice(slice), bits)).toBe(true);
       }
-      for (const [slice, bits] of gramsOf(part)) expect(hasGrams(set.slice(slice), bits)).toBe(true);
+      for (const [slice, bits] of splitGrams(part)) expect(hasGrams(set.slice(slice), bits)).toBe(true);
     }
   });
 });
