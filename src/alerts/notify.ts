@@ -35,7 +35,7 @@ async function notify(
 ): Promise<void> {
   const db = database(env.DB);
   const { attempts } = event;
-  // Each attempt is counted when it begins, so that one that kills its sweep is not repeated for ever.
+  // Each attempt is counted when it begins: one that kills its sweep is repeated a limited number of times.
   if (attempts > RETRY_SECONDS.length) {
     const error = event.error ?? "The last attempt was cut off.";
     return void (await changeEvent(db, event, { nextAt: null, error }));

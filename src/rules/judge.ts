@@ -116,9 +116,9 @@ function usageOf(answer: unknown) {
 }
 
 /**
- * The scores of an assistant that is given the prompt as messages. Its run has an idempotency key of the attempt's number, and an
- * attempt asks for the runs of those before it first: a run that a killed worker has begun is awaited and not paid for twice, and one
- * that has no scores is followed by a new one. A changed prompt has other keys.
+ * The scores of an assistant that is given the prompt as messages. Each attempt has an idempotency key of its own, and reads the runs
+ * of the attempts before it first: a run that a killed worker has begun is not repeated, and one without scores is followed by a new
+ * run. A changed prompt has other keys.
  */
 async function askAssistant(
   call: RuleCall,

@@ -201,7 +201,7 @@ describe("an alert", () => {
     expect(sent).toEqual([]);
   });
 
-  it("shows no address of Slack, keeps it in a PUT, and asks for it when the host changes", async () => {
+  it("shows no address of Slack, keeps it in a PUT, and requires it when the host changes", async () => {
     const channels = [{ type: "slack", url: "https://hooks.slack.com/services/T0/B0/secret-of-slack" }];
     const alert = await newAlert({ channels });
     expect(alert.channels).toEqual([{ type: "slack", url: "https://hooks.slack.com/********" }]);

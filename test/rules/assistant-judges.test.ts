@@ -113,7 +113,7 @@ it("a run that a killed worker began is awaited by the next one", async () => {
   expect(prompts).toEqual(["one"]);
 });
 
-it("a prompt that was changed after a kill is asked anew", async () => {
+it("a prompt that was changed after a kill has a new run", async () => {
   outcomes = [() => new Promise(() => undefined)];
   prompts.length = 0;
   const rule = await newRule(caller, { evaluators: evaluators("{name}") });

@@ -237,7 +237,7 @@ describe("the list of rules", () => {
     ]);
   });
 
-  it("has pages of those that are asked for", async () => {
+  it("has pages of the rules that the request names", async () => {
     const rules: Rule[] = [];
     for (const display_name of ["one", "two", "three"])
       rules.push(await newRule(caller, { ...code("seen"), display_name }));
@@ -267,7 +267,7 @@ describe("a request for a rule", () => {
     [{}, 422, "give an action"],
     [{ sampling_rate: 2, ...code("seen") }, 422, "sampling_rate"],
     [{ filter: "eq(", ...code("seen") }, 400, "Invalid filter"],
-    [code("nobody"), 422, "seen, length, broken"],
+    [code("unknown"), 422, "seen, length, broken"],
     [{ session_id: crypto.randomUUID(), ...code("seen") }, 404, "project not found"],
     [{ webhooks: [{ url: "http://10.0.0.1/" }] }, 422, "url must use https"],
     [{ webhooks: [{ url: "https://example.com/", headers: { "a b": "c" } }] }, 422, "name of a header"],

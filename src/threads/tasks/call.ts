@@ -63,7 +63,7 @@ export async function sendCall(env: Env, workspaceId: string, call: Call): Promi
   if (!response.ok) throw new Error(`The receiver answered ${response.status}.`);
 }
 
-/** The same, for effects that nobody asks the result of: a call whose address is refused is logged and dropped. */
+/** The same, for effects without a caller that reads the result: a call whose address is refused is logged and dropped. */
 export async function sendOrDrop(env: Env, workspaceId: string, call: Call): Promise<void> {
   try {
     await sendCall(env, workspaceId, call);
