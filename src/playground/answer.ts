@@ -1,5 +1,5 @@
 /** The answer of a model as it comes: OpenAI's chunks, summed. */
-import { isObject, parseJson } from "../http/json.ts";
+import { isObject, parseBoundedJson, parseJson } from "../http/json.ts";
 import { dataLines } from "../models/data-lines.ts";
 import { ModelFailure } from "./errors.ts";
 import { within } from "./within.ts";
@@ -76,7 +76,7 @@ export class Answer {
   /** The tool calls with their arguments parsed. Arguments that are no JSON object are kept as a text. */
   get toolCalls(): { id: string; name: string; args: Record<string, unknown> }[] {
     return this.calls.filter(Boolean).map(({ id, name, args }) => {
-      const parsed = args === "" ? {} : parseJson(args);
+      const parsed = args === "" ? {} : parseBoundedJson(args);
       return { id, name, args: isObject(parsed) ? parsed : { input: args } };
     });
   }

@@ -31,18 +31,39 @@ export interface Named {
   data: boolean;
 }
 
-const FORMATS: Record<Format, { fill: (text: string, values: Variables) => string; names: (text: string) => Named[] }> =
-  {
-    none: { fill: (text) => text, names: () => [] },
-    "f-string": { fill: fillFString, names: namesInFString },
-    mustache: {
-      fill: (text, values) => render(parseMustache(text), [values], true),
-      names: (text) => parseMustache(text).flatMap(namesOfNode),
-    },
-  };
+/** Characters of filled texts, and parts that are put together for them. */
+const MOST_FILLED = 4 * 1024 * 1024;
+
+/** What may still be filled: a list in nested sections, or a long value that is named often, makes far more than was sent. */
+class Room {
+  #left = MOST_FILLED;
+
+  /** The text, counted. @throws TemplateFault */
+  take(text: string): string {
+    this.#left -= text.length + 1;
+    if (this.#left < 0)
+      throw new TemplateFault(`The texts with their variables are longer than ${MOST_FILLED} characters.`);
+    return text;
+  }
+}
+
+interface Formatter {
+  fill: (text: string, values: Variables, room: Room) => string;
+  names: (text: string) => Named[];
+}
+
+const FORMATS: Record<Format, Formatter> = {
+  none: { fill: (text, _, room) => room.take(text), names: () => [] },
+  "f-string": { fill: fillFString, names: namesInFString },
+  mustache: {
+    fill: (text, values, room) => render(parseMustache(text), { scopes: [values], outer: true, room }),
+    names: (text) => parseMustache(text).flatMap(namesOfNode),
+  },
+};
 
 /** The text with the values of its variables. @throws TemplateFault */
-export const fillText = (text: string, format: Format, values: Variables): string => FORMATS[format].fill(text, values);
+export const fillText = (text: string, format: Format, values: Variables, room = new Room()): string =>
+  FORMATS[format].fill(text, values, room);
 
 /** The variables of the messages, each once. @throws TemplateFault */
 export function variablesIn(messages: TemplateMessage[], format: Format): Named[] {
@@ -75,7 +96,8 @@ export function fillMessages(
   values: Variables,
   asMessage: (given: unknown, name: string) => TemplateMessage,
 ): TemplateMessage[] {
-  const fill = (text: string) => fillText(text, format, values);
+  const room = new Room();
+  const fill = (text: string) => fillText(text, format, values, room);
   return messages.flatMap((message): TemplateMessage[] => {
     const { role, content } = message;
     if (role !== "placeholder") {
@@ -101,9 +123,10 @@ const fillUrl = (url: string, fill: (text: string) => string) => (url.startsWith
 /** `{{` and `}}` are braces; `{name}` is a variable. */
 const F_STRING = /\{\{|\}\}|\{([^{}]*)\}|[{}]/g;
 
-function fillFString(text: string, values: Variables): string {
+function fillFString(text: string, values: Variables, room: Room): string {
+  room.take(text);
   return text.replaceAll(F_STRING, (all: string, name: string | undefined) => {
-    if (name !== undefined) return toText(valueNamed(nameIn(name, all), values));
+    if (name !== undefined) return room.take(toText(valueNamed(nameIn(name, all), values)));
     if (all.length === 1) throw new TemplateFault(`A single ${all} is not allowed in an f-string: write ${all}${all}.`);
     return all.slice(1);
   });
@@ -170,23 +193,30 @@ function namesOfNode(node: Node): Named[] {
   return [{ name, data: node.section !== undefined || node.name.includes(".") }];
 }
 
-/** `outer`: a variable without a value is a fault here, and empty within a section. */
-function render(nodes: Node[], scopes: unknown[], outer: boolean): string {
-  return nodes.map((node) => renderNode(node, scopes, outer)).join("");
+interface Rendering {
+  scopes: unknown[];
+  /** A variable without a value is a fault here, and empty within a section. */
+  outer: boolean;
+  room: Room;
 }
 
-function renderNode(node: Node, scopes: unknown[], outer: boolean): string {
+function render(nodes: Node[], rendering: Rendering): string {
+  return nodes.map((node) => rendering.room.take(renderNode(node, rendering))).join("");
+}
+
+function renderNode(node: Node, rendering: Rendering): string {
   if (typeof node === "string") return node;
+  const { scopes, outer, room } = rendering;
   const value = lookUp(node.name, scopes);
   if (node.section === undefined) {
     if (value === undefined && outer) throw new TemplateFault(`The variable ${node.name} has no value.`);
     return toText(value);
   }
   const isEmpty = value === undefined || value === null || value === false || value === "" || isEmptyList(value);
-  if (node.section === "^") return isEmpty ? render(node.inner, scopes, false) : "";
+  if (node.section === "^") return isEmpty ? render(node.inner, { scopes, outer: false, room }) : "";
   if (isEmpty) return "";
   const items: unknown[] = Array.isArray(value) ? value : [value];
-  return items.map((item) => render(node.inner, [...scopes, item], false)).join("");
+  return items.map((item) => room.take(render(node.inner, { scopes: [...scopes, item], outer: false, room }))).join("");
 }
 
 const isEmptyList = (value: unknown) => Array.isArray(value) && value.length === 0;

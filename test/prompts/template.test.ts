@@ -31,6 +31,14 @@ describe("a template", () => {
     expect(() => fillText(text, format, {})).toThrow(expected);
   });
 
+  it.for([
+    ["mustache", "{{#a}}".repeat(15) + "{{/a}}".repeat(15), { a: Array.from({ length: 100 }, () => "x") }],
+    ["mustache", "{{#a}}{{b}}{{/a}}", { a: Array.from({ length: 10_000 }, () => 1), b: "x".repeat(10_000) }],
+    ["f-string", "{a}".repeat(10_000), { a: "x".repeat(10_000) }],
+  ] as const)("of %s makes no more than a call may hold", ([format, text, values]) => {
+    expect(() => fillText(text, format, values)).toThrow("longer than 4194304 characters");
+  });
+
   it("has variables, of which some are data", () => {
     const messages: TemplateMessage[] = [
       { role: "placeholder", content: "history" },
