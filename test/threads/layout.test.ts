@@ -194,7 +194,11 @@ describe("the two layouts", () => {
   const READS: [TableName, string][] = [
     ["runs", "SELECT * FROM runs WHERE status = 'pending' ORDER BY created DESC, run_id DESC LIMIT 2 OFFSET 1"],
     ["segments", "SELECT first_seq, n, last_seq FROM segments ORDER BY first_seq DESC, n DESC LIMIT 1"],
-    ["segments", "SELECT * FROM segments WHERE (first_seq, n) > (1, 1) AND last_seq > 2 ORDER BY first_seq, n LIMIT 4"],
+    [
+      "segments",
+      `SELECT first_seq, n, last_seq, events, metas, chunks FROM segments WHERE (first_seq, n) > (1, 1) AND last_seq > 2
+       ORDER BY first_seq, n LIMIT 4`,
+    ],
     ["segments", "SELECT max(first_seq) at FROM segments WHERE first_seq <= 3"],
     ["packs", "SELECT last_id, n FROM packs WHERE (last_id, n) < ('13', 1) ORDER BY last_id DESC, n DESC LIMIT 8"],
     ["writes", "SELECT * FROM writes WHERE ns = 'a' AND checkpoint_id = '1' ORDER BY n"],

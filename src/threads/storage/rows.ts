@@ -27,10 +27,14 @@ export interface SegmentRow extends EventsRow {
 export const SEGMENT_TEXTS = ["events", "metas", "chunks"] as const;
 export const EVENT_TEXTS = ["events", "metas"] as const;
 
+/** Checkpoints that one flush wrote. */
 export interface PackRow {
   last_id: string;
   n: number;
+  /** JSON, an array. */
   entries: string;
+  /** The row of events that holds the pack. */
+  carrier?: { first_seq: number; n: number };
 }
 
 export interface WritesRow {
