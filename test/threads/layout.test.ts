@@ -129,10 +129,10 @@ it.each([false, true])(
       tables.outbox.add("webhook-call", call);
       tables.outbox.keepTrace(trace);
       tables.putThread("{}");
-      tables.insertRun({ run_id: "r", created: 1, status: "success", request: "{}", outcome: null });
+      tables.runs.insert({ run_id: "r", created: 1, status: "success", request: "{}", outcome: null });
       tables.putBlob("hash", "of a state");
       const effects = () => new Tables(storage).outbox.due(Date.now(), ["task", "webhook-call", "trace"], 8);
-      const held = () => [tables.thread(), tables.run("r"), tables.blob("hash"), effects().length];
+      const held = () => [tables.thread(), tables.runs.get("r"), tables.blob("hash"), effects().length];
       const before = held();
       const left: unknown[] = [];
       let [failed, isDone] = [0, false];
@@ -150,7 +150,7 @@ it.each([false, true])(
       }
       expect(left.length).toBeGreaterThan(5);
       expect(left).toEqual(left.map(() => before));
-      expect([tables.thread(), tables.run("r"), tables.blob("hash")]).toEqual([undefined, undefined, ""]);
+      expect([tables.thread(), tables.runs.get("r"), tables.blob("hash")]).toEqual([undefined, undefined, ""]);
       expect(effects().map(({ kind, body }) => [kind, body])).toEqual([
         ["webhook-call", call],
         ["trace", trace],

@@ -44,6 +44,10 @@ export interface WritesRow {
   body: string;
 }
 
+/** A JSON object with one member more. */
+export const withMember = (object: string, name: string, json: string): string =>
+  `${object.slice(0, -1)}${object.length > 2 ? "," : ""}"${name}":${json}}`;
+
 /** A sealed record as its row holds it. The version before reads the format, answers 503 and writes nothing (db/format.ts). */
 const SEALED_RECORD = '{"format":2,"sealed":';
 

@@ -4,11 +4,11 @@
  */
 import { OutboxStore } from "./outbox-store.ts";
 import { PackStore } from "./pack-store.ts";
+import { type Ending, RunStore } from "./run-store.ts";
 import type { Value } from "./long-text.ts";
 import {
   EVENT_TEXTS,
   type EventsRow,
-  type RunRow,
   SEGMENT_TEXTS,
   type SegmentRow,
   type WritesRow,
@@ -20,16 +20,22 @@ import { Vault } from "./vault.ts";
 
 /** Rows that one statement reads. Rows of events may have some 400,000 characters each. */
 const EVENT_ROWS = 4;
-const RUN_ROWS = 20;
 
 /** The tables that a copy of a thread includes, long texts (`blobs`) before the columns that refer to them. */
 export const COPIED_TABLES = ["blobs", "packs", "heads", "writes", "segments"] as const;
 export type CopiedTable = (typeof COPIED_TABLES)[number];
 export type { Row };
 
+/** What the thread's own row holds beside the record. */
+export interface HeldRecord {
+  trace?: unknown[];
+  ended?: Ending;
+}
+
 export class Tables {
   readonly outbox: OutboxStore;
   readonly packs: PackStore;
+  readonly runs: RunStore;
   readonly #sql: Statements;
 
   constructor(
@@ -38,6 +44,7 @@ export class Tables {
   ) {
     this.#sql = new Statements(storage.sql, vault);
     this.packs = new PackStore(this.#sql);
+    this.runs = new RunStore(this.#sql, () => (JSON.parse(this.thread() ?? "{}") as HeldRecord).ended);
     this.outbox = new OutboxStore(this.#sql, (work) => this.transaction(work));
   }
 
@@ -89,57 +96,19 @@ export class Tables {
     return row && this.#sql.texts.load(unwrapped(row.record), "thread");
   }
 
-  /** Writes the record (a JSON object), and with it the trace that is to be delivered. */
+  /** Writes the record (a JSON object), and with it the trace that is to be delivered and the end of the last run. */
   putThread(record: string): void {
-    const held = wrapped(this.#sql.texts.store(this.outbox.withTrace(record), "thread"));
+    const whole = this.outbox.withTrace(this.runs.withEnding(record));
+    const held = wrapped(this.#sql.texts.store(whole, "thread"));
     this.#sql.insert("thread", { only: 1, record: held }, "replace");
   }
 
-  run(runId: string): RunRow | undefined {
-    return this.#runs("SELECT * FROM runs WHERE run_id = ?", runId)[0];
-  }
-
-  insertRun(row: RunRow): void {
-    const request = this.#sql.texts.store(row.request, "runs.request", row.run_id);
-    this.#sql.insert("runs", { ...row, request, outcome: this.#outcome(row.run_id, row.outcome) });
-  }
-
-  setRun(runId: string, status: string, outcome: string | null): void {
-    this.#sql.update("runs", { run_id: runId }, { status, outcome: this.#outcome(runId, outcome) });
-  }
-
-  /** Newest first, read a few at a time: a request may have megabytes. */
-  *runs(limit: number, offset: number, status?: string): Generator<RunRow, void, void> {
-    const where = status === undefined ? "" : "WHERE status = ?";
-    const sql = `SELECT * FROM runs ${where} ORDER BY created DESC, run_id DESC LIMIT ? OFFSET ?`;
-    const filter = status === undefined ? [] : [status];
-    for (let read = 0; read < limit; read += RUN_ROWS) {
-      const most = Math.min(RUN_ROWS, limit - read);
-      const rows = this.#runs(sql, ...filter, most, offset + read);
-      yield* rows;
-      if (rows.length < most) return;
-    }
-  }
-
-  /** Pending and running, in the order they will run. */
-  openRuns(): RunRow[] {
-    return this.#runs("SELECT * FROM runs WHERE status IN ('pending', 'running') ORDER BY created, run_id");
-  }
-
-  #runs(statement: string, ...params: Value[]): RunRow[] {
-    const { texts } = this.#sql;
-    return this.#sql.all<RunRow>(statement, ...params).map((row) => {
-      const request = texts.load(row.request, "runs.request", row.run_id);
-      return { ...row, request, outcome: row.outcome && texts.load(row.outcome, "runs.outcome", row.run_id) };
-    });
-  }
-
-  #outcome(runId: string, outcome: string | null): string | null {
-    return outcome && this.#sql.texts.store(outcome, "runs.outcome", runId);
-  }
-
   deleteRun(runId: string): void {
-    this.#sql.remove("runs", { run_id: runId });
+    if (!this.runs.remove(runId)) return;
+    const held = this.thread();
+    if (held === undefined) return;
+    const { trace: _trace, ended: _ended, ...record } = JSON.parse(held) as HeldRecord;
+    this.putThread(JSON.stringify(record));
   }
 
   lastSeq(): { seq: number; first: number; n: number } {
@@ -336,6 +305,7 @@ export class Tables {
   forget(): void {
     this.#sql.forget();
     this.packs.forget();
+    this.runs.forget();
     this.outbox.forget();
   }
 
