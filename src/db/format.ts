@@ -6,11 +6,11 @@ import { remoteProblem } from "../http/problem.ts";
 
 /**
  * Raise one with a change that the version before cannot read or would damage. A table, column or field that the version
- * before ignores needs no new number. 2 of a thread: its tables share one table of SQLite (threads/storage/layout-store.ts). A thread
- * with the tables of the version before stays at 1. 3 of a partition: some of its runs are not in the
+ * before ignores needs no new number. 2 of a thread: its tables share one table of SQLite (threads/storage/layout-store.ts); 3: checkpoints
+ * share the rows of their events (threads/storage/pack-store.ts). A thread with a table for each stays at 1. 3 of a partition: some of its runs are not in the
  * index of ids (traces/run-ids.ts); 4: its roots are not in the index of traces (traces/run-groups.ts).
  */
-export const FORMATS = { thread: 2, index: 1, partition: 4 } as const;
+export const FORMATS = { thread: 3, index: 1, partition: 4 } as const;
 
 /** When an object that a newer version wrote looks again, milliseconds: its due work waits for that version. */
 export const NEWER_ALARM_MS = 5 * 60_000;

@@ -64,7 +64,7 @@ export class ThreadContext {
   }
 
   run(runId: string): StoredRun | undefined {
-    const row = this.tables.run(runId);
+    const row = this.tables.runs.get(runId);
     return row && storedRun(row);
   }
 

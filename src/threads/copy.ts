@@ -85,7 +85,7 @@ async function paste({ tables, threadId }: ThreadContext, source: ThreadRpc, giv
 function insert(tables: Tables, copied: CopiedRow, threadId: string): void {
   const { table, row } = copied;
   if (table !== "packs") return insertCopied(tables, copied);
-  const entries = JSON.parse(tables.entriesIn(row)) as { metadata: Record<string, unknown> }[];
+  const entries = JSON.parse(tables.packs.entriesIn(row)) as { metadata: Record<string, unknown> }[];
   for (const entry of entries) entry.metadata.thread_id = threadId;
-  tables.insertPack(String(row.last_id), String(row.first_id), JSON.stringify(entries));
+  tables.packs.insert(String(row.last_id), String(row.first_id), JSON.stringify(entries));
 }

@@ -6,7 +6,7 @@ import type { Json } from "../json.ts";
 import type { Interrupts, RunError, Standing, Thread, ThreadStatus, Ttl } from "./types.ts";
 import type { IndexRow } from "./search/rpc.ts";
 import { currentShard } from "./search/store.ts";
-import type { Tables } from "./storage/tables.ts";
+import type { HeldRecord, Tables } from "./storage/tables.ts";
 import type { Refs, Values } from "./log/values.ts";
 
 export interface ThreadRecord {
@@ -69,7 +69,8 @@ export function newRecord(workspaceId: string, threadId: string, metadata: Json)
 export function readRecord(tables: Tables): ThreadRecord | undefined {
   const text = tables.thread();
   if (text === undefined) return undefined;
-  const { trace, ...record } = JSON.parse(text) as ThreadRecord & { trace?: unknown[] };
+  const { trace, ended, ...record } = JSON.parse(text) as ThreadRecord & HeldRecord;
+  tables.runs.foundEnding(ended);
   if (trace) tables.outbox.foundTrace(JSON.stringify(trace));
   tables.vault.origin = record.sealed_as ?? record.thread_id;
   return record;

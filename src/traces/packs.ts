@@ -35,6 +35,13 @@ export function slotSql(number: string | number): string {
   return `(${number} & ${SLOTS.length - 1})`;
 }
 
+/** The first number for new runs, from the next one that is free: they share as few packs as that many runs can, each a row written. */
+export function firstNumber(next: number, runs: number): number {
+  const slot = next % SLOTS.length;
+  const fits = Math.ceil((slot + runs) / SLOTS.length) === Math.ceil(runs / SLOTS.length);
+  return slot === 0 || fits ? next : next - slot + SLOTS.length;
+}
+
 /** The first number of a pack, likewise. */
 export function firstInPackSql(pack: string): string {
   return `(${pack} << ${BITS})`;

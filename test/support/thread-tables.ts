@@ -1,6 +1,8 @@
 /** The tables of a thread, in whichever layout its object has them (src/threads/storage/layout-store.ts). */
+import { type Entry, withoutLate } from "../../src/threads/checkpoints/entry.ts";
 import { type Row, Statements } from "../../src/threads/storage/statements.ts";
 import { TABLE_NAMES, type TableName } from "../../src/threads/storage/layout-store.ts";
+import { Tables } from "../../src/threads/storage/tables.ts";
 import type { Value } from "../../src/threads/storage/long-text.ts";
 
 /** The rows that a SELECT on one of the tables gives. */
@@ -46,3 +48,24 @@ export function likeEarlierVersions({ sql }: DurableObjectStorage): void {
 /** Whether a statement inserts a row into the table of a thread that this version has made. */
 export const insertsInto = (table: TableName, statement: string): boolean =>
   statement.startsWith("INSERT INTO thread ") && statement.includes(`VALUES ('${table}'`);
+
+/** Gives the thread the rows of format 2: each pack of checkpoints has one, and so have the late writes under each checkpoint. */
+export function likeFormat2(storage: DurableObjectStorage): void {
+  const tables = new Tables(storage);
+  const statements = new Statements(storage.sql);
+  const carried = rowsIn<{ first_seq: number; n: number; carried: string; pack: string }>(
+    storage,
+    "SELECT first_seq, n, carried, pack FROM segments WHERE carried <> 0 ORDER BY first_seq, n",
+  );
+  for (const { first_seq, n, carried: ids, pack } of carried) {
+    const [first = "", last = ""] = ids.split(" ");
+    const entries = (JSON.parse(pack) as Entry[]).map((entry) => {
+      if (entry.late)
+        tables.insertWrites(entry.ns, entry.parentId ?? "", JSON.stringify(entry.late.writes), entry.late.n);
+      return withoutLate(entry);
+    });
+    statements.update("segments", { first_seq, n }, { carried: 0, pack: null });
+    tables.packs.insert(last, first, JSON.stringify(entries));
+  }
+  if (tables.thread() !== undefined) changeRecord(storage, { format: 2 });
+}

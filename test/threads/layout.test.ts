@@ -129,10 +129,10 @@ it.each([false, true])(
       tables.outbox.add("webhook-call", call);
       tables.outbox.keepTrace(trace);
       tables.putThread("{}");
-      tables.insertRun({ run_id: "r", created: 1, status: "success", request: "{}", outcome: null });
+      tables.runs.insert({ run_id: "r", created: 1, status: "success", request: "{}", outcome: null });
       tables.putBlob("hash", "of a state");
       const effects = () => new Tables(storage).outbox.due(Date.now(), ["task", "webhook-call", "trace"], 8);
-      const held = () => [tables.thread(), tables.run("r"), tables.blob("hash"), effects().length];
+      const held = () => [tables.thread(), tables.runs.get("r"), tables.blob("hash"), effects().length];
       const before = held();
       const left: unknown[] = [];
       let [failed, isDone] = [0, false];
@@ -150,7 +150,7 @@ it.each([false, true])(
       }
       expect(left.length).toBeGreaterThan(5);
       expect(left).toEqual(left.map(() => before));
-      expect([tables.thread(), tables.run("r"), tables.blob("hash")]).toEqual([undefined, undefined, ""]);
+      expect([tables.thread(), tables.runs.get("r"), tables.blob("hash")]).toEqual([undefined, undefined, ""]);
       expect(effects().map(({ kind, body }) => [kind, body])).toEqual([
         ["webhook-call", call],
         ["trace", trace],
@@ -194,7 +194,11 @@ describe("the two layouts", () => {
   const READS: [TableName, string][] = [
     ["runs", "SELECT * FROM runs WHERE status = 'pending' ORDER BY created DESC, run_id DESC LIMIT 2 OFFSET 1"],
     ["segments", "SELECT first_seq, n, last_seq FROM segments ORDER BY first_seq DESC, n DESC LIMIT 1"],
-    ["segments", "SELECT * FROM segments WHERE (first_seq, n) > (1, 1) AND last_seq > 2 ORDER BY first_seq, n LIMIT 4"],
+    [
+      "segments",
+      `SELECT first_seq, n, last_seq, events, metas, chunks FROM segments WHERE (first_seq, n) > (1, 1) AND last_seq > 2
+       ORDER BY first_seq, n LIMIT 4`,
+    ],
     ["segments", "SELECT max(first_seq) at FROM segments WHERE first_seq <= 3"],
     ["packs", "SELECT last_id, n FROM packs WHERE (last_id, n) < ('13', 1) ORDER BY last_id DESC, n DESC LIMIT 8"],
     ["writes", "SELECT * FROM writes WHERE ns = 'a' AND checkpoint_id = '1' ORDER BY n"],

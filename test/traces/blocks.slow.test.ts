@@ -245,7 +245,7 @@ describe("sealed blocks", () => {
       numbers.filter(({ n }) => n >= from && n < to).map(({ trace_id }) => trace_id);
     await day.partition.deleteTraces(traces(0, 512));
     await seal(day);
-    await day.partition.deleteTraces(traces(512, COUNT + 1));
+    await day.partition.deleteTraces(traces(512, Infinity));
     // Block 0 is still sealed, without runs.
     expect(await blocks(day)).toEqual([0]);
     const id = uuid7(MIDNIGHT);
@@ -256,7 +256,7 @@ describe("sealed blocks", () => {
     const { n } = await runInDurableObject(stubOf(day), (_, { storage }) =>
       storage.sql.exec<{ n: number }>("SELECT n FROM runs").one(),
     );
-    expect(n).toBe(COUNT + 1);
+    expect(n).toBe((numbers.at(-1)?.n ?? 0) + 1);
   });
 
   it("add up to the same sums, for selections by column and by time", async () => {

@@ -110,6 +110,28 @@ describe("packs", () => {
     expect(((await day.bytes()) - before) / 1_000).toBeLessThan(3_300);
   });
 
+  it("are as few as the runs of a write can share", async () => {
+    const day = await newPartition();
+    const send = async (runs: number) =>
+      day.partition.upsert(
+        day.identity,
+        Array.from({ length: runs }, () => post({ inputs: text("small") })),
+      );
+    const packs = async () => (await day.sql<{ n: number }>("SELECT n FROM packs ORDER BY n")).map(({ n }) => n);
+    // 1 to 2, then 4 to 7: from 3 on they would take two.
+    await send(2);
+    await send(4);
+    expect(await packs()).toEqual([0, 1]);
+    // 8 to 9, then 10 to 11 in the same pack.
+    await send(2);
+    await send(2);
+    expect(await packs()).toEqual([0, 1, 2]);
+    expect((await day.sql("SELECT n FROM runs ORDER BY n")).map(({ n }) => n)).toEqual([
+      1, 2, 4, 5, 6, 7, 8, 9, 10, 11,
+    ]);
+    await expectTidy(day);
+  });
+
   it("leave large payloads, and those with objects in R2, to rows of their own", async () => {
     const day = await newPartition();
     const attachments = [{ name: "a", type: "text/plain", bytes: 1 }];
@@ -121,8 +143,8 @@ describe("packs", () => {
       post({ inputs: inR2, outputs: text("small") }),
     ];
     await day.partition.upsert(day.identity, writes);
-    expect(await day.sql("SELECT n FROM payloads ORDER BY n")).toEqual([{ n: 2 }, { n: 3 }, { n: 4 }]);
-    expect(await day.sql("SELECT n FROM packs")).toEqual([{ n: 0 }]);
+    expect(await day.sql("SELECT n FROM payloads ORDER BY n")).toEqual([{ n: 5 }, { n: 6 }, { n: 7 }]);
+    expect(await day.sql("SELECT n FROM packs")).toEqual([{ n: 1 }]);
     const { runs } = await day.partition.query(READ);
     expect(runs.map(({ inputs }) => inputs?.length ?? null)).toEqual([7, 9_002, 7, null]);
     expect(runs.map((run) => run.attachments?.length)).toEqual([0, 0, 1, 0]);

@@ -1,6 +1,6 @@
 /**
  * The thread's checkpoints. What a flush keeps of them shares one row (a pack), found by the ids it spans; writes that
- * come in the same flush as their checkpoint are stored in its entry, later ones in rows of their own.
+ * come in the same flush as their checkpoint are stored in its entry, later ones by late.ts.
  */
 import { DeltaSnapshot, TASKS } from "@langchain/langgraph-checkpoint";
 import { dump, revive } from "../../runtime/stored.ts";
@@ -12,6 +12,7 @@ import type { Tables } from "../storage/tables.ts";
 import type { Interrupts } from "../types.ts";
 import type { Ref, Refs, Values } from "../log/values.ts";
 import { type Entry, keyOf, replayedChannels, withValues } from "./entry.ts";
+import { Late } from "./late.ts";
 import { Newest } from "./newest.ts";
 import { filterRow, filterWrites, rewriteAll } from "./rewrite.ts";
 import { countingWrites, isAnswer, questionsIn, type StoredWrite, unusedAnswers } from "./writes.ts";
@@ -23,12 +24,15 @@ export class Checkpoints implements CheckpointStorage {
   #flushPlanned = false;
   /** The newest checkpoints of some namespaces: the ones that a running graph reads. */
   readonly #newest = new Newest<Entry>();
+  readonly #late: Late;
 
   constructor(
     private readonly tables: Tables,
     private readonly eventLog: EventLog,
     private readonly store: Values,
-  ) {}
+  ) {
+    this.#late = new Late(tables);
+  }
 
   get(ns: string, id?: string): Entry | undefined {
     const newest = this.#newest.get(ns);
@@ -136,10 +140,10 @@ export class Checkpoints implements CheckpointStorage {
     const parents = new Map<string, string | undefined>();
     for (const entry of this.list(undefined, {}))
       if (entry.metadata.run_id === runId) parents.set(keyOf(entry), entry.parentId);
-    rewriteAll(this.tables, (entry) => {
-      if (parents.has(keyOf(entry))) return undefined;
+    const isGone = (ns: string, id: string) => parents.has(keyOf({ ns, id }));
+    rewriteAll(this.tables, isGone, isOfOthers, (entry) => {
       let { parentId } = entry;
-      while (parentId !== undefined && parents.has(keyOf({ ns: entry.ns, id: parentId })))
+      while (parentId !== undefined && isGone(entry.ns, parentId))
         parentId = parents.get(keyOf({ ns: entry.ns, id: parentId }));
       const full = replaced.get(keyOf(entry)) ?? entry;
       if (full === entry && parentId === entry.parentId && entry.writes.every(isOfOthers)) return entry;
@@ -213,10 +217,13 @@ export class Checkpoints implements CheckpointStorage {
     const sends = live.flatMap((entry) => this.#sendsBefore(entry));
     const replayed = live.flatMap((entry) => this.#replayedFrom(entry));
     const kept = new Map([...replayed, ...live].map((entry) => [keyOf(entry), entry]));
-    rewriteAll(this.tables, (entry) => {
-      const left = kept.get(keyOf(entry));
-      return left && replaced.has(keyOf(entry)) ? left : left && entry;
-    });
+    const isGone = (ns: string, id: string) => !kept.has(keyOf({ ns, id }));
+    rewriteAll(
+      this.tables,
+      isGone,
+      () => true,
+      (entry) => replaced.get(keyOf(entry)) ?? entry,
+    );
     for (const { ns, id, writes } of sends)
       if (!kept.has(keyOf({ ns, id }))) this.tables.insertWrites(ns, id, JSON.stringify(writes));
     this.#newest.clear();
@@ -230,14 +237,15 @@ export class Checkpoints implements CheckpointStorage {
 
   #flush(): void {
     this.#flushPlanned = false;
-    for (const { ids, texts } of packed([...this.#pending.values()])) {
+    const entries = [...this.#pending.values()];
+    for (const late of this.#lateWrites.values()) this.#late.write(late, entries);
+    for (const { ids, texts } of packed(entries)) {
       ids.sort();
-      this.tables.insertPack(ids.at(-1) as string, ids[0] as string, `[${texts.join(",")}]`);
+      this.tables.packs.insert(ids.at(-1) as string, ids[0] as string, `[${texts.join(",")}]`);
     }
-    const heads = new Map([...this.#pending.values()].filter(({ ns }) => ns !== "").map(({ ns, id }) => [ns, id]));
+    this.#late.wrote(entries);
+    const heads = new Map(entries.filter(({ ns }) => ns !== "").map(({ ns, id }) => [ns, id]));
     for (const [ns, id] of heads) this.tables.setHead(ns, id);
-    for (const { ns, id, writes } of this.#lateWrites.values())
-      this.tables.insertWrites(ns, id, JSON.stringify(writes));
     this.#pending.clear();
     this.#lateWrites.clear();
   }
@@ -253,7 +261,7 @@ export class Checkpoints implements CheckpointStorage {
   #stored(ns: string, id: string): StoredWrite[] {
     return [
       ...(this.get(ns, id)?.writes ?? []),
-      ...this.tables.writes(ns, id).flatMap((body) => JSON.parse(body) as StoredWrite[]),
+      ...this.#late.stored(ns, id),
       ...(this.#lateWrites.get(keyOf({ ns, id }))?.writes ?? []),
     ];
   }
@@ -280,7 +288,7 @@ export class Checkpoints implements CheckpointStorage {
   }
 
   #find(ns: string, id: string): Entry | undefined {
-    for (const { entries } of this.tables.packsAt(id)) {
+    for (const { entries } of this.tables.packs.at(id)) {
       const found = (JSON.parse(entries) as Entry[]).find((entry) => entry.ns === ns && entry.id === id);
       if (found) return found;
     }
@@ -291,7 +299,7 @@ export class Checkpoints implements CheckpointStorage {
   *#merged(pending: Entry[], before?: string): Generator<Entry> {
     yield* pending;
     let held: Entry[] = [];
-    for (const pack of this.tables.packs(before)) {
+    for (const pack of this.tables.packs.all(before)) {
       const entries = [...held, ...(JSON.parse(pack.entries) as Entry[])].sort((a, b) => (a.id < b.id ? 1 : -1));
       const ready = entries.filter((entry) => entry.id > pack.last_id);
       held = entries.filter((entry) => entry.id <= pack.last_id);
@@ -323,6 +331,8 @@ function packed(entries: Entry[]): { ids: string[]; texts: string[] }[] {
       size = 0;
     }
     groups.at(-1)?.ids.push(entry.id);
+    // Late writes are found by the id of their checkpoint.
+    if (entry.late && entry.parentId !== undefined) groups.at(-1)?.ids.push(entry.parentId);
     groups.at(-1)?.texts.push(text);
     size += text.length;
   }

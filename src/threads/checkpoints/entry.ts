@@ -5,12 +5,23 @@ import type { StoredWrite } from "./writes.ts";
 
 export interface Entry extends SavedCheckpoint {
   refs: Refs;
-  /** Those that were stored together with it. Later ones are in rows of their own. */
+  /** Those that were stored together with it. Later ones are with a checkpoint that continues from it, or in rows of their own. */
+  writes: StoredWrite[];
+  /** Writes under the parent that came after the parent was stored. */
+  late?: LateWrites;
+}
+
+export interface LateWrites {
+  /** Their place among the rows of writes of the parent. */
+  n: number;
   writes: StoredWrite[];
 }
 
 /** Names a checkpoint in its thread. */
 export const keyOf = ({ ns, id }: Pick<Entry, "ns" | "id">): string => `${ns}|${id}`;
+
+/** The checkpoint without what it holds under its parent. */
+export const withoutLate = ({ late: _late, ...entry }: Entry): Entry => entry;
 
 /** LangGraph's counters of the channels that are replayed from the writes of earlier checkpoints (`DeltaChannel`). */
 type Counters = Record<string, unknown> | undefined;

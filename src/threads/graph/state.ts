@@ -213,7 +213,7 @@ export async function graphOfThread(
 
 /** The newest run that has begun. */
 function lastRun({ tables }: ThreadContext): StoredRun | undefined {
-  for (const row of tables.runs(LOOKED_AT, 0)) if (row.status !== "pending") return storedRun(row);
+  for (const row of tables.runs.list(LOOKED_AT, 0)) if (row.status !== "pending") return storedRun(row);
   return undefined;
 }
 

@@ -251,10 +251,7 @@ export class EventLog {
   }
 
   #insert(rows: SegmentRow[], due: (() => void)[]): void {
-    this.tables.transaction(() => {
-      for (const row of rows) this.tables.insertSegment(row);
-      for (const write of due) write();
-    });
+    this.tables.flush(rows, due);
     this.#due = [];
   }
 

@@ -27,7 +27,7 @@ export function repeatedRun(
   if (fingerprint === undefined) return undefined;
   if (answers.length > 0 && areWaitedFor(answers, record, open)) return undefined;
   const since = Date.now() - REPEAT_MS;
-  for (const row of tables.runs(5, 0)) {
+  for (const row of tables.runs.list(5, 0)) {
     const run = storedRun(row);
     if (run.request.fingerprint !== fingerprint) continue;
     return isOpen(run.status) || run.outcome.updated > since ? run : undefined;

@@ -10,7 +10,7 @@ import type { OpenRun, Run } from "../types.ts";
 export function listRuns({ tables, threadId }: ThreadContext, { limit, offset, status }: RunsQuery): Run[] {
   const runs: Run[] = [];
   let size = 0;
-  for (const row of tables.runs(limit, offset, status)) {
+  for (const row of tables.runs.list(limit, offset, status)) {
     size += row.request.length;
     if (size > ANSWER_LIMIT)
       throw remoteProblem(413, "The inputs of these runs are too large for one answer. Request fewer runs with limit.");

@@ -68,7 +68,7 @@ export class Runner {
     private readonly outbox: Outbox,
     private readonly arm: () => void,
   ) {
-    this.#open = inOrder(context.tables.openRuns().map(storedRun));
+    this.#open = inOrder(context.tables.runs.open().map(storedRun));
     if (context.record) context.record = withAssistants(context.record, this.#open);
     this.#gate = new Gate(context, () => {
       this.#continue();
@@ -124,7 +124,7 @@ export class Runner {
         // Of an existing thread the time of its last change and its assistant are new, which the run's end writes.
         if (!this.context.record) this.context.writeRecord(record);
         const row = { run_id: made.id, created: made.created, status: made.status, request: text };
-        tables.insertRun({ ...row, outcome: starts ? JSON.stringify(made.outcome) : null });
+        tables.runs.insert({ ...row, outcome: starts ? JSON.stringify(made.outcome) : null });
         joinTask(this.context, request);
         if (starts) queueTaskBegin(this.context, made);
       });
@@ -153,7 +153,7 @@ export class Runner {
     const run = eventLog.commit(() => {
       const begun = this.#begin(waiting, record, prior);
       eventLog.due(() => {
-        tables.setRun(begun.id, begun.status, JSON.stringify(begun.outcome));
+        tables.runs.set(begun.id, begun.status, JSON.stringify(begun.outcome));
         if (attempt === 0) queueTaskBegin(this.context, begun);
       });
       return begun;
@@ -222,7 +222,7 @@ export class Runner {
   #keepStop(run: StoredRun, reason: StopReason): void {
     const { eventLog, tables } = this.context;
     const outcome = { ...run.outcome, stopped: reason };
-    eventLog.commit(() => eventLog.due(() => tables.setRun(run.id, run.status, JSON.stringify(outcome))));
+    eventLog.commit(() => eventLog.due(() => tables.runs.set(run.id, run.status, JSON.stringify(outcome))));
     run.outcome = outcome;
   }
 
@@ -350,6 +350,7 @@ export class Runner {
     const record = recordAfter(before, run, emitter, { open: others.length > 0, reason, questions });
     eventLog.due(() => {
       queueSideEffects(this.context, run, tracer);
+      if (reason !== "rollback") tables.runs.end(run.id, run.status, JSON.stringify(outcome));
       this.context.writeRecord(record);
       if (reason === "rollback") {
         tables.deleteRun(run.id);
@@ -357,7 +358,6 @@ export class Runner {
         return;
       }
       if (reason && outcome.answered) checkpoints.removeAnswers(run.id);
-      tables.setRun(run.id, run.status, JSON.stringify(outcome));
     });
     eventLog.flush();
     if (takesSlots(run)) this.context.ctx.waitUntil(this.outbox.free());

@@ -139,7 +139,7 @@ export class Spending implements Decider {
     const { run } = this;
     eventLog.due(() => {
       this.#keeping = false;
-      tables.setRun(run.id, run.status, JSON.stringify(run.outcome));
+      tables.runs.set(run.id, run.status, JSON.stringify(run.outcome));
     });
   }
 

@@ -78,7 +78,7 @@ export function copiedRows(tables: Tables, from: CopyPlace): { rows: CopiedRow[]
     const { table }: CopyPlace = place;
     const found = rowsAfter(tables, place);
     for (const row of found) {
-      rows.push({ table, row });
+      rows.push(...(table === "segments" ? withoutPack(row) : [{ table, row }]));
       size += Object.values(row).reduce<number>((sum, value) => sum + String(value).length, 0);
     }
     const last = found.at(-1);
@@ -95,9 +95,18 @@ function tableStart(table: CopiedTable | undefined): CopyPlace | undefined {
   return table && { table };
 }
 
+/** A row of events as a version that keeps each pack in a row of its own has it: the row, and its pack. */
+function withoutPack({ carried = null, pack = null, ...row }: Row): CopiedRow[] {
+  const segment: CopiedRow = { table: "segments", row };
+  if (pack === null) return [segment];
+  const [first_id = "", last_id = ""] = String(carried).split(" ");
+  return [segment, { table: "packs", row: { last_id, n: 0, first_id, entries: pack } }];
+}
+
 /** Segments are read without their events: a copy starts its own log. */
 function rowsAfter(tables: Tables, { table, key = [] }: CopyPlace): Row[] {
-  const columns = table === "segments" ? "first_seq, n, last_seq, '[]' events, '[]' metas, chunks" : "*";
+  const pack = tables.carries ? ", carried, pack" : "";
+  const columns = table === "segments" ? `first_seq, n, last_seq, '[]' events, '[]' metas, chunks${pack}` : "*";
   const order = KEYS[table].join(", ");
   const after = key.length === 0 ? "" : `WHERE (${order}) > (${key.map(() => "?").join(", ")})`;
   return tables.heldRows(`SELECT ${columns} FROM ${table} ${after} ORDER BY ${order} LIMIT ${AT_ONCE}`, ...key);

@@ -8,7 +8,16 @@ import { FORMATS } from "../../db/format.ts";
 const PLACES = {
   thread: { only: "k1", record: "record" },
   runs: { run_id: "k1", created: "i", status: "t", request: "u", outcome: "v" },
-  segments: { first_seq: "k1", n: "k2", last_seq: "i", events: "t", metas: "u", chunks: "v" },
+  segments: {
+    first_seq: "k1",
+    n: "k2",
+    last_seq: "i",
+    events: "t",
+    metas: "u",
+    chunks: "v",
+    carried: "k3",
+    pack: "record",
+  },
   packs: { last_id: "k1", n: "k2", first_id: "t", entries: "u" },
   heads: { ns: "k1", id: "t" },
   writes: { ns: "k1", checkpoint_id: "k2", n: "k3", body: "t" },
@@ -41,7 +50,8 @@ const SEPARATE: Record<TableName, string> = {
 
 /**
  * The shared table. The version before reads the column `record` of the first row of a table with this name: it finds a format
- * that it does not know, and leaves the thread alone. So the thread's own row has the first place, and no other row a record.
+ * that it does not know, and leaves the thread alone. So the thread's own row has the first place. In rows of events the column
+ * holds a pack of checkpoints, and `k3` the ids that it spans (pack-store.ts).
  */
 const SHARED = `CREATE TABLE thread (kind TEXT, k1 ANY DEFAULT 0, k2 ANY DEFAULT 0, k3 ANY DEFAULT 0, i INTEGER, j INTEGER,
   record TEXT, t TEXT, u TEXT, v TEXT, PRIMARY KEY (kind, k1, k2, k3)) STRICT, WITHOUT ROWID`;
@@ -54,6 +64,8 @@ export type OnConflict = "fail" | "keep" | "replace";
 /** The statements on one of the two layouts. The same statement has the same text. */
 export interface Layout {
   readonly format: number;
+  /** Rows of events have room for packs of checkpoints. */
+  readonly carries: boolean;
   /** The table of SQLite that holds the rows of a table. */
   holderOf: (table: TableName) => string;
   definitionOf: (table: TableName) => string;
@@ -67,6 +79,7 @@ export interface Layout {
 /** The layout of a thread of an earlier version. */
 export const separate: Layout = {
   format: 1,
+  carries: false,
   holderOf: (table) => table,
   definitionOf: (table) => SEPARATE[table],
   select: (_table, statement) => statement,
@@ -78,6 +91,7 @@ export const separate: Layout = {
 /** The layout of a thread that this version has made. */
 export const shared: Layout = {
   format: FORMATS.thread,
+  carries: true,
   holderOf: () => "thread",
   definitionOf: () => SHARED,
   select(table, statement) {

@@ -1,5 +1,6 @@
 /** The outbox's rows: side effects that are still to be carried out. */
 import { isKeyDestroyed } from "../../encryption/ring.ts";
+import { withMember } from "./rows.ts";
 import type { Statements } from "../storage/statements.ts";
 
 export interface OutboxRow {
@@ -63,7 +64,7 @@ export class OutboxStore {
   /** The thread's row (a JSON object) with the trace that is not delivered yet. */
   withTrace(record: string): string {
     this.#stored = this.#trace !== undefined;
-    return this.#trace ? `${record.slice(0, -1)},"trace":${this.#trace.body}}` : record;
+    return this.#trace ? withMember(record, "trace", this.#trace.body) : record;
   }
 
   /** The trace that the thread's row holds when its object wakes. It may have been delivered. */

@@ -27,10 +27,14 @@ export interface SegmentRow extends EventsRow {
 export const SEGMENT_TEXTS = ["events", "metas", "chunks"] as const;
 export const EVENT_TEXTS = ["events", "metas"] as const;
 
+/** Checkpoints that one flush wrote. */
 export interface PackRow {
   last_id: string;
   n: number;
+  /** JSON, an array. */
   entries: string;
+  /** The row of events that holds the pack. */
+  carrier?: { first_seq: number; n: number };
 }
 
 export interface WritesRow {
@@ -39,6 +43,10 @@ export interface WritesRow {
   n: number;
   body: string;
 }
+
+/** A JSON object with one member more. */
+export const withMember = (object: string, name: string, json: string): string =>
+  `${object.slice(0, -1)}${object.length > 2 ? "," : ""}"${name}":${json}}`;
 
 /** A sealed record as its row holds it. The version before reads the format, answers 503 and writes nothing (db/format.ts). */
 const SEALED_RECORD = '{"format":2,"sealed":';

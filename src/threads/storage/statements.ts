@@ -47,6 +47,11 @@ export class Statements {
     return this.#layout.format;
   }
 
+  /** Whether rows of events have room for packs of checkpoints. */
+  get carries(): boolean {
+    return this.#layout.carries;
+  }
+
   /** Runs a SELECT on one table and gives its rows. */
   all<T extends object>(statement: string, ...params: Value[]): T[] {
     const table = this.#text(`table ${statement}`, () => TABLE.exec(statement)?.[1] ?? "") as TableName;

@@ -3,12 +3,12 @@
  * Cloudflare bills rows written, so the data of one flush share a row where possible.
  */
 import { OutboxStore } from "./outbox-store.ts";
+import { PackStore } from "./pack-store.ts";
+import { type Ending, RunStore } from "./run-store.ts";
 import type { Value } from "./long-text.ts";
 import {
   EVENT_TEXTS,
   type EventsRow,
-  type PackRow,
-  type RunRow,
   SEGMENT_TEXTS,
   type SegmentRow,
   type WritesRow,
@@ -18,18 +18,24 @@ import {
 import { type Row, Statements } from "./statements.ts";
 import { Vault } from "./vault.ts";
 
-/** Rows that one statement reads. Packs and rows of events may have some 400,000 characters each. */
-const PACKS = 8;
+/** Rows that one statement reads. Rows of events may have some 400,000 characters each. */
 const EVENT_ROWS = 4;
-const RUN_ROWS = 20;
 
 /** The tables that a copy of a thread includes, long texts (`blobs`) before the columns that refer to them. */
 export const COPIED_TABLES = ["blobs", "packs", "heads", "writes", "segments"] as const;
 export type CopiedTable = (typeof COPIED_TABLES)[number];
 export type { Row };
 
+/** What the thread's own row holds beside the record. */
+export interface HeldRecord {
+  trace?: unknown[];
+  ended?: Ending;
+}
+
 export class Tables {
   readonly outbox: OutboxStore;
+  readonly packs: PackStore;
+  readonly runs: RunStore;
   readonly #sql: Statements;
 
   constructor(
@@ -37,12 +43,19 @@ export class Tables {
     readonly vault: Vault = new Vault(""),
   ) {
     this.#sql = new Statements(storage.sql, vault);
+    this.packs = new PackStore(this.#sql);
+    this.runs = new RunStore(this.#sql, () => (JSON.parse(this.thread() ?? "{}") as HeldRecord).ended);
     this.outbox = new OutboxStore(this.#sql, (work) => this.transaction(work));
   }
 
   /** Rows written since the object woke: what the bench reports. */
   get rowsWritten(): number {
     return this.#sql.rowsWritten;
+  }
+
+  /** Whether rows of events have room for packs: not in a thread of an earlier version. */
+  get carries(): boolean {
+    return this.#sql.carries;
   }
 
   /** The format of what the thread stores (db/format.ts). */
@@ -83,57 +96,19 @@ export class Tables {
     return row && this.#sql.texts.load(unwrapped(row.record), "thread");
   }
 
-  /** Writes the record (a JSON object), and with it the trace that is to be delivered. */
+  /** Writes the record (a JSON object), and with it the trace that is to be delivered and the end of the last run. */
   putThread(record: string): void {
-    const held = wrapped(this.#sql.texts.store(this.outbox.withTrace(record), "thread"));
+    const whole = this.outbox.withTrace(this.runs.withEnding(record));
+    const held = wrapped(this.#sql.texts.store(whole, "thread"));
     this.#sql.insert("thread", { only: 1, record: held }, "replace");
   }
 
-  run(runId: string): RunRow | undefined {
-    return this.#runs("SELECT * FROM runs WHERE run_id = ?", runId)[0];
-  }
-
-  insertRun(row: RunRow): void {
-    const request = this.#sql.texts.store(row.request, "runs.request", row.run_id);
-    this.#sql.insert("runs", { ...row, request, outcome: this.#outcome(row.run_id, row.outcome) });
-  }
-
-  setRun(runId: string, status: string, outcome: string | null): void {
-    this.#sql.update("runs", { run_id: runId }, { status, outcome: this.#outcome(runId, outcome) });
-  }
-
-  /** Newest first, read a few at a time: a request may have megabytes. */
-  *runs(limit: number, offset: number, status?: string): Generator<RunRow, void, void> {
-    const where = status === undefined ? "" : "WHERE status = ?";
-    const sql = `SELECT * FROM runs ${where} ORDER BY created DESC, run_id DESC LIMIT ? OFFSET ?`;
-    const filter = status === undefined ? [] : [status];
-    for (let read = 0; read < limit; read += RUN_ROWS) {
-      const most = Math.min(RUN_ROWS, limit - read);
-      const rows = this.#runs(sql, ...filter, most, offset + read);
-      yield* rows;
-      if (rows.length < most) return;
-    }
-  }
-
-  /** Pending and running, in the order they will run. */
-  openRuns(): RunRow[] {
-    return this.#runs("SELECT * FROM runs WHERE status IN ('pending', 'running') ORDER BY created, run_id");
-  }
-
-  #runs(statement: string, ...params: Value[]): RunRow[] {
-    const { texts } = this.#sql;
-    return this.#sql.all<RunRow>(statement, ...params).map((row) => {
-      const request = texts.load(row.request, "runs.request", row.run_id);
-      return { ...row, request, outcome: row.outcome && texts.load(row.outcome, "runs.outcome", row.run_id) };
-    });
-  }
-
-  #outcome(runId: string, outcome: string | null): string | null {
-    return outcome && this.#sql.texts.store(outcome, "runs.outcome", runId);
-  }
-
   deleteRun(runId: string): void {
-    this.#sql.remove("runs", { run_id: runId });
+    if (!this.runs.remove(runId)) return;
+    const held = this.thread();
+    if (held === undefined) return;
+    const { trace: _trace, ended: _ended, ...record } = JSON.parse(held) as HeldRecord;
+    this.putThread(JSON.stringify(record));
   }
 
   lastSeq(): { seq: number; first: number; n: number } {
@@ -148,9 +123,21 @@ export class Tables {
     return this.#sql.all("SELECT 1 FROM segments WHERE first_seq <= ?1 AND last_seq >= ?1 LIMIT 1", seq).length > 0;
   }
 
-  insertSegment(row: SegmentRow): void {
+  /** Writes rows of events, and does the other writes of their flush. Packs of checkpoints share the rows. */
+  flush(rows: SegmentRow[], due: (() => void)[]): void {
+    this.transaction(() => {
+      this.packs.gather(() => {
+        for (const write of due) write();
+      });
+      for (const row of rows) this.#insertSegment(row);
+      this.packs.writeRest();
+    });
+  }
+
+  #insertSegment(row: SegmentRow): void {
     const { first_seq, n, last_seq } = row;
-    this.#sql.insert("segments", { first_seq, n, last_seq, ...this.#storeTexts(row, SEGMENT_TEXTS) });
+    const pack = this.packs.carriedBy(row);
+    this.#sql.insert("segments", { first_seq, n, last_seq, ...this.#storeTexts(row, SEGMENT_TEXTS), ...pack });
   }
 
   /** What these columns of a row of segments hold. */
@@ -201,46 +188,6 @@ export class Tables {
     return row && this.#sql.texts.load(row.chunks, "segments.chunks", first, n);
   }
 
-  insertPack(lastId: string, firstId: string, entries: string): void {
-    const sql = "SELECT max(n) + 1 AS n FROM packs WHERE last_id = ?";
-    const n = this.#sql.all<{ n: number | null }>(sql, lastId)[0]?.n ?? 0;
-    const held = this.#sql.texts.store(entries, "packs", lastId);
-    this.#sql.insert("packs", { last_id: lastId, n, first_id: firstId, entries: held });
-  }
-
-  /** Packs newest first, from those that may hold checkpoints before `before`. */
-  *packs(before?: string): Generator<PackRow> {
-    let cursor: { last_id: string; n: number } | undefined;
-    for (;;) {
-      const rows: PackRow[] = this.#sql.all(
-        `SELECT last_id, n, entries FROM packs WHERE (?1 IS NULL OR first_id < ?1)
-         AND (?2 IS NULL OR (last_id, n) < (?2, ?3)) ORDER BY last_id DESC, n DESC LIMIT ${PACKS}`,
-        before ?? null,
-        cursor?.last_id ?? null,
-        cursor?.n ?? null,
-      );
-      yield* rows.map((row) => this.#pack(row));
-      if (rows.length < PACKS) return;
-      cursor = rows.at(-1);
-    }
-  }
-
-  /** Packs that may hold checkpoint `id`. */
-  packsAt(id: string): PackRow[] {
-    const sql = "SELECT last_id, n, entries FROM packs WHERE last_id >= ?1 AND first_id <= ?1 ORDER BY last_id LIMIT 8";
-    return this.#sql.all<PackRow>(sql, id).map((row) => this.#pack(row));
-  }
-
-  #pack(row: PackRow): PackRow {
-    return { ...row, entries: this.#sql.texts.load(row.entries, "packs", row.last_id) };
-  }
-
-  setPack(lastId: string, n: number, entries: string): void {
-    const key = { last_id: lastId, n };
-    if (entries === "[]") this.#sql.remove("packs", key);
-    else this.#sql.update("packs", key, { entries: this.#sql.texts.store(entries, "packs", lastId) });
-  }
-
   head(ns: string): string | undefined {
     return this.#sql.all<{ id: string }>("SELECT id FROM heads WHERE ns = ?", ns)[0]?.id;
   }
@@ -265,15 +212,18 @@ export class Tables {
     this.#sql.remove("heads", { ns });
   }
 
-  insertWrites(ns: string, checkpointId: string, body: string): void {
-    const sql = "SELECT max(n) + 1 AS n FROM writes WHERE ns = ? AND checkpoint_id = ?";
-    const n = this.#sql.all<{ n: number | null }>(sql, ns, checkpointId)[0]?.n ?? 0;
+  /** `n`: the row's place among those of the checkpoint; the last one when another row has it. */
+  insertWrites(ns: string, checkpointId: string, body: string, n = 0): void {
+    const rows = this.#writePlaces(ns, checkpointId);
+    const place = rows.includes(n) ? Math.max(...rows) + 1 : n;
     const held = this.#sql.texts.store(body, "writes", ns, checkpointId);
-    this.#sql.insert("writes", { ns, checkpoint_id: checkpointId, n, body: held });
+    this.#sql.insert("writes", { ns, checkpoint_id: checkpointId, n: place, body: held });
   }
 
-  writes(ns: string, checkpointId: string): string[] {
-    return this.writesUnder(ns, checkpointId).map(({ body }) => body);
+  /** The places of the rows of writes under a checkpoint. */
+  #writePlaces(ns: string, checkpointId: string): number[] {
+    const sql = "SELECT n FROM writes WHERE ns = ? AND checkpoint_id = ?";
+    return this.#sql.all<{ n: number }>(sql, ns, checkpointId).map(({ n }) => n);
   }
 
   /** The rows under one checkpoint. */
@@ -354,6 +304,8 @@ export class Tables {
   /** All tables have been deleted, or a transaction was rolled back: cached facts about them may no longer be valid. */
   forget(): void {
     this.#sql.forget();
+    this.packs.forget();
+    this.runs.forget();
     this.outbox.forget();
   }
 

@@ -1,7 +1,7 @@
 /** Upserting a batch of writes in one transaction. */
 import { FORMATS } from "../../../db/format.ts";
 import { uuidTime } from "../../dotted.ts";
-import { joinPayloads, PACKED_COLUMNS, payloadSql } from "../../packs.ts";
+import { firstNumber, joinPayloads, PACKED_COLUMNS, payloadSql } from "../../packs.ts";
 import { blobsOfRow, blobsOfWrite, noteBlobs, unusedBlobs } from "../blobs.ts";
 import { openBlocks } from "../blocks/blocks.ts";
 import { newChange, numberRuns } from "../changes.ts";
@@ -21,6 +21,17 @@ import { OF_IDS } from "../../run-ids.ts";
 const INSERT_RUN = `INSERT INTO runs (${RUN_COLUMNS.join(", ")}) VALUES (${RUN_COLUMNS.map(() => "?").join(", ")})`;
 
 const ALL_COLUMNS = [...RUN_COLUMNS, ...PAYLOAD_COLUMNS];
+
+/** What a run's usage says, with its descendants'. */
+const TOTALS = new Set<keyof WholeRow>([
+  "total_tokens",
+  "prompt_tokens",
+  "completion_tokens",
+  "total_cost",
+  "prompt_cost",
+  "completion_cost",
+  "usage_details",
+]);
 
 /** The most bytes of the stored rows that one transaction loads. */
 const STORED_BYTES = 16 * 1024 * 1024;
@@ -62,6 +73,7 @@ export function applyWrites(sql: SqlStorage, prefix: string, day: Day, writes: R
     const row = rows.get(write.id) ?? emptyRow(write.id, startWithin(day, write.id));
     rows.set(write.id, mergeRun(row, write, day, prices));
   }
+  for (const [id, known] of before) keepTotals(stored.get(id) as WholeRow, known);
   noteBlobs(sql, prefix, unusedBlobs(blobs, [...rows.values()]));
   const isChanged = (row: WholeRow, known: WholeRow) => ALL_COLUMNS.some((column) => row[column] !== known[column]);
   const fresh = byTrace([...rows.values()].filter(({ id }) => !before.has(id)));
@@ -103,13 +115,22 @@ export function applyWrites(sql: SqlStorage, prefix: string, day: Day, writes: R
   addToCounts(sql, added, change);
 }
 
+/**
+ * Gives a run that its writes did not change the totals that are stored, which include its descendants': a trace that is
+ * delivered again writes no row.
+ */
+function keepTotals(row: WholeRow, known: WholeRow): void {
+  const isSame = ALL_COLUMNS.every((column) => row[column] === known[column] || TOTALS.has(column));
+  if (isSame) Object.assign(row, known);
+}
+
 function insertRuns(sql: SqlStorage, rows: WholeRow[], change: number): void {
-  const last = lastNumber(sql);
+  const first = firstNumber(lastNumber(sql) + 1, rows.length);
   groupRuns(rows);
   // The version before would not find the others of a group, and gives a run no number of its first change.
   if (rows.length > 0 && readMeta(sql, "format") !== FORMATS.partition) writeMeta(sql, "format", FORMATS.partition);
   for (const [index, row] of rows.entries()) {
-    row.n = last + 1 + index;
+    row.n = first + index;
     row.first_change = change;
     sql.exec(INSERT_RUN, ...RUN_COLUMNS.map((column) => row[column]));
   }
