@@ -26,8 +26,10 @@ const saying = (content: string) => ({ assistant_id: "agent", input: { messages:
 describe.runIf(browserHere)("control in the browser", () => {
   const stage = onStage(() => startServer({ OFFLINE_MODEL_DELAY_MS: "20" }));
   const call = <T>(method: string, path: string, body?: unknown) => callAs<T>(stage.server, method, path, body);
-  const newThread = async () => (await call<{ thread_id: string }>("POST", "/threads", {})).thread_id;
-  const start = async (content: string) => call<Run>("POST", `/threads/${await newThread()}/runs`, saying(content));
+  const newThread = async (title = "A thread") =>
+    (await call<{ thread_id: string }>("POST", "/threads", { metadata: { title } })).thread_id;
+  const start = async (content: string) =>
+    call<Run>("POST", `/threads/${await newThread(content)}/runs`, saying(content));
   const read = ({ thread_id, run_id }: Run) => call<Run>("GET", `/threads/${thread_id}/runs/${run_id}`);
   const untilStatus = (run: Run, status: string) =>
     eventually(
@@ -52,7 +54,7 @@ describe.runIf(browserHere)("control in the browser", () => {
     const rules = page.getByRole("table", { name: "Rules", exact: true });
     await rules.getByRole("row", { name: /^one 1 at once all runs/ }).waitFor();
 
-    const first = await start("count to 900");
+    const first = await start("count to 3000");
     await untilStatus(first, "running");
     const [second, third] = [await start("second in line"), await start("third in line")];
     const waiting = page.getByRole("table", { name: "Waiting runs" });
