@@ -1,4 +1,4 @@
-/** Control of runs: the queue, rules, pauses, budgets, runs that died, and threads that a deploy left behind. */
+/** Control of runs: the queue, rules, pauses, budgets, crashed runs, and threads that a deploy left behind. */
 import { describe, expect, it } from "vitest";
 import { startKillable, startServer } from "../support/server.ts";
 import { callAs } from "../support/workspace.ts";
@@ -184,7 +184,7 @@ describe.runIf(browserHere)("control in the browser", () => {
   });
 });
 
-describe.runIf(browserHere)("a run that died", () => {
+describe.runIf(browserHere)("a crashed run", () => {
   const stage = onStage(() => startKillable({ RUN_MAX_ATTEMPTS: "1", OFFLINE_MODEL_DELAY_MS: "20" }));
 
   it("is listed, and continues from its last checkpoint", async () => {
@@ -203,7 +203,7 @@ describe.runIf(browserHere)("a run that died", () => {
       ([run]) => expect(run?.status).toBe("error"),
     );
     const { page, close } = await visit(stage, { path: PATH });
-    const row = page.getByRole("table", { name: "Runs that died" }).getByRole("row", { name: /RunAttemptsExceeded/ });
+    const row = page.getByRole("table", { name: "Crashed runs" }).getByRole("row", { name: /RunAttemptsExceeded/ });
     await row.getByRole("button", { name: "Resume from here" }).click();
     await row.getByText("continued").waitFor();
     expect(await findings(page)).toEqual([]);

@@ -19,15 +19,15 @@ export function Died() {
   const died = useDiedRuns();
   const threads = useThreadsById(died.data?.flatMap(({ thread_id }) => thread_id ?? []) ?? []);
   return (
-    <Section title="Runs that died">
-      <Loaded query={died} what="runs that died" rows={2}>
+    <Section title="Crashed runs">
+      <Loaded query={died} what="crashed runs" rows={2}>
         {(rows) =>
           rows.length === 0 ? (
             <p className={css.note}>No run of the last {DIED_DAYS} days ended because its process stopped too often.</p>
           ) : (
             <>
               <Table
-                label="Runs that died"
+                label="Crashed runs"
                 columns={columnsOf(threads.data ?? new Map())}
                 rows={rows}
                 rowKey={({ id }) => id}
