@@ -1,4 +1,4 @@
-/** Control of runs: the queue, rules, pauses, budgets, runs that died, and threads that a deploy left behind. */
+/** Control of runs: the queue, rules, pauses, budgets, crashed runs, and threads that a deploy left behind. */
 import { describe, expect, it } from "vitest";
 import { startKillable, startServer } from "../support/server.ts";
 import { callAs } from "../support/workspace.ts";
@@ -26,8 +26,10 @@ const saying = (content: string) => ({ assistant_id: "agent", input: { messages:
 describe.runIf(browserHere)("control in the browser", () => {
   const stage = onStage(() => startServer({ OFFLINE_MODEL_DELAY_MS: "20" }));
   const call = <T>(method: string, path: string, body?: unknown) => callAs<T>(stage.server, method, path, body);
-  const newThread = async () => (await call<{ thread_id: string }>("POST", "/threads", {})).thread_id;
-  const start = async (content: string) => call<Run>("POST", `/threads/${await newThread()}/runs`, saying(content));
+  const newThread = async (title = "A thread") =>
+    (await call<{ thread_id: string }>("POST", "/threads", { metadata: { title } })).thread_id;
+  const start = async (content: string) =>
+    call<Run>("POST", `/threads/${await newThread(content)}/runs`, saying(content));
   const read = ({ thread_id, run_id }: Run) => call<Run>("GET", `/threads/${thread_id}/runs/${run_id}`);
   const untilStatus = (run: Run, status: string) =>
     eventually(
@@ -52,7 +54,7 @@ describe.runIf(browserHere)("control in the browser", () => {
     const rules = page.getByRole("table", { name: "Rules", exact: true });
     await rules.getByRole("row", { name: /^one 1 at once all runs/ }).waitFor();
 
-    const first = await start("count to 900");
+    const first = await start("count to 3000");
     await untilStatus(first, "running");
     const [second, third] = [await start("second in line"), await start("third in line")];
     const waiting = page.getByRole("table", { name: "Waiting runs" });
@@ -182,7 +184,7 @@ describe.runIf(browserHere)("control in the browser", () => {
   });
 });
 
-describe.runIf(browserHere)("a run that died", () => {
+describe.runIf(browserHere)("a crashed run", () => {
   const stage = onStage(() => startKillable({ RUN_MAX_ATTEMPTS: "1", OFFLINE_MODEL_DELAY_MS: "20" }));
 
   it("is listed, and continues from its last checkpoint", async () => {
@@ -201,7 +203,7 @@ describe.runIf(browserHere)("a run that died", () => {
       ([run]) => expect(run?.status).toBe("error"),
     );
     const { page, close } = await visit(stage, { path: PATH });
-    const row = page.getByRole("table", { name: "Runs that died" }).getByRole("row", { name: /RunAttemptsExceeded/ });
+    const row = page.getByRole("table", { name: "Crashed runs" }).getByRole("row", { name: /RunAttemptsExceeded/ });
     await row.getByRole("button", { name: "Resume from here" }).click();
     await row.getByText("continued").waitFor();
     expect(await findings(page)).toEqual([]);

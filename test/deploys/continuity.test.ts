@@ -103,6 +103,20 @@ describe("a thread that waits while another version is deployed", () => {
     return response.json<CheckPage>();
   }
 
+  it("is compared with the deployed graphs when the request names none", async () => {
+    const { id, thread } = await park();
+    const compared = async () => (await caller.fetch("/graphs/check", { body: {} })).json<CheckPage>();
+    expect(await compared()).toMatchObject({ counts: { [id]: { checked: 1, cannot_continue: 0 } }, threads: [] });
+    const deployed = graphs[id];
+    delete graphs[id];
+    const without = await compared();
+    graphs[id] = deployed as never;
+    expect(without).toMatchObject({
+      counts: { [id]: { cannot_continue: 1 } },
+      threads: [{ thread_id: thread, graph_id: id }],
+    });
+  });
+
   it("continues on a graph that has more", async () => {
     const { id, thread, state } = await park();
     expect(state.next).toEqual(["ask"]);

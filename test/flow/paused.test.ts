@@ -125,6 +125,7 @@ it("a paused rule shows its queue", async () => {
   const run = await echo(await newThread(caller));
   await until(caller, run, isPaused);
   const waiting = await (await caller.fetch("/api/v1/flow/waiting?rule=stop")).json();
+  expect(await (await caller.fetch("/api/v1/flow/waiting")).json()).toEqual(waiting);
   expect(waiting).toMatchObject({ runs: [{ run_id: run.run_id, waiting_for: [{ reason: "paused" }] }] });
   const rules = await (await caller.fetch("/api/v1/flow/rules")).json();
   expect(rules).toMatchObject({ rules: [{ id: "stop", paused: true }] });

@@ -1,4 +1,4 @@
-/** Control of the workspace's runs: who waits, rules, pauses, budgets, runs that died, and threads that a deploy left behind. */
+/** Control of the workspace's runs: who waits, rules, pauses, budgets, crashed runs, and threads that a deploy left behind. */
 import { useMay } from "../../api/me.ts";
 import { Page } from "../../page/Page.tsx";
 import { Budgets } from "./Budgets.tsx";
@@ -26,7 +26,7 @@ export default function Control() {
           </p>
           <h2>Deploys</h2>
           <p>
-            <code>npx weir deploy --check</code> compares waiting threads with a new version before it is deployed. See{" "}
+            <code>weir deploy --check</code> compares waiting threads with a new version before it is deployed. See{" "}
             <a href="/docs/deploys">Deploy while threads wait</a>.
           </p>
         </>

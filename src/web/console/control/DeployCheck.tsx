@@ -14,7 +14,7 @@ import work from "./control.module.css";
 type Stuck = Check["threads"][number];
 
 export function DeployCheck() {
-  // Each check reads every thread that waits, so it runs when the view opens and when it is asked for.
+  // Each check reads every thread that waits, so it runs when the view opens and by the button.
   const check = useQuery({ queryKey: ["deploy-check"], queryFn: checkThreads, staleTime: 60_000 });
   return (
     <Section

@@ -1,4 +1,5 @@
 /** Runs that the server gave up because their process stopped too often, and the way to continue them. */
+import { useState } from "react";
 import { Link } from "wouter";
 import { useMay } from "../../api/me.ts";
 import type { ThreadRow } from "../../api/types.ts";
@@ -18,15 +19,15 @@ export function Died() {
   const died = useDiedRuns();
   const threads = useThreadsById(died.data?.flatMap(({ thread_id }) => thread_id ?? []) ?? []);
   return (
-    <Section title="Runs that died">
-      <Loaded query={died} what="runs that died" rows={2}>
+    <Section title="Crashed runs">
+      <Loaded query={died} what="crashed runs" rows={2}>
         {(rows) =>
           rows.length === 0 ? (
             <p className={css.note}>No run of the last {DIED_DAYS} days ended because its process stopped too often.</p>
           ) : (
             <>
               <Table
-                label="Runs that died"
+                label="Crashed runs"
                 columns={columnsOf(threads.data ?? new Map())}
                 rows={rows}
                 rowKey={({ id }) => id}
@@ -84,10 +85,12 @@ const columnsOf = (threads: Map<string, ThreadRow>): Column<DiedRun>[] => [
 function Resume({ run, thread }: { run: DiedRun; thread: ThreadRow | undefined }) {
   const may = useMay();
   const action = useAction();
+  // The list of threads follows a moment later.
+  const [resumed, setResumed] = useState(false);
   const assistant = run.extra?.metadata?.assistant_id;
   if (!thread) return null;
   // Another run has continued the thread since.
-  if (thread.status !== "error") return "continued";
+  if (resumed || thread.status !== "error") return "continued";
   if (assistant === undefined || !may("runs.create")) return null;
   return (
     <>
@@ -96,7 +99,15 @@ function Resume({ run, thread }: { run: DiedRun; thread: ThreadRow | undefined }
           {action.trouble}
         </span>
       )}
-      <Button disabled={action.busy} onClick={() => void action.run(() => resumeThread(thread.thread_id, assistant))}>
+      <Button
+        disabled={action.busy}
+        onClick={() =>
+          void action.run(async () => {
+            await resumeThread(thread.thread_id, assistant);
+            setResumed(true);
+          })
+        }
+      >
         Resume from here
       </Button>
     </>

@@ -61,7 +61,7 @@ function Uses({ rules }: { rules: Rule[] }) {
         ) : (
           <Table
             label="Use of the rules"
-            columns={useColumns(new Map(rules.map((rule) => [rule.id, rule])))}
+            columns={usageColumns(new Map(rules.map((rule) => [rule.id, rule])))}
             rows={rows}
             rowKey={({ rule, key }) => `${rule} ${key}`}
           />
@@ -105,7 +105,7 @@ const actsColumn = (onEdit: (rule: Rule) => void, onDelete: (rule: Rule) => void
   },
 ];
 
-const useColumns = (rules: Map<string, Rule>): Column<RuleUse>[] => [
+const usageColumns = (rules: Map<string, Rule>): Column<RuleUse>[] => [
   { id: "rule", name: "Rule", width: 110, kept: true, cell: ({ rule }) => <span title={rule}>{rule}</span> },
   { id: "key", name: "Key", width: 96, grows: true, cell: ({ key }) => key || "all runs" },
   {

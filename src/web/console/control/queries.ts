@@ -91,7 +91,7 @@ export function usePriceSources() {
   });
 }
 
-/** Days for which the list of died runs looks back. */
+/** Days for which the list of crashed runs looks back. */
 export const DIED_DAYS = 7;
 
 /** Runs that the server gave up because their process stopped too often, of the last days. */
