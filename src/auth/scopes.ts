@@ -73,6 +73,8 @@ const TABLE: Row[] = [
   ...everything(/^\/(?:runs\/)?crons(?:\/|$)/, "crons.read", "crons.write"),
   ...everything(/^\/store(?:\/|$)/, "store.read", "store.write"),
   ["*", /^\/threads\/[^/]+\/runs\/crons$/, "crons.write"],
+  // The holder of a link may answer: who makes it must be able to do so.
+  ...everything(/^\/threads\/[^/]+\/interrupts\/[^/]+\/links(?:\/|$)/, "threads.read", "runs.create"),
   ...everything(/^\/(?:api\/)?threads\/[^/]+\/(?:runs|commands)(?:\/|$)/, "threads.read", "runs.create"),
   ...everything(/^\/(?:api\/)?threads(?:\/|$)/, "threads.read", "threads.write"),
   ["GET", /^\/runs\/[^/]+\/(?:join|stream)$/, "threads.read"],

@@ -2,6 +2,7 @@
  * The tables of one thread, in its Durable Object's SQLite, and every statement on them.
  * Cloudflare bills rows written, so the data of one flush share a row where possible.
  */
+import { AnswerStore } from "./answer-store.ts";
 import { OutboxStore } from "./outbox-store.ts";
 import type { Value } from "./long-text.ts";
 import {
@@ -30,6 +31,7 @@ export type { Row };
 
 export class Tables {
   readonly outbox: OutboxStore;
+  readonly answers: AnswerStore;
   readonly #sql: Statements;
 
   constructor(
@@ -38,6 +40,7 @@ export class Tables {
   ) {
     this.#sql = new Statements(storage.sql, vault);
     this.outbox = new OutboxStore(this.#sql, (work) => this.transaction(work));
+    this.answers = new AnswerStore(this.#sql);
   }
 
   /** Rows written since the object woke: what the bench reports. */

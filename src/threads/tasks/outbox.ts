@@ -2,6 +2,7 @@
 import { type EndedRun, flowControl } from "../../flow/rpc.ts";
 import { toProblem } from "../../http/problem.ts";
 import { storeOwnRuns } from "../../traces/self.ts";
+import { auditAnswer } from "../answers/first.ts";
 import type { ThreadContext } from "../context.ts";
 import type { OutboxRow } from "../storage/outbox-store.ts";
 import { type Call, CALL_OF, packCall, sendCall, unpackCall } from "./call.ts";
@@ -17,7 +18,7 @@ const RETRY_SECONDS = [1, 5, 30, 120, 600, 3_600, 3_600, 3_600];
 /** Kinds of effects that wait for each other: a receiver that hangs keeps neither traces nor other receivers' calls. */
 const TRACES = ["trace"];
 const SLOTS = ["slots"];
-const LANES = [SLOTS, ["spent"], TRACES, ["webhook", "webhook-call"], ["task", "task-hook", "task-call"]];
+const LANES = [SLOTS, ["spent"], ["answered"], TRACES, ["webhook", "webhook-call"], ["task", "task-hook", "task-call"]];
 type Lane = readonly string[];
 /** Effects that are carried out together. Calls are carried out one at a time: each may have megabytes. */
 const TOGETHER = 8;
@@ -111,6 +112,10 @@ export class Outbox {
         await sendReports(this.context, row.body);
         return outbox.remove(row.id);
       }
+      if (row.kind === "answered") {
+        await auditAnswer(this.context, row.body);
+        return outbox.remove(row.id);
+      }
       const call = await this.#callOf(row);
       // What the call is made of may have been deleted in the meantime. Then the row has become a call.
       if (!outbox.holds(row)) return;
@@ -160,7 +165,7 @@ export class Outbox {
     const { tables, threadId } = this.context;
     // A trace waits until the trace platform takes it, also for longer than a receiver is called. Slots are always given back.
     const isTrace = row.kind === "trace" && (row.attempts < RETRY_SECONDS.length || toProblem(error).status >= 500);
-    const isKept = isTrace || row.kind === "slots" || row.kind === "spent";
+    const isKept = isTrace || ["slots", "spent", "answered"].includes(row.kind);
     const seconds = RETRY_SECONDS[row.attempts] ?? (isKept ? RETRY_SECONDS.at(-1) : undefined);
     const log = { level: "warn", thread: threadId, effect: row.kind, attempt: row.attempts + 1, reason: String(error) };
     console.warn(JSON.stringify({ ...log, gaveUp: seconds === undefined }));
