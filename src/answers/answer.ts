@@ -7,7 +7,7 @@ import { Problem } from "../http/problem.ts";
 import type { App } from "../http/types.ts";
 import { uuidv7 } from "../http/uuid.ts";
 import { type HeldLink, openToken } from "../threads/answers/token.ts";
-import type { FirstAnswer, Standing } from "../threads/answers/types.ts";
+import type { FirstAnswer, Standing } from "../threads/answering.ts";
 import { threadStub } from "../threads/stub.ts";
 import { actionsIn, faultOfDecisions } from "./review.ts";
 

@@ -2,7 +2,7 @@
 import { html } from "hono/html";
 import { type Html, htmlPage } from "../http/page.ts";
 import { saysFirst, timeOf } from "../threads/answers/first.ts";
-import type { FirstAnswer, Standing } from "../threads/answers/types.ts";
+import type { FirstAnswer, Standing } from "../threads/answering.ts";
 import { actionFields, plainFields } from "./form.ts";
 import { actionsIn } from "./review.ts";
 

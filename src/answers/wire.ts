@@ -1,7 +1,7 @@
 /** Links and questions as they are answered. */
 import type * as v from "valibot";
 import { saysFirst } from "../threads/answers/first.ts";
-import type { AnswerLink, FirstAnswer, Standing } from "../threads/answers/types.ts";
+import type { AnswerLink, FirstAnswer, Standing } from "../threads/answering.ts";
 import type { AnsweredBefore, AskedQuestion, ListedLink } from "./schema.ts";
 
 const isoOf = (at: number): string => new Date(at).toISOString();

@@ -1,6 +1,6 @@
 /** The part of a thread's object that is about its questions: links to answer them, and which answer was first. */
 import { firstAnswer } from "./answers/first.ts";
-import type { AnswerLink, FirstAnswer, GivenByLink, LinkRpc, NewLink, Standing, Via } from "./answers/types.ts";
+import type { AnswerLink, FirstAnswer, GivenByLink, LinkRpc, NewLink, Standing, Via } from "./answering.ts";
 import { refuseBroken } from "./graph/continue.ts";
 import { Keyed } from "./keyed.ts";
 import type { Parts } from "./parts.ts";
@@ -42,7 +42,9 @@ export abstract class Questioned extends Keyed implements LinkRpc {
     const accepted = { state: "accepted" as const, run_id: given.run_id };
     if (context.run(given.run_id)) return accepted;
     const link = askedBy(context, runner.open, linkId)?.link;
-    const request = link && continuing(context, link.interrupt_id, given);
+    const { run_id, answer, actor } = given;
+    const resume = link && { [link.interrupt_id]: answer ?? null };
+    const request = resume && continuing(context, { run_id, resume, actor });
     if (request) await refuseBroken(context, runner, request);
     // From here on nothing waits, so that no other answer comes in between.
     const standing = askedBy(context, runner.open, linkId);

@@ -4,7 +4,7 @@ import type { RunFlow } from "../flow/claim.ts";
 import type { Json } from "../json.ts";
 import type { OwnWebhook } from "../loopback/webhook.ts";
 import type { WireCommand } from "../runtime/drive.ts";
-import type { Actor, LinkRpc } from "./answers/types.ts";
+import type { Actor, LinkRpc } from "./answering.ts";
 import type { ThreadRecord } from "./record.ts";
 import type { CopiedRow, CopyPlace } from "./storage/copy-store.ts";
 import type { TailQuery } from "./log/events.ts";
@@ -58,8 +58,9 @@ export interface RunRequest {
   on_disconnect?: "cancel" | "continue";
   webhook?: string;
   own_webhook?: OwnWebhook;
-  /** The kinds of feedback that its end gives links for, and the address of this server for those links. */
+  /** The kinds of feedback that its end gives links for. */
   feedback_keys?: string[];
+  /** The address of this server, for the links that its end gives: of feedback, and in the payload of its webhook. */
   origin?: string;
   langsmith_tracer?: { project_name?: string; example_id?: string };
   /** The depth of nested calls of this server to itself that led to this run. */

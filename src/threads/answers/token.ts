@@ -4,7 +4,7 @@
  */
 import * as v from "valibot";
 import { sealText, type SealKeys, unseal } from "../../auth/seal.ts";
-import type { AnswerLink } from "./types.ts";
+import type { AnswerLink } from "../answering.ts";
 
 const PURPOSE = "interrupt link";
 const ANSWERS_PATH = "/api/v1/answers";

@@ -2,7 +2,7 @@
 import { outageOf, repeated, untilAnswered } from "../../http/outage.ts";
 import { toProblem } from "../../http/problem.ts";
 import type { Json } from "../../json.ts";
-import type { AnswerLink, FirstAnswer, GivenByLink, NewLink, Standing, Via } from "../answers/types.ts";
+import type { AnswerLink, FirstAnswer, GivenByLink, NewLink, Standing, Via } from "../answering.ts";
 import type { CopyPlace } from "../storage/copy-store.ts";
 import type { TailQuery } from "../log/events.ts";
 import { inFrames } from "./frames.ts";

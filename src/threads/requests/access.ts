@@ -6,7 +6,7 @@ import { database } from "../../db/client.ts";
 import { Problem } from "../../http/problem.ts";
 import { authorize, containsJson } from "../../users/authorize.ts";
 import type { Json } from "../../json.ts";
-import type { Via } from "../answers/types.ts";
+import type { Via } from "../answering.ts";
 import type { ThreadRpc } from "../rpc.ts";
 import { threadStub } from "../stub.ts";
 

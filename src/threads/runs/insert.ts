@@ -1,7 +1,7 @@
 /** What a request for a run becomes: a new run in the queue and its thread's record, or the run that it repeats. */
 import { remoteProblem } from "../../http/problem.ts";
 import { answerOf, firstAnswer, saysFirst } from "../answers/first.ts";
-import type { FirstAnswer } from "../answers/types.ts";
+import type { FirstAnswer } from "../answering.ts";
 import type { ThreadContext } from "../context.ts";
 import { QUEUE_LIMIT, withinMetadata } from "../limits.ts";
 import { newRecord, pendingInterrupts, type ThreadRecord } from "../record.ts";

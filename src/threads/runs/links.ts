@@ -3,14 +3,8 @@ import { budgetQuestion } from "../../budgets/question.ts";
 import { remoteProblem } from "../../http/problem.ts";
 import { uuidOf } from "../../http/uuid.ts";
 import { answerOf, firstAnswer } from "../answers/first.ts";
-import {
-  type AnswerLink,
-  type GivenByLink,
-  type NewLink,
-  resumeWith,
-  type Standing,
-  type Via,
-} from "../answers/types.ts";
+import type { Actor, AnswerLink, NewLink, Standing, Via } from "../answering.ts";
+import type { Json } from "../../json.ts";
 import type { ThreadContext } from "../context.ts";
 import { absentThread } from "../named.ts";
 import { pendingInterrupts } from "../record.ts";
@@ -103,20 +97,24 @@ function standingOf(context: ThreadContext, open: Open, link: AnswerLink): Stand
 }
 
 /**
- * The run that resumes with the answer: with what the run that asked was started with, as its user and in its task, and with its
+ * The run that resumes with these answers, by the ids of their questions: with what the run that asked was started with, as its user and in its task, and with its
  * webhook. Undefined when no run of the thread has asked.
  */
-export function continuing(context: ThreadContext, id: string, given: GivenByLink): RunRequest | undefined {
-  const asking = runThatAsked(context, id);
+export function continuing(
+  context: ThreadContext,
+  { run_id, resume, actor }: { run_id: string; resume: Json; actor: Actor },
+): RunRequest | undefined {
+  const ids = Object.keys(resume);
+  const asking = ids[0] === undefined ? undefined : runThatAsked(context, ids[0]);
   if (!asking) return undefined;
   const { input: _input, command: _command, checkpoint: _checkpoint, fingerprint: _print, ...request } = asking.request;
   const { temporary: _temporary, keep_questions: _keep, keep_until: _until, after_seconds: _after, ...own } = request;
   return {
     ...own,
-    run_id: given.run_id,
-    command: { resume: resumeWith(id, given.answer) },
-    answers: [id],
-    actor: given.actor,
+    run_id,
+    command: { resume },
+    answers: ids,
+    actor,
     multitask_strategy: "enqueue",
     if_not_exists: "reject",
     on_disconnect: "continue",

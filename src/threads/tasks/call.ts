@@ -3,6 +3,7 @@ import { addressFault } from "../../http/address.ts";
 import { logError } from "../../http/log.ts";
 import { callApp } from "../../loopback/install.ts";
 import { signedHeaders } from "../../webhooks/sign.ts";
+import type { AskedByCall } from "../answering.ts";
 import { actsFor, type Acting } from "../acting.ts";
 
 export const REQUEST_TIMEOUT_MS = 20_000;
@@ -21,7 +22,12 @@ export interface Call {
   body: string;
   /** The member of the body that says when it is sent. Each attempt adds it. */
   stamp?: string;
+  /** The questions that the receiver may answer. */
+  asked?: AskedByCall;
 }
+
+/** Bytes of a receiver's answer that are read. A longer one answers nothing. */
+const ANSWER_LIMIT = 64 * 1024;
 
 /** The call as text. JSON has no raw line break; a body within JSON would be escaped, and megabytes would be copied. */
 export function packCall({ body, ...head }: Call): string {
@@ -41,12 +47,18 @@ async function withinTime<T>(answer: Promise<T>, signal: AbortSignal): Promise<T
   return Promise.race([answer, late]);
 }
 
-/** Signs the call with the secrets of the workspace and sends it. Throws when the receiver does not answer with a 2xx status. */
-export async function sendCall(env: Env, workspaceId: string, call: Call): Promise<void> {
+/**
+ * Signs the call with the secrets of the workspace and sends it. Throws when the receiver does not answer with a 2xx status. Of a call
+ * that asks, gives what the receiver answers as JSON.
+ */
+export async function sendCall(env: Env, workspaceId: string, call: Call): Promise<string | undefined> {
   const { url, own, delivery, stamp } = call;
   // The address was allowed when it was set, and no longer is. Another attempt would change nothing.
   const fault = own ? undefined : addressFault(url, env.ALLOW_PRIVATE_ADDRESSES === "true");
-  if (fault) return logError(`The call of a receiver is dropped: its address ${fault}.`, { delivery });
+  if (fault) {
+    logError(`The call of a receiver is dropped: its address ${fault}.`, { delivery });
+    return undefined;
+  }
   const body = stamp ? `${call.body.slice(0, -1)},"${stamp}":"${new Date().toISOString()}"}` : call.body;
   const headers = { ...call.headers, ...(await signedHeaders(env, workspaceId, { delivery, body })) };
   const signal = AbortSignal.timeout(REQUEST_TIMEOUT_MS);
@@ -54,6 +66,23 @@ export async function sendCall(env: Env, workspaceId: string, call: Call): Promi
   const response = await (own
     ? withinTime(callApp(actsFor(env, workspaceId, own.by), own.path, init), signal)
     : fetch(url, init));
+  const isRead = response.ok && call.asked && /^application\/json\b/i.test(response.headers.get("content-type") ?? "");
+  // The call has been delivered, also when its answer cannot be read.
+  if (isRead) return readWithin(response, ANSWER_LIMIT).catch(() => undefined);
   await response.body?.cancel();
   if (!response.ok) throw new Error(`The receiver answered ${response.status}.`);
+  return undefined;
+}
+
+async function readWithin({ body }: Response, limit: number): Promise<string | undefined> {
+  const decoder = new TextDecoder();
+  let text = "";
+  let size = 0;
+  // Leaving the loop cancels the rest.
+  for await (const chunk of body ?? []) {
+    size += chunk.byteLength;
+    if (size > limit) return undefined;
+    text += decoder.decode(chunk, { stream: true });
+  }
+  return text + decoder.decode();
 }

@@ -12,7 +12,7 @@ import { Problem } from "../../../http/problem.ts";
 import { authorize, containsJson } from "../../../users/authorize.ts";
 import { assistantOf, type Caller, threadMetadata } from "../access.ts";
 import type { Json } from "../../../json.ts";
-import type { Actor } from "../../answers/types.ts";
+import type { Actor } from "../../answering.ts";
 import type { RunRequest } from "../../rpc.ts";
 import type { CheckpointAddress } from "../../types.ts";
 import type { RunCreate } from "./schema.ts";

@@ -1,6 +1,4 @@
 /** Who answers a question, through what, and the links by which it can be answered. */
-import type { Json } from "../../json.ts";
-
 /** Through what an answer came. */
 export type Via = "api" | "console" | "link" | "webhook" | "mcp" | "a2a" | "agui" | "cron" | "run";
 
@@ -59,6 +57,12 @@ export interface GivenByLink {
   actor: Actor;
 }
 
+/** What the call of a run's webhook asks: the ids of the links of its questions. */
+export interface AskedByCall {
+  run_id: string;
+  links: string[];
+}
+
 /** What a thread does about links, for the rest of Weir. */
 export interface LinkRpc {
   /** 404 when the interrupt does not wait, 409 when it has been answered, or cannot be answered by a link. */
@@ -79,6 +83,3 @@ export interface LinkRpc {
   /** The answers that the thread's questions have taken, by the ids of the questions: the last one of each. */
   answersTaken(interruptIds: string[]): Promise<Record<string, FirstAnswer>>;
 }
-
-/** What resumes the run, by the id of its question. */
-export const resumeWith = (interruptId: string, answer: unknown): Json => ({ [interruptId]: answer ?? null });
