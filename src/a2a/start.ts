@@ -107,7 +107,7 @@ async function requestOf(call: Call, sent: Send, { ref, known }: Target, runId: 
 }
 
 /**
- * A message that says which question it answers is no next message of the task when the question has been answered: its sender is told
+ * A message that says which question it answers is no next message of the task when the question has been answered: the refusal says
  * by whom.
  */
 async function refuseLate({ thread }: TaskRef, parts: Part[], waiting: TaskView["waiting"]): Promise<void> {

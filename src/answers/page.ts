@@ -18,7 +18,7 @@ export function askPage(
   return unlisted(
     htmlPage(
       "A question",
-      html`<h1>${actions ? "The agent asks for your decision" : "The agent has a question"}</h1>
+      html`<h1>${actions ? "The agent needs your decision" : "The agent has a question"}</h1>
         <p class="soft">
           Asked by the agent ${graph_id}. ${link.name === undefined ? "" : `This link was made for ${link.name}. `}It is
           valid until ${timeOf(link.expires)}.

@@ -55,7 +55,7 @@ export const interruptLinks = new Hono<App>()
         by: { kind, credentialId },
       });
       const detail = { thread_id, interrupt_id, ...(name !== undefined && { name }) };
-      // Before the address is answered: until then nobody can use the link.
+      // Before the address is answered: until then no one can use the link.
       await audit(c, { action: "interrupt_link.created", targetId: link.link_id, detail });
       const url = await urlOfLink(c.env, addressOf(c), { workspaceId, threadId: thread_id }, link);
       return c.json({ ...linkOnWire(link), url }, 200, { "cache-control": "no-store" });

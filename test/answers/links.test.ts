@@ -20,7 +20,7 @@ async function audited(workspaceId: string) {
 }
 
 describe("a link", () => {
-  it("is answered once; who comes second is told who was first", async () => {
+  it("is answered once; a second answer is refused with who was first", async () => {
     const caller = await newCaller();
     const { thread, question } = await ask(caller, "plain");
     const ana = await link(caller, thread, question, { name: "Ana", expires_in: 600 });

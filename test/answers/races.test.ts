@@ -1,4 +1,4 @@
-/** Two answers to one question at the same moment, through all channels: one run resumes, and the other is told who was first. */
+/** Two answers to one question at the same moment, through all channels: one run resumes, and the other is refused with who was first. */
 import { abortAllDurableObjects } from "cloudflare:test";
 import { expect, it } from "vitest";
 import { command } from "../streaming/client.ts";
@@ -17,7 +17,7 @@ interface Asked {
   links: Link[];
 }
 
-/** Undefined when the answer was taken, else what the caller is told. */
+/** Undefined when the answer was taken, else what the refusal says. */
 type Told = string | undefined;
 type Channel = (asked: Asked, answer: string, which: number) => Promise<Told>;
 
@@ -86,7 +86,7 @@ async function expectOneAnswer(first: string, second: string, between?: () => Pr
   expect([label, told.filter((text) => text === undefined).length]).toEqual([label, 1]);
   expect([label, winner === 0 || !between]).toEqual([label, true]);
   expect([label, told[1 - winner]]).toEqual([label, expect.stringMatching(/Answered (by link|over|in)/)]);
-  // Whoever looks later sees the same.
+  // A later answer is refused in the same way.
   const seen = await give(one.links[0]!.path, "late");
   expect([label, seen.status]).toEqual([label, 409]);
   const runs = await get<Json[]>(one.caller, `/threads/${one.thread}/runs?status=success`);
