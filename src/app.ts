@@ -4,6 +4,7 @@ import { agentCards } from "./a2a/cards.ts";
 import { a2a } from "./a2a/routes.ts";
 import { agui } from "./agui/routes.ts";
 import { alertRoutes } from "./alerts/routes.ts";
+import { answers, interruptLinks } from "./answers/routes.ts";
 import { assistants } from "./assistants/routes.ts";
 import { auditTrail } from "./audit/routes.ts";
 import { authenticate } from "./auth/authenticate.ts";
@@ -83,6 +84,8 @@ export function createApp({ http, flow, budgets }: Config): Hono<App> {
   if (!http.disable_assistants) app.route("/assistants", assistants(deleteAssistantThreads));
   if (!http.disable_threads) app.route("/threads", streaming);
   if (!http.disable_threads) app.route("/threads", threads);
+  if (!http.disable_threads) app.route("/threads", interruptLinks);
+  if (!http.disable_threads) app.route("/api/v1", answers);
   if (!http.disable_runs) app.route("/threads", threadRuns);
   if (!http.disable_threads) app.route("/api/v1", activity);
   if (!http.disable_threads) app.route("/api/threads", streaming);

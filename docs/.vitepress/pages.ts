@@ -38,6 +38,7 @@ const SECTIONS: Record<string, Record<string, string>> = {
     prices: "Prices of models",
     a2a: "A2A",
     agui: "AG-UI",
+    answers: "Answer a question",
     webhooks: "Webhooks",
     page: "The page",
   },

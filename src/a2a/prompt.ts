@@ -54,3 +54,9 @@ export function resumeOf(parts: Part[], waiting: Question[]): unknown {
   if (given) return given.resume ?? null;
   return data.length > 0 ? data[0] : textOf(parts);
 }
+
+/** The ids of the questions that the message names as those that it answers. */
+export function idsAnswered(parts: Part[]): string[] {
+  const given = parts.flatMap(({ data }) => (isObject(data) && Array.isArray(data.resume) ? data.resume : []));
+  return given.flatMap((one: unknown) => (isObject(one) && typeof one.id === "string" ? [one.id] : []));
+}

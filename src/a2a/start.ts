@@ -5,6 +5,7 @@ import { toProblem } from "../http/problem.ts";
 import { idempotentId } from "../http/idempotent-id.ts";
 import { readConfigurable, runRequest } from "../threads/requests/runs/request.ts";
 import type { Json } from "../json.ts";
+import { saysFirst } from "../threads/answers/first.ts";
 import type { RunRequest } from "../threads/rpc.ts";
 import { threadStub } from "../threads/stub.ts";
 import type { TaskView } from "../threads/types.ts";
@@ -18,10 +19,10 @@ import { taskOf } from "./find.ts";
 import { follow, METHODS, readTask, type TaskRef } from "./follow.ts";
 import { TaskReducer } from "./task-reducer.ts";
 import { acceptParts } from "./modes.ts";
-import { resumeOf } from "./prompt.ts";
+import { idsAnswered, resumeOf } from "./prompt.ts";
 import { hookOf } from "./push.ts";
 import type { Send } from "./schema.ts";
-import { isTerminal, type PushConfig, type Update } from "./types.ts";
+import { isTerminal, type Part, type PushConfig, type Update } from "./types.ts";
 
 /** The target of a message: an existing task, or a new one. */
 interface Target {
@@ -31,13 +32,14 @@ interface Target {
 }
 
 async function targetOf(call: Call, { message }: Send, runId: string): Promise<Target> {
-  const { taskId, contextId } = message;
+  const { taskId, contextId, parts } = message;
   if (taskId === undefined) return newTask(call, contextId ?? (await newContext(call, runId)), runId);
   const { ref, view } = await taskOf(call, taskId);
   if (contextId !== undefined && contextId !== ref.ids.contextId) {
     throw invalidParams("message.contextId is not the context of message.taskId.");
   }
   const { reducer, ended } = await readTask(ref, view);
+  if (!hasRun(view, runId)) await refuseLate(ref, parts, view.waiting);
   if (!isTerminal(reducer.state) || hasRun(view, runId)) return { ref, known: { view, reducer, ended } };
   // Callers by the specification (section 4.4, rule 1) send the last task's id with every turn; only 1.0 forbids it.
   if (call.generation === "0.3") return newTask(call, ref.ids.contextId, runId);
@@ -93,7 +95,8 @@ async function requestOf(call: Call, sent: Send, { ref, known }: Target, runId: 
   const body = { assistant_id: call.assistant.assistant_id, ...given, metadata: own, if_not_exists: "create" as const };
   const { env, req } = call.c;
   const principal = call.c.get("principal");
-  const by = { env, principal, configurable: { ...readConfigurable(req.raw.headers, principal), a2a: told } };
+  const configurable = { ...readConfigurable(req.raw.headers, principal), a2a: told };
+  const by = { env, principal, configurable, via: "a2a" as const };
   const threadId = readTaskId(taskId)?.threadId ?? "";
   const request = await runRequest(by, threadId, body, runId).catch((error: unknown) => {
     throw toProblem(error).status === 404 ? taskNotFound() : error;
@@ -101,6 +104,16 @@ async function requestOf(call: Call, sent: Send, { ref, known }: Target, runId: 
   // Another message may have answered since the task was read.
   const answers = answeredBy(given.command?.resume, waiting);
   return { ...request, answers, task: { task_id: ref.runId, ...hooks(call, configuration.push, known?.view.hooks) } };
+}
+
+/**
+ * A message that says which question it answers is no next message of the task when the question has been answered: the refusal says
+ * by whom.
+ */
+async function refuseLate({ thread }: TaskRef, parts: Part[], waiting: TaskView["waiting"]): Promise<void> {
+  const late = idsAnswered(parts).filter((id) => !waiting.some((question) => question.id === id));
+  const [first] = late.length > 0 ? Object.values(await thread.answersTaken(late)) : [];
+  if (first) throw unsupported(`The question accepts one answer. ${saysFirst(first)}`);
 }
 
 async function inputOf({ c, assistant }: Call, { message, metadata }: Send, runId: string): Promise<Json> {

@@ -43,7 +43,8 @@ export const agui = new Hono<App>();
 agui.post("/:assistant_id", doc("Run an assistant over AG-UI 1.0"), param(Path), body(RunAgentInput), async (c) => {
   const input = c.req.valid("json");
   const principal = c.get("principal");
-  const by = { env: c.env, principal, configurable: readConfigurable(c.req.raw.headers, principal) };
+  const configurable = readConfigurable(c.req.raw.headers, principal);
+  const by = { env: c.env, principal, configurable, via: "agui" as const };
   const { thread, threadId, request, before } = await planStart(by, c.req.valid("param").assistant_id, input);
   const cancelOnDisconnect = request.on_disconnect === "cancel";
   const events = await thread.startAndFollow(request, { methods: METHODS, cancelOnDisconnect });

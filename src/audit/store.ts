@@ -70,6 +70,9 @@ export type AuditAction =
   | "feedback.deleted"
   | "feedback_config.deleted"
   | "feedback_link.created"
+  | "interrupt_link.created"
+  | "interrupt_link.revoked"
+  | "interrupt.answered"
   | "thread.deleted"
   | "thread.pruned"
   | "run.deleted"
@@ -95,11 +98,12 @@ export type AuditAction =
   | "export.created"
   | "export.cancelled";
 
+/** Appends an entry. One with an id that is there is the same entry, written again after a lost answer. */
 export async function insertAudit(
   db: Database,
   row: Omit<AuditRow, "action" | "seq" | "prevHash" | "hash"> & { action: AuditAction },
 ): Promise<void> {
-  await db.insert(auditLog).values(row);
+  await db.insert(auditLog).values(row).onConflictDoNothing();
 }
 
 /** Which entries to list: of a workspace; with `deployment`, also those that belong to no workspace. */

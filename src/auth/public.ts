@@ -6,6 +6,8 @@ const PUBLIC: RegExp[] = [
   /^\/api\/v1\/trace-attachments\/[^/]+$/,
   // This link is also a credential. Its holder can give feedback on one run.
   /^(\/api\/v1)?\/feedback\/tokens\/[^/]+$/,
+  // This link is also a credential. Its holder can answer one question of a thread.
+  /^\/api\/v1\/answers\/[^/]+$/,
   // This link is also a credential. Its holder can read a shared trace or dataset.
   /^(\/api\/v[12])?\/public\/[^/]+\/(r|d|run|run\/[^/]+|runs|runs\/query|datasets|datasets\/.+|examples)$/,
   // Clients read and call these before they have a credential.

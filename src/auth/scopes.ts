@@ -75,6 +75,8 @@ const TABLE: Row[] = [
   ...readAndWrite(/^\/(?:runs\/)?crons(?:\/|$)/, "crons.read", "crons.write"),
   ...readAndWrite(/^\/store(?:\/|$)/, "store.read", "store.write"),
   ["*", /^\/threads\/[^/]+\/runs\/crons$/, "crons.write"],
+  // The holder of a link may answer: who makes it must be able to do so.
+  ...readAndWrite(/^\/threads\/[^/]+\/interrupts\/[^/]+\/links(?:\/|$)/, "threads.read", "runs.create"),
   ...readAndWrite(/^\/(?:api\/)?threads\/[^/]+\/(?:runs|commands)(?:\/|$)/, "threads.read", "runs.create"),
   ...readAndWrite(/^\/(?:api\/)?threads(?:\/|$)/, "threads.read", "threads.write"),
   ["GET", /^\/runs\/[^/]+\/(?:join|stream)$/, "threads.read"],

@@ -29,6 +29,12 @@ export function isKnownOrigin(c: Context<App>): boolean {
   return listedOrigins(c.env).length > 0 || !isPublicHost(hostname) || hostname.endsWith(".workers.dev");
 }
 
+/** The address that PUBLIC_URL lists first, for links that no request leads to. Undefined without PUBLIC_URL. */
+export function publicAddress(env: Env): string | undefined {
+  const [first] = listedOrigins(env);
+  return first === undefined ? undefined : `${first}${withMountPrefix("")}`;
+}
+
 function listedOrigins({ PUBLIC_URL = "" }: Env): string[] {
   return PUBLIC_URL.split(",").flatMap((one) => one.trim().replace(/\/+$/, "") || []);
 }

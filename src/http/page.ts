@@ -17,6 +17,7 @@ h1 { margin: 0 0 8px; font-size: 18px; font-weight: 650; line-height: 24px; over
 p { margin: 8px 0 } main > :last-child { margin-bottom: 0 } p, dd { overflow-wrap: anywhere }
 .soft { color: var(--text-2); font-size: 13px } .bad { color: var(--red) }
 dl { margin: 16px 0; display: grid; gap: 8px } dt { color: var(--text-3); font-size: 12px; line-height: 16px } dd { margin: 0; font-weight: 600 }
+pre { margin: 8px 0; padding: 8px 10px; background: var(--sunken); border-radius: 4px; white-space: pre-wrap; overflow-wrap: anywhere; font: 13px/18px ui-monospace, monospace }
 fieldset { margin: 16px 0; padding: 4px 12px 8px; border: 1px solid var(--line); border-radius: 4px } legend { padding: 0 4px; font-size: 12px; color: var(--text-3) }
 label { display: flex; gap: 8px; align-items: baseline; margin: 6px 0 } label.field { display: block; margin-top: 16px; font-weight: 600 }
 input[type=checkbox], input[type=radio] { accent-color: var(--water) }

@@ -10,7 +10,7 @@ import { isUuid } from "../http/uuid.ts";
 import type { Json } from "../json.ts";
 import { type LogEvent, readEvents } from "../threads/log/events.ts";
 import type { Caller } from "../threads/requests/access.ts";
-import { runRequest } from "../threads/requests/runs/request.ts";
+import { actorOf, runRequest } from "../threads/requests/runs/request.ts";
 import type { RunRequest } from "../threads/rpc.ts";
 import { readJson, threadStub } from "../threads/stub.ts";
 import { METHODS } from "./progress.ts";
@@ -61,7 +61,7 @@ export async function continueCall(
   if (state !== stateOf(threadId, questions)) throw invalid("The thread waits for answers to other questions.");
   const resume = answersIn(questions, responses);
   if (!resume) return waits({}, threadId, run.schema);
-  return wait(by, threadId, { ...request, command: { resume }, answers: Object.keys(resume) }, run);
+  return wait(by, threadId, { ...request, command: { resume }, answers: Object.keys(resume), actor: actorOf(by) }, run);
 }
 
 /** Answers an interrupt of a thread, whichever call it came from. */
@@ -79,7 +79,12 @@ export async function answerInterrupt(
   if (id === undefined) throw invalid("The thread does not wait for an answer.");
   if (interruptId === undefined && standing.interrupts.length > 1)
     throw invalid(`The thread waits for several answers. Give interrupt_id, one of ${standing.interrupts.join(", ")}.`);
-  return wait(by, threadId, { ...request, command: { resume: { [id]: answer } }, answers: [id] }, run);
+  return wait(
+    by,
+    threadId,
+    { ...request, command: { resume: { [id]: answer } }, answers: [id], actor: actorOf(by) },
+    run,
+  );
 }
 
 /**

@@ -74,7 +74,8 @@ async function callTool(
 ): Promise<CallToolResult | InputRequiredResult> {
   const principal = c.get("principal");
   const { mcpReq } = context;
-  const by = { env: c.env, principal, configurable: readConfigurable(c.req.raw.headers, principal) };
+  const configurable = readConfigurable(c.req.raw.headers, principal);
+  const by = { env: c.env, principal, configurable, via: "mcp" as const };
   const run = {
     // One POST of 2025-03-26 may have several calls.
     id: idempotentId(c, String(mcpReq.id)),

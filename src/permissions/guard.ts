@@ -48,6 +48,8 @@ const TABLE: Row[] = [
   ["PATCH", /^\/(?:api\/)?threads\/([^/]+)(?:\/state)?$/, about("threads", "update")],
   ["DELETE", /^\/(?:api\/)?threads\/([^/]+)(?:\/runs\/[^/]+)?$/, about("threads", "delete")],
 
+  ["POST", /^\/threads\/([^/]+)\/interrupts\/[^/]+\/links$/, about("threads", "create_run")],
+  ["DELETE", /^\/threads\/([^/]+)\/interrupts\/[^/]+\/links\/[^/]+$/, about("threads", "create_run")],
   ["POST", /^\/(?:api\/)?threads\/([^/]+)\/commands$/, owns("read")],
   ["POST", /^\/(?:api\/)?threads\/([^/]+)\/stream(?:\/events)?$/, owns("read")],
   ["SOCKET", /^\/(?:api\/)?threads\/([^/]+)\/stream\/events$/, owns("create_run")],

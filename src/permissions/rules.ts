@@ -37,7 +37,10 @@ export function searches(resource: string): Rule {
 const WHAT = { assistant: "Assistant", cron: "Cron" };
 
 /** A call about one thing, named in the path. A change's metadata is the handler's to change. */
-export function about(resource: "assistants" | "threads" | "crons", action: "read" | "update" | "delete"): Rule {
+export function about(
+  resource: "assistants" | "threads" | "crons",
+  action: "read" | "update" | "delete" | "create_run",
+): Rule {
   const field = { assistants: "assistant_id", threads: "thread_id", crons: "cron_id" }[resource];
   const target = ({ assistants: "assistant", threads: "thread", crons: "cron" } as const)[resource];
   return async (call) => {

@@ -6,6 +6,7 @@ import { ThreadContext } from "./context.ts";
 import { Sleepers } from "./log/sleepers.ts";
 import { readRecord } from "./record.ts";
 import { Runner } from "./runs/runner.ts";
+import { questionsFor, takeAnswer } from "./runs/webhook-answers.ts";
 import { removeThread } from "./search/store.ts";
 import { Tables } from "./storage/tables.ts";
 import { Vault } from "./storage/vault.ts";
@@ -36,6 +37,10 @@ export function readParts(ctx: DurableObjectState, env: Env, { ring, onTask, bef
     const context = new ThreadContext(ctx, env, tables, record);
     const outbox = new Outbox(context, onTask, before);
     const runner = new Runner(context, outbox, () => armAlarm(context, runner));
+    outbox.questions = {
+      askedBy: (run) => questionsFor(context, runner, run),
+      take: (asked, answer) => takeAnswer(context, runner, asked, answer),
+    };
     return { context, outbox, runner, sleepers: new Sleepers(ctx, context.eventLog) };
   } catch (error) {
     if (isKeyDestroyed(error)) return error as Error;

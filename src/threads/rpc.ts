@@ -4,6 +4,7 @@ import type { RunFlow } from "../flow/claim.ts";
 import type { Json } from "../json.ts";
 import type { OwnWebhook } from "../loopback/webhook.ts";
 import type { WireCommand } from "../runtime/drive.ts";
+import type { Actor, LinkRpc } from "./answering.ts";
 import type { ThreadRecord } from "./record.ts";
 import type { CopiedRow, CopyPlace } from "./storage/copy-store.ts";
 import type { TailQuery } from "./log/events.ts";
@@ -57,8 +58,9 @@ export interface RunRequest {
   on_disconnect?: "cancel" | "continue";
   webhook?: string;
   own_webhook?: OwnWebhook;
-  /** The kinds of feedback that its end gives links for, and the address of this server for those links. */
+  /** The kinds of feedback that its end gives links for. */
   feedback_keys?: string[];
+  /** The address of this server, for the links that its end gives: of feedback, and in the payload of its webhook. */
   origin?: string;
   langsmith_tracer?: { project_name?: string; example_id?: string };
   /** The depth of nested calls of this server to itself that led to this run. */
@@ -73,9 +75,9 @@ export interface RunRequest {
   configurable?: Json;
   /** The slots that it needs before it begins, by the rules of flow control. */
   flow?: RunFlow;
-  /** The budgets that apply to it, and who makes it, when it may answer a question of one. */
   budgets?: RunBudget[];
-  actor?: { kind: string; credentialId: string; user?: string };
+  /** Who makes it, when it may answer a question. */
+  actor?: Actor;
   /** The task it belongs to; the first run of one makes it, with these hooks (see `ThreadRpc.setHook`). */
   task?: { task_id: string; hooks?: Record<string, Json> };
 }
@@ -156,7 +158,7 @@ export interface OpenRuns {
  * A thread that does not exist answers reads with `undefined` and commands with a 404.
  * Errors arrive as `Problem:<status>:<detail>`; http/problem.ts turns them back.
  */
-export interface ThreadRpc {
+export interface ThreadRpc extends LinkRpc {
   create(request: CreateThread): Promise<Thread>;
   /** The thread, with `values` null when they have more than `mostValues` characters of JSON. */
   get(mostValues?: number): Promise<Thread | undefined>;

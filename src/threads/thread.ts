@@ -2,7 +2,7 @@
 import { NEWER_ALARM_MS } from "../db/format.ts";
 import { isKeyDestroyed } from "../encryption/ring.ts";
 import { remoteProblem } from "../http/problem.ts";
-import { Keyed } from "./keyed.ts";
+import { Questioned } from "./questioned.ts";
 import { armAlarm, onAlarm, restoreAlarm } from "./alarm.ts";
 import type { Json } from "../json.ts";
 import { copyInto, copyPage } from "./copy.ts";
@@ -41,7 +41,7 @@ import { absentThread } from "./named.ts";
 /** Characters of the longest state in the answer to a copy: an RPC message holds at most 32 MiB. */
 const LONG_STATE = 8_000_000;
 
-export class ThreadObject extends Keyed implements rpc.ThreadRpc {
+export class ThreadObject extends Questioned implements rpc.ThreadRpc {
   /** The error that every call answers when the thread cannot be read. */
   #parts: Parts | Error = new Error("The object has not begun.");
   #copying: Promise<void> | undefined;
@@ -122,7 +122,7 @@ export class ThreadObject extends Keyed implements rpc.ThreadRpc {
 
   async remove(): Promise<boolean> {
     if (isKeyDestroyed(this.#parts)) return this.removeIdle();
-    const { context, runner } = this.#open();
+    const { context, runner } = this.opened();
     if (!context.record) return false;
     // While runs end, others may begin, or another request may delete the thread.
     do await runner.stopAll("interrupt");
@@ -308,7 +308,7 @@ export class ThreadObject extends Keyed implements rpc.ThreadRpc {
 
   /** Readers that wait while no run is in progress. */
   protected get sleepers(): Sleepers {
-    return this.#open().sleepers;
+    return this.opened().sleepers;
   }
 
   #streamOf(run: StoredRun, options: rpc.RunStream): ReadableStream<Uint8Array> {
@@ -344,7 +344,7 @@ export class ThreadObject extends Keyed implements rpc.ThreadRpc {
    * other work runs between the deletion and a new thread with the same id, because it would write into both.
    */
   async #forget(isDue = () => true): Promise<boolean> {
-    const { context, outbox, runner } = this.#open();
+    const { context, outbox, runner } = this.opened();
     while (runner.open.length === 0 && !outbox.isSealed()) await outbox.seal();
     if (context.gone) return true;
     if (runner.open.length > 0 || !isDue()) return false;
@@ -359,26 +359,26 @@ export class ThreadObject extends Keyed implements rpc.ThreadRpc {
 
   /** Reads all state again, because the state in memory is no longer valid. */
   #rebuild(): void {
-    const { context, outbox } = this.#open();
+    const { context, outbox } = this.opened();
     context.close();
     this.#start(outbox);
   }
 
-  #open() {
+  protected opened(): Parts {
     if (this.#parts instanceof Error) throw this.#parts;
     return this.#parts;
   }
 
   get #context(): ThreadContext {
-    return this.#open().context;
+    return this.opened().context;
   }
 
   get #outbox(): Outbox {
-    return this.#open().outbox;
+    return this.opened().outbox;
   }
 
   get #runner(): Runner {
-    return this.#open().runner;
+    return this.opened().runner;
   }
 
   #existing(): ThreadRecord {

@@ -163,6 +163,10 @@ export const AUDITED: Record<string, AuditAction | { why: string }> = {
   "PUT /datasets/:dataset_id/splits": { why: DATASET },
   "PUT /datasets/:dataset_id/tags": { why: DATASET },
   "POST /datasets/comparative": { why: DATASET },
+  "POST /threads/:thread_id/interrupts/:interrupt_id/links": "interrupt_link.created",
+  "DELETE /threads/:thread_id/interrupts/:interrupt_id/links/:link_id": "interrupt_link.revoked",
+  "POST /answers/:token": { why: "The thread writes interrupt.answered; answers/links.test.ts has it" },
+
   "POST /datasets/upload": { why: DATASET },
   "POST /datasets/clone": { why: DATASET },
   "POST /examples": { why: DATASET },

@@ -242,7 +242,7 @@ function valueOf(name: string, pattern: string, things: Things): string {
   const own: Partial<Record<string, string>> = {
     id: idIn(pattern, things),
     run_id: runIn(pattern, things),
-    thread_id: /^\/api\/v2\/|\/runs\/threads\//.test(pattern) ? things.trace_thread_id : things.thread_id,
+    thread_id: threadIn(pattern, things),
     session_id: /\/(?:me|members)\//.test(pattern) ? things.member_session_id : things.project_id,
     trace_id: things.trace_run_id,
     index: "0",
@@ -250,6 +250,11 @@ function valueOf(name: string, pattern: string, things: Things): string {
     token: "none",
   };
   return own[name] ?? (things as unknown as Record<string, string>)[name] ?? "none";
+}
+
+function threadIn(pattern: string, things: Things): string {
+  if (pattern.includes("/interrupts/")) return things.waiting_thread_id;
+  return /^\/api\/v2\/|\/runs\/threads\//.test(pattern) ? things.trace_thread_id : things.thread_id;
 }
 
 function idIn(pattern: string, things: Things): string {

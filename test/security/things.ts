@@ -15,6 +15,10 @@ export interface Things {
   /** A run without a thread of its own. */
   loose_run_id: string;
   checkpoint_id: string;
+  /** A thread that asks a question, with a link to answer it. */
+  waiting_thread_id: string;
+  interrupt_id: string;
+  link_id: string;
   cron_id: string;
   task_id: string;
   push_id: string;
@@ -74,6 +78,13 @@ export async function makeThings(
   await ask("POST", `/threads/${thread_id}/runs/wait`, { assistant_id, input: said, metadata });
   const [run] = (await ask("GET", `/threads/${thread_id}/runs`)) as unknown as [Json];
   const state = await ask("GET", `/threads/${thread_id}/state`);
+  const waiting_thread_id = await post("/threads", { metadata }, "thread_id");
+  const mail = { messages: [{ role: "user", content: `Write to ann@example.com that ${marker}` }] };
+  const asked = await ask("POST", `/threads/${waiting_thread_id}/runs/wait`, { assistant_id: "approval", input: mail });
+  const [question] = asked.__interrupt__ as [{ id: string }];
+  const interrupt_id = question.id;
+  const links = `/threads/${waiting_thread_id}/interrupts/${interrupt_id}/links`;
+  const link_id = await post(links, { name: marker }, "link_id");
   const loose = { assistant_id, input: said, metadata, on_completion: "keep" };
   const loose_run_id = await post("/runs", loose, "run_id");
   const cron = { assistant_id, schedule: "0 0 1 1 *", input: said, metadata };
@@ -161,6 +172,9 @@ export async function makeThings(
     run_id: String(run.run_id),
     loose_run_id,
     checkpoint_id: String((state.checkpoint as Json).checkpoint_id),
+    waiting_thread_id,
+    interrupt_id,
+    link_id,
     cron_id,
     task_id,
     push_id: push.id,

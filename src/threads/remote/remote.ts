@@ -2,6 +2,7 @@
 import { findOutage, retry, retryUntilAnswered } from "../../http/outage.ts";
 import { toProblem } from "../../http/problem.ts";
 import type { Json } from "../../json.ts";
+import type { AnswerLink, FirstAnswer, GivenByLink, NewLink, Standing, Via } from "../answering.ts";
 import type { CopyPlace } from "../storage/copy-store.ts";
 import type { TailQuery } from "../log/events.ts";
 import { inFrames } from "./frames.ts";
@@ -52,6 +53,34 @@ export class RemoteThread implements rpc.ThreadRpc {
 
   async removeIdle(): Promise<boolean> {
     return retry(() => this.stub().removeIdle());
+  }
+
+  async makeLink(link: NewLink): Promise<AnswerLink> {
+    return retry(() => this.stub().makeLink(link));
+  }
+
+  async ownLink(interruptId: string, via: Via): Promise<AnswerLink | undefined> {
+    return retry(() => this.stub().ownLink(interruptId, via));
+  }
+
+  async listLinks(interruptId: string): Promise<Standing[]> {
+    return retry(() => this.stub().listLinks(interruptId));
+  }
+
+  async removeLink(interruptId: string, linkId: string): Promise<boolean> {
+    return retry(async (attempt) => (await this.stub().removeLink(interruptId, linkId)) || attempt > 1);
+  }
+
+  async askedBy(linkId: string): Promise<Standing | undefined> {
+    return retry(() => this.stub().askedBy(linkId));
+  }
+
+  async answerLink(linkId: string, given: GivenByLink): ReturnType<rpc.ThreadRpc["answerLink"]> {
+    return retry(() => this.stub().answerLink(linkId, given));
+  }
+
+  async answersTaken(interruptIds: string[]): Promise<Record<string, FirstAnswer>> {
+    return retry(() => this.stub().answersTaken(interruptIds));
   }
 
   async copyFrom(threadId: string, metadata?: Json): Promise<types.Thread> {

@@ -6,6 +6,7 @@ import { database } from "../../db/client.ts";
 import { Problem } from "../../http/problem.ts";
 import { authorize, containsJson } from "../../users/authorize.ts";
 import type { Json } from "../../json.ts";
+import type { Via } from "../answering.ts";
 import type { ThreadRpc } from "../rpc.ts";
 import { threadStub } from "../stub.ts";
 
@@ -19,11 +20,15 @@ export function openThread(c: Call, threadId: string): ThreadRpc {
   return threadStub(c.env, c.get("principal").workspaceId, threadId);
 }
 
-/** The caller of a run. `configurable`: what graphs may read of the request's headers, and of its user. */
+/**
+ * The caller of a run. `configurable`: what graphs may read of the request's headers, and of its user. `via`: the surface that is
+ * called; left out, the Agent Server's.
+ */
 export interface Caller {
   env: Env;
   principal: Principal;
   configurable: Json;
+  via?: Via;
 }
 
 /** The metadata that say whose a thread is. One of a stateless run may be ending: then its run says so. */

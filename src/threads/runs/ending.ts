@@ -42,6 +42,19 @@ export function recordAfter(
   };
 }
 
+/**
+ * The ids of the questions that the run answered and that wait again: it was stopped or rolled back, or its answer was not used. A
+ * question that the run has asked itself is another one.
+ */
+export function unusedBy(
+  { outcome: { answered = [] } }: StoredRun,
+  { questions, requested, reason }: { questions: Interrupts; requested: ReadonlySet<string>; reason?: StopReason },
+): string[] {
+  const waiting = Object.values(questions).flatMap((list) => list.flatMap(({ id }) => id ?? []));
+  const isAskedAgain = (id: string) => waiting.includes(id) && (reason !== undefined || !requested.has(id));
+  return answered.filter((id) => reason === "rollback" || isAskedAgain(id));
+}
+
 function endingAt(temporary: NonNullable<ThreadRecord["temporary"]>, now: number): ThreadRecord["temporary"] {
   return { ...temporary, until: Math.max(now + FOUND_MS, temporary.keep_until ?? 0) };
 }

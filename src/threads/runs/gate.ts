@@ -101,7 +101,7 @@ export class Gate {
   #keepClaimed(run: StoredRun): void {
     const { eventLog, tables } = this.context;
     const outcome = { ...run.outcome, claimed: true as const };
-    eventLog.commit(() => eventLog.due(() => tables.setRun(run.id, run.status, JSON.stringify(outcome))));
+    eventLog.commit(() => eventLog.due(() => tables.runs.set(run.id, run.status, JSON.stringify(outcome))));
     run.outcome = outcome;
   }
 

@@ -1,5 +1,7 @@
 /** What a request for a run becomes: a new run in the queue and its thread's record, or the run that it repeats. */
 import { remoteProblem } from "../../http/problem.ts";
+import { answerOf, firstAnswer, saysFirst } from "../answers/first.ts";
+import type { FirstAnswer } from "../answering.ts";
 import type { ThreadContext } from "../context.ts";
 import { QUEUE_LIMIT, withinMetadata } from "../limits.ts";
 import { newRecord, pendingInterrupts, type ThreadRecord } from "../record.ts";
@@ -35,21 +37,37 @@ export function repeatedRun(
   return undefined;
 }
 
-/** An interrupt accepts one answer, the first. 409 for a request that answers another one. */
+/** An interrupt accepts one answer, the first. 409 for a request that answers another one: it says which was the first. */
 export function checkAnswers(
+  context: ThreadContext,
+  open: readonly StoredRun[],
+  { answers = [] }: Pick<RunRequest, "answers">,
+): void {
+  if (areWaitedFor(answers, context.record, open)) return;
+  const first = answers.map((id) => answerTo(context, open, id)).find((one) => one !== undefined);
+  const said = "The interrupt does not wait for an answer, or has been given one.";
+  throw remoteProblem(409, first ? `${said} ${saysFirst(first)}` : said);
+}
+
+/** The answer that the interrupt has taken: of an open run, or kept. */
+export function answerTo(context: ThreadContext, open: readonly StoredRun[], id: string): FirstAnswer | undefined {
+  const run = takerOf(context.record, open, id);
+  return run ? answerOf(run) : firstAnswer(context, id);
+}
+
+/** The open run that answers the pending interrupt. */
+export function takerOf(
   record: ThreadRecord | undefined,
   open: readonly StoredRun[],
-  { answers = [] }: RunRequest,
-): void {
-  if (areWaitedFor(answers, record, open)) return;
-  throw remoteProblem(409, "The interrupt does not wait for an answer, or has been given one.");
+  id: string,
+): StoredRun | undefined {
+  const asked = pendingInterrupts(record);
+  return open.find((run) => isInFlight(run) && answeredBy(run.request, asked).includes(id));
 }
 
 function areWaitedFor(answers: string[], record: ThreadRecord | undefined, open: readonly StoredRun[]): boolean {
-  const asked = pendingInterrupts(record);
-  const taken = open.filter((run) => isInFlight(run)).flatMap(({ request }) => answeredBy(request, asked));
-  const pending = asked.filter((id) => !taken.includes(id));
-  return answers.every((id) => pending.includes(id));
+  const pending = pendingInterrupts(record);
+  return answers.every((id) => pending.includes(id) && !takerOf(record, open, id));
 }
 
 /** A run that waits behind the open ones. `size`: characters of the request as JSON. 429 when the queue is full. */

@@ -10,18 +10,19 @@ import { execute, tracerOf } from "./execute.ts";
 import { spendingOf } from "./budgets.ts";
 import { Gate } from "./gate.ts";
 import { feedbackOf } from "./feedback.ts";
+import { recordAnswers, saysTaken, undoAnswers } from "../answers/first.ts";
 import type { Outbox } from "../tasks/outbox.ts";
 import { queueSideEffects } from "../tasks/side-effects.ts";
 import type { ThreadContext } from "../context.ts";
 import { attemptOf, attemptsSpent, diedError, timeLeft } from "./attempts.ts";
-import { endOf, recordAfter } from "./ending.ts";
+import { endOf, recordAfter, unusedBy } from "./ending.ts";
 import { checkAnswers, newRun, repeatedRun, threadFor, withAssistants } from "./insert.ts";
 import { pendingInterrupts, type ThreadRecord } from "../record.ts";
 import type { RunRequest } from "../rpc.ts";
 import type { CancelAction, Run, RunError, RunStatus, StopReason } from "../types.ts";
 import { isMigrated } from "../graph/continue.ts";
 import { hasNextStep } from "../graph/state.ts";
-import { busy, type Outcome, storedRun, type StoredRun, readStrategy, takesSlots, transitioned } from "../run.ts";
+import { busy, type Outcome, type Refusal, storedRun, type StoredRun, readStrategy, takesSlots, transitioned } from "../run.ts";
 import { inOrder, isInFlight } from "./queue.ts";
 import { answeredBy, refusalOf, refusedError } from "./strict.ts";
 import { joinTask, queueTaskBegin } from "../tasks/tasks.ts";
@@ -109,7 +110,7 @@ export class Runner {
   create(request: RunRequest): StoredRun {
     const known = this.context.run(request.run_id) ?? repeatedRun(this.context, this.open, request);
     if (known) return known;
-    if (!request.strict_resume) checkAnswers(this.context.record, this.open, request);
+    if (!request.strict_resume) checkAnswers(this.context, this.open, request);
     const strategy = readStrategy(request);
     const record = threadFor(this.context, request);
     if (strategy === "reject" && this.open.length > 0) throw busy();
@@ -126,7 +127,9 @@ export class Runner {
         const row = { run_id: made.id, created: made.created, status: made.status, request: text };
         tables.runs.insert({ ...row, outcome: starts ? JSON.stringify(made.outcome) : null });
         joinTask(this.context, request);
-        if (starts) queueTaskBegin(this.context, made);
+        if (!starts) return;
+        queueTaskBegin(this.context, made);
+        recordAnswers(this.context, made);
       });
       return made;
     }, chooseWrite(request));
@@ -155,6 +158,7 @@ export class Runner {
       eventLog.due(() => {
         tables.runs.set(begun.id, begun.status, JSON.stringify(begun.outcome));
         if (attempt === 0) queueTaskBegin(this.context, begun);
+        recordAnswers(this.context, begun);
       });
       return begun;
     }, chooseWrite(waiting.request));
@@ -295,7 +299,7 @@ export class Runner {
       const spending = async () => spendingOf(this.context, run, emitter);
       const execution = { env, thread, run, checkpoints, emitter, store, spending, signal: stop.signal };
       const { status, error, tracer } = refusal
-        ? { status: "error" as const, error: refusedError(refusal), tracer: undefined }
+        ? { status: "error" as const, error: this.#refused(refusal), tracer: undefined }
         : stopped
           ? { status: "interrupted" as const, error: undefined, tracer: tracerOf(execution) }
           : await execute(execution);
@@ -309,8 +313,12 @@ export class Runner {
       this.#end(run, emitter, status, { reason, error, tracer, feedback });
     };
     ctx.waitUntil(work());
-    if (run.request.task) ctx.waitUntil(this.outbox.deliver());
+    if (run.request.task || run.outcome.answered) ctx.waitUntil(this.outbox.deliver());
     this.arm();
+  }
+
+  #refused(refusal: Refusal): RunError {
+    return refusedError(refusal, saysTaken(this.context, refusal.interrupt_ids));
   }
 
   /** Ends a run whose process stopped too often. */
@@ -333,6 +341,7 @@ export class Runner {
     const questions = keeps ? before.interrupts : checkpoints.questions();
     Object.assign(outcome, { values: emitter.values, interrupts: emitter.interrupts, error, stopped: reason });
     const prior = new Emitter(eventLog, values, run.id);
+    const unused = unusedBy(run, { questions, requested: emitter.requested, reason });
     for (const { id = "", value } of Object.values(questions).flat()) {
       // The answer was undone, or not used: readers of the log that saw it find the question again.
       if (!outcome.answered?.includes(id) || emitter.requested.has(id)) continue;
@@ -352,6 +361,7 @@ export class Runner {
       queueSideEffects(this.context, run, tracer);
       if (reason !== "rollback") tables.runs.end(run.id, run.status, JSON.stringify(outcome));
       this.context.writeRecord(record);
+      undoAnswers(this.context, run.id, unused);
       if (reason === "rollback") {
         tables.deleteRun(run.id);
         checkpoints.removeRun(run.id);

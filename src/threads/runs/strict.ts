@@ -35,13 +35,14 @@ export function refusalOf(
     : { reason: "unknown_interrupt", interrupt_ids, pending_ids };
 }
 
-export const refusedError = ({ interrupt_ids }: Refusal) => ({
-  error: "UnknownInterruptError",
-  message:
+/** `first`: who has answered what is refused, where that is known. */
+export const refusedError = ({ interrupt_ids }: Refusal, first?: string) => {
+  const said =
     interrupt_ids.length > 0
       ? `No interrupt with this id waits for an answer: ${interrupt_ids.join(", ")}.`
-      : "No interrupt waits for an answer.",
-});
+      : "No interrupt waits for an answer.";
+  return { error: "UnknownInterruptError", message: first ? `${said} ${first}` : said };
+};
 
 function namedIn(resume: unknown): string[] {
   const keys = typeof resume === "object" && resume !== null ? Object.keys(resume) : [];

@@ -24,6 +24,8 @@ const PLACES = {
   blobs: { hash: "k1", part: "k2", body: "t" },
   outbox: { id: "k1", kind: "t", body: "u", attempts: "i", due: "j" },
   tasks: { task_id: "k1", body: "t" },
+  answers: { interrupt_id: "k1", n: "k2", body: "t" },
+  links: { link_id: "k1", body: "t" },
 } as const;
 
 export type TableName = keyof typeof PLACES;
@@ -46,6 +48,9 @@ const SEPARATE: Record<TableName, string> = {
   outbox: `CREATE TABLE outbox (id INTEGER PRIMARY KEY, kind TEXT NOT NULL, body TEXT NOT NULL,
     attempts INTEGER NOT NULL DEFAULT 0, due INTEGER NOT NULL) STRICT`,
   tasks: "CREATE TABLE tasks (task_id TEXT PRIMARY KEY, body TEXT NOT NULL) STRICT, WITHOUT ROWID",
+  answers: `CREATE TABLE answers (interrupt_id TEXT, n INTEGER, body TEXT NOT NULL, PRIMARY KEY (interrupt_id, n)) STRICT,
+    WITHOUT ROWID`,
+  links: "CREATE TABLE links (link_id TEXT PRIMARY KEY, body TEXT NOT NULL) STRICT, WITHOUT ROWID",
 };
 
 /**

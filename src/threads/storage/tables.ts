@@ -2,6 +2,7 @@
  * The tables of one thread, in its Durable Object's SQLite, and every statement on them.
  * Cloudflare bills rows written, so the data of one flush share a row where possible.
  */
+import { AnswerStore } from "./answer-store.ts";
 import { OutboxStore } from "./outbox-store.ts";
 import { PackStore } from "./pack-store.ts";
 import { type Ending, RunStore } from "./run-store.ts";
@@ -36,6 +37,7 @@ export class Tables {
   readonly outbox: OutboxStore;
   readonly packs: PackStore;
   readonly runs: RunStore;
+  readonly answers: AnswerStore;
   readonly #sql: Statements;
 
   constructor(
@@ -46,6 +48,7 @@ export class Tables {
     this.packs = new PackStore(this.#sql);
     this.runs = new RunStore(this.#sql, () => (JSON.parse(this.thread() ?? "{}") as HeldRecord).ended);
     this.outbox = new OutboxStore(this.#sql, (work) => this.transaction(work));
+    this.answers = new AnswerStore(this.#sql);
   }
 
   /** Rows written since the object woke: what the bench reports. */

@@ -1,8 +1,10 @@
 /** A request to a receiver, made when its effect is carried out, or before what it is made from is deleted. */
 import { addressFault } from "../../http/address.ts";
+import { readWithin } from "../../http/bounded.ts";
 import { logError } from "../../http/log.ts";
 import { callApp } from "../../loopback/install.ts";
 import { signedHeaders } from "../../webhooks/sign.ts";
+import type { AskedByCall } from "../answering.ts";
 import { actsFor, type Acting } from "../acting.ts";
 
 export const REQUEST_TIMEOUT_MS = 20_000;
@@ -21,7 +23,12 @@ export interface Call {
   body: string;
   /** The member of the body that says when it is sent. Each attempt adds it. */
   stamp?: string;
+  /** The questions that the receiver may answer. */
+  asked?: AskedByCall;
 }
+
+/** Bytes of a receiver's answer that are read. A longer one answers nothing. */
+const ANSWER_LIMIT = 64 * 1024;
 
 /** The call as text. JSON has no raw line break; a body within JSON would be escaped, and megabytes would be copied. */
 export function packCall({ body, ...head }: Call): string {
@@ -46,9 +53,10 @@ export class AddressRefused extends Error {}
 
 /**
  * Signs the call with the secrets of the workspace and sends it.
+ * Of a call that asks, gives what the receiver answers as JSON.
  * @throws AddressRefused, and an error when the receiver does not answer with a 2xx status
  */
-export async function sendCall(env: Env, workspaceId: string, call: Call): Promise<void> {
+export async function sendCall(env: Env, workspaceId: string, call: Call): Promise<string | undefined> {
   const { url, own, delivery, stamp } = call;
   const fault = own ? undefined : addressFault(url, env.ALLOW_PRIVATE_ADDRESSES === "true");
   if (fault) throw new AddressRefused(`The address of the receiver ${fault}.`);
@@ -59,16 +67,24 @@ export async function sendCall(env: Env, workspaceId: string, call: Call): Promi
   const response = await (own
     ? withinTime(callApp(actsFor(env, workspaceId, own.by), own.path, init), signal)
     : fetch(url, init));
+  const isRead = response.ok && call.asked && /^application\/json\b/i.test(response.headers.get("content-type") ?? "");
+  // The call has been delivered, also when its answer cannot be read.
+  if (isRead) {
+    const answer = await readWithin(response, ANSWER_LIMIT, signal).catch(() => undefined);
+    return answer && new TextDecoder().decode(answer);
+  }
   await response.body?.cancel();
   if (!response.ok) throw new Error(`The receiver answered ${response.status}.`);
+  return undefined;
 }
 
 /** The same, for effects without a caller that reads the result: a call whose address is refused is logged and dropped. */
-export async function sendOrDrop(env: Env, workspaceId: string, call: Call): Promise<void> {
+export async function sendOrDrop(env: Env, workspaceId: string, call: Call): Promise<string | undefined> {
   try {
-    await sendCall(env, workspaceId, call);
+    return await sendCall(env, workspaceId, call);
   } catch (error) {
     if (!(error instanceof AddressRefused)) throw error;
     logError(`The call of a receiver is dropped. ${error.message}`, { delivery: call.delivery });
+    return undefined;
   }
 }

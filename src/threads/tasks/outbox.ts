@@ -2,12 +2,15 @@
 import { type EndedRun, flowControl } from "../../flow/rpc.ts";
 import { toProblem } from "../../http/problem.ts";
 import { storeOwnRuns } from "../../traces/self.ts";
+import { auditAnswer } from "../answers/first.ts";
+import type { AskedByCall } from "../answering.ts";
 import type { ThreadContext } from "../context.ts";
+import type { StoredRun } from "../run.ts";
 import type { OutboxRow } from "../storage/outbox-store.ts";
 import { type Call, CALL_OF, packCall, sendOrDrop, unpackCall } from "./call.ts";
 import { sendReports } from "./budget.ts";
 import type { OnTask, TaskEffect } from "./effect.ts";
-import { type Delivery, webhookCall } from "./webhook.ts";
+import { type Delivery, type Questions, webhookCall } from "./webhook.ts";
 
 /**
  * Seconds before the next attempt, by how many have failed. After the last one the effect is given up and logged. A trace is not
@@ -17,16 +20,23 @@ const RETRY_SECONDS = [1, 5, 30, 120, 600, 3_600, 3_600, 3_600];
 /** Kinds of effects that wait for each other: a receiver that hangs keeps neither traces nor other receivers' calls. */
 const TRACES = ["trace"];
 const SLOTS = ["slots"];
-const LANES = [SLOTS, ["spent"], TRACES, ["webhook", "webhook-call"], ["task", "task-hook", "task-call"]];
+const LANES = [SLOTS, ["spent"], ["answered"], TRACES, ["webhook", "webhook-call"], ["task", "task-hook", "task-call"]];
 type Lane = readonly string[];
 /** Effects that are carried out together. Calls are carried out one at a time: each may have megabytes. */
 const TOGETHER = 8;
+
+export interface OnQuestions {
+  askedBy(run: StoredRun): Promise<Questions | undefined>;
+  take(asked: AskedByCall, answer: string): Promise<void>;
+}
 
 export class Outbox {
   /** By lane: resolves when the side effects that are being carried out are done. */
   readonly #delivering: Map<Lane, Promise<void>>;
   /** What was carried out after the thread had been deleted. It has a row, which the next outbox removes. */
   readonly #delivered: Set<string>;
+  /** What webhooks say about questions, and what becomes of an answer; set when the thread's runs are there. */
+  questions: OnQuestions | undefined;
 
   /**
    * `onTask`: what a change of a task leads to. `before`: the outbox of the thread that this object had until now. What it
@@ -111,6 +121,10 @@ export class Outbox {
         await sendReports(this.context, row.body);
         return outbox.remove(row.id);
       }
+      if (row.kind === "answered") {
+        await auditAnswer(this.context, row.body);
+        return outbox.remove(row.id);
+      }
       const call = await this.#callOf(row);
       // What the call is made of may have been deleted in the meantime. Then the row has become a call.
       if (!outbox.holds(row)) return;
@@ -139,8 +153,9 @@ export class Outbox {
 
   async #send(call: Call): Promise<void> {
     const { env, workspaceId } = this.context;
-    if (!this.#delivered.delete(call.delivery)) await sendOrDrop(env, workspaceId, call);
+    const answer = this.#delivered.delete(call.delivery) ? undefined : await sendOrDrop(env, workspaceId, call);
     if (this.context.gone) this.#delivered.add(call.delivery);
+    else if (answer !== undefined && call.asked) await this.questions?.take(call.asked, answer);
   }
 
   /** The call that the effect leads to. Undefined when it leads to none, or has been carried out. */
@@ -149,7 +164,7 @@ export class Outbox {
     if (kind === "webhook") {
       const delivery = JSON.parse(body) as Delivery;
       const run = this.context.run(delivery.run_id);
-      return run && webhookCall(this.context, run, delivery);
+      return run && webhookCall(this.context, run, delivery, await this.questions?.askedBy(run));
     }
     if (kind !== "task" && kind !== "task-hook") return unpackCall(body);
     const effect = JSON.parse(body) as Pick<TaskEffect, "task_id" | "run_id" | "began" | "hook">;
@@ -160,7 +175,7 @@ export class Outbox {
     const { tables, threadId } = this.context;
     // A trace waits until the trace platform takes it, also for longer than a receiver is called. Slots are always given back.
     const isTrace = row.kind === "trace" && (row.attempts < RETRY_SECONDS.length || toProblem(error).status >= 500);
-    const isKept = isTrace || row.kind === "slots" || row.kind === "spent";
+    const isKept = isTrace || ["slots", "spent", "answered"].includes(row.kind);
     const seconds = RETRY_SECONDS[row.attempts] ?? (isKept ? RETRY_SECONDS.at(-1) : undefined);
     const log = { level: "warn", thread: threadId, effect: row.kind, attempt: row.attempts + 1, reason: String(error) };
     console.warn(JSON.stringify({ ...log, gaveUp: seconds === undefined }));

@@ -1,6 +1,8 @@
 /** The webhook of a run. */
 import { readOwnPath } from "../../loopback/webhook.ts";
 import { actingRun } from "../acting.ts";
+import type { Json } from "../../json.ts";
+import type { AskedByCall } from "../answering.ts";
 import type { ThreadContext } from "../context.ts";
 import { type StoredRun, toWireRun } from "../run.ts";
 import { type Call, CALL_OF, packCall } from "./call.ts";
@@ -13,6 +15,12 @@ export interface Delivery {
   path?: string;
   /** The same at every attempt. Rows of earlier versions have none: each run has one webhook, so its id takes its place. */
   delivery?: string;
+}
+
+/** The questions of a run that asks: as the payload has them, and what an answer of the receiver is for. */
+export interface Questions {
+  interrupts: Json[];
+  asked: AskedByCall;
 }
 
 /** Queues the call of a run's webhook. Called inside the transaction that ends the run. */
@@ -28,6 +36,7 @@ export function webhookCall(
   { workspaceId, threadId, values }: ThreadContext,
   run: StoredRun,
   { url, path, delivery = run.id }: Delivery,
+  questions?: Questions,
 ): Call {
   const { error, stopped, updated, values: refs } = run.outcome;
   const head = JSON.stringify({
@@ -37,10 +46,12 @@ export function webhookCall(
     run_started_at: new Date(run.due).toISOString(),
     run_ended_at: new Date(updated).toISOString(),
     ...(error && { error }),
+    ...(questions && { interrupts: questions.interrupts }),
   });
   // The state of a run that was rolled back is deleted with it.
   const state = refs && stopped !== "rollback" ? values.flatAll(refs) : "{}";
   const body = `${head.slice(0, -1)},"values":${state}}`;
   const own = path === undefined ? undefined : { path, by: actingRun(run) };
-  return { url, own, delivery, headers: { "content-type": "application/json" }, body, stamp: "webhook_sent_at" };
+  const call = { url, own, delivery, headers: { "content-type": "application/json" }, body, stamp: "webhook_sent_at" };
+  return questions && questions.asked.links.length > 0 ? { ...call, asked: questions.asked } : call;
 }

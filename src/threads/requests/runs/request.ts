@@ -12,6 +12,7 @@ import { Problem } from "../../../http/problem.ts";
 import { authorize, containsJson } from "../../../users/authorize.ts";
 import { requireAssistant, type Caller, threadMetadata } from "../access.ts";
 import type { Json } from "../../../json.ts";
+import type { Actor } from "../../answering.ts";
 import type { RunRequest } from "../../rpc.ts";
 import type { CheckpointAddress } from "../../types.ts";
 import type { RunCreate } from "./schema.ts";
@@ -143,7 +144,7 @@ export async function runRequest(
     depth: by.principal.depth,
     flow: flowFor(deployed.flow, rules, facts),
     budgets: budgetsFor(deployed.budgets, budgets, facts),
-    actor: body.command?.resume === undefined ? undefined : toActor(principal),
+    actor: body.command?.resume === undefined ? undefined : actorOf(by),
   };
 }
 
@@ -164,8 +165,12 @@ function readFacts(
   };
 }
 
-/** Who makes the run, for the audit log. */
-const toActor = ({ kind, credentialId, user }: Principal) => ({ kind, credentialId, user: user?.identity });
+/** Who makes the run, and through what, for the audit log. */
+export function actorOf({ principal: { kind, credentialId, user }, via }: Pick<Caller, "principal" | "via">): Actor {
+  const usual = { member: "console", cron: "cron", run: "run" } as const;
+  const surface = via ?? (kind in usual ? usual[kind as keyof typeof usual] : "api");
+  return { kind, credentialId, user: user?.identity, via: surface };
+}
 
 function nodes(given: string | string[] | null | undefined): "*" | string[] | undefined {
   if (given == null) return undefined;

@@ -39,7 +39,9 @@ async function readRunRequest(
   const principal = c.get("principal");
   const by = { env: c.env, principal, configurable: readConfigurable(c.req.raw.headers, principal) };
   const request = { ...(await runRequest(by, threadId, { ...given, webhook }, runId)), own_webhook };
-  return request.feedback_keys ? { ...request, origin: serverAddress(c) } : request;
+  // What its end gives links for.
+  const hasLinks = request.feedback_keys !== undefined || webhook !== undefined;
+  return hasLinks ? { ...request, origin: serverAddress(c) } : request;
 }
 
 /** A stateless run has its own thread with the run's id, so that it can be found again. */

@@ -79,6 +79,9 @@ export const ACTIONS: { group: string; actions: [action: string, words: string][
       ["cron.created", "Cron created"],
       ["cron.updated", "Cron changed"],
       ["cron.deleted", "Cron deleted"],
+      ["interrupt_link.created", "Link to answer made"],
+      ["interrupt_link.revoked", "Link to answer revoked"],
+      ["interrupt.answered", "Question answered"],
       ["thread.deleted", "Thread deleted"],
       ["thread.pruned", "Threads pruned"],
       ["run.deleted", "Run deleted"],
@@ -154,6 +157,8 @@ const ACTORS: Record<string, string> = {
   person: "Person",
   member: "Member",
   system: "Server",
+  link: "Link",
+  webhook: "Webhook",
 };
 
 /** Who did it: the name of a key where it is known, else what kind of caller, with its id. */

@@ -1,0 +1,83 @@
+/** Which answer a question has taken: one row a question, written in the transaction that begins the run with the answer. */
+import { insertAudit } from "../../audit/store.ts";
+import { database } from "../../db/client.ts";
+import { uuidOf } from "../../http/uuid.ts";
+import type { ThreadContext } from "../context.ts";
+import type { StoredRun } from "../run.ts";
+import type { Actor, FirstAnswer, Via } from "../answering.ts";
+
+const WORDS: Record<Via, string> = {
+  api: "over the API",
+  console: "in the console",
+  link: "by link",
+  webhook: "by the webhook's receiver",
+  mcp: "over MCP",
+  a2a: "over A2A",
+  agui: "over AG-UI",
+  cron: "by a cron",
+  run: "by another run",
+};
+
+/** The answer that a run gives. */
+export function answerOf({ id, created, request }: StoredRun): FirstAnswer {
+  const { via = "api", name } = request.actor ?? {};
+  return { via, ...(name !== undefined && { name }), at: created, run_id: id };
+}
+
+/** "Answered by link for Ana, 26 Nov 2026, 10:04 UTC." */
+export function saysFirst({ via, name, at }: Pick<FirstAnswer, "via" | "name" | "at">): string {
+  return `Answered ${WORDS[via]}${name === undefined ? "" : ` for ${name}`}, ${timeOf(at)}.`;
+}
+
+/** A time as people read it, in UTC: the server does not know where its reader is. */
+export function timeOf(at: number): string {
+  const parts = { day: "numeric", month: "short", year: "numeric" } as const;
+  const day = new Intl.DateTimeFormat("en-GB", { ...parts, timeZone: "UTC" }).format(at);
+  return `${day}, ${new Date(at).toISOString().slice(11, 16)} UTC`;
+}
+
+/** The answer that the question with this id has taken: the one of this turn, else the last one. */
+export function firstAnswer({ tables }: ThreadContext, interruptId: string, turn?: number): FirstAnswer | undefined {
+  const text = tables.answers.taken(interruptId, turn ?? tables.answers.turn(interruptId) - 1);
+  return text === undefined ? undefined : (JSON.parse(text) as FirstAnswer);
+}
+
+/** Who was first to answer one of these questions. */
+export function saysTaken(context: ThreadContext, interruptIds: string[]): string | undefined {
+  const first = interruptIds.map((id) => firstAnswer(context, id)).find((one) => one !== undefined);
+  return first && saysFirst(first);
+}
+
+/** Keeps what the run answers, and queues its entries of the audit log. Called inside the transaction that begins the run. */
+export function recordAnswers(context: ThreadContext, run: StoredRun): void {
+  const { tables } = context;
+  for (const id of run.outcome.answered ?? []) {
+    // An attempt that stopped before its events were written begins again.
+    if (firstAnswer(context, id)?.run_id === run.id) continue;
+    tables.answers.take(id, JSON.stringify(answerOf(run)));
+    tables.outbox.add("answered", JSON.stringify({ interrupt_id: id, run_id: run.id, actor: run.request.actor }));
+  }
+}
+
+/** The answers of the run were undone, or not used: the questions wait again. Called inside a transaction. */
+export function undoAnswers(context: ThreadContext, runId: string, interruptIds: string[]): void {
+  for (const id of interruptIds) if (firstAnswer(context, id)?.run_id === runId) context.tables.answers.undo(id);
+}
+
+/** Writes the entry of the audit log. It is the same at every attempt. */
+export async function auditAnswer({ env, workspaceId, threadId }: ThreadContext, body: string): Promise<void> {
+  const { interrupt_id, run_id, actor } = JSON.parse(body) as { interrupt_id: string; run_id: string; actor?: Actor };
+  const { kind = "run", credentialId = run_id, via = "api", user, name, address = null, agent = null } = actor ?? {};
+  await insertAudit(database(env.DB), {
+    id: uuidOf(`audit of answer ${interrupt_id} ${run_id}`),
+    workspaceId,
+    at: Date.now(),
+    actorKind: kind,
+    actorId: credentialId,
+    action: "interrupt.answered",
+    targetId: interrupt_id,
+    detail: { thread_id: threadId, run_id, via, ...(user && { user }), ...(name !== undefined && { name }) },
+    address,
+    userAgent: agent,
+  });
+}

@@ -1,0 +1,74 @@
+/** What the webhook of a run that asks says about its questions, and what its receiver answers. */
+import { isObject, NESTING, nestsDeeper, parseJson } from "../../http/json.ts";
+import { publicAddress } from "../../http/origin.ts";
+import { uuidOf } from "../../http/uuid.ts";
+import type { Json } from "../../json.ts";
+import { urlOfLink } from "../answers/token.ts";
+import type { AskedByCall } from "../answering.ts";
+import type { ThreadContext } from "../context.ts";
+import { refuseBroken } from "../graph/continue.ts";
+import type { StoredRun } from "../run.ts";
+import { askedBy, continuing, ownLink } from "./links.ts";
+import type { Runner } from "./runner.ts";
+
+/** The questions of the run that still wait: on the wire, and those that the receiver may answer. */
+export async function questionsFor(
+  context: ThreadContext,
+  { open }: Pick<Runner, "open">,
+  { id: run_id, outcome, request }: StoredRun,
+): Promise<{ interrupts: Json[]; asked: AskedByCall } | undefined> {
+  const waiting = Object.values(context.record?.interrupts ?? {}).flat();
+  const raised = Object.values(outcome.interrupts ?? {}).flat();
+  const own = waiting.filter(({ id }) => id !== undefined && raised.some((one) => one.id === id));
+  if (own.length === 0) return undefined;
+  const origin = request.origin ?? publicAddress(context.env);
+  const asked: AskedByCall = { run_id, links: [] };
+  const interrupts: Json[] = [];
+  for (const { id = "", value } of own) {
+    const link = ownLink(context, open, id, "webhook");
+    if (link) asked.links.push(link.link_id);
+    const url = link && origin !== undefined ? await urlOfLink(context.env, origin, context, link) : undefined;
+    const way = link && url !== undefined && { answer_url: url, expires_at: new Date(link.expires).toISOString() };
+    interrupts.push({ id, value, ...way });
+  }
+  return { interrupts, asked };
+}
+
+/** Resumes the run with what its webhook's receiver has answered: `{"resume": …}`. Any other answer says nothing. */
+export async function takeAnswer(
+  context: ThreadContext,
+  runner: Runner,
+  { run_id, links }: AskedByCall,
+  text: string,
+): Promise<void> {
+  const body = parseJson(text);
+  if (!isObject(body) || !("resume" in body)) return;
+  const ignore = (reason: string) =>
+    console.warn(JSON.stringify({ level: "warn", thread: context.threadId, run: run_id, webhookAnswer: reason }));
+  if (nestsDeeper(body.resume)) return ignore(`nests deeper than ${NESTING} levels`);
+  const ids = links.flatMap((id) => {
+    const standing = askedBy(context, runner.open, id);
+    return standing?.state === "waits" ? [standing.link.interrupt_id] : [];
+  });
+  const resume = resumeOf(body.resume, ids);
+  if (!resume) return ignore("answers no question that waits");
+  const actor = { kind: "webhook", credentialId: run_id, via: "webhook" as const };
+  // A delivery that is repeated, and answered again, leads to the same run.
+  const given = { run_id: uuidOf(`answer of the webhook of ${run_id}`), resume, actor };
+  const request = continuing(context, given);
+  if (!request) return ignore("no run has asked");
+  try {
+    await refuseBroken(context, runner, request);
+    runner.create(request);
+  } catch (error) {
+    ignore(String(error));
+  }
+}
+
+/** By the ids of the questions, or the one answer to the one question. */
+function resumeOf(resume: unknown, ids: string[]): Json | undefined {
+  const named = isObject(resume) ? Object.keys(resume) : [];
+  if (named.length > 0 && named.every((id) => ids.includes(id))) return resume as Json;
+  const [id] = ids;
+  return ids.length === 1 && id !== undefined ? { [id]: resume ?? null } : undefined;
+}
