@@ -117,7 +117,8 @@ export function readGiven(
 }
 
 /** An answer that is JSON as a text is what it says: CopilotKit's components answer with texts only. */
-const parseAnswer = (answer: unknown): unknown => (typeof answer === "string" ? (parseBoundedJson(answer) ?? answer) : answer);
+const parseAnswer = (answer: unknown): unknown =>
+  typeof answer === "string" ? (parseBoundedJson(answer) ?? answer) : answer;
 
 /** Clients send the whole conversation. What the thread has keeps what clients do not send, such as metadata. */
 function freshMessages(input: RunAgentInput, known: unknown, again?: Message): Json[] {

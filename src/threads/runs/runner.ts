@@ -22,7 +22,16 @@ import type { RunRequest } from "../rpc.ts";
 import type { CancelAction, Run, RunError, RunStatus, StopReason } from "../types.ts";
 import { isMigrated } from "../graph/continue.ts";
 import { hasNextStep } from "../graph/state.ts";
-import { busy, type Outcome, type Refusal, storedRun, type StoredRun, readStrategy, takesSlots, transitioned } from "../run.ts";
+import {
+  busy,
+  type Outcome,
+  type Refusal,
+  storedRun,
+  type StoredRun,
+  readStrategy,
+  takesSlots,
+  transitioned,
+} from "../run.ts";
 import { inOrder, isInFlight } from "./queue.ts";
 import { answeredBy, refusalOf, refusedError } from "./strict.ts";
 import { joinTask, queueTaskBegin } from "../tasks/tasks.ts";
