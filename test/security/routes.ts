@@ -7,6 +7,7 @@
  * - a scope: a key or token of the workspace that has it
  */
 import type { Scope } from "../../src/principal.ts";
+import { ANSWER_ROUTES } from "./answer-routes.ts";
 import { PROMPT_ROUTES } from "./prompt-routes.ts";
 import { QUEUE_ROUTES } from "./queue-routes.ts";
 import { RULE_ROUTES } from "./rule-routes.ts";
@@ -42,15 +43,6 @@ export const ROUTES: Record<string, Scope | "deployment" | "any" | "public"> = {
   "POST /api/threads/:thread_id/stream": "read",
   "GET /api/threads/:thread_id/stream/events": "read",
   "POST /api/threads/:thread_id/stream/events": "read",
-  "GET /api/v1/alerts": "read",
-  "POST /api/v1/alerts": "write",
-  "GET /api/v1/alerts/:alert_id": "read",
-  "PUT /api/v1/alerts/:alert_id": "write",
-  "DELETE /api/v1/alerts/:alert_id": "write",
-  "GET /api/v1/alerts/:alert_id/history": "read",
-  "POST /api/v1/alerts/:alert_id/test": "write",
-  "GET /api/v1/answers/:token": "public",
-  "POST /api/v1/answers/:token": "public",
   "GET /api/v1/api-keys": "admin",
   "POST /api/v1/api-keys": "admin",
   "DELETE /api/v1/api-keys/:id": "admin",
@@ -366,9 +358,6 @@ export const ROUTES: Record<string, Scope | "deployment" | "any" | "public"> = {
   "POST /threads/:thread_id/copy": "write",
   "GET /threads/:thread_id/history": "read",
   "POST /threads/:thread_id/history": "read",
-  "GET /threads/:thread_id/interrupts/:interrupt_id/links": "read",
-  "POST /threads/:thread_id/interrupts/:interrupt_id/links": "write",
-  "DELETE /threads/:thread_id/interrupts/:interrupt_id/links/:link_id": "write",
   "GET /threads/:thread_id/runs": "read",
   "POST /threads/:thread_id/runs": "write",
   "DELETE /threads/:thread_id/runs/:run_id": "write",
@@ -400,6 +389,7 @@ export const ROUTES: Record<string, Scope | "deployment" | "any" | "public"> = {
   "PATCH /v1/platform/datasets/:dataset_id/examples/metadata": "write",
   "POST /v1/platform/datasets/examples/delete": "write",
   ...QUEUE_ROUTES,
+  ...ANSWER_ROUTES,
   ...PROMPT_ROUTES,
   ...RULE_ROUTES,
 };

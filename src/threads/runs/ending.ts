@@ -55,6 +55,32 @@ export function unusedBy(
   return answered.filter((id) => reason === "rollback" || isAskedAgain(id));
 }
 
+/** Emits a run's last events, and keeps the number of the last one. */
+export function emitEnd(
+  emitter: Emitter,
+  { status, outcome, request }: StoredRun,
+  { questions, requested, reason, error, feedback }: End,
+): void {
+  for (const { id = "", value } of Object.values(questions).flat()) {
+    // The answer was undone, or not used: readers of the log that saw it find the question again.
+    if (!outcome.answered?.includes(id) || requested.has(id)) continue;
+    emitter.emit("input.requested", [], JSON.stringify({ interrupt_id: id, payload: value }));
+  }
+  if (error) emitter.emit("error", [], JSON.stringify(error));
+  if (feedback) emitter.emit("feedback", [], JSON.stringify(feedback));
+  const asks = Object.keys(outcome.interrupts ?? {}).length > 0;
+  const pause = reason ? "cancel" : asks ? "input" : "breakpoint";
+  outcome.last_seq = emitter.lifecycle([], { ...endOf(status, request.graph_id, pause, error), ...outcome.refusal });
+}
+
+interface End {
+  questions: Interrupts;
+  requested: ReadonlySet<string>;
+  reason: StopReason | undefined;
+  error: RunError | undefined;
+  feedback: Record<string, string> | undefined;
+}
+
 function endingAt(temporary: NonNullable<ThreadRecord["temporary"]>, now: number): ThreadRecord["temporary"] {
   return { ...temporary, until: Math.max(now + FOUND_MS, temporary.keep_until ?? 0) };
 }
@@ -63,12 +89,7 @@ function endingAt(temporary: NonNullable<ThreadRecord["temporary"]>, now: number
  * The body of the root `lifecycle` event. `pause`: the reason of an interruption. Clients depend on it: only an input can be
  * answered.
  */
-export function endOf(
-  status: RunStatus,
-  graphName: string,
-  pause: "input" | "breakpoint" | "cancel",
-  error?: RunError,
-): Json {
+function endOf(status: RunStatus, graphName: string, pause: "input" | "breakpoint" | "cancel", error?: RunError): Json {
   const base = { graph_name: graphName };
   if (status === "success") return { event: "completed", ...base };
   if (status === "interrupted") return { event: "interrupted", ...base, reason: pause };

@@ -15,7 +15,7 @@ import type { Outbox } from "../tasks/outbox.ts";
 import { queueSideEffects } from "../tasks/side-effects.ts";
 import type { ThreadContext } from "../context.ts";
 import { attemptOf, attemptsSpent, diedError, timeLeft } from "./attempts.ts";
-import { endOf, recordAfter, unusedBy } from "./ending.ts";
+import { emitEnd, recordAfter, unusedBy } from "./ending.ts";
 import { checkAnswers, newRun, repeatedRun, threadFor, withAssistants } from "./insert.ts";
 import { pendingInterrupts, type ThreadRecord } from "../record.ts";
 import type { RunRequest } from "../rpc.ts";
@@ -351,18 +351,7 @@ export class Runner {
     Object.assign(outcome, { values: emitter.values, interrupts: emitter.interrupts, error, stopped: reason });
     const prior = new Emitter(eventLog, values, run.id);
     const unused = unusedBy(run, { questions, requested: emitter.requested, reason });
-    for (const { id = "", value } of Object.values(questions).flat()) {
-      // The answer was undone, or not used: readers of the log that saw it find the question again.
-      if (!outcome.answered?.includes(id) || emitter.requested.has(id)) continue;
-      prior.emit("input.requested", [], JSON.stringify({ interrupt_id: id, payload: value }));
-    }
-    if (error) prior.emit("error", [], JSON.stringify(error));
-    if (feedback) prior.emit("feedback", [], JSON.stringify(feedback));
-    const pause = reason ? "cancel" : Object.keys(emitter.interrupts).length > 0 ? "input" : "breakpoint";
-    outcome.last_seq = prior.lifecycle([], {
-      ...endOf(status, run.request.graph_id, pause, error),
-      ...outcome.refusal,
-    });
+    emitEnd(prior, run, { questions, requested: emitter.requested, reason, error, feedback });
     outcome.first_seq ??= outcome.last_seq;
     const others = this.open.filter((one) => one.id !== run.id);
     const record = recordAfter(before, run, emitter, { open: others.length > 0, reason, questions });
