@@ -2,13 +2,16 @@
 import { AIMessage } from "@langchain/core/messages";
 import { MessagesValue, START, StateGraph, StateSchema } from "@langchain/langgraph";
 import { afterEach, beforeEach, expect, it, vi } from "vitest";
+import { createApp } from "../../src/app.ts";
+import { settings } from "../../src/config.ts";
 import { graphs } from "../../src/graphs/index.ts";
+import { installLoopback } from "../../src/loopback/install.ts";
 import { type Caller, newCaller } from "../support/caller.ts";
 import { ask } from "../support/examples.ts";
 import { newRule, readRule, sendRuns, workOnce } from "../support/rules.ts";
 import { NOON } from "../support/traces.ts";
 
-const LOOPBACK = Symbol.for("langgraph_api:fetch");
+const app = createApp(settings);
 
 let caller: Caller;
 let clock = NOON + 7_200_000_000;
@@ -19,7 +22,7 @@ beforeEach(async () => {
 });
 afterEach(() => {
   vi.useRealTimers();
-  vi.unstubAllGlobals();
+  installLoopback(async (request, env, ctx) => app.fetch(request, env, ctx));
   vi.restoreAllMocks();
 });
 
@@ -44,7 +47,7 @@ it.each([
   [503, true],
 ])("a run that is answered with %i is tried again: %s", async (status, isRetried) => {
   vi.spyOn(console, "error").mockImplementation(() => undefined);
-  vi.stubGlobal(LOOPBACK, async () => Response.json({ detail: "later" }, { status, headers: { "retry-after": "1" } }));
+  installLoopback(async () => Response.json({ detail: "later" }, { status, headers: { "retry-after": "1" } }));
   const rule = await newRule(caller, { evaluators: evaluators("{input}") });
   await sendRuns(caller, (clock += 1_000_000), [{}]);
   await workOnce(caller, rule);

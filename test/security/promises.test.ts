@@ -3,7 +3,7 @@ import { expect, it } from "vitest";
 import document from "../../docs/security.md?raw";
 
 const FILES = Object.keys(
-  import.meta.glob("../{audit,browser,cli,docs,fuzz,members,oauth,security,traces}/*.test.ts"),
+  import.meta.glob("../{answers,audit,browser,cli,docs,fuzz,members,oauth,security,traces}/*.test.ts"),
 ).map((path) => path.replace(/^\.\.?\//, path.startsWith("./") ? "security/" : ""));
 const LINKED = [...document.matchAll(/\]\(\.\.\/test\/([^)]+\.test\.ts)\)/g)].map(([, path]) => path);
 

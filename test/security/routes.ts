@@ -13,6 +13,7 @@ import { QUEUE_ROUTES } from "./queue-routes.ts";
 import { RULE_ROUTES } from "./rule-routes.ts";
 
 export const ROUTES: Record<string, Scope | "deployment" | "any" | "public"> = {
+  ...ANSWER_ROUTES,
   "GET /.well-known/agent-card.json": "public",
   "GET /.well-known/agent.json": "public",
   "GET /.well-known/jwks.json": "public",
@@ -389,7 +390,6 @@ export const ROUTES: Record<string, Scope | "deployment" | "any" | "public"> = {
   "PATCH /v1/platform/datasets/:dataset_id/examples/metadata": "write",
   "POST /v1/platform/datasets/examples/delete": "write",
   ...QUEUE_ROUTES,
-  ...ANSWER_ROUTES,
   ...PROMPT_ROUTES,
   ...RULE_ROUTES,
 };

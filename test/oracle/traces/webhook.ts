@@ -71,8 +71,13 @@ async function carriedOut({ caller }: World["weir"], thread: string): Promise<vo
 
 function isDone(storage: DurableObjectStorage): boolean {
   const left = rowsIn(storage, "SELECT id FROM outbox");
-  const open = rowsIn(storage, "SELECT run_id FROM runs WHERE status <> 'success'");
-  return left.length === 0 && open.length === 0 && !("trace" in recordIn(storage));
+  const record = recordIn(storage);
+  // The record has the end of the last run, whose row has not.
+  const { run_id: ended } = (record["ended"] ?? {}) as { run_id?: string };
+  const open = rowsIn(storage, "SELECT run_id FROM runs WHERE status <> 'success'").filter(
+    ({ run_id }) => run_id !== ended,
+  );
+  return left.length === 0 && open.length === 0 && !("trace" in record);
 }
 
 async function idOf(weir: World["weir"], project: string): Promise<string> {
