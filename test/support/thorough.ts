@@ -1,6 +1,6 @@
 /**
  * How much the tests try. `npm test` leaves out the files that end in `.slow.test.ts`, and tries a part of long tables of cases.
- * `npm run test:all` (CI) tries all of both. `npm run test:soak` repeats operations, kills and requests far more often, too.
+ * `npm run test:all` tries all of both. `npm run test:soak` repeats operations, kills and requests far more often, too.
  */
 
 export const SOAK = process.env.SOAK === "true";
