@@ -69,7 +69,8 @@ describe.runIf(browserHere)("runs in the browser", () => {
     await page.getByRole("button", { name: "Cancel all queued" }).click();
     await dialog.getByRole("button", { name: "Cancel all queued" }).click();
     await page.getByText("No run waits.").waitFor();
-    expect(await page.getByRole("table", { name: "Running" }).locator("tbody tr").count()).toBe(1);
+    const running = page.getByRole("table", { name: "Running" }).locator("tbody tr");
+    await expect.poll(async () => running.count()).toBe(1);
     await stopAll();
     await close();
   });
