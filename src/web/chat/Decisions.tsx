@@ -4,6 +4,7 @@ import { Button } from "../ui/Button.tsx";
 import type { Interrupt } from "../api/types.ts";
 import type { Stream } from "./agent.ts";
 import { Decision, type Reply } from "./Decision.tsx";
+import { errorText } from "./errors.ts";
 import css from "./Log.module.css";
 import type { News } from "./thread.ts";
 import { Tick } from "./Tick.tsx";
@@ -30,6 +31,7 @@ export function Decisions({
 }) {
   const [replies, setReplies] = useState<Record<string, Reply>>({});
   const [sending, setSending] = useState(false);
+  const [refused, setRefused] = useState("");
   const list = useRef<HTMLDivElement>(null);
   const decided = waiting.filter((one) => replies[one.id] !== undefined).length;
   // Questions of one checkpoint are answered together: the first answer alone would start the run without the rest.
@@ -49,6 +51,7 @@ export function Decisions({
     const at = new Date().toISOString();
     const said = ids.flatMap((one) => all[one]!.said.map((words) => ({ ...words, after: after ?? "", at })));
     setSending(true);
+    setRefused("");
     tell({ type: "answer", ids, said });
     tell({ type: "submit" });
     onSent();
@@ -58,7 +61,8 @@ export function Decisions({
         : stream.respondAll(Object.fromEntries(ids.map((one) => [one, all[one]!.value])), { config });
     sent
       .then(() => setReplies({}))
-      .catch(() => {
+      .catch((error: unknown) => {
+        setRefused(errorText(error));
         tell({ type: "unanswered", ids });
         tell({ type: "refused" });
         if (ids.length > 1) setReplies(all);
@@ -77,12 +81,18 @@ export function Decisions({
 
   return (
     <>
+      {refused !== "" && (
+        <p className={css.refused} role="alert">
+          {refused}
+        </p>
+      )}
       {waiting.length > 0 && (
         <div className={css.decisions} ref={list}>
           {waiting.map((interrupt, i) => (
             <div key={interrupt.id} className={css.row}>
               <Tick kind="decision" />
               <Decision
+                threadId={stream.threadId ?? undefined}
                 interrupt={interrupt}
                 place={together ? `${i + 1} of ${waiting.length}` : undefined}
                 reply={replies[interrupt.id]}
