@@ -17,21 +17,25 @@ export function Decisions({
   waiting,
   after,
   context,
+  refused,
   tell,
   onSent,
+  onRefused,
 }: {
   stream: Stream;
   waiting: Interrupt[];
   /** The last message: the user decides its interrupts here. */
   after: string | undefined;
   context: Record<string, unknown>;
+  /** Why the last answer was not taken. */
+  refused: string | undefined;
   tell: (news: News) => void;
   /** The cards were removed, and the focused element with them. */
   onSent: () => void;
+  onRefused: (why: string | undefined) => void;
 }) {
   const [replies, setReplies] = useState<Record<string, Reply>>({});
   const [sending, setSending] = useState(false);
-  const [refused, setRefused] = useState("");
   const list = useRef<HTMLDivElement>(null);
   const decided = waiting.filter((one) => replies[one.id] !== undefined).length;
   // Questions of one checkpoint are answered together: the first answer alone would start the run without the rest.
@@ -51,7 +55,7 @@ export function Decisions({
     const at = new Date().toISOString();
     const said = ids.flatMap((one) => all[one]!.said.map((words) => ({ ...words, after: after ?? "", at })));
     setSending(true);
-    setRefused("");
+    onRefused(undefined);
     tell({ type: "answer", ids, said });
     tell({ type: "submit" });
     onSent();
@@ -62,7 +66,7 @@ export function Decisions({
     sent
       .then(() => setReplies({}))
       .catch((error: unknown) => {
-        setRefused(errorText(error));
+        onRefused(errorText(error));
         tell({ type: "unanswered", ids });
         tell({ type: "refused" });
         if (ids.length > 1) setReplies(all);
@@ -81,7 +85,7 @@ export function Decisions({
 
   return (
     <>
-      {refused !== "" && (
+      {refused !== undefined && (
         <p className={css.refused} role="alert">
           {refused}
         </p>
