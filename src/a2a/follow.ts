@@ -146,7 +146,7 @@ async function* resting(
 }
 
 /** Resolves at the thread's next run, at the latest after `LOOK_MS`. */
-async function nextEvent({ thread }: TaskRef, after: number): Promise<void> {
+export async function nextEvent({ thread }: Pick<TaskRef, "thread">, after: number): Promise<void> {
   const reader = (await thread.follow({ after, methods: ["lifecycle"] })).getReader();
   let timer: ReturnType<typeof setTimeout> | undefined;
   await Promise.race([reader.read(), new Promise((resolve) => (timer = setTimeout(resolve, LOOK_MS)))]);

@@ -2,6 +2,7 @@
 import { sha256 } from "../auth/secret.ts";
 import { database } from "../db/client.ts";
 import { webhookFault } from "../http/address.ts";
+import { serverAddress } from "../http/origin.ts";
 import type { Call as HookCall } from "../threads/tasks/call.ts";
 import type { TaskEffect } from "../threads/tasks/effect.ts";
 import type { Json } from "../json.ts";
@@ -13,6 +14,7 @@ import { pushConfig, wrappedTask } from "./dialect.ts";
 import { invalidParams, pushConfigNotFound } from "./errors.ts";
 import { taskOf } from "./find.ts";
 import { readTask } from "./follow.ts";
+import { mayAnswer, offerLinks } from "./links.ts";
 import { PushQuery, SetPush } from "./schema.ts";
 import { type Generation, isSettled, type PushConfig, type Task } from "./types.ts";
 
@@ -23,6 +25,8 @@ const MOST = 10;
 interface Hook {
   generation: Generation;
   config: PushConfig & { id: string };
+  /** This server's, as who set the receiver has it, for links to answer. Absent where they may not answer. */
+  address?: string;
 }
 
 /** The id of a task's first configuration without one: clients of 0.3 read it by this name. */
@@ -33,11 +37,12 @@ export function hookOf(
   { c, generation }: Call,
   push: PushConfig,
   taken: TaskView["hooks"],
+  answers = true,
 ): { id: string; hook: Json } {
   const fault = webhookFault(push.url, c.env.ALLOW_PRIVATE_ADDRESSES === "true");
   if (fault) throw invalidParams(`The push notification's url ${fault}.`);
   const id = push.id ?? (Object.hasOwn(taken, FIRST_ID) ? crypto.randomUUID() : FIRST_ID);
-  const hook: Hook = { generation, config: { ...push, id } };
+  const hook: Hook = { generation, config: { ...push, id }, ...(answers && { address: serverAddress(c) }) };
   return { id, hook: { ...hook } };
 }
 
@@ -45,7 +50,7 @@ export function hookOf(
 export async function setPush(call: Call, given: unknown): Promise<unknown> {
   const { taskId, config } = params(SetPush, given);
   const { ref, view } = await taskOf(call, taskId, "update");
-  const { id, hook } = hookOf(call, config, view.hooks);
+  const { id, hook } = hookOf(call, config, view.hooks, await mayAnswer(call, taskId));
   await ref.thread.setHook(ref.runId, id, hook, MOST);
   return pushConfig({ ...config, id }, ref.ids.taskId, call.generation);
 }
@@ -96,13 +101,17 @@ export async function onTask(env: Env, effect: TaskEffect): Promise<HookCall | u
   const [first] = view?.runs ?? [];
   if (!view || !first) return undefined;
   const ids = { taskId: taskIdOf(threadId, task_id), contextId: contextOf(view) };
-  const task = (await readTask({ thread, runId: task_id, ids }, view)).reducer.task();
+  const { reducer } = await readTask({ thread, runId: task_id, ids }, view);
+  const task = reducer.task();
   if (hook === undefined) {
     await project(database(env.DB), workspaceId, first.assistant_id, task);
     return undefined;
   }
   const receiver = Object.hasOwn(view.hooks, hook) ? (view.hooks[hook] as unknown as Hook) : undefined;
-  return receiver && !isOvertaken(effect, view, task) ? notification(effect, receiver, task) : undefined;
+  if (!receiver || isOvertaken(effect, view, task)) return undefined;
+  const { address } = receiver;
+  if (address !== undefined) await offerLinks({ env, workspaceId, address }, ids.taskId, reducer);
+  return notification(effect, receiver, reducer.task());
 }
 
 /** The task has changed again since: a later effect sends its current state. A deleted run is not in the task: none follows. */

@@ -4,6 +4,7 @@ import { answered, update, wrappedMessage, wrappedTask } from "./dialect.ts";
 import { unsupported } from "./errors.ts";
 import { taskOf } from "./find.ts";
 import { follow, followToEnd, readTask, type TaskRef } from "./follow.ts";
+import { addLinks, withLinks } from "./links.ts";
 import type { TaskReducer } from "./task-reducer.ts";
 import { rpcStream } from "./respond.ts";
 import { Kinds, Send, TaskQuery } from "./schema.ts";
@@ -20,10 +21,11 @@ function sentOf({ generation }: Call, given: unknown): Send {
 export async function send(call: Call, given: unknown): Promise<unknown> {
   const sent = sentOf(call, given);
   const { configuration } = sent;
-  const { reducer, updates } = await start(call, sent);
+  const { ref, reducer, updates } = await start(call, sent);
   const { generation } = call;
   if (!configuration.blocking) {
     await updates.return();
+    await addLinks(call, ref.ids.taskId, reducer);
     return wrappedTask(shorten(reducer.task(), configuration.historyLength), generation);
   }
   for await (const update of updates) {
@@ -32,6 +34,7 @@ export async function send(call: Call, given: unknown): Promise<unknown> {
       return wrappedMessage(update.message, generation);
     }
   }
+  await addLinks(call, ref.ids.taskId, reducer);
   const task = reducer.task();
   await project(databaseOf(call), call.workspaceId, call.assistant.assistant_id, task);
   return wrappedTask(shorten(task, configuration.historyLength), generation);
@@ -57,12 +60,14 @@ const FIRST_WORD_MS = 300;
 
 /** The results of a stream's events: the task and its updates, or a message alone. */
 async function* results(
-  { generation }: Call,
+  call: Call,
   { ids }: TaskRef,
   reducer: TaskReducer,
   updates: AsyncGenerator<Update, void, void>,
   historyLength: number | undefined,
 ): AsyncGenerator<unknown, void, void> {
+  const { generation } = call;
+  await addLinks(call, ids.taskId, reducer);
   const task = shorten(reducer.task(), historyLength);
   const early: Update[] = [];
   const late = new Promise<"late">((resolve) => setTimeout(resolve, FIRST_WORD_MS, "late"));
@@ -80,10 +85,12 @@ async function* results(
     // The task of a repeated request. 0.3 callers stop at an event with `final: true`.
     if (isSettled(task.status.state) && generation === "0.3")
       yield toWireUpdate({ kind: "status", status: task.status }, reducer, ids, generation);
-    for (const one of early) yield toWireUpdate(one, reducer, ids, generation);
+    const shown = async (one: Update) =>
+      toWireUpdate(await withLinks(call, ids.taskId, reducer, one), reducer, ids, generation);
+    for (const one of early) yield await shown(one);
     // A message that comes after the task is the message of its last status.
     for (let one = await next; !one.done; one = await updates.next()) {
-      if (one.value.kind !== "message") yield toWireUpdate(one.value, reducer, ids, generation);
+      if (one.value.kind !== "message") yield await shown(one.value);
     }
   } finally {
     await updates.return();
@@ -102,20 +109,24 @@ export async function subscribe(call: Call, given: unknown): Promise<Response> {
 }
 
 async function* resumed(
-  { generation }: Call,
+  call: Call,
   ref: TaskRef,
   reducer: TaskReducer,
   ended: number,
 ): AsyncGenerator<unknown, void, void> {
+  const { generation } = call;
+  const { ids } = ref;
+  await addLinks(call, ids.taskId, reducer);
   const task = reducer.task();
   yield wrappedTask(task, generation);
   if (isSettled(task.status.state) && generation === "0.3") {
     // 0.3 callers stop at an event with `final: true`.
-    return yield toWireUpdate({ kind: "status", status: task.status }, reducer, ref.ids, generation);
+    return yield toWireUpdate({ kind: "status", status: task.status }, reducer, ids, generation);
   }
   // 1.0, section 3.1.6: the stream stays open until the task has ended, also while the task waits for its caller.
   const updates = generation === "0.3" ? follow(ref, reducer, ended) : followToEnd(ref, reducer, ended);
   for await (const update of updates) {
-    if (update?.kind !== "message") yield update && toWireUpdate(update, reducer, ref.ids, generation);
+    if (update?.kind === "message") continue;
+    yield update && toWireUpdate(await withLinks(call, ids.taskId, reducer, update), reducer, ids, generation);
   }
 }

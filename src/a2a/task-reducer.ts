@@ -58,6 +58,19 @@ export class TaskReducer {
     return this.#status.state === "input-required" && this.#asked.length > 0;
   }
 
+  /** The ids of the questions that the task waits on. */
+  get questions(): string[] {
+    return this.#asked.map(({ id }) => id);
+  }
+
+  /** Adds the links by which the questions are answered to the status that asks them. */
+  offer(links: { interrupt_id: string; answer_url: string; expires_at: string }[]): Update {
+    const metadata = { interrupts: this.questions, answer_links: links };
+    const { message } = this.#status;
+    this.#status = { ...this.#status, ...(message && { message: { ...message, metadata } }) };
+    return { kind: "status", status: this.#status, metadata };
+  }
+
   /** A run of the task, before its first event. */
   begin(run: Pick<TaskRun, "run_id" | "created_at" | "configurable">): void {
     const { message } = run.configurable.a2a as { message: Message };
@@ -128,7 +141,7 @@ export class TaskReducer {
       case "interrupted": {
         this.#close();
         if (this.#asked.length === 0 && this.stopped) return [...rest, this.#become("canceled", ts)];
-        const metadata = { interrupts: this.#asked.map(({ id }) => id) };
+        const metadata = { interrupts: this.questions };
         return [...rest, this.#become("input-required", ts, promptParts(this.#asked), metadata)];
       }
       case "failed":

@@ -7,6 +7,7 @@ import { task as shownTask } from "./dialect.ts";
 import { invalidParams, notCancelable, RpcError, taskNotFound } from "./errors.ts";
 import { listedTask, taskOf } from "./find.ts";
 import { readTask, taskNow } from "./follow.ts";
+import { addLinks } from "./links.ts";
 import { List, TaskQuery } from "./schema.ts";
 import { countTasks, listTasks, removeTask, type TaskCursor, type TaskRow } from "./store.ts";
 import { isTerminal, type Task } from "./types.ts";
@@ -20,6 +21,7 @@ export async function get(call: Call, given: unknown): Promise<unknown> {
   const { ref, view } = await taskOf(call, id);
   if (contextId && contextId !== ref.ids.contextId) throw taskNotFound();
   const { reducer } = await readTask(ref, view);
+  await addLinks(call, ref.ids.taskId, reducer);
   return shownTask(shorten(reducer.task(), historyLength), call.generation);
 }
 

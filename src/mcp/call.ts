@@ -1,37 +1,16 @@
 /** A tool call: a run of the assistant, waited for. */
-import {
-  type CallToolResult,
-  type InputRequiredResult,
-  ProtocolError,
-  ProtocolErrorCode,
-} from "@modelcontextprotocol/server";
+import { ProtocolError, ProtocolErrorCode } from "@modelcontextprotocol/server";
 import type { Assistant } from "../assistants/store.ts";
 import { isUuid } from "../http/uuid.ts";
 import type { Json } from "../json.ts";
-import { type LogEvent, readEvents } from "../threads/log/events.ts";
+import { saysFirst } from "../threads/answers/first.ts";
 import type { Caller } from "../threads/requests/access.ts";
 import { actorOf, runRequest } from "../threads/requests/runs/request.ts";
 import type { RunRequest } from "../threads/rpc.ts";
-import { readJson, threadStub } from "../threads/stub.ts";
-import { METHODS } from "./progress.ts";
-import { answersIn, canShow, questionsIn, request, stateOf, waits, withIds } from "./questions.ts";
-import { type OutputSchema, toResult } from "./result.ts";
-
-/** The run of a tool call. */
-export interface ToolRun {
-  id: string;
-  /** How long the run is kept at least, milliseconds since 1970. */
-  keepUntil?: number;
-  signal: AbortSignal;
-  /** Gets the run's events of `METHODS` while it runs. */
-  report?: (event: LogEvent) => Promise<void>;
-  /** Whether the client takes requests for input, and whether it shows forms to a person. */
-  takesRequests: boolean;
-  showsForms: boolean;
-  schema: OutputSchema | undefined;
-}
-
-type Result = CallToolResult | InputRequiredResult;
+import { threadStub } from "../threads/stub.ts";
+import { follow, type Result, type ToolRun, waitsFor } from "./follow.ts";
+import { followAnswer, splitOpened } from "./opened.ts";
+import { answersIn, stateOf, waitingOn } from "./questions.ts";
 
 /** A run on a thread of its own, which is kept only when the run waits for an answer. */
 export async function callAssistant(by: Caller, assistant: Assistant, input: Json, run: ToolRun): Promise<Result> {
@@ -55,12 +34,20 @@ export async function continueCall(
   if (!standing || standing.assistantId !== assistant_id) throw unknownThread();
   const earlier = await findResult(by, threadId, run);
   if (earlier) return earlier;
-  const thread = await threadStub(by.env, by.principal.workspaceId, threadId).get(0);
-  const questions = withIds(Object.values(thread?.interrupts ?? {}).flat());
-  if (questions.length === 0) throw invalid("The thread does not wait for an answer.");
-  if (state !== stateOf(threadId, questions)) throw invalid("The thread waits for answers to other questions.");
-  const resume = answersIn(questions, responses);
-  if (!resume) return waits({}, threadId, run.schema);
+  const { opened, others } = splitOpened(responses, run.shows);
+  const isOpened = opened.length > 0 && Object.keys(others).length === 0;
+  const result = isOpened ? await followAnswer(by, threadId, { state, opened }, run) : undefined;
+  if (result) return result;
+  const thread = threadStub(by.env, by.principal.workspaceId, threadId);
+  const questions = waitingOn(await thread.get(0));
+  if (questions.length === 0 || state !== stateOf(threadId, questions)) {
+    const [first] = Object.values(await thread.answersTaken(Object.keys(responses)));
+    if (first) throw invalid(`The question accepts one answer. ${saysFirst(first)}`);
+    const asks = questions.length > 0 ? "waits for answers to other questions" : "does not wait for an answer";
+    throw invalid(`The thread ${asks}.`);
+  }
+  const resume = answersIn(questions, others);
+  if (!resume) return waitsFor(by, threadId, { questions, state: {} }, run);
   return wait(by, threadId, { ...request, command: { resume }, answers: Object.keys(resume), actor: actorOf(by) }, run);
 }
 
@@ -99,31 +86,6 @@ async function findResult(by: Caller, threadId: string, run: ToolRun): Promise<R
 async function wait(by: Caller, threadId: string, request: RunRequest, run: ToolRun): Promise<Result> {
   const { seq } = await threadStub(by.env, by.principal.workspaceId, threadId).launch(request);
   return follow(by, threadId, seq, run);
-}
-
-/** Reports the run's events from `seq` on, and gives its result. */
-async function follow(
-  by: Caller,
-  threadId: string,
-  seq: number,
-  { id: runId, signal, report, takesRequests, showsForms, schema }: ToolRun,
-): Promise<Result> {
-  const thread = threadStub(by.env, by.principal.workspaceId, threadId);
-  const cancel = () => void thread.cancelMany({ runIds: [runId] }, "interrupt").catch(() => undefined);
-  signal.addEventListener("abort", cancel, { once: true });
-  try {
-    if (report) {
-      const events = await thread.follow({ after: seq - 1, runId, methods: METHODS });
-      for await (const event of readEvents(events)) await report(event);
-    }
-    const state = await readJson(await thread.join(runId));
-    if (!("__interrupt__" in state)) return toResult(state, schema);
-    const questions = questionsIn(state);
-    const asks = takesRequests && questions.some((one) => canShow(one, showsForms));
-    return asks ? request(questions, showsForms, threadId) : waits(state, threadId, schema);
-  } finally {
-    signal.removeEventListener("abort", cancel);
-  }
 }
 
 const invalid = (message: string): ProtocolError => new ProtocolError(ProtocolErrorCode.InvalidParams, message);

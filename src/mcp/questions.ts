@@ -6,12 +6,13 @@ import {
   type InputRequiredResult,
 } from "@modelcontextprotocol/server";
 import { words } from "../a2a/prompt.ts";
+import type { OwnLink } from "../answers/own.ts";
 import { sha256 } from "../auth/secret.ts";
 import { isObject } from "../http/json.ts";
 import type { Json } from "../json.ts";
+import { timeOf } from "../threads/answers/first.ts";
 import type { Interrupt } from "../threads/types.ts";
 import { ownRequest, toInput } from "./requests.ts";
-import { type OutputSchema, structured } from "./result.ts";
 
 /** The tool that answers an interrupt. */
 export const ANSWER = "answer_interrupt";
@@ -20,25 +21,38 @@ type Form = ElicitRequestFormParams["requestedSchema"];
 export interface Asked {
   id: string;
   value?: unknown;
+  link?: OwnLink;
+}
+
+/** What a client shows to a person: forms, and addresses that it opens. */
+export interface Shows {
+  forms: boolean;
+  urls: boolean;
 }
 
 /** The questions that a state has, unless one of them has no id, by which it is answered. */
 export const questionsIn = (state: Json): Asked[] =>
   withIds(Array.isArray(state.__interrupt__) ? (state.__interrupt__ as Interrupt[]) : []);
 
-export const withIds = (raised: Interrupt[]): Asked[] =>
+/** The questions that a thread waits on. */
+export const waitingOn = (thread: { interrupts: Record<string, Interrupt[]> } | undefined): Asked[] =>
+  withIds(Object.values(thread?.interrupts ?? {}).flat());
+
+const withIds = (raised: Interrupt[]): Asked[] =>
   raised.flatMap(({ id, value }) => (id === undefined ? [] : [{ id, value }]));
 
 /**
  * The questions that a client can show as requests. The state names the thread and all questions that wait there: whether the caller
  * may answer is decided by each call.
  */
-export function request(questions: Asked[], showsForms: boolean, threadId: string): InputRequiredResult {
-  const asked = [...byKey(questions)].filter(([, one]) => canShow(one, showsForms));
-  const requests = asked.map(([key, { value }]) => {
+export function request(questions: Asked[], shows: Shows, threadId: string): InputRequiredResult {
+  const asked = [...byKey(questions)].filter(([, one]) => canShow(one, shows));
+  const requests = asked.map(([key, { value, link }]) => {
     const own = ownRequest(value);
-    const words = () => inputRequired.elicit({ message: wordsOf(value), requestedSchema: formOf(value) });
-    return [key, own ? toInput(own) : words()];
+    if (own) return [key, toInput(own)];
+    const message = wordsOf(value);
+    if (shows.forms || !link) return [key, inputRequired.elicit({ message, requestedSchema: formOf(value) })];
+    return [key, inputRequired.elicitUrl({ message, url: link.answer_url })];
   });
   return inputRequired({ inputRequests: Object.fromEntries(requests), requestState: stateOf(threadId, questions) });
 }
@@ -49,9 +63,13 @@ export function stateOf(threadId: string, questions: Asked[]): string {
   return `${threadId}.${sha256([...texts].sort().join("\n")).slice(0, 16)}`;
 }
 
-/** Whether a client can show the question: one without elicitation shows no forms. */
-export const canShow = ({ value }: Asked, showsForms: boolean): boolean =>
-  showsForms || (ownRequest(value)?.method ?? "elicitation/create") !== "elicitation/create";
+/** Whether a person answers the question, and not the client's model or its roots. */
+export const isForPeople = ({ value }: Asked): boolean =>
+  (ownRequest(value)?.method ?? "elicitation/create") === "elicitation/create";
+
+/** Whether a client can show the question: as a form, or as the address of its page. A graph's own form has no such page. */
+export const canShow = (one: Asked, { forms, urls }: Shows): boolean =>
+  forms || !isForPeople(one) || (urls && one.link !== undefined && !ownRequest(one.value));
 
 /** The questions by the keys of their requests: the graph's own name where no other question has it, else the id. */
 export function byKey(questions: Asked[]): Map<string, Asked> {
@@ -65,18 +83,20 @@ export function byKey(questions: Asked[]): Map<string, Asked> {
 }
 
 /** For clients without elicitation, and for a person who did not answer. */
-export function waits(state: Json, threadId: string, schema: OutputSchema | undefined): CallToolResult {
-  const questions = questionsIn(state);
-  const asked = questions.map(({ id, value }) => {
+export function waits(questions: Asked[], threadId: string): CallToolResult {
+  const asked = questions.map(({ id, value, link }) => {
     const text = wordsOf(value);
     const whole = typeof value === "string" ? "" : `\n${JSON.stringify(value)}`;
-    return `${text === whole.trim() ? text : `${text}${whole}`}\n(interrupt_id: ${id})`;
+    const shown = `${text === whole.trim() ? text : `${text}${whole}`}\n(interrupt_id: ${id})`;
+    if (!link) return shown;
+    return `${shown}\nA person can answer it at ${link.answer_url} until ${timeOf(Date.parse(link.expires_at))}.`;
   });
   const how = `The run waits for an answer on thread ${threadId}. Call the tool ${ANSWER} with this thread_id and the answer.`;
+  const links = questions.flatMap(({ link }) => link ?? []);
+  const interrupts = questions.map(({ id, value }) => ({ id, value }));
   return {
     content: [{ type: "text", text: [...asked, how].join("\n\n") }],
-    ...structured(state, schema),
-    _meta: { thread_id: threadId, interrupts: questions },
+    _meta: { thread_id: threadId, interrupts, ...(links.length > 0 && { answer_links: links }) },
     isError: false,
   };
 }

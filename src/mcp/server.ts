@@ -11,6 +11,7 @@ import {
 import type { Context } from "hono";
 import * as v from "valibot";
 import { isObject } from "../http/json.ts";
+import { serverAddress } from "../http/origin.ts";
 import { toProblem } from "../http/problem.ts";
 import type { App } from "../http/types.ts";
 import { idempotentId } from "../http/idempotent-id.ts";
@@ -20,7 +21,7 @@ import { authorize } from "../users/authorize.ts";
 import { answerInterrupt, callAssistant, continueCall } from "./call.ts";
 import { reportTo } from "./progress.ts";
 import { listPrompts, readPrompt } from "./prompts.ts";
-import { ANSWER } from "./questions.ts";
+import { ANSWER, type Shows } from "./questions.ts";
 import { completeName, listResources, readResource, TEMPLATES } from "./resources.ts";
 import { ANSWER_TOOL, AnswerArguments, assistantOfTool, listTools, outputSchemaOfTool, PAGE } from "./tools.ts";
 
@@ -83,7 +84,8 @@ async function callTool(
     signal: mcpReq.signal,
     report: reportTo(context),
     takesRequests: mcpReq.envelope !== undefined,
-    showsForms: showsForms(mcpReq.envelope),
+    shows: shownBy(mcpReq.envelope),
+    address: serverAddress(c),
     schema: assistant && (await outputSchemaOfTool(assistant, c.env)),
   };
   if (!assistant) {
@@ -99,10 +101,11 @@ async function callTool(
 }
 
 /** Without a mode, a client that elicits shows forms. */
-function showsForms(envelope: unknown): boolean {
+function shownBy(envelope: unknown): Shows {
   const capabilities = isObject(envelope) ? envelope[CLIENT_CAPABILITIES_META_KEY] : undefined;
   const elicitation = isObject(capabilities) ? capabilities.elicitation : undefined;
-  return isObject(elicitation) && (isObject(elicitation.form) || elicitation.url === undefined);
+  if (!isObject(elicitation)) return { forms: false, urls: false };
+  return { forms: isObject(elicitation.form) || elicitation.url === undefined, urls: isObject(elicitation.url) };
 }
 
 /** What a route would answer with a problem is an error of the protocol. */

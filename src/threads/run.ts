@@ -117,8 +117,14 @@ export function toWireRun(run: StoredRun, threadId: string): Run {
     metadata: { ...request.assistant.metadata, ...request.metadata },
     multitask_strategy: readStrategy(request),
     kwargs: toWireKwargs(request),
+    ...answeredBy(run),
     ...budgetsOn(run),
   };
+}
+
+function answeredBy({ request: { actor }, outcome }: StoredRun): Pick<Run, "answered"> {
+  if (!actor?.via || !outcome.answered?.length) return {};
+  return { answered: { via: actor.via, ...(actor.name !== undefined && { name: actor.name }) } };
 }
 
 function budgetsOn({ request: { budgets }, outcome: { spent: states = {} } }: StoredRun): Pick<Run, "budgets"> {

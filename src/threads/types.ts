@@ -66,6 +66,8 @@ const openRun = {
   status: RunStatus,
   metadata: AnyObject,
   multitask_strategy: MultitaskStrategy,
+  /** Of a run that answers a question: through what, and for whom the link was made. */
+  answered: v.optional(v.object({ via: v.string(), name: v.optional(v.string()) })),
   /** Of a run that waits for slots of flow control: its place (1: the next), and which slots are taken. */
   position: v.optional(v.number()),
   waiting_for: v.optional(v.array(v.object({ rule: v.string(), key: v.string(), reason: v.string() }))),

@@ -31,7 +31,8 @@ describe("a link", () => {
     expect(await asked.json()).toMatchObject({ state: "waits", agent: "plain", name: "Ana", value: "ask?" });
 
     const first = await give(ana.path, "yes");
-    expect([first.status, await first.json()]).toEqual([200, { run_id: expect.any(String) }]);
+    const accepted = await first.json<{ run_id: string }>();
+    expect([first.status, accepted]).toEqual([200, { run_id: expect.any(String) }]);
     const second = await give(bo.path, "no");
     expect([second.status, await second.json()]).toEqual([
       409,
@@ -41,6 +42,9 @@ describe("a link", () => {
       }),
     ]);
     expect(await endOf(caller, thread)).toEqual({ said: ["first", 'ask: "yes"'] });
+    const runs = await get<Json[]>(caller, `/threads/${thread}/runs`);
+    expect(runs.map(({ answered }) => answered)).toEqual([{ via: "link", name: "Ana" }, undefined]);
+    expect(runs[0]?.run_id).toBe(accepted.run_id);
     // After the end, and after the object has started again, it is the same.
     await abortAllDurableObjects();
     for (const path of [ana.path, bo.path]) expect((await give(path, "again")).status).toBe(409);

@@ -47,6 +47,13 @@ const callAs =
   };
 const runsOf = (thread: string) => get<unknown[]>(caller, `/threads/${thread}/runs`);
 
+/** Without the addresses: each is sealed anew, and a question that no longer waits has none. */
+function plain({ result, ...answer }: Awaited<ReturnType<Send>>) {
+  const { answer_links: _, ..._meta } = { answer_links: [], ...result?._meta };
+  const content = result?.content.map(({ text }) => ({ text: text.replaceAll(/\nA person can answer it at .*/g, "") }));
+  return { ...answer, result: { ...result, content, _meta } };
+}
+
 it("continues a call once", async () => {
   const send = callAs({ elicitation: { form: {} } });
   const { result } = await send({ name: "actor", arguments: say("ask") });
@@ -75,13 +82,13 @@ it.each([
   const headers = { ...STREAM, ...underKey() };
   const first = await send(answer(interrupts[0]?.id), headers);
   expect(first).toMatchObject({ result: { _meta: { interrupts: [interrupts[1]] } } });
-  expect(await send(answer(interrupts[0]?.id), headers)).toEqual(first);
+  expect(plain(await send(answer(interrupts[0]?.id), headers))).toEqual(plain(first));
   const lastHeaders = { ...STREAM, ...underKey() };
   const last = await send(answer(), lastHeaders);
   expect(last).toMatchObject({ result: { content: [{ text: expect.stringContaining('"x"') }] } });
   expect(await send(answer(), lastHeaders)).toEqual(last);
   // An earlier answer, too, gets what its own run gave.
-  expect(await send(answer(interrupts[0]?.id), headers)).toEqual(first);
+  expect(plain(await send(answer(interrupts[0]?.id), headers))).toEqual(plain(first));
   expect(await runsOf(thread_id)).toHaveLength(3);
   expect(await send(answer(), STREAM)).toMatchObject({ error: { code: -32602 } });
 });

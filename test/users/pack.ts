@@ -21,10 +21,12 @@ export const auth = new Auth()
     const presented = headers.get("authorization") ?? `Bearer ${headers.get("x-api-key") ?? ""}`;
     const name = /^Bearer user-(\w+)$/.exec(presented)?.[1];
     if (!name) throw new HTTPException(401, { message: "Who are you?", headers: { "www-authenticate": "Bearer" } });
-    return { identity: name, permissions: name === "reader" ? [] : ["write"] };
+    return { identity: name, permissions: ["reader", "viewer"].includes(name) ? [] : ["write"] };
   })
   .on("*", ({ value, user, permissions, action }) => {
     if (!permissions.includes("write") && !["read", "search", "get"].includes(action)) return false;
+    // Reads what ada has, and changes nothing.
+    if (user.identity === "viewer") return { owner: "ada" };
     const given = value as { metadata?: Record<string, unknown> };
     given.metadata = { ...given.metadata, owner: user.identity };
     return { owner: user.identity };

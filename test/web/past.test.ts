@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { decidedBy } from "../../src/web/chat/past.ts";
+import { decidedBy, saidBy } from "../../src/web/chat/past.ts";
 
 const call = (name: string) => ({ id: name, name, args: {} });
 const asked = [{ id: "a1", type: "ai", content: "", tool_calls: [call("send_email"), call("delete")] }];
@@ -28,4 +28,16 @@ it.each([
   [null, []],
 ])("shows what a person decided: %j", (resume, expected) => {
   expect(lines(resume)).toEqual(expected);
+});
+
+it.each([
+  [undefined, "You approved send_email"],
+  [{ via: "api" }, "You approved send_email"],
+  [{ via: "console" }, "You approved send_email"],
+  [{ via: "link", name: "Ana" }, "Ana approved send_email, by link"],
+  [{ via: "webhook" }, "Approved send_email, by the webhook's receiver"],
+])("says who decided: %j", (answered, expected) => {
+  const one = [{ id: "a1", type: "ai", content: "", tool_calls: [call("send_email")] }];
+  const [decided] = decidedBy({ run: "r", after: "a1", answered }, { decisions: [{ type: "approve" }] }, one);
+  expect(decided && saidBy(decided)).toBe(expected);
 });

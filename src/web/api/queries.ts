@@ -174,6 +174,15 @@ export function useRunDetails(threadId: string | undefined, runIds: string[]) {
   });
 }
 
+export interface AnswerLink {
+  url: string;
+  expires_at: string;
+}
+
+/** Makes a link by which a question is answered without an account. Its address is shown once. */
+export const answerLink = (threadId: string, interruptId: string): Promise<AnswerLink> =>
+  call("POST", `/threads/${threadId}/interrupts/${encodeURIComponent(interruptId)}/links`, {});
+
 /** The row of a thread in the lists that are loaded. */
 export const listedThread = (threadId: string | undefined): ThreadRow | undefined =>
   queryClient

@@ -69,6 +69,8 @@ export interface Run {
   status: string;
   created_at: string;
   kwargs?: { command?: { resume?: unknown } | null };
+  /** Of a run that answers a question: through what, and for whom the link was made. */
+  answered?: { via: string; name?: string };
 }
 
 /** A property of a flat JSON Schema, for the context form. */

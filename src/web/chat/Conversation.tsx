@@ -105,8 +105,12 @@ export function Conversation({
 
   const waiting = at === undefined ? view.interrupts.reduce((sum, one) => sum + decisionsIn(one.value), 0) : 0;
   const busy = running || waiting > 0;
-  const error =
-    running || waiting > 0 ? undefined : (view.failed ?? (stream.error ? errorText(stream.error) : undefined));
+  const asked = turns.findLast((turn) => turn.asked)?.asked;
+  const [refused, setRefused] = useState<{ why: string; asked: string | undefined }>();
+  const streamError = stream.error ? errorText(stream.error) : undefined;
+  // An answer that came second is no failure of the run, which has the first one.
+  const failure = view.failed ?? (streamError === refused?.why ? undefined : streamError);
+  const error = running || waiting > 0 ? undefined : failure;
   const loadFailed = stream.error !== undefined && turns.length === 0 && threadId !== undefined && !running;
   const lastCalls = turns.at(-1)?.parts.flatMap((part) => ("calls" in part ? part.calls : [])) ?? [];
   const online = useOnline();
@@ -191,7 +195,9 @@ export function Conversation({
                 waiting={view.interrupts}
                 after={messages.at(-1)?.id}
                 context={context}
+                refused={refused?.asked === asked?.id ? refused?.why : undefined}
                 tell={tell}
+                onRefused={(why) => setRefused(why === undefined ? undefined : { why, asked: asked?.id })}
                 onSent={toComposer}
               />
             )}
@@ -223,7 +229,7 @@ export function Conversation({
               onUnqueue={act.unqueue}
               onSend={act.send}
               onStop={act.stop}
-              recall={turns.findLast((turn) => turn.asked)?.asked?.text}
+              recall={asked?.text}
             />
           </div>
         </div>

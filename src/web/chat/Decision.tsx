@@ -4,6 +4,7 @@ import { useEffect, useId, useRef, useState } from "react";
 import type { Interrupt } from "../api/types.ts";
 import { Button } from "../ui/Button.tsx";
 import { ActionCard } from "./ActionCard.tsx";
+import { CopyLink } from "./CopyLink.tsx";
 import { type Action, type Decision as Answer, questionOf } from "./decisions.ts";
 import css from "./Decision.module.css";
 import { resultText } from "./messages.ts";
@@ -16,6 +17,7 @@ export interface Reply {
 }
 
 export function Decision({
+  threadId,
   interrupt,
   place,
   reply,
@@ -23,6 +25,7 @@ export function Decision({
   onReply,
   onChange,
 }: {
+  threadId: string | undefined;
   interrupt: Interrupt;
   /** "1 of 2", when more than one waits: then they are sent together, and not from here. */
   place: string | undefined;
@@ -73,6 +76,7 @@ export function Decision({
             onReply={onReply}
           />
         )}
+        {threadId !== undefined && <CopyLink threadId={threadId} interruptId={interrupt.id} />}
       </div>
     </section>
   );

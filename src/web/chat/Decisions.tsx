@@ -4,6 +4,7 @@ import { Button } from "../ui/Button.tsx";
 import type { Interrupt } from "../api/types.ts";
 import type { Stream } from "./agent.ts";
 import { Decision, type Reply } from "./Decision.tsx";
+import { errorText } from "./errors.ts";
 import css from "./Log.module.css";
 import type { News } from "./thread.ts";
 import { Tick } from "./Tick.tsx";
@@ -16,17 +17,22 @@ export function Decisions({
   waiting,
   after,
   context,
+  refused,
   tell,
   onSent,
+  onRefused,
 }: {
   stream: Stream;
   waiting: Interrupt[];
   /** The last message: the user decides its interrupts here. */
   after: string | undefined;
   context: Record<string, unknown>;
+  /** Why the last answer was not taken. */
+  refused: string | undefined;
   tell: (news: News) => void;
   /** The cards were removed, and the focused element with them. */
   onSent: () => void;
+  onRefused: (why: string | undefined) => void;
 }) {
   const [replies, setReplies] = useState<Record<string, Reply>>({});
   const [sending, setSending] = useState(false);
@@ -49,6 +55,7 @@ export function Decisions({
     const at = new Date().toISOString();
     const said = ids.flatMap((one) => all[one]!.said.map((words) => ({ ...words, after: after ?? "", at })));
     setSending(true);
+    onRefused(undefined);
     tell({ type: "answer", ids, said });
     tell({ type: "submit" });
     onSent();
@@ -58,7 +65,8 @@ export function Decisions({
         : stream.respondAll(Object.fromEntries(ids.map((one) => [one, all[one]!.value])), { config });
     sent
       .then(() => setReplies({}))
-      .catch(() => {
+      .catch((error: unknown) => {
+        onRefused(errorText(error));
         tell({ type: "unanswered", ids });
         tell({ type: "refused" });
         if (ids.length > 1) setReplies(all);
@@ -77,12 +85,18 @@ export function Decisions({
 
   return (
     <>
+      {refused !== undefined && (
+        <p className={css.refused} role="alert">
+          {refused}
+        </p>
+      )}
       {waiting.length > 0 && (
         <div className={css.decisions} ref={list}>
           {waiting.map((interrupt, i) => (
             <div key={interrupt.id} className={css.row}>
               <Tick kind="decision" />
               <Decision
+                threadId={stream.threadId ?? undefined}
                 interrupt={interrupt}
                 place={together ? `${i + 1} of ${waiting.length}` : undefined}
                 reply={replies[interrupt.id]}

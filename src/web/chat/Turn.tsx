@@ -15,7 +15,7 @@ import { EditMessage } from "./EditMessage.tsx";
 import { MediaList } from "./MediaList.tsx";
 import { Thumbs } from "../feedback/Thumbs.tsx";
 import css from "./Log.module.css";
-import type { Decided } from "./past.ts";
+import { type Decided, saidBy } from "./past.ts";
 import { RunFailed } from "./RunFailed.tsx";
 import { type Subagent, Subagents } from "./Subagents.tsx";
 import { Tick, type TickKind } from "./Tick.tsx";
@@ -238,7 +238,7 @@ function DecidedLine({ decided }: { decided: Decided }) {
   return (
     <p className={css.answered} data-decided={decided.refused ? "no" : "yes"}>
       {decided.refused ? <X size={14} aria-hidden /> : <Check size={14} aria-hidden />}
-      <span>You {decided.words}</span>
+      <span>{saidBy(decided)}</span>
       {decided.at && <time dateTime={decided.at}>{clockTime(decided.at)}</time>}
     </p>
   );

@@ -9,7 +9,25 @@ export interface Decided {
   words: string;
   refused: boolean;
   at: string | undefined;
+  /** Set where it was not decided in a chat. */
+  elsewhere?: Elsewhere;
 }
+
+/** Through what a question was answered, and for whom the link was made. */
+export interface Elsewhere {
+  how: string;
+  name?: string;
+}
+
+const SURFACES: Record<string, string> = {
+  link: "by link",
+  webhook: "by the webhook's receiver",
+  mcp: "over MCP",
+  a2a: "over A2A",
+  agui: "over AG-UI",
+  cron: "by a cron",
+  run: "by another run",
+};
 
 const VERBS: Record<string, string> = {
   approve: "approved",
@@ -24,19 +42,30 @@ const MOST = 120;
 
 /** The lines for one answer. `resume`: what the run was started with. */
 export function decidedBy(
-  run: { run: string; after: string; at?: string },
+  run: { run: string; after: string; at?: string; answered?: { via: string; name?: string } },
   resume: unknown,
   messages: RawMessage[],
 ): Decided[] {
   if (resume === undefined || resume === null) return [];
+  const how = SURFACES[run.answered?.via ?? ""];
+  const name = run.answered?.name;
+  const elsewhere = how && { elsewhere: { how, ...(name !== undefined && { name }) } };
   const calls = messages.find(({ id }) => id === run.after)?.tool_calls ?? [];
   return answersIn(resume).map((answer, i, all) => ({
     id: `${run.run}-${i}`,
     after: run.after,
     at: run.at,
+    ...elsewhere,
     // A question may be about some of the calls only. Then their order does not say which.
     ...said(answer, all.length === calls.length ? calls[i]?.name : undefined),
   }));
+}
+
+/** "You approved send_email", or "Ana approved send_email, by link". */
+export function saidBy({ words, elsewhere }: Decided): string {
+  if (!elsewhere) return `You ${words}`;
+  const { how, name } = elsewhere;
+  return `${name === undefined ? `${words.charAt(0).toUpperCase()}${words.slice(1)}` : `${name} ${words}`}, ${how}`;
 }
 
 /** The words for one answer to a question about `name`. */

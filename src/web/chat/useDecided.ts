@@ -21,7 +21,9 @@ export function useDecided(threadId: string | undefined, thread: Thread, message
   return useMemo(() => {
     const known = resumed.flatMap((one, i) => {
       const run = details[i];
-      return run ? decidedBy({ ...one, at: run.created_at }, run.kwargs?.command?.resume, messages) : [];
+      return run
+        ? decidedBy({ ...one, at: run.created_at, answered: run.answered }, run.kwargs?.command?.resume, messages)
+        : [];
     });
     const seen = new Set(known.map(({ after }) => after));
     const fresh = said.filter(({ after }) => !seen.has(after));
