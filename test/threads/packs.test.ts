@@ -90,9 +90,8 @@ function step(woken: Woken, random: Random, known: Known[], n: number): void {
   known.splice(0, known.length, ...known.filter((one) => left.has(`${one.ns}|${one.id}`)));
 }
 
-/** A change of what is stored, as prune.ts and delete.ts make it. */
+/** A change of what is stored. The end of a run makes it in the flush that writes the run's last checkpoints. */
 function change({ eventLog }: Woken, work: () => void): void {
-  eventLog.flush();
   eventLog.due(work);
   eventLog.flush();
 }
@@ -148,6 +147,30 @@ describe("the rows of checkpoints", () => {
         expect(tables.rowsWritten - before).toBe(1);
         expect(await checkpoints.writes("", idOf(1))).toMatchObject([{ taskId: "task" }]);
         expect(await wake(storage).checkpoints.writes("", idOf(1))).toMatchObject([{ taskId: "task" }]);
+      },
+    );
+  });
+
+  it("are removed by a change in the flush that writes them, as a rollback is", async () => {
+    const caller = await newCaller();
+    await runInDurableObject(
+      env.THREAD.getByName(`${caller.workspaceId}:${crypto.randomUUID()}`),
+      async (_, { storage }) => {
+        const woken = wake(storage);
+        const { eventLog, checkpoints } = woken;
+        put(woken, "", 1, undefined, "run a");
+        event(eventLog);
+        eventLog.flush();
+        write(woken, "", idOf(1), "first", "run a");
+        write(woken, "", idOf(1), "second", "run b");
+        put(woken, "", 2, idOf(1), "run b");
+        put(woken, "a", 3, undefined, "run b");
+        event(eventLog);
+        change(woken, () => checkpoints.removeRun("run b"));
+        const left = wake(storage).checkpoints;
+        expect([...left.list(undefined, {})].map(({ id }) => id)).toEqual([idOf(1)]);
+        expect(left.get("a")).toBeUndefined();
+        expect(await left.writes("", idOf(1))).toMatchObject([{ taskId: "first" }]);
       },
     );
   });

@@ -45,6 +45,11 @@ export class Gate {
     this.#become(runId, "granted", 0);
   }
 
+  /** The run has ended: an answer that is on its way is not for it. */
+  leave(runId: string): void {
+    if (this.#runId === runId) this.#runId = undefined;
+  }
+
   /** When the thread claims again for a run that waits for the limiter's call. Undefined when it waits for none. */
   waitsUntil(run: StoredRun | undefined): number | undefined {
     const waits = run?.status === "pending" && run.id === this.#runId && this.#state === "waits";

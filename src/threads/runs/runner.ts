@@ -368,6 +368,7 @@ export class Runner {
       if (reason && outcome.answered) checkpoints.removeAnswers(run.id);
     });
     eventLog.flush();
+    this.#gate.leave(run.id);
     if (takesSlots(run)) this.context.ctx.waitUntil(this.outbox.free());
     if (this.#active?.run.id === run.id) this.#active = undefined;
     this.context.keepRecord(record);

@@ -63,13 +63,13 @@ export class PackStore {
 
   /** Writes the packs that no row of events has taken. */
   writeRest(): void {
-    const rest = this.#gathered ?? [];
+    this.#insertGathered();
     this.#gathered = undefined;
-    for (const pack of rest) this.#insert(pack);
   }
 
   /** Packs newest first, from those that may hold checkpoints before `before`. */
   *all(before?: string): Generator<PackRow, void, void> {
+    this.#insertGathered();
     const rows = this.#rows(before);
     let row = rows.next().value;
     for (const place of this.#places(before)) {
@@ -81,6 +81,7 @@ export class PackStore {
 
   /** Packs that may hold checkpoint `id`. */
   at(id: string): PackRow[] {
+    this.#insertGathered();
     const sql = `SELECT last_id, n, entries FROM packs WHERE last_id >= ?1 AND first_id <= ?1 ORDER BY last_id LIMIT ${NEAR}`;
     const rows = this.sql.all<PackRow>(sql, id).map((row) => this.#load(row));
     let older = 0;
@@ -108,6 +109,11 @@ export class PackStore {
   forget(): void {
     this.#gathered = undefined;
     this.#newest = undefined;
+  }
+
+  /** Packs that wait have rows of their own when the same flush reads packs: a rollback removes what it finds. */
+  #insertGathered(): void {
+    for (const pack of this.#gathered?.splice(0) ?? []) this.#insert(pack);
   }
 
   #insert({ lastId, firstId, entries }: Pack): void {
