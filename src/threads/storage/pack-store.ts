@@ -7,12 +7,12 @@ import type { PackRow, SegmentRow } from "./rows.ts";
 import type { Row, Statements } from "./statements.ts";
 
 /** Characters of a pack in a row of events. Beside the row's other texts it fits the limit of 2 MB, also when it is sealed. */
-const MOST_CARRIED = 64_000;
+const MOST_CARRIED = 40_000;
 /** Rows that one statement reads. Packs may have some 400,000 characters each. */
 const PACKS = 8;
 /** Rows of events of which one statement reads the ids. */
 const PLACES = 64;
-/** Packs that may hold one checkpoint: packs overlap by a moment. */
+/** Packs in rows of events may overlap by a moment: this many before a checkpoint are looked at. */
 const NEAR = 8;
 
 interface Pack {
@@ -82,7 +82,7 @@ export class PackStore {
   /** Packs that may hold checkpoint `id`. */
   at(id: string): PackRow[] {
     this.#insertGathered();
-    const sql = `SELECT last_id, n, entries FROM packs WHERE last_id >= ?1 AND first_id <= ?1 ORDER BY last_id LIMIT ${NEAR}`;
+    const sql = "SELECT last_id, n, entries FROM packs WHERE last_id >= ?1 AND first_id <= ?1 ORDER BY last_id, n";
     const rows = this.sql.all<PackRow>(sql, id).map((row) => this.#load(row));
     let older = 0;
     for (const place of this.#places()) {

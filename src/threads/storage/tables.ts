@@ -274,11 +274,6 @@ export class Tables {
     return this.#sql.all(statement, ...params);
   }
 
-  /** The entries of a copied pack. */
-  entriesIn({ entries = null, last_id = null }: Row): string {
-    return this.#sql.texts.load(String(entries), "packs", last_id);
-  }
-
   writesFigures(): { count: number; bytes: number } {
     const rows = this.#sql.all<{ count: number; bytes: number | null }>(
       "SELECT count(*) count, sum(length(body)) bytes FROM writes",
