@@ -56,4 +56,26 @@ describe.runIf(browserHere)("the documentation", () => {
     expect(troubles).toEqual([]);
     await close();
   });
+
+  it.each(["light", "dark"] as const)("has a reference with contrast and names, %s", async (colorScheme) => {
+    const path = "/docs/reference#tag/system/GET/metrics";
+    const { page, troubles, close } = await visit(stage, { path, signedIn: false, colorScheme });
+    await page.getByRole("button", { name: /Test Request \(get \/metrics\)/i }).waitFor();
+    await page.getByRole("textbox", { name: "Name", exact: true }).waitFor();
+    expect(await page.locator(`.${colorScheme}-mode`).count()).toBeGreaterThan(0);
+    expect(await findings(page)).toEqual([]);
+    expect(troubles).toEqual([]);
+    await close();
+  });
+
+  it("leads from any place of the reference back to the console", async () => {
+    const { page, close } = await visit(stage, { path: "/docs/reference#tag/system/GET/metrics" });
+    await page.getByRole("button", { name: /Test Request \(get \/metrics\)/i }).scrollIntoViewIfNeeded();
+    const back = page.getByRole("navigation", { name: "Weir" }).getByRole("link", { name: "Console" });
+    expect((await back.boundingBox())?.y).toBeGreaterThanOrEqual(0);
+    await back.click();
+    await page.waitForURL((url) => !url.pathname.startsWith("/docs"));
+    await page.locator("#root > *").first().waitFor();
+    await close();
+  });
 });
