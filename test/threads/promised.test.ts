@@ -305,7 +305,10 @@ describe("a push notification", () => {
     const [thread = "", run = ""] = (task.id as string).split(":");
     // A beginning that failed is overtaken.
     sent = sent.filter(({ text }) => text.includes("INPUT_REQUIRED"));
-    const now = await result(caller, "GetTask", { id: task.id });
+    // The address of a link is sealed again at each reading.
+    const text = JSON.stringify(await result(caller, "GetTask", { id: task.id }));
+    const address: unknown = expect.any(String);
+    const now = JSON.parse(text, (name, value: unknown) => (name === "answer_url" ? address : value)) as object;
     return { thread, run, now };
   }
 
