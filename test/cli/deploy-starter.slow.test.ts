@@ -70,8 +70,8 @@ test("a dry run names everything, the first run creates it, and the second creat
   );
   expect(secrets.get("OPENAI_API_KEY")).toBe("sk-secret");
   expect(schedules).toEqual([{ cron: "* * * * *" }]);
-  expect([...api.queues.values()].map(({ consumers }) => consumers.length)).toEqual([1, 1]);
-  expect(created()).toHaveLength(5);
+  expect([...api.queues.values()].map(({ consumers }) => consumers.length)).toEqual([1, 1, 1]);
+  expect(created()).toHaveLength(6);
 
   api.calls.length = 0;
   const second = await deploy();

@@ -2,7 +2,8 @@
  * The thread's checkpoints. What a flush keeps of them shares one row (a pack), found by the ids it spans; writes that
  * come in the same flush as their checkpoint are stored in its entry, later ones by late.ts.
  */
-import { DeltaSnapshot, TASKS } from "@langchain/langgraph-checkpoint";
+import { TASKS } from "@langchain/langgraph-checkpoint";
+import { DeltaSnapshot } from "./delta-snapshot.ts";
 import { dump, revive } from "../../runtime/stored.ts";
 import type { CheckpointStorage, SavedCheckpoint, SavedWrite } from "../../runtime/saver.ts";
 import type { EventLog } from "../log/event-log.ts";

@@ -1,6 +1,7 @@
 /** Writes the checkpoint that a migration makes of the state that an earlier version of the graph left. */
 import { Send } from "@langchain/langgraph";
-import { DeltaSnapshot, maxChannelVersion, TASKS, uuid6 } from "@langchain/langgraph-checkpoint";
+import { maxChannelVersion, TASKS, uuid6 } from "@langchain/langgraph-checkpoint";
+import { DeltaSnapshot } from "../checkpoints/delta-snapshot.ts";
 import * as v from "valibot";
 import { budgetQuestion } from "../../budgets/question.ts";
 import { JOIN, TO_NODE } from "../../graphs/continuity.ts";
