@@ -44,17 +44,20 @@ export async function link(caller: Caller, thread: string, question: Question, b
   return { ...made, path: new URL(made.url).pathname };
 }
 
+/** Links are limited by address, and the files of one isolate would share one. */
+const anyAddress = () => ({ "cf-connecting-ip": crypto.randomUUID() });
+
 /** Answers by the link, as a program does. */
-export const give = async (path: string, answer: unknown) => send(path, { body: { answer } });
+export const give = async (path: string, answer: unknown) => send(path, { body: { answer }, headers: anyAddress() });
 
 /** Submits the form of the link's page. */
 export const submit = async (path: string, fields: Record<string, string>) =>
   send(path, {
     body: new URLSearchParams(fields).toString(),
-    headers: { "content-type": "application/x-www-form-urlencoded", accept: "text/html" },
+    headers: { ...anyAddress(), "content-type": "application/x-www-form-urlencoded", accept: "text/html" },
   });
 
-export const look = async (path: string) => send(path, { headers: { accept: "text/html" } });
+export const look = async (path: string) => send(path, { headers: { ...anyAddress(), accept: "text/html" } });
 
 /** The values that the thread has at its end. */
 export async function endOf(caller: Caller, thread: string): Promise<Json> {
