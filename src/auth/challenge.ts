@@ -2,12 +2,16 @@ import type { Context } from "hono";
 import { isKnownOrigin, serverAddress } from "../http/origin.ts";
 import type { App } from "../http/types.ts";
 
+/** Characters of the id of an assistant in an address. A longer one names none, and the header of a refusal has room for few. */
+const LONGEST_ID = 300;
+const RESOURCE = new RegExp(`^/(?:mcp(?:/traces)?|(?:a2a|agui)/[^/]{1,${LONGEST_ID}})(?=/|$)`);
+
 /**
  * The resource with metadata of its own (RFC 9728) that a path is in: MCP, the traces over MCP, or an assistant over A2A or AG-UI.
  * Elsewhere "", the whole server.
  */
 export function matchResource(path: string): string {
-  return /^\/(?:mcp(?:\/traces)?|(?:a2a|agui)\/[^/]+)(?=\/|$)/.exec(path)?.[0] ?? "";
+  return RESOURCE.exec(path)?.[0] ?? "";
 }
 
 /** Whether a token for this resource (RFC 8707) works at the path. A resource with metadata of its own has no other one below it. */

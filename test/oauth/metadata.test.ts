@@ -64,6 +64,7 @@ it.each([
   ["/mcp", "/mcp"],
   ["/mcp/traces", "/mcp/traces"],
   ["/runs", ""],
+  [`/a2a/${"a".repeat(5_000)}`, ""],
 ])("is named by the 401 of the resource %s", async (path, resource) => {
   const refused = await send(path, { body: {} });
   expect([refused.status, refused.headers.get("www-authenticate")]).toEqual([
