@@ -10,6 +10,9 @@ import { buildPage } from "./build-page.ts";
 import type { Report } from "./tests/reporter.ts";
 import { runSuite } from "./tests/suite.ts";
 
+/** Characters of a failure's errors that the summary repeats. */
+const ERROR_LENGTH = 2_000;
+
 const strict = process.env.CI === "true";
 
 /** What some tests need that a machine may not have. */
@@ -60,5 +63,9 @@ const slowest = reports.flatMap(({ files }) => files).toSorted((a, b) => b.ms - 
 console.log("\nThe slowest files:");
 for (const { name, ms } of slowest.slice(0, 10)) console.log(`${(ms / 1_000).toFixed(1).padStart(7)} s  ${name}`);
 for (const { tests, needs } of absent) console.log(`\nNot run: ${tests}. It needs ${needs}.`);
+// The end of a log is often all that a CI server keeps.
+for (const { name, errors } of reports.flatMap(({ failures }) => failures)) {
+  console.log(`\nFailed: ${name}\n${errors.join("\n").slice(0, ERROR_LENGTH)}`);
+}
 console.log(`\n${sum((r) => r.passed)} passed, ${sum((r) => r.failed)} failed, ${skipped} skipped`);
 if (!reports.every(({ success }) => success) || (strict && skipped > 0)) process.exitCode = 1;

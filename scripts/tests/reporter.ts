@@ -1,5 +1,6 @@
-/** A reporter of vitest: writes the totals of a run, and the time that each file took, as JSON to the file in TEST_REPORT. */
+/** A reporter of vitest: writes the totals of a run, its failures and the time of each file as JSON to the file in TEST_REPORT. */
 import { writeFileSync } from "node:fs";
+import { stripVTControlCharacters } from "node:util";
 import type { Reporter, TestModule } from "vitest/node";
 
 export interface Report {
@@ -11,6 +12,32 @@ export interface Report {
   success: boolean;
   /** Each test file with the milliseconds of its tests and hooks. */
   files: { name: string; ms: number }[];
+  /** Each test and each file that failed, with its errors. */
+  failures: { name: string; errors: string[] }[];
+}
+
+interface Failure {
+  stack?: string | undefined;
+  message?: string | undefined;
+  diff?: string | undefined;
+}
+
+function printError({ stack, message, diff }: Failure): string {
+  return stripVTControlCharacters([message, diff, stack].filter(Boolean).join("\n"));
+}
+
+function collectFailures(modules: readonly TestModule[], errors: readonly unknown[]): Report["failures"] {
+  const failures = modules.flatMap((module) => {
+    const file = module.relativeModuleId;
+    const tests = [...module.children.allTests("failed")].map((test) => ({
+      name: `${file} > ${test.fullName}`,
+      errors: (test.result().errors ?? []).map(printError),
+    }));
+    const outside = [module, ...module.children.allSuites()].flatMap((part) => part.errors()).map(printError);
+    return outside.length === 0 ? tests : [...tests, { name: file, errors: outside }];
+  });
+  const rest = errors.map((error) => printError(error as Failure));
+  return rest.length === 0 ? failures : [...failures, { name: "outside of any test", errors: rest }];
 }
 
 export function reportOf(modules: readonly TestModule[], errors: readonly unknown[], reason: string): Report {
@@ -27,6 +54,7 @@ export function reportOf(modules: readonly TestModule[], errors: readonly unknow
     skipped: count("skipped", "pending"),
     success,
     files: modules.map((module) => ({ name: module.relativeModuleId, ms: Math.round(module.diagnostic().duration) })),
+    failures: collectFailures(modules, errors),
   };
 }
 

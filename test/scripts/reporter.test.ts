@@ -31,17 +31,33 @@ function report(files: Record<string, string>): Report {
 it("counts tests by their outcome, and names each file with its time", () => {
   const tests = `it("a", () => {});\nit.skip("b", () => {});\nit.todo("c");\nit.fails("d", () => { throw new Error("d"); });`;
   const { files, ...totals } = report({ "good.test.ts": tests });
-  expect(totals).toEqual({ passed: 2, failed: 0, skipped: 2, success: true });
+  expect(totals).toEqual({ passed: 2, failed: 0, skipped: 2, success: true, failures: [] });
   expect(files).toEqual([{ name: "good.test.ts", ms: expect.any(Number) }]);
 });
 
 it("counts a failure for a file that cannot be loaded", () => {
   const files = { "good.test.ts": `it("a", () => {});`, "bad.test.ts": `import "./missing.ts";` };
-  expect(report(files)).toMatchObject({ passed: 1, failed: 1, success: false });
+  expect(report(files)).toMatchObject({
+    passed: 1,
+    failed: 1,
+    success: false,
+    failures: [{ name: "bad.test.ts", errors: [expect.stringContaining("missing.ts")] }],
+  });
+});
+
+it("names each test that failed, with its error and the difference", () => {
+  const code = `import { describe, expect } from "vitest";\ndescribe("part", () => { it("a", () => expect(1).toBe(2)); });`;
+  const { failures } = report({ "bad.test.ts": code });
+  expect(failures).toMatchObject([{ name: "bad.test.ts > part > a" }]);
+  expect(failures[0]?.errors[0]).toMatch(/expected 1 to be 2[\s\S]*- 2[\s\S]*\+ 1[\s\S]*bad\.test\.ts:3/u);
 });
 
 it("counts a failure for an error outside of any test, and for a run that was interrupted", () => {
   expect(reportOf([], [], "passed")).toMatchObject({ failed: 0, success: true });
-  expect(reportOf([], [new Error("late")], "passed")).toMatchObject({ failed: 1, success: false });
+  expect(reportOf([], [new Error("late")], "passed")).toMatchObject({
+    failed: 1,
+    success: false,
+    failures: [{ errors: [expect.stringContaining("late")] }],
+  });
   expect(reportOf([], [], "interrupted")).toMatchObject({ failed: 1, success: false });
 });
