@@ -10,9 +10,10 @@ import type { Runner } from "./runs/runner.ts";
 
 /**
  * While a run is open, the alarm fires so that a run whose process stopped is resumed: first after the least time, then after
- * twice the time that the run has taken so far, up to the most. Setting an alarm is a row written.
+ * twice the time that the run has taken so far, up to the most. Setting an alarm is a row written. The reader of a run connects
+ * again at once, which resumes it too.
  */
-const WATCHDOG_MS = { least: 4_000, most: 30_000 };
+const WATCHDOG_MS = { least: 4_000, read: 12_000, most: 30_000 };
 const REPROJECT_MS = 2_000;
 /** The pause after work that needs rows whose key is destroyed: it will fail again, and other work may be due later. */
 const UNREADABLE_MS = 24 * 3_600_000;
@@ -26,7 +27,8 @@ export function armAlarm(context: ThreadContext, runner: Runner): void {
   if (context.gone) return;
   const { alarmAt = Infinity } = context;
   const now = Date.now();
-  const due = Math.min(nextDue(context, runner, now), unlessKept(context, now));
+  const next = nextDue(context, runner, now);
+  const due = Math.min(next, unlessKept(context, Math.min(alarmAt, next), now));
   if (due < alarmAt) setAlarm(context, due);
 }
 
@@ -47,7 +49,7 @@ export async function restoreAlarm(context: ThreadContext, runner: Runner): Prom
  * What is being carried out now is due for the case that the process stops first. Any alarm of the watchdog's time is soon
  * enough for that.
  */
-function unlessKept({ alarmAt = Infinity, isProjecting, tables }: ThreadContext, now: number): number {
+function unlessKept({ isProjecting, tables }: ThreadContext, alarmAt: number, now: number): number {
   const isUnderWay = isProjecting || (tables.outbox.nextDue() ?? Infinity) <= now;
   return isUnderWay && alarmAt > now + WATCHDOG_MS.most ? now + WATCHDOG_MS.least : Infinity;
 }
@@ -57,17 +59,17 @@ function setAlarm(context: ThreadContext, at: number): void {
   context.ctx.waitUntil(context.ctx.storage.setAlarm(at));
 }
 
-function watchdogMs({ open }: Runner, now: number): number {
+function watchdogMs({ open }: Runner, now: number, isRead: boolean): number {
   const running = open.find(({ status }) => status === "running");
   const age = running ? now - running.outcome.updated : 0;
-  return Math.min(WATCHDOG_MS.most, Math.max(WATCHDOG_MS.least, 2 * age));
+  return Math.min(WATCHDOG_MS.most, Math.max(isRead ? WATCHDOG_MS.read : WATCHDOG_MS.least, 2 * age));
 }
 
 function nextDue(context: ThreadContext, runner: Runner, now: number, isBehind = context.stale): number {
-  const { record, tables, isProjecting } = context;
+  const { record, tables, eventLog, isProjecting } = context;
   const outbox = tables.outbox.nextDue() ?? Infinity;
   const dues = [
-    runner.busy ? (runner.slotsBy ?? now + watchdogMs(runner, now)) : undefined,
+    runner.busy ? (runner.slotsBy ?? now + watchdogMs(runner, now, eventLog.isRead)) : undefined,
     ...runner.open.filter((run) => run.due > now).map((run) => run.due),
     isBehind && !isProjecting ? now + REPROJECT_MS : undefined,
     outbox > now ? outbox : undefined,

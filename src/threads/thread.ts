@@ -171,14 +171,14 @@ export class ThreadObject extends Questioned implements rpc.ThreadRpc {
 
   async startAndFollow(request: rpc.RunRequest, query: Omit<TailQuery, "after" | "runId">) {
     await refuseBroken(this.#context, this.#runner, request);
-    const run = this.#runner.create(request);
+    const run = this.#runner.create(request, true);
     const after = (run.outcome.first_seq ?? this.#context.eventLog.seq + 1) - 1;
     return this.read({ ...query, after, runId: run.id });
   }
 
   async startAndStream(request: rpc.RunRequest, options: rpc.RunStream) {
     await refuseBroken(this.#context, this.#runner, request);
-    return this.#streamOf(this.#runner.create(request), options);
+    return this.#streamOf(this.#runner.create(request, true), options);
   }
 
   async streamRun(runId: string, options: rpc.RunStream): Promise<ReadableStream<Uint8Array>> {

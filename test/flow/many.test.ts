@@ -3,6 +3,7 @@
  * figures beside the ideal are printed. `FLOW_KEYS`, `FLOW_RUNS` (of each key) and `FLOW_MS` (of each run) set how much.
  */
 import { expect, it } from "vitest";
+import { uuidOf } from "../../src/http/uuid.ts";
 import { newCaller } from "../support/caller.ts";
 import { amount } from "../support/thorough.ts";
 import { putRule } from "./put-rule.ts";
@@ -14,6 +15,8 @@ const MS = amount("FLOW_MS", 100, 20_000);
 const LIMIT = 5;
 /** Requests at a time. */
 const AT_ONCE = 20;
+/** Threads of each key, whose runs follow each other. Each thread that is open takes files of workerd, which may have 20,000. */
+const THREADS_PER_KEY = 4 * LIMIT;
 
 it(
   `${KEYS * RUNS_PER_KEY} runs over ${KEYS} keys with a limit of ${LIMIT} each`,
@@ -23,10 +26,17 @@ it(
     await putRule(caller, "teams", { key: "metadata.team", concurrency: LIMIT });
     const keys = Array.from({ length: KEYS }, () => crypto.randomUUID());
     for (const key of keys) hold(key);
-    const left = Array.from({ length: RUNS_PER_KEY }, () => keys).flat();
+    const left = Array.from({ length: RUNS_PER_KEY }, (_, n) => keys.map((key) => ({ key, n }))).flat();
     const starting = Array.from({ length: AT_ONCE }, async () => {
-      for (let key = left.pop(); key !== undefined; key = left.pop())
-        await start(caller, key, { input: { name: key, ms: MS }, on_completion: "delete" });
+      for (let next = left.pop(); next; next = left.pop()) {
+        const { key, n } = next;
+        await start(
+          caller,
+          key,
+          { input: { name: key, ms: MS }, if_not_exists: "create" },
+          uuidOf(`${key} ${n % THREADS_PER_KEY}`),
+        );
+      }
     });
     await Promise.all(starting);
     await expect.poll(() => keys.filter((key) => most.get(key) === LIMIT).length, { timeout: 60_000 }).toBe(KEYS);

@@ -50,7 +50,13 @@ export interface Shown {
 /** Starts a stateless run, or one on a thread. */
 export async function start(caller: Caller, name: string, more: object = {}, thread?: string): Promise<Shown> {
   const path = thread === undefined ? "/runs" : `/threads/${thread}/runs`;
-  const body = { assistant_id: "working", input: { name }, metadata: { team: name }, on_completion: "keep", ...more };
+  const body = {
+    assistant_id: "working",
+    input: { name },
+    metadata: { team: name },
+    ...(thread === undefined && { on_completion: "keep" }),
+    ...more,
+  };
   const response = await caller.fetch(path, { body });
   if (response.status !== 200) throw new Error(`${response.status} ${await response.text()}`);
   return response.json<Shown>();

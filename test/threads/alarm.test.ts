@@ -17,6 +17,7 @@ function armed(context: object, runner: object): number | undefined {
   const parts = {
     ctx: { waitUntil: () => undefined, storage: { setAlarm } },
     tables: { outbox: { nextDue: () => undefined } },
+    eventLog: { isRead: false },
     ...context,
   };
   armAlarm(parts as never, runner as never);
@@ -31,6 +32,32 @@ it.each([
 ])("of a run that has taken %i ms, in %i ms", (age, wait) => {
   const runner = { busy: true, open: [{ status: "running", due: 0, outcome: { updated: NOW - age } }] };
   expect(armed({}, runner)).toBe(NOW + wait);
+});
+
+it.each([
+  [0, 12_000],
+  [12_000, 24_000],
+  [60_000, 30_000],
+])("of a run with a reader that has taken %i ms, in %i ms: the reader connects again sooner", (age, wait) => {
+  const runner = { busy: true, open: [{ status: "running", due: 0, outcome: { updated: NOW - age } }] };
+  expect(armed({ eventLog: { isRead: true } }, runner)).toBe(NOW + wait);
+});
+
+it("of a run whose creator follows it, and of one whose creator does not", async () => {
+  const caller = await newCaller();
+  const watchdog = async (stream: boolean) => {
+    const thread = await newThread(caller);
+    const stub = env.THREAD.getByName(`${caller.workspaceId}:${thread}`);
+    const setAlarm = await runInDurableObject(stub, (_, { storage }) => vi.spyOn(storage, "setAlarm"));
+    const before = Date.now();
+    const body = { assistant_id: "echo", input: { messages: [{ role: "user", content: "hello" }] } };
+    await (await caller.fetch(`/threads/${thread}/runs${stream ? "/stream" : ""}`, { body })).text();
+    return Number(setAlarm.mock.calls[0]?.[0]) - before;
+  };
+  expect(await watchdog(true)).toBeGreaterThanOrEqual(12_000);
+  const unread = await watchdog(false);
+  expect(unread).toBeGreaterThanOrEqual(4_000);
+  expect(unread).toBeLessThan(12_000);
 });
 
 const outbox = { nextDue: () => NOW };

@@ -131,6 +131,27 @@ it("writes two rows for a change: the thread's, and that of the index of the tim
   expect(written).toBe(2);
 });
 
+it("writes no row for one that says the same, and refuses an older one that comes after it", async () => {
+  const { workspaceId } = await newCaller();
+  await indexShard(env, workspaceId, 0).put(row(1));
+  const stub = env.THREAD_INDEX.getByName(`${workspaceId}:0`);
+  const late = await runInDurableObject(stub, async (index, { storage }) => {
+    expect(await rowsWritten(storage.sql, () => index.put(row(1, { revision: 3 })))).toBe(0);
+    const older = row(1, { revision: 2, status: "busy" });
+    return index.put(older).then(
+      () => "written",
+      (error: Error) => error.message,
+    );
+  });
+  expect(late).toContain("newer row");
+  const shard = indexShard(env, workspaceId, 0);
+  await shard.put(row(1, { revision: 4, status: "busy" }));
+  await shard.remove([{ id: row(1).id }]);
+  // A thread of the same id that is made after a deletion.
+  await shard.put(row(1, { revision: 1 }));
+  expect(await shard.count({})).toBe(1);
+});
+
 it("finds threads with an open run, also in rows that the version before wrote", async () => {
   const { workspaceId } = await newCaller();
   const shard = indexShard(env, workspaceId, 0);

@@ -62,6 +62,7 @@ export class EventLog {
   #unwritten: RecentEvent[] = [];
   #lastToken = 0;
   #readers = new Set<() => void>();
+  #expectsReader = false;
   #waking: ReturnType<typeof setTimeout> | undefined;
   #syncing: Promise<void> = Promise.resolve();
 
@@ -219,6 +220,7 @@ export class EventLog {
 
   /** Calls `wake` whenever more has become visible, until the returned function is called. */
   follow(notify: () => void): () => void {
+    this.#expectsReader = false;
     this.#readers.add(notify);
     return () => this.#readers.delete(notify);
   }
@@ -227,6 +229,15 @@ export class EventLog {
   end(): void {
     this.ended = true;
     this.notify();
+  }
+
+  /** The caller of what comes next will follow. */
+  expectReader(): void {
+    this.#expectsReader = true;
+  }
+
+  get isRead(): boolean {
+    return this.#expectsReader || this.#readers.size > 0;
   }
 
   /** How many readers follow. */

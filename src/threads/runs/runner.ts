@@ -115,14 +115,15 @@ export class Runner {
     return !this.open.some((run) => run.id === runId) && !this.#settling.has(runId);
   }
 
-  /** Inserts the run by its multitask strategy, and starts it when it is its turn. */
-  create(request: RunRequest): StoredRun {
+  /** Inserts the run by its multitask strategy, and starts it when it is its turn. `isRead`: its caller reads its stream. */
+  create(request: RunRequest, isRead = false): StoredRun {
     const known = this.context.run(request.run_id) ?? repeatedRun(this.context, this.open, request);
     if (known) return known;
     if (!request.strict_resume) checkAnswers(this.context, this.open, request);
     const strategy = readStrategy(request);
     const record = threadFor(this.context, request);
     if (strategy === "reject" && this.open.length > 0) throw busy();
+    if (isRead) this.context.eventLog.expectReader();
     const text = JSON.stringify(request);
     const given = newRun(this.open, request, text.length);
     const before = [...this.open];

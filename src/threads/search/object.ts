@@ -113,9 +113,8 @@ export class IndexObject extends DurableObject<Env> implements ThreadIndexRpc, A
     this.#waiting = [];
     this.#pending = undefined;
     if (rows.length === 0) return new Set();
-    const refused = this.#tables.put(rows);
+    const { written, refused } = this.#tables.put(rows);
     await this.ctx.storage.sync();
-    const written = rows.filter(({ id }) => !refused.has(id));
     this.#changes.add(written.map(({ id, status, updatedAt }) => ({ id, status, at: updatedAt })));
     return refused;
   }

@@ -23,18 +23,46 @@ const MIGRATIONS = [
      (updated_at, id, created_at, state_updated_at, status, has_values, revision, metadata);`,
 ];
 
-/** Written for each run, so without the query builder. */
+/** What a row says of its thread. */
+const SAID = [
+  "status",
+  "metadata",
+  "config",
+  '"values"',
+  "has_values",
+  "interrupts",
+  "error",
+  "created_at",
+  "updated_at",
+  "state_updated_at",
+];
+
+/**
+ * Written for each run, so without the query builder. A thread that wakes cannot know whether its row is behind, and sends it again:
+ * a row that says the same is not written.
+ */
 const PUT = `INSERT INTO threads VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (id) DO UPDATE SET
   status = excluded.status, metadata = excluded.metadata, config = excluded.config, "values" = excluded."values",
   has_values = excluded.has_values, interrupts = excluded.interrupts, error = excluded.error,
   updated_at = excluded.updated_at, state_updated_at = excluded.state_updated_at,
-  revision = excluded.revision WHERE revision <= excluded.revision RETURNING 1`;
+  revision = excluded.revision WHERE revision <= excluded.revision
+    AND (${SAID.join(", ")}) IS NOT (${SAID.map((column) => `excluded.${column}`).join(", ")}) RETURNING 1`;
 
 /**
  * The time of creation changes only when a thread of the same id follows a deleted one. In `PUT` it would write a row of its
  * index for each run: SQLite writes the indexes of all columns that a statement sets, changed or not.
  */
 const PUT_CREATED = "UPDATE threads SET created_at = ?1 WHERE id = ?2 AND created_at <> ?1 AND revision = ?3";
+
+/** How many revisions that are not in their rows an object remembers. */
+const MOST_UNWRITTEN = 1_000;
+
+/** What became of the rows of one transaction. */
+export interface Put {
+  written: IndexRow[];
+  /** The ids of threads that have a newer row. */
+  refused: Set<string>;
+}
 
 /** The metadata of a shard. */
 export type Meta = "shards" | "format";
@@ -45,6 +73,8 @@ export class IndexTables {
   #made: boolean;
   /** A newer version wrote the shard: every call answers 503. */
   readonly #isNewer: boolean;
+  /** By thread, the newest revision that said the same as the row. One that is older and comes later is refused like any other. */
+  readonly #unwritten = new Map<string, number>();
 
   /** Whether there are tables: an object that holds nothing has none. */
   get made(): boolean {
@@ -60,27 +90,49 @@ export class IndexTables {
     if (this.#made && !this.#isNewer) this.#migrate();
   }
 
-  /** Writes rows unless newer ones are there, in one transaction. Returns the ids of those that are not written. */
-  put(rows: IndexRow[]): Set<string> {
-    const refused = new Set<string>();
+  /** Writes rows unless newer ones are there, or ones that say the same, in one transaction. */
+  put(rows: IndexRow[]): Put {
+    const put: Put = { written: [], refused: new Set() };
+    const unwritten: IndexRow[] = [];
     this.#write(() => {
       for (const row of rows) {
-        const { id, status, open, metadata, config, values, hasValues, interrupts, error, revision } = row;
-        const texts = [JSON.stringify(metadata), JSON.stringify(config), values && JSON.stringify(values)];
-        const flags = (hasValues ? 1 : 0) + (open ? 2 : 0);
-        const rest = [flags, JSON.stringify(interrupts), error && JSON.stringify(error)];
-        const times = [row.createdAt, row.updatedAt, row.stateUpdatedAt, revision];
-        const written = this.#sql.exec(PUT, id, status, ...texts, ...rest, ...times).toArray().length > 0;
-        if (!written) refused.add(id);
-        this.#sql.exec(PUT_CREATED, row.createdAt, id, revision);
+        if (row.revision < (this.#unwritten.get(row.id) ?? 0)) put.refused.add(row.id);
+        else if (this.#putRow(row)) put.written.push(row);
+        else if (this.#isOlder(row)) put.refused.add(row.id);
+        else unwritten.push(row);
       }
     });
-    return refused;
+    for (const { id } of put.written) this.#unwritten.delete(id);
+    for (const row of unwritten) this.#remember(row);
+    return put;
+  }
+
+  #putRow(row: IndexRow): boolean {
+    const { id, status, open, metadata, config, values, hasValues, interrupts, error, revision } = row;
+    const texts = [JSON.stringify(metadata), JSON.stringify(config), values && JSON.stringify(values)];
+    const flags = (hasValues ? 1 : 0) + (open ? 2 : 0);
+    const rest = [flags, JSON.stringify(interrupts), error && JSON.stringify(error)];
+    const times = [row.createdAt, row.updatedAt, row.stateUpdatedAt, revision];
+    if (this.#sql.exec(PUT, id, status, ...texts, ...rest, ...times).toArray().length === 0) return false;
+    this.#sql.exec(PUT_CREATED, row.createdAt, id, revision);
+    return true;
+  }
+
+  #isOlder({ id, revision }: IndexRow): boolean {
+    return this.#sql.exec("SELECT 1 FROM threads WHERE id = ? AND revision > ?", id, revision).toArray().length > 0;
+  }
+
+  #remember({ id, revision }: IndexRow): void {
+    this.#unwritten.delete(id);
+    this.#unwritten.set(id, revision);
+    const [oldest] = this.#unwritten.keys();
+    if (this.#unwritten.size > MOST_UNWRITTEN && oldest !== undefined) this.#unwritten.delete(oldest);
   }
 
   /** Removes a row; with `revision`, only while it is the row's. */
   remove(id: string, revision?: number): boolean {
     if (!this.made) return false;
+    if (revision === undefined) this.#unwritten.delete(id);
     const removed =
       revision === undefined
         ? this.#sql.exec("DELETE FROM threads WHERE id = ? RETURNING id", id)
