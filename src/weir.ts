@@ -5,6 +5,7 @@ import { createApp } from "./app.ts";
 import { readConfig, settings } from "./config.ts";
 import { fireDueCrons } from "./crons/fire.ts";
 import { isFiring, workCrons } from "./crons/queue.ts";
+import { countCalls } from "./db/allowance.ts";
 import { schedule } from "./exports/schedule.ts";
 import { isExportMessage, consumeExports } from "./exports/work.ts";
 import type { GraphEntry } from "./graphs/entry.ts";
@@ -96,12 +97,14 @@ export function createWeir({ graphs: entries, app, config: given = {}, schemas =
      * The tasks are independent. A failure makes the invocation fail, so that it is visible in the cron events. The
      * platform does not retry it; the next minute repeats the work.
      */
-    async scheduled({ scheduledTime: now }, env) {
+    async scheduled({ scheduledTime: now }, given) {
+      const allowance = countCalls(given);
+      const { env } = allowance;
       await runAll({
         crons: () => fireDueCrons(env, now),
         exports: () => schedule(env),
         rules: () => sweepRules(env, now),
-        alerts: () => sweepAlerts(env, now),
+        alerts: () => sweepAlerts(allowance, now),
         housekeeping: () => housekeeping(env, now),
       });
     },

@@ -1,4 +1,5 @@
 /** The sweep of every minute: it evaluates the alerts, and reports changes. */
+import type { Allowance } from "../db/allowance.ts";
 import { database } from "../db/client.ts";
 import { logError } from "../http/log.ts";
 import { CONNECTIONS, inParallel } from "../http/parallel.ts";
@@ -13,17 +14,22 @@ const EVERY_MS = 50_000;
 const MOST_ALERTS_AT_ONCE = 500;
 const HISTORY_MS = 90 * 24 * 3_600_000;
 
-/** `now`: milliseconds. An alert that cannot be evaluated keeps no other from it. */
-export async function sweepAlerts(env: Env, now: number, most = MOST_ALERTS_AT_ONCE): Promise<void> {
+/**
+ * `now`: milliseconds. An alert that cannot be evaluated keeps no other from it. Those for which the allowance is too small are the
+ * first of the next sweep.
+ */
+export async function sweepAlerts({ env, isSpent }: Allowance, now: number, most = MOST_ALERTS_AT_ONCE): Promise<void> {
   const db = database(env.DB);
+  await notifyChannels({ env, isSpent }, now);
   await inParallel(await dueAlerts(db, now - EVERY_MS, most), CONNECTIONS, async (alert) => {
+    if (isSpent()) return;
     try {
       await evaluate(env, alert, now);
     } catch (error) {
       logError(error, { alert: alert.id });
     }
   });
-  await notifyChannels(env, now);
+  await notifyChannels({ env, isSpent }, now);
   await deleteOldEvents(db, now - HISTORY_MS);
 }
 

@@ -1,4 +1,5 @@
 /** Notifies the channels of alerts of their changes. A sweep holds a change while it does so, and notes each channel. */
+import type { Allowance } from "../db/allowance.ts";
 import { database } from "../db/client.ts";
 import { logError } from "../http/log.ts";
 import { CONNECTIONS, inParallel } from "../http/parallel.ts";
@@ -15,10 +16,11 @@ const RETRY_SECONDS = [60, 120, 300, 600, 1_800, 3_600];
 const MOST_ERROR = 500;
 
 /** `now`: milliseconds. */
-export async function notifyChannels(env: Env, now: number): Promise<void> {
+export async function notifyChannels({ env, isSpent }: Allowance, now: number): Promise<void> {
   const began = Date.now();
   const lease = () => now + Date.now() - began + LEASE_MS;
   await inParallel(await pendingEvents(database(env.DB), now, MOST_EVENTS), CONNECTIONS, async ({ event, alert }) => {
+    if (isSpent()) return;
     try {
       await notify(env, alert, event, { now, lease });
     } catch (error) {

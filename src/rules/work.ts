@@ -1,5 +1,6 @@
 /** Consumes the queue's messages of rules. A message is a wake-up: the partition holds which runs are to be worked on. */
 import * as v from "valibot";
+import { type Allowance, countCalls } from "../db/allowance.ts";
 import { database } from "../db/client.ts";
 import { logError } from "../http/log.ts";
 import { inParallel } from "../http/parallel.ts";
@@ -51,9 +52,10 @@ const PAYLOADS: LargeField[] = ["inputs", "outputs", "error", "extra", "events"]
 
 /** Handles messages one after the other. A message that fails is retried. */
 export async function workRules(messages: Message<RulePart>[], env: Env): Promise<void> {
+  const allowance = countCalls(env);
   for (const message of messages) {
     try {
-      if (await workPart(env, message.body)) await env.RULES.send(message.body);
+      if (await workPart(allowance, message.body)) await env.RULES.send(message.body);
       message.ack();
     } catch (error) {
       logError(error, { rule: message.body });
@@ -62,8 +64,9 @@ export async function workRules(messages: Message<RulePart>[], env: Env): Promis
   }
 }
 
-/** Works on the runs of a partition for a minute. True when others wait. */
-export async function workPart(env: Env, part: RulePart): Promise<boolean> {
+/** Works on the runs of a partition for a minute, or until the allowance is spent. True when others wait. */
+export async function workPart({ env, isSpent }: Allowance, part: RulePart): Promise<boolean> {
+  if (isSpent()) return true;
   const db = database(env.DB);
   const rule = await ruleToWork(db, part.ruleId);
   if (!rule) return false;
@@ -106,12 +109,13 @@ export async function workPart(env: Env, part: RulePart): Promise<boolean> {
       const call = { env, rule, secrets, place, runId: one.id, attempt: one.attempt, behalf };
       const settle = (settled: Settled) =>
         partition.settleForRule(rule.id, [{ ...settled, wait: settled.wait ?? lease }]);
-      await evaluate(call, one, runs.get(one.id), settle);
+      await evaluate(call, one, runs.get(one.id), { settle, isSpent });
     });
     const counts = (await partition.settleForRule(rule.id, [])) ?? taken.counts;
     // The runs of a backfill say nothing of the changes that the rule has seen.
     await savePart(db, part, { ...counts, change: backfill ? 0 : taken.change });
     if (part.backfillId !== undefined) await touchBackfill(db, part.backfillId);
+    if (isSpent()) return true;
     if (!taken.more) {
       if (part.backfillId !== undefined) await completePart(db, part);
       return false;
@@ -125,7 +129,7 @@ async function evaluate(
   call: Omit<RuleCall, "step">,
   { id, attempt, step: begun }: TakenRun,
   run: QueriedRun | undefined,
-  settle: (settled: Settled) => Promise<unknown>,
+  { settle, isSpent }: { settle: (settled: Settled) => Promise<unknown>; isSpent: () => boolean },
 ): Promise<void> {
   const db = database(call.env.DB);
   const actions = actionsOf(call.rule);
@@ -148,11 +152,16 @@ async function evaluate(
     return void (await note("failed"));
   }
   try {
+    // What this message may not do, the next one does.
+    if (isSpent()) return void (await note("due", { wait: 0 }));
     const shown = await ruleRun(call.env, run);
     for (const action of actions.slice(begun)) {
       cost = await action.act({ ...call, step }, run, shown);
       step++;
-      if (step < actions.length) await note("due");
+      if (step === actions.length) break;
+      const stops = isSpent();
+      await note("due", stops ? { wait: 0 } : {});
+      if (stops) return;
     }
     await note("done");
     if (attempt > 1) await forgetFailure(db, call.rule.id, id);

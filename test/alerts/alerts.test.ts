@@ -1,4 +1,5 @@
 /** Alerts on traced runs: their figures, states, history and what their channels get. */
+import { countCalls } from "../../src/db/allowance.ts";
 import { env } from "cloudflare:workers";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { sweepAlerts } from "../../src/alerts/evaluate.ts";
@@ -65,7 +66,7 @@ const history = ({ id }: Alert) => ask<Change[]>(caller, `/api/v1/alerts/${id}/h
 
 async function nextMinute(): Promise<void> {
   now += MINUTE;
-  await sweepAlerts(env, now);
+  await sweepAlerts(countCalls(env), now);
 }
 
 describe("an alert", () => {
@@ -99,8 +100,8 @@ describe("an alert", () => {
     const alert = await newAlert({ fire_after: 1, window_minutes: 1 });
     await send([{ error: "no" }]);
     now += MINUTE;
-    await Promise.all([sweepAlerts(env, now), sweepAlerts(env, now)]);
-    await sweepAlerts(env, now + 1_000);
+    await Promise.all([sweepAlerts(countCalls(env), now), sweepAlerts(countCalls(env), now)]);
+    await sweepAlerts(countCalls(env), now + 1_000);
     expect(await history(alert)).toHaveLength(1);
     expect(sent).toHaveLength(1);
   });

@@ -1,4 +1,5 @@
 /** Sweeps of alerts that meet, that are killed, and that an alert fails. */
+import { countCalls } from "../../src/db/allowance.ts";
 import { env } from "cloudflare:workers";
 import { afterEach, beforeEach, expect, it, vi } from "vitest";
 import { sweepAlerts } from "../../src/alerts/evaluate.ts";
@@ -54,7 +55,7 @@ async function bodyOf(more: object) {
 const newAlert = async (more: object = {}) => ask<Alert>(caller, "/api/v1/alerts", { body: await bodyOf(more) });
 const read = ({ id }: Alert) => ask<Alert>(caller, `/api/v1/alerts/${id}`);
 const history = ({ id }: Alert) => ask<object[]>(caller, `/api/v1/alerts/${id}/history`);
-const sweep = (after: number) => sweepAlerts(env, (now += after));
+const sweep = (after: number) => sweepAlerts(countCalls(env), (now += after));
 
 it("a sweep leaves the notifications of another one to it, and continues those of one that was killed", async () => {
   const alert = await newAlert();
@@ -100,10 +101,24 @@ it("an alert that cannot be measured keeps its state, and no other from its turn
     await env.DB.prepare("UPDATE alerts SET evaluated_at = ? WHERE id = ?")
       .bind(at - 10, id)
       .run();
-  await sweepAlerts(env, (now += MINUTE), 1);
-  await sweepAlerts(env, now, 1);
+  await sweepAlerts(countCalls(env), (now += MINUTE), 1);
+  await sweepAlerts(countCalls(env), now, 1);
   expect(await read(sound)).toMatchObject({ value: 1, state: "firing" });
   expect(await read(broken)).toMatchObject({ value: null, state: "ok" });
+});
+
+it("a sweep that may ask D1 no more leaves alerts and notifications to the next one", async () => {
+  const made: Alert[] = [];
+  for (let n = 0; n < 12; n++) made.push(await newAlert({ name: `alert ${n}` }));
+  const evaluated = async () => (await Promise.all(made.map(read))).filter(({ value }) => value === 1).length;
+  let sweeps = 0;
+  for (; (await evaluated()) < made.length && sweeps < 50; sweeps++)
+    await sweepAlerts(countCalls(env, 20), (now += MINUTE));
+  expect(sweeps).toBeGreaterThan(1);
+  for (; sent.length < made.length * URLS.length && sweeps < 50; sweeps++)
+    await sweepAlerts(countCalls(env, 20), (now += 1_000));
+  expect(await evaluated()).toBe(made.length);
+  expect(sent).toHaveLength(made.length * URLS.length);
 });
 
 it("a change by a request keeps an evaluation that was made since the request read the alert", async () => {

@@ -1,4 +1,5 @@
 /** What the evaluators and webhooks of rules send, and what becomes of their answers. */
+import { countCalls } from "../../src/db/allowance.ts";
 import { env } from "cloudflare:workers";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { workPart } from "../../src/rules/work.ts";
@@ -245,5 +246,5 @@ describe("after a kill", () => {
 });
 
 async function work(ruleId: string, bindings: Env): Promise<void> {
-  while (await workPart(bindings, { ruleId, day: DAY, shard: 0 }));
+  while (await workPart(countCalls(bindings), { ruleId, day: DAY, shard: 0 }));
 }

@@ -2,9 +2,11 @@
 import { runDurableObjectAlarm } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { afterEach, beforeEach, expect, it, vi } from "vitest";
+import { countCalls } from "../../src/db/allowance.ts";
 import { database } from "../../src/db/client.ts";
 import { takeParts } from "../../src/rules/store.ts";
 import { sweepRules } from "../../src/rules/sweep.ts";
+import { workPart } from "../../src/rules/work.ts";
 import { custom } from "../../src/users/registry.ts";
 import { type Caller, newCaller } from "../support/caller.ts";
 import { ask } from "../support/examples.ts";
@@ -44,6 +46,21 @@ const drop = async (trace: string) => {
   await ask(caller, "/runs/delete", { body: { session_id, trace_ids: [trace] } });
   await alarm();
 };
+
+it("leaves to the next message what one invocation may not ask of D1", async () => {
+  const seen: string[] = [];
+  custom.evaluators = { seen: ({ id }) => void seen.push(id), score: () => ({ key: "k", score: 1 }) };
+  const rule = await newRule(caller, { code_evaluators: [{ code: "seen" }, { code: "score" }] });
+  const runs = await send(Array.from({ length: 30 }, (_, n) => ({ name: `run ${n}` })));
+  await alarm();
+  let messages = 1;
+  while (await workPart(countCalls(env, 20), { ruleId: rule.id, day: DAY, shard: 0 })) messages += 1;
+  expect(messages).toBeGreaterThan(3);
+  expect(seen.toSorted()).toEqual(runs.map(({ id }) => id).toSorted());
+  expect((await readRule(caller, rule)).stats).toMatchObject({ taken: 30, done: 30, failed: 0, waiting: 0 });
+  const before = countCalls(env, 0);
+  expect(await workPart(before, { ruleId: rule.id, day: DAY, shard: 0 })).toBe(true);
+});
 
 it("wakes a rule once after a deletion or feedback", async () => {
   const rule = await newRule(caller, code("seen"));

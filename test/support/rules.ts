@@ -1,4 +1,5 @@
 /** Rules on runs, for tests in workerd. */
+import { countCalls } from "../../src/db/allowance.ts";
 import { runDurableObjectAlarm } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { vi } from "vitest";
@@ -62,5 +63,5 @@ export async function workOnce(caller: Caller, { id }: Rule): Promise<void> {
   const db = database(env.DB);
   const later = Date.now() + 60_000;
   const parts = [...(await takeParts(db, later, 1_000)), ...(await takeBackfillParts(db, later, 1_000))];
-  for (const part of parts) if (part.ruleId === id) while (await workPart(env, part));
+  for (const part of parts) if (part.ruleId === id) while (await workPart(countCalls(env), part));
 }

@@ -60,7 +60,7 @@ export function settleForRule(sql: SqlStorage, rule: string, settled: Settled[])
       state,
       step,
       cost,
-      state === "due" ? Date.now() + wait : null,
+      state === "due" ? wait && Date.now() + wait : null,
       rule,
       JSON.stringify([id]),
     );
