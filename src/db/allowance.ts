@@ -10,7 +10,7 @@ export interface Allowance {
   /** The bindings, with a database whose calls are counted. */
   env: Env;
   /** Whether nothing new may begin. */
-  isSpent(): boolean;
+  isSpent: () => boolean;
 }
 
 /** Counts the calls of one invocation. Each statement of a batch counts as one. */

@@ -53,7 +53,7 @@ export interface Settled {
   step: number;
   /** US dollars. */
   cost: number;
-  /** Of `due`: after how many milliseconds. */
+  /** Of `due`: after how many milliseconds; 0: before the runs that are new. */
   wait?: number;
 }
 
