@@ -132,7 +132,8 @@ export class IndexTables {
   /** Removes a row; with `revision`, only while it is the row's. */
   remove(id: string, revision?: number): boolean {
     if (!this.made) return false;
-    if (revision === undefined) this.#unwritten.delete(id);
+    if (revision !== undefined && revision < (this.#unwritten.get(id) ?? 0)) return false;
+    this.#unwritten.delete(id);
     const removed =
       revision === undefined
         ? this.#sql.exec("DELETE FROM threads WHERE id = ? RETURNING id", id)
