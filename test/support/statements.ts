@@ -12,7 +12,7 @@ export async function statementsOf(sql: SqlStorage, work: () => Promise<unknown>
 /** Calls `see` with each cursor and its statement while `work` runs. */
 export async function whileSeen(
   sql: SqlStorage,
-  see: (cursor: { rowsWritten: number }, ...statement: Statement) => void,
+  see: (cursor: { rowsWritten: number; rowsRead: number }, ...statement: Statement) => void,
   work: () => Promise<unknown>,
 ): Promise<void> {
   const prototype = Object.getPrototypeOf(sql) as SqlStorage;

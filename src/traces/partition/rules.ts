@@ -175,14 +175,24 @@ function nextRuns(sql: SqlStorage, request: TakeRequest, most = STEP): { rows: n
   const rows =
     "since" in reach
       ? sql.exec<{ n: number; change: number }>(
-          // A run that was changed later has the number of its last change.
-          `SELECT r.n, r.change FROM (SELECT n FROM runs WHERE n >= ? UNION
-             SELECT n FROM runs INDEXED BY runs_change WHERE change > 0 AND change > first_change AND change >= ?) c
-           CROSS JOIN runs r ON r.n = c.n WHERE (r.change, r.n) > (?, ?) ORDER BY r.change, r.n LIMIT ?`,
+          // Those that are as they came, in the order of their numbers, and those that were changed later. Each part ends at the limit:
+          // what a call reads does not grow with what waits.
+          `SELECT n, change FROM (
+             SELECT * FROM (SELECT n, change FROM runs WHERE n >= ? AND change = first_change AND (change, n) > (?, ?)
+               ORDER BY n LIMIT ?)
+             UNION ALL
+             SELECT * FROM (SELECT n, change FROM runs INDEXED BY runs_change
+               WHERE change > 0 AND change > first_change AND change >= ? AND (change, n) > (?, ?)
+               ORDER BY change, n LIMIT ?)
+           ) ORDER BY change, n LIMIT ?`,
           firstInsertedAfter(sql, change - 1),
+          change,
+          n,
+          most,
           change,
           change,
           n,
+          most,
           most,
         )
       : sql.exec<{ n: number; change: number }>(
