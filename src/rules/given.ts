@@ -1,7 +1,7 @@
 /** From a request for a rule to its row. */
 import { type Context } from "hono";
 import { requirePermission } from "../auth/require.ts";
-import type { Judge, JudgeModel, RuleActions } from "../db/rules.ts";
+import { EXTENSIONS, type Judge, type JudgeModel, type RuleActions } from "../db/rules.ts";
 import { keptHeaders, keptSecret } from "../encryption/receivers.ts";
 import { addressFault, webhookFault } from "../http/address.ts";
 import { Problem } from "../http/problem.ts";
@@ -105,7 +105,9 @@ async function givenActions(c: Context<App>, given: RuleBody): Promise<RuleActio
     const fault = webhookFault(url, allowPrivate);
     if (fault) throw new Problem(422, `Invalid body.webhooks: url ${fault}`);
   }
+  const extend = EXTENSIONS.filter((name) => given[name] === true);
   return {
+    ...(extend.length > 0 && { extend }),
     ...(queueId !== undefined && { queueId }),
     ...(datasetId !== undefined && { datasetId }),
     ...(code.length > 0 && { code }),

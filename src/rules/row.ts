@@ -42,6 +42,10 @@ export const Rule = v.pipe(
     evaluator_id: v.null(),
     evaluator_version: v.number(),
     extend_only: v.boolean(),
+    extend_evaluator_trace_retention: v.boolean(),
+    extend_dataset_trace_retention: v.boolean(),
+    extend_annotation_queue_trace_retention: v.boolean(),
+    extend_webhook_trace_retention: v.boolean(),
     include_extended_stats: v.boolean(),
     transient: v.boolean(),
     group_by: v.null(),
@@ -95,7 +99,7 @@ export function toWireRule(
   secrets: ReceiverSecrets,
   { counts, backfill, names }: RuleFacts,
 ): v.InferOutput<typeof Rule> {
-  const { queueId, datasetId, code, judges, webhooks } = row.actions;
+  const { extend = [], queueId, datasetId, code, judges, webhooks } = row.actions;
   return {
     id: row.id,
     tenant_id: row.workspaceId,
@@ -132,7 +136,11 @@ export function toWireRule(
     num_few_shot_examples: null,
     evaluator_id: null,
     evaluator_version: 1,
-    extend_only: false,
+    extend_only: extend.includes("extend_only"),
+    extend_evaluator_trace_retention: extend.includes("extend_evaluator_trace_retention"),
+    extend_dataset_trace_retention: extend.includes("extend_dataset_trace_retention"),
+    extend_annotation_queue_trace_retention: extend.includes("extend_annotation_queue_trace_retention"),
+    extend_webhook_trace_retention: extend.includes("extend_webhook_trace_retention"),
     include_extended_stats: false,
     transient: false,
     group_by: null,

@@ -6,8 +6,7 @@ import { answerCall, type Answering } from "../http/calls.ts";
 import { logError } from "../http/log.ts";
 import { remoteProblem } from "../http/problem.ts";
 import { nextDue } from "./partition/blobs.ts";
-import { sealable } from "./partition/blocks/blocks.ts";
-import { sealSome } from "./partition/seal.ts";
+import { isDayOver, nextSeal, sealSome } from "./partition/seal.ts";
 import { crossingTraces, tracesPassing } from "./partition/crossing.ts";
 import { deleteFeedback, getFeedback, handOver, isOfDeleted, putFeedback, takeFeedback } from "./partition/feedback.ts";
 import { Gather } from "./partition/write/gather.ts";
@@ -20,8 +19,10 @@ import {
   keepWrites,
 } from "./partition/delete.ts";
 import { Ending } from "./partition/ending.ts";
+import { dropExpired, keptUntil, learnKept } from "./partition/expire.ts";
 import { earlyFeedback, heldIds, heldWrites, shardsNeeded } from "./partition/growth.ts";
-import { addToCounts, noteWritten, readIdentity, readMeta, writeMeta, writeTier } from "./partition/meta.ts";
+import { keepTraces, keptAmong } from "./partition/kept.ts";
+import { identify, readIdentity, readMeta, writeMeta, writeTier } from "./partition/meta.ts";
 import { countChanged, readPage } from "./partition/page.ts";
 import { queryRuns, storedIds } from "./partition/read.ts";
 import { deleteRemains } from "./partition/remains.ts";
@@ -53,8 +54,6 @@ import type { PartitionIdentity, QueriedRun, RunWrite, StoredFeedback } from "./
 import { blobPrefix } from "./stub.ts";
 import { isClosed } from "./shards.ts";
 import { dayBounds } from "./time.ts";
-
-const HOUR_MS = 3_600_000;
 
 /**
  * A shard of one project's day. Its name holds workspace, project, day and shard; the identity is sent with every
@@ -212,6 +211,15 @@ export class TracePartition extends DurableObject<Env> implements TracePartition
     return this.known(() => tracesOfThreads(this.sql, threadIds)) ?? [];
   }
 
+  async keepTraces(traceIds: string[]): Promise<void> {
+    this.ending.refuse();
+    this.known(() => this.ctx.storage.transactionSync(() => keepTraces(this.sql, traceIds)));
+  }
+
+  async keptAmong(traceIds: string[]): Promise<string[]> {
+    return this.known(() => keptAmong(this.sql, traceIds)) ?? [];
+  }
+
   async deleteTraces(traceIds: string[]): Promise<number> {
     // A first write that waits for D1 may have read the deletions before this one was noted.
     if (!this.held) this.deletedBefore = this.deletedBefore.concat(traceIds);
@@ -283,26 +291,28 @@ export class TracePartition extends DurableObject<Env> implements TracePartition
   private async onAlarm(): Promise<number | undefined> {
     const identity = this.known((identity) => identity);
     if (!identity) return undefined;
-    if (!this.ending.isOn) await deleteRemains(this.env, this.sql, (read) => this.known(read));
     const retention = await readRetention(this.env, identity);
     if (!this.held) return undefined;
     if (retention) writeTier(this.sql, retention.traceTier);
+    const expiry = () => currentExpiry(this.env, this.sql, retention);
+    const isOver = () => this.held && expiry() <= Date.now();
+    if (!this.ending.isOn && isOver()) await learnKept(this.env, this.sql, identity);
     // A write that waits counts as the last one.
     this.gather.flush();
-    const expiry = currentExpiry(this.env, this.sql, retention);
-    if (this.ending.isOn || expiry <= Date.now()) {
+    if (this.ending.isOn || (isOver() && keptUntil(this.env, this.sql) <= Date.now())) {
       await this.destroy(identity);
       return undefined;
     }
-    await register(this.env, this.sql, () => this.held && !this.ending.isOn);
-    const over = dayBounds(identity.day).end / 1000 + HOUR_MS;
-    const isOver = Date.now() >= over;
-    const isDone = await this.sealBlocks(isOver);
+    const isDropped = !isOver() || (await dropExpired(this.env, this.ctx.storage, identity, isOver));
     if (!this.held) return undefined;
-    if (!isDone) return Date.now() + REGISTER_DELAY_MS;
-    // Full blocks with many pending runs are sealed when the day is over.
-    const isBusy = !isOver && sealable(this.sql, true).length > 0;
-    return Math.min(expiry, nextDue(this.sql), isBusy ? over : Infinity);
+    await deleteRemains(this.env, this.sql, (read) => this.known(read));
+    if (!this.held) return undefined;
+    await register(this.env, this.sql, () => this.held && !this.ending.isOn);
+    const isDone = await this.sealBlocks(isDayOver(identity.day));
+    if (!this.held) return undefined;
+    if (!isDone || !isDropped) return Date.now() + REGISTER_DELAY_MS;
+    const end = isOver() ? keptUntil(this.env, this.sql) : expiry();
+    return Math.min(end, nextDue(this.sql), nextSeal(this.sql, identity.day));
   }
 
   /** True when no block is left to seal. */
@@ -363,13 +373,7 @@ export class TracePartition extends DurableObject<Env> implements TracePartition
         migrate(this.ctx.storage);
         noteDeleted(this.sql, this.deletedBefore);
       }
-      const known = readMeta(this.sql, "identity");
-      // A shard without runs, which can hold feedback, is registered too, so that it is found and expires.
-      if (!known) {
-        writeMeta(this.sql, "identity", identity);
-        addToCounts(this.sql, { rows: 0, bytes: 0, lastStart: 0 });
-        noteWritten(this.sql, dayBounds(identity.day).end / 1000);
-      }
+      identify(this.sql, identity);
       return write();
     });
     this.held = true;

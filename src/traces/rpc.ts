@@ -115,6 +115,10 @@ export interface TracePartitionRpc {
   deleteFeedback(id: string): Promise<boolean>;
   /** The traces that have a run of one of these threads here. */
   tracesOf(threadIds: string[]): Promise<string[]>;
+  /** Keeps traces as long as those of a `longlived` project, when that is longer than their project's time. */
+  keepTraces(traceIds: string[]): Promise<void>;
+  /** Which of these traces are kept so. */
+  keptAmong(traceIds: string[]): Promise<string[]>;
   /** Deletes traces with their feedback and their objects in R2. Gives the number of deleted runs. */
   deleteTraces(traceIds: string[]): Promise<number>;
   /** Stores the project's tier, and soon deletes everything if its retention is over. The version before gives no tier. */
