@@ -4,7 +4,10 @@ import { HIDDEN, hiddenHeaders, type ReceiverSecrets } from "../encryption/recei
 import { AnyObject, Count, Id, Time } from "../http/answers.ts";
 import type { JudgeModel } from "../db/rules.ts";
 import { isoFromMicros } from "../traces/time.ts";
+import type { RuleRunState } from "../traces/rule-rpc.ts";
+import { actionsOf } from "./actions.ts";
 import type { RuleFacts } from "./facts.ts";
+import { LOG_STATUS } from "./schema.ts";
 import type { BackfillRow, FailureRow, RuleRow } from "./store.ts";
 
 const text = v.nullable(v.string());
@@ -81,9 +84,12 @@ export const RuleLog = v.pipe(
   v.object({
     rule_id: Id,
     run_id: v.string(),
-    action: v.string(),
-    error: v.string(),
-    time: Time,
+    status: v.picklist(LOG_STATUS),
+    /** What has failed, or comes next. Null: all is done. */
+    action: text,
+    error: text,
+    /** Of the failure; of a run that waits for its turn, when that is. */
+    time,
     /** Whether it is tried again. */
     will_retry: v.boolean(),
   }),
@@ -181,6 +187,32 @@ export function toWireBackfill({
   };
 }
 
-export function toWireLog({ ruleId, runId, action, error, at, isFinal }: FailureRow): v.InferOutput<typeof RuleLog> {
-  return { rule_id: ruleId, run_id: runId, action, error, time: iso(at), will_retry: !isFinal };
+export function toWireFailure({
+  ruleId,
+  runId,
+  action,
+  error,
+  at,
+  isFinal,
+}: FailureRow): v.InferOutput<typeof RuleLog> {
+  const status = isFinal ? "failed" : "pending";
+  return { rule_id: ruleId, run_id: runId, status, action, error, time: iso(at), will_retry: !isFinal };
+}
+
+/** A run that the partition lists. `failure`: the last one, of a run that is tried again. */
+export function toWireTaken(
+  rule: RuleRow,
+  { id, step, due }: RuleRunState,
+  failure: FailureRow | undefined,
+): v.InferOutput<typeof RuleLog> {
+  return {
+    rule_id: rule.id,
+    run_id: id,
+    status: due === null ? "done" : "pending",
+    action: due === null ? null : (actionsOf(rule)[step]?.name ?? null),
+    error: failure?.error ?? null,
+    // A run that was just taken is due at once.
+    time: due === null || due === 0 ? null : iso(due),
+    will_retry: failure !== undefined,
+  };
 }

@@ -155,7 +155,22 @@ const moment = v.optional(
     v.transform((micros) => micros / 1000),
   ),
 );
-export const ListLogs = choosing({ start_time: moment, end_time: moment, ...pagingQuery(720) });
+export const LOG_STATUS = ["pending", "done", "failed"] as const;
+export const ListLogs = v.pipe(
+  choosing({
+    /** Left out: the runs that have failed, also those that are tried again. */
+    status: v.optional(v.picklist(LOG_STATUS)),
+    start_time: moment,
+    end_time: moment,
+    ...pagingQuery(720),
+  }),
+  v.check(
+    ({ status = "failed", start_time, end_time }) =>
+      status === "failed" || (start_time === undefined && end_time === undefined),
+    "start_time and end_time go with the failed runs: of the others no time is stored",
+  ),
+);
+export type ListLogs = v.InferOutput<typeof ListLogs>;
 
 export const BackfillBody = v.pipe(
   v.strictObject({ start_time: Time, end_time: optional(Time) }),

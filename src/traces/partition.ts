@@ -26,7 +26,7 @@ import { identify, readIdentity, readMeta, writeMeta, writeTier } from "./partit
 import { countChanged, readPage } from "./partition/page.ts";
 import { queryRuns, storedIds } from "./partition/read.ts";
 import { deleteRemains } from "./partition/remains.ts";
-import { settleForRule, takeForRule } from "./partition/rules.ts";
+import { listForRule, settleForRule, takeForRule } from "./partition/rules.ts";
 import { noRunTimes, runTimes } from "./partition/stats/run-times.ts";
 import {
   announce,
@@ -47,7 +47,7 @@ import { listThreads } from "./partition/stats/threads.ts";
 import { traceTree } from "./partition/tree.ts";
 import { applyWrites, inGroups } from "./partition/write/write.ts";
 import type { ChangedRequest, PageRequest, RunPage } from "./page.ts";
-import type { Settled, TakeRequest } from "./rule-rpc.ts";
+import type { RuleRunsRequest, Settled, TakeRequest } from "./rule-rpc.ts";
 import { priceTable } from "./usage/prices.ts";
 import type { QueryRequest, RunSelection, SeriesRequest, TracePartitionRpc, Upserted } from "./rpc.ts";
 import type { PartitionIdentity, QueriedRun, RunWrite, StoredFeedback } from "./types.ts";
@@ -167,6 +167,10 @@ export class TracePartition extends DurableObject<Env> implements TracePartition
     return this.known((identity) => this.ctx.storage.transactionSync(() => takeForRule(this.sql, identity, request)));
   }
 
+  async listForRule(request: RuleRunsRequest) {
+    return this.known(() => listForRule(this.sql, request)) ?? [];
+  }
+
   async settleForRule(rule: string, settled: Settled[]) {
     return this.known(() => this.ctx.storage.transactionSync(() => settleForRule(this.sql, rule, settled)));
   }
@@ -224,16 +228,14 @@ export class TracePartition extends DurableObject<Env> implements TracePartition
     // A first write that waits for D1 may have read the deletions before this one was noted.
     if (!this.held) this.deletedBefore = this.deletedBefore.concat(traceIds);
     let runs = 0;
-    for (;;) {
+    for (let gone = DELETED_AT_ONCE; gone === DELETED_AT_ONCE; runs += gone) {
       const identity = this.known((known) => known);
       if (!identity) return runs;
       const prefix = blobPrefix(identity.workspaceId, identity);
-      const gone = this.ctx.storage.transactionSync(() => deleteTraces(this.sql, prefix, traceIds));
+      gone = this.ctx.storage.transactionSync(() => deleteTraces(this.sql, prefix, traceIds));
       // The alarm ends what fails after this.
       await this.scheduleRegistration();
       await this.ctx.storage.sync();
-      runs += gone;
-      if (gone < DELETED_AT_ONCE) break;
     }
     await deleteRemains(this.env, this.sql, (read) => this.known(read));
     return runs;
@@ -357,8 +359,7 @@ export class TracePartition extends DurableObject<Env> implements TracePartition
     const identity = this.told;
     if (!identity) throw new Error("A write came without the partition's identity.");
     const prefix = blobPrefix(identity.workspaceId, identity);
-    const groups = this.held ? [...inGroups(this.sql, writes)] : [writes];
-    for (const group of groups) {
+    for (const group of this.held ? [...inGroups(this.sql, writes)] : [writes]) {
       this.commit(identity, () => {
         const kept = keepWrites(this.sql, prefix, group);
         applyWrites(this.sql, prefix, dayBounds(identity.day), kept, priceTable(this.env.TRACE_PRICES));
@@ -384,12 +385,11 @@ export class TracePartition extends DurableObject<Env> implements TracePartition
   /** The first runs of a day are registered at once, so that queries find the day; later counts follow by alarm. */
   private async scheduleRegistration(): Promise<void> {
     if (!this.held) return;
-    const isFirst = readMeta(this.sql, "registered") === undefined;
     if (!this.alarmIsSet) {
       this.alarmIsSet = true;
       await this.ctx.storage.setAlarm(Date.now() + REGISTER_DELAY_MS);
     }
-    if (!isFirst) return;
+    if (readMeta(this.sql, "registered") !== undefined) return;
     try {
       await register(this.env, this.sql, () => this.held && !this.ending.isOn);
     } catch (error) {

@@ -1,7 +1,7 @@
 /** What a TracePartition gives and takes over RPC: the type that exports, queries and the agent server depend on. */
 import type { TraceTier } from "../db/traces.ts";
 import type { ChangedRequest, PageRequest, RunPage } from "./page.ts";
-import type { RuleCounts, Settled, Taken, TakeRequest } from "./rule-rpc.ts";
+import type { RuleCounts, RuleRunsRequest, RuleRunState, Settled, Taken, TakeRequest } from "./rule-rpc.ts";
 import type {
   LargeField,
   RunPosition,
@@ -131,5 +131,6 @@ export interface TracePartitionRpc {
   countChanged(request: ChangedRequest): Promise<number>;
   /** Gives runs to a rule: each once, unless it is not settled in time. Undefined when nothing was ever written. */
   takeForRule(request: TakeRequest): Promise<Taken | undefined>;
+  listForRule(request: RuleRunsRequest): Promise<RuleRunState[]>;
   settleForRule(rule: string, settled: Settled[]): Promise<RuleCounts | undefined>;
 }

@@ -30,7 +30,7 @@ export function Actions({ draft, set }: { draft: Draft; set: (change: Partial<Dr
       <label className={parts.choice}>
         <input type="checkbox" checked={draft.extend} onChange={({ target }) => set({ extend: target.checked })} />
         <span>
-          Keep the traces for longer <small>As long as those of a project of the tier longlived.</small>
+          Keep the traces for longer <small>As long as the tier longlived: 400 days, where no other time is set.</small>
         </span>
       </label>
       <Input

@@ -52,6 +52,16 @@ export interface Failure {
   will_retry: boolean;
 }
 
+/** A run that the rule has taken and not done. */
+export interface WaitingRun {
+  run_id: string;
+  /** The next one. */
+  action: string | null;
+  time: string | null;
+  /** It has failed before. */
+  will_retry: boolean;
+}
+
 export interface Backfill {
   id: string;
   start_time: string;
