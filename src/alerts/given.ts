@@ -3,7 +3,14 @@ import { type Context } from "hono";
 import { requirePermission } from "../auth/require.ts";
 import type { AlertChannel } from "../db/alerts.ts";
 import { database } from "../db/client.ts";
-import { HIDDEN, hiddenAddress, keptHeaders, keptSecret, type ReceiverSecrets } from "../encryption/receivers.ts";
+import {
+  findHeld,
+  HIDDEN,
+  hiddenAddress,
+  keptHeaders,
+  keptSecret,
+  type ReceiverSecrets,
+} from "../encryption/receivers.ts";
 import { webhookFault } from "../http/address.ts";
 import { Problem } from "../http/problem.ts";
 import type { App } from "../http/types.ts";
@@ -59,17 +66,24 @@ export async function givenAlert(
   };
 }
 
-/** The secrets of the channels. One that is sent hidden is that of the same receiver at the same place. @throws Problem 422 */
+/** The secrets of the channels. One that is sent hidden is that of the same receiver, wherever it stands. @throws Problem 422 */
 function givenSecrets({ channels }: AlertBody, held: ReceiverSecrets, before: AlertRow | undefined): ReceiverSecrets {
   const headers: ReceiverSecrets["headers"] = [];
   const keys: ReceiverSecrets["keys"] = [];
+  const places = findHeld(
+    channels.map((channel) => channelNames(channel, "headers" in channel ? channel.headers : {})),
+    (before?.channels ?? []).map((channel, at) => {
+      const secret = [held.headers[at] ?? {}, held.keys[at] ?? null] as const;
+      return { names: channelNames(channel, secret[0]), secret };
+    }),
+  );
   for (const [number, channel] of channels.entries()) {
-    const old = before?.channels[number];
     const where = `body.channels.${number}`;
-    const isSame = old?.type === channel.type && receiver(old) === receiver(channel);
-    const key = isSame ? held.keys[number] : undefined;
-    const own = isSame ? held.headers[number] : undefined;
-    headers.push(channel.type === "webhook" ? keptHeaders(channel.headers, own, `${where}.headers`) : {});
+    const place = places[number] ?? -1;
+    const key = held.keys[place];
+    headers.push(
+      channel.type === "webhook" ? keptHeaders(channel.headers, held.headers[place], `${where}.headers`) : {},
+    );
     if (channel.type === "webhook") keys.push(null);
     if (channel.type === "email") keys.push(keptSecret(channel.api_key, key, `${where}.api_key`));
     if (channel.type === "slack") {
@@ -78,6 +92,13 @@ function givenSecrets({ channels }: AlertBody, held: ReceiverSecrets, before: Al
     }
   }
   return { headers, keys };
+}
+
+/** By what a channel is known again (`findHeld`). */
+function channelNames(channel: AlertChannel | AlertBody["channels"][number], headers: object = {}): string[] {
+  const to = [channel.type, receiver(channel)];
+  const more = channel.type === "email" ? [channel.from, channel.to] : Object.keys(headers).toSorted();
+  return [JSON.stringify([...to, more]), JSON.stringify(to)];
 }
 
 /** Who gets the secrets of a channel. Of Slack's address only the host is known here. */

@@ -25,8 +25,20 @@ export const runRules = sqliteTable(
   (table) => [index("run_rules_workspace").on(table.workspaceId, table.createdAt)],
 );
 
+/** The members of the API by which a rule extends the retention of traces: by itself, or with one of its actions. */
+export const EXTENSIONS = [
+  "extend_only",
+  "extend_evaluator_trace_retention",
+  "extend_dataset_trace_retention",
+  "extend_annotation_queue_trace_retention",
+  "extend_webhook_trace_retention",
+] as const;
+export type Extension = (typeof EXTENSIONS)[number];
+
 /** What is done with a run, in the order of these members. */
 export interface RuleActions {
+  /** Those that are set. */
+  extend?: Extension[];
   queueId?: string;
   datasetId?: string;
   /** Names of evaluators of the project's code. */

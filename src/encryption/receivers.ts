@@ -31,7 +31,7 @@ export function keptSecret(given: string, held: string | null | undefined, where
   if (held != null) return held;
   throw new Problem(
     422,
-    `Invalid ${where}: ${HIDDEN} keeps a stored value, and this receiver has none. Give the value.`,
+    `Invalid ${where}: ${HIDDEN} keeps a stored value, and this receiver has none, or is one of several of its address. Give the value.`,
   );
 }
 
@@ -44,6 +44,31 @@ export function keptHeaders(
   return Object.fromEntries(
     Object.entries(given).map(([name, value]) => [name, keptSecret(value, held?.[name], `${where}.${name}`)]),
   );
+}
+
+/**
+ * For each given receiver the number of the held one that it is, wherever it stands. Each has several names, the strictest first, and
+ * the last one is its address: the first name that both have counts. Receivers of one name are told apart by their order. Where not
+ * all of them are given, it is not known which are left: there is none, unless their secrets are the same.
+ */
+export function findHeld(given: string[][], held: { names: string[]; secret: unknown }[]): (number | undefined)[] {
+  const found: (number | undefined)[] = given.map(() => undefined);
+  const [taken, unclear] = [new Set<number>(), new Set<number>()];
+  const levels = Math.max(0, ...given.map((names) => names.length));
+  for (let level = 0; level < levels; level++) {
+    const left = [...given.keys()].filter((at) => found[at] === undefined && !unclear.has(at));
+    for (const [name, places] of Map.groupBy(left, (at) => given[at]?.[level])) {
+      const all = [...held.keys()].filter((at) => held[at]?.names[level] === name);
+      const free = all.filter((at) => !taken.has(at));
+      // A copy of a receiver has the secret of its address.
+      const among = free.length === 0 && level === levels - 1 ? all : free;
+      const isOne = new Set(among.map((at) => JSON.stringify(held[at]?.secret))).size === 1;
+      if (isOne || among.length === places.length) places.forEach((place, i) => (found[place] = among[i] ?? among[0]));
+      else if (among.length > 0) for (const place of places) unclear.add(place);
+    }
+    for (const at of found) if (at !== undefined) taken.add(at);
+  }
+  return found;
 }
 
 /** Headers as answers show them; undefined when there are none. */

@@ -113,7 +113,10 @@ export class RunFile {
 
 /** Encodes a column that holds no payloads. */
 function encode(page: RunPage, field: Exclude<ExportField, PayloadField>): Encoded {
-  if (isConstant(field)) return encodeConstant(page.constants[field], page.rows);
+  if (isConstant(field)) {
+    const own = field === "trace_tier" ? page.light[field] : undefined;
+    return own ? encodeTexts(JSON.parse(own) as string[]) : encodeConstant(page.constants[field], page.rows);
+  }
   if (isUnique(field)) return encodeUnique(page.unique[field] ?? throwMissing(field));
   const column: unknown = JSON.parse(page.light[field satisfies LightField] ?? throwMissing(field));
   switch (columnKind(field)) {

@@ -18,11 +18,15 @@ export interface App {
 }
 
 /** The Idempotency-Key of a request. Times are milliseconds since 1970. */
-interface IdempotencyKey {
+export interface IdempotencyKey {
   /** With the credential that uses it. */
   key: string;
   /** When it was first claimed; undefined when version 1.0 claimed it. */
   epoch: number | undefined;
   /** When it ends. */
   ends: number;
+  /** The first request was answered with a stream that is not kept, or not yet. */
+  isRepeat: boolean;
+  /** Keeps the whole text of the stream that answers the request, up to a size: a repetition gets it. */
+  keepStream: (text: string) => Promise<void>;
 }

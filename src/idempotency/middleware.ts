@@ -10,9 +10,20 @@ import { database } from "../db/client.ts";
 import { logError } from "../http/log.ts";
 import { retry } from "../http/outage.ts";
 import { Problem } from "../http/problem.ts";
+import { EVENT_STREAM } from "../http/sse.ts";
 import type { App } from "../http/types.ts";
 import { BODY_LIMIT, readBody } from "../http/validate.ts";
-import { type Claim, claimKey, keyEnd, readEpoch, isHeldBy, type KeyRow, releaseKey, saveAnswer } from "./store.ts";
+import {
+  type Claim,
+  claimKey,
+  keyEnd,
+  readEpoch,
+  isHeldBy,
+  type KeyRow,
+  releaseKey,
+  saveAnswer,
+  saveStream,
+} from "./store.ts";
 
 const KEY_LENGTH = 255;
 /**
@@ -41,12 +52,14 @@ export const idempotency: MiddlewareHandler<App> = async (c, next) => {
     claim: crypto.randomUUID(),
   };
   const held = await retry(() => claimKey(database(c.env.DB), { ...claim, fingerprint }));
-  c.set("idempotency", { key: claim.key, epoch: readEpoch(held), ends: keyEnd(held) });
-  if (isHeldBy(claim, held)) return answerClaimed(c, next, claim);
+  const isFirst = isHeldBy(claim, held);
+  const keepStream = async (text: string) => saveText(c.env, held, text);
+  c.set("idempotency", { key: claim.key, epoch: readEpoch(held), ends: keyEnd(held), isRepeat: !isFirst, keepStream });
+  if (isFirst) return answerClaimed(c, next, claim);
   if (held.fingerprint !== fingerprint) {
     throw new Problem(422, "This Idempotency-Key was used with another request. Use a new key for a new request.");
   }
-  // A stream is not kept: the run it shows has an id made from the key, so asking again shows the same run.
+  // A stream of a run is not kept: the run has an id made from the key, so asking again shows the same run.
   if (held.status === STREAM) return next();
   if (held.status === SECRET) {
     throw new Problem(
@@ -99,6 +112,13 @@ async function storeAnswer(c: Context<App>, claim: Claim): Promise<void> {
     headers: Object.fromEntries(kept),
     body: await sealSecret(c.env, claim.workspaceId, text, answerPurpose(claim)),
   });
+}
+
+/** Keeps the text of a stream that has ended. */
+async function saveText(env: Env, held: KeyRow, text: string): Promise<void> {
+  if (Buffer.byteLength(text) > ANSWER_LIMIT) return;
+  const body = await sealSecret(env, held.workspaceId, text, answerPurpose(held));
+  await retry(() => saveStream(database(env.DB), held, { status: 200, headers: EVENT_STREAM, body }));
 }
 
 /** The text of an answer, or undefined when it has more than `ANSWER_LIMIT` bytes. It reads no further than that. */

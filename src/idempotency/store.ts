@@ -60,6 +60,17 @@ export async function saveAnswer(
   await db.update(idempotencyKeys).set(answer).where(isHeld(claim));
 }
 
+/** Keeps the text of a stream, for whose request `saveAnswer` has noted a stream that is not kept. */
+export async function saveStream(
+  db: Database,
+  row: Pick<KeyRow, "workspaceId" | "key" | "epoch">,
+  answer: Pick<KeyRow, "status" | "headers" | "body">,
+): Promise<void> {
+  const { status, epoch } = idempotencyKeys;
+  const isOpen = and(isKey(row), eq(status, 0), row.epoch === null ? isNull(epoch) : eq(epoch, row.epoch));
+  await db.update(idempotencyKeys).set(answer).where(isOpen);
+}
+
 /**
  * Lets the next request have the key. The epoch stays: what this request made, although its answer says otherwise, has
  * ids of that epoch. A released key is like an abandoned one, which the version before takes, too.

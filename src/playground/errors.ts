@@ -11,6 +11,15 @@ export class ModelFailure extends Error {
   }
 }
 
+/** Why a call has failed, for programs. `cancelled`: its reader has left. */
+export type FaultKind = "cancelled" | "timeout" | "provider" | "connection";
+
+export interface Fault {
+  kind: FaultKind;
+  /** What the caller may read. */
+  message: string;
+}
+
 /** Characters of a provider's message. */
 const MOST_SAID = 500;
 /** What providers quote of keys, as "Incorrect API key provided: sk-ab****yz". */

@@ -6,12 +6,13 @@ import { limitPaid } from "../auth/limits.ts";
 import type { Budget } from "../budget-rule.ts";
 import { documented, EVENTS } from "../http/documented.ts";
 import { sseResponse } from "../http/sse.ts";
-import type { App } from "../http/types.ts";
+import { Problem } from "../http/problem.ts";
+import type { App, IdempotencyKey } from "../http/types.ts";
 import { uuidv7 } from "../http/uuid.ts";
 import { body } from "../http/validate.ts";
 import { filledCall } from "./fill.ts";
 import { knownModels, reachModel } from "./model.ts";
-import { callFrames } from "./run.ts";
+import { CALL_MS, callFrames } from "./run.ts";
 import { CallBody } from "./schema.ts";
 import { Spending } from "./spend.ts";
 
@@ -29,6 +30,8 @@ export const playgroundRoutes = (deployed: Budget[]) =>
     )
     .post("/playground/stream", doc("Call a model once, and stream its answer", EVENTS), body(CallBody), async (c) => {
       const given = c.req.valid("json");
+      const key = c.get("idempotency");
+      if (key?.isRepeat) throw notKept(key);
       const principal = c.get("principal");
       const { workspaceId } = principal;
       const model = reachModel(c.env, given.model);
@@ -40,6 +43,22 @@ export const playgroundRoutes = (deployed: Budget[]) =>
       const spending = await Spending.begin(c.env, deployed, { ...facts, user });
       const detail = { provider: model.provider, model: model.name, ...(prompt && { prompt: prompt.name }) };
       await audit(c, { action: "playground.called", targetId: id, detail });
-      const started = { env: c.env, id, workspaceId, model, call, spending, ...(prompt && { prompt }) };
+      const more = { ...(prompt && { prompt }), ...(key && { keep: key.keepStream }) };
+      const started = { env: c.env, id, workspaceId, model, call, spending, ...more };
       return sseResponse(callFrames(started, (work) => c.executionCtx.waitUntil(work)));
     });
+
+/** After the longest call, milliseconds. */
+const SPARE_MS = 60_000;
+
+/** The answer to a request whose Idempotency-Key was used before, and has no stream that is kept. The model is not called twice. */
+function notKept({ epoch = 0 }: IdempotencyKey): Problem {
+  if (Date.now() < epoch + CALL_MS + SPARE_MS) {
+    const headers = { "retry-after": "1" };
+    return new Problem(409, "The first request with this Idempotency-Key is still being answered.", { headers });
+  }
+  return new Problem(
+    409,
+    "The answer to the first request with this Idempotency-Key was too long to be kept, or was cut off. Use a new key for another call.",
+  );
+}

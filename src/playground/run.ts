@@ -2,7 +2,7 @@
 import { logError } from "../http/log.ts";
 import { sseFrame } from "../http/sse.ts";
 import { Answer, chunksIn } from "./answer.ts";
-import { ModelFailure, withoutKeys } from "./errors.ts";
+import { type Fault, ModelFailure, withoutKeys } from "./errors.ts";
 import type { ReachedModel } from "./model.ts";
 import { type FilledCall, requestBody } from "./request.ts";
 import type { Spending } from "./spend.ts";
@@ -20,9 +20,18 @@ export interface Started {
   call: FilledCall;
   spending: Spending;
   prompt?: { name: string; hash: string };
+  /** Keeps the frames for a repetition of the request. */
+  keep?: (text: string) => Promise<void>;
 }
 
+/** Characters of frames that are held to be kept. */
+const MOST_HELD = 1_000_000;
+
 const frame = (event: string, data: object) => sseFrame({ event, data: JSON.stringify(data) });
+
+/** What is sent while the model says nothing. The platform reports that a reader has left only when a write fails. */
+const PING = ": waiting\n\n";
+const PING_MS = 500;
 
 /**
  * The frames `run`, `delta` and `end` or `error`. A reader that leaves stops the model. `kept` is called with the work that the
@@ -33,20 +42,32 @@ export function callFrames(started: Started, kept: (work: Promise<void>) => void
   const finished = Promise.withResolvers<void>();
   kept(finished.promise);
   const frames = framesOf(started, left.signal, finished.resolve);
+  let waiting: Promise<IteratorResult<string>> | undefined;
   let begun = false;
   return {
     next: async () => {
       begun = true;
-      return frames.next();
+      waiting ??= frames.next();
+      const one = await before(PING_MS, waiting);
+      if (one === undefined) return { done: false, value: PING };
+      waiting = undefined;
+      return one;
     },
     return: async () => {
       left.abort(new ModelFailure("Stopped by the caller."));
       if (!begun) finished.resolve();
       // The read of the model's next chunk fails now, and the rest is kept as of an answer that failed.
-      else for (let one = await frames.next(); !one.done;) one = await frames.next();
+      else for (let one = await (waiting ?? frames.next()); !one.done;) one = await frames.next();
       return { done: true, value: undefined };
     },
   };
+}
+
+/** The value, or undefined when it does not come in time. */
+async function before<T>(millis: number, work: Promise<T>): Promise<T | undefined> {
+  const late = Promise.withResolvers<undefined>();
+  const timer = setTimeout(() => late.resolve(undefined), millis);
+  return Promise.race([work, late.promise]).finally(() => clearTimeout(timer));
 }
 
 async function* framesOf(started: Started, left: AbortSignal, finished: () => void): AsyncGenerator<string> {
@@ -54,9 +75,14 @@ async function* framesOf(started: Started, left: AbortSignal, finished: () => vo
   const answer = new Answer();
   const start = Date.now();
   let firstToken: number | undefined;
-  let error: string | undefined;
+  let fault: Fault | undefined;
+  let held: string | undefined = started.keep && "";
+  const hold = (one: string) => {
+    held = held === undefined || held.length + one.length > MOST_HELD ? undefined : held + one;
+    return one;
+  };
   try {
-    yield frame("run", { run_id: id, provider: model.provider, model: model.name });
+    yield hold(frame("run", { run_id: id, provider: model.provider, model: model.name }));
     const signal = AbortSignal.any([left, AbortSignal.timeout(CALL_MS)]);
     const asked = model.send(model.url, {
       method: "POST",
@@ -69,14 +95,21 @@ async function* framesOf(started: Started, left: AbortSignal, finished: () => vo
       const delta = answer.take(chunk);
       if (!delta) continue;
       firstToken ??= Date.now();
-      yield frame("delta", delta);
+      yield hold(frame("delta", delta));
     }
     if (answer.finish === undefined) throw new ModelFailure("The model's answer ended before its end.");
-  } catch (fault) {
-    error = textOf(fault, left, model.key);
+  } catch (error) {
+    fault = faultOf(error, left, model.key);
   }
   const end = Date.now();
   const usage = spending.priced(answer.usage);
+  const took = { seconds: (end - start) / 1000, first_token_seconds: firstToken && (firstToken - start) / 1000 };
+  const figures = { ...took, usage: answer.usage ?? null, cost: usage?.total_cost ?? null };
+  const message = { role: "ai", content: answer.content, tool_calls: answer.toolCalls };
+  const last = fault
+    ? frame("error", { ...fault, ...figures })
+    : frame("end", { message, finish_reason: answer.finish, ...figures });
+  hold(last);
   try {
     await traceCall(env, {
       id,
@@ -87,30 +120,24 @@ async function* framesOf(started: Started, left: AbortSignal, finished: () => vo
       call,
       answer,
       ...(firstToken !== undefined && { firstToken }),
-      ...(error !== undefined && { error }),
+      ...(fault && { fault }),
       ...(prompt && { prompt }),
     });
     await spending.count(usage);
-  } catch (fault) {
-    logError(fault, { while: "keeping a call of the playground", run: id });
+    if (held !== undefined) await started.keep?.(held);
+  } catch (error) {
+    logError(error, { while: "keeping a call of the playground", run: id });
   } finally {
     finished();
   }
-  const took = { seconds: (end - start) / 1000, first_token_seconds: firstToken && (firstToken - start) / 1000 };
-  const figures = { ...took, usage: answer.usage ?? null, cost: usage?.total_cost ?? null };
-  if (error !== undefined) yield frame("error", { message: error, ...figures });
-  else {
-    const message = { role: "ai", content: answer.content, tool_calls: answer.toolCalls };
-    yield frame("end", { message, finish_reason: answer.finish, ...figures });
-  }
+  yield last;
 }
 
-/** What the caller may read of a failure. */
-function textOf(fault: unknown, left: AbortSignal, key: string | undefined): string {
-  if (left.aborted) return "Stopped by the caller.";
-  if (fault instanceof ModelFailure) return withoutKeys(fault.message, key);
-  if (fault instanceof Error && fault.name === "TimeoutError")
-    return `The model did not finish within ${CALL_MS / 1000} seconds.`;
-  logError(fault, { while: "calling a model for the playground" });
-  return "The connection to the model failed.";
+function faultOf(error: unknown, left: AbortSignal, key: string | undefined): Fault {
+  if (left.aborted) return { kind: "cancelled", message: "Stopped by the caller." };
+  if (error instanceof ModelFailure) return { kind: "provider", message: withoutKeys(error.message, key) };
+  if (error instanceof Error && error.name === "TimeoutError")
+    return { kind: "timeout", message: `The model did not finish within ${CALL_MS / 1000} seconds.` };
+  logError(error, { while: "calling a model for the playground" });
+  return { kind: "connection", message: "The connection to the model failed." };
 }

@@ -1,6 +1,7 @@
 /** The trace of a call: one run of a model, in a project of its own. */
 import { storeOwnRuns } from "../traces/self.ts";
 import type { Answer } from "./answer.ts";
+import type { Fault } from "./errors.ts";
 import type { ReachedModel } from "./model.ts";
 import { type FilledCall, openAiMessage } from "./request.ts";
 
@@ -16,7 +17,7 @@ export interface TracedCall {
   model: ReachedModel;
   call: FilledCall;
   answer: Answer;
-  error?: string;
+  fault?: Fault;
   /** The prompt and its commit. */
   prompt?: { name: string; hash: string };
 }
@@ -26,7 +27,7 @@ export async function traceCall(env: Env, traced: TracedCall): Promise<void> {
   if (env.TRACE_PROJECT !== "") await storeOwnRuns(env, traced.workspaceId, [toRun(traced)]);
 }
 
-function toRun({ id, start, firstToken, end, model, call, answer, error, prompt }: TracedCall) {
+function toRun({ id, start, firstToken, end, model, call, answer, fault, prompt }: TracedCall) {
   const { messages, tools, settings } = call;
   const [start_time = "", end_time] = [start, end].map((time) => new Date(time).toISOString());
   const calls = answer.toolCalls;
@@ -45,7 +46,7 @@ function toRun({ id, start, firstToken, end, model, call, answer, error, prompt 
     ...((answer.content !== "" || calls.length > 0) && {
       outputs: { message, ...(answer.usage && { usage_metadata: answer.usage }) },
     }),
-    ...(error !== undefined && { error }),
+    ...(fault && { error: fault.message }),
     ...(firstToken !== undefined && {
       events: [{ name: "new_token", time: new Date(firstToken).toISOString() }],
     }),
@@ -55,6 +56,7 @@ function toRun({ id, start, firstToken, end, model, call, answer, error, prompt 
         ls_model_name: model.name,
         ls_model_type: "chat",
         ...(typeof settings["temperature"] === "number" && { ls_temperature: settings["temperature"] }),
+        ...(fault && { error_kind: fault.kind }),
         ...(prompt && { prompt: prompt.name, prompt_commit: prompt.hash }),
       },
       invocation_params: { model: model.name, ...settings, ...(tools.length > 0 && { tools }) },

@@ -1,10 +1,12 @@
 /** What a rule does with a run: its actions in order, each safe to repeat. */
 import { database } from "../db/client.ts";
+import type { Extension, RuleActions } from "../db/rules.ts";
 import { toProblem } from "../http/problem.ts";
 import { onBehalf } from "../loopback/caller.ts";
 import { AddressRefused, REQUEST_TIMEOUT_MS, sendCall } from "../threads/tasks/call.ts";
 import { createExamples } from "../traces/datasets/examples/write.ts";
 import { findDataset } from "../traces/datasets/store.ts";
+import { extendTrace } from "../traces/extend.ts";
 import { createFeedback } from "../traces/feedback/create.ts";
 import { insertItems } from "../traces/queues/items-store.ts";
 import { findQueue } from "../traces/queues/store.ts";
@@ -35,6 +37,7 @@ const WRITE_MS = 10_000;
 export function actionsOf({ actions }: Pick<RuleRow, "actions">): Action[] {
   const { queueId, datasetId, code = [], judges = [], webhooks = [] } = actions;
   return [
+    ...(isExtending(actions) ? [{ name: "extend_retention", most: WRITE_MS, act: toExtension }] : []),
     ...(queueId === undefined ? [] : [{ name: "annotation_queue", most: WRITE_MS, act: toQueue(queueId) }]),
     ...(datasetId === undefined ? [] : [{ name: "dataset", most: WRITE_MS, act: toDataset(datasetId) }]),
     ...code.map((name) => ({ name: "code_evaluator", most: CODE_MS + WRITE_MS, act: byCode(name) })),
@@ -51,10 +54,27 @@ export function actionsOf({ actions }: Pick<RuleRow, "actions">): Action[] {
   ];
 }
 
+/** Whether a rule extends the retention: by itself, or with an action that it has. */
+function isExtending({ extend = [], queueId, datasetId, code, judges, webhooks }: RuleActions): boolean {
+  const has: Record<Extension, boolean> = {
+    extend_only: true,
+    extend_evaluator_trace_retention: code !== undefined || judges !== undefined,
+    extend_dataset_trace_retention: datasetId !== undefined,
+    extend_annotation_queue_trace_retention: queueId !== undefined,
+    extend_webhook_trace_retention: webhooks !== undefined,
+  };
+  return extend.some((name) => has[name]);
+}
+
 /** Whether the failure of an action is one that another attempt does not change. */
 export function isFinal(error: unknown): boolean {
   return error instanceof Final || error instanceof AddressRefused || isRefusal(toProblem(error).status);
 }
+
+const toExtension = async ({ env, rule }: RuleCall, run: QueriedRun) => {
+  await extendTrace(env, rule.workspaceId, run);
+  return 0;
+};
 
 const toQueue = (queueId: string) => async (call: RuleCall, run: QueriedRun) => {
   const { env, rule } = call;

@@ -1,9 +1,10 @@
 /** From a request for a rule to its row. */
 import { type Context } from "hono";
 import { requirePermission } from "../auth/require.ts";
-import type { Judge, JudgeModel, RuleActions } from "../db/rules.ts";
-import { keptHeaders, keptSecret } from "../encryption/receivers.ts";
+import { EXTENSIONS, type Judge, type JudgeModel, type RuleActions } from "../db/rules.ts";
+import { findHeld, keptHeaders, keptSecret } from "../encryption/receivers.ts";
 import { addressFault, webhookFault } from "../http/address.ts";
+import { canonicalJson } from "../http/json.ts";
 import { Problem } from "../http/problem.ts";
 import type { App } from "../http/types.ts";
 import { existingDataset } from "../traces/datasets/existing.ts";
@@ -59,7 +60,7 @@ export async function givenRule(
   checkFilters(filters);
   await requireReadable(c.env, workspaceId, filters);
   const actions = await givenActions(c, given);
-  const secrets = await givenSecrets(c.env, workspaceId, id, given, before);
+  const secrets = await givenSecrets(c.env, { id, workspaceId, actions }, given, before);
   return {
     projectId,
     name: given.display_name,
@@ -105,7 +106,9 @@ async function givenActions(c: Context<App>, given: RuleBody): Promise<RuleActio
     const fault = webhookFault(url, allowPrivate);
     if (fault) throw new Problem(422, `Invalid body.webhooks: url ${fault}`);
   }
+  const extend = EXTENSIONS.filter((name) => given[name] === true);
   return {
+    ...(extend.length > 0 && { extend }),
     ...(queueId !== undefined && { queueId }),
     ...(datasetId !== undefined && { datasetId }),
     ...(code.length > 0 && { code }),
@@ -146,25 +149,45 @@ function modelOf(model: Structured["model"]): JudgeModel {
   return { provider: "workers-ai" as const, model: name, ...more } satisfies JudgeModel & { provider: typeof provider };
 }
 
-/** The secrets that are sent, sealed. One that is sent hidden is that of the same address at the same place. @throws Problem 422 */
+/** The secrets that are sent, sealed. One that is sent hidden is that of the same webhook or judge. @throws Problem 422 */
 async function givenSecrets(
   env: Env,
-  workspaceId: string,
-  id: string,
+  { actions, ...rule }: Pick<RuleRow, "id" | "workspaceId" | "actions">,
   given: RuleBody,
   before: RuleRow | undefined,
 ): Promise<string | null> {
   const held = before ? await openSecrets(env, before) : { headers: [], keys: [] };
-  const headers = (given.webhooks ?? []).map(({ url, headers: sent }, at) => {
-    const isSame = before?.actions.webhooks?.[at]?.url === url;
-    return keptHeaders(sent, isSame ? held.headers[at] : undefined, `body.webhooks.${at}.headers`);
-  });
+  const webhooks = given.webhooks ?? [];
+  const hooks = findHeld(
+    webhooks.map(({ url, headers }) => webhookNames(url, headers)),
+    (before?.actions.webhooks ?? []).map(({ url }, at) => {
+      const secret = held.headers[at] ?? {};
+      return { names: webhookNames(url, secret), secret };
+    }),
+  );
+  const headers = webhooks.map((hook, at) =>
+    keptHeaders(hook.headers, held.headers[hooks[at] ?? -1], `body.webhooks.${at}.headers`),
+  );
+  const judges = findHeld(
+    (actions.judges ?? []).map(judgeNames),
+    (before?.actions.judges ?? []).map((judge, at) => ({ names: judgeNames(judge), secret: held.keys[at] ?? null })),
+  );
   const keys = (given.evaluators ?? []).map(({ structured: { model } }, at): string | null => {
     if (!model || "kwargs" in model || model.provider !== "openai" || model.api_key === undefined) return null;
-    const old = before?.actions.judges?.[at]?.model;
-    const isSame = old?.provider === "openai" && old.base_url === model.base_url;
-    const where = `body.evaluators.${at}.structured.model.api_key`;
-    return keptSecret(model.api_key, isSame ? held.keys[at] : undefined, where);
+    return keptSecret(model.api_key, held.keys[judges[at] ?? -1], `body.evaluators.${at}.structured.model.api_key`);
   });
-  return sealSecrets(env, { id, workspaceId }, { headers, keys });
+  return sealSecrets(env, rule, { headers, keys });
+}
+
+/** By what a webhook is known again (`findHeld`). */
+const webhookNames = (url: string, headers: object = {}) => [
+  JSON.stringify([url, Object.keys(headers).toSorted()]),
+  url,
+];
+
+/** By what a judge is known again. A key is kept for its address only. */
+function judgeNames(judge: Judge): string[] {
+  const { model, prompt } = judge;
+  const address = [model.provider, model.provider === "openai" ? (model.base_url ?? null) : null];
+  return [judge, { prompt, address }, { model, address }, { address }].map((name) => canonicalJson(name));
 }

@@ -15,7 +15,8 @@ import { deleteRule } from "../traces/store/rule-store.ts";
 import { toDay } from "../traces/time.ts";
 import { readFacts } from "./facts.ts";
 import { givenRule } from "./given.ts";
-import { Backfill, Rule, RuleLog, toWireBackfill, toWireLog, toWireRule } from "./row.ts";
+import { readLog } from "./log.ts";
+import { Backfill, Rule, RuleLog, toWireBackfill, toWireRule } from "./row.ts";
 import { BackfillBody, ListLogs, ListRules, RuleBody, RuleId } from "./schema.ts";
 import { openSecrets } from "./secrets.ts";
 import {
@@ -23,7 +24,6 @@ import {
   insertBackfill,
   insertRule,
   listBackfills,
-  listFailures,
   listRules,
   MOST_RULES,
   type RuleRow,
@@ -82,12 +82,12 @@ export const rules = new Hono<App>()
   })
   .get(
     "/runs/rules/:rule_id/logs",
-    doc("List the runs on which a rule has failed, newest first", v.array(RuleLog)),
+    doc("List the runs that wait for a rule, that are done or that have failed", v.array(RuleLog)),
     param(RuleId),
     query(ListLogs),
     async (c) => {
       const row = await existing(c);
-      return c.json((await listFailures(database(c.env.DB), row.id, c.req.valid("query"))).map(toWireLog));
+      return c.json(await readLog(c.env, row, c.req.valid("query")));
     },
   )
   .get(

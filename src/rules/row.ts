@@ -4,7 +4,10 @@ import { HIDDEN, hiddenHeaders, type ReceiverSecrets } from "../encryption/recei
 import { AnyObject, Count, Id, Time } from "../http/answers.ts";
 import type { JudgeModel } from "../db/rules.ts";
 import { isoFromMicros } from "../traces/time.ts";
+import type { RuleRunState } from "../traces/rule-rpc.ts";
+import { actionsOf } from "./actions.ts";
 import type { RuleFacts } from "./facts.ts";
+import { LOG_STATUS } from "./schema.ts";
 import type { BackfillRow, FailureRow, RuleRow } from "./store.ts";
 
 const text = v.nullable(v.string());
@@ -42,6 +45,10 @@ export const Rule = v.pipe(
     evaluator_id: v.null(),
     evaluator_version: v.number(),
     extend_only: v.boolean(),
+    extend_evaluator_trace_retention: v.boolean(),
+    extend_dataset_trace_retention: v.boolean(),
+    extend_annotation_queue_trace_retention: v.boolean(),
+    extend_webhook_trace_retention: v.boolean(),
     include_extended_stats: v.boolean(),
     transient: v.boolean(),
     group_by: v.null(),
@@ -77,9 +84,12 @@ export const RuleLog = v.pipe(
   v.object({
     rule_id: Id,
     run_id: v.string(),
-    action: v.string(),
-    error: v.string(),
-    time: Time,
+    status: v.picklist(LOG_STATUS),
+    /** What has failed, or comes next. Null: all is done. */
+    action: text,
+    error: text,
+    /** Of the failure; of a run that waits for its turn, when that is. */
+    time,
     /** Whether it is tried again. */
     will_retry: v.boolean(),
   }),
@@ -95,7 +105,7 @@ export function toWireRule(
   secrets: ReceiverSecrets,
   { counts, backfill, names }: RuleFacts,
 ): v.InferOutput<typeof Rule> {
-  const { queueId, datasetId, code, judges, webhooks } = row.actions;
+  const { extend = [], queueId, datasetId, code, judges, webhooks } = row.actions;
   return {
     id: row.id,
     tenant_id: row.workspaceId,
@@ -132,7 +142,11 @@ export function toWireRule(
     num_few_shot_examples: null,
     evaluator_id: null,
     evaluator_version: 1,
-    extend_only: false,
+    extend_only: extend.includes("extend_only"),
+    extend_evaluator_trace_retention: extend.includes("extend_evaluator_trace_retention"),
+    extend_dataset_trace_retention: extend.includes("extend_dataset_trace_retention"),
+    extend_annotation_queue_trace_retention: extend.includes("extend_annotation_queue_trace_retention"),
+    extend_webhook_trace_retention: extend.includes("extend_webhook_trace_retention"),
     include_extended_stats: false,
     transient: false,
     group_by: null,
@@ -173,6 +187,32 @@ export function toWireBackfill({
   };
 }
 
-export function toWireLog({ ruleId, runId, action, error, at, isFinal }: FailureRow): v.InferOutput<typeof RuleLog> {
-  return { rule_id: ruleId, run_id: runId, action, error, time: iso(at), will_retry: !isFinal };
+export function toWireFailure({
+  ruleId,
+  runId,
+  action,
+  error,
+  at,
+  isFinal,
+}: FailureRow): v.InferOutput<typeof RuleLog> {
+  const status = isFinal ? "failed" : "pending";
+  return { rule_id: ruleId, run_id: runId, status, action, error, time: iso(at), will_retry: !isFinal };
+}
+
+/** A run that the partition lists. `failure`: the last one, of a run that is tried again. */
+export function toWireTaken(
+  rule: RuleRow,
+  { id, step, due }: RuleRunState,
+  failure: FailureRow | undefined,
+): v.InferOutput<typeof RuleLog> {
+  return {
+    rule_id: rule.id,
+    run_id: id,
+    status: due === null ? "done" : "pending",
+    action: due === null ? null : (actionsOf(rule)[step]?.name ?? null),
+    error: failure?.error ?? null,
+    // A run that was just taken is due at once.
+    time: due === null || due === 0 ? null : iso(due),
+    will_retry: failure !== undefined,
+  };
 }

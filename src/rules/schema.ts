@@ -95,11 +95,11 @@ export const RuleBody = v.pipe(
     group_by: unserved("rules on threads"),
     use_corrections_dataset: off("few-shot examples of corrections"),
     num_few_shot_examples: unread,
-    extend_only: off("retention of single traces. A project keeps all of its traces for the same time"),
-    extend_evaluator_trace_retention: unread,
-    extend_dataset_trace_retention: unread,
-    extend_annotation_queue_trace_retention: unread,
-    extend_webhook_trace_retention: unread,
+    extend_only: optional(v.boolean()),
+    extend_evaluator_trace_retention: optional(v.boolean()),
+    extend_dataset_trace_retention: optional(v.boolean()),
+    extend_annotation_queue_trace_retention: optional(v.boolean()),
+    extend_webhook_trace_retention: optional(v.boolean()),
     transient: off("transient rules"),
     create_alignment_queue: off("alignment queues"),
     include_extended_stats: unread,
@@ -108,14 +108,33 @@ export const RuleBody = v.pipe(
   }),
   v.check(({ session_id }) => session_id !== undefined, "give session_id, the project of the runs"),
   v.check(
-    (given) =>
-      given.add_to_annotation_queue_id !== undefined ||
-      given.add_to_dataset_id !== undefined ||
-      [given.evaluators, given.code_evaluators, given.webhooks].some((list) => (list?.length ?? 0) > 0),
-    "give an action: evaluators, code_evaluators, webhooks, add_to_annotation_queue_id or add_to_dataset_id",
+    (given) => given.extend_only === true || isActive(given),
+    "give an action: evaluators, code_evaluators, webhooks, add_to_annotation_queue_id, add_to_dataset_id or extend_only",
+  ),
+  v.check(
+    (given) => given.extend_only !== true || !isActive(given),
+    "extend_only goes with no other action. Set extend_…_trace_retention of the action",
   ),
 );
 export type RuleBody = v.InferOutput<typeof RuleBody>;
+
+interface Active {
+  add_to_annotation_queue_id?: string | undefined;
+  add_to_dataset_id?: string | undefined;
+  evaluators?: unknown[] | undefined;
+  code_evaluators?: unknown[] | undefined;
+  webhooks?: unknown[] | undefined;
+}
+
+/** Whether a rule does more than to extend the retention. */
+function isActive(given: Active): boolean {
+  const lists = [given.evaluators, given.code_evaluators, given.webhooks];
+  return (
+    given.add_to_annotation_queue_id !== undefined ||
+    given.add_to_dataset_id !== undefined ||
+    lists.some((list) => (list?.length ?? 0) > 0)
+  );
+}
 
 export const RuleId = v.object({ rule_id: Uuid });
 
@@ -136,7 +155,22 @@ const moment = v.optional(
     v.transform((micros) => micros / 1000),
   ),
 );
-export const ListLogs = choosing({ start_time: moment, end_time: moment, ...pagingQuery(720) });
+export const LOG_STATUS = ["pending", "done", "failed"] as const;
+export const ListLogs = v.pipe(
+  choosing({
+    /** Left out: the runs that have failed, also those that are tried again. */
+    status: v.optional(v.picklist(LOG_STATUS)),
+    start_time: moment,
+    end_time: moment,
+    ...pagingQuery(720),
+  }),
+  v.check(
+    ({ status = "failed", start_time, end_time }) =>
+      status === "failed" || (start_time === undefined && end_time === undefined),
+    "start_time and end_time go with the failed runs: of the others no time is stored",
+  ),
+);
+export type ListLogs = v.InferOutput<typeof ListLogs>;
 
 export const BackfillBody = v.pipe(
   v.strictObject({ start_time: Time, end_time: optional(Time) }),

@@ -1,5 +1,5 @@
 /** D1: rules, and how far they have come. */
-import { and, asc, desc, eq, gte, lt, lte, sql } from "drizzle-orm";
+import { and, asc, desc, eq, gt, gte, lt, lte, sql } from "drizzle-orm";
 import type { Database } from "../db/client.ts";
 import { deleteOverdue } from "../db/delete.ts";
 import { inList } from "../db/in-list.ts";
@@ -211,19 +211,24 @@ export async function forgetFailure(db: Database, ruleId: string, runId: string)
   await db.delete(ruleFailures).where(and(eq(ruleFailures.ruleId, ruleId), eq(ruleFailures.runId, runId)));
 }
 
+export interface FailuresWanted {
+  isFinal?: boolean | undefined;
+  start_time?: number | undefined;
+  end_time?: number | undefined;
+  limit: number;
+  offset: number;
+}
+
 /** Newest first. */
-export async function listFailures(
-  db: Database,
-  ruleId: string,
-  wanted: { start_time?: number | undefined; end_time?: number | undefined; limit: number; offset: number },
-): Promise<FailureRow[]> {
-  const { start_time, end_time, limit, offset } = wanted;
+export async function listFailures(db: Database, ruleId: string, wanted: FailuresWanted): Promise<FailureRow[]> {
+  const { isFinal, start_time, end_time, limit, offset } = wanted;
   return db
     .select()
     .from(ruleFailures)
     .where(
       and(
         eq(ruleFailures.ruleId, ruleId),
+        isFinal === undefined ? undefined : eq(ruleFailures.isFinal, isFinal),
         start_time === undefined ? undefined : gte(ruleFailures.at, start_time),
         end_time === undefined ? undefined : lte(ruleFailures.at, end_time),
       ),
@@ -231,6 +236,33 @@ export async function listFailures(
     .orderBy(desc(ruleFailures.at), asc(ruleFailures.runId))
     .limit(limit)
     .offset(offset)
+    .all();
+}
+
+/** The failures of these runs. */
+export async function failuresOn(db: Database, ruleId: string, runIds: string[]): Promise<FailureRow[]> {
+  return db
+    .select()
+    .from(ruleFailures)
+    .where(and(eq(ruleFailures.ruleId, ruleId), inList(ruleFailures.runId, runIds)))
+    .all();
+}
+
+/** The newest parts of a rule with runs that wait, or that are done. */
+export async function listParts(
+  db: Database,
+  ruleId: string,
+  state: "due" | "done",
+  limit: number,
+): Promise<{ day: string; shard: number }[]> {
+  const { day, shard, taken, done, failed } = ruleParts;
+  const has = state === "done" ? gt(done, 0) : gt(taken, sql`${done} + ${failed}`);
+  return db
+    .select({ day, shard })
+    .from(ruleParts)
+    .where(and(eq(ruleParts.ruleId, ruleId), has))
+    .orderBy(desc(day), asc(shard))
+    .limit(limit)
     .all();
 }
 

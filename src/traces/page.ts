@@ -10,7 +10,7 @@ import { PAYLOAD_FIELDS } from "./types.ts";
 /** The fields of a run that a page can have: those of a stored run, and its raw feedback as a JSON array. */
 export type PageField = Exclude<keyof StoredRun, "large"> | "feedbacks";
 
-/** Fields that are the same in every run of a partition. */
+/** Fields that are the same in every run of a partition; but for the tier, while traces of it are kept for longer. */
 const CONSTANT_FIELDS = ["tenant_id", "session_id", "trace_tier"] as const;
 export type ConstantField = (typeof CONSTANT_FIELDS)[number];
 
@@ -72,7 +72,7 @@ export interface RunPage {
    * The values of a column as a JSON array, for a thousand texts or numbers cost more to send than one text of them. Times and
    * counts are numbers, `is_root` 0 or 1, lists JSON texts.
    */
-  light: Partial<Record<LightField, string>>;
+  light: Partial<Record<LightField | "trace_tier", string>>;
   unique: Partial<Record<UniqueField, Texts>>;
   payloads: Partial<Record<PayloadField, Texts>>;
   /** Payloads that are stored in R2, in the order of the runs: fill them in with `resolveColumn`. */

@@ -6,8 +6,7 @@ import { answerCall, type Answering } from "../http/calls.ts";
 import { logError } from "../http/log.ts";
 import { remoteProblem } from "../http/problem.ts";
 import { nextDue } from "./partition/blobs.ts";
-import { sealable } from "./partition/blocks/blocks.ts";
-import { sealSome } from "./partition/seal.ts";
+import { isDayOver, nextSeal, sealSome } from "./partition/seal.ts";
 import { crossingTraces, tracesPassing } from "./partition/crossing.ts";
 import { deleteFeedback, getFeedback, handOver, isOfDeleted, putFeedback, takeFeedback } from "./partition/feedback.ts";
 import { Gather } from "./partition/write/gather.ts";
@@ -20,12 +19,14 @@ import {
   keepWrites,
 } from "./partition/delete.ts";
 import { Ending } from "./partition/ending.ts";
+import { dropExpired, keptUntil, learnKept } from "./partition/expire.ts";
 import { earlyFeedback, heldIds, heldWrites, shardsNeeded } from "./partition/growth.ts";
-import { addToCounts, noteWritten, readIdentity, readMeta, writeMeta, writeTier } from "./partition/meta.ts";
+import { keepTraces, keptAmong } from "./partition/kept.ts";
+import { identify, readIdentity, readMeta, writeMeta, writeTier } from "./partition/meta.ts";
 import { countChanged, readPage } from "./partition/page.ts";
 import { queryRuns, storedIds } from "./partition/read.ts";
 import { deleteRemains } from "./partition/remains.ts";
-import { settleForRule, takeForRule } from "./partition/rules.ts";
+import { listForRule, settleForRule, takeForRule } from "./partition/rules.ts";
 import { noRunTimes, runTimes } from "./partition/stats/run-times.ts";
 import {
   announce,
@@ -46,15 +47,13 @@ import { listThreads } from "./partition/stats/threads.ts";
 import { traceTree } from "./partition/tree.ts";
 import { applyWrites, inGroups } from "./partition/write/write.ts";
 import type { ChangedRequest, PageRequest, RunPage } from "./page.ts";
-import type { Settled, TakeRequest } from "./rule-rpc.ts";
+import type { RuleRunsRequest, Settled, TakeRequest } from "./rule-rpc.ts";
 import { priceTable } from "./usage/prices.ts";
 import type { QueryRequest, RunSelection, SeriesRequest, TracePartitionRpc, Upserted } from "./rpc.ts";
 import type { PartitionIdentity, QueriedRun, RunWrite, StoredFeedback } from "./types.ts";
 import { blobPrefix } from "./stub.ts";
 import { isClosed } from "./shards.ts";
 import { dayBounds } from "./time.ts";
-
-const HOUR_MS = 3_600_000;
 
 /**
  * A shard of one project's day. Its name holds workspace, project, day and shard; the identity is sent with every
@@ -168,6 +167,10 @@ export class TracePartition extends DurableObject<Env> implements TracePartition
     return this.known((identity) => this.ctx.storage.transactionSync(() => takeForRule(this.sql, identity, request)));
   }
 
+  async listForRule(request: RuleRunsRequest) {
+    return this.known(() => listForRule(this.sql, request)) ?? [];
+  }
+
   async settleForRule(rule: string, settled: Settled[]) {
     return this.known(() => this.ctx.storage.transactionSync(() => settleForRule(this.sql, rule, settled)));
   }
@@ -212,20 +215,27 @@ export class TracePartition extends DurableObject<Env> implements TracePartition
     return this.known(() => tracesOfThreads(this.sql, threadIds)) ?? [];
   }
 
+  async keepTraces(traceIds: string[]): Promise<void> {
+    this.ending.refuse();
+    this.known(() => this.ctx.storage.transactionSync(() => keepTraces(this.sql, traceIds)));
+  }
+
+  async keptAmong(traceIds: string[]): Promise<string[]> {
+    return this.known(() => keptAmong(this.sql, traceIds)) ?? [];
+  }
+
   async deleteTraces(traceIds: string[]): Promise<number> {
     // A first write that waits for D1 may have read the deletions before this one was noted.
     if (!this.held) this.deletedBefore = this.deletedBefore.concat(traceIds);
     let runs = 0;
-    for (;;) {
+    for (let gone = DELETED_AT_ONCE; gone === DELETED_AT_ONCE; runs += gone) {
       const identity = this.known((known) => known);
       if (!identity) return runs;
       const prefix = blobPrefix(identity.workspaceId, identity);
-      const gone = this.ctx.storage.transactionSync(() => deleteTraces(this.sql, prefix, traceIds));
+      gone = this.ctx.storage.transactionSync(() => deleteTraces(this.sql, prefix, traceIds));
       // The alarm ends what fails after this.
       await this.scheduleRegistration();
       await this.ctx.storage.sync();
-      runs += gone;
-      if (gone < DELETED_AT_ONCE) break;
     }
     await deleteRemains(this.env, this.sql, (read) => this.known(read));
     return runs;
@@ -283,26 +293,28 @@ export class TracePartition extends DurableObject<Env> implements TracePartition
   private async onAlarm(): Promise<number | undefined> {
     const identity = this.known((identity) => identity);
     if (!identity) return undefined;
-    if (!this.ending.isOn) await deleteRemains(this.env, this.sql, (read) => this.known(read));
     const retention = await readRetention(this.env, identity);
     if (!this.held) return undefined;
     if (retention) writeTier(this.sql, retention.traceTier);
+    const expiry = () => currentExpiry(this.env, this.sql, retention);
+    const isOver = () => this.held && expiry() <= Date.now();
+    if (!this.ending.isOn && isOver()) await learnKept(this.env, this.sql, identity);
     // A write that waits counts as the last one.
     this.gather.flush();
-    const expiry = currentExpiry(this.env, this.sql, retention);
-    if (this.ending.isOn || expiry <= Date.now()) {
+    if (this.ending.isOn || (isOver() && keptUntil(this.env, this.sql) <= Date.now())) {
       await this.destroy(identity);
       return undefined;
     }
-    await register(this.env, this.sql, () => this.held && !this.ending.isOn);
-    const over = dayBounds(identity.day).end / 1000 + HOUR_MS;
-    const isOver = Date.now() >= over;
-    const isDone = await this.sealBlocks(isOver);
+    const isDropped = !isOver() || (await dropExpired(this.env, this.ctx.storage, identity, isOver));
     if (!this.held) return undefined;
-    if (!isDone) return Date.now() + REGISTER_DELAY_MS;
-    // Full blocks with many pending runs are sealed when the day is over.
-    const isBusy = !isOver && sealable(this.sql, true).length > 0;
-    return Math.min(expiry, nextDue(this.sql), isBusy ? over : Infinity);
+    await deleteRemains(this.env, this.sql, (read) => this.known(read));
+    if (!this.held) return undefined;
+    await register(this.env, this.sql, () => this.held && !this.ending.isOn);
+    const isDone = await this.sealBlocks(isDayOver(identity.day));
+    if (!this.held) return undefined;
+    if (!isDone || !isDropped) return Date.now() + REGISTER_DELAY_MS;
+    const end = isOver() ? keptUntil(this.env, this.sql) : expiry();
+    return Math.min(end, nextDue(this.sql), nextSeal(this.sql, identity.day));
   }
 
   /** True when no block is left to seal. */
@@ -347,8 +359,7 @@ export class TracePartition extends DurableObject<Env> implements TracePartition
     const identity = this.told;
     if (!identity) throw new Error("A write came without the partition's identity.");
     const prefix = blobPrefix(identity.workspaceId, identity);
-    const groups = this.held ? [...inGroups(this.sql, writes)] : [writes];
-    for (const group of groups) {
+    for (const group of this.held ? [...inGroups(this.sql, writes)] : [writes]) {
       this.commit(identity, () => {
         const kept = keepWrites(this.sql, prefix, group);
         applyWrites(this.sql, prefix, dayBounds(identity.day), kept, priceTable(this.env.TRACE_PRICES));
@@ -363,13 +374,7 @@ export class TracePartition extends DurableObject<Env> implements TracePartition
         migrate(this.ctx.storage);
         noteDeleted(this.sql, this.deletedBefore);
       }
-      const known = readMeta(this.sql, "identity");
-      // A shard without runs, which can hold feedback, is registered too, so that it is found and expires.
-      if (!known) {
-        writeMeta(this.sql, "identity", identity);
-        addToCounts(this.sql, { rows: 0, bytes: 0, lastStart: 0 });
-        noteWritten(this.sql, dayBounds(identity.day).end / 1000);
-      }
+      identify(this.sql, identity);
       return write();
     });
     this.held = true;
@@ -380,12 +385,11 @@ export class TracePartition extends DurableObject<Env> implements TracePartition
   /** The first runs of a day are registered at once, so that queries find the day; later counts follow by alarm. */
   private async scheduleRegistration(): Promise<void> {
     if (!this.held) return;
-    const isFirst = readMeta(this.sql, "registered") === undefined;
     if (!this.alarmIsSet) {
       this.alarmIsSet = true;
       await this.ctx.storage.setAlarm(Date.now() + REGISTER_DELAY_MS);
     }
-    if (!isFirst) return;
+    if (readMeta(this.sql, "registered") !== undefined) return;
     try {
       await register(this.env, this.sql, () => this.held && !this.ending.isOn);
     } catch (error) {

@@ -1,7 +1,7 @@
 /** What a TracePartition gives and takes over RPC: the type that exports, queries and the agent server depend on. */
 import type { TraceTier } from "../db/traces.ts";
 import type { ChangedRequest, PageRequest, RunPage } from "./page.ts";
-import type { RuleCounts, Settled, Taken, TakeRequest } from "./rule-rpc.ts";
+import type { RuleCounts, RuleRunsRequest, RuleRunState, Settled, Taken, TakeRequest } from "./rule-rpc.ts";
 import type {
   LargeField,
   RunPosition,
@@ -115,6 +115,10 @@ export interface TracePartitionRpc {
   deleteFeedback(id: string): Promise<boolean>;
   /** The traces that have a run of one of these threads here. */
   tracesOf(threadIds: string[]): Promise<string[]>;
+  /** Keeps traces as long as those of a `longlived` project, when that is longer than their project's time. */
+  keepTraces(traceIds: string[]): Promise<void>;
+  /** Which of these traces are kept so. */
+  keptAmong(traceIds: string[]): Promise<string[]>;
   /** Deletes traces with their feedback and their objects in R2. Gives the number of deleted runs. */
   deleteTraces(traceIds: string[]): Promise<number>;
   /** Stores the project's tier, and soon deletes everything if its retention is over. The version before gives no tier. */
@@ -127,5 +131,6 @@ export interface TracePartitionRpc {
   countChanged(request: ChangedRequest): Promise<number>;
   /** Gives runs to a rule: each once, unless it is not settled in time. Undefined when nothing was ever written. */
   takeForRule(request: TakeRequest): Promise<Taken | undefined>;
+  listForRule(request: RuleRunsRequest): Promise<RuleRunState[]>;
   settleForRule(rule: string, settled: Settled[]): Promise<RuleCounts | undefined>;
 }

@@ -57,6 +57,22 @@ export interface Settled {
   wait?: number;
 }
 
+/** Runs that a rule has taken: those that wait, due first, or those that are done, newest first. */
+export interface RuleRunsRequest {
+  rule: string;
+  state: "due" | "done";
+  limit: number;
+}
+
+export interface RuleRunState {
+  id: string;
+  attempts: number;
+  /** How many actions of the rule are done. */
+  step: number;
+  /** When it may be worked on, milliseconds: while a worker has it, when that is given up. Null: it is done. */
+  due: number | null;
+}
+
 /** What a rule did with the runs of a partition, also with those that were deleted since. */
 export interface RuleCounts {
   taken: number;

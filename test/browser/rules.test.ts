@@ -165,6 +165,7 @@ describe.runIf(browserHere)("rules in the browser", () => {
     expect(await page.getByLabel("Project").isDisabled()).toBe(true);
     await page.getByLabel("Name", { exact: true }).fill("edited twice");
     await page.getByLabel("Add to annotation queue").selectOption({ label: "to review" });
+    await page.getByLabel("Keep the traces for longer").check();
     await page.getByRole("button", { name: "Save rule" }).click();
     await page.getByRole("heading", { name: "edited twice" }).waitFor();
     await page.getByRole("link", { name: "to review" }).waitFor();
@@ -174,6 +175,9 @@ describe.runIf(browserHere)("rules in the browser", () => {
       display_name: "edited twice",
       add_to_annotation_queue_id: queue.id,
       add_to_annotation_queue_name: "to review",
+      extend_evaluator_trace_retention: true,
+      extend_annotation_queue_trace_retention: true,
+      extend_webhook_trace_retention: true,
       updated_at: expect.any(String),
     });
 
@@ -253,6 +257,8 @@ describe.runIf(browserHere)("rules in the browser", () => {
     const failures = page.getByRole("table", { name: "Failures" });
     const row = failures.getByRole("row", { name: /tries again .*503.* support webhook/ });
     await row.waitFor();
+    const waiting = page.getByRole("table", { name: "Waiting" });
+    await waiting.getByRole("row", { name: /tries again support webhook/ }).waitFor();
     expect(await findingsInBothThemes(page)).toEqual([]);
     await row.getByRole("button").click();
     const details = page.getByRole("dialog", { name: "Failure" });

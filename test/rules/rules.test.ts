@@ -273,7 +273,7 @@ describe("a request for a rule", () => {
     [{ webhooks: [{ url: "https://example.com/", headers: { "a b": "c" } }] }, 422, "name of a header"],
     [{ webhooks: [{ url: "https://example.com/", headers: { a: HIDDEN } }] }, 422, "body.webhooks.0.headers.a"],
     [{ add_to_dataset_id: crypto.randomUUID() }, 404, "Dataset not found"],
-    [{ extend_only: true, ...code("seen") }, 422, "retention of single traces"],
+    [{ extend_only: true, ...code("seen") }, 422, "extend_only goes with no other action"],
     [{ evaluators: [{ structured: { prompt: [["system", "x"]], model: { provider: "no" } } }] }, 422, "provider"],
   ])("%j is answered with %i", async (more, status, text) => {
     expect(await refused(more)).toEqual([status, expect.stringContaining(text)]);

@@ -1,6 +1,6 @@
 /** Annotation queues: what is in them for each reviewer, and what becomes of it. */
 import { env } from "cloudflare:workers";
-import { beforeAll, describe, expect, it } from "vitest";
+import { beforeAll, describe, expect, it, vi } from "vitest";
 import { type Caller, newCaller } from "../support/caller.ts";
 import { ask, newDataset } from "../support/examples.ts";
 import { NOON, runParts, sendMultipart, sentRun } from "../support/traces.ts";
@@ -146,10 +146,29 @@ describe("runs", () => {
     const elsewhere = [{ run_id: run, session_id, start_time: "2026-01-01T00:00:00Z" }];
     expect([(await add(elsewhere)).status, (await add([{ run_id: run }])).status]).toEqual([404, 422]);
     expect((await caller.fetch(`/annotation-queues/${queue}/runs`, { body: [crypto.randomUUID()] })).status).toBe(404);
-    const extended = await caller.fetch(`/annotation-queues/${queue}/runs?extend_trace_retention=true`, {
-      body: [run],
-    });
-    expect(extended.status).toBe(501);
+  });
+
+  it("keep their traces for longer when the request says so", async () => {
+    const { id: queue } = await newQueue();
+    const runs = await makeRuns(4, { session_name: "kept by queues" });
+    const { session_id } = await ask<{ session_id: string }>(caller, `/runs/${runs[0]}`);
+    await ask(caller, `/sessions/${session_id}`, { method: "PATCH", body: { trace_tier: "shortlived" } });
+    const path = `/annotation-queues/${queue}/runs?extend_trace_retention=`;
+    await ask(caller, `${path}true`, { body: [runs[0]] });
+    await ask(caller, `${path}false`, { body: [runs[1]] });
+    const items = `/v1/platform/annotation-queues/${queue}/items?extend_trace_retention=true`;
+    expect((await caller.fetch(items, { body: { items: [{ run_id: runs[2] }] } })).status).toBe(201);
+    const tiers = async () => {
+      const body = { session: [session_id], id: runs, select: ["trace_tier"] };
+      const read = await ask<{ runs: { id: string; trace_tier: string }[] }>(caller, "/runs/query", { body });
+      return runs.map((id) => read.runs.find((run) => run.id === id)?.trace_tier);
+    };
+    await vi.waitFor(async () => expect(await tiers()).toEqual(["longlived", "shortlived", "longlived", "shortlived"]));
+    const permissions = ["queues.write", "queues.read", "traces.read"];
+    await ask(caller, "/api/v1/roles/queuer", { method: "PUT", body: { permissions } });
+    const { key } = await ask<{ key: string }>(caller, "/api/v1/api-keys", { body: { role: "queuer" } });
+    const headers = { "x-api-key": key };
+    expect((await caller.fetch(`${path}true`, { body: [runs[3]], headers })).status).toBe(403);
   });
 
   it("of experiments fill a queue", async () => {

@@ -8,6 +8,7 @@ import type { Literal } from "./syntax.ts";
 import { isExactNumber } from "../../http/json.ts";
 import { toGlob, isPlainPattern, MAX_PATTERN_BYTES, patternPieces } from "./values.ts";
 import { OF_TRACES } from "../run-groups.ts";
+import { tierSql } from "../tier.ts";
 import { joinPayloads, payloadSql } from "../packs.ts";
 import { clip, clipSql } from "../clip.ts";
 import { MAX_PATH, MAX_VALUE } from "../ingest/pairs.ts";
@@ -27,7 +28,7 @@ const OPERATORS: Record<Exclude<Comparison, "like">, string> = {
   lte: "<=",
 };
 
-/** What is the same for all runs of a partition, and therefore no column. */
+/** What is the same for all runs of a partition, and therefore no column; but for the tier of traces that are kept for longer. */
 export interface Constants {
   session_id: string;
   trace_tier: string;
@@ -105,7 +106,8 @@ class Compiler {
   }
 
   private column(field: Field): string {
-    if (field === "session_id" || field === "trace_tier") return this.bind(this.constants[field]);
+    if (field === "session_id") return this.bind(this.constants[field]);
+    if (field === "trace_tier") return tierSql(this.alias, this.bind(this.constants[field]));
     if (field === "latency") return `max(0, (${this.alias}.end_time - ${this.alias}.start_time) / 1000000.0)`;
     return `${this.alias}.${field}`;
   }

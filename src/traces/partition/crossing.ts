@@ -14,6 +14,20 @@ export function crossingTraces(sql: SqlStorage): string[] {
   return rows.toArray().map(({ trace_id }) => trace_id);
 }
 
+const EARLIER_AT_ONCE = 10_000;
+
+/** Those that are not kept here, after a trace, with the day of their root. */
+export function crossingUnkept(sql: SqlStorage, after: string): { id: string; day: string }[] {
+  const rows = sql.exec<{ id: string; day: string }>(
+    `SELECT trace_id AS id, substr(min(dotted_order), 1, 4) || '-' || substr(min(dotted_order), 5, 2) || '-' ||
+       substr(min(dotted_order), 7, 2) AS day
+     FROM runs WHERE ${CROSSING} AND trace_id > ? AND trace_id NOT IN (SELECT trace_id FROM kept)
+     GROUP BY trace_id ORDER BY trace_id LIMIT ${EARLIER_AT_ONCE}`,
+    after,
+  );
+  return rows.toArray();
+}
+
 /** Which of these traces have a run here that passes the filter; `root`: whose root does. */
 export function tracesPassing(
   sql: SqlStorage,

@@ -50,18 +50,48 @@ export const DELETED_AT_ONCE = 10_000;
  */
 export function deleteTraces(sql: SqlStorage, prefix: string, traceIds: string[]): number {
   const traces = JSON.stringify(traceIds);
-  const runs = sql
-    .exec<Doomed>(
-      `SELECT r.n, r.followers, r.id, r.bytes, p.large, p.attachments FROM runs r LEFT JOIN payloads p ON p.n = r.n
-       WHERE r.n IN ${OF_TRACES} ORDER BY r.thread_id IS NOT NULL LIMIT ${DELETED_AT_ONCE}`,
-      traces,
-    )
-    .toArray();
-  dissolveGroups(sql, cutGroups(runs));
+  const runs = selectDoomed(sql, `r.n IN ${OF_TRACES} ORDER BY r.thread_id IS NOT NULL`, traces);
   const ids = runs.map(({ id }) => id);
-  const list = JSON.stringify(ids);
   // Ids of both traces and runs: a late patch may name its run only.
   noteDeleted(sql, [...traceIds, ...ids]);
+  sql.exec("DELETE FROM kept WHERE trace_id IN (SELECT value FROM json_each(?))", traces);
+  deleteRuns(sql, prefix, runs);
+  const ofThese = "run_id IN (SELECT value FROM json_each(?)) OR trace_id IN (SELECT value FROM json_each(?))";
+  deleteFeedbackOf(sql, ofThese, JSON.stringify(ids), traces);
+  return runs.length;
+}
+
+/**
+ * Deletes the first `DELETED_AT_ONCE` runs of traces that are not kept, and their feedback. Returns the number of runs. Later writes
+ * of these traces are stored, as those of a day that was deleted as a whole. To be called inside a transaction.
+ */
+export function dropOthers(sql: SqlStorage, prefix: string): number {
+  const runs = selectDoomed(sql, "r.trace_id NOT IN (SELECT trace_id FROM kept) ORDER BY r.n");
+  deleteRuns(sql, prefix, runs);
+  // Feedback can be of a run that never came.
+  if (runs.length < DELETED_AT_ONCE)
+    deleteFeedbackOf(
+      sql,
+      `ifnull(trace_id NOT IN (SELECT trace_id FROM kept), 1) AND NOT EXISTS ${numbersOfId("feedback.run_id")}`,
+    );
+  return runs.length;
+}
+
+function selectDoomed(sql: SqlStorage, which: string, ...values: string[]): Doomed[] {
+  return sql
+    .exec<Doomed>(
+      `SELECT r.n, r.followers, r.id, r.bytes, p.large, p.attachments FROM runs r LEFT JOIN payloads p ON p.n = r.n
+       WHERE ${which} LIMIT ${DELETED_AT_ONCE}`,
+      ...values,
+    )
+    .toArray();
+}
+
+/** Deletes runs with their payloads, and notes their objects in R2. */
+function deleteRuns(sql: SqlStorage, prefix: string, runs: Doomed[]): void {
+  if (runs.length === 0) return;
+  dissolveGroups(sql, cutGroups(runs));
+  const ids = runs.map(({ id }) => id);
   openBlocks(sql, ids);
   forgetMoves(sql, ids);
   writeMeta(sql, "top", lastNumber(sql));
@@ -69,13 +99,15 @@ export function deleteTraces(sql: SqlStorage, prefix: string, traceIds: string[]
   sql.exec("DELETE FROM runs WHERE n IN (SELECT value FROM json_each(?))", JSON.stringify(numbers));
   forgetRuns(sql, numbers);
   deletePayloads(sql, numbers);
-  const ofThese = "run_id IN (SELECT value FROM json_each(?)) OR trace_id IN (SELECT value FROM json_each(?))";
-  sql.exec(`INSERT OR IGNORE INTO unlisted (id) SELECT id FROM feedback WHERE ${ofThese}`, list, traces);
-  sql.exec(`DELETE FROM feedback WHERE ${ofThese}`, list, traces);
   noteBlobs(sql, prefix, runs.flatMap(blobsOfRow));
   const bytes = runs.reduce((sum, run) => sum + run.bytes, 0);
-  if (runs.length > 0) addToCounts(sql, { rows: -runs.length, bytes: -bytes, lastStart: 0 });
-  return runs.length;
+  addToCounts(sql, { rows: -runs.length, bytes: -bytes, lastStart: 0 });
+}
+
+/** Deletes feedback, and notes that its places are to be deleted in D1. */
+function deleteFeedbackOf(sql: SqlStorage, which: string, ...values: string[]): void {
+  sql.exec(`INSERT OR IGNORE INTO unlisted (id) SELECT id FROM feedback WHERE ${which}`, ...values);
+  sql.exec(`DELETE FROM feedback WHERE ${which}`, ...values);
 }
 
 /** The first runs of groups of which some runs stay for the next transaction: these are to be found without it. */

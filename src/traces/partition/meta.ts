@@ -1,5 +1,6 @@
 /** The metadata of a partition: its identity, its size, and the changes that are not yet written to D1. */
 import type { TraceTier } from "../../db/traces.ts";
+import { dayBounds } from "../time.ts";
 import type { PartitionIdentity, RunTimes } from "../types.ts";
 
 export interface Counts {
@@ -53,6 +54,14 @@ export function readIdentity(sql: SqlStorage): PartitionIdentity | undefined {
 
 export function writeMeta<K extends keyof Meta>(sql: SqlStorage, name: K, value: Meta[K]): void {
   sql.exec("INSERT OR REPLACE INTO meta (name, value) VALUES (?, ?)", name, JSON.stringify(value));
+}
+
+/** Stores what the partition is, if it does not know. A shard without runs is registered, too, so that it is found and expires. */
+export function identify(sql: SqlStorage, identity: PartitionIdentity): void {
+  if (readMeta(sql, "identity")) return;
+  writeMeta(sql, "identity", identity);
+  addToCounts(sql, { rows: 0, bytes: 0, lastStart: 0 });
+  noteWritten(sql, dayBounds(identity.day).end / 1000);
 }
 
 /** Stores the tier that the project has now. Writes bring one, too, but theirs can be some seconds old. */

@@ -11,10 +11,12 @@ import {
 } from "../page.ts";
 import { payloadSql } from "../packs.ts";
 import { blobPrefix, payloadKey } from "../stub.ts";
+import { tierSql } from "../tier.ts";
 import type { LargePayload, PartitionIdentity, PayloadField } from "../types.ts";
 import { firstInsertedAfter, lastChange } from "./changes.ts";
 import { readColumns, type Weighed } from "./columns.ts";
 import { rawFeedback } from "./feedback.ts";
+import { holdsKept } from "./kept.ts";
 import { movedAcross } from "./moves.ts";
 import { selectionCondition } from "./selection.ts";
 
@@ -35,15 +37,17 @@ export function readPage(sql: SqlStorage, identity: PartitionIdentity, request: 
       ![isPayload, isUnique, isConstant].some((has) => has(field)) && field !== "feedbacks",
   );
   const { runs, ...rest } = readRuns(sql, identity, request);
+  const hasTiers = fields.includes("trace_tier") && holdsKept(sql);
   const { texts, light: arrays } = readColumns(sql, runs, {
     texts: [...payloads.map(storedHere), ...unique.map((field) => `r.${field}`)],
-    light: light.map((field) => `r.${field}`),
+    light: [...light.map((field) => `r.${field}`), ...(hasTiers ? [tierSql("r", `'${identity.traceTier}'`)] : [])],
   });
+  const names = [...light, ...(hasTiers ? ["trace_tier"] : [])];
   return {
     ...rest,
     rows: runs.length,
     constants: { tenant_id: identity.workspaceId, session_id: identity.projectId, trace_tier: identity.traceTier },
-    light: { ...rest.light, ...Object.fromEntries(light.map((field, index) => [field, arrays[index]])) },
+    light: { ...rest.light, ...Object.fromEntries(names.map((name, index) => [name, arrays[index]])) },
     payloads: Object.fromEntries(payloads.map((field, index) => [field, texts[index]])),
     unique: Object.fromEntries(unique.map((field, index) => [field, texts[payloads.length + index]])),
   };

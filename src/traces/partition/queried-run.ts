@@ -1,8 +1,9 @@
 /** A row of the tables as queries answer it. */
+import type { TraceTier } from "../../db/traces.ts";
 import type { LargeField, LargePayload, PartitionIdentity, QueriedRun } from "../types.ts";
 import type { PayloadRow, RunRow } from "./tables.ts";
 
-export type Row = RunRow & Partial<PayloadRow>;
+export type Row = RunRow & Partial<PayloadRow> & { trace_tier: TraceTier };
 
 /** The run with these of its payloads. Of a payload in R2 it has the preview, and where the payload is. */
 export function queriedRun(row: Row, identity: PartitionIdentity, fields: LargeField[]): QueriedRun {
@@ -25,7 +26,7 @@ export function queriedRun(row: Row, identity: PartitionIdentity, fields: LargeF
     status: row.status,
     is_root: row.is_root === 1,
     dotted_order: row.dotted_order,
-    trace_tier: identity.traceTier,
+    trace_tier: row.trace_tier,
     inputs: payload("inputs"),
     outputs: payload("outputs"),
     error: payload("error"),

@@ -5,6 +5,7 @@ import type { QueryRequest, RunSelection } from "../rpc.ts";
 import type { PartitionIdentity, QueriedRun } from "../types.ts";
 import { byBlock, type Source, selectSource } from "./blocks/candidates.ts";
 import { readWanted } from "./blocks/wanted.ts";
+import { tierSql } from "../tier.ts";
 import { queriedRun, type Row } from "./queried-run.ts";
 import { selectionCondition } from "./selection.ts";
 import { OF_IDS } from "../run-ids.ts";
@@ -46,12 +47,12 @@ function collect(sql: SqlStorage, identity: PartitionIdentity, given: QueryReque
   const keys = selectKeys(sql, identity, request, source);
   // To look for the edge reads as many rows of the index as the newest runs are: not for a run that is read by its id.
   const edge = source.isSmall || !isByStart(sql, keys) ? undefined : startAt(sql, request, newest);
-  if (edge === undefined) return readRows(sql, request, keys);
+  if (edge === undefined) return readRows(sql, identity, request, keys);
   const [near, far] =
     request.order === "desc"
       ? [{ startTime: edge }, { endTime: edge }]
       : [{ endTime: edge + 1 }, { startTime: edge + 1 }];
-  const first = readRows(sql, request, selectKeys(sql, identity, { ...request, ...near }, source));
+  const first = readRows(sql, identity, request, selectKeys(sql, identity, { ...request, ...near }, source));
   if (!first.done) return first;
   const rest = {
     ...request,
@@ -63,7 +64,7 @@ function collect(sql: SqlStorage, identity: PartitionIdentity, given: QueryReque
   const half = blocks.runs / 2;
   const expected = (newest / first.rows.length) * rest.limit;
   const isLong = expected > half && startAt(sql, rest, half) !== undefined;
-  const other = readRows(sql, rest, selectKeys(sql, identity, rest, isLong ? blocks.source : source));
+  const other = readRows(sql, identity, rest, selectKeys(sql, identity, rest, isLong ? blocks.source : source));
   return { ...other, rows: [...first.rows, ...other.rows] };
 }
 
@@ -102,11 +103,17 @@ function selectKeys(sql: SqlStorage, identity: PartitionIdentity, request: Query
 }
 
 /** The keys come first and the join follows their order, so that a filter or a sort touches no payloads. Rows are read lazily. */
-function readRows(sql: SqlStorage, { limit, maxBytes, payloads }: QueryRequest, keys: Statement): Rows {
+function readRows(
+  sql: SqlStorage,
+  { traceTier }: PartitionIdentity,
+  { limit, maxBytes, payloads }: QueryRequest,
+  keys: Statement,
+): Rows {
   const heavy = payloads.filter((field) => field !== "error").map((field) => `${payloadSql(field)} AS ${field}`);
   const found = sql.exec(
-    `SELECT ${["r.*", "p.large", "p.attachments", ...heavy].join(", ")}
+    `SELECT ${["r.*", "p.large", "p.attachments", `${tierSql("r", "?")} AS trace_tier`, ...heavy].join(", ")}
      FROM (${keys.text}) k CROSS JOIN runs r ON r.n = k.n ${joinPayloads()}`,
+    traceTier,
     ...keys.values,
   ) as unknown as Iterable<Row>;
   const read: Rows = { rows: [], bytes: 0, done: true };

@@ -2,7 +2,7 @@
  * Which runs the rules of a workspace have taken. One transaction finds the runs that match and notes them, so that each is
  * taken once by a rule, also when a worker is killed in between. A partition of a project without rules has no row of this.
  */
-import type { RuleCounts, Settled, Taken, TakenRun, TakeRequest } from "../rule-rpc.ts";
+import type { RuleCounts, RuleRunsRequest, RuleRunState, Settled, Taken, TakenRun, TakeRequest } from "../rule-rpc.ts";
 import { OF_TRACES } from "../run-groups.ts";
 import { numbersOfId, OF_IDS } from "../run-ids.ts";
 import { isSampled } from "../sampling.ts";
@@ -71,6 +71,29 @@ export function settleForRule(sql: SqlStorage, rule: string, settled: Settled[])
   addCounts(sql, rule, sum);
   return readRuleCounts(sql, rule);
 }
+
+/** Runs of all rules among which those that are done are looked for. */
+const MOST_LOOKED_AT = 20_000;
+
+export function listForRule(sql: SqlStorage, { rule, state, limit }: RuleRunsRequest): RuleRunState[] {
+  const rows =
+    state === "due"
+      ? sql.exec<Listed>(
+          `SELECT r.id, d.attempts, d.step, d.due FROM rule_runs d CROSS JOIN runs r ON r.n = d.n
+           WHERE d.rule = ? AND d.state = 'due' ORDER BY d.due, d.n LIMIT ?`,
+          rule,
+          limit,
+        )
+      : sql.exec<Listed>(
+          `SELECT r.id, d.attempts, d.step, d.due FROM (SELECT * FROM rule_runs ORDER BY n DESC LIMIT ${MOST_LOOKED_AT}) d
+           CROSS JOIN runs r ON r.n = d.n WHERE d.rule = ? AND d.state = 'done' ORDER BY d.n DESC LIMIT ?`,
+          rule,
+          limit,
+        );
+  return rows.toArray();
+}
+
+type Listed = RuleRunState & Record<string, SqlStorageValue>;
 
 /** A run that was given this often without an end may be what kills its workers. */
 const SUSPECT_ATTEMPTS = 3;

@@ -1,5 +1,6 @@
 /** Sealing a block: writing its grams, its bounds and its sums. */
 import { joinPayloads, payloadSql } from "../packs.ts";
+import { dayBounds } from "../time.ts";
 import { addRun, GROUPED, GROUPED_COLUMNS, type Groups } from "./stats/rollups/groups.ts";
 import { writeSums } from "./stats/rollups/store.ts";
 import { runsOfBlocks, sealable } from "./blocks/blocks.ts";
@@ -12,6 +13,17 @@ const MOST_TEXT = 16 * 1024 * 1024;
 
 const TEXTS = [...RUN_TEXTS.map((column) => `r.${column}`), ...PAYLOAD_TEXTS.map((column) => payloadSql(column))];
 const COLUMNS = [GROUPED, ...MARKED.map((column) => `r.${column}`), ...TEXTS].join(", ");
+
+const HOUR_MS = 3_600_000;
+
+const overAt = (day: string) => dayBounds(day).end / 1000 + HOUR_MS;
+
+/** Whether few runs of the day come any more. */
+export const isDayOver = (day: string): boolean => Date.now() >= overAt(day);
+
+/** When full blocks with many pending runs are to be sealed, milliseconds. Infinity when there are none. */
+export const nextSeal = (sql: SqlStorage, day: string): number =>
+  !isDayOver(day) && sealable(sql, true).length > 0 ? overAt(day) : Infinity;
 
 /** The most blocks that one alarm seals. A block takes about 20 ms. */
 const SEALED_AT_ONCE = 100;
@@ -40,10 +52,11 @@ export async function sealSome(
 /** Seals a block. To be called inside a transaction. */
 export function sealBlock(sql: SqlStorage, block: number): void {
   const groups: Groups = new Map();
-  let room = MOST_TEXT;
+  let [room, runs] = [MOST_TEXT, 0];
   grams.clear();
   const rows = sql.exec(`SELECT ${COLUMNS} FROM ${runsOfBlocks()} ${joinPayloads()}`, JSON.stringify([block]));
   for (const row of rows.raw()) {
+    runs++;
     addRun(groups, row, (key) => JSON.stringify(key));
     MARKED.forEach((column, i) => {
       const value = row[GROUPED_COLUMNS.length + i] as string | null;
@@ -55,14 +68,29 @@ export function sealBlock(sql: SqlStorage, block: number): void {
     }
   }
   const hours = writeSums(sql, block, groups);
-  if (room > 0) writeGrams(sql, block);
+  const hasGrams = runs > 0 && room > 0;
+  if (hasGrams) writeGrams(sql, block);
+  else deleteGrams(sql, block);
   writeBounds(sql, block);
   sql.exec(
     "INSERT OR REPLACE INTO blocks (block, has_grams, has_sums) VALUES (?, ?, ?)",
     block,
-    Number(room > 0),
+    Number(hasGrams),
     hours,
   );
+}
+
+/** Deletes what is stored of blocks that are open: most of their runs were deleted. To be called inside a transaction. */
+export function clearOpenBlocks(sql: SqlStorage): void {
+  const isOpen = "NOT IN (SELECT block FROM blocks)";
+  sql.exec(`DELETE FROM rollups WHERE block ${isOpen}`);
+  sql.exec(`DELETE FROM bounds WHERE block ${isOpen}`);
+  sql.exec(`DELETE FROM grams WHERE n % ${SLICE_ROWS} ${isOpen}`);
+}
+
+/** All runs of the block were deleted, or it has too much text now. */
+function deleteGrams(sql: SqlStorage, block: number): void {
+  for (let slice = 0; slice < SLICES; slice++) sql.exec("DELETE FROM grams WHERE n = ?", slice * SLICE_ROWS + block);
 }
 
 function writeGrams(sql: SqlStorage, block: number): void {

@@ -248,6 +248,13 @@ const MIGRATIONS: { id: string; sql: string; fresh?: string }[] = [
       ) WITHOUT ROWID;
     `,
   },
+  {
+    id: "0014_kept",
+    sql: `
+      -- The traces that are kept for longer than the others (kept.ts).
+      CREATE TABLE kept (trace_id TEXT PRIMARY KEY) WITHOUT ROWID;
+    `,
+  },
 ];
 
 /** True when the tables exist. The check creates nothing. */

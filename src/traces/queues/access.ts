@@ -1,10 +1,14 @@
 /** What runs and items of queues have in common: whose they are, and how they are added, moved and reviewed. */
 import type { Context } from "hono";
 import { nameCaller } from "../../auth/caller.ts";
+import { requirePermission } from "../../auth/require.ts";
 import { database } from "../../db/client.ts";
+import { CONNECTIONS, inParallel } from "../../http/parallel.ts";
 import { Problem } from "../../http/problem.ts";
 import type { App } from "../../http/types.ts";
 import { idempotentId } from "../../http/idempotent-id.ts";
+import { extendTrace } from "../extend.ts";
+import { toDay } from "../time.ts";
 import {
   findItem,
   findItemById,
@@ -39,11 +43,26 @@ async function itemInQueue(c: Context<App>, id: string): Promise<{ item: ItemRow
   return { item, queue: await existingQueue(c, item.queueId) };
 }
 
-/** Adds what a request gives, and what is there already is left as it is. @throws Problem 404, 409 when the queue is full */
-export async function addItems(c: Context<App>, queue: QueueRow, given: AddItem[]): Promise<ItemRow[]> {
-  const rows = await itemsFor(c, queue, given, (place) => idempotentId(c, String(place)));
+/**
+ * Adds what a request gives, and what is there already is left as it is. `extend`: the traces of its runs are kept for longer.
+ * @throws Problem 404, 409 when the queue is full
+ */
+export async function addItems(
+  c: Context<App>,
+  queue: QueueRow,
+  given: AddItem[],
+  extend: boolean,
+): Promise<ItemRow[]> {
+  if (extend) requirePermission(c.get("principal"), "traces.write");
+  const { rows, runs } = await itemsFor(c, queue, given, (place) => idempotentId(c, String(place)));
   const added = await insertItems(database(c.env.DB), queue, rows);
   if (!added) throw new Problem(409, `A queue has at most ${MOST_ITEMS} items. Remove some first.`);
+  if (extend) {
+    const traces = [
+      ...Map.groupBy(runs, (run) => `${run.session_id} ${run.trace_id} ${toDay(run.start_time)}`).values(),
+    ];
+    await inParallel(traces, CONNECTIONS, async ([run]) => run && extendTrace(c.env, queue.workspaceId, run));
+  }
   return added;
 }
 

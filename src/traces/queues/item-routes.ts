@@ -51,7 +51,8 @@ export const annotationItems = new Hono<App>()
     async (c) => {
       requirePermission(c.get("principal"), "traces.read");
       const queue = await existingQueue(c, c.req.valid("param").queue_id);
-      const rows = await addItems(c, queue, c.req.valid("json").items);
+      const { extend_trace_retention = false } = c.req.valid("query");
+      const rows = await addItems(c, queue, c.req.valid("json").items, extend_trace_retention);
       await audit(c, { action: "annotation_queue.filled", targetId: queue.id, detail: { items: rows.length } });
       return c.json({ items: rows.map(toWireItem) }, 201);
     },

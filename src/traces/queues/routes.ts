@@ -87,7 +87,7 @@ export const annotationQueues = new Hono<App>()
     },
   )
   .post("/annotation-queues/populate", doc("Add the runs of experiments", Added), body(schema.Populate), async (c) => {
-    const { queue_id, session_ids } = c.req.valid("json");
+    const { queue_id, session_ids, extend_trace_retention = false } = c.req.valid("json");
     requirePermission(c.get("principal"), "traces.read");
     const queue = await existingQueue(c, queue_id);
     const { workspaceId } = queue;
@@ -101,7 +101,7 @@ export const annotationQueues = new Hono<App>()
         const given = runs
           .slice(at, at + AT_ONCE)
           .map((run) => ({ run_id: run.id, session_id: id, start_time: run.startTime }));
-        added += (await addItems(c, queue, given)).length;
+        added += (await addItems(c, queue, given, extend_trace_retention)).length;
       }
     }
     await audit(c, { action: "annotation_queue.filled", targetId: queue.id, detail: { session_ids, runs: added } });

@@ -35,7 +35,7 @@ export const annotationRuns = new Hono<App>()
     param(schema.QueueId),
     query(schema.Retention),
     body(schema.AddRuns),
-    (c) => add(c, c.req.valid("param").queue_id, c.req.valid("json")),
+    (c) => add(c, c.req.valid("param").queue_id, c.req.valid("json"), c.req.valid("query").extend_trace_retention),
   )
   .post(
     "/annotation-queues/:queue_id/runs/by-key",
@@ -43,7 +43,7 @@ export const annotationRuns = new Hono<App>()
     param(schema.QueueId),
     query(schema.Retention),
     body(schema.AddRunsByKey),
-    (c) => add(c, c.req.valid("param").queue_id, c.req.valid("json")),
+    (c) => add(c, c.req.valid("param").queue_id, c.req.valid("json"), c.req.valid("query").extend_trace_retention),
   )
   .get(
     "/annotation-queues/:queue_id/runs",
@@ -130,7 +130,7 @@ async function readable(c: Context<App>, id: string) {
   return existingQueue(c, id);
 }
 
-async function add(c: Context<App>, id: string, given: AddItem[]): Promise<Response> {
+async function add(c: Context<App>, id: string, given: AddItem[], extend = false): Promise<Response> {
   requirePermission(c.get("principal"), "traces.read");
   const queue = await existingQueue(c, id);
   if (given.length === 0) return c.json([]);
@@ -138,6 +138,7 @@ async function add(c: Context<App>, id: string, given: AddItem[]): Promise<Respo
     c,
     queue,
     given.map((one) => ({ ...one, item_type: "RUN" as const })),
+    extend,
   );
   await audit(c, { action: "annotation_queue.filled", targetId: queue.id, detail: { runs: rows.length } });
   return c.json(rows.map(toWireItem));

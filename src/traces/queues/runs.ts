@@ -73,13 +73,13 @@ async function runsOfItems(env: Env, workspaceId: string, items: ItemRow[]): Pro
   return runs;
 }
 
-/** Rows for what a request adds. `newId`: from the place in the list. @throws Problem 404 for a run or project that is not there */
+/** Rows for what a request adds, and the runs among it. `newId`: from the place in the list. @throws Problem 404 for a run or project that is not there */
 export async function itemsFor(
   c: Context<App>,
   queue: QueueRow,
   given: AddItem[],
   newId: (place: number) => string,
-): Promise<ItemRow[]> {
+): Promise<{ rows: ItemRow[]; runs: QueriedRun[] }> {
   const { workspaceId } = queue;
   const now = Date.now();
   const runs = await givenRuns(c.env, workspaceId, given);
@@ -109,7 +109,8 @@ export async function itemsFor(
     }
     return { ...common, projectId, runId: null, traceId: null, threadId: one.thread_id, startTime: null };
   });
-  return [...Map.groupBy(rows, itemKey).values()].flatMap(([first]) => first ?? []);
+  const once = [...Map.groupBy(rows, itemKey).values()].flatMap(([first]) => first ?? []);
+  return { rows: once, runs: [...runs.values()] };
 }
 
 /** The runs by id, found by their project and time where these are given. */

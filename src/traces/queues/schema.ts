@@ -131,16 +131,13 @@ const AddItem = v.looseObject({
 export type AddItem = v.InferOutput<typeof AddItem>;
 export const AddItems = v.looseObject({ items: v.pipe(v.array(AddItem), v.minLength(1), v.maxLength(MOST)) });
 
-/** Traces have the retention of their project. */
-const RetentionFlag = unservedFlag("longer retention of single traces. Set that of the project");
-export const Retention = choosing({
-  extend_trace_retention: v.optional(RetentionFlag),
-});
+/** Whether the traces of the added runs are kept for longer than their project does. */
+export const Retention = choosing({ extend_trace_retention: v.optional(Flag) });
 
 export const Populate = choosing({
   queue_id: Uuid,
   session_ids: v.pipe(v.array(Uuid), v.minLength(1), v.maxLength(10)),
-  extend_trace_retention: optional(v.pipe(v.boolean(), refuseTrue("longer retention of single traces"))),
+  extend_trace_retention: optional(v.boolean()),
 });
 
 const SECTIONS = ["needs_my_review", "needs_others_review"] as const;

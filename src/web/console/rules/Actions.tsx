@@ -27,6 +27,12 @@ export function Actions({ draft, set }: { draft: Draft; set: (change: Partial<Dr
         <PlaceField kind="queue" value={draft.queue} onChange={(queue) => set({ queue })} />
         <PlaceField kind="dataset" value={draft.dataset} onChange={(dataset) => set({ dataset })} />
       </div>
+      <label className={parts.choice}>
+        <input type="checkbox" checked={draft.extend} onChange={({ target }) => set({ extend: target.checked })} />
+        <span>
+          Keep the traces for longer <small>As long as the tier longlived: 400 days, where no other time is set.</small>
+        </span>
+      </label>
       <Input
         label="Functions that score"
         disabled={!scores}

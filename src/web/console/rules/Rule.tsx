@@ -21,6 +21,7 @@ import { deleteRule, saveRule, useRule } from "./queries.ts";
 import { RuleForm } from "./RuleForm.tsx";
 import { Scores } from "./Scores.tsx";
 import type { Rule as RuleRow } from "./types.ts";
+import { Waiting } from "./Waiting.tsx";
 import { samplingText } from "./words.ts";
 
 export function Rule({ id }: { id: string }) {
@@ -82,6 +83,7 @@ export function Rule({ id }: { id: string }) {
             <>
               <Facts rule={row} />
               {(row.evaluators ?? row.code_evaluators) !== null && <Scores rule={row} />}
+              <Waiting rule={row} />
               <Failures rule={row} />
               <Backfills rule={row} />
             </>

@@ -2,6 +2,7 @@
 import { readPairs, writePairs } from "../pairs.ts";
 import { type JudgeDraft, newJudge, readJudge, writeJudge } from "./judge.ts";
 import type { Rule } from "./types.ts";
+import { isExtending } from "./words.ts";
 
 export interface HookDraft {
   /** For React. */
@@ -19,6 +20,8 @@ export interface Draft {
   treeFilter: string;
   /** The sampling rate, in percent. */
   percent: string;
+  /** Whether the traces are kept for longer than their project does. */
+  extend: boolean;
   /** Ids. Empty: the run is not added. */
   queue: string;
   dataset: string;
@@ -36,6 +39,7 @@ const EMPTY: Omit<Draft, "project"> = {
   traceFilter: "",
   treeFilter: "",
   percent: "100",
+  extend: false,
   queue: "",
   dataset: "",
   code: "",
@@ -73,6 +77,7 @@ export const toDraft = (rule: Rule): Draft => ({
   traceFilter: rule.trace_filter ?? "",
   treeFilter: rule.tree_filter ?? "",
   percent: toPercent(rule.sampling_rate),
+  extend: isExtending(rule),
   queue: rule.add_to_annotation_queue_id ?? "",
   dataset: rule.add_to_dataset_id ?? "",
   code: (rule.code_evaluators ?? []).map(({ code }) => code).join(", "),
@@ -88,8 +93,9 @@ export function toBody(draft: Draft, isEnabled: boolean): Record<string, unknown
   if (draft.percent.trim() === "" || !(percent >= 0 && percent <= 100))
     throw new Error("The sampling rate is a number from 0 to 100.");
   const code = draft.code.split(",").flatMap((name) => (name.trim() === "" ? [] : [name.trim()]));
-  if (draft.queue === "" && draft.dataset === "" && code.length + draft.judges.length + draft.webhooks.length === 0)
-    throw new Error("Choose at least one action.");
+  const scores = code.length + draft.judges.length > 0;
+  const isAlone = draft.queue === "" && draft.dataset === "" && !scores && draft.webhooks.length === 0;
+  if (isAlone && !draft.extend) throw new Error("Choose at least one action.");
   return {
     display_name: draft.name.trim(),
     session_id: draft.project,
@@ -98,6 +104,13 @@ export function toBody(draft: Draft, isEnabled: boolean): Record<string, unknown
     ...given("filter", draft.filter),
     ...given("trace_filter", draft.traceFilter),
     ...given("tree_filter", draft.treeFilter),
+    ...(draft.extend && {
+      extend_only: isAlone,
+      extend_evaluator_trace_retention: scores,
+      extend_dataset_trace_retention: draft.dataset !== "",
+      extend_annotation_queue_trace_retention: draft.queue !== "",
+      extend_webhook_trace_retention: draft.webhooks.length > 0,
+    }),
     ...given("add_to_annotation_queue_id", draft.queue),
     ...given("add_to_dataset_id", draft.dataset),
     ...(code.length > 0 && { code_evaluators: code.map((name) => ({ code: name, language: "javascript" })) }),

@@ -2,7 +2,7 @@
 import { keepPreviousData, useQueries, useQuery } from "@tanstack/react-query";
 import { call } from "../../api/http.ts";
 import { queryClient } from "../../api/queries.ts";
-import type { Backfill, Failure, NamedRun, Rule, Score } from "./types.ts";
+import type { Backfill, Failure, NamedRun, Rule, Score, WaitingRun } from "./types.ts";
 
 const ALL = ["rules"];
 const PATH = "/api/v1/runs/rules";
@@ -54,6 +54,17 @@ export function useFailures({ id, stats: { done, failed, waiting } }: Rule) {
   return useQuery({
     queryKey: [...ALL, "log", id, done, failed, waiting],
     queryFn: ({ signal }) => readFailures(id, SHOWN, signal),
+    placeholderData: keepPreviousData,
+  });
+}
+
+/** Those due first. Read again when the counts of the rule change. */
+export function useWaiting({ id, stats: { taken, done, failed, waiting } }: Rule) {
+  return useQuery({
+    queryKey: [...ALL, "waiting", id, taken, done, failed],
+    queryFn: ({ signal }) =>
+      call<WaitingRun[]>("GET", `${PATH}/${id}/logs?status=pending&limit=${SHOWN}`, undefined, signal),
+    enabled: waiting > 0,
     placeholderData: keepPreviousData,
   });
 }

@@ -35,6 +35,11 @@ export interface Rule {
   evaluators: { structured: Judge }[] | null;
   code_evaluators: { code: string }[] | null;
   webhooks: Hook[] | null;
+  extend_only: boolean;
+  extend_evaluator_trace_retention: boolean;
+  extend_dataset_trace_retention: boolean;
+  extend_annotation_queue_trace_retention: boolean;
+  extend_webhook_trace_retention: boolean;
   created_at: string;
   stats: { taken: number; waiting: number; done: number; failed: number; cost: number };
 }
@@ -44,6 +49,16 @@ export interface Failure {
   action: string;
   error: string;
   time: string;
+  will_retry: boolean;
+}
+
+/** A run that the rule has taken and not done. */
+export interface WaitingRun {
+  run_id: string;
+  /** The next one. */
+  action: string | null;
+  time: string | null;
+  /** It has failed before. */
   will_retry: boolean;
 }
 

@@ -14,7 +14,7 @@ type SumsOf = GroupSums & { hour: number | null; key: string | null };
 
 const MOST_GROUPS = 1_000;
 /** The columns by which sums are stored, and what is the same for the whole partition. */
-const SUMMED = new Set(["name", "run_type", "status", "is_root", "session_id", "trace_tier"]);
+const SUMMED = new Set(["name", "run_type", "status", "is_root", "session_id"]);
 
 export function hasSums(sql: SqlStorage): boolean {
   return blocksWith(sql, "has_sums", WIDTHS).sealed.length > 0;

@@ -1,0 +1,98 @@
+/** Calls of the playground with an Idempotency-Key: the model is called once. */
+import { env } from "cloudflare:workers";
+import { afterEach, expect, it, vi } from "vitest";
+import { type Caller, newCaller } from "../support/caller.ts";
+import {
+  chunk,
+  DONE,
+  eventuallyTraced,
+  HELLO,
+  OPENAI,
+  provider,
+  stream,
+  traced,
+  USAGE,
+} from "../support/playground.ts";
+
+afterEach(() => {
+  vi.unstubAllGlobals();
+  vi.restoreAllMocks();
+});
+
+const BODY = { model: OPENAI, messages: HELLO };
+const post = (caller: Caller, key: string, body: object = BODY) =>
+  caller.fetch("/api/v1/playground/stream", { body, headers: { "idempotency-key": key } });
+const answered = () =>
+  stream(chunk({ content: "He" }), chunk({ content: "llo" }), chunk({}, { finish_reason: "stop" }), USAGE, DONE);
+const refusal = async (response: Response) => {
+  const { detail } = await response.json<{ detail: string }>();
+  return [response.status, response.headers.get("retry-after"), detail] as const;
+};
+
+it("a repeated request gets the frames of the first, and the model is called once", async () => {
+  const caller = await newCaller();
+  const sent = provider(answered);
+  const first = await (await post(caller, "k1")).text();
+  expect(first).toContain('"content":"llo"');
+  const again = await post(caller, "k1");
+  expect([again.status, again.headers.get("idempotency-replayed")]).toEqual([200, "true"]);
+  expect(again.headers.get("content-type")).toBe("text/event-stream");
+  expect(await again.text()).toBe(first);
+  expect(sent).toHaveLength(1);
+  expect(await traced(caller)).toHaveLength(1);
+  expect((await post(caller, "k1", { ...BODY, settings: { seed: 1 } })).status).toBe(422);
+  await (await post(caller, "k2")).text();
+  expect(sent).toHaveLength(2);
+});
+
+it("a failure is the answer, too", async () => {
+  const caller = await newCaller();
+  const sent = provider(() => Response.json({ error: { message: "overloaded" } }, { status: 503 }));
+  const first = await (await post(caller, "k")).text();
+  expect(first).toContain('"kind":"provider","message":"The model answered 503: overloaded"');
+  expect(await (await post(caller, "k")).text()).toBe(first);
+  expect(sent).toHaveLength(1);
+});
+
+it("while the model answers it is a 409, and a call that its reader has left stays cancelled", async () => {
+  const caller = await newCaller();
+  const sent = provider(() => new Promise<Response>(() => undefined));
+  const reader = (await post(caller, "k")).body!.pipeThrough(new TextDecoderStream()).getReader();
+  // What the model says nothing for.
+  for (let text = ""; !text.includes(": waiting\n\n");) text += (await reader.read()).value;
+  expect(await refusal(await post(caller, "k"))).toEqual([409, "1", expect.stringContaining("still being answered")]);
+  await reader.cancel();
+  expect(await eventuallyTraced(caller)).toMatchObject({
+    error: "Stopped by the caller.",
+    extra: { metadata: { error_kind: "cancelled" } },
+  });
+  const again = await vi.waitFor(async () => {
+    const response = await post(caller, "k");
+    expect(response.status).toBe(200);
+    return response.text();
+  });
+  expect(again).toMatch(
+    /^event: run\n.*\n\nevent: error\ndata: \{"kind":"cancelled","message":"Stopped by the caller\."/,
+  );
+  expect(sent).toHaveLength(1);
+});
+
+it("an answer that is too long to be kept is a 409, and the model is not called again", async () => {
+  const caller = await newCaller();
+  const long = Array.from({ length: 3 }, () => chunk({ content: "x".repeat(300_000) }));
+  const sent = provider(() => stream(...long, chunk({}, { finish_reason: "stop" }), DONE));
+  expect((await (await post(caller, "k")).text()).length).toBeGreaterThan(1_000_000);
+  expect((await refusal(await post(caller, "k"))).slice(0, 2)).toEqual([409, "1"]);
+  const later = "UPDATE idempotency_keys SET epoch = epoch - 400000 WHERE workspace_id = ?";
+  await env.DB.prepare(later).bind(caller.workspaceId).run();
+  expect(await refusal(await post(caller, "k"))).toEqual([409, null, expect.stringContaining("Use a new key")]);
+  expect(sent).toHaveLength(1);
+});
+
+it("each credential has keys of its own", async () => {
+  const [one, other] = [await newCaller(), await newCaller()];
+  const sent = provider(answered);
+  await (await post(one, "k")).text();
+  await (await post(other, "k")).text();
+  expect(sent).toHaveLength(2);
+});
