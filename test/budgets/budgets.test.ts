@@ -57,6 +57,19 @@ it("a run pauses before the call that would pass its budget, and continues to it
 describe("what an answer does", () => {
   beforeEach(async () => put(caller, "each-run", { per: "run", tokens: 2 * TOKENS }));
 
+  // As `useStream` of the JavaScript SDK does.
+  it.each([
+    ["approves", { approve: true }, { said: ["one: said", "two: said", "three: said"] }],
+    ["declines", "no", { __error__: { error: "BudgetExceeded" } }],
+  ])("one that names the checkpoint at which it was asked %s", async (_what, resume, end) => {
+    const thread = await newThread(caller);
+    await run(caller, thread, "speaking", input());
+    const { checkpoint } = await get<{ checkpoint: object }>(caller, `/threads/${thread}/state`);
+    const asksAgain = await run(caller, thread, "speaking", { input: null, checkpoint });
+    expect(asksAgain.__interrupt__).toMatchObject([{ value: { spent: 2 * TOKENS } }]);
+    expect(await run(caller, thread, "speaking", { ...answer(resume), checkpoint })).toMatchObject(end);
+  });
+
   const answered = async (resume: unknown) => {
     const thread = await newThread(caller);
     await run(caller, thread, "speaking", input());

@@ -26,7 +26,7 @@ export async function spendingOf(
 ): Promise<Spending | undefined> {
   const thread = context.record as ThreadRecord;
   const { budgets = [] } = run.request;
-  const { answers } = budgetAnswers(run.request, thread);
+  const { answers } = budgetAnswers(run, thread);
   if (budgets.length === 0 && answers.length === 0) return undefined;
   // Of an attempt that follows a crash, the row has what the one before has spent.
   run.outcome.spent ??= begun(run, thread, answers);
@@ -39,7 +39,7 @@ export async function spendingOf(
 }
 
 function begun(run: StoredRun, thread: ThreadRecord, answers: Answered[]): Record<string, Spent> {
-  const continues = continuesAsked(run.request, thread);
+  const continues = continuesAsked(run, thread);
   const states = (run.request.budgets ?? []).flatMap(({ id, per }) => {
     if (per === "day" || (per === "run" && !continues)) return [];
     const { spent = 0, extra = 0, warned } = thread.spent?.[keptAs({ id, per })] ?? {};
