@@ -250,6 +250,7 @@ const MOVES: Record<string, Move> = {
   },
   async fork(thread) {
     const history = await get<State[]>(thread.caller, thread.path("/history?limit=50"));
+    if (history.length === 0) return;
     const { checkpoint, interrupts, next } = pick(history);
     thread.movedOn = true;
     // It would work with the answer until it is stopped.
@@ -268,6 +269,7 @@ const MOVES: Record<string, Move> = {
   },
   async "run deletion"(thread) {
     const runs = await thread.runs();
+    if (runs.length === 0) return;
     const { run_id } = pick(runs);
     const before = thread.pending;
     thread.moves.push(String(runs.findIndex((one) => one.run_id === run_id)));

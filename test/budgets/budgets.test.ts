@@ -187,6 +187,25 @@ it("a thread's budget counts all its runs, also after restarts", async () => {
   expect(await asked(caller, other)).toEqual([]);
 });
 
+it.each(["run", "thread", "day"])(
+  "a question of a budget a %s raises it once, also when its answer was undone",
+  async (per) => {
+    await put(caller, "once", { per, tokens: TOKENS });
+    const thread = await newThread(caller);
+    const spent = async (more: object) => {
+      const { __interrupt__: questions = [] } = await run(caller, thread, "speaking", more);
+      return questions.map(({ value }) => [value.spent, value.limit]);
+    };
+    expect(await spent(input())).toEqual([[TOKENS, TOKENS]]);
+    expect(await spent(answer(true))).toEqual([[2 * TOKENS, 2 * TOKENS]]);
+    const [last] = await get<{ run_id: string }[]>(caller, `/threads/${thread}/runs`);
+    await caller.fetch(`/threads/${thread}/runs/${last!.run_id}`, { method: "DELETE" });
+    expect((await asked(caller, thread)).map(({ value }) => value.limit)).toEqual([TOKENS]);
+    expect(await spent(answer(true))).toEqual([[2 * TOKENS, 2 * TOKENS]]);
+    expect(await spent(answer(true))).toEqual([[3 * TOKENS, 3 * TOKENS]]);
+  },
+);
+
 it("an attempt after a crash counts what the one before has paid, once", async () => {
   await put(caller, "each-run", { per: "run", tokens: 10 * TOKENS });
   await put(caller, "each-day", { per: "day", tokens: 100 * TOKENS });

@@ -42,10 +42,18 @@ function begun(run: StoredRun, thread: ThreadRecord, answers: Answered[]): Recor
   const continues = continuesAsked(run, thread);
   const states = (run.request.budgets ?? []).flatMap(({ id, per }) => {
     if (per === "day" || (per === "run" && !continues)) return [];
-    const { spent = 0, extra = 0, warned } = thread.spent?.[keptAs({ id, per })] ?? {};
-    const more = answers.reduce((sum, { question, amount = 0 }) => sum + (question.budget === id ? amount : 0), extra);
-    const state: Spent = { spent, ...(more > 0 && { extra: roundCost(more) }), ...(warned && { warned }) };
-    return [[id, state] as const];
+    const { spent = 0, extra = 0, warned, approved = [] } = thread.spent?.[keptAs({ id, per })] ?? {};
+    // A question that waits again, because the run that answered it was undone, has raised the limit already.
+    const fresh = answers.filter(({ id: asked, question, amount }) => {
+      return amount !== undefined && question.budget === id && !approved.includes(asked);
+    });
+    const more = fresh.reduce((sum, { amount = 0 }) => sum + amount, extra);
+    const questions = [...approved, ...fresh.map((one) => one.id)];
+    const raised = {
+      ...(more > 0 && { extra: roundCost(more) }),
+      ...(questions.length > 0 && { approved: questions }),
+    };
+    return [[id, { spent, ...raised, ...(warned && { warned }) } satisfies Spent] as const];
   });
   return Object.fromEntries(states);
 }
