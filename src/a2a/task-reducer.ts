@@ -72,10 +72,11 @@ export class TaskReducer {
   }
 
   /** A run of the task, before its first event. */
-  begin(run: Pick<TaskRun, "run_id" | "created_at" | "configurable">): void {
-    const { message } = run.configurable.a2a as { message: Message };
+  begin(run: Pick<TaskRun, "run_id" | "created_at" | "configurable" | "via">): void {
+    const { message } = (run.configurable.a2a ?? {}) as { message?: Message };
     if (this.#status.message) this.#history.push(this.#status.message);
-    this.#history.push({ ...message, ...this.ids });
+    // A question that was answered elsewhere was answered without a message. A run that resumes by a link has the config of the one before.
+    if (message && (run.via ?? "a2a") === "a2a") this.#history.push({ ...message, ...this.ids });
     this.#status = { state: "submitted", timestamp: run.created_at };
     this.#run = run.run_id;
     this.stopped = false;

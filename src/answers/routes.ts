@@ -152,7 +152,8 @@ export const answers = new Hono<App>()
     "/answers/:token",
     doc("Answer the question of a link; the form of its page posts here, too", {
       200: either(json(Accepted), media("text/html")),
-      409: either(json(AnsweredBefore), media("text/html")),
+      // A problem: the deployed graph cannot continue the thread.
+      409: either(json(AnsweredBefore), PROBLEM, media("text/html")),
       default: either(PROBLEM, media("text/html")),
     }),
     param(TokenParam),

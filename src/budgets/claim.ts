@@ -23,6 +23,8 @@ export interface Spent {
   spent: number;
   /** Approved by people, above the budget's limit. */
   extra?: number;
+  /** The questions whose answers approved that. Of a budget a day, the ledger has them. */
+  approved?: string[];
   /** The event at 80 % has been sent. Of a budget a day: for this day. */
   warned?: true | string;
   /** Of a budget a day: what this run has spent, by day, and what of that the workspace's ledger has. */

@@ -4,6 +4,7 @@ import type { AnswerLink, FirstAnswer, GivenByLink, LinkRpc, NewLink, Standing, 
 import { refuseBroken } from "./graph/continue.ts";
 import { Keyed } from "./keyed.ts";
 import type { Parts } from "./parts.ts";
+import { withLimitsNow } from "./runs/limits-now.ts";
 import { askedBy, continuing, listLinks, makeLink, ownLink, removeLink } from "./runs/links.ts";
 
 export abstract class Questioned extends Keyed implements LinkRpc {
@@ -44,7 +45,8 @@ export abstract class Questioned extends Keyed implements LinkRpc {
     const link = askedBy(context, runner.open, linkId)?.link;
     const { run_id, answer, actor } = given;
     const resume = link && { [link.interrupt_id]: answer ?? null };
-    const request = resume && continuing(context, { run_id, resume, actor });
+    const asked = resume && continuing(context, { run_id, resume, actor });
+    const request = asked && (await withLimitsNow(context, asked));
     if (request) await refuseBroken(context, runner, request);
     // From here on nothing waits, so that no other answer comes in between.
     const standing = askedBy(context, runner.open, linkId);

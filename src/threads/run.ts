@@ -38,8 +38,12 @@ export interface Outcome {
   last_seq?: number;
   values?: Refs;
   interrupts?: Interrupts;
+  /** Its request names the checkpoint that was the latest one when it began. */
+  at_latest?: true;
   /** The ids of the questions that it answers, as the log says. */
   answered?: string[];
+  /** The task whose question it answers, where its request names none. */
+  task_id?: string;
   error?: RunError;
   /** What is spent of its budgets, by their ids. */
   spent?: Record<string, Spent>;
@@ -90,6 +94,10 @@ export function transitioned(run: StoredRun, to: RunStatus): StoredRun {
 /** Whether the run has claimed slots, or will: its end gives them back. */
 export const takesSlots = ({ request, outcome }: StoredRun): boolean =>
   request.flow !== undefined || outcome.claimed === true;
+
+/** The task that the run is of: that of its request, or the one whose question it answers. */
+export const taskOf = ({ request, outcome }: Pick<StoredRun, "request" | "outcome">): string | undefined =>
+  request.task?.task_id ?? outcome.task_id;
 
 /** The answer when `multitask_strategy` is "reject" and a run is open. */
 export function busy(): Error {

@@ -3,6 +3,7 @@ import * as v from "valibot";
 import type { Parked } from "../graphs/continuity.ts";
 import { AnyObject, Count, Id, open, Time } from "../http/answers.ts";
 import type { Json } from "../json.ts";
+import type { Via } from "./answering.ts";
 
 const RunStatus = v.picklist(["pending", "running", "success", "error", "timeout", "interrupted"]);
 export type RunStatus = v.InferOutput<typeof RunStatus>;
@@ -42,6 +43,8 @@ export interface TaskRun extends Run {
   last_seq?: number;
   /** Set when it was stopped. */
   stopped?: StopReason;
+  /** Through what it was given an answer, if it was. */
+  via?: Via;
 }
 
 /** Runs that belong to one piece of work: one that paused, and those that took it up again. */

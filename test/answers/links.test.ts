@@ -4,6 +4,8 @@ import { env } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
 import { sealText } from "../../src/auth/seal.ts";
 import { get } from "../threads/client.ts";
+import { graphs } from "../../src/graphs/index.ts";
+import { read } from "../streaming/client.ts";
 import { newCaller, send } from "../support/caller.ts";
 import "../support/pausing-graphs.ts";
 import { ask, endOf, give, type Json, link, linksOf, look, mailTo, questionsOf, submit } from "./ask.ts";
@@ -189,6 +191,85 @@ describe("a link", () => {
     await caller.fetch(`/threads/${thread}/runs/${run_id}/cancel?wait=1&action=rollback`, { method: "POST" });
     expect((await give(path, "yes")).status).toBe(200);
     expect(await endOf(caller, thread)).toEqual({ said: ["first", 'ask: "yes"'] });
+  });
+
+  it("waits again, also in the log, when the run that answered is deleted", async () => {
+    const caller = await newCaller();
+    const { thread, question } = await ask(caller, "plain");
+    const { path } = await link(caller, thread, question);
+    const { run_id } = await (await give(path, "no")).json<{ run_id: string }>();
+    await endOf(caller, thread);
+    expect((await give(path, "yes")).status).toBe(409);
+    await caller.fetch(`/threads/${thread}/runs/${run_id}`, { method: "DELETE" });
+    const isAsked = ({ method }: { method: string }) => method === "input.requested";
+    const events = await read(caller, thread, { channels: ["input"] }, { until: isAsked, times: 2 });
+    expect(events.map(({ params }) => params.data)).toMatchObject([
+      { interrupt_id: question.id },
+      { interrupt_ids: [question.id] },
+      { interrupt_id: question.id, payload: "ask?" },
+    ]);
+    expect((await give(path, "yes")).status).toBe(200);
+    expect(await endOf(caller, thread)).toEqual({ said: ["first", 'ask: "yes"'] });
+  });
+
+  it("is gone, and not answered, when a run from an earlier checkpoint answers there", async () => {
+    const caller = await newCaller();
+    const { thread, question } = await ask(caller, "plain");
+    const { checkpoint } = await get<{ checkpoint: Json }>(caller, `/threads/${thread}/state`);
+    const run = async (body: Json) =>
+      (await caller.fetch(`/threads/${thread}/runs/wait`, { body: { assistant_id: "plain", ...body } })).text();
+    await run({ input: { said: [] } });
+    const [second] = await questionsOf(caller, thread);
+    const { path } = await link(caller, thread, second!);
+    await run({ command: { resume: "there" }, checkpoint });
+    expect((await give(path, "yes")).status).toBe(410);
+    const [last] = await get<Json[]>(caller, `/threads/${thread}/runs`);
+    expect(last).toMatchObject({ status: "success", answered: { via: "api" } });
+    const answered = async () => {
+      const rows = await audited(caller.workspaceId);
+      return rows.flatMap(({ action, target_id }) => (action === "interrupt.answered" ? target_id : []));
+    };
+    await expect.poll(answered).toEqual([question.id]);
+  });
+
+  it("is answered after many runs that were refused", async () => {
+    const caller = await newCaller();
+    const { thread, question } = await ask(caller, "plain");
+    const { path } = await link(caller, thread, question);
+    const other = { assistant_id: "plain", strict_resume: true, command: { resume: { ["0".repeat(32)]: "x" } } };
+    for (let i = 0; i < 51; i += 1) await (await caller.fetch(`/threads/${thread}/runs/wait`, { body: other })).text();
+    expect((await give(path, "yes")).status).toBe(200);
+    await endOf(caller, thread);
+  });
+
+  it("is for each of several questions of a nested graph", async () => {
+    const caller = await newCaller();
+    const { thread } = await ask(caller, "parallel");
+    const questions = await questionsOf(caller, thread);
+    const links = await Promise.all(questions.map((question) => link(caller, thread, question)));
+    for (const [i, { path }] of links.entries()) {
+      expect((await give(path, questions[i]?.value)).status).toBe(200);
+      await expect.poll(async () => (await get<Json>(caller, `/threads/${thread}`)).status).not.toBe("busy");
+    }
+    expect(await endOf(caller, thread)).toEqual({ said: ['left: "left?"', 'right: "right?"'] });
+  });
+
+  it("says which nodes the deployed graph lacks to continue, and waits", async () => {
+    const caller = await newCaller();
+    const id = `deployed-${crypto.randomUUID()}`;
+    graphs[id] = graphs.plain!;
+    const { thread, question } = await ask(caller, id);
+    const { path } = await link(caller, thread, question);
+    graphs[id] = graphs.delta!;
+    const refused = await give(path, "yes");
+    expect([refused.status, await refused.json()]).toEqual([
+      409,
+      expect.objectContaining({ detail: expect.stringContaining('node "ask" is gone') }),
+    ]);
+    graphs[id] = graphs.plain!;
+    expect((await give(path, "yes")).status).toBe(200);
+    await endOf(caller, thread);
+    delete graphs[id];
   });
 
   it("accepts only the answers that it was made with", async () => {

@@ -95,6 +95,36 @@ it.each([
   expect(await get<Json[]>(caller, `/threads/${thread}/runs`)).toHaveLength(1);
 });
 
+it("counts for the questions that wait when others have been answered in the meantime", async () => {
+  const caller = await newCaller();
+  const sizes: number[] = [];
+  stubFetch(async (_url, { body }) => {
+    const { interrupts = [] } = JSON.parse(body as string) as Payload;
+    sizes.push(interrupts.length);
+    const right = interrupts.find(({ value }) => value === "right?");
+    if (sizes.length === 1) await give(new URL(right!.answer_url).pathname, "by link");
+    return Response.json({ resume: Object.fromEntries(interrupts.map(({ id }) => [id, "by webhook"])) });
+  });
+  const { thread } = await ask(caller, "parallel", { said: [] }, webhook());
+  expect(await endOf(caller, thread)).toEqual({ said: ['left: "by webhook"', 'right: "by link"'] });
+  expect(sizes[0]).toBe(2);
+});
+
+it("answers nothing without ids where it was asked several questions, and one still waits", async () => {
+  const caller = await newCaller();
+  const sizes: number[] = [];
+  stubFetch(async (_url, { body }) => {
+    const { interrupts = [] } = JSON.parse(body as string) as Payload;
+    if (sizes.push(interrupts.length) > 1) return Response.json({});
+    await give(new URL(interrupts[0]!.answer_url).pathname, "by link");
+    return Response.json({ resume: "for which one?" });
+  });
+  const { thread } = await ask(caller, "parallel", { said: [] }, webhook());
+  await expect.poll(() => sizes).toEqual([2, 1]);
+  await new Promise((resolve) => setTimeout(resolve, 100));
+  expect(await questionsOf(caller, thread)).toHaveLength(1);
+});
+
 it("comes second when a link was answered while it thought", async () => {
   const caller = await newCaller();
   let path = "";

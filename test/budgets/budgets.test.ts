@@ -57,6 +57,19 @@ it("a run pauses before the call that would pass its budget, and continues to it
 describe("what an answer does", () => {
   beforeEach(async () => put(caller, "each-run", { per: "run", tokens: 2 * TOKENS }));
 
+  // As `useStream` of the JavaScript SDK does.
+  it.each([
+    ["approves", { approve: true }, { said: ["one: said", "two: said", "three: said"] }],
+    ["declines", "no", { __error__: { error: "BudgetExceeded" } }],
+  ])("one that names the checkpoint at which it was asked %s", async (_what, resume, end) => {
+    const thread = await newThread(caller);
+    await run(caller, thread, "speaking", input());
+    const { checkpoint } = await get<{ checkpoint: object }>(caller, `/threads/${thread}/state`);
+    const asksAgain = await run(caller, thread, "speaking", { input: null, checkpoint });
+    expect(asksAgain.__interrupt__).toMatchObject([{ value: { spent: 2 * TOKENS } }]);
+    expect(await run(caller, thread, "speaking", { ...answer(resume), checkpoint })).toMatchObject(end);
+  });
+
   const answered = async (resume: unknown) => {
     const thread = await newThread(caller);
     await run(caller, thread, "speaking", input());
@@ -173,6 +186,25 @@ it("a thread's budget counts all its runs, also after restarts", async () => {
   await run(caller, other, "speaking", input());
   expect(await asked(caller, other)).toEqual([]);
 });
+
+it.each(["run", "thread", "day"])(
+  "a question of a budget a %s raises it once, also when its answer was undone",
+  async (per) => {
+    await put(caller, "once", { per, tokens: TOKENS });
+    const thread = await newThread(caller);
+    const spent = async (more: object) => {
+      const { __interrupt__: questions = [] } = await run(caller, thread, "speaking", more);
+      return questions.map(({ value }) => [value.spent, value.limit]);
+    };
+    expect(await spent(input())).toEqual([[TOKENS, TOKENS]]);
+    expect(await spent(answer(true))).toEqual([[2 * TOKENS, 2 * TOKENS]]);
+    const [last] = await get<{ run_id: string }[]>(caller, `/threads/${thread}/runs`);
+    await caller.fetch(`/threads/${thread}/runs/${last!.run_id}`, { method: "DELETE" });
+    expect((await asked(caller, thread)).map(({ value }) => value.limit)).toEqual([TOKENS]);
+    expect(await spent(answer(true))).toEqual([[2 * TOKENS, 2 * TOKENS]]);
+    expect(await spent(answer(true))).toEqual([[3 * TOKENS, 3 * TOKENS]]);
+  },
+);
 
 it("an attempt after a crash counts what the one before has paid, once", async () => {
   await put(caller, "each-run", { per: "run", tokens: 10 * TOKENS });

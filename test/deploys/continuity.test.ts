@@ -229,6 +229,23 @@ describe("a thread that waits while another version is deployed", () => {
     expect(seen).toHaveLength(1);
   });
 
+  it.each(["a run", "an update"])("is migrated by %s that names its latest checkpoint", async (what) => {
+    const { id, thread } = await park({}, "1");
+    const { checkpoint } = await get<{ checkpoint: Json }>(caller, `/threads/${thread}/state`);
+    const migrate: Migration["migrate"] = ({ values }) => ({ values: { log: values.log }, next: ["approve"] });
+    graphs[id] = graphOf({ ask: "approve", answer: "reply" }, [{ from: "1", migrate }], "2");
+    if (what === "an update") {
+      const body = { values: { log: ["by hand"] }, checkpoint };
+      await caller.fetch(`/threads/${thread}/state`, { body });
+    }
+    const run = { assistant_id: id, command: { resume: "Ada" }, ...(what === "a run" && { checkpoint }) };
+    const response = await caller.fetch(`/threads/${thread}/runs/wait`, { body: run });
+    const { log, reply } = await response.json<{ log: string[]; reply: string }>();
+    expect([response.status, log, reply]).toEqual([200, expect.arrayContaining(["approve:Ada"]), "Ada"]);
+    const history = await get<{ metadata: Json }[]>(caller, `/threads/${thread}/history?limit=20`);
+    expect(history.filter(({ metadata }) => metadata.source === "migration")).toHaveLength(1);
+  });
+
   it("fails the run of a migration that names a node which is not there, and keeps the question", async () => {
     const { id, thread } = await park({}, "1");
     graphs[id] = graphOf({ ask: "approve" }, [{ from: "1", migrate: () => ({ next: ["nowhere"] }) }], "2");

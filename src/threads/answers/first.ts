@@ -59,9 +59,11 @@ export function recordAnswers(context: ThreadContext, run: StoredRun): void {
   }
 }
 
-/** The answers of the run were undone, or not used: the questions wait again. Called inside a transaction. */
-export function undoAnswers(context: ThreadContext, runId: string, interruptIds: string[]): void {
-  for (const id of interruptIds) if (firstAnswer(context, id)?.run_id === runId) context.tables.answers.undo(id);
+/** Those of these questions that the run was the last to answer wait again: their ids. Called inside a transaction. */
+export function undoAnswers(context: ThreadContext, runId: string, interruptIds: string[]): string[] {
+  const undone = interruptIds.filter((id) => firstAnswer(context, id)?.run_id === runId);
+  for (const id of undone) context.tables.answers.undo(id);
+  return undone;
 }
 
 /** Writes the entry of the audit log. It is the same at every attempt. */

@@ -9,6 +9,7 @@ import { describeShape, fingerprint } from "../../runtime/shape.ts";
 import type { Checkpoints } from "../checkpoints/checkpoints.ts";
 import type { ThreadContext } from "../context.ts";
 import type { RunRequest } from "../rpc.ts";
+import type { CheckpointAddress } from "../types.ts";
 import { buildConfig, loadGraph } from "./config.ts";
 import { migrateState } from "./migrate.ts";
 import { readParked } from "./parked.ts";
@@ -19,6 +20,17 @@ const MIGRATION = "migration";
 /** Whether the request continues what waits at its checkpoint, instead of giving a new input. */
 export const isContinuing = ({ input, command }: Pick<RunRequest, "input" | "command">): boolean =>
   input == null || command != null;
+
+/**
+ * Whether the address is that of the latest checkpoint. Some clients (`useStream`) name the checkpoint that they show with each request: one
+ * that names the latest is as one that names none.
+ */
+export function namesLatest(
+  checkpoints: Checkpoints,
+  { checkpoint_ns = "", checkpoint_id }: CheckpointAddress = {},
+): boolean {
+  return checkpoint_ns === "" && (checkpoint_id == null || checkpoint_id === checkpoints.get("")?.id);
+}
 
 interface Place {
   checkpoints: Checkpoints;
@@ -87,7 +99,8 @@ export async function refuseBroken(
   const run = { id: request.run_id, request, outcome: { updated: 0, attempt: 0 } };
   const config = buildConfig({ run, thread: record });
   const graph = await loadGraph(request.graph_id, config, env, "threads.create_run").catch(() => undefined);
-  const checkpointId = request.checkpoint?.checkpoint_id ?? undefined;
+  const isLatest = namesLatest(checkpoints, request.checkpoint);
+  const checkpointId = isLatest ? undefined : (request.checkpoint?.checkpoint_id ?? undefined);
   const place = { checkpoints, threadId, graphId: request.graph_id, checkpointId };
   const missing = graph && (await missingTo(graph, place));
   if (missing) throw remoteProblem(409, `${missing} Its state is kept. Migrate it, or run from an earlier checkpoint.`);

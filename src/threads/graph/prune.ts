@@ -1,9 +1,12 @@
 /** Deletions of checkpoints. What later checkpoints are replayed from is stored in them first, through the graph. */
+import { undoAnswers } from "../answers/first.ts";
 import { logError } from "../../http/log.ts";
 import { readSnapshot } from "../../runtime/state.ts";
 import { type Entry, replayedChannels } from "../checkpoints/entry.ts";
 import type { ThreadContext } from "../context.ts";
 import type { Json } from "../../json.ts";
+import { Emitter } from "../log/emit.ts";
+import type { Interrupts } from "../types.ts";
 import { graphOfThread, refresh, saver } from "./state.ts";
 
 /** Of the runner: what excludes runs from a change of the state. */
@@ -48,18 +51,40 @@ export async function removeRun(context: ThreadContext, runId: string, busy: () 
   const snapshots = await readReplayed(context, checkpoints.after(runId));
   eventLog.flush();
   const replaced = checkpoints.withValues(snapshots);
+  const before = asTexts(checkpoints.questions());
+  let undone: string[] = [];
   eventLog.due(() => {
     tables.deleteRun(runId);
     checkpoints.removeRun(runId, replaced);
+    const again = [...asTexts(checkpoints.questions())].filter(([id, text]) => before.get(id) !== text);
+    undone = undoAnswers(
+      context,
+      runId,
+      again.map(([id]) => id),
+    );
   });
   eventLog.flush();
+  if (context.gone) return;
+  askAgain(context, runId, undone);
   // The end of a run in flight writes the record.
-  if (busy() || context.gone) return;
+  if (busy()) return;
   const graph = await graphOfThread(context, "threads.read").catch((error: unknown) => {
     logError(error, { thread: context.threadId, while: "reading the state after a run was deleted" });
     return undefined;
   });
   if (graph && !busy()) await refresh(context, graph);
+}
+
+/** The values of questions as JSON, by their ids. */
+const asTexts = (questions: Interrupts): Map<string, string> =>
+  new Map(Object.values(questions).flatMap((list) => list.map(({ id = "", value }) => [id, JSON.stringify(value)])));
+
+/** Readers of the log that saw the answers find the questions again. */
+function askAgain({ checkpoints, eventLog, values }: ThreadContext, runId: string, ids: string[]): void {
+  const emitter = new Emitter(eventLog, values, runId);
+  for (const { id = "", value } of Object.values(checkpoints.questions()).flat())
+    if (ids.includes(id)) emitter.emit("input.requested", [], JSON.stringify({ interrupt_id: id, payload: value }));
+  eventLog.flush();
 }
 
 /** The values of channels that LangGraph replays from earlier checkpoints, by checkpoint and channel. */

@@ -6,7 +6,7 @@ import { Saver } from "../../runtime/saver.ts";
 import { readHistory, readSnapshot, readState, writeState } from "../../runtime/state.ts";
 import { isFactory } from "../../graphs/make.ts";
 import { buildConfig, loadGraph } from "./config.ts";
-import { describeWriter, goneNodes, migrateOnce } from "./continue.ts";
+import { describeWriter, goneNodes, migrateOnce, namesLatest } from "./continue.ts";
 import type { ThreadContext } from "../context.ts";
 import { restartTtl, type ThreadRecord } from "../record.ts";
 import { storedRun, type StoredRun } from "../run.ts";
@@ -133,14 +133,11 @@ export async function applyUpdates(
 ): Promise<{ checkpoint: Json }> {
   const graph = await graphOfThread(context, "threads.update", graphId);
   if (!graph) throw remoteProblem(400, "This thread has no graph yet. Run one on it first, or set metadata.graph_id.");
-  const options = {
-    threadId: context.threadId,
-    checkpointId: readCheckpointId(checkpoint),
-    checkpointNs: checkpoint?.checkpoint_ns,
-  };
+  const { checkpoints, threadId, record } = context;
+  const checkpointId = namesLatest(checkpoints, checkpoint) ? undefined : readCheckpointId(checkpoint);
+  const options = { threadId, checkpointId, checkpointNs: checkpoint?.checkpoint_ns };
   let written: Json;
   try {
-    const { checkpoints, threadId, record } = context;
     const id = (record?.metadata.graph_id ?? graphId) as string;
     if (options.checkpointId === undefined) await migrateOnce(graph, { checkpoints, threadId, graphId: id });
     const own = saver(context, await describeWriter(graph, id));

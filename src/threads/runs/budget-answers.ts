@@ -3,8 +3,11 @@ import { approvedBy, type BudgetQuestion, budgetQuestion } from "../../budgets/q
 import { isObject } from "../../http/json.ts";
 import type { WireCommand } from "../../runtime/drive.ts";
 import { pendingInterrupts, type ThreadRecord } from "../record.ts";
-import type { RunRequest } from "../rpc.ts";
+import type { StoredRun } from "../run.ts";
+import { isFork } from "./continued.ts";
 import { answeredBy } from "./strict.ts";
+
+type RequestedRun = Pick<StoredRun, "request" | "outcome">;
 
 export interface Answered {
   id: string;
@@ -30,18 +33,20 @@ export function graphQuestions(thread: ThreadRecord): string[] {
 }
 
 /** Whether the run continues what waits for a budget: then it continues the count of the run that asked. */
-export function continuesAsked({ input, command, checkpoint }: RunRequest, thread: ThreadRecord): boolean {
-  return !checkpoint && (command != null || input == null) && askedOn(thread).size > 0;
+export function continuesAsked(run: RequestedRun, thread: ThreadRecord): boolean {
+  const { input, command } = run.request;
+  return !isFork(run) && (command != null || input == null) && askedOn(thread).size > 0;
 }
 
 /** What the run answers about budgets, and the command with what is left for the graph; undefined when nothing is. */
 export function budgetAnswers(
-  request: RunRequest,
+  run: RequestedRun,
   thread: ThreadRecord,
 ): { answers: Answered[]; command: WireCommand | undefined } {
-  const { command, checkpoint } = request;
+  const { request } = run;
+  const { command } = request;
   const asked = askedOn(thread);
-  if (!command || checkpoint || asked.size === 0 || command.resume === undefined)
+  if (!command || isFork(run) || asked.size === 0 || command.resume === undefined)
     return { answers: [], command: command ?? undefined };
   const { resume, ...rest } = command;
   const pending = pendingInterrupts(thread);

@@ -26,7 +26,7 @@ export async function spendingOf(
 ): Promise<Spending | undefined> {
   const thread = context.record as ThreadRecord;
   const { budgets = [] } = run.request;
-  const { answers } = budgetAnswers(run.request, thread);
+  const { answers } = budgetAnswers(run, thread);
   if (budgets.length === 0 && answers.length === 0) return undefined;
   // Of an attempt that follows a crash, the row has what the one before has spent.
   run.outcome.spent ??= begun(run, thread, answers);
@@ -39,13 +39,21 @@ export async function spendingOf(
 }
 
 function begun(run: StoredRun, thread: ThreadRecord, answers: Answered[]): Record<string, Spent> {
-  const continues = continuesAsked(run.request, thread);
+  const continues = continuesAsked(run, thread);
   const states = (run.request.budgets ?? []).flatMap(({ id, per }) => {
     if (per === "day" || (per === "run" && !continues)) return [];
-    const { spent = 0, extra = 0, warned } = thread.spent?.[keptAs({ id, per })] ?? {};
-    const more = answers.reduce((sum, { question, amount = 0 }) => sum + (question.budget === id ? amount : 0), extra);
-    const state: Spent = { spent, ...(more > 0 && { extra: roundCost(more) }), ...(warned && { warned }) };
-    return [[id, state] as const];
+    const { spent = 0, extra = 0, warned, approved = [] } = thread.spent?.[keptAs({ id, per })] ?? {};
+    // A question that waits again, because the run that answered it was undone, has raised the limit already.
+    const fresh = answers.filter(({ id: asked, question, amount }) => {
+      return amount !== undefined && question.budget === id && !approved.includes(asked);
+    });
+    const more = fresh.reduce((sum, { amount = 0 }) => sum + amount, extra);
+    const questions = [...approved, ...fresh.map((one) => one.id)];
+    const raised = {
+      ...(more > 0 && { extra: roundCost(more) }),
+      ...(questions.length > 0 && { approved: questions }),
+    };
+    return [[id, { spent, ...raised, ...(warned && { warned }) } satisfies Spent] as const];
   });
   return Object.fromEntries(states);
 }

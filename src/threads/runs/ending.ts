@@ -42,6 +42,11 @@ export function recordAfter(
   };
 }
 
+/** What the run has asked, by task: of several questions of a nested graph LangGraph names one. `questions`: all that wait at its end. */
+export function askedAtEnd(raised: Interrupts, questions: Interrupts): Interrupts {
+  return Object.fromEntries(Object.entries(raised).map(([task, asked]) => [task, questions[task] ?? asked]));
+}
+
 /**
  * The ids of the questions that the run answered and that wait again: it was stopped or rolled back, or its answer was not used. A
  * question that the run has asked itself is another one.

@@ -11,9 +11,9 @@ import { actingRun, actsFor } from "../acting.ts";
 import type { Checkpoints } from "../checkpoints/checkpoints.ts";
 import type { Emitter } from "../log/emit.ts";
 import { pendingInterrupts, type ThreadRecord } from "../record.ts";
-import type { RunRequest } from "../rpc.ts";
 import type { RunError, RunStatus } from "../types.ts";
 import { budgetAnswers, graphQuestions } from "./budget-answers.ts";
+import { isFork } from "./continued.ts";
 import type { Spending } from "./spending.ts";
 import { buildConfig, loadGraph, runIds, mergeMetadata, type RunOfThread } from "../graph/config.ts";
 import { describeWriter, isContinuing, isMigrated, migrateOnce, missingTo } from "../graph/continue.ts";
@@ -74,15 +74,18 @@ async function start(execution: Execution, tracer: Tracer | undefined): Promise<
   const configurable = { ...config.configurable, ...(begun ? {} : request.checkpoint) };
   const graph = await loadGraph(request.graph_id, { ...config, configurable }, env, "threads.create_run");
   const place = { checkpoints, threadId: thread.thread_id, graphId: request.graph_id };
-  const checkpointId = begun ? undefined : (request.checkpoint?.checkpoint_id ?? undefined);
+  const checkpointId = begun || !isFork(run) ? undefined : (request.checkpoint?.checkpoint_id ?? undefined);
   if (checkpointId === undefined) await migrateOnce(graph, place);
+  // The checkpoint that the request names is the latest one no more where a migration wrote another.
+  if (checkpointId === undefined && "checkpoint_id" in configurable)
+    configurable.checkpoint_id = checkpoints.get("")?.id;
   if (begun || isContinuing(request)) await refuseToDrop(graph, { ...place, checkpointId });
   const modes = request.stream_mode ?? [];
   const ids = { ...runIds(execution), ...(await describeWriter(graph, request.graph_id)) };
   const saver = new Saver(checkpoints, thread.thread_id, { ...request.metadata, ...ids });
   const driving = drive(
     graph,
-    begun ? null : input(request, thread, isMigrated(checkpoints)),
+    begun ? null : input(run, thread, isMigrated(checkpoints)),
     {
       runId: run.id,
       configurable: { checkpoint_ns: "", ...configurable },
@@ -137,9 +140,10 @@ function originOf({ thread, run, checkpoints }: Execution, checkpointId: string)
   return `${thread.thread_id} ${typeof run_id === "string" ? run_id : checkpointId}`;
 }
 
-function input(request: RunRequest, thread: ThreadRecord, migrated: boolean): unknown {
+function input(run: RunOfThread["run"], thread: ThreadRecord, migrated: boolean): unknown {
+  const { request } = run;
   if (!request.command) return request.input ?? null;
-  const { command: given } = budgetAnswers(request, thread);
+  const { command: given } = budgetAnswers(run, thread);
   if (!given) return null;
   const { resume } = given;
   const pending = pendingInterrupts(thread);

@@ -2,12 +2,13 @@
  * The slots of the run whose turn it is on this thread (docs/flow-control.md). A run without rules passes. Another one begins when
  * the workspace's limiter says so: as the answer to this thread's claim, or later by `ThreadRpc.grant`.
  */
-import { keptFacts, modelIn, pausesFor, type RunFacts, USUAL_PRIORITY } from "../../flow/claim.ts";
+import { keptFacts, pausesFor, USUAL_PRIORITY } from "../../flow/claim.ts";
 import { knownRules, peekRules } from "../../flow/known.ts";
 import { type Answer, flowControl, type NewClaim } from "../../flow/rpc.ts";
 import { logError } from "../../http/log.ts";
 import type { ThreadContext } from "../context.ts";
 import { type StoredRun, takesSlots } from "../run.ts";
+import { factsOf } from "./limits-now.ts";
 import type { Run } from "../types.ts";
 
 /** Milliseconds until the thread claims again: after an error, when no more may wait, and while its claim waits. */
@@ -35,7 +36,7 @@ export class Gate {
     if (this.#state === "granted") return true;
     if (this.#state === "asking" || this.#again > Date.now()) return false;
     const rules = takesSlots(run) ? undefined : peekRules(this.context.workspaceId);
-    if (rules && pausesFor(rules, this.#facts(run)).length === 0) return true;
+    if (rules && pausesFor(rules, factsOf(this.context.threadId, run.request)).length === 0) return true;
     this.context.ctx.waitUntil(this.#ask(run));
     return false;
   }
@@ -90,7 +91,7 @@ export class Gate {
   /** Claims the run's slots. A run without rules has some to claim where a rule pauses it that is newer than the run. */
   async #claim(run: StoredRun): Promise<Answer> {
     const { env, workspaceId, threadId } = this.context;
-    const facts = this.#facts(run);
+    const facts = factsOf(threadId, run.request);
     if (!takesSlots(run)) {
       const paused = pausesFor(await knownRules(env, workspaceId), facts).length > 0;
       if (!paused || !this.#isAsking(run.id)) return "granted";
@@ -108,20 +109,6 @@ export class Gate {
     const outcome = { ...run.outcome, claimed: true as const };
     eventLog.commit(() => eventLog.due(() => tables.runs.set(run.id, run.status, JSON.stringify(outcome))));
     run.outcome = outcome;
-  }
-
-  /** What rules read of the run, from its request. */
-  #facts({ request }: StoredRun): RunFacts {
-    const { assistant_id, graph_id, assistant, config, context, configurable, metadata } = request;
-    const user = configurable?.langgraph_auth_user_id;
-    return {
-      threadId: this.context.threadId,
-      assistantId: assistant_id,
-      graphId: graph_id,
-      user: typeof user === "string" ? user : undefined,
-      model: modelIn([context, config?.configurable, assistant.context, assistant.config.configurable]),
-      metadata: { ...assistant.metadata, ...metadata },
-    };
   }
 
   /** The run may have ended, or got its slots, while its claim was on its way. */

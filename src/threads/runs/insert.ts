@@ -3,6 +3,7 @@ import { remoteProblem } from "../../http/problem.ts";
 import { answerOf, firstAnswer, saysFirst } from "../answers/first.ts";
 import type { FirstAnswer } from "../answering.ts";
 import type { ThreadContext } from "../context.ts";
+import { namesLatest } from "../graph/continue.ts";
 import { QUEUE_LIMIT, withinMetadata } from "../limits.ts";
 import { newRecord, pendingInterrupts, type ThreadRecord } from "../record.ts";
 import type { RunRequest } from "../rpc.ts";
@@ -22,14 +23,14 @@ const REPEAT_MS = 10_000;
  * for is no repetition: the run that it made before was stopped, or asked again.
  */
 export function repeatedRun(
-  { record, tables }: ThreadContext,
+  context: ThreadContext,
   open: readonly StoredRun[],
   { answers = [], fingerprint }: RunRequest,
 ): StoredRun | undefined {
   if (fingerprint === undefined) return undefined;
-  if (answers.length > 0 && areWaitedFor(answers, record, open)) return undefined;
+  if (answers.length > 0 && areWaitedFor(answers, context, open)) return undefined;
   const since = Date.now() - REPEAT_MS;
-  for (const row of tables.runs.list(5, 0)) {
+  for (const row of context.tables.runs.list(5, 0)) {
     const run = storedRun(row);
     if (run.request.fingerprint !== fingerprint) continue;
     return isOpen(run.status) || run.outcome.updated > since ? run : undefined;
@@ -43,7 +44,7 @@ export function checkAnswers(
   open: readonly StoredRun[],
   { answers = [] }: Pick<RunRequest, "answers">,
 ): void {
-  if (areWaitedFor(answers, context.record, open)) return;
+  if (areWaitedFor(answers, context, open)) return;
   const first = answers.map((id) => answerTo(context, open, id)).find((one) => one !== undefined);
   const said = "The interrupt does not wait for an answer, or has been given one.";
   throw remoteProblem(409, first ? `${said} ${saysFirst(first)}` : said);
@@ -51,23 +52,23 @@ export function checkAnswers(
 
 /** The answer that the interrupt has taken: of an open run, or kept. */
 export function answerTo(context: ThreadContext, open: readonly StoredRun[], id: string): FirstAnswer | undefined {
-  const run = takerOf(context.record, open, id);
+  const run = takerOf(context, open, id);
   return run ? answerOf(run) : firstAnswer(context, id);
 }
 
 /** The open run that answers the pending interrupt. */
-export function takerOf(
-  record: ThreadRecord | undefined,
-  open: readonly StoredRun[],
-  id: string,
-): StoredRun | undefined {
-  const asked = pendingInterrupts(record);
-  return open.find((run) => isInFlight(run) && answeredBy(run.request, asked).includes(id));
+export function takerOf(context: ThreadContext, open: readonly StoredRun[], id: string): StoredRun | undefined {
+  const asked = pendingInterrupts(context.record);
+  return open.find((run) => {
+    if (!isInFlight(run)) return false;
+    if (run.status === "running") return run.outcome.answered?.includes(id);
+    return namesLatest(context.checkpoints, run.request.checkpoint) && answeredBy(run.request, asked).includes(id);
+  });
 }
 
-function areWaitedFor(answers: string[], record: ThreadRecord | undefined, open: readonly StoredRun[]): boolean {
-  const pending = pendingInterrupts(record);
-  return answers.every((id) => pending.includes(id) && !takerOf(record, open, id));
+function areWaitedFor(answers: string[], context: ThreadContext, open: readonly StoredRun[]): boolean {
+  const pending = pendingInterrupts(context.record);
+  return answers.every((id) => pending.includes(id) && !takerOf(context, open, id));
 }
 
 /** A run that waits behind the open ones. `size`: characters of the request as JSON. 429 when the queue is full. */

@@ -2,6 +2,7 @@
 import { budgetQuestion } from "../../budgets/question.ts";
 import { remoteProblem } from "../../http/problem.ts";
 import { uuidOf } from "../../http/uuid.ts";
+import { runThatAsked } from "../answers/asking.ts";
 import { answerOf, firstAnswer } from "../answers/first.ts";
 import type { Actor, AnswerLink, NewLink, Standing, Via } from "../answering.ts";
 import type { Json } from "../../json.ts";
@@ -9,7 +10,7 @@ import type { ThreadContext } from "../context.ts";
 import { absentThread } from "../named.ts";
 import { pendingInterrupts } from "../record.ts";
 import type { RunRequest } from "../rpc.ts";
-import { storedRun, type StoredRun } from "../run.ts";
+import type { StoredRun } from "../run.ts";
 import type { Interrupt } from "../types.ts";
 import { checkAnswers, takerOf } from "./insert.ts";
 
@@ -17,8 +18,6 @@ import { checkAnswers, takerOf } from "./insert.ts";
 export const MOST_LINKS = 100;
 /** How long a link of the server's own is valid, milliseconds. */
 const OWN_MS = 7 * 24 * 3_600_000;
-/** Newest runs among which the one that asked is looked for. */
-const LOOKED_AT = 50;
 
 type Open = readonly StoredRun[];
 
@@ -29,7 +28,7 @@ export function makeLink(context: ThreadContext, open: Open, given: NewLink): An
   const known = readLink(context, given.link_id);
   if (known) return known;
   const { interrupt_id } = given;
-  const taken = firstAnswer(context, interrupt_id) ?? takerOf(record, open, interrupt_id);
+  const taken = firstAnswer(context, interrupt_id) ?? takerOf(context, open, interrupt_id);
   if (!taken && !pendingInterrupts(record).includes(interrupt_id))
     throw remoteProblem(404, "No interrupt with this id waits for an answer.");
   checkAnswers(context, open, { answers: [interrupt_id] });
@@ -45,7 +44,7 @@ export function makeLink(context: ThreadContext, open: Open, given: NewLink): An
 /** The server's own link for the question; see `LinkRpc`. Its id is derived, so that all deliveries and readers share it. */
 export function ownLink(context: ThreadContext, open: Open, id: string, via: Via): AnswerLink | undefined {
   const { record, tables, workspaceId, threadId } = context;
-  if (!record || record.temporary || !pendingInterrupts(record).includes(id) || takerOf(record, open, id))
+  if (!record || record.temporary || !pendingInterrupts(record).includes(id) || takerOf(context, open, id))
     return undefined;
   if (faultOf(context, id)) return undefined;
   const turn = tables.answers.turn(id);
@@ -87,7 +86,7 @@ function standingOf(context: ThreadContext, open: Open, link: AnswerLink): Stand
   const { record, tables } = context;
   const { interrupt_id, turn } = link;
   const isOfTurn = tables.answers.turn(interrupt_id) === turn;
-  const taker = isOfTurn ? takerOf(record, open, interrupt_id) : undefined;
+  const taker = isOfTurn ? takerOf(context, open, interrupt_id) : undefined;
   const first = taker ? answerOf(taker) : firstAnswer(context, interrupt_id, turn);
   if (first) return { state: "answered", link, first };
   const question = isOfTurn ? questionOf(context, interrupt_id) : undefined;
@@ -121,16 +120,6 @@ export function continuing(
     ...(own.task && { task: { task_id: own.task.task_id } }),
   };
 }
-
-function runThatAsked({ tables }: ThreadContext, id: string): StoredRun | undefined {
-  for (const row of tables.runs.list(LOOKED_AT, 0)) {
-    const run = storedRun(row);
-    if (idsIn(Object.values(run.outcome.interrupts ?? {}).flat()).includes(id)) return run;
-  }
-  return undefined;
-}
-
-const idsIn = (raised: Interrupt[]): string[] => raised.flatMap((one) => one.id ?? []);
 
 function questionOf({ record }: ThreadContext, id: string): Interrupt | undefined {
   return Object.values(record?.interrupts ?? {})

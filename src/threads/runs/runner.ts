@@ -15,9 +15,10 @@ import type { Outbox } from "../tasks/outbox.ts";
 import { queueSideEffects } from "../tasks/side-effects.ts";
 import type { ThreadContext } from "../context.ts";
 import { attemptOf, attemptsSpent, diedError, timeLeft } from "./attempts.ts";
-import { emitEnd, recordAfter, unusedBy } from "./ending.ts";
+import { askedAtEnd, emitEnd, recordAfter, unusedBy } from "./ending.ts";
+import { continued } from "./continued.ts";
 import { checkAnswers, newRun, repeatedRun, threadFor, withAssistants } from "./insert.ts";
-import { pendingInterrupts, type ThreadRecord } from "../record.ts";
+import type { ThreadRecord } from "../record.ts";
 import type { RunRequest } from "../rpc.ts";
 import type { CancelAction, Run, RunError, RunStatus, StopReason } from "../types.ts";
 import { isMigrated } from "../graph/continue.ts";
@@ -33,7 +34,7 @@ import {
   transitioned,
 } from "../run.ts";
 import { inOrder, isInFlight } from "./queue.ts";
-import { answeredBy, refusalOf, refusedError } from "./strict.ts";
+import { refusedError } from "./strict.ts";
 import { joinTask, queueTaskBegin } from "../tasks/tasks.ts";
 import { type PriorAttempt, readPriorAttempt } from "../log/prior-attempt.ts";
 
@@ -130,7 +131,7 @@ export class Runner {
     const starts = !this.#active && this.#held === 0 && isInFlight(given) && !this.busy && !request.flow;
     const { eventLog, tables } = this.context;
     const run = eventLog.commit(() => {
-      const made = starts ? this.#begin(given, record) : given;
+      const made = starts ? this.#begin(given) : given;
       eventLog.due(() => {
         // Of an existing thread the time of its last change and its assistant are new, which the run's end writes.
         if (!this.context.record) this.context.writeRecord(record);
@@ -159,12 +160,12 @@ export class Runner {
     if (this.#active || this.#held > 0) return;
     const [waiting, ...others] = this.open;
     if (!waiting || !isInFlight(waiting) || !this.#gate.opens(waiting)) return;
-    const { eventLog, tables, record } = this.context;
+    const { eventLog, tables } = this.context;
     const { attempt, first_seq = 1 } = waiting.outcome;
     const prior = attempt > 0 ? readPriorAttempt(tables, first_seq, waiting.id) : undefined;
     if (prior && attemptsSpent(this.context.env, waiting.outcome, prior)) return this.#giveUp(waiting, prior);
     const run = eventLog.commit(() => {
-      const begun = this.#begin(waiting, record, prior);
+      const begun = this.#begin(waiting, prior);
       eventLog.due(() => {
         tables.runs.set(begun.id, begun.status, JSON.stringify(begun.outcome));
         if (attempt === 0) queueTaskBegin(this.context, begun);
@@ -268,18 +269,16 @@ export class Runner {
   }
 
   /** The run as its next attempt begins; appends the events that say so. Called within a commit. */
-  #begin(run: StoredRun, record: ThreadRecord | undefined, prior?: PriorAttempt): StoredRun {
+  #begin(run: StoredRun, prior?: PriorAttempt): StoredRun {
     const { eventLog, values } = this.context;
     const emitter = new Emitter(eventLog, values, run.id);
-    const { request } = run;
     const attempt = run.outcome.attempt + 1;
     // The beginning of an attempt that stopped at once was not written, and no reader has seen it.
     const seen = run.outcome.first_seq !== undefined && eventLog.has(run.outcome.first_seq);
     const again = seen && { attempt };
-    const first = emitter.lifecycle([], { event: "running", graph_name: request.graph_id, ...again });
+    const first = emitter.lifecycle([], { event: "running", graph_name: run.request.graph_id, ...again });
     emitter.emit("metadata", [], JSON.stringify({ run_id: run.id, attempt }));
-    const refusal = refusalOf(request, record);
-    const answered = !seen && !refusal ? answeredBy(request, pendingInterrupts(this.context.record)) : [];
+    const { answered, refusal, ...place } = continued(this.context, run, seen);
     if (answered.length > 0) emitter.emit("input.answered", [], JSON.stringify({ interrupt_ids: answered }));
     const begun = run.status === "pending" ? transitioned(run, "running") : run;
     const outcome: Outcome = {
@@ -288,6 +287,7 @@ export class Runner {
       began: run.outcome.began ?? Date.now(),
       first_seq: seen ? run.outcome.first_seq : first,
       refusal,
+      ...place,
       ...(answered.length > 0 && { answered }),
     };
     return { ...begun, outcome };
@@ -349,7 +349,8 @@ export class Runner {
     // The checkpoint of a migration has no questions. A run that failed or was stopped there leaves those of before.
     const keeps = reason === "rollback" || outcome.attempt === 0 || ((reason || error) && isMigrated(checkpoints));
     const questions = keeps ? before.interrupts : checkpoints.questions();
-    Object.assign(outcome, { values: emitter.values, interrupts: emitter.interrupts, error, stopped: reason });
+    const interrupts = askedAtEnd(emitter.interrupts, questions);
+    Object.assign(outcome, { values: emitter.values, interrupts, error, stopped: reason });
     const prior = new Emitter(eventLog, values, run.id);
     const unused = unusedBy(run, { questions, requested: emitter.requested, reason });
     emitEnd(prior, run, { questions, requested: emitter.requested, reason, error, feedback });

@@ -2,7 +2,6 @@
  * Which questions a run answers. Strict resume: an answer to a question that does not wait runs nothing, and leaves the
  * thread as it was.
  */
-import { pendingInterrupts, type ThreadRecord } from "../record.ts";
 import type { RunRequest } from "../rpc.ts";
 import type { Refusal } from "../run.ts";
 
@@ -17,16 +16,13 @@ export function answeredBy({ command, answers }: RunRequest, pending: string[]):
 }
 
 /**
- * Why the run must not continue; undefined when it may. A run from an earlier checkpoint depends on the interrupts of
- * that checkpoint. A request that says what it answers is strict: what it answers may have been replaced since it came.
+ * Why the run must not continue; undefined when it may. `pending_ids`: what waits on the thread. Not asked of a run from an earlier
+ * checkpoint, which depends on the interrupts of that checkpoint. A request that says what it answers is strict: what it answers may have
+ * been replaced since it came.
  */
-export function refusalOf(
-  { strict_resume, command, checkpoint, answers }: RunRequest,
-  record: ThreadRecord | undefined,
-): Refusal | undefined {
+export function refusalOf({ strict_resume, command, answers }: RunRequest, pending_ids: string[]): Refusal | undefined {
   const resume = command?.resume;
-  if ((!strict_resume && !answers) || resume === undefined || checkpoint) return undefined;
-  const pending_ids = pendingInterrupts(record);
+  if ((!strict_resume && !answers) || resume === undefined) return undefined;
   const named = answers ?? namedIn(resume);
   const interrupt_ids = named.filter((id) => !pending_ids.includes(id));
   const answersSome = named.length > 0 || pending_ids.length > 0;

@@ -8,6 +8,7 @@ import type { AskedByCall } from "../answering.ts";
 import type { ThreadContext } from "../context.ts";
 import { refuseBroken } from "../graph/continue.ts";
 import type { StoredRun } from "../run.ts";
+import { withLimitsNow } from "./limits-now.ts";
 import { askedBy, continuing, ownLink } from "./links.ts";
 import type { Runner } from "./runner.ts";
 
@@ -46,29 +47,35 @@ export async function takeAnswer(
   const ignore = (reason: string) =>
     console.warn(JSON.stringify({ level: "warn", thread: context.threadId, run: run_id, webhookAnswer: reason }));
   if (nestsDeeper(body.resume)) return ignore(`nests deeper than ${NESTING} levels`);
-  const ids = links.flatMap((id) => {
-    const standing = askedBy(context, runner.open, id);
-    return standing?.state === "waits" ? [standing.link.interrupt_id] : [];
-  });
-  const resume = resumeOf(body.resume, ids);
-  if (!resume) return ignore("answers no question that waits");
+  const read = () => {
+    const standings = links.map((id) => askedBy(context, runner.open, id));
+    const waiting = standings.flatMap((one) => (one?.state === "waits" ? [one.link.interrupt_id] : []));
+    return resumeOf(body.resume, waiting, links.length === 1);
+  };
   const actor = { kind: "webhook", credentialId: run_id, via: "webhook" as const };
   // A delivery that is repeated, and answered again, leads to the same run.
-  const given = { run_id: uuidOf(`answer of the webhook of ${run_id}`), resume, actor };
-  const request = continuing(context, given);
-  if (!request) return ignore("no run has asked");
+  const answer = { run_id: uuidOf(`answer of the webhook of ${run_id}`), actor };
+  const resume = read();
+  const asked = resume && continuing(context, { ...answer, resume });
+  if (!asked) return ignore("answers no question that waits");
+  const request = await withLimitsNow(context, asked);
   try {
     await refuseBroken(context, runner, request);
-    runner.create(request);
+    // A question may have been answered in between. From here on nothing waits.
+    const left = read();
+    if (!left) return ignore("answers no question that waits");
+    runner.create({ ...request, command: { resume: left }, answers: Object.keys(left) });
   } catch (error) {
     ignore(String(error));
   }
 }
 
-/** By the ids of the questions, or the one answer to the one question. */
-function resumeOf(resume: unknown, ids: string[]): Json | undefined {
-  const named = isObject(resume) ? Object.keys(resume) : [];
-  if (named.length > 0 && named.every((id) => ids.includes(id))) return resume as Json;
-  const [id] = ids;
-  return ids.length === 1 && id !== undefined ? { [id]: resume ?? null } : undefined;
+/** The answers to questions that wait, by their ids. `alone`: the payload had one question, whose answer may come without the id. */
+function resumeOf(resume: unknown, waiting: string[], alone: boolean): Json | undefined {
+  const given = isObject(resume) ? Object.entries(resume) : [];
+  const named = given.filter(([id]) => waiting.includes(id));
+  if (!alone) return named.length > 0 ? Object.fromEntries(named) : undefined;
+  const [id] = waiting;
+  if (id === undefined) return undefined;
+  return { [id]: named.length > 0 && named.length === given.length ? named[0]?.[1] : (resume ?? null) };
 }

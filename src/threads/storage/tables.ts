@@ -286,6 +286,10 @@ export class Tables {
     return row && this.#sql.texts.load(row.body, "tasks", taskId);
   }
 
+  hasTasks(): boolean {
+    return this.#sql.all("SELECT 1 FROM tasks LIMIT 1").length > 0;
+  }
+
   putTask(taskId: string, body: string): void {
     this.#sql.insert("tasks", { task_id: taskId, body: this.#sql.texts.store(body, "tasks", taskId) }, "replace");
   }

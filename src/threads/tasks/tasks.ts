@@ -4,7 +4,7 @@ import type { ThreadContext } from "../context.ts";
 import type { Json } from "../../json.ts";
 import type { RunRequest } from "../rpc.ts";
 import type { CancelAction, TaskView } from "../types.ts";
-import { isOpen, toWireRun, type StoredRun } from "../run.ts";
+import { isOpen, taskOf, toWireRun, type StoredRun } from "../run.ts";
 
 interface Task {
   /** In the order of their creation. */
@@ -27,7 +27,7 @@ function existing(context: ThreadContext, taskId: string): Task {
 }
 
 /** Puts a new run into its task. Called inside the transaction that inserts the run. */
-export function joinTask(context: ThreadContext, { task, run_id }: RunRequest): void {
+export function joinTask(context: ThreadContext, { task, run_id }: Pick<RunRequest, "task" | "run_id">): void {
   if (!task) return;
   const known = read(context, task.task_id) ?? { runs: [], hooks: {} };
   const hooks = { ...known.hooks, ...task.hooks };
@@ -48,6 +48,7 @@ export function viewTask(context: ThreadContext, taskId: string): TaskView | und
       first_seq: run.outcome.first_seq,
       last_seq: run.outcome.last_seq,
       stopped: run.outcome.stopped,
+      via: run.request.actor?.via,
     })),
     canceled: task.canceled,
     waiting: pending.filter(({ id }) => raised.some((one) => one.id === id)),
@@ -101,16 +102,22 @@ export async function cancelTask(context: ThreadContext, runs: Runs, taskId: str
   await Promise.all(ids.map((id) => runs.ended(id)));
 }
 
-/** Queues the notifications that a run of the task begins. Called inside the transaction that begins the run. */
-export function queueTaskBegin(context: ThreadContext, { id, request }: StoredRun): void {
-  if (!request.task) return;
-  const { task_id } = request.task;
+/**
+ * Queues the notifications that a run of the task begins. A run that answers the task's question joins it. Called inside the transaction
+ * that begins the run.
+ */
+export function queueTaskBegin(context: ThreadContext, run: StoredRun): void {
+  const { id, request } = run;
+  const task_id = taskOf(run);
+  if (task_id === undefined) return;
+  if (!request.task) joinTask(context, { run_id: id, task: { task_id } });
   queueHooks(context, hooksOf(context, task_id), { task_id, run_id: id, began: true });
 }
 
 /** Queues what a run's end means for its task. Called inside the transaction that ends the run. */
-export function queueTaskEffects(context: ThreadContext, { id, request }: StoredRun): void {
-  if (request.task) queueTask(context, request.task.task_id, id);
+export function queueTaskEffects(context: ThreadContext, run: StoredRun): void {
+  const task_id = taskOf(run);
+  if (task_id !== undefined) queueTask(context, task_id, run.id);
 }
 
 function queueTask(context: ThreadContext, taskId: string, runId: string): void {

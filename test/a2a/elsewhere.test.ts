@@ -1,0 +1,83 @@
+/** A task whose question is answered elsewhere: the run that resumes is of the task. */
+import { afterEach, expect, it, vi } from "vitest";
+import { endOf, give, type Json, link, questionsOf } from "../answers/ask.ts";
+import { command } from "../streaming/client.ts";
+import { type Caller, newCaller } from "../support/caller.ts";
+import "../support/pausing-graphs.ts";
+import { stubFetch } from "../support/stub-fetch.ts";
+import { get } from "../threads/client.ts";
+import { type Any, message1, result } from "./rpc.ts";
+
+afterEach(() => vi.unstubAllGlobals());
+
+type Answer = (caller: Caller, thread: string, id: string) => Promise<unknown>;
+const CHANNELS: Record<string, Answer> = {
+  "the API": async (caller, thread, id) => {
+    const body = { assistant_id: "plain", command: { resume: { [id]: "yes" } } };
+    await (await caller.fetch(`/threads/${thread}/runs/wait`, { body })).text();
+  },
+  "the streaming protocol": async (caller, thread, interrupt_id) =>
+    command(caller, thread, "input.respond", { namespace: [], interrupt_id, response: "yes" }),
+  MCP: async (caller, thread_id, interrupt_id) => {
+    const params = { name: "answer_interrupt", arguments: { thread_id, interrupt_id, answer: "yes" } };
+    const body = { jsonrpc: "2.0", id: 1, method: "tools/call", params };
+    await (await caller.fetch("/mcp", { body, headers: { accept: "application/json" } })).text();
+  },
+  "a link": async (caller, thread, id) => give((await link(caller, thread, { id, value: "ask?" })).path, "yes"),
+};
+
+const begun = async (caller: Caller, configuration?: Json): Promise<{ id: string; thread: string }> => {
+  const message = { ...message1(""), parts: [{ data: { said: [] } }] };
+  const { task } = await result(caller, "SendMessage", { message, configuration }, { agent: "plain" });
+  return { id: task.id, thread: task.id.slice(0, 36) };
+};
+
+it.each(Object.entries(CHANNELS))("%s", async (_name, answer) => {
+  const caller = await newCaller();
+  const pushed: string[] = [];
+  stubFetch(async (_url, { body }) => {
+    pushed.push(JSON.parse(body as string).task.status.state);
+    return new Response();
+  });
+  const url = "https://push.example/elsewhere";
+  const { id, thread } = await begun(caller, { taskPushNotificationConfig: { url } });
+  const [question] = await questionsOf(caller, thread);
+  await answer(caller, thread, question!.id);
+  await endOf(caller, thread);
+  const task = await result(caller, "GetTask", { id }, { agent: "plain" });
+  expect(task.status.state).toBe("TASK_STATE_COMPLETED");
+  expect(task.artifacts.at(-1).parts).toEqual([{ data: { said: ["first", 'ask: "yes"'] } }]);
+  // Neither the first message again, nor one for an answer that came without a message.
+  expect(task.history.map(({ role, parts }: Any) => [role, parts])).toEqual([
+    ["ROLE_USER", [{ data: { said: [] } }]],
+    ["ROLE_AGENT", [{ text: "ask?" }]],
+  ]);
+  await expect.poll(() => pushed.at(-1)).toBe("TASK_STATE_COMPLETED");
+  const { tasks } = await result(caller, "ListTasks", { contextId: thread }, { agent: "plain" });
+  expect(tasks.map((one: Any) => one.status.state)).toEqual(["TASK_STATE_COMPLETED"]);
+});
+
+it("a task that asks again waits again, and an answer over A2A continues it", async () => {
+  const caller = await newCaller();
+  const message = { ...message1(""), parts: [{ data: { said: [] } }] };
+  const { task } = await result(caller, "SendMessage", { message }, { agent: "twice" });
+  const thread = task.id.slice(0, 36);
+  await CHANNELS["the streaming protocol"]!(caller, thread, (await questionsOf(caller, thread))[0]!.id);
+  await expect.poll(async () => (await questionsOf(caller, thread))[0]?.value).toBe("two?");
+  const again = await result(caller, "GetTask", { id: task.id }, { agent: "twice" });
+  expect([again.status.state, again.status.message.parts]).toEqual(["TASK_STATE_INPUT_REQUIRED", [{ text: "two?" }]]);
+  const second = { ...message1("2"), taskId: task.id };
+  const { task: done } = await result(caller, "SendMessage", { message: second }, { agent: "twice" });
+  expect(done.status.state).toBe("TASK_STATE_COMPLETED");
+  expect(await endOf(caller, thread)).toEqual({ said: ['["yes","2"]'] });
+});
+
+it("a thread that moves on without an answer cancels its task", async () => {
+  const caller = await newCaller();
+  const { id, thread } = await begun(caller);
+  const body = { assistant_id: "plain", input: { said: [] } };
+  await (await caller.fetch(`/threads/${thread}/runs/wait`, { body })).text();
+  const task = await result(caller, "GetTask", { id }, { agent: "plain" });
+  expect(task.status.state).toBe("TASK_STATE_CANCELED");
+  expect(await get(caller, `/threads/${thread}`)).toMatchObject({ status: "interrupted" });
+});
