@@ -1,4 +1,5 @@
 /** Rules that keep traces for longer than their project does. */
+import { countCalls } from "../../src/db/allowance.ts";
 import { runDurableObjectAlarm, runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { beforeEach, describe, expect, it } from "vitest";
@@ -34,7 +35,7 @@ const stub = (day: string) => env.TRACE_PARTITION.getByName(`${caller.workspaceI
 async function work({ id }: Rule, ...days: string[]): Promise<void> {
   for (const day of days) await runDurableObjectAlarm(stub(day));
   for (const part of await takeParts(database(env.DB), Date.now() + 60_000, 1_000))
-    if (part.ruleId === id) while (await workPart(env, part));
+    if (part.ruleId === id) while (await workPart(countCalls(env), part));
 }
 
 /** As if the last write of the day were so many days ago, and its alarm went off until nothing is left to do. */

@@ -126,3 +126,9 @@ function newThread({ workspaceId, threadId }: ThreadContext, request: RunRequest
   const kept = { ...(keep_until && { keep_until }), ...(keep_questions && { keep_questions: true as const }) };
   return { ...record, temporary: kept, ttl: keep_questions ? record.ttl : undefined };
 }
+
+/**
+ * The events that say that a run begins share a row with its first step. Those of a task are written before its webhook is
+ * called, which shows its status.
+ */
+export const chooseWrite = ({ task }: RunRequest) => (task ? "written" : "gathered");

@@ -17,7 +17,7 @@ import type { ThreadContext } from "../context.ts";
 import { attemptOf, attemptsSpent, diedError, timeLeft } from "./attempts.ts";
 import { askedAtEnd, emitEnd, recordAfter, unusedBy } from "./ending.ts";
 import { continued } from "./continued.ts";
-import { checkAnswers, newRun, repeatedRun, threadFor, withAssistants } from "./insert.ts";
+import { checkAnswers, chooseWrite, newRun, repeatedRun, threadFor, withAssistants } from "./insert.ts";
 import type { ThreadRecord } from "../record.ts";
 import type { RunRequest } from "../rpc.ts";
 import type { CancelAction, Run, RunError, RunStatus, StopReason } from "../types.ts";
@@ -45,12 +45,6 @@ interface Active {
   run: StoredRun;
   stop: AbortController;
 }
-
-/**
- * The events that say that a run begins share a row with its first step. Those of a task are written before its webhook is
- * called, which shows its status.
- */
-const chooseWrite = ({ task }: RunRequest) => (task ? "written" : "gathered");
 
 /** How a run came to its end, besides its status. */
 interface Ending {
