@@ -242,7 +242,7 @@ describe.runIf(browserHere)("the list of traces in the browser", () => {
     const { page, close } = await visit(stage, { path: `/traces/${id}` });
     await output(page).getByText("many words").first().waitFor();
     expect((await output(page).textContent())?.length).toBeLessThan(10_000);
-    await page.getByRole("button", { name: /^Download all of it, 3,\d{3} KB/ }).waitFor();
+    await page.getByRole("button", { name: /^Download all of it, 3\.\d MB$/ }).waitFor();
     await close();
   });
 });

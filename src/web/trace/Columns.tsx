@@ -8,7 +8,7 @@ import type { Column, Sort } from "../page/Table.tsx";
 import controls from "../ui/controls.module.css";
 import menu from "../ui/menu.module.css";
 import { exactTime, momentText } from "../ui/time.ts";
-import { costText, countText, durationText, firstLine } from "../ui/format.ts";
+import { costText, countText, durationText, firstLine, scoreText } from "../ui/format.ts";
 import css from "./list.module.css";
 import type { TraceRow } from "./types.ts";
 
@@ -131,7 +131,7 @@ export function sortRows(rows: TraceRow[], { id, order }: Sort): TraceRow[] {
 function feedbackText(stats: TraceRow["feedback_stats"]): string {
   return Object.entries(stats ?? {})
     .map(([key, { avg, n }]) =>
-      avg === null || avg === undefined ? `${key} ${n}×` : `${key} ${Number(avg.toFixed(2))}`,
+      avg === null || avg === undefined ? `${key} ${countText(n)}×` : `${key} ${scoreText(avg)}`,
     )
     .join(", ");
 }

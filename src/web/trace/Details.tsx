@@ -7,7 +7,7 @@ import { Payload } from "../ui/Payload.tsx";
 import { exactTime } from "../ui/time.ts";
 import { Feedback } from "./Feedback.tsx";
 import { RunActions } from "./RunActions.tsx";
-import { costText, durationText, tokensText } from "../ui/format.ts";
+import { costText, countText, durationText, tokensText } from "../ui/format.ts";
 import { useRawRun, useRun, useThreadHere } from "./queries.ts";
 import { State } from "./State.tsx";
 import { Status } from "./Status.tsx";
@@ -107,7 +107,7 @@ function Figures({ data }: { data: RunDetails }) {
       {typeof model === "string" && <span>{model}</span>}
       {total_tokens > 0 && (
         <span>
-          {tokensText(total_tokens)}: {prompt_tokens.toLocaleString()} in, {completion_tokens.toLocaleString()} out
+          {tokensText(total_tokens)}: {countText(prompt_tokens)} in, {countText(completion_tokens)} out
         </span>
       )}
       {total_cost !== null && Number(total_cost) > 0 && <span>{costText(total_cost)}</span>}

@@ -4,6 +4,7 @@ import { Button } from "../ui/Button.tsx";
 import { Payload, useCut } from "../ui/Payload.tsx";
 import { messagesIn, type Said } from "./messages.ts";
 import css from "./details.module.css";
+import { countText } from "../ui/format.ts";
 
 const LINES = 24;
 const MESSAGES = 20;
@@ -37,7 +38,7 @@ function Messages({ said }: { said: Said[] }) {
     <>
       {first > 0 && (
         <Button look="quiet" onClick={() => setAll(true)}>
-          Show {first.toLocaleString()} earlier messages
+          Show {countText(first)} earlier messages
         </Button>
       )}
       <ol className={css.messages}>

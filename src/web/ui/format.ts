@@ -18,13 +18,32 @@ export const countText = (value: number): string => whole.format(value);
 /** "12.3K", where there is little room. */
 export const shortCount = (value: number): string => compact.format(value);
 
+const scores = new Intl.NumberFormat(undefined, { maximumFractionDigits: 3 });
+
+/** "0.8", "0.667", "true": a score of feedback, or the mean of several. */
+export const scoreText = (score: number | boolean): string =>
+  typeof score === "boolean" ? String(score) : scores.format(score);
+
+const UNITS = ["B", "kB", "MB", "GB", "TB"];
+
+/** "0 B", "84 kB", "1.2 GB". */
+export function bytesText(bytes: number): string {
+  const power = bytes < 1 ? 0 : Math.min(UNITS.length - 1, Math.floor(Math.log10(bytes) / 3));
+  const value = bytes / 1000 ** power;
+  const digits = value < 10 && power > 0 ? 10 : 1;
+  return `${countText(Math.round(value * digits) / digits)} ${UNITS[power]}`;
+}
+
 /** "12.5%". */
 export const shareText = (share: number): string => percent.format(share);
+
+const tenths = new Intl.NumberFormat(undefined, { minimumFractionDigits: 1, maximumFractionDigits: 1 });
+const hundredths = new Intl.NumberFormat(undefined, { minimumFractionDigits: 2, maximumFractionDigits: 2 });
 
 /** "12 ms", "1.24 s", "2 min 5 s", "2 min". */
 export function durationText(seconds: number): string {
   if (seconds < 0.9995) return `${Math.round(seconds * 1000)} ms`;
-  if (seconds < 60) return `${seconds.toFixed(seconds < 10 ? 2 : 1)} s`;
+  if (seconds < 60) return `${(seconds < 10 ? hundredths : tenths).format(seconds)} s`;
   const full = Math.round(seconds);
   if (full < 3600) return inTwo(Math.floor(full / 60), "min", full % 60, "s");
   return inTwo(Math.floor(full / 3600), "h", Math.floor((full % 3600) / 60), "min");
@@ -33,8 +52,12 @@ export function durationText(seconds: number): string {
 const inTwo = (many: number, unit: string, rest: number, part: string) =>
   rest === 0 ? `${many} ${unit}` : `${many} ${unit} ${rest} ${part}`;
 
+/** A duration of whole seconds: "0 s", "5 s", "2 min 5 s". */
+export const secondsText = (seconds: number) =>
+  Number.isInteger(seconds) && seconds < 60 ? `${seconds} s` : durationText(seconds);
+
 /** A duration beside an axis, where the values are round: "0", "500 ms", "2 s". */
-export const axisText = (seconds: number) => (seconds === 0 ? "0" : durationText(seconds).replace(/\.0+(?= s$)/, ""));
+export const axisText = (seconds: number) => (seconds === 0 ? "0" : secondsText(seconds));
 
 const change = new Intl.NumberFormat(undefined, {
   style: "percent",

@@ -3,7 +3,7 @@ import { useState } from "react";
 import { Link, useLocation } from "wouter";
 import { useMay } from "../../api/me.ts";
 import { SERVER } from "../../api/server.ts";
-import { durationText, shareText } from "../../ui/format.ts";
+import { countText, durationText, scoreText, shareText } from "../../ui/format.ts";
 import { Button } from "../../ui/Button.tsx";
 import controls from "../../ui/controls.module.css";
 import { Page } from "../../page/Page.tsx";
@@ -158,10 +158,18 @@ function columnsOf(chosen: string[], toggle: (id: string) => void): Column<Exper
       kept: true,
       cell: ({ feedback_stats }) =>
         Object.entries(feedback_stats ?? {})
-          .map(([key, { avg, n }]) => `${key} ${avg === null || avg === undefined ? `${n}×` : Number(avg.toFixed(3))}`)
+          .map(
+            ([key, { avg, n }]) => `${key} ${avg === null || avg === undefined ? `${countText(n)}×` : scoreText(avg)}`,
+          )
           .join(", "),
     },
-    { id: "runs", name: "Runs", width: 64, end: true, cell: ({ run_count }) => run_count?.toLocaleString() },
+    {
+      id: "runs",
+      name: "Runs",
+      width: 64,
+      end: true,
+      cell: ({ run_count }) => typeof run_count === "number" && countText(run_count),
+    },
     {
       id: "errors",
       name: "Error rate",
