@@ -31,7 +31,7 @@ function Json({ label, value }: { label: string; value: unknown }) {
   return <Payload label={label} text={text} lines={LINES} />;
 }
 
-function Messages({ said }: { said: Said[] }) {
+export function Messages({ said }: { said: Said[] }) {
   const [all, setAll] = useState(said.length <= MESSAGES);
   const first = all ? 0 : said.length - MESSAGES;
   return (
