@@ -109,12 +109,20 @@ describe.runIf(browserHere)("the list of traces in the browser", () => {
     await send("faceted", "slow_search");
     await send("faceted", "slow_search", "Error: no such key", true);
     await send("faceted", "reader");
-    const { page, troubles, close } = await visit(stage, { path: "/traces" });
+    const { page, troubles, close } = await visit(stage, { path: "/traces?project=none" });
+    await listed(page).waitFor({ state: "detached" });
+    const counts: string[] = [];
+    page.on("request", (request) => {
+      if (request.url().endsWith("/stats/series")) counts.push(String(request.postDataJSON().by));
+    });
     await page.getByLabel("Project").selectOption("faceted");
     await value(page, "Status", /^error ?1$/).click();
     await eventually(
       () => listed(page).allTextContents(),
       (rows) => expect(rows).toEqual([expect.stringContaining("no such key")]),
+    await value(page, "Name", /^slow_search ?2$/).waitFor();
+    // The names are counted with the course of the runs.
+    expect(counts.toSorted()).toEqual(["model", "name", "tag"]);
     );
     // The values of a facet are counted without it, and with the others.
     await value(page, "Name", /^slow_search ?1$/).click();

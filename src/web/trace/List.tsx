@@ -59,11 +59,11 @@ export function List() {
     // oxlint-disable-next-line react-hooks/exhaustive-deps
   }, [found, first, sort.id, sort.order]);
   // The list is shown first: what is counted may be more than what is listed.
-  const course = useCourse(wanted, range, traces.data !== undefined).data;
   const [filters, setFilters] = useState(
     () => !frame.narrow && innerWidth >= WIDE && localStorage.getItem(KEY) !== "0",
   );
   const refused = traces.error instanceof ApiError && traces.error.status === 400 && wanted.filter !== "";
+  const course = useCourse(wanted, range, { enabled: traces.data !== undefined, isGrouped: filters }).data;
   const peeked = rows.find((row) => row.id === params.get("peek"));
 
   const set = (changes: Record<string, string>, replace = false) =>
@@ -154,7 +154,7 @@ export function List() {
             <Facets
               wanted={wanted}
               range={range}
-              total={course?.total}
+              course={course}
               rows={rows}
               onChoose={(facet, value) => set({ [facet]: value, peek: "" })}
             />
