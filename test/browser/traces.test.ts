@@ -180,6 +180,11 @@ describe.runIf(browserHere)("traces in the browser", () => {
     await page.getByRole("region", { name: "Error" }).first().waitFor();
     await page.getByText("Ada", { exact: true }).waitFor();
     await expectNoSidewaysScroll(page);
+    // What a program set is in view, what the platform adds is folded.
+    const threadId = page.getByText("a thread of somewhere else");
+    expect(await threadId.isVisible()).toBe(false);
+    await page.getByText(/^Metadata of the platform/).click();
+    expect(await threadId.isVisible()).toBe(true);
     expect(await findingsInBothThemes(page)).toEqual([]);
     await page.getByRole("main").getByRole("link", { name: "Traces" }).click();
     await listed(page).first().waitFor();
