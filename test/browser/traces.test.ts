@@ -187,7 +187,10 @@ describe.runIf(browserHere)("traces in the browser", () => {
     expect(await threadId.isVisible()).toBe(true);
     expect(await findingsInBothThemes(page)).toEqual([]);
     await page.getByRole("main").getByRole("link", { name: "Traces" }).click();
-    await listed(page).first().waitFor();
+    await listed(page)
+      .filter({ hasText: /a_rather_long.*What now\?.*Start: .*Latency: 2\.00 s/ })
+      .first()
+      .waitFor();
     await expectNoSidewaysScroll(page);
     expect(await findingsInBothThemes(page)).toEqual([]);
     // A chosen trace takes the place of the list: half of the screen shows neither.

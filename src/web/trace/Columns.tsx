@@ -32,10 +32,13 @@ export function columnsOf(addressOf: (row: TraceRow) => string, hidden: Readonly
     name: "Name",
     width: 140,
     kept: true,
-    cell: (row) => (
-      <Link href={addressOf(row)} title={row.name}>
-        {row.name}
-      </Link>
+    cell: (row, isPhone) => (
+      <>
+        <Link href={addressOf(row)} title={row.name}>
+          {row.name}
+        </Link>
+        {isPhone && !hidden.has("input") && <span className={css.said}> {firstLine(row.inputs_preview ?? "")}</span>}
+      </>
     ),
   };
   const [status, ...others] = COLUMNS;
@@ -66,6 +69,7 @@ const COLUMNS: Column<TraceRow>[] = [
     id: "start",
     name: "Start",
     width: 120,
+    fact: true,
     end: true,
     sort: (row) => Date.parse(row.start_time),
     cell: ({ start_time }) => (
@@ -78,6 +82,7 @@ const COLUMNS: Column<TraceRow>[] = [
     id: "latency",
     name: "Latency",
     width: 96,
+    fact: true,
     end: true,
     sort: ({ start_time, end_time }) => seconds(start_time, end_time),
     cell: ({ start_time, end_time }) => {
@@ -97,6 +102,7 @@ const COLUMNS: Column<TraceRow>[] = [
     id: "cost",
     name: "Cost",
     width: 80,
+    fact: true,
     end: true,
     sort: ({ total_cost }) => (total_cost === null ? null : Number(total_cost)),
     cell: ({ total_cost }) => total_cost !== null && Number(total_cost) > 0 && costText(total_cost),

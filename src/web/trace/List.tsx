@@ -12,6 +12,7 @@ import { useFrame } from "../page/frame.ts";
 import { Button } from "../ui/Button.tsx";
 import controls from "../ui/controls.module.css";
 import { IconButton } from "../ui/IconButton.tsx";
+import { countText } from "../ui/format.ts";
 import { columnsOf, Columns, sortRows, useHidden } from "./Columns.tsx";
 import { FACETS, suggestFilter } from "./facets.ts";
 import { useCourse, useFirstTokens } from "./figures.ts";
@@ -62,8 +63,8 @@ export function List() {
   const [filters, setFilters] = useState(
     () => !frame.narrow && innerWidth >= WIDE && localStorage.getItem(KEY) !== "0",
   );
-  const refused = traces.error instanceof ApiError && traces.error.status === 400 && wanted.filter !== "";
   const course = useCourse(wanted, range, { enabled: traces.data !== undefined, isGrouped: filters }).data;
+  const refused = traces.error instanceof ApiError && traces.error.status === 400 && wanted.filter !== "";
   const peeked = rows.find((row) => row.id === params.get("peek"));
 
   const set = (changes: Record<string, string>, replace = false) =>
@@ -199,6 +200,9 @@ export function List() {
                       onOpen={open}
                       openKey={peeked?.id}
                       sort={sort}
+                      sortNote={
+                        traces.hasNextPage && sort.id !== NEWEST.id ? `of ${countText(rows.length)} shown` : undefined
+                      }
                       onSort={({ id, order }) =>
                         set({
                           sort: id === NEWEST.id && order === NEWEST.order ? "" : (order === "desc" ? "-" : "") + id,
@@ -210,7 +214,6 @@ export function List() {
                         <Button disabled={traces.isFetchingNextPage} onClick={() => void traces.fetchNextPage()}>
                           Show more
                         </Button>
-                        {sort.id !== "start" && <span className={css.note}>Sorted: the {rows.length} shown.</span>}
                       </div>
                     )}
                   </>
