@@ -10,7 +10,9 @@ import { axisText, changeText, costText, durationText, scoreText, secondsText } 
 
 describe("a duration in words", () => {
   it("has two units only where the smaller one is not zero", () => {
-    expect([0.012, 1.236, 12.34, 60, 125, 3_600, 5_400].map(durationText)).toEqual([
+    expect([0, 0.000_4, 0.012, 1.236, 12.34, 60, 125, 3_600, 5_400].map(durationText)).toEqual([
+      "< 1 ms",
+      "< 1 ms",
       "12 ms",
       "1.24 s",
       "12.3 s",

@@ -40,8 +40,9 @@ export const shareText = (share: number): string => percent.format(share);
 const tenths = new Intl.NumberFormat(undefined, { minimumFractionDigits: 1, maximumFractionDigits: 1 });
 const hundredths = new Intl.NumberFormat(undefined, { minimumFractionDigits: 2, maximumFractionDigits: 2 });
 
-/** "12 ms", "1.24 s", "2 min 5 s", "2 min". */
+/** "< 1 ms", "12 ms", "1.24 s", "2 min 5 s", "2 min". */
 export function durationText(seconds: number): string {
+  if (seconds < 0.0005) return "< 1 ms";
   if (seconds < 0.9995) return `${Math.round(seconds * 1000)} ms`;
   if (seconds < 60) return `${(seconds < 10 ? hundredths : tenths).format(seconds)} s`;
   const full = Math.round(seconds);
