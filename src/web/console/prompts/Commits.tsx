@@ -128,8 +128,7 @@ function OneCommit({ name, hash: given, rows, tags }: { name: string; hash: stri
               <Changes
                 title={`Changes from ${short(against)}`}
                 same="Both commits are the same."
-                before={before.data.manifest}
-                now={manifest}
+                {...comparable(before.data.manifest, manifest)}
               />
             )}
             <Payload label="Manifest" text={JSON.stringify(manifest, null, 2)} />
@@ -138,6 +137,13 @@ function OneCommit({ name, hash: given, rows, tags }: { name: string; hash: stri
       </Loaded>
     </section>
   );
+}
+
+/** As messages and settings where both are prompts of messages and differ in these, else as manifests. */
+function comparable(before: object, now: object): { before: object; now: object } {
+  const read = { before: readPrompt(before), now: readPrompt(now) };
+  const differ = JSON.stringify(read.before) !== JSON.stringify(read.now);
+  return read.before && read.now && differ ? { before: read.before, now: read.now } : { before, now };
 }
 
 /** The messages of a commit. A manifest of another kind has none. */
@@ -150,7 +156,7 @@ function Shown({ manifest }: { manifest: unknown }) {
   if (said === undefined || said.length === 0) return null;
   return (
     <section className={work.section} aria-label="Messages">
-      <h3>Messages</h3>
+      <h3 className={work.note}>Messages</h3>
       <Messages said={said} />
     </section>
   );
