@@ -88,7 +88,9 @@ export function Table<T>({
     overscan: 20,
     scrollMargin: box.current?.offsetTop ?? 0,
   });
-  useLayoutEffect(() => virtualizer.measure(), [virtualizer, height]);
+  useLayoutEffect(() => {
+    if (virtual) virtualizer.measure();
+  }, [virtual, virtualizer, height]);
   const items = virtual ? virtualizer.getVirtualItems() : undefined;
   const margin = box.current?.offsetTop ?? 0;
   const before = items?.[0] ? items[0].start - margin : 0;

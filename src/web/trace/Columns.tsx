@@ -153,7 +153,7 @@ export function Columns({
   return (
     <DropdownMenu.Root modal={false}>
       <DropdownMenu.Trigger className={`${controls.button} ${controls.plain} ${css.columns}`}>
-        <Columns3 size={14} aria-hidden /> Columns
+        <Columns3 size={14} aria-hidden /> <span>Columns</span>
       </DropdownMenu.Trigger>
       <DropdownMenu.Portal>
         <DropdownMenu.Content className={menu.menu} align="end" collisionPadding={8}>

@@ -1,5 +1,5 @@
 /** The traces of a project, newest first, as a table. The filter is in the address; a row opens beside the list. */
-import { ListFilter, RotateCw } from "lucide-react";
+import { Bookmark, ListFilter, RotateCw } from "lucide-react";
 import { lazy, Suspense, useEffect, useMemo, useRef, useState } from "react";
 import { useLocation, useSearchParams } from "wouter";
 import { ApiError } from "../api/http.ts";
@@ -137,9 +137,15 @@ export function List() {
                 setFilters(!filters);
               }}
             >
-              <ListFilter size={14} aria-hidden /> Filters
+              <ListFilter size={14} aria-hidden /> <span>Filters</span>
             </Button>
-            <Suspense fallback={<Button className={css.columns}>Views</Button>}>
+            <Suspense
+              fallback={
+                <Button className={css.columns}>
+                  <Bookmark size={14} aria-hidden /> <span>Views</span>
+                </Button>
+              }
+            >
               <SavedViews />
             </Suspense>
             <Columns hidden={hidden} onHidden={setHidden} />
