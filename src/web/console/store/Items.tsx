@@ -23,7 +23,7 @@ const WRITE = curlOf(
 const idOf = ({ namespace, key }: Pick<Item, "namespace" | "key">) => JSON.stringify([...namespace, key]);
 
 export function Items({
-  place: { namespace, key, of, query, isNew },
+  place: { namespace, key, of, query },
   onOpen,
 }: {
   place: Place;
