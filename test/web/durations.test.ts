@@ -6,7 +6,8 @@ import {
   timeLabels,
   valueLabels,
 } from "../../src/web/console/overview/axis.ts";
-import { axisText, changeText, costText, durationText, scoreText, secondsText } from "../../src/web/ui/format.ts";
+import { axisText, costText, durationText, scoreText, secondsText } from "../../src/web/ui/format.ts";
+import { changeText } from "../../src/web/console/share.ts";
 
 describe("a duration in words", () => {
   it("has two units only where the smaller one is not zero", () => {

@@ -168,15 +168,13 @@ export function Table<T>({
   );
 }
 
-const isEmpty = (cell: ReactNode) => cell === null || cell === undefined || cell === false || cell === "";
-
 function Facts<T>({ row, facts }: { row: T; facts: Column<T>[] }) {
   const known = facts.map(({ id, name, cell }) => ({ id, name, said: cell(row, true) }));
   return (
     <div className={css.facts}>
       {known.map(
         ({ id, name, said }) =>
-          !isEmpty(said) && (
+          (said || said === 0) && (
             <span key={id}>
               <span className="visually-hidden">{name}: </span>
               {said}

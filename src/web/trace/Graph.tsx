@@ -3,7 +3,7 @@ import { graphlib, layout } from "@dagrejs/dagre";
 import { useMemo } from "react";
 import { Empty } from "../page/states.tsx";
 import { countText, durationText } from "../ui/format.ts";
-import { Fitted } from "../ui/Fitted.tsx";
+import { Fitted } from "../graph/Fitted.tsx";
 import { courseOf } from "./graph.ts";
 import css from "./graph.module.css";
 import type { Span } from "./types.ts";

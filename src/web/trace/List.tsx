@@ -1,5 +1,5 @@
 /** The traces of a project, newest first, as a table. The filter is in the address; a row opens beside the list. */
-import { Bookmark, ListFilter, RotateCw } from "lucide-react";
+import { ListFilter, RotateCw } from "lucide-react";
 import { lazy, Suspense, useEffect, useMemo, useRef, useState } from "react";
 import { useLocation, useSearchParams } from "wouter";
 import { ApiError } from "../api/http.ts";
@@ -142,7 +142,7 @@ export function List() {
             <Suspense
               fallback={
                 <Button className={css.columns}>
-                  <Bookmark size={14} aria-hidden /> <span>Views</span>
+                  <span>Views</span>
                 </Button>
               }
             >

@@ -1,4 +1,4 @@
-/** Figures in words: the formats of counts, money, shares and durations that all views use. */
+/** Figures in words: the formats of counts, money and durations that all views use. Those of shares are in `console/share.ts`. */
 
 const dollars = { style: "currency", currency: "USD", currencyDisplay: "narrowSymbol" } as const;
 const cents = new Intl.NumberFormat(undefined, dollars);
@@ -9,14 +9,9 @@ const LEAST = 0.000_01;
 const least = new Intl.NumberFormat(undefined, { ...dollars, maximumFractionDigits: 5 });
 
 const whole = new Intl.NumberFormat();
-const compact = new Intl.NumberFormat(undefined, { notation: "compact", maximumFractionDigits: 1 });
-const percent = new Intl.NumberFormat(undefined, { style: "percent", maximumFractionDigits: 1 });
 
 /** "12,345". */
 export const countText = (value: number): string => whole.format(value);
-
-/** "12.3K", where there is little room. */
-export const shortCount = (value: number): string => compact.format(value);
 
 const scores = new Intl.NumberFormat(undefined, { maximumFractionDigits: 3 });
 
@@ -34,11 +29,10 @@ export function bytesText(bytes: number): string {
   return `${countText(Math.round(value * digits) / digits)} ${UNITS[power]}`;
 }
 
-/** "12.5%". */
-export const shareText = (share: number): string => percent.format(share);
-
-const tenths = new Intl.NumberFormat(undefined, { minimumFractionDigits: 1, maximumFractionDigits: 1 });
-const hundredths = new Intl.NumberFormat(undefined, { minimumFractionDigits: 2, maximumFractionDigits: 2 });
+const withDigits = (digits: number) =>
+  new Intl.NumberFormat(undefined, { minimumFractionDigits: digits, maximumFractionDigits: digits });
+const tenths = withDigits(1);
+const hundredths = withDigits(2);
 
 /** "< 1 ms", "12 ms", "1.24 s", "2 min 5 s", "2 min". */
 export function durationText(seconds: number): string {
@@ -59,18 +53,6 @@ export const secondsText = (seconds: number) =>
 
 /** A duration beside an axis, where the values are round: "0", "500 ms", "2 s". */
 export const axisText = (seconds: number) => (seconds === 0 ? "0" : secondsText(seconds));
-
-const change = new Intl.NumberFormat(undefined, {
-  style: "percent",
-  maximumFractionDigits: 0,
-  signDisplay: "exceptZero",
-});
-
-/** "+12% on the period before". Nothing where there is nothing to compare with. */
-export function changeText(now: number | null, before: number | null): string {
-  if (now === null || before === null || before === 0) return "";
-  return `${change.format(now / before - 1)} on the period before`;
-}
 
 /** "$12.30", "$0.28", "$0.0042", "< $0.00001". */
 export function costText(amount: string | number): string {

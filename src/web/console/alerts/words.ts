@@ -1,5 +1,6 @@
 /** Figures, conditions and states of alerts in words. */
-import { costText, countText, durationText, scoreText, shareText } from "../../ui/format.ts";
+import { costText, countText, durationText, scoreText } from "../../ui/format.ts";
+import { shareText } from "../share.ts";
 
 /** As the API names them (docs/alerts.md). */
 export const METRICS = {

@@ -2,7 +2,7 @@
 import { graphlib, layout } from "@dagrejs/dagre";
 import { useMemo } from "react";
 import { Empty, Failed, Loading } from "../../page/states.tsx";
-import { Fitted } from "../../ui/Fitted.tsx";
+import { Fitted } from "../../graph/Fitted.tsx";
 import css from "./graph.module.css";
 import { type Drawn, drawnOf, type GraphJson, type Lights, sentencesOf } from "./graph.ts";
 import { type AssistantRow, useGraph } from "./queries.ts";

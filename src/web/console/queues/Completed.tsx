@@ -7,7 +7,8 @@ import { agreementsOf, type Judged, judgedOf } from "./agreement.ts";
 import { type Queue, useCompleted } from "./queries.ts";
 import css from "./queues.module.css";
 import { choicesOf } from "./rubric.ts";
-import { countText, shareText } from "../../ui/format.ts";
+import { countText } from "../../ui/format.ts";
+import { shareText } from "../share.ts";
 
 export function Completed({ queue }: { queue: Queue }) {
   const completed = useCompleted(queue.id);

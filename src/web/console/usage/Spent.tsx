@@ -1,6 +1,7 @@
 /** Tokens and cost of the traces by day. */
 import { useState } from "react";
-import { costText, countText, shortCount } from "../../ui/format.ts";
+import { costText, countText } from "../../ui/format.ts";
+import { shortCount } from "../share.ts";
 import { Button } from "../../ui/Button.tsx";
 import overview from "../overview/overview.module.css";
 import { Plot } from "../overview/Plot.tsx";
