@@ -1,4 +1,5 @@
 /** The manifest of a prompt as messages, and back: LangChain's serialized `ChatPromptTemplate`. The page uses it, too. */
+import { readRole } from "./roles.ts";
 import type { Format, Part, TemplateMessage, ToolCall } from "./template.ts";
 import { variablesIn } from "./template.ts";
 
@@ -71,22 +72,12 @@ function formatIn(value: unknown): Format | undefined {
   return kwargs["template_format"] === "mustache" ? "mustache" : "f-string";
 }
 
-const ROLES: Record<string, TemplateMessage["role"]> = {
-  system: "system",
-  developer: "system",
-  human: "human",
-  user: "human",
-  ai: "ai",
-  assistant: "ai",
-  tool: "tool",
-};
-
 function readMessage(value: unknown, format: Format): TemplateMessage | undefined {
   const kind = className(value);
   const kwargs = kwargsIn(value);
   if (kind === "MessagesPlaceholder") return { role: "placeholder", content: textIn(kwargs["variable_name"]) };
   const [, named = "", suffix] = /^(\w*?)Message(PromptTemplate|Chunk)?$/.exec(kind) ?? [];
-  const role = ROLES[named.toLowerCase()] ?? ROLES[textIn(kwargs["role"]).toLowerCase()];
+  const role = readRole(named) ?? readRole(kwargs["role"]);
   if (role === undefined) return undefined;
   if (suffix === "PromptTemplate") {
     const { prompt } = kwargs;

@@ -1,4 +1,5 @@
 /** Templates of prompts in LangChain's two formats, and the messages that are made of them. The page uses them, too. */
+import type { MessageRole } from "./roles.ts";
 
 export type Format = "none" | "f-string" | "mustache";
 
@@ -12,7 +13,7 @@ export interface ToolCall {
 
 /** A message as a template, or filled. The content of a placeholder is the name of the variable that holds messages. */
 export interface TemplateMessage {
-  role: "system" | "human" | "ai" | "tool" | "placeholder";
+  role: MessageRole | "placeholder";
   content: string | Part[];
   tool_calls?: ToolCall[] | undefined;
   tool_call_id?: string | undefined;

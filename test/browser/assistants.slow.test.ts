@@ -57,6 +57,17 @@ describe.runIf(browserHere)("assistants in the browser", () => {
     await page.waitForURL(`**/console/assistants/${id}`);
     const graph = page.getByRole("region", { name: "Graph" });
     await graph.getByText("agent leads to tools or End.").waitFor({ state: "attached" });
+    // The pane of a phone is as high as two of its boxes.
+    await page.setViewportSize({ width: 390, height: 640 });
+    await eventually(
+      () =>
+        graph.evaluate((element) => {
+          const { scrollHeight = 0, clientHeight = 0 } = element as unknown as Record<string, number>;
+          return scrollHeight - clientHeight;
+        }),
+      (hidden) => expect(hidden).toBe(0),
+    );
+    await page.setViewportSize({ width: 1280, height: 800 });
     await page.getByLabel("system_prompt").waitFor();
     expect(await findingsInBothThemes(page)).toEqual([]);
     expect(troubles).toEqual([]);

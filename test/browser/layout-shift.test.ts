@@ -67,6 +67,26 @@ describe.runIf(browserHere)("nothing moves while a view loads", () => {
         expect({ shifted: Math.max(shifted, MOST), moved }).toEqual({ shifted: MOST, moved: [] });
         await close();
       });
+
+  it.each([0, 20])("a turn, when earlier ones are shown above it, %i pixels below the top", async (top) => {
+    const { page, close } = await visit(stage, { path: `/chat/${thread}` });
+    await eventually(
+      () => log(page).getByRole("article").count(),
+      (count) => expect(count).toBe(60),
+    );
+    const earlier = log(page).getByRole("button", { name: "Show earlier messages (40 turns)" });
+    // A reader scrolls by the wheel: the page then no longer follows the end.
+    await log(page).hover();
+    await page.mouse.wheel(0, -100_000);
+    await log(page).evaluate((element, to) => ((element as unknown as { scrollTop: number }).scrollTop = to), top);
+    const turn = log(page).getByRole("article").filter({ hasText: "turn 40" }).first();
+    const before = await turn.boundingBox();
+    await earlier.click();
+    await log(page).getByRole("article").nth(99).waitFor({ state: "attached" });
+    await quiet(page);
+    expect(Math.abs(((await turn.boundingBox())?.y ?? 0) - (before?.y ?? 0))).toBeLessThan(2);
+    await close();
+  });
 });
 
 /** Waits until no request has been sent or answered for a second. */

@@ -102,6 +102,10 @@ describe.runIf(browserHere)("the looks of the page", () => {
     await approve.tap();
     await expectAnswer(page, "Sent to ada@example.com.");
     await settled(page);
+    const score = log(page).getByRole("group", { name: "Score" }).last();
+    await score.waitFor();
+    const boxes = await Promise.all((await score.getByRole("button").all()).map((button) => button.boundingBox()));
+    expect(boxes.map((box) => box?.y)).toEqual(boxes.map(() => boxes[0]?.y));
     await close();
   });
 

@@ -57,6 +57,8 @@ describe.runIf(browserHere)("the playground in the browser", () => {
     await page.getByText("From the run").waitFor();
     const last = await page.getByRole("group", { name: /^Message \d/ }).count();
     expect(await text(page, last).inputValue()).toBe("count to 3 secretly");
+    const roles = await page.getByLabel(`Role of message ${last}`).getByRole("option").allTextContents();
+    expect(roles).toEqual(["System", "User", "Assistant", "Tool", "Placeholder"]);
     expect(
       await column(page, 1)
         .getByLabel(/^Who answers/)
@@ -113,6 +115,9 @@ describe.runIf(browserHere)("the playground in the browser", () => {
     };
     await newClient().pushPrompt(name, { object: { id: ["ChatPromptTemplate"], kwargs: { messages: [message] } } });
     const { page, close } = await visit(stage, { path: `/console/prompts/${name}` });
+    const messages = page.getByRole("region", { name: "Messages" });
+    await messages.getByRole("heading", { name: "User", exact: true }).waitFor();
+    await messages.getByText("count to {n}").waitFor();
     await page.getByRole("link", { name: "Open in playground" }).click();
     await page.getByRole("textbox", { name: "n", exact: true }).fill("5");
     expect(await text(page, 1).inputValue()).toBe("count to {n}");

@@ -210,6 +210,8 @@ describe.runIf(browserHere)("rules in the browser", () => {
     await judge.getByLabel("Judged by").selectOption("assistant");
     await judge.getByLabel("Assistant", { exact: true }).selectOption({ label: "echo" });
     await judge.getByRole("button", { name: "Remove prompt 1" }).click();
+    const roles = await judge.getByLabel("Role 1").getByRole("option").allTextContents();
+    expect(roles).toEqual(["System", "User", "Assistant"]);
     await judge.getByRole("textbox", { name: "Prompt 1" }).fill('{"kind": true, "comment": "{{output.answer}}"}');
     await judge.getByLabel("Answer").selectOption("yes-no");
     await judge.getByLabel("Key of the feedback").fill("kind");

@@ -111,10 +111,16 @@ describe.runIf(browserHere)("runs in the browser", () => {
     const { page, close } = await visit(stage, { ...PHONE, path: "/console/runs" });
     const cancel = page.getByRole("table", { name: "Running" }).getByRole("button", { name: /^Cancel/ });
     await cancel.waitFor();
+    await page.getByRole("table", { name: "Running" }).getByText("Started: ").waitFor({ state: "attached" });
     await expectNoSidewaysScroll(page);
     expect((await cancel.boundingBox())?.height).toBeGreaterThanOrEqual(44);
     expect(await findings(page)).toEqual([]);
     await stopAll();
+    const ended = page.getByRole("table", { name: "Finished" }).locator("tbody tr");
+    await ended
+      .filter({ hasText: /Started: .*Took: \d/ })
+      .first()
+      .waitFor();
     await close();
   });
 });

@@ -130,7 +130,14 @@ describe.runIf(browserHere)("the threads of all users", () => {
 
   it("fits a phone", async () => {
     const thread = await talk("ada@example.com", "What is 3 + 3?");
-    const { page, close } = await visit(stage, { ...PHONE, path: `/console/threads/${thread}` });
+    const { page, close } = await visit(stage, { ...PHONE, path: "/console/threads" });
+    await page
+      .getByRole("row", { name: /What is 3 \+ 3\?.*Changed: .*Latency p50: \d/ })
+      .first()
+      .waitFor();
+    await expectNoSidewaysScroll(page);
+    expect(await findingsInBothThemes(page)).toEqual([]);
+    await page.goto(`${stage.server.url}/console/threads/${thread}`);
     await page.getByRole("table", { name: "Checkpoints" }).waitFor();
     await page.getByText("added").first().waitFor();
     await expectNoSidewaysScroll(page);

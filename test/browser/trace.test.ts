@@ -10,6 +10,7 @@ import {
   focused,
   log,
   onStage,
+  PHONE,
   say,
   settled,
   visit,
@@ -106,12 +107,67 @@ describe.runIf(browserHere)("a trace in the browser", () => {
     await page.getByText("20 s", { exact: true }).waitFor();
     await page.getByText("40 s", { exact: true }).waitFor({ state: "detached" });
     await page.getByRole("button", { name: "Graph" }).click();
+    // Of 40 steps the graph is as small as can be read, and scrolls.
     await page.getByRole("button", { name: /^step_39/ }).click();
     await heading(page, "step_39").waitFor();
     expect(await findings(page)).toEqual([]);
     await page.reload();
     await heading(page, "step_39").waitFor();
     expect(troubles).toEqual([]);
+    await close();
+  });
+
+  it.each([
+    ["a desk", {}],
+    ["a phone", PHONE],
+  ])("fits the graph to its pane on %s, and zooms", async (_, options) => {
+    const id = crypto.randomUUID();
+    const from = Date.now() - 60_000;
+    const iso = (ms: number) => new Date(from + ms).toISOString();
+    // One step, six beside each other, and one: wider than a phone, and than half of a desk.
+    const steps = ["plan", ...Array.from({ length: 6 }, (_, n) => `search_${n}`), "write"].map((name, n) => {
+      const at = n === 0 ? 0 : n === 7 ? 2_000 : 1_000;
+      const times = { start_time: iso(at + n), end_time: iso(at + 500) };
+      return {
+        id: crypto.randomUUID(),
+        trace_id: id,
+        parent_run_id: id,
+        name,
+        run_type: "chain",
+        inputs: {},
+        ...times,
+      };
+    });
+    const root = {
+      id,
+      trace_id: id,
+      name: "wide",
+      run_type: "chain",
+      inputs: {},
+      start_time: iso(0),
+      end_time: iso(3_000),
+    };
+    const post = [root, ...steps].map((run) => ({ ...run, session_name: "wide", outputs: {} }));
+    const answer = await fetch(`${stage.server.url}/runs/batch`, {
+      method: "POST",
+      headers: { ...stage.server.headers, "content-type": "application/json" },
+      body: JSON.stringify({ post, patch: [] }),
+    });
+    expect(answer.status).toBeLessThan(300);
+    const { page, close } = await visit(stage, { ...options, path: `/traces/${id}?view=graph` });
+    const pane = page.getByRole("region", { name: "Graph of the run" });
+    await pane.getByRole("button", { name: /^write/ }).waitFor();
+    const hidden = () =>
+      pane.evaluate((element) => {
+        const { scrollWidth, clientWidth, scrollHeight, clientHeight } = element as unknown as Record<string, number>;
+        return [(scrollWidth ?? 0) - (clientWidth ?? 0), (scrollHeight ?? 0) - (clientHeight ?? 0)];
+      });
+    await eventually(hidden, (left) => expect(left).toEqual([0, 0]));
+    expect(await findings(page)).toEqual([]);
+    for (let n = 0; n < 4; n++) await page.getByRole("button", { name: "Zoom in" }).click();
+    await eventually(hidden, ([across = 0]) => expect(across).toBeGreaterThan(0));
+    await page.getByRole("button", { name: "Fit to the pane" }).click();
+    await eventually(hidden, (left) => expect(left).toEqual([0, 0]));
     await close();
   });
 

@@ -12,6 +12,10 @@ const row = (page: Page, name: RegExp) => page.getByRole("tree").getByRole("tree
 const output = (page: Page) => page.getByRole("region", { name: "Output", exact: true }).first();
 
 /** These tests are compiled without the types of the DOM. */
+interface Cut {
+  scrollWidth: number;
+  clientWidth: number;
+}
 interface Box {
   getBoundingClientRect(): { left: number; right: number };
 }
@@ -109,8 +113,16 @@ describe.runIf(browserHere)("the list of traces in the browser", () => {
     await send("faceted", "slow_search");
     await send("faceted", "slow_search", "Error: no such key", true);
     await send("faceted", "reader");
-    const { page, troubles, close } = await visit(stage, { path: "/traces" });
+    const { page, troubles, close } = await visit(stage, { path: "/traces?project=none" });
+    await listed(page).waitFor({ state: "detached" });
+    const counts: string[] = [];
+    page.on("request", (request) => {
+      if (request.url().endsWith("/stats/series")) counts.push(String(request.postDataJSON().by));
+    });
     await page.getByLabel("Project").selectOption("faceted");
+    await value(page, "Name", /^slow_search ?2$/).waitFor();
+    // The names are counted with the course of the runs.
+    expect(counts.toSorted()).toEqual(["model", "name", "tag"]);
     await value(page, "Status", /^error ?1$/).click();
     await eventually(
       () => listed(page).allTextContents(),
@@ -189,7 +201,10 @@ describe.runIf(browserHere)("the list of traces in the browser", () => {
     await eventually(names, (found) => expect(found).toEqual(["slow", "middle", "quick"]));
     await list(page).getByRole("button", { name: "Latency" }).click();
     await eventually(names, (found) => expect(found).toEqual(["quick", "middle", "slow"]));
-    expect(await list(page).getByRole("columnheader", { name: "Latency" }).getAttribute("aria-sort")).toBe("ascending");
+    const head = list(page).getByRole("columnheader", { name: "Latency" });
+    expect(await head.getAttribute("aria-sort")).toBe("ascending");
+    // All of the traces are in the list.
+    expect(await head.textContent()).toBe("Latency ↑");
     await close();
   });
 
@@ -228,12 +243,19 @@ describe.runIf(browserHere)("the list of traces in the browser", () => {
     for (let i = 0; i < 51; i++) await send("many", `trace_${i}`);
     const { page, close } = await visit(stage, { path: "/traces" });
     await page.getByLabel("Project").selectOption("many");
+    const latency = list(page).getByRole("columnheader", { name: "Latency" });
+    await latency.getByRole("button").click();
+    await latency.getByText("of 50 shown").waitFor();
+    expect(
+      await latency.evaluate((cell) => (cell as unknown as Cut).scrollWidth <= (cell as unknown as Cut).clientWidth),
+    ).toBe(true);
     await page.getByRole("button", { name: "Show more" }).click();
     await eventually(
       () => listed(page).count(),
       (count) => expect(count).toBe(51),
     );
     expect(await page.getByRole("button", { name: "Show more" }).count()).toBe(0);
+    expect(await latency.textContent()).toBe("Latency ↓");
     await close();
   });
 
@@ -242,7 +264,7 @@ describe.runIf(browserHere)("the list of traces in the browser", () => {
     const { page, close } = await visit(stage, { path: `/traces/${id}` });
     await output(page).getByText("many words").first().waitFor();
     expect((await output(page).textContent())?.length).toBeLessThan(10_000);
-    await page.getByRole("button", { name: /^Download all of it, 3,\d{3} KB/ }).waitFor();
+    await page.getByRole("button", { name: /^Download all of it, 3\.\d MB$/ }).waitFor();
     await close();
   });
 });

@@ -65,6 +65,9 @@ describe.runIf(browserHere)("traces in the browser", () => {
 
     await row(page, /llm/).click();
     await page.getByRole("region", { name: "Output" }).getByText("Calls calculator").waitFor();
+    const roles = (name: string) => page.getByRole("region", { name, exact: true }).getByRole("heading", { level: 4 });
+    expect(await roles("Input").allTextContents()).toContain("User");
+    expect(await roles("Output").textContent()).toBe("Assistant");
     await page.getByRole("link", { name: "Open thread" }).click();
     await page.waitForURL(chat);
     await expectAnswer(page, "17 * 24 = 408.");
@@ -177,9 +180,17 @@ describe.runIf(browserHere)("traces in the browser", () => {
     await page.getByRole("region", { name: "Error" }).first().waitFor();
     await page.getByText("Ada", { exact: true }).waitFor();
     await expectNoSidewaysScroll(page);
+    // What a program set is in view, what the platform adds is folded.
+    const threadId = page.getByText("a thread of somewhere else");
+    expect(await threadId.isVisible()).toBe(false);
+    await page.getByText(/^Metadata of the platform/).click();
+    expect(await threadId.isVisible()).toBe(true);
     expect(await findingsInBothThemes(page)).toEqual([]);
     await page.getByRole("main").getByRole("link", { name: "Traces" }).click();
-    await listed(page).first().waitFor();
+    await listed(page)
+      .filter({ hasText: /a_rather_long.*What now\?.*Start: .*Latency: 2\.00 s/ })
+      .first()
+      .waitFor();
     await expectNoSidewaysScroll(page);
     expect(await findingsInBothThemes(page)).toEqual([]);
     // A chosen trace takes the place of the list: half of the screen shows neither.

@@ -1,10 +1,11 @@
 /** What the pictures of assistants, runs, crons and the Store show. */
+import { Client } from "langsmith";
 import type { Access } from "../support/server.ts";
 
 type Call = (method: string, path: string, body?: unknown) => Promise<Record<string, string>>;
 
 /** What the pages of the console show: an assistant with versions, crons, items, and runs that wait. */
-export async function seedConsole({ url }: Access, call: Call) {
+export async function seedConsole({ url, key }: Access, call: Call) {
   const { assistant_id } = await call("POST", "/assistants", {
     graph_id: "agent",
     name: "Refund desk",
@@ -49,5 +50,23 @@ export async function seedConsole({ url }: Access, call: Call) {
     [["knowledge", "shipping"], "carriers", { carriers: ["north", "lowland"], updated: "2026-11-02" }],
   ];
   for (const [namespace, key, value] of items) await call("PUT", "/store/items", { namespace, key, value });
-  return { assistant_id, cron_id: often.cron_id, research };
+  const prompt = "refund-answers";
+  const client = new Client({ apiUrl: url, apiKey: key });
+  for (const rule of ["Be brief.", "Be brief. Name the date of the refund."])
+    await client.pushPrompt(prompt, {
+      object: promptOf(rule),
+      description: "Answers about refunds",
+      commitDescription: rule,
+    });
+  return { prompt, assistant_id, cron_id: often.cron_id, research };
+}
+
+/** A prompt as LangChain serializes it. */
+function promptOf(rule: string): object {
+  const line = (kind: string, template: string) => ({
+    id: [`${kind}MessagePromptTemplate`],
+    kwargs: { prompt: { id: ["PromptTemplate"], kwargs: { template, template_format: "mustache" } } },
+  });
+  const messages = [line("System", `You answer customers of {{shop}}. ${rule}`), line("Human", "{{question}}")];
+  return { id: ["ChatPromptTemplate"], kwargs: { messages } };
 }

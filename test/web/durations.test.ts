@@ -6,11 +6,14 @@ import {
   timeLabels,
   valueLabels,
 } from "../../src/web/console/overview/axis.ts";
-import { axisText, changeText, costText, durationText } from "../../src/web/ui/format.ts";
+import { axisText, costText, durationText, scoreText, secondsText } from "../../src/web/ui/format.ts";
+import { changeText } from "../../src/web/console/share.ts";
 
 describe("a duration in words", () => {
   it("has two units only where the smaller one is not zero", () => {
-    expect([0.012, 1.236, 12.34, 60, 125, 3_600, 5_400].map(durationText)).toEqual([
+    expect([0, 0.000_4, 0.012, 1.236, 12.34, 60, 125, 3_600, 5_400].map(durationText)).toEqual([
+      "< 1 ms",
+      "< 1 ms",
       "12 ms",
       "1.24 s",
       "12.3 s",
@@ -24,6 +27,14 @@ describe("a duration in words", () => {
   it("has no zeros after the point beside an axis", () => {
     expect([0, 0.5, 2, 2.5, 20, 60].map(axisText)).toEqual(["0", "500 ms", "2 s", "2.50 s", "20 s", "1 min"]);
   });
+});
+
+it("has no fraction where the seconds are counted", () => {
+  expect([0, 1, 59, 60, 125].map(secondsText)).toEqual(["0 s", "1 s", "59 s", "1 min", "2 min 5 s"]);
+});
+
+it("has a score with three figures after the point at most", () => {
+  expect([0, 1, 0.5, 2 / 3, 1_234.5].map(scoreText)).toEqual(["0", "1", "0.5", "0.667", "1,234.5"]);
 });
 
 describe("the times below a plot", () => {

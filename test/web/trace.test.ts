@@ -65,7 +65,7 @@ describe("the tree of a trace", () => {
 });
 
 describe("messages", () => {
-  const hi = { role: "human", text: "hi", calls: [] };
+  const hi = { role: "User", text: "hi", calls: [] };
   it.each([
     ["of an agent's state", { messages: [{ type: "human", content: "hi" }] }],
     ["of a model's batch", { messages: [[{ type: "human", content: [{ type: "text", text: "hi" }] }]] }],
@@ -81,12 +81,12 @@ describe("messages", () => {
   it("have their calls, in both forms", () => {
     const calls = [{ name: "add", args: '{\n  "a": 1\n}' }];
     const langchain = { type: "ai", content: "", tool_calls: [{ name: "add", args: { a: 1 } }] };
-    expect(messagesIn({ messages: [langchain] })).toEqual([{ role: "ai", text: "", calls }]);
+    expect(messagesIn({ messages: [langchain] })).toEqual([{ role: "Assistant", text: "", calls }]);
     const openai = {
       message: { role: "assistant", content: null, tool_calls: [{ function: { name: "add", arguments: "{}" } }] },
     };
     expect(messagesIn({ choices: [openai] })).toEqual([
-      { role: "assistant", text: "", calls: [{ name: "add", args: "{}" }] },
+      { role: "Assistant", text: "", calls: [{ name: "add", args: "{}" }] },
     ]);
   });
 

@@ -1,6 +1,7 @@
 /** The conversation: turns beside the gauge rail. Nothing in it moves unless the reader is at its end. */
 import { ArrowDown } from "lucide-react";
-import { type ReactNode, startTransition, useEffect, useRef, useState } from "react";
+import { type MouseEvent, type ReactNode, startTransition, useEffect, useLayoutEffect, useRef, useState } from "react";
+import { countText } from "../ui/format.ts";
 import type { Stream } from "./agent.ts";
 import type { Follow } from "./follow.ts";
 import css from "./Log.module.css";
@@ -50,6 +51,22 @@ export function Log({
     const timer = setTimeout(() => startTransition(() => setMost((now) => Math.max(now, WINDOW))), 100);
     return () => clearTimeout(timer);
   }, []);
+  // What is added above pushes nothing out of the reader's sight.
+  const held = useRef<{ turn: HTMLElement; top: number }>(undefined);
+  const showEarlier = ({ currentTarget }: MouseEvent<HTMLButtonElement>) => {
+    const turn = currentTarget.nextElementSibling;
+    if (turn instanceof HTMLElement) held.current = { turn, top: turn.getBoundingClientRect().top };
+    setMost(most + WINDOW);
+  };
+  useLayoutEffect(() => {
+    if (!held.current) return;
+    const { turn, top } = held.current;
+    held.current = undefined;
+    const scroller = turn.closest('[role="log"]');
+    if (scroller) scroller.scrollTop += turn.getBoundingClientRect().top - top;
+    // The button is gone with the last of the earlier turns.
+    if (document.activeElement === document.body) turn.focus({ preventScroll: true });
+  }, [most]);
   const parts = turns.reduce((sum, turn) => sum + 1 + turn.parts.length, 0);
   const seen = useRef(parts);
   if (follow.following) seen.current = parts;
@@ -70,8 +87,8 @@ export function Log({
       >
         <div ref={follow.content} className={css.content} data-running={running || undefined}>
           {first > 0 && most >= WINDOW && (
-            <button type="button" className={css.earlier} onClick={() => setMost(most + WINDOW)}>
-              Show earlier messages ({first} turns)
+            <button type="button" className={css.earlier} onClick={showEarlier}>
+              Show earlier messages ({countText(first)} turns)
             </button>
           )}
           {turns.slice(first).map((turn, i) => {

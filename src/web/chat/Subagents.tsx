@@ -4,6 +4,7 @@ import css from "./parts.module.css";
 import { resultText, textOf } from "./messages.ts";
 import { STATE_WORDS, StateGlyph } from "./Tools.tsx";
 import type { ToolCall } from "./turns.ts";
+import { durationText } from "../ui/format.ts";
 
 export type Subagent = SubagentDiscoverySnapshot;
 
@@ -27,7 +28,7 @@ export function Subagents({
       {calls.length > 1 && (
         <p className={css.crew}>
           {done < calls.length ? `${done} of ${calls.length} subagents done` : `${calls.length} subagents`}
-          {done === calls.length && took !== undefined && ` · ${took.toFixed(1)} s`}
+          {done === calls.length && took !== undefined && ` · ${durationText(took)}`}
         </p>
       )}
       <ul className={css.cards}>

@@ -1,4 +1,5 @@
 /** The one line above the composer: what holds now, and what can be done about it. */
+import { secondsText } from "../ui/format.ts";
 import { type Connection, QUIET_MS } from "./connection.ts";
 
 export type StripAction = "show" | "reconnect" | "retry" | "copy" | "leave-branch" | "continue";
@@ -42,7 +43,7 @@ export function stripLine(facts: Facts): StripLine {
   if (facts.running) {
     const tools = facts.tools === 0 ? "" : ` · ${facts.tools} ${facts.tools === 1 ? "tool" : "tools"}`;
     const at = facts.at === undefined ? "" : ` · ${facts.at}`;
-    return { tone: "running", text: `Running${at} · ${facts.seconds} s${tools}`, actions: [] };
+    return { tone: "running", text: `Running${at} · ${secondsText(facts.seconds)}${tools}`, actions: [] };
   }
   if (facts.waiting > 0) {
     const many = facts.waiting === 1 ? "1 decision" : `${facts.waiting} decisions`;
@@ -58,6 +59,6 @@ export function stripLine(facts: Facts): StripLine {
       actions: ["leave-branch"],
     };
   if (facts.stopped !== undefined)
-    return { tone: "plain", text: `Stopped after ${facts.stopped} s`, actions: ["continue"] };
+    return { tone: "plain", text: `Stopped after ${secondsText(facts.stopped)}`, actions: ["continue"] };
   return { tone: "plain", text: "", actions: [] };
 }

@@ -3,6 +3,7 @@
  * list of runs arrive in any order; this reducer is the only place in which they meet.
  */
 import type { Interrupt, RawMessage } from "../api/types.ts";
+import { readRole } from "../../prompts/roles.ts";
 import { textOf } from "./messages.ts";
 import type { Step } from "../api/steps.ts";
 
@@ -184,7 +185,9 @@ function joins(thread: Thread, run: Run, state: Read): Thread {
 
 function refused(thread: Thread): Thread {
   const kept = idsOf(thread.read?.messages ?? []);
-  const own = thread.live.filter(({ type, id = "" }) => type === "human" && !kept.has(id) && !thread.gone.has(id));
+  const own = thread.live.filter(
+    ({ type, id = "" }) => readRole(type) === "human" && !kept.has(id) && !thread.gone.has(id),
+  );
   return { ...thread, phase: thread.phase + 1, run: undefined, unsent: idsOf(own) };
 }
 
@@ -203,7 +206,7 @@ function lostTexts(thread: Thread, { messages, finished }: Read): Partial[] {
   const known = new Set([...thread.partials.map(({ message }) => message.id), ...idsOf(thread.run?.base ?? [])]);
   const shown = underway(thread);
   return shown.flatMap((message, i) => {
-    const text = message.type === "ai" ? textOf(message) : "";
+    const text = readRole(message.type) === "ai" ? textOf(message) : "";
     const after = shown.slice(0, i).findLast(({ id }) => id && kept.has(id))?.id;
     if (text.trim() === "" || !after || !message.id || kept.has(message.id) || known.has(message.id)) return [];
     const following = messages.slice(messages.findIndex(({ id }) => id === after) + 1);

@@ -1,4 +1,5 @@
 /** A conversation as turns: a question, and all messages until the next question. */
+import { readRole } from "../../prompts/roles.ts";
 import type { RawMessage } from "../api/types.ts";
 import { type Media, mediaOf } from "./media.ts";
 import { reasoningOf, textOf } from "./messages.ts";
@@ -55,12 +56,13 @@ export function turnsOf(
 ): Turn[] {
   const results = new Map<string, RawMessage>();
   for (const message of messages)
-    if (message.type === "tool" && message.tool_call_id) results.set(message.tool_call_id, message);
+    if (readRole(message.type) === "tool" && message.tool_call_id) results.set(message.tool_call_id, message);
 
   const turns: Turn[] = [];
   for (const [i, message] of messages.entries()) {
     const id = message.id ?? `at-${i}`;
-    if (message.type === "human") {
+    const role = readRole(message.type);
+    if (role === "human") {
       turns.push({
         id,
         asked: { id, text: textOf(message), media: mediaOf(message.content) },
@@ -74,7 +76,7 @@ export function turnsOf(
     if (turns.length === 0) turns.push({ id, parts: [], messageIds: [], tokens: 0, models: [] });
     const turn = turns[turns.length - 1]!;
     turn.messageIds.push(id);
-    if (message.type === "ai") {
+    if (role === "ai") {
       addAnswer(turn.parts, message, id, results, live, running);
       addUsage(turn, message);
     }

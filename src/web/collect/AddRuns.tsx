@@ -9,6 +9,7 @@ import { answerIn } from "../../evaluation/answer.ts";
 import { answering, asMembers, membersFrom } from "./expected.ts";
 import { firstChoice, isChosen, placeOf, PlaceSelect } from "./PlaceSelect.tsx";
 import { addRuns, type Collected, createExample, type Place, type PlaceKind, usePlaces } from "./queries.ts";
+import { countText } from "../ui/format.ts";
 
 /** What a run was given and what it gave. */
 interface Content {
@@ -54,7 +55,7 @@ function Adding({ kind, runs, content, onClose, title, places }: Props & { title
   return (
     <ModalForm
       title={title}
-      submit={chosen.length === 1 ? "Add run" : `Add ${chosen.length.toLocaleString()} runs`}
+      submit={chosen.length === 1 ? "Add run" : `Add ${countText(chosen.length)} runs`}
       disabled={chosen.length === 0 || !isChosen(choice) || fault !== undefined}
       onSubmit={async () => {
         const place = await placeOf(kind, choice);

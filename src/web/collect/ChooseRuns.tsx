@@ -3,6 +3,7 @@ import { useId } from "react";
 import { Button } from "../ui/Button.tsx";
 import css from "./collect.module.css";
 import type { Collected } from "./queries.ts";
+import { countText } from "../ui/format.ts";
 
 export function ChooseRuns({
   runs,
@@ -24,7 +25,7 @@ export function ChooseRuns({
     <fieldset className={css.runs} aria-describedby={id}>
       <legend>Runs</legend>
       <p id={id} className={css.count}>
-        {(runs.length - left.size).toLocaleString()} of {runs.length.toLocaleString()} found
+        {countText(runs.length - left.size)} of {countText(runs.length)} found
         <Button
           look="quiet"
           onClick={() => onLeft(left.size === 0 ? new Set(runs.map((run) => run.id)) : new Set<string>())}

@@ -1,6 +1,7 @@
 import diff from "microdiff";
 import { useMemo } from "react";
 import css from "./changes.module.css";
+import { countText } from "../ui/format.ts";
 
 const SHOWN = 50;
 const CLIP = 300;
@@ -35,7 +36,7 @@ export function Changes({
           </li>
         ))}
       </ul>
-      {changes.length > SHOWN && <p className={css.none}>And {(changes.length - SHOWN).toLocaleString()} more.</p>}
+      {changes.length > SHOWN && <p className={css.none}>And {countText(changes.length - SHOWN)} more.</p>}
     </section>
   );
 }

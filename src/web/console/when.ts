@@ -1,4 +1,4 @@
-/** Moments that are to come. `Intl` does the work; the formats are made once. */
+/** Times that only the console shows: those that are to come, and days of UTC. `Intl` does the work; the formats are made once. */
 
 const MINUTE = 60_000;
 const HOUR = 60 * MINUTE;
@@ -12,6 +12,15 @@ const full = new Intl.DateTimeFormat(undefined, {
   hour: "numeric",
   minute: "2-digit",
 });
+
+const utcDay = new Intl.DateTimeFormat(undefined, { day: "numeric", month: "short", year: "numeric", timeZone: "UTC" });
+const utcMonth = new Intl.DateTimeFormat(undefined, { month: "long", year: "numeric", timeZone: "UTC" });
+
+/** "12 Nov 2026", the day in UTC. */
+export const dayText = (iso: string) => utcDay.format(new Date(iso));
+
+/** "November 2026", of "2026-11". */
+export const monthText = (yearMonth: string) => utcMonth.format(new Date(`${yearMonth}-01T00:00:00Z`));
 
 /** "Mon, 23 Nov, 09:00". */
 export const fullTime = (iso: string) => full.format(new Date(iso));

@@ -2,12 +2,11 @@ import { type FormEvent, useState } from "react";
 import { Button } from "../ui/Button.tsx";
 import controls from "../ui/controls.module.css";
 import { Modal } from "../ui/Modal.tsx";
-import { localTime } from "../ui/time.ts";
+import { localTime, timeZone } from "../ui/time.ts";
 import css from "./page.module.css";
 import { PRESETS, useRange } from "./range.ts";
 
 const CUSTOM = "custom";
-const zone = new Intl.DateTimeFormat().resolvedOptions().timeZone;
 
 /** The time range of Observe: the named ones, one that was drawn in a plot, or two times that a person enters. */
 export function RangePicker() {
@@ -64,7 +63,7 @@ function Times({
     onClose();
   };
   return (
-    <Modal title="Time range" text={`Times of ${zone}.`} onClose={onClose}>
+    <Modal title="Time range" text={`Times of ${timeZone()}.`} onClose={onClose}>
       <form className={css.times} onSubmit={submit}>
         <label>
           From

@@ -1,4 +1,7 @@
-/** A table of rows that open. Columns that do not fit its box are left out, the last of them first. */
+/**
+ * A table of rows that open. Columns that do not fit its box are left out, the last of them first. On a phone the columns that are
+ * facts are a second line of the row.
+ */
 import { useVirtualizer } from "@tanstack/react-virtual";
 import { type ReactNode, useLayoutEffect, useRef, useState } from "react";
 import { fitting } from "./fitting.ts";
@@ -7,7 +10,8 @@ import css from "./table.module.css";
 export interface Column<T> {
   id: string;
   name: string;
-  cell: (row: T) => ReactNode;
+  /** `isPhone`: only the columns that are kept have their place, and facts a second line. */
+  cell: (row: T, isPhone: boolean) => ReactNode;
   /** The narrowest that the column may be, in pixels. */
   width: number;
   /** Takes the room that is left. */
@@ -16,6 +20,8 @@ export interface Column<T> {
   end?: boolean;
   /** Never left out. */
   kept?: boolean;
+  /** On a phone it is in the second line of the row. */
+  fact?: boolean;
   /** What rows are sorted by; null comes last. Left out: the head of the column does not sort. */
   sort?: (row: T) => number | null;
 }
@@ -31,6 +37,11 @@ const VIRTUAL = 100;
 const ORDER = { asc: "ascending", desc: "descending" } as const;
 const ROW = 32;
 const ROW_COARSE = 44;
+const ROW_FACTS = 56;
+/** Boxes narrower than this, in pixels, are those of phones. */
+const PHONE = 480;
+/** Pixels of the note beside the head of the sorted column. */
+const NOTE = 76;
 
 const coarse = matchMedia("(pointer: coarse)").matches;
 
@@ -42,6 +53,7 @@ export function Table<T>({
   onOpen,
   openKey,
   sort,
+  sortNote,
   onSort,
 }: {
   label: string;
@@ -54,22 +66,31 @@ export function Table<T>({
   openKey?: string | undefined;
   /** How the rows given are sorted. */
   sort?: Sort;
+  /** Beside the head of the sorted column: which rows are sorted. */
+  sortNote?: string | undefined;
   /** A press on the head of a column that sorts. */
   onSort?: (sort: Sort) => void;
 }) {
   const box = useRef<HTMLDivElement>(null);
-  const shown = fitting(columns, useWidth(box));
+  const width = useWidth(box);
+  const isPhone = width < PHONE && columns.some(({ fact }) => fact);
+  const facts = isPhone ? columns.filter(({ fact, kept }) => fact && !kept) : [];
+  const shown = isPhone ? columns.filter(({ kept }) => kept) : fitting(withNote(columns, sort, sortNote), width);
   // Without a column that takes the room that is left, the last that is kept does.
   const grower = shown.find(({ grows }) => grows) ?? shown.findLast(({ kept }) => kept);
   const virtual = rows.length > VIRTUAL;
+  const height = facts.length > 0 ? ROW_FACTS : coarse ? ROW_COARSE : ROW;
   const virtualizer = useVirtualizer({
     count: rows.length,
     enabled: virtual,
     getScrollElement: () => box.current?.closest<HTMLElement>("#content, [data-scroller]") ?? null,
-    estimateSize: () => (coarse ? ROW_COARSE : ROW),
+    estimateSize: () => height,
     overscan: 20,
     scrollMargin: box.current?.offsetTop ?? 0,
   });
+  useLayoutEffect(() => {
+    if (virtual) virtualizer.measure();
+  }, [virtual, virtualizer, height]);
   const items = virtual ? virtualizer.getVirtualItems() : undefined;
   const margin = box.current?.offsetTop ?? 0;
   const before = items?.[0] ? items[0].start - margin : 0;
@@ -90,10 +111,13 @@ export function Table<T>({
               return (
                 <th key={id} scope="col" data-end={end} aria-sort={order && ORDER[order]}>
                   {by && onSort ? (
-                    <button type="button" onClick={() => onSort({ id, order: order === "desc" ? "asc" : "desc" })}>
-                      {name}
-                      <span aria-hidden>{order === undefined ? "" : order === "desc" ? " ↓" : " ↑"}</span>
-                    </button>
+                    <>
+                      <button type="button" onClick={() => onSort({ id, order: order === "desc" ? "asc" : "desc" })}>
+                        {name}
+                        <span aria-hidden>{order === undefined ? "" : order === "desc" ? " ↓" : " ↑"}</span>
+                      </button>
+                      {order && sortNote !== undefined && <small> {sortNote}</small>}
+                    </>
                   ) : (
                     name
                   )}
@@ -124,9 +148,10 @@ export function Table<T>({
                   onOpen?.(row);
                 }}
               >
-                {shown.map(({ id, cell, end }) => (
-                  <td key={id} data-end={end}>
-                    {cell(row)}
+                {shown.map((column) => (
+                  <td key={column.id} data-end={column.end}>
+                    {column.cell(row, isPhone)}
+                    {column === grower && facts.length > 0 && <Facts row={row} facts={facts} />}
                   </td>
                 ))}
               </tr>
@@ -142,6 +167,29 @@ export function Table<T>({
     </div>
   );
 }
+
+function Facts<T>({ row, facts }: { row: T; facts: Column<T>[] }) {
+  const known = facts.map(({ id, name, cell }) => ({ id, name, said: cell(row, true) }));
+  return (
+    <div className={css.facts}>
+      {known.map(
+        ({ id, name, said }) =>
+          (said || said === 0) && (
+            <span key={id}>
+              <span className="visually-hidden">{name}: </span>
+              {said}
+            </span>
+          ),
+      )}
+    </div>
+  );
+}
+
+/** The columns with room for the note beside the head of the sorted one. */
+const withNote = <T,>(columns: Column<T>[], sort: Sort | undefined, note: string | undefined): Column<T>[] =>
+  note === undefined
+    ? columns
+    : columns.map((column) => (column.id === sort?.id ? { ...column, width: column.width + NOTE } : column));
 
 function useWidth(box: React.RefObject<HTMLElement | null>): number {
   const [width, setWidth] = useState(1_000);

@@ -8,7 +8,7 @@ import type { Column, Sort } from "../page/Table.tsx";
 import controls from "../ui/controls.module.css";
 import menu from "../ui/menu.module.css";
 import { exactTime, momentText } from "../ui/time.ts";
-import { costText, countText, durationText, firstLine } from "../ui/format.ts";
+import { costText, countText, durationText, firstLine, scoreText } from "../ui/format.ts";
 import css from "./list.module.css";
 import type { TraceRow } from "./types.ts";
 
@@ -32,10 +32,13 @@ export function columnsOf(addressOf: (row: TraceRow) => string, hidden: Readonly
     name: "Name",
     width: 140,
     kept: true,
-    cell: (row) => (
-      <Link href={addressOf(row)} title={row.name}>
-        {row.name}
-      </Link>
+    cell: (row, isPhone) => (
+      <>
+        <Link href={addressOf(row)} title={row.name}>
+          {row.name}
+        </Link>
+        {isPhone && !hidden.has("input") && <span className={css.said}> {firstLine(row.inputs_preview ?? "")}</span>}
+      </>
     ),
   };
   const [status, ...others] = COLUMNS;
@@ -66,6 +69,7 @@ const COLUMNS: Column<TraceRow>[] = [
     id: "start",
     name: "Start",
     width: 120,
+    fact: true,
     end: true,
     sort: (row) => Date.parse(row.start_time),
     cell: ({ start_time }) => (
@@ -78,6 +82,7 @@ const COLUMNS: Column<TraceRow>[] = [
     id: "latency",
     name: "Latency",
     width: 96,
+    fact: true,
     end: true,
     sort: ({ start_time, end_time }) => seconds(start_time, end_time),
     cell: ({ start_time, end_time }) => {
@@ -97,6 +102,7 @@ const COLUMNS: Column<TraceRow>[] = [
     id: "cost",
     name: "Cost",
     width: 80,
+    fact: true,
     end: true,
     sort: ({ total_cost }) => (total_cost === null ? null : Number(total_cost)),
     cell: ({ total_cost }) => total_cost !== null && Number(total_cost) > 0 && costText(total_cost),
@@ -131,7 +137,7 @@ export function sortRows(rows: TraceRow[], { id, order }: Sort): TraceRow[] {
 function feedbackText(stats: TraceRow["feedback_stats"]): string {
   return Object.entries(stats ?? {})
     .map(([key, { avg, n }]) =>
-      avg === null || avg === undefined ? `${key} ${n}×` : `${key} ${Number(avg.toFixed(2))}`,
+      avg === null || avg === undefined ? `${key} ${countText(n)}×` : `${key} ${scoreText(avg)}`,
     )
     .join(", ");
 }
@@ -147,7 +153,7 @@ export function Columns({
   return (
     <DropdownMenu.Root modal={false}>
       <DropdownMenu.Trigger className={`${controls.button} ${controls.plain} ${css.columns}`}>
-        <Columns3 size={14} aria-hidden /> Columns
+        <Columns3 size={14} aria-hidden /> <span>Columns</span>
       </DropdownMenu.Trigger>
       <DropdownMenu.Portal>
         <DropdownMenu.Content className={menu.menu} align="end" collisionPadding={8}>

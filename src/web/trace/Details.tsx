@@ -1,13 +1,14 @@
 /** The chosen run: how it went, what it was given, what it gave, and what is noted about it. */
-import { useMemo, useState } from "react";
+import { useState } from "react";
 import { Link } from "wouter";
 import { Failed, Loading } from "../page/states.tsx";
 import { CopyButton } from "../ui/CopyButton.tsx";
 import { Payload } from "../ui/Payload.tsx";
 import { exactTime } from "../ui/time.ts";
 import { Feedback } from "./Feedback.tsx";
+import { Noted } from "./Noted.tsx";
 import { RunActions } from "./RunActions.tsx";
-import { costText, durationText, tokensText } from "../ui/format.ts";
+import { costText, countText, durationText, tokensText } from "../ui/format.ts";
 import { useRawRun, useRun, useThreadHere } from "./queries.ts";
 import { State } from "./State.tsx";
 import { Status } from "./Status.tsx";
@@ -107,53 +108,12 @@ function Figures({ data }: { data: RunDetails }) {
       {typeof model === "string" && <span>{model}</span>}
       {total_tokens > 0 && (
         <span>
-          {tokensText(total_tokens)}: {prompt_tokens.toLocaleString()} in, {completion_tokens.toLocaleString()} out
+          {tokensText(total_tokens)}: {countText(prompt_tokens)} in, {countText(completion_tokens)} out
         </span>
       )}
       {total_cost !== null && Number(total_cost) > 0 && <span>{costText(total_cost)}</span>}
       {first_token_time && (
         <span>first token after {durationText((Date.parse(first_token_time) - Date.parse(start_time)) / 1000)}</span>
-      )}
-    </>
-  );
-}
-
-/** Longer values of metadata are clipped; the API has them whole. */
-const CLIP = 500;
-
-function Noted({ data: { extra, tags } }: { data: RunDetails }) {
-  const entries = useMemo(
-    () =>
-      Object.entries(extra.metadata ?? {}).map(([key, value]): [string, string] => {
-        const text = typeof value === "string" ? value : (JSON.stringify(value) ?? "");
-        return [key, text.length > CLIP ? `${text.slice(0, CLIP)}…` : text];
-      }),
-    [extra.metadata],
-  );
-  return (
-    <>
-      {tags && tags.length > 0 && (
-        <section aria-label="Tags">
-          <h3>Tags</h3>
-          <ul className={css.tags}>
-            {tags.map((tag) => (
-              <li key={tag}>{tag}</li>
-            ))}
-          </ul>
-        </section>
-      )}
-      {entries.length > 0 && (
-        <section aria-label="Metadata">
-          <h3>Metadata</h3>
-          <dl className={css.noted}>
-            {entries.map(([key, text]) => (
-              <div key={key}>
-                <dt>{key}</dt>
-                <dd>{text}</dd>
-              </div>
-            ))}
-          </dl>
-        </section>
       )}
     </>
   );

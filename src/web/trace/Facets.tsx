@@ -5,7 +5,7 @@ import type { Range } from "../page/range.ts";
 import css from "./facets.module.css";
 import { type Chosen, type Facet, LATENCIES, STATUSES } from "./facets.ts";
 import { countText } from "../ui/format.ts";
-import { type Figures, useGroups } from "./figures.ts";
+import { type Course, useGroups } from "./figures.ts";
 import type { TraceRow, Wanted } from "./types.ts";
 
 const LIMIT = 8;
@@ -13,23 +13,26 @@ const LIMIT = 8;
 export function Facets({
   wanted,
   range,
-  total,
+  course,
   rows,
   onChoose,
 }: {
   wanted: Wanted;
   range: Range;
-  /** Of the runs that are listed and those that follow. */
-  total: Figures | undefined;
+  /** Of the runs that are listed and those that follow, with their names. */
+  course: Course | undefined;
   rows: TraceRow[];
   onChoose: (facet: Facet, value: string) => void;
 }) {
   const { facets } = wanted;
-  const names = useGroups(wanted, range, "name");
+  const total = course?.total;
+  // The names are counted with the course, unless one of them is chosen: then its own facet has others.
+  const others = useGroups(wanted, range, "name", facets.name !== undefined);
+  const names = facets.name === undefined ? course?.groups : others.data;
   const models = useGroups(wanted, range, "model");
   const tags = useGroups(wanted, range, "tag");
   // What is counted comes together, below what is known: nothing moves.
-  const isCounted = [names, models, tags].every(({ isPending }) => !isPending);
+  const isCounted = names !== undefined && !models.isPending && !tags.isPending;
   const keys = [...new Set(rows.flatMap(({ feedback_stats }) => Object.keys(feedback_stats ?? {})))];
   const statuses: Record<(typeof STATUSES)[number], number | undefined> = {
     success: total && total.run_count - total.error_count - total.pending_count,
@@ -50,7 +53,7 @@ export function Facets({
       <User key={facets.user ?? ""} user={facets.user ?? ""} onChoose={(user) => onChoose("user", user)} />
       {isCounted && (
         <>
-          <Group {...shared} facet="name" name="Name" values={names.data} />
+          <Group {...shared} facet="name" name="Name" values={names} />
           <Group {...shared} facet="model" name="Model" values={models.data} />
           <Group {...shared} facet="tag" name="Tag" values={tags.data} />
         </>

@@ -2,6 +2,7 @@ import { useQuery } from "@tanstack/react-query";
 import { call } from "../api/http.ts";
 import { curlOf } from "../api/curl.ts";
 import { Command, Empty, Loaded } from "../page/states.tsx";
+import { scoreText } from "../ui/format.ts";
 import { exactTime } from "../ui/time.ts";
 import css from "./details.module.css";
 import type { Span } from "./types.ts";
@@ -38,7 +39,7 @@ export function Feedback({ run }: { run: Span }) {
                 <div key={id}>
                   <dt>{key}</dt>
                   <dd>
-                    <strong>{score === null ? "" : String(score)}</strong>{" "}
+                    <strong>{score === null ? "" : scoreText(score)}</strong>{" "}
                     {typeof value === "string" ? value : value ? JSON.stringify(value) : ""} {comment}{" "}
                     <time className={css.when} dateTime={created_at}>
                       {exactTime(created_at)}

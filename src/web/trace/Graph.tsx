@@ -2,7 +2,8 @@
 import { graphlib, layout } from "@dagrejs/dagre";
 import { useMemo } from "react";
 import { Empty } from "../page/states.tsx";
-import { durationText } from "../ui/format.ts";
+import { countText, durationText } from "../ui/format.ts";
+import { Fitted } from "../graph/Fitted.tsx";
 import { courseOf } from "./graph.ts";
 import css from "./graph.module.css";
 import type { Span } from "./types.ts";
@@ -24,7 +25,7 @@ export default function Graph({
     if (!root) return undefined;
     const course = courseOf(runs, root.id);
     const graph = new graphlib.Graph();
-    graph.setGraph({ rankdir: "TB", nodesep: 24, ranksep: 36, marginx: 16, marginy: 16 });
+    graph.setGraph({ rankdir: "TB", nodesep: 24, ranksep: 36, marginx: 4, marginy: 4 });
     graph.setDefaultEdgeLabel(() => ({}));
     for (const { name } of course.steps) graph.setNode(name, { width: WIDTH, height: HEIGHT });
     for (const { from, to } of course.edges) graph.setEdge(from, to);
@@ -42,10 +43,8 @@ export default function Graph({
     );
   const { course, graph, width, height } = drawn;
   return (
-    // What scrolls must be reachable by keyboard.
-    // oxlint-disable-next-line jsx-a11y/no-noninteractive-tabindex
-    <section className={css.box} aria-label="Graph of the run" tabIndex={0}>
-      <div className={css.canvas} style={{ width, height }}>
+    <Fitted label="Graph of the run" width={width} height={height}>
+      <div className={css.canvas}>
         <svg width={width} height={height} aria-hidden>
           <defs>
             <marker id="arrow" viewBox="0 0 8 8" refX="7" refY="4" markerWidth="7" markerHeight="7" orient="auto">
@@ -60,7 +59,7 @@ export default function Graph({
                 <path d={`M${points.map(({ x, y }) => `${x} ${y}`).join("L")}`} markerEnd="url(#arrow)" />
                 {count > 1 && middle && (
                   <text x={middle.x + 6} y={middle.y + 4}>
-                    {count}×
+                    {countText(count)}×
                   </text>
                 )}
               </g>
@@ -82,14 +81,14 @@ export default function Graph({
             >
               <strong>{step.name}</strong>
               <small>
-                {step.count > 1 && `${step.count} runs · `}
+                {step.count > 1 && `${countText(step.count)} runs · `}
                 {durationText(step.seconds)}
-                {step.failed > 0 && ` · ${step.failed} failed`}
+                {step.failed > 0 && ` · ${countText(step.failed)} failed`}
               </small>
             </button>
           );
         })}
       </div>
-    </section>
+    </Fitted>
   );
 }

@@ -3,8 +3,7 @@ import { useRef, useState } from "react";
 import css from "./facets.module.css";
 import type { Course } from "./figures.ts";
 import { countText } from "../ui/format.ts";
-
-const at = new Intl.DateTimeFormat(undefined, { day: "numeric", month: "short", hour: "numeric", minute: "2-digit" });
+import { soonTime } from "../ui/time.ts";
 
 export function Histogram({
   course,
@@ -49,7 +48,7 @@ export function Histogram({
         {buckets.map(({ start_time, run_count, error_count }, i) => (
           <i
             key={start_time}
-            title={`${at.format(new Date(start_time))}: ${countText(run_count)}${error_count > 0 ? `, ${countText(error_count)} failed` : ""}`}
+            title={`${soonTime(start_time)}: ${countText(run_count)}${error_count > 0 ? `, ${countText(error_count)} failed` : ""}`}
             data-drawn={
               (drawn && i >= Math.min(drawn.from, drawn.to) && i <= Math.max(drawn.from, drawn.to)) || undefined
             }
@@ -61,9 +60,9 @@ export function Histogram({
         ))}
       </div>
       <figcaption>
-        <span>{begin !== undefined && at.format(begin)}</span>
+        <span>{begin !== undefined && soonTime(begin)}</span>
         <span>{course && `${countText(course.total.run_count)} in all`}</span>
-        <span>{begin !== undefined && at.format((begins.at(-1) ?? 0) + interval)}</span>
+        <span>{begin !== undefined && soonTime((begins.at(-1) ?? 0) + interval)}</span>
       </figcaption>
     </figure>
   );

@@ -12,6 +12,7 @@ import { useFrame } from "../page/frame.ts";
 import { Button } from "../ui/Button.tsx";
 import controls from "../ui/controls.module.css";
 import { IconButton } from "../ui/IconButton.tsx";
+import { countText } from "../ui/format.ts";
 import { columnsOf, Columns, sortRows, useHidden } from "./Columns.tsx";
 import { FACETS, suggestFilter } from "./facets.ts";
 import { useCourse, useFirstTokens } from "./figures.ts";
@@ -59,10 +60,10 @@ export function List() {
     // oxlint-disable-next-line react-hooks/exhaustive-deps
   }, [found, first, sort.id, sort.order]);
   // The list is shown first: what is counted may be more than what is listed.
-  const course = useCourse(wanted, range, traces.data !== undefined).data;
   const [filters, setFilters] = useState(
     () => !frame.narrow && innerWidth >= WIDE && localStorage.getItem(KEY) !== "0",
   );
+  const course = useCourse(wanted, range, { enabled: traces.data !== undefined, isGrouped: filters }).data;
   const refused = traces.error instanceof ApiError && traces.error.status === 400 && wanted.filter !== "";
   const peeked = rows.find((row) => row.id === params.get("peek"));
 
@@ -136,9 +137,15 @@ export function List() {
                 setFilters(!filters);
               }}
             >
-              <ListFilter size={14} aria-hidden /> Filters
+              <ListFilter size={14} aria-hidden /> <span>Filters</span>
             </Button>
-            <Suspense fallback={<Button className={css.columns}>Views</Button>}>
+            <Suspense
+              fallback={
+                <Button className={css.columns}>
+                  <span>Views</span>
+                </Button>
+              }
+            >
               <SavedViews />
             </Suspense>
             <Columns hidden={hidden} onHidden={setHidden} />
@@ -154,7 +161,7 @@ export function List() {
             <Facets
               wanted={wanted}
               range={range}
-              total={course?.total}
+              course={course}
               rows={rows}
               onChoose={(facet, value) => set({ [facet]: value, peek: "" })}
             />
@@ -199,6 +206,9 @@ export function List() {
                       onOpen={open}
                       openKey={peeked?.id}
                       sort={sort}
+                      sortNote={
+                        traces.hasNextPage && sort.id !== NEWEST.id ? `of ${countText(rows.length)} shown` : undefined
+                      }
                       onSort={({ id, order }) =>
                         set({
                           sort: id === NEWEST.id && order === NEWEST.order ? "" : (order === "desc" ? "-" : "") + id,
@@ -210,7 +220,6 @@ export function List() {
                         <Button disabled={traces.isFetchingNextPage} onClick={() => void traces.fetchNextPage()}>
                           Show more
                         </Button>
-                        {sort.id !== "start" && <span className={css.note}>Sorted: the {rows.length} shown.</span>}
                       </div>
                     )}
                   </>

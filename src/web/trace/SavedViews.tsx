@@ -32,7 +32,7 @@ export function SavedViews() {
   return (
     <DropdownMenu.Root modal={false}>
       <DropdownMenu.Trigger className={`${controls.button} ${controls.plain} ${css.columns}`}>
-        <Bookmark size={14} aria-hidden /> Views
+        <Bookmark size={14} aria-hidden /> <span>Views</span>
       </DropdownMenu.Trigger>
       <DropdownMenu.Portal>
         <DropdownMenu.Content className={menu.menu} align="end" collisionPadding={8}>

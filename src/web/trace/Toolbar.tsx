@@ -3,7 +3,7 @@ import { ChevronDown, ChevronUp, ChevronsDownUp, ChevronsUpDown, Minus, Plus, Sc
 import { Button } from "../ui/Button.tsx";
 import controls from "../ui/controls.module.css";
 import { IconButton } from "../ui/IconButton.tsx";
-import { durationText } from "../ui/format.ts";
+import { countText, durationText } from "../ui/format.ts";
 import css from "./trace.module.css";
 import type { Time } from "./tree.ts";
 
@@ -43,7 +43,7 @@ export function Toolbar({
   return (
     <div className={css.bar}>
       <span className={css.facts}>
-        {count === 1 ? "1 run" : `${count?.toLocaleString() ?? "…"} runs`} · {durationText(seconds)}
+        {count === 1 ? "1 run" : `${count === undefined ? "…" : countText(count)} runs`} · {durationText(seconds)}
       </span>
       <div className={css.find}>
         <input
@@ -60,7 +60,11 @@ export function Toolbar({
         />
         {find.trim() !== "" && (
           <span className={css.matches} role="status">
-            {matches === 0 ? "none" : place < 0 ? `${matches}` : `${place + 1} of ${matches}`}
+            {matches === 0
+              ? "none"
+              : place < 0
+                ? countText(matches)
+                : `${countText(place + 1)} of ${countText(matches)}`}
           </span>
         )}
         <IconButton label="Previous match" disabled={matches === 0} onClick={() => onMatch(-1)}>
@@ -72,7 +76,7 @@ export function Toolbar({
       </div>
       {failures > 0 && (
         <Button look="quiet" className={css.next ?? ""} title="Shift E" onClick={onFailure}>
-          Next error ({failures})
+          Next error ({countText(failures)})
         </Button>
       )}
       <span className={css.tools}>

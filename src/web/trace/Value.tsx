@@ -4,6 +4,7 @@ import { Button } from "../ui/Button.tsx";
 import { Payload, useCut } from "../ui/Payload.tsx";
 import { messagesIn, type Said } from "./messages.ts";
 import css from "./details.module.css";
+import { countText } from "../ui/format.ts";
 
 const LINES = 24;
 const MESSAGES = 20;
@@ -30,14 +31,14 @@ function Json({ label, value }: { label: string; value: unknown }) {
   return <Payload label={label} text={text} lines={LINES} />;
 }
 
-function Messages({ said }: { said: Said[] }) {
+export function Messages({ said }: { said: Said[] }) {
   const [all, setAll] = useState(said.length <= MESSAGES);
   const first = all ? 0 : said.length - MESSAGES;
   return (
     <>
       {first > 0 && (
         <Button look="quiet" onClick={() => setAll(true)}>
-          Show {first.toLocaleString()} earlier messages
+          Show {countText(first)} earlier messages
         </Button>
       )}
       <ol className={css.messages}>

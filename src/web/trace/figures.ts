@@ -15,54 +15,61 @@ export interface Figures {
 export interface Course {
   total: Figures;
   buckets: (Figures & { start_time: string })[];
+  /** The names of the runs; undefined where they were not counted. */
+  groups?: Value[] | undefined;
 }
 
+/** A value of a facet, and how many runs have it. */
+interface Value {
+  key: string;
+  count: number | undefined;
+}
+
+interface Answer extends Omit<Course, "groups"> {
+  groups: ({ key: string } & Figures)[] | null;
+}
+
+const valuesIn = ({ groups }: Answer): Value[] =>
+  (groups ?? []).flatMap(({ key, run_count }) => (key === "" || key === "null" ? [] : [{ key, count: run_count }]));
+
+const GROUPS = 20;
 const HOUR = 3_600_000;
 
 const intervalFor = ({ from, to = Date.now() }: Range) =>
   to - from <= 3 * HOUR ? "minute" : to - from <= 72 * HOUR ? "hour" : "day";
 
-/** The runs by minute, hour or day. */
-export function useCourse(wanted: Wanted, range: Range, enabled: boolean) {
+/** The runs by minute, hour or day. `isGrouped`: with their names in the same request, unless the runs of one name are wanted. */
+export function useCourse(
+  wanted: Wanted,
+  range: Range,
+  { enabled, isGrouped }: { enabled: boolean; isGrouped: boolean },
+) {
+  const groups = isGrouped && wanted.facets.name === undefined ? { by: "name", max_groups: GROUPS } : {};
   return useQuery({
-    queryKey: ["traces", "course", wanted, range.key],
+    queryKey: ["traces", "course", wanted, range.key, groups],
     enabled: enabled && wanted.project !== undefined,
-    queryFn: ({ signal }) =>
-      call<Course>(
-        "POST",
-        "/api/v1/runs/stats/series",
-        { ...selectRuns(wanted, range), interval: intervalFor(range) },
-        signal,
-      ),
+    queryFn: async ({ signal }): Promise<Course> => {
+      const query = { ...selectRuns(wanted, range), interval: intervalFor(range), ...groups };
+      const answer = await call<Answer>("POST", "/api/v1/runs/stats/series", query, signal);
+      return { ...answer, groups: answer.groups === null ? undefined : valuesIn(answer) };
+    },
     placeholderData: keepPreviousData,
   });
 }
 
-const GROUPS = 20;
-
 /** The values of a property, with how many runs have each. Models are of the runs below the roots. */
-export function useGroups(wanted: Wanted, range: Range, by: Facet & ("name" | "model" | "tag")) {
+export function useGroups(wanted: Wanted, range: Range, by: Facet & ("name" | "model" | "tag"), enabled = true) {
   const facets = withoutFacet(wanted.facets, by);
   const counted: Wanted =
     by === "model" ? { ...wanted, all: true, failed: false, filter: "", words: "", facets: {} } : { ...wanted, facets };
   return useQuery({
     queryKey: ["traces", "groups", by, counted, range.key],
-    enabled: wanted.project !== undefined,
+    enabled: enabled && wanted.project !== undefined,
     queryFn: async ({ signal }) => {
       const query = { ...selectRuns(counted, range), interval: "day", by, max_groups: GROUPS };
-      const { groups } = await call<{ groups: ({ key: string } & Figures)[] }>(
-        "POST",
-        "/api/v1/runs/stats/series",
-        query,
-        signal,
-      );
-      return groups
-        .filter(({ key }) => key !== "" && key !== "null")
-        .map(({ key, run_count }) => ({
-          key,
-          // Of a model, calls are counted, and the list has traces.
-          count: by === "model" ? undefined : run_count,
-        }));
+      const values = valuesIn(await call<Answer>("POST", "/api/v1/runs/stats/series", query, signal));
+      // Of a model, calls are counted, and the list has traces.
+      return by === "model" ? values.map(({ key }) => ({ key, count: undefined })) : values;
     },
     placeholderData: keepPreviousData,
   });

@@ -1,7 +1,9 @@
 /** Messages in a run's inputs and outputs, in all dialects. */
 import { textOf } from "../chat/messages.ts";
+import { roleText } from "../ui/roles.ts";
 
 export interface Said {
+  /** In a word: "User". */
   role: string;
   text: string;
   calls: { name: string; args: string }[];
@@ -32,15 +34,15 @@ function listIn(value: Raw): unknown[] | undefined {
 
 function saidOf(raw: unknown): Said | undefined {
   if (Array.isArray(raw) && raw.length === 2 && typeof raw[0] === "string" && typeof raw[1] === "string")
-    return { role: raw[0], text: raw[1], calls: [] };
+    return { role: roleText(raw[0]), text: raw[1], calls: [] };
   if (!isRaw(raw)) return undefined;
   // LangChain's own form: {lc: 1, id: [..., "HumanMessage"], kwargs: {...}}.
   const name = Array.isArray(raw.id) ? (raw.id as unknown[]).at(-1) : undefined;
   const fields = isRaw(raw.kwargs) ? raw.kwargs : raw;
-  const role = typeof name === "string" ? name.replace(/Message(Chunk)?$/, "").toLowerCase() : (raw.role ?? raw.type);
+  const role = typeof name === "string" ? name : (raw.role ?? raw.type);
   if (typeof role !== "string" || !("content" in fields)) return undefined;
   const given = Array.isArray(fields.tool_calls) ? (fields.tool_calls as unknown[]).filter(isRaw) : [];
-  return { role, text: textOf({ content: fields.content }), calls: given.map(callOf) };
+  return { role: roleText(role), text: textOf({ content: fields.content }), calls: given.map(callOf) };
 }
 
 function callOf(call: Raw): { name: string; args: string } {

@@ -2,6 +2,7 @@
 import { type ReactNode, useState } from "react";
 import { CopyButton } from "./CopyButton.tsx";
 import css from "./payload.module.css";
+import { bytesText, countText } from "./format.ts";
 
 const LINES = 12;
 /** Characters: of the beginning, and of what the page shows at most. */
@@ -17,12 +18,12 @@ export function useCut(text: string, name: string, lines = LINES): [shown: strin
     <>
       {cut && (
         <button type="button" className={css.more} onClick={() => setAll(true)}>
-          {text.length > MOST ? "Show more" : `Show all ${text.split("\n").length.toLocaleString()} lines`}
+          {text.length > MOST ? "Show more" : `Show all ${countText(text.split("\n").length)} lines`}
         </button>
       )}
       {text.length > MOST && (
         <button type="button" className={css.more} onClick={() => download(text, `${name.toLowerCase()}.txt`)}>
-          Download all of it, {Math.round(text.length / 1000).toLocaleString()} KB
+          Download all of it, {bytesText(text.length)}
         </button>
       )}
     </>

@@ -1,4 +1,4 @@
-/** Figures in words: the formats of counts, money, shares and durations that all views use. */
+/** Figures in words: the formats of counts, money and durations that all views use. Those of shares are in `console/share.ts`. */
 
 const dollars = { style: "currency", currency: "USD", currencyDisplay: "narrowSymbol" } as const;
 const cents = new Intl.NumberFormat(undefined, dollars);
@@ -9,22 +9,36 @@ const LEAST = 0.000_01;
 const least = new Intl.NumberFormat(undefined, { ...dollars, maximumFractionDigits: 5 });
 
 const whole = new Intl.NumberFormat();
-const compact = new Intl.NumberFormat(undefined, { notation: "compact", maximumFractionDigits: 1 });
-const percent = new Intl.NumberFormat(undefined, { style: "percent", maximumFractionDigits: 1 });
 
 /** "12,345". */
 export const countText = (value: number): string => whole.format(value);
 
-/** "12.3K", where there is little room. */
-export const shortCount = (value: number): string => compact.format(value);
+const scores = new Intl.NumberFormat(undefined, { maximumFractionDigits: 3 });
 
-/** "12.5%". */
-export const shareText = (share: number): string => percent.format(share);
+/** "0.8", "0.667", "true": a score of feedback, or the mean of several. */
+export const scoreText = (score: number | boolean): string =>
+  typeof score === "boolean" ? String(score) : scores.format(score);
 
-/** "12 ms", "1.24 s", "2 min 5 s", "2 min". */
+const UNITS = ["B", "kB", "MB", "GB", "TB"];
+
+/** "0 B", "84 kB", "1.2 GB". */
+export function bytesText(bytes: number): string {
+  const power = bytes < 1 ? 0 : Math.min(UNITS.length - 1, Math.floor(Math.log10(bytes) / 3));
+  const value = bytes / 1000 ** power;
+  const digits = value < 10 && power > 0 ? 10 : 1;
+  return `${countText(Math.round(value * digits) / digits)} ${UNITS[power]}`;
+}
+
+const withDigits = (digits: number) =>
+  new Intl.NumberFormat(undefined, { minimumFractionDigits: digits, maximumFractionDigits: digits });
+const tenths = withDigits(1);
+const hundredths = withDigits(2);
+
+/** "< 1 ms", "12 ms", "1.24 s", "2 min 5 s", "2 min". */
 export function durationText(seconds: number): string {
+  if (seconds < 0.0005) return "< 1 ms";
   if (seconds < 0.9995) return `${Math.round(seconds * 1000)} ms`;
-  if (seconds < 60) return `${seconds.toFixed(seconds < 10 ? 2 : 1)} s`;
+  if (seconds < 60) return `${(seconds < 10 ? hundredths : tenths).format(seconds)} s`;
   const full = Math.round(seconds);
   if (full < 3600) return inTwo(Math.floor(full / 60), "min", full % 60, "s");
   return inTwo(Math.floor(full / 3600), "h", Math.floor((full % 3600) / 60), "min");
@@ -33,20 +47,12 @@ export function durationText(seconds: number): string {
 const inTwo = (many: number, unit: string, rest: number, part: string) =>
   rest === 0 ? `${many} ${unit}` : `${many} ${unit} ${rest} ${part}`;
 
+/** A duration of whole seconds: "0 s", "5 s", "2 min 5 s". */
+export const secondsText = (seconds: number) =>
+  Number.isInteger(seconds) && seconds < 60 ? `${seconds} s` : durationText(seconds);
+
 /** A duration beside an axis, where the values are round: "0", "500 ms", "2 s". */
-export const axisText = (seconds: number) => (seconds === 0 ? "0" : durationText(seconds).replace(/\.0+(?= s$)/, ""));
-
-const change = new Intl.NumberFormat(undefined, {
-  style: "percent",
-  maximumFractionDigits: 0,
-  signDisplay: "exceptZero",
-});
-
-/** "+12% on the period before". Nothing where there is nothing to compare with. */
-export function changeText(now: number | null, before: number | null): string {
-  if (now === null || before === null || before === 0) return "";
-  return `${change.format(now / before - 1)} on the period before`;
-}
+export const axisText = (seconds: number) => (seconds === 0 ? "0" : secondsText(seconds));
 
 /** "$12.30", "$0.28", "$0.0042", "< $0.00001". */
 export function costText(amount: string | number): string {

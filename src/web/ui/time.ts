@@ -24,12 +24,15 @@ export function agoTime(iso: string): string {
   return short.endsWith(" min") ? `${short} ago` : short;
 }
 
+/** The browser's time zone: "Europe/Berlin". */
+export const timeZone = () => clock.resolvedOptions().timeZone;
+
 export const clockTime = (iso: string) => clock.format(new Date(iso));
 
 export const exactTime = (iso: string) => exact.format(new Date(iso));
 
 /** "18 Nov, 10:41". */
-export const soonTime = (iso: string) => soon.format(new Date(iso));
+export const soonTime = (at: string | number) => soon.format(new Date(at));
 
 /** "10:41:03" today, "18 Nov, 10:41" before: for a column that distinguishes rows. */
 export function momentText(iso: string, now = Date.now()): string {

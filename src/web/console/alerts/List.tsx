@@ -107,6 +107,7 @@ const makeColumns = (projects: Project[]): Column<Alert>[] => [
     id: "condition",
     name: "Fires at",
     width: 190,
+    fact: true,
     cell: (alert) => <span title={conditionText(alert)}>{conditionText(alert)}</span>,
   },
   { id: "since", name: "Since", width: 88, end: true, cell: ({ state_since }) => <Time at={state_since} /> },

@@ -1,5 +1,6 @@
 /** Figures, conditions and states of alerts in words. */
-import { costText, countText, durationText, shareText } from "../../ui/format.ts";
+import { costText, countText, durationText, scoreText } from "../../ui/format.ts";
+import { shareText } from "../share.ts";
 
 /** As the API names them (docs/alerts.md). */
 export const METRICS = {
@@ -27,7 +28,7 @@ const FIGURES: Record<Metric, (value: number) => string> = {
   latency: durationText,
   cost: costText,
   tokens: countText,
-  feedback_score: (value) => countText(Number(value.toFixed(3))),
+  feedback_score: scoreText,
   run_count: countText,
 };
 

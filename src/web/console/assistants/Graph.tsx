@@ -2,6 +2,7 @@
 import { graphlib, layout } from "@dagrejs/dagre";
 import { useMemo } from "react";
 import { Empty, Failed, Loading } from "../../page/states.tsx";
+import { Fitted } from "../../graph/Fitted.tsx";
 import css from "./graph.module.css";
 import { type Drawn, drawnOf, type GraphJson, type Lights, sentencesOf } from "./graph.ts";
 import { type AssistantRow, useGraph } from "./queries.ts";
@@ -49,10 +50,8 @@ function Drawing({ json, lights }: { json: GraphJson; lights: Lights }) {
       </div>
     );
   return (
-    // What scrolls must be reachable by keyboard.
-    // oxlint-disable-next-line jsx-a11y/no-noninteractive-tabindex
-    <section className={css.box} aria-label="Graph" tabIndex={0}>
-      <div className={css.canvas} style={size}>
+    <Fitted label="Graph" {...size}>
+      <div className={css.canvas}>
         {drawn.groups.map(({ id, label }) => (
           <div key={id} className={css.group} style={placeOf(at.node(id) as Rect)}>
             {label}
@@ -102,13 +101,13 @@ function Drawing({ json, lights }: { json: GraphJson; lights: Lights }) {
           <li key={sentence}>{sentence}</li>
         ))}
       </ul>
-    </section>
+    </Fitted>
   );
 }
 
 function placed(drawn: Drawn) {
   const at = new graphlib.Graph({ compound: true, multigraph: true });
-  at.setGraph({ rankdir: "TB", nodesep: 28, ranksep: 40, marginx: 16, marginy: 16 });
+  at.setGraph({ rankdir: "TB", nodesep: 28, ranksep: 40, marginx: 4, marginy: 4 });
   for (const { id } of drawn.groups) at.setNode(id, {});
   for (const { id, label, kind } of drawn.boxes)
     at.setNode(id, {

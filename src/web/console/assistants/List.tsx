@@ -108,7 +108,7 @@ const COLUMNS: Column<AssistantRow>[] = [
   {
     id: "name",
     name: "Name",
-    width: 160,
+    width: 200,
     kept: true,
     cell: ({ assistant_id, name }) => (
       <Link href={`/console/assistants/${assistant_id}`} title={name}>
@@ -119,7 +119,7 @@ const COLUMNS: Column<AssistantRow>[] = [
   {
     id: "graph",
     name: "Graph",
-    width: 124,
+    width: 150,
     kept: true,
     cell: ({ graph_id }) => <span title={graph_id}>{graph_id}</span>,
   },

@@ -146,8 +146,8 @@ function columnsOf(keys: Map<string, string>, search: string): Column<Entry>[] {
     {
       id: "target",
       name: "Target",
-      // Room for it on a phone too.
       width: 104,
+      fact: true,
       grows: true,
       cell: (row) => {
         const text = targetText(row, keys);
@@ -158,7 +158,13 @@ function columnsOf(keys: Map<string, string>, search: string): Column<Entry>[] {
         );
       },
     },
-    { id: "who", name: "Who", width: 140, cell: ({ actor }) => <span title={actor.id}>{actorText(actor, keys)}</span> },
+    {
+      id: "who",
+      name: "Who",
+      width: 140,
+      fact: true,
+      cell: ({ actor }) => <span title={actor.id}>{actorText(actor, keys)}</span>,
+    },
     {
       id: "address",
       name: "IP address",

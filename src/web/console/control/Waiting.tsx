@@ -6,6 +6,7 @@ import { type Column, Table } from "../../page/Table.tsx";
 import { Time } from "../../page/Time.tsx";
 import css from "../parts.module.css";
 import { useThreadsById } from "../runs/queries.ts";
+import { countText } from "../../ui/format.ts";
 import { Section } from "../Section.tsx";
 import { MOST, useWaiting } from "./queries.ts";
 import type { WaitingRun } from "./types.ts";
@@ -24,7 +25,7 @@ export function Waiting() {
           ) : (
             <>
               <Table label="Waiting runs" columns={columnsOf(nameOf)} rows={rows} rowKey={({ run_id }) => run_id} />
-              {rows.length === MOST && <p className={css.note}>Only the first {MOST} runs are listed.</p>}
+              {rows.length === MOST && <p className={css.note}>Only the first {countText(MOST)} runs are listed.</p>}
             </>
           )
         }

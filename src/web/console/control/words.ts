@@ -1,5 +1,5 @@
 /** Rules and budgets in words. */
-import { costText, countText, tokensText } from "../../ui/format.ts";
+import { costText, countText, secondsText, tokensText } from "../../ui/format.ts";
 import type { Match, Rule, WaitingRun } from "./types.ts";
 
 const REASONS: Record<string, string> = {
@@ -38,7 +38,7 @@ export function limitsText(rule: Rule): string {
     starts_per_minute !== undefined && `${countText(starts_per_minute)} starts a minute`,
     tokens_per_minute !== undefined && `${tokensText(tokens_per_minute)} a minute`,
     singleton !== undefined && `one run, the ${singleton} counts`,
-    debounce_seconds !== undefined && `debounce of ${countText(debounce_seconds)} s`,
+    debounce_seconds !== undefined && `debounce of ${secondsText(debounce_seconds)}`,
     priority !== undefined && `priority ${priority}`,
   ];
   return parts.filter((part) => part !== false).join(", ");

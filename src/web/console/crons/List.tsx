@@ -124,11 +124,12 @@ function columnsOf(assistants: Assistant[], firings: Map<string, Firing[]> | und
         return <span title={name ?? assistant_id}>{name ?? assistant_id.slice(0, 8)}</span>;
       },
     },
-    { id: "next", name: "Next", width: 100, cell: (cron) => <Next cron={cron} /> },
+    { id: "next", name: "Next", width: 100, kept: true, cell: (cron) => <Next cron={cron} /> },
     {
       id: "last",
       name: "Last run",
       width: 104,
+      fact: true,
       cell: (cron) => {
         const [last] = of(cron);
         return last && <State {...FIRING_STATES[last.state]} />;

@@ -1,5 +1,5 @@
 /** A cron as the form holds it, and the body that the API takes. */
-import { localTime } from "../../ui/time.ts";
+import { localTime, timeZone } from "../../ui/time.ts";
 
 export interface Cron {
   cron_id: string;
@@ -37,7 +37,7 @@ export interface Draft {
 const HELLO = { messages: [{ role: "user", content: "Summarize what happened since yesterday." }] };
 
 export function newDraft(assistant: string): Draft {
-  const timezone = Intl.DateTimeFormat().resolvedOptions().timeZone;
+  const timezone = timeZone();
   const input = JSON.stringify(HELLO, null, 2);
   return { assistant, schedule: "0 9 * * 1-5", timezone, input, place: "keep", thread: "", end: "" };
 }

@@ -5,6 +5,7 @@ import { type Column, Table } from "../../page/Table.tsx";
 import { Time } from "../../page/Time.tsx";
 import { Button } from "../../ui/Button.tsx";
 import { Confirm } from "../../ui/Confirm.tsx";
+import { countText } from "../../ui/format.ts";
 import { FieldInput } from "../../ui/FieldInput.tsx";
 import { LinkButton } from "../../ui/LinkButton.tsx";
 import { ModalForm } from "../../ui/ModalForm.tsx";
@@ -43,7 +44,7 @@ export function Examples({
     <>
       {ids.length > 0 && (
         <div className={css.selected}>
-          <span role="status">{ids.length} selected</span>
+          <span role="status">{countText(ids.length)} selected</span>
           <Button onClick={() => setDialog("split")}>Change split</Button>
           <Button look="danger" onClick={() => setDialog("delete")}>
             Delete selected
@@ -62,7 +63,7 @@ export function Examples({
       )}
       {dialog === "delete" && (
         <Confirm
-          title={`Delete ${ids.length} ${ids.length === 1 ? "example" : "examples"}?`}
+          title={`Delete ${countText(ids.length)} ${ids.length === 1 ? "example" : "examples"}?`}
           text="They stay in older versions of the dataset."
           act="Delete examples"
           onAct={async () => {

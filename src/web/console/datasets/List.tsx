@@ -8,6 +8,7 @@ import { Time } from "../../page/Time.tsx";
 import controls from "../../ui/controls.module.css";
 import work from "../work.module.css";
 import { type Dataset, useDatasets } from "./queries.ts";
+import { countText } from "../../ui/format.ts";
 
 const CREATE = curlOf("/api/v1/datasets", '{"name": "questions"}');
 
@@ -73,14 +74,14 @@ const COLUMNS: Column<Dataset>[] = [
     width: 80,
     end: true,
     kept: true,
-    cell: ({ example_count }) => example_count.toLocaleString(),
+    cell: ({ example_count }) => countText(example_count),
   },
   {
     id: "experiments",
     name: "Experiments",
     width: 96,
     end: true,
-    cell: ({ session_count }) => session_count.toLocaleString(),
+    cell: ({ session_count }) => countText(session_count),
   },
   { id: "description", name: "Description", width: 240, cell: ({ description }) => description },
   { id: "changed", name: "Changed", width: 88, end: true, cell: ({ modified_at }) => <Time at={modified_at} /> },

@@ -8,6 +8,7 @@ import { Empty, Loaded } from "../../page/states.tsx";
 import css from "./experiments.module.css";
 import { PAGE, useComparison } from "./queries.ts";
 import { Sides } from "./Sides.tsx";
+import { countText } from "../../ui/format.ts";
 
 export function Compare({ dataset }: { dataset: string }) {
   const [params, setParams] = useSearchParams();
@@ -82,7 +83,7 @@ export function Compare({ dataset }: { dataset: string }) {
                     Previous
                   </Button>
                   <span>
-                    {offset + 1}–{Math.min(offset + PAGE, data.total)} of {data.total.toLocaleString()}
+                    {countText(offset + 1)}–{countText(Math.min(offset + PAGE, data.total))} of {countText(data.total)}
                   </span>
                   <Button disabled={offset + PAGE >= data.total} onClick={() => set("offset", String(offset + PAGE))}>
                     Next

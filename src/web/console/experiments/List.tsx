@@ -3,7 +3,8 @@ import { useState } from "react";
 import { Link, useLocation } from "wouter";
 import { useMay } from "../../api/me.ts";
 import { SERVER } from "../../api/server.ts";
-import { durationText, shareText } from "../../ui/format.ts";
+import { countText, durationText, scoreText } from "../../ui/format.ts";
+import { shareText } from "../share.ts";
 import { Button } from "../../ui/Button.tsx";
 import controls from "../../ui/controls.module.css";
 import { Page } from "../../page/Page.tsx";
@@ -158,10 +159,18 @@ function columnsOf(chosen: string[], toggle: (id: string) => void): Column<Exper
       kept: true,
       cell: ({ feedback_stats }) =>
         Object.entries(feedback_stats ?? {})
-          .map(([key, { avg, n }]) => `${key} ${avg === null || avg === undefined ? `${n}×` : Number(avg.toFixed(3))}`)
+          .map(
+            ([key, { avg, n }]) => `${key} ${avg === null || avg === undefined ? `${countText(n)}×` : scoreText(avg)}`,
+          )
           .join(", "),
     },
-    { id: "runs", name: "Runs", width: 64, end: true, cell: ({ run_count }) => run_count?.toLocaleString() },
+    {
+      id: "runs",
+      name: "Runs",
+      width: 64,
+      end: true,
+      cell: ({ run_count }) => typeof run_count === "number" && countText(run_count),
+    },
     {
       id: "errors",
       name: "Error rate",
@@ -173,6 +182,7 @@ function columnsOf(chosen: string[], toggle: (id: string) => void): Column<Exper
       id: "latency",
       name: "Latency p50",
       width: 96,
+      fact: true,
       end: true,
       cell: ({ latency_p50 }) => typeof latency_p50 === "number" && durationText(latency_p50),
     },
@@ -180,6 +190,7 @@ function columnsOf(chosen: string[], toggle: (id: string) => void): Column<Exper
       id: "time",
       name: "Started",
       width: 88,
+      fact: true,
       end: true,
       cell: ({ start_time }) => <Time at={start_time} />,
     },

@@ -1,6 +1,7 @@
 /** Experiments side by side: their figures, and example by example what each gave. The first is the baseline. */
 import { Link } from "wouter";
-import { costText, durationText } from "../../ui/format.ts";
+import { costText, countText, durationText, scoreText } from "../../ui/format.ts";
+import { briefly } from "../datasets/briefly.ts";
 import css from "./experiments.module.css";
 import type { ComparedRow, Comparison, Result } from "./queries.ts";
 
@@ -19,19 +20,19 @@ export function Sides({ data: { experiments, rows } }: { data: Comparison }) {
                 <strong title={one.name}>{one.name}</strong>
                 <span className={css.meta}>
                   {i === 0 && "baseline · "}
-                  {one.run_count} runs
-                  {one.error_count > 0 && ` · ${one.error_count} failed`}
+                  {countText(one.run_count)} runs
+                  {one.error_count > 0 && ` · ${countText(one.error_count)} failed`}
                   {one.latency_p50 !== null && ` · p50 ${durationText(one.latency_p50)}`}
                   {one.total_cost > 0 && ` · ${costText(one.total_cost)}`}
                 </span>
                 {Object.entries(one.scores).map(([key, score]) => (
                   <span key={key} className={css.score}>
-                    {key} {Number(score.toFixed(3))}
+                    {key} {scoreText(score)}
                     {i > 0 && <Difference by={score - (base?.scores[key] ?? score)} />}
                     <Bar score={score} base={i > 0 ? base?.scores[key] : undefined} />
                     {i > 0 && (
                       <span className={css.meta}>
-                        {one.improved[key] ?? 0} better, {one.regressed[key] ?? 0} worse
+                        {countText(one.improved[key] ?? 0)} better, {countText(one.regressed[key] ?? 0)} worse
                       </span>
                     )}
                   </span>
@@ -75,7 +76,7 @@ function Difference({ by }: { by: number }) {
   return (
     <span className={css.difference}>
       {by > 0 ? "+" : "−"}
-      {Number(Math.abs(by).toFixed(3))}
+      {scoreText(Math.abs(by))}
     </span>
   );
 }
@@ -120,7 +121,7 @@ function Given({ result: { runs, scores, improved, regressed, newly_failed } }: 
             key={key}
             data-change={improved.includes(key) ? "better" : regressed.includes(key) ? "worse" : undefined}
           >
-            {key} {Number(score.toFixed(3))}
+            {key} {scoreText(score)}
             {improved.includes(key) && ", better"}
             {regressed.includes(key) && ", worse"}
           </span>
@@ -132,10 +133,6 @@ function Given({ result: { runs, scores, improved, regressed, newly_failed } }: 
 
 const CLIP = 400;
 
-/** A value in a few lines: the only text of an object, else its JSON. */
 function Text({ value }: { value: unknown }) {
-  const only = typeof value === "object" && value !== null ? Object.values(value) : [value];
-  const text = only.length === 1 && typeof only[0] === "string" ? only[0] : JSON.stringify(value);
-  const shown = text ?? "";
-  return <p className={css.text}>{shown.length > CLIP ? `${shown.slice(0, CLIP)}…` : shown}</p>;
+  return <p className={css.text}>{briefly(value, CLIP)}</p>;
 }

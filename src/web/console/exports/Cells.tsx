@@ -1,6 +1,7 @@
 /** The cells of one project, one for each day, by month. */
 import type { KeyboardEvent } from "react";
-import { type Group, isEmpty, monthText, runText } from "./days.ts";
+import { monthText } from "../when.ts";
+import { type Group, isEmpty, runText } from "./days.ts";
 import own from "./exports.module.css";
 
 export function Cells({

@@ -1,11 +1,12 @@
 import { Facts } from "../Facts.tsx";
 import css from "../parts.module.css";
 import { State } from "../../page/State.tsx";
-import { bytesText } from "../usage/figures.ts";
 import { Time } from "../../page/Time.tsx";
-import { dayText, runStatus } from "./days.ts";
+import { runStatus } from "./days.ts";
+import { dayText } from "../when.ts";
 import own from "./exports.module.css";
 import type { Run } from "./types.ts";
+import { bytesText, countText } from "../../ui/format.ts";
 
 /** One project and day of an export: what was written, and what went wrong. */
 export function DayDetails({ run, name }: { run: Run; name: string }) {
@@ -21,7 +22,7 @@ export function DayDetails({ run, name }: { run: Run; name: string }) {
         facts={{
           Status: <State {...runStatus(run)} />,
           Holds: late ? "runs that came or changed after an earlier export" : undefined,
-          Rows: result?.rows_written.toLocaleString(),
+          Rows: result && countText(result.rows_written),
           Size: result && bytesText(result.bytes_written),
           Attempts: retry_number + 1,
           Errors: errors && (

@@ -4,12 +4,13 @@ import { Button } from "../../ui/Button.tsx";
 import css from "../parts.module.css";
 import { State } from "../../page/State.tsx";
 import { type Column, Table } from "../../page/Table.tsx";
-import { bytesText } from "../usage/figures.ts";
 import { Cells, move } from "./Cells.tsx";
 import { DayDetails } from "./DayDetails.tsx";
-import { dayText, groupsOf, isEmpty, runStatus } from "./days.ts";
+import { groupsOf, isEmpty, runStatus } from "./days.ts";
+import { dayText } from "../when.ts";
 import own from "./exports.module.css";
 import { isOpen, type Job, type Run } from "./types.ts";
+import { bytesText, countText } from "../../ui/format.ts";
 
 export function Days({
   runs,
@@ -93,7 +94,7 @@ function Legend({ runs }: { runs: Run[] }) {
           count > 0 && (
             <li key={status}>
               <i className={own.cell} data-status={status} aria-hidden />
-              {count.toLocaleString()} {runStatus({ status }).word}
+              {countText(count)} {runStatus({ status }).word}
             </li>
           )
         );
@@ -101,13 +102,13 @@ function Legend({ runs }: { runs: Run[] }) {
       {empty > 0 && (
         <li>
           <i className={own.cell} data-status="COMPLETED" data-empty aria-hidden />
-          {empty.toLocaleString()} done, no runs
+          {countText(empty)} done, no runs
         </li>
       )}
       {retried > 0 && (
         <li>
           <i className={own.cell} data-status="CREATED" data-retried aria-hidden />
-          {retried.toLocaleString()} retried
+          {countText(retried)} retried
         </li>
       )}
     </ul>
@@ -141,7 +142,7 @@ const columnsOf = (nameOf: (id: string) => string, single: boolean): Column<Run>
     width: 80,
     kept: true,
     end: true,
-    cell: ({ metadata }) => metadata.result?.rows_written.toLocaleString(),
+    cell: ({ metadata }) => metadata.result && countText(metadata.result.rows_written),
   },
   {
     id: "size",

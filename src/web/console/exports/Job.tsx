@@ -12,6 +12,7 @@ import { Section } from "../Section.tsx";
 import { State } from "../../page/State.tsx";
 import { Command, Loaded } from "../../page/states.tsx";
 import { Time } from "../../page/Time.tsx";
+import { countText } from "../../ui/format.ts";
 import { projectName } from "./columns.tsx";
 import { Days } from "./Days.tsx";
 import { Totals } from "./Totals.tsx";
@@ -79,7 +80,7 @@ function Body({ job, nameOf }: { job: Job; nameOf: (projectId: string) => string
       )}
       {(job.late_runs ?? 0) > 0 && (
         <p className={css.note}>
-          {job.late_runs?.toLocaleString()} runs of these days came or changed after they were exported. A schedule
+          {countText(job.late_runs ?? 0)} runs of these days came or changed after they were exported. A schedule
           exports such runs with its next window.
         </p>
       )}

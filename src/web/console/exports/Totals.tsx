@@ -1,8 +1,7 @@
-import { durationText } from "../../ui/format.ts";
+import { bytesText, countText, durationText } from "../../ui/format.ts";
 import { clockTime } from "../../ui/time.ts";
 import css from "../parts.module.css";
 import { State } from "../../page/State.tsx";
-import { bytesText } from "../usage/figures.ts";
 import { Progress } from "./columns.tsx";
 import { paceOf, statusOf } from "./days.ts";
 import own from "./exports.module.css";
@@ -31,13 +30,13 @@ export function Totals({ job, runs }: { job: Job; runs: Run[] }) {
         </div>
         <div>
           <dt>Rows</dt>
-          <dd>{rows_written.toLocaleString()}</dd>
+          <dd>{countText(rows_written)}</dd>
         </div>
         <div>
           <dt>Size</dt>
           <dd>
             {bytesText(bytes_written)}{" "}
-            <small>{files_written === 1 ? "1 file" : `${files_written.toLocaleString()} files`}</small>
+            <small>{files_written === 1 ? "1 file" : `${countText(files_written)} files`}</small>
           </dd>
         </div>
         <div>
@@ -46,7 +45,7 @@ export function Totals({ job, runs }: { job: Job; runs: Run[] }) {
             {open
               ? pace?.rowsPerSecond === undefined
                 ? "–"
-                : Math.round(pace.rowsPerSecond).toLocaleString()
+                : countText(Math.round(pace.rowsPerSecond))
               : took === undefined
                 ? "–"
                 : durationText(took)}

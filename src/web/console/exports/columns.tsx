@@ -4,12 +4,12 @@ import type { Project } from "../../api/projects.ts";
 import css from "../parts.module.css";
 import { State } from "../../page/State.tsx";
 import type { Column } from "../../page/Table.tsx";
-import { bytesText } from "../usage/figures.ts";
 import { Time } from "../../page/Time.tsx";
 import { everyText, statusOf, windowText } from "./days.ts";
 import { placeOf } from "./duckdb.ts";
 import own from "./exports.module.css";
 import type { Destination, Job } from "./types.ts";
+import { bytesText, countText } from "../../ui/format.ts";
 
 const PATH = "/console/exports";
 
@@ -27,7 +27,7 @@ export const projectName =
 
 export function Progress({ job: { progress, status } }: { job: Job }) {
   const { runs_total, runs_completed, fraction } = progress;
-  const text = runs_total === 0 ? "" : `${runs_completed.toLocaleString()} of ${runs_total.toLocaleString()}`;
+  const text = runs_total === 0 ? "" : `${countText(runs_completed)} of ${countText(runs_total)}`;
   return (
     <span className={own.progress} title={text === "" ? undefined : `${text} days done`}>
       <progress value={fraction} max={1} aria-label="Days done" data-status={status} />
@@ -64,7 +64,7 @@ export const jobColumns = (nameOf: NameOf): Column<Job>[] => [
     width: 96,
     cell: ({ source_bulk_export_id: id }) => (id === null ? "Manual" : <Link href={`${PATH}/${id}`}>Schedule</Link>),
   },
-  { id: "rows", name: "Rows", width: 88, end: true, cell: ({ progress }) => progress.rows_written.toLocaleString() },
+  { id: "rows", name: "Rows", width: 88, end: true, cell: ({ progress }) => countText(progress.rows_written) },
   { id: "bytes", name: "Size", width: 80, end: true, cell: ({ progress }) => bytesText(progress.bytes_written) },
   { id: "created", name: "Created", width: 88, end: true, cell: ({ created_at }) => <Time at={created_at} /> },
 ];

@@ -1,4 +1,6 @@
 /** The days of an export as a grid: in which rows they stand, how each looks, and how fast the export is. */
+import { countText } from "../../ui/format.ts";
+import { dayText } from "../when.ts";
 import type { Job, Run, Status } from "./types.ts";
 
 /** What a status is called, and the look that the page has for it. */
@@ -51,17 +53,11 @@ export function runText(run: Run): string {
   const rows = run.metadata.result?.rows_written;
   const said = [
     runStatus(run).word,
-    ...(rows === undefined ? [] : [`${rows.toLocaleString()} ${rows === 1 ? "row" : "rows"}`]),
+    ...(rows === undefined ? [] : [`${countText(rows)} ${rows === 1 ? "row" : "rows"}`]),
     ...(run.retry_number > 0 ? [`${run.retry_number + 1} attempts`] : []),
   ];
   return `${dayText(run.start_time)}: ${said.join(", ")}`;
 }
-
-const day = new Intl.DateTimeFormat(undefined, { day: "numeric", month: "short", year: "numeric", timeZone: "UTC" });
-const month = new Intl.DateTimeFormat(undefined, { month: "long", year: "numeric", timeZone: "UTC" });
-
-export const dayText = (iso: string) => day.format(new Date(iso));
-export const monthText = (yearMonth: string) => month.format(new Date(`${yearMonth}-01T00:00:00Z`));
 
 /** The window of a job in days: "1 Jan 2026 to 31 Jan 2026", or its first day for a schedule. */
 export function windowText({ start_time, end_time }: Pick<Job, "start_time" | "end_time">): string {

@@ -9,6 +9,7 @@ import { Time } from "../../page/Time.tsx";
 import { ClientDetails } from "./ClientDetails.tsx";
 import { type Client, useClients } from "./queries.ts";
 import { nameOf, returnsTo } from "./words.ts";
+import { countText } from "../../ui/format.ts";
 
 const PATH = "/console/oauth";
 
@@ -78,7 +79,7 @@ const COLUMNS: Column<Client>[] = [
   },
   { id: "scopes", name: "Scopes", width: 160, kept: true, cell: ({ scopes }) => scopes.join(", ") },
   { id: "returns", name: "Returns to", width: 180, cell: ({ redirect_uris }) => returnsTo(redirect_uris) },
-  { id: "grants", name: "Grants", width: 72, end: true, cell: ({ grants }) => grants.toLocaleString() },
+  { id: "grants", name: "Grants", width: 72, end: true, cell: ({ grants }) => countText(grants) },
   {
     id: "allowed",
     name: "Allowed",

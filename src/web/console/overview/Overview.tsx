@@ -3,7 +3,9 @@ import { useState } from "react";
 import { Link } from "wouter";
 import { StartSteps, useIsEmpty } from "../../chat/StartSteps.tsx";
 import { Button } from "../../ui/Button.tsx";
-import { axisText, changeText, costText, countText, durationText, shareText, shortCount } from "../../ui/format.ts";
+import { axisText, costText, countText, durationText } from "../../ui/format.ts";
+import { changeText, shareText, shortCount } from "../share.ts";
+import { soonTime, timeZone } from "../../ui/time.ts";
 import { Page } from "../../page/Page.tsx";
 import { type Range, useRange } from "../../page/range.ts";
 import { RangePicker } from "../../page/RangePicker.tsx";
@@ -140,8 +142,6 @@ function Course({
   );
 }
 
-const zone = Intl.DateTimeFormat().resolvedOptions().timeZone;
-
 const seconds = (value: number | null) => (value === null ? "–" : durationText(value));
 
 /** A period without runs is nothing to compare with. */
@@ -182,16 +182,14 @@ function Totals({ total, before }: { total: Figures; before: Figures | undefined
   );
 }
 
-const at = new Intl.DateTimeFormat(undefined, { dateStyle: "medium", timeStyle: "short" });
-
 const COLUMNS: Column<Bucket>[] = [
   {
     id: "time",
-    name: `From (${zone})`,
+    name: `From (${timeZone()})`,
     width: 168,
     kept: true,
     grows: true,
-    cell: ({ start_time }) => at.format(new Date(start_time)),
+    cell: ({ start_time }) => soonTime(start_time),
   },
   { id: "runs", name: "Runs", width: 72, kept: true, end: true, cell: (row) => countText(row.run_count) },
   { id: "failed", name: "Failed", width: 72, end: true, cell: (row) => countText(row.error_count) },

@@ -2,7 +2,7 @@
 import { Link } from "wouter";
 import { State } from "../../page/State.tsx";
 import { Button } from "../../ui/Button.tsx";
-import { costText, durationText, tokensText } from "../../ui/format.ts";
+import { costText, countText, durationText, tokensText } from "../../ui/format.ts";
 import { Payload, useCut } from "../../ui/Payload.tsx";
 import work from "../work.module.css";
 import css from "./playground.module.css";
@@ -68,8 +68,7 @@ function Figures({ result: { tokens, cost, seconds, firstSeconds } }: { result: 
       {firstSeconds !== undefined && <span>first token after {durationText(firstSeconds)}</span>}
       {tokens && (
         <span>
-          {tokensText(tokens.input + tokens.output)}: {tokens.input.toLocaleString()} in,{" "}
-          {tokens.output.toLocaleString()} out
+          {tokensText(tokens.input + tokens.output)}: {countText(tokens.input)} in, {countText(tokens.output)} out
         </span>
       )}
       {cost !== undefined && <span>{costText(cost)}</span>}

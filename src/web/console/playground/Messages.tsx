@@ -8,8 +8,8 @@ import { type Edited, newId, type Play } from "./play.ts";
 import css from "./playground.module.css";
 
 const FORMATS: [Format, string][] = [
-  ["mustache", "Variables as {{name}} (Mustache)"],
-  ["f-string", "Variables as {name} (f-string)"],
+  ["mustache", "{{name}} (Mustache)"],
+  ["f-string", "{name} (f-string)"],
   ["none", "Plain text"],
 ];
 

@@ -5,18 +5,13 @@ import type { Part, TemplateMessage } from "../../../prompts/template.ts";
 import { readFiles } from "../../chat/attach.ts";
 import controls from "../../ui/controls.module.css";
 import { IconButton } from "../../ui/IconButton.tsx";
+import { ROLES } from "../../ui/roles.ts";
 import work from "../work.module.css";
 import type { Edited } from "./play.ts";
 import css from "./playground.module.css";
 import { ToolCalls } from "./ToolCalls.tsx";
 
-const ROLES: [TemplateMessage["role"], string][] = [
-  ["system", "System"],
-  ["human", "Human"],
-  ["ai", "AI"],
-  ["tool", "Tool"],
-  ["placeholder", "Placeholder"],
-];
+const CHOICES = Object.entries({ ...ROLES, placeholder: "Placeholder" });
 
 interface Props {
   message: Edited;
@@ -63,7 +58,7 @@ export function OneMessage({ message, number, isFirst, onChange, onRemove, onUp 
           value={role}
           onChange={(event) => onChange({ role: event.target.value as TemplateMessage["role"] })}
         >
-          {ROLES.map(([value, words]) => (
+          {CHOICES.map(([value, words]) => (
             <option key={value} value={value}>
               {words}
             </option>

@@ -1,4 +1,5 @@
 /** A run of a model as messages, tools, a model and its settings, in all dialects of traces. */
+import { readRole } from "../../../prompts/roles.ts";
 import type { Part, TemplateMessage, ToolCall } from "../../../prompts/template.ts";
 import type { OpenedRun } from "../../playground/handover.ts";
 import { type Column, newColumn, newId, type Play, type Provider } from "./play.ts";
@@ -41,25 +42,13 @@ function messagesIn(inputs: Raw): TemplateMessage[] {
   return [{ role: "human", content: text || JSON.stringify(inputs, null, 2) }];
 }
 
-const ROLES: Record<string, TemplateMessage["role"]> = {
-  system: "system",
-  developer: "system",
-  human: "human",
-  user: "human",
-  ai: "ai",
-  assistant: "ai",
-  tool: "tool",
-  function: "tool",
-};
-
 function messageIn(raw: unknown): TemplateMessage[] {
   if (Array.isArray(raw) && typeof raw[0] === "string")
-    return [{ role: ROLES[raw[0]] ?? "human", content: textOfContent(raw[1]) }];
+    return [{ role: readRole(raw[0]) ?? "human", content: textOfContent(raw[1]) }];
   if (!isRaw(raw)) return [];
-  const kind = textIn(listIn(raw["id"]).at(-1)).replace(/Message(?:Chunk)?$/, "");
+  const kind = textIn(listIn(raw["id"]).at(-1));
   const fields = isRaw(raw["kwargs"]) ? raw["kwargs"] : raw;
-  const named = (kind || textIn(raw["role"]) || textIn(raw["type"])).toLowerCase();
-  const role = ROLES[named] ?? ROLES[textIn(fields["role"]).toLowerCase()] ?? "human";
+  const role = readRole(kind || raw["role"] || raw["type"]) ?? readRole(fields["role"]) ?? "human";
   const blocks = listIn(fields["content"]).filter(isRaw);
   const results = blocks
     .filter(({ type }) => type === "tool_result")

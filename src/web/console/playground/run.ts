@@ -1,6 +1,7 @@
 /** Runs one column: a model, or an assistant without a thread. */
 import { authFetch, call } from "../../api/http.ts";
 import { framesOf } from "../../api/frames.ts";
+import { readRole } from "../../../prompts/roles.ts";
 import { textOf } from "../../chat/messages.ts";
 import { afterEvent, type Result, START } from "./result.ts";
 
@@ -76,7 +77,7 @@ export function runAssistant(
       if (event === "metadata") result = { ...result, run: (value as { run_id: string }).run_id };
       if (event === "messages") {
         const [chunk] = value as [Said];
-        if (!chunk.type.toLowerCase().startsWith("ai")) continue;
+        if (readRole(chunk.type) !== "ai") continue;
         const text = textOf({ content: chunk.content });
         if (text !== "") result = { ...result, firstSeconds: result.firstSeconds ?? since() };
         result = { ...result, text: chunk.id === saying ? result.text + text : text };
@@ -97,7 +98,7 @@ export function runAssistant(
 /** What the state says: the last answer, the tokens of all answers, and whether the run waits for a person. */
 function stateOf(state: unknown, given: number): Partial<Result> {
   const { messages, __interrupt__: asked } = state as { messages?: Said[]; __interrupt__?: unknown[] };
-  const said = Array.isArray(messages) ? messages.slice(given).filter(({ type }) => type === "ai") : [];
+  const said = Array.isArray(messages) ? messages.slice(given).filter(({ type }) => readRole(type) === "ai") : [];
   const sum = (pick: (usage: NonNullable<Said["usage_metadata"]>) => number) =>
     said.reduce((total, { usage_metadata }) => total + (usage_metadata ? pick(usage_metadata) : 0), 0);
   const last = said.at(-1);

@@ -2,6 +2,7 @@
 import { useState } from "react";
 import { Link, useSearchParams } from "wouter";
 import { useMay } from "../../api/me.ts";
+import { textOf } from "../../chat/messages.ts";
 import { PLAYGROUND } from "../../playground/handover.ts";
 import { Loaded } from "../../page/states.tsx";
 import { type Column, Table } from "../../page/Table.tsx";
@@ -9,6 +10,9 @@ import { Time } from "../../page/Time.tsx";
 import { Button } from "../../ui/Button.tsx";
 import controls from "../../ui/controls.module.css";
 import { Payload } from "../../ui/Payload.tsx";
+import { readPrompt } from "../../../prompts/chat-manifest.ts";
+import { Messages } from "../../trace/Value.tsx";
+import { roleText } from "../../ui/roles.ts";
 import { Changes } from "../Changes.tsx";
 import work from "../work.module.css";
 import { PullLine } from "./PullLine.tsx";
@@ -119,18 +123,41 @@ function OneCommit({ name, hash: given, rows, tags }: { name: string; hash: stri
       <Loaded query={now} what="commit" rows={4}>
         {({ manifest }) => (
           <>
+            <Shown manifest={manifest} />
             {before.data && (
               <Changes
                 title={`Changes from ${short(against)}`}
                 same="Both commits are the same."
-                before={before.data.manifest}
-                now={manifest}
+                {...comparable(before.data.manifest, manifest)}
               />
             )}
             <Payload label="Manifest" text={JSON.stringify(manifest, null, 2)} />
           </>
         )}
       </Loaded>
+    </section>
+  );
+}
+
+/** As messages and settings where both are prompts of messages and differ in these, else as manifests. */
+function comparable(before: object, now: object): { before: object; now: object } {
+  const read = { before: readPrompt(before), now: readPrompt(now) };
+  const differ = JSON.stringify(read.before) !== JSON.stringify(read.now);
+  return read.before && read.now && differ ? { before: read.before, now: read.now } : { before, now };
+}
+
+/** The messages of a commit. A manifest of another kind has none. */
+function Shown({ manifest }: { manifest: unknown }) {
+  const said = readPrompt(manifest)?.messages.map(({ role, content, tool_calls = [] }) => ({
+    role: role === "placeholder" ? "Placeholder" : roleText(role),
+    text: textOf({ content }),
+    calls: tool_calls.map(({ name, args }) => ({ name, args: JSON.stringify(args, null, 2) })),
+  }));
+  if (said === undefined || said.length === 0) return null;
+  return (
+    <section className={work.section} aria-label="Messages">
+      <h3 className={work.note}>Messages</h3>
+      <Messages said={said} />
     </section>
   );
 }

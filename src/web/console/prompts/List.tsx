@@ -8,6 +8,7 @@ import { type Column, Table } from "../../page/Table.tsx";
 import { Time } from "../../page/Time.tsx";
 import work from "../work.module.css";
 import { type PromptRow, usePrompts } from "./queries.ts";
+import { countText } from "../../ui/format.ts";
 
 const PUSH = `import { Client } from "langsmith";
 
@@ -76,8 +77,8 @@ const COLUMNS: Column<PromptRow>[] = [
     width: 72,
     cell: ({ is_archived }) => is_archived && <span className={work.faint}>archived</span>,
   },
-  { id: "likes", name: "Likes", width: 56, end: true, cell: ({ num_likes }) => num_likes.toLocaleString() },
-  { id: "commits", name: "Commits", width: 72, end: true, cell: ({ num_commits }) => num_commits.toLocaleString() },
+  { id: "likes", name: "Likes", width: 56, end: true, cell: ({ num_likes }) => countText(num_likes) },
+  { id: "commits", name: "Commits", width: 72, end: true, cell: ({ num_commits }) => countText(num_commits) },
   {
     id: "updated",
     name: "Updated",

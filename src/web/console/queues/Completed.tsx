@@ -7,8 +7,8 @@ import { agreementsOf, type Judged, judgedOf } from "./agreement.ts";
 import { type Queue, useCompleted } from "./queries.ts";
 import css from "./queues.module.css";
 import { choicesOf } from "./rubric.ts";
-
-const percent = new Intl.NumberFormat(undefined, { style: "percent" });
+import { countText } from "../../ui/format.ts";
+import { shareText } from "../share.ts";
 
 export function Completed({ queue }: { queue: Queue }) {
   const completed = useCompleted(queue.id);
@@ -27,7 +27,7 @@ export function Completed({ queue }: { queue: Queue }) {
                   <div key={key}>
                     <dt>{key}</dt>
                     <dd>
-                      {percent.format(agreed / of)}{" "}
+                      {shareText(agreed / of)}{" "}
                       <small>
                         agree on {agreed} of {of}
                       </small>
@@ -56,7 +56,7 @@ export function Completed({ queue }: { queue: Queue }) {
             </div>
             {size > runs.length && (
               <p className={css.more}>
-                The newest {runs.length} of {size.toLocaleString()}.
+                The newest {countText(runs.length)} of {countText(size)}.
               </p>
             )}
           </>

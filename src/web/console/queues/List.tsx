@@ -7,6 +7,7 @@ import { Time } from "../../page/Time.tsx";
 import controls from "../../ui/controls.module.css";
 import work from "../work.module.css";
 import { type QueueRow, useQueues } from "./queries.ts";
+import { countText } from "../../ui/format.ts";
 
 export function List() {
   const may = useMay();
@@ -65,7 +66,7 @@ const COLUMNS: Column<QueueRow>[] = [
     width: 64,
     end: true,
     kept: true,
-    cell: ({ total_runs = 0 }) => total_runs.toLocaleString(),
+    cell: ({ total_runs = 0 }) => countText(total_runs),
   },
   {
     id: "reviewers",

@@ -4,6 +4,8 @@ import { useMay } from "../../api/me.ts";
 import { useAssistants } from "../../api/queries.ts";
 import { Button } from "../../ui/Button.tsx";
 import { IconButton } from "../../ui/IconButton.tsx";
+import { ROLES, roleText } from "../../ui/roles.ts";
+import { readRole } from "../../../prompts/roles.ts";
 import { Box, More } from "../Box.tsx";
 import { Input, Select, TextArea } from "../Form.tsx";
 import parts from "../parts.module.css";
@@ -11,7 +13,7 @@ import { type Answer, type JudgeDraft, type Line, newLine, WORKERS_MODEL } from 
 import css from "./rules.module.css";
 import type { Judge, Model } from "./types.ts";
 
-const ROLES = ["system", "human", "ai"];
+const CHOICES = ["system", "human", "ai"] as const;
 const MOST_LINES = 20;
 const ANSWERS: Record<Answer, string> = {
   score: "A score from 0 to 1",
@@ -40,12 +42,16 @@ export function JudgeFields({ title, judge, onChange, onRemove }: Change & { tit
         <div key={place} className={css.line}>
           <Select
             label={`Role ${at + 1}`}
-            value={role}
+            value={readRole(role) ?? role}
             onChange={({ target }) => changeLine(place, { role: target.value })}
           >
-            {!ROLES.includes(role) && <option>{role}</option>}
-            {ROLES.map((one) => (
-              <option key={one}>{one}</option>
+            {!CHOICES.some((one) => one === readRole(role)) && (
+              <option value={readRole(role) ?? role}>{roleText(role)}</option>
+            )}
+            {CHOICES.map((one) => (
+              <option key={one} value={one}>
+                {ROLES[one]}
+              </option>
             ))}
           </Select>
           <TextArea

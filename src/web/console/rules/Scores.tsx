@@ -7,6 +7,7 @@ import work from "../work.module.css";
 import { useNamedRuns, useScores } from "./queries.ts";
 import { RunLink } from "./RunLink.tsx";
 import type { NamedRun, Rule, Score } from "./types.ts";
+import { scoreText } from "../../ui/format.ts";
 
 export function Scores({ rule }: { rule: Rule }) {
   const scores = useScores(rule);
@@ -64,6 +65,3 @@ const makeColumns = (project: string, runs: Map<string, NamedRun> | undefined): 
   },
   { id: "time", name: "Time", width: 88, end: true, cell: ({ created_at }) => <Time at={created_at} /> },
 ];
-
-const scoreText = (score: number | boolean) =>
-  typeof score === "boolean" ? String(score) : Number(score.toFixed(4)).toLocaleString();

@@ -1,5 +1,5 @@
 /** What a rule does, in words. */
-import { shareText } from "../../ui/format.ts";
+import { shareText } from "../share.ts";
 import type { Rule } from "./types.ts";
 
 /** As the log of the rule names them (docs/rules.md). */

@@ -1,7 +1,7 @@
 /** Runs that have ended, by their traces. */
 import type { ReactNode } from "react";
 import { Link, useLocation } from "wouter";
-import { costText, durationText, firstLine } from "../../ui/format.ts";
+import { costText, countText, durationText, firstLine } from "../../ui/format.ts";
 import { Button } from "../../ui/Button.tsx";
 import type { Range } from "../../page/range.ts";
 import { State } from "../../page/State.tsx";
@@ -97,11 +97,19 @@ const COLUMNS: Column<EndedRun>[] = [
       </>
     ),
   },
-  { id: "start", name: "Started", width: 88, end: true, cell: ({ start_time }) => <Time at={start_time} /> },
+  {
+    id: "start",
+    name: "Started",
+    width: 88,
+    end: true,
+    fact: true,
+    cell: ({ start_time }) => <Time at={start_time} />,
+  },
   {
     id: "took",
     name: "Took",
     width: 88,
+    fact: true,
     end: true,
     cell: ({ start_time, end_time }) =>
       end_time && durationText((Date.parse(end_time) - Date.parse(start_time)) / 1000),
@@ -117,12 +125,13 @@ const COLUMNS: Column<EndedRun>[] = [
     name: "Tokens",
     width: 72,
     end: true,
-    cell: ({ total_tokens }) => total_tokens > 0 && total_tokens.toLocaleString(),
+    cell: ({ total_tokens }) => total_tokens > 0 && countText(total_tokens),
   },
   {
     id: "cost",
     name: "Cost",
     width: 72,
+    fact: true,
     end: true,
     cell: ({ total_cost }) => total_cost !== null && Number(total_cost) > 0 && costText(total_cost),
   },

@@ -159,7 +159,7 @@ type Shared = Column<OpenRun>[];
 const runningColumns = (shared: Shared): Column<OpenRun>[] => [
   { id: "state", name: "Status", width: 96, cell: () => <State state="running" /> },
   ...shared,
-  { id: "since", name: "Started", width: 88, end: true, cell: (run) => <Time at={run.updated_at} /> },
+  { id: "since", name: "Started", width: 88, end: true, fact: true, cell: (run) => <Time at={run.updated_at} /> },
   { id: "act", name: "", width: 92, kept: true, end: true, cell: (run) => <Cancel run={run} /> },
 ];
 
@@ -168,6 +168,7 @@ const queuedColumns = (shared: Shared): Column<Split["queued"][number]>[] => [
     id: "place",
     name: "Place",
     width: 96,
+    fact: true,
     cell: ({ place, due }) => (due ? `${place} in line` : "scheduled"),
   },
   ...shared,
@@ -175,6 +176,7 @@ const queuedColumns = (shared: Shared): Column<Split["queued"][number]>[] => [
     id: "since",
     name: "Due",
     width: 72,
+    fact: true,
     end: true,
     cell: ({ due, created_at }) => (due ? <Time at={created_at} /> : untilText(created_at)),
   },

@@ -23,7 +23,7 @@ const WRITE = curlOf(
 const idOf = ({ namespace, key }: Pick<Item, "namespace" | "key">) => JSON.stringify([...namespace, key]);
 
 export function Items({
-  place: { namespace, key, of, query, isNew },
+  place: { namespace, key, of, query },
   onOpen,
 }: {
   place: Place;
@@ -58,7 +58,7 @@ export function Items({
             <>
               <Table
                 label="Items"
-                columns={columnsOf(namespace, query, rows, frame.narrow || key !== undefined || isNew)}
+                columns={columnsOf(namespace, query, rows)}
                 rows={rows}
                 rowKey={idOf}
                 onOpen={onOpen}
@@ -97,11 +97,12 @@ function Below({ namespace }: { namespace: string[] }) {
   );
 }
 
-function columnsOf(namespace: string[], query: string, rows: Item[], narrow: boolean): Column<Item>[] {
+function columnsOf(namespace: string[], query: string, rows: Item[]): Column<Item>[] {
   const below: Column<Item> = {
     id: "namespace",
     name: "Namespace",
-    width: narrow ? 120 : 168,
+    width: 168,
+    fact: true,
     cell: ({ namespace: own }) => {
       const rest = own.slice(namespace.length).join(" / ");
       return <span title={rest}>{rest}</span>;
@@ -128,6 +129,13 @@ function columnsOf(namespace: string[], query: string, rows: Item[], narrow: boo
       cell: ({ value }) => <span className={work.faint}>{previewOf(value)}</span>,
     },
     ...(rows.some((one) => !same(one.namespace, namespace)) ? [below] : []),
-    { id: "changed", name: "Changed", width: 88, end: true, cell: ({ updated_at }) => <Time at={updated_at} /> },
+    {
+      id: "changed",
+      name: "Changed",
+      width: 88,
+      end: true,
+      fact: true,
+      cell: ({ updated_at }) => <Time at={updated_at} />,
+    },
   ];
 }

@@ -7,6 +7,7 @@ import work from "../work.module.css";
 import { addressOf, childrenOf, isBelow, same } from "./path.ts";
 import { MOST_CHILDREN, useLevel } from "./queries.ts";
 import css from "./store.module.css";
+import { countText } from "../../ui/format.ts";
 
 export function Tree({ current }: { current: string[] }) {
   const box = useRef<HTMLDivElement>(null);
@@ -50,7 +51,7 @@ function Level({ parent, current }: { parent: string[]; current: string[] }) {
       ))}
       {children.length === 0 && parent.length > 0 && <li className={css.leaf}>No namespace below.</li>}
       {level.data.length >= MOST_CHILDREN && (
-        <li className={work.note}>Only the first {MOST_CHILDREN.toLocaleString()} are listed.</li>
+        <li className={work.note}>Only the first {countText(MOST_CHILDREN)} are listed.</li>
       )}
     </ul>
   );

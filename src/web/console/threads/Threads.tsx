@@ -6,7 +6,7 @@ import { curlOf } from "../../api/curl.ts";
 import type { Assistant, ThreadRow } from "../../api/types.ts";
 import type { ViewProps } from "../../page/frame.ts";
 import { tipOf, titleOf, waits } from "../../chat/row.ts";
-import { costText } from "../../ui/format.ts";
+import { costText, countText, durationText } from "../../ui/format.ts";
 import { Button } from "../../ui/Button.tsx";
 import { Page } from "../../page/Page.tsx";
 import { keepRange, useRange } from "../../page/range.ts";
@@ -20,7 +20,7 @@ import controls from "../../ui/controls.module.css";
 import { useLater } from "../../ui/later.ts";
 import css from "./threads.module.css";
 import { ownerOf, text } from "./owner.ts";
-import { useAllThreads, useSpentByThread } from "./queries.ts";
+import { type SpentByThread, useAllThreads, useSpentByThread } from "./queries.ts";
 import { Thread } from "./Thread.tsx";
 
 /** Milliseconds after the last letter, so that a word is one search. */
@@ -114,7 +114,7 @@ function assistantName({ metadata }: ThreadRow, assistants: Assistant[]): string
 
 function columnsOf(
   assistants: Assistant[],
-  spent: Map<string, { runs: number; cost: number }> | undefined,
+  spent: Map<string, SpentByThread> | undefined,
   search: string,
 ): Column<ThreadRow>[] {
   return [
@@ -141,6 +141,7 @@ function columnsOf(
       id: "updated",
       name: "Changed",
       width: 88,
+      fact: true,
       end: true,
       cell: (row) => <Time at={row.updated_at} />,
     },
@@ -151,13 +152,28 @@ function columnsOf(
       name: "Runs",
       width: 64,
       end: true,
-      cell: ({ thread_id }) => spent?.get(thread_id)?.runs.toLocaleString(),
+      cell: ({ thread_id }) => {
+        const runs = spent?.get(thread_id)?.runs;
+        return runs !== undefined && countText(runs);
+      },
+    },
+    {
+      id: "latency",
+      name: "Latency p50",
+      width: 96,
+      end: true,
+      fact: true,
+      cell: ({ thread_id }) => {
+        const latency = spent?.get(thread_id)?.latency;
+        return typeof latency === "number" && durationText(latency);
+      },
     },
     {
       id: "cost",
       name: "Cost",
       width: 80,
       end: true,
+      fact: true,
       cell: ({ thread_id }) => {
         const cost = spent?.get(thread_id)?.cost ?? 0;
         return cost > 0 && costText(cost);

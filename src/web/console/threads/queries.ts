@@ -113,7 +113,14 @@ export interface Spent {
 /** The projects that are searched for the runs of the listed threads: those that were active last. */
 const PROJECTS = 3;
 
-/** The traced runs in a range and their cost, by thread. */
+export interface SpentByThread {
+  runs: number;
+  cost: number;
+  /** Seconds, of half of its runs; null while none has ended. Of the project that was active last. */
+  latency: number | null;
+}
+
+/** The traced runs in a range, their cost and their latency, by thread. */
 export function useSpentByThread(range: Range) {
   const projects = useProjects();
   const ids = projects.data?.slice(0, PROJECTS).map(({ id }) => id) ?? [];
@@ -121,7 +128,7 @@ export function useSpentByThread(range: Range) {
     queryKey: ["spent-by-thread", range.key, ids.join()],
     enabled: projects.data !== undefined,
     queryFn: async ({ signal }) => {
-      const found = new Map<string, { runs: number; cost: number }>();
+      const found = new Map<string, SpentByThread>();
       for (const session_id of ids) {
         const body = {
           session_id,
@@ -130,12 +137,16 @@ export function useSpentByThread(range: Range) {
           ...(range.to === undefined ? {} : { end_time: new Date(range.to).toISOString() }),
         };
         interface Groups {
-          groups: { thread_id: string; count: number; total_cost: number }[];
+          groups: { thread_id: string; count: number; total_cost: number; latency_p50: number | null }[];
         }
         const { groups } = await call<Groups>("POST", "/api/v1/runs/group", body, signal);
-        for (const { thread_id, count, total_cost } of groups) {
+        for (const { thread_id, count, total_cost, latency_p50 } of groups) {
           const known = found.get(thread_id);
-          found.set(thread_id, { runs: (known?.runs ?? 0) + count, cost: (known?.cost ?? 0) + total_cost });
+          found.set(thread_id, {
+            runs: (known?.runs ?? 0) + count,
+            cost: (known?.cost ?? 0) + total_cost,
+            latency: known?.latency ?? latency_p50,
+          });
         }
       }
       return found;

@@ -1,11 +1,12 @@
 /** Tokens and cost of the traces by day. */
 import { useState } from "react";
-import { costText, countText, shortCount } from "../../ui/format.ts";
+import { costText, countText } from "../../ui/format.ts";
+import { shortCount } from "../share.ts";
 import { Button } from "../../ui/Button.tsx";
 import overview from "../overview/overview.module.css";
 import { Plot } from "../overview/Plot.tsx";
 import { type Column, Table } from "../../page/Table.tsx";
-import { dayText } from "./figures.ts";
+import { dayText } from "../when.ts";
 
 interface Bucket {
   start_time: string;
@@ -60,7 +61,7 @@ const COSTS: Column<Bucket>[] = [
     width: 120,
     kept: true,
     grows: true,
-    cell: ({ start_time }) => dayText.format(new Date(start_time)),
+    cell: ({ start_time }) => dayText(start_time),
   },
   { id: "traces", name: "Traces", width: 80, end: true, cell: (row) => countText(row.run_count) },
   { id: "tokens", name: "Tokens", width: 96, kept: true, end: true, cell: (row) => countText(row.total_tokens) },

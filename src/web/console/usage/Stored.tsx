@@ -6,8 +6,9 @@ import overview from "../overview/overview.module.css";
 import { Plot } from "../overview/Plot.tsx";
 import { Empty } from "../../page/states.tsx";
 import { type Column, Table } from "../../page/Table.tsx";
-import { countText } from "../../ui/format.ts";
-import { byDay, bytesText, dayText } from "./figures.ts";
+import { bytesText, countText } from "../../ui/format.ts";
+import { dayText } from "../when.ts";
+import { byDay } from "./figures.ts";
 import type { Usage as Held } from "./queries.ts";
 
 const wholes = (value: number) => (Number.isInteger(value) ? countText(value) : "");
@@ -80,7 +81,7 @@ const DAYS: Column<{ day: string; runs: number; bytes: number }>[] = [
     width: 120,
     kept: true,
     grows: true,
-    cell: ({ day }) => dayText.format(new Date(day)),
+    cell: ({ day }) => dayText(day),
   },
   { id: "runs", name: "Runs", width: 96, kept: true, end: true, cell: ({ runs }) => countText(runs) },
   { id: "bytes", name: "Size", width: 96, kept: true, end: true, cell: ({ bytes }) => bytesText(bytes) },

@@ -1,6 +1,6 @@
 /** What the workspace holds, and what its model calls cost. Days are UTC days, as they are stored and charged. */
 import { Link, useSearchParams } from "wouter";
-import { costText, countText } from "../../ui/format.ts";
+import { bytesText, costText, countText } from "../../ui/format.ts";
 import controls from "../../ui/controls.module.css";
 import { Page } from "../../page/Page.tsx";
 import pageCss from "../../page/page.module.css";
@@ -8,7 +8,7 @@ import css from "../parts.module.css";
 import { Section } from "../Section.tsx";
 import { Loaded } from "../../page/states.tsx";
 import { type Column, Table } from "../../page/Table.tsx";
-import { byProject, bytesText, type ProjectSum } from "./figures.ts";
+import { byProject, type ProjectSum } from "./figures.ts";
 import { type Group, useSpent, useUsage } from "./queries.ts";
 import { Spent } from "./Spent.tsx";
 import { Stored } from "./Stored.tsx";

@@ -1,16 +1,4 @@
-/** Figures of usage: sums by day and by project, and bytes in words. */
-
-export const dayText = new Intl.DateTimeFormat(undefined, { dateStyle: "medium", timeZone: "UTC" });
-
-const UNITS = ["B", "kB", "MB", "GB", "TB"];
-
-/** "0 B", "84 kB", "1.2 GB". */
-export function bytesText(bytes: number): string {
-  const power = bytes < 1 ? 0 : Math.min(UNITS.length - 1, Math.floor(Math.log10(bytes) / 3));
-  const value = bytes / 1000 ** power;
-  const maximumFractionDigits = value < 10 && power > 0 ? 1 : 0;
-  return `${value.toLocaleString(undefined, { maximumFractionDigits })} ${UNITS[power]}`;
-}
+/** Figures of usage: sums by day and by project. */
 
 const DAY = 86_400_000;
 
