@@ -9,7 +9,6 @@ import { openState } from "../api/state.ts";
 import type { Assistant, ThreadRow } from "../api/types.ts";
 import type { ViewProps } from "../page/frame.ts";
 import { Button } from "../ui/Button.tsx";
-import { loadMarkdown } from "./Answer.tsx";
 import { chooseAssistant, useChosen, useOwnAssistant } from "./assistant.ts";
 import { forgetConnection } from "./connection.ts";
 import { Conversation } from "./Conversation.tsx";
@@ -39,7 +38,6 @@ export default function Chat({ id: threadId }: ViewProps) {
     setMount((now) => ({ key: now.key + 1, threadId: to, first }));
   }, []);
   if (threadId !== (began.current ?? mount.threadId)) remount(threadId);
-  useEffect(() => void loadMarkdown(), []);
 
   const assistants = useAssistants();
   const thread = useThreadRow(mount.threadId);

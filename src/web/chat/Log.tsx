@@ -1,7 +1,7 @@
 /** The conversation: turns beside the gauge rail. Nothing in it moves unless the reader is at its end. */
 import { ArrowDown } from "lucide-react";
 import { type ReactNode, startTransition, useEffect, useRef, useState } from "react";
-import type { Stream } from "./agent.ts";
+import type { Connected } from "./agent.ts";
 import type { Follow } from "./follow.ts";
 import css from "./Log.module.css";
 import type { Checkpoint, Fork } from "../api/steps.ts";
@@ -17,7 +17,7 @@ const WINDOW = 60;
 export function Log({
   follow,
   turns,
-  stream,
+  connected,
   running,
   busy,
   editing,
@@ -31,7 +31,7 @@ export function Log({
 }: {
   follow: Follow;
   turns: TurnShape[];
-  stream: Stream;
+  connected: Connected | undefined;
   running: boolean;
   busy: boolean;
   editing: string | undefined;
@@ -81,7 +81,7 @@ export function Log({
               <Turn
                 key={turn.id}
                 turn={turn}
-                stream={stream}
+                connected={connected}
                 last={last}
                 growing={last && running}
                 editing={editing === turn.asked?.id && editing !== undefined}
