@@ -6,7 +6,19 @@ import type { Page, Request } from "playwright-core";
 import { beforeAll, describe, expect, it } from "vitest";
 import { sendLongThread, sendLongTrace } from "../support/long.ts";
 import { sharedServer } from "../support/shared-server.ts";
-import { answers, browserHere, composer, eventually, hold, log, onStage, visit } from "./page.ts";
+import {
+  answers,
+  browserHere,
+  composer,
+  eventually,
+  expectAnswer,
+  hold,
+  log,
+  onStage,
+  say,
+  settled,
+  visit,
+} from "./page.ts";
 
 const TURNS = 70;
 const RUNS = 300;
@@ -47,6 +59,22 @@ describe.runIf(browserHere)("what a view costs before it is shown", () => {
       () => log(page).getByRole("article").count(),
       (count) => expect(count).toBe(60),
     );
+    await close();
+  });
+
+  it("shows a thread without the stream's client and the renderer of Markdown, and sends what is written before they are there", async () => {
+    const own = await sendLongThread(stage.server, 2);
+    const { page, close } = await visit(stage, { path: "/console/nothing" });
+    const releases = await Promise.all(
+      ["StreamClient", "Markdown"].map((name) => hold(page, `**/assets/${name}-*.js`)),
+    );
+    await page.goto(`${stage.server.url}/chat/${own}`);
+    await answers(page).getByText("turn 1").waitFor();
+    await say(page, "written early");
+    for (const release of releases) release();
+    await expectAnswer(page, "written early");
+    await settled(page);
+    await log(page).getByRole("article").filter({ hasText: "written early" }).waitFor();
     await close();
   });
 
@@ -131,6 +159,27 @@ describe.runIf(browserHere)("what a view costs before it is shown", () => {
     expect(await rows.count()).toBe(0);
     again();
     await last.waitFor();
+    await close();
+  });
+
+  it("shows a view at once where its code is there, without its outline", async () => {
+    const { page, close } = await visit(stage, { path: "/console/nothing" });
+    // The purpose of the chat is in its outline only.
+    await page.addInitScript(noteText("Talk to an agent"));
+    await page.goto(`${stage.server.url}/chat`);
+    await composer(page).waitFor();
+    expect(await page.evaluate("window.noted ?? false")).toBe(false);
+    await page.goto(`${stage.server.url}/console/keys`);
+    await page.getByRole("heading", { name: "Keys" }).waitFor();
+    await page.evaluate(
+      `document.querySelector('nav a[href="/chat"]').dispatchEvent(new PointerEvent("pointerover", { bubbles: true }))`,
+    );
+    await page.waitForLoadState("networkidle");
+    await page.evaluate(`history.pushState(null, "", "/chat/${thread}")`);
+    await answers(page)
+      .getByText(`turn ${TURNS - 1}`)
+      .waitFor();
+    expect(await page.evaluate("window.noted ?? false")).toBe(false);
     await close();
   });
 
