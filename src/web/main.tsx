@@ -34,8 +34,8 @@ addEventListener("vite:preloadError", () => {
 // Before React listens for them: it draws at once.
 requestOnNavigation(isKnown);
 
-/** Milliseconds for which the code of the view may keep the frame waiting: an outline of the view stays for 300 ms at least. */
-const PATIENCE = 150;
+/** Milliseconds that the frame waits for the code of the view: React keeps an outline as long as that, also when the code is there. */
+const PATIENCE = 300;
 
 const root = document.getElementById("root");
 if (root)

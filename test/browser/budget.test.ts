@@ -23,7 +23,7 @@ import {
 const TURNS = 70;
 const RUNS = 300;
 /** Bytes of script, not compressed, that run before the rows of a trace are there. */
-const TRACE_SCRIPT = 510_000;
+const TRACE_SCRIPT = 440_000;
 
 describe.runIf(browserHere)("what a view costs before it is shown", () => {
   const stage = onStage(() => sharedServer());
@@ -41,7 +41,7 @@ describe.runIf(browserHere)("what a view costs before it is shown", () => {
     const sent = requestsOf(page);
     await page.addInitScript(countFirst("[data-turn]"));
     await page.goto(`${stage.server.url}/chat/${thread}`);
-    const needed = [`GET /threads/${thread}`, `GET /threads/${thread}/runs`, `GET /threads/${thread}/state`];
+    const needed = [`GET /threads/${thread}/runs`, `GET /threads/${thread}/state`];
     await eventually(
       async () => sent.map(nameOf),
       (names) =>
@@ -52,8 +52,11 @@ describe.runIf(browserHere)("what a view costs before it is shown", () => {
       .getByText(`turn ${TURNS - 1}`)
       .waitFor();
     expect(await page.evaluate<number>("window.first")).toBeLessThanOrEqual(8);
-    const twice = [`GET /threads/${thread}`, `GET /threads/${thread}/state`, "POST /assistants/search"];
-    for (const name of twice) expect([name, sent.filter((one) => nameOf(one) === name).length]).toEqual([name, 1]);
+    for (const name of [`GET /threads/${thread}/state`, "POST /assistants/search"])
+      expect([name, sent.filter((one) => nameOf(one) === name).length]).toEqual([name, 1]);
+    // What names the thread is read without its state.
+    expect(sent.filter((one) => one.postData()?.includes(`"ids":["${thread}"]`))).toHaveLength(1);
+    expect(sent.map(nameOf)).not.toContain(`GET /threads/${thread}`);
     // The others follow. Earlier turns are mounted when they are wanted.
     await eventually(
       () => log(page).getByRole("article").count(),
@@ -166,15 +169,14 @@ describe.runIf(browserHere)("what a view costs before it is shown", () => {
     const { page, close } = await visit(stage, { path: "/console/nothing" });
     // The purpose of the chat is in its outline only.
     await page.addInitScript(noteText("Talk to an agent"));
-    await page.goto(`${stage.server.url}/chat`);
-    await composer(page).waitFor();
-    expect(await page.evaluate("window.noted ?? false")).toBe(false);
     await page.goto(`${stage.server.url}/console/keys`);
-    await page.getByRole("heading", { name: "Keys" }).waitFor();
-    await page.evaluate(
-      `document.querySelector('nav a[href="/chat"]').dispatchEvent(new PointerEvent("pointerover", { bubbles: true }))`,
-    );
-    await page.waitForLoadState("networkidle");
+    const [code] = await Promise.all([
+      page.waitForResponse(/\/assets\/Chat-[^/]*\.js$/),
+      // The pointer on a link loads the code of its view.
+      page.locator('nav a[href="/chat"]').first().hover(),
+    ]);
+    await page.evaluate(`import(${JSON.stringify(code.url())})`);
+    await page.waitForFunction(`document.querySelector('link[rel="stylesheet"][href*="/Chat-"]')?.sheet`);
     await page.evaluate(`history.pushState(null, "", "/chat/${thread}")`);
     await answers(page)
       .getByText(`turn ${TURNS - 1}`)

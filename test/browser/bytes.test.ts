@@ -24,17 +24,17 @@ describe.runIf(browserHere)("what comes before the content of a view", () => {
     content: string,
     isThere: (page: Page) => Promise<unknown>,
   ][] = [
-    ["the composer", 260_000, () => "/chat", "#composer", (page) => composer(page).waitFor()],
+    ["the composer", 230_000, () => "/chat", "#composer", (page) => composer(page).waitFor()],
     [
       "the list of traces",
-      260_000,
+      230_000,
       () => "/traces",
       "tbody tr[data-key]",
       (page) => page.getByRole("row").nth(1).waitFor(),
     ],
     [
       `a thread of ${RUNS} runs`,
-      300_000,
+      240_000,
       () => `/chat/${thread}`,
       "[data-part=text]",
       (page) =>
@@ -44,7 +44,7 @@ describe.runIf(browserHere)("what comes before the content of a view", () => {
     ],
     [
       `a trace of ${SPANS} runs`,
-      260_000,
+      230_000,
       () => `/traces/${trace}`,
       "[role=treeitem]",
       (page) => page.getByRole("treeitem").nth(5).waitFor(),

@@ -2,7 +2,7 @@
 import { useQuery } from "@tanstack/react-query";
 import { useCallback, useEffect, useRef, useState } from "react";
 import { useLocation } from "wouter";
-import { ApiError, callFor } from "../api/http.ts";
+import { ApiError, call, callFor } from "../api/http.ts";
 import { listedThread, useAssistants, useRuns, useThreads } from "../api/queries.ts";
 import { threadRequest } from "../api/requests.ts";
 import { openState } from "../api/state.ts";
@@ -159,8 +159,11 @@ function useThreadRow(threadId: string | undefined) {
   return useQuery({
     queryKey: ["thread", threadId],
     enabled: threadId !== undefined,
-    queryFn: ({ signal }) => callFor<ThreadRow>(threadRequest(threadId ?? ""), signal),
-    // The row of the list has what is read here, and not the whole state.
+    queryFn: async ({ signal }) => {
+      const [row] = await callFor<ThreadRow[]>(threadRequest(threadId ?? ""), signal);
+      // A thread that has just been made may not be in the index yet. The thread itself says whether it is there.
+      return row ?? call<ThreadRow>("GET", `/threads/${encodeURIComponent(threadId ?? "")}`, undefined, signal);
+    },
     initialData: () => listedThread(threadId),
     staleTime: 60_000,
   });

@@ -29,7 +29,8 @@ import { useSpoken } from "./spoken.ts";
 
 // What is shown first, the messages and the composer, needs none of these.
 const Panel = lazy(async () => ({ default: (await import("./Panel.tsx")).Panel }));
-const Welcome = lazy(async () => ({ default: (await import("./Welcome.tsx")).Welcome }));
+const loadWelcome = async () => ({ default: (await import("./Welcome.tsx")).Welcome });
+const Welcome = lazy(loadWelcome);
 
 const NO_MESSAGES: never[] = [];
 
@@ -79,11 +80,17 @@ export function Conversation({
   const { running, at, thread, tell } = view;
   // The stream and the renderer of Markdown are larger than the rest of the code: what is shown first does not wait for them.
   const isShown = threadId === undefined || view.isRead;
+  const fresh = threadId === undefined;
   useEffect(() => {
     if (!isShown) return;
-    connect();
-    void loadMarkdown();
-  }, [isShown, connect]);
+    const load = () => {
+      connect();
+      void loadMarkdown();
+    };
+    // The welcome is in view, and small.
+    if (fresh) void loadWelcome().then(load, load);
+    else load();
+  }, [isShown, fresh, connect]);
   const live = useMemo(() => liveCallsOf(stream.toolCalls), [stream.toolCalls]);
   const messages = view.messages ?? NO_MESSAGES;
   const decided = useDecided(threadId ?? stream.threadId ?? undefined, thread, messages);
@@ -102,7 +109,7 @@ export function Conversation({
     view,
     context,
     seconds: clock,
-    fresh: threadId === undefined,
+    fresh,
     toEnd: follow.toEnd,
     toComposer,
     setEditing,

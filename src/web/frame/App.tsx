@@ -43,7 +43,7 @@ export function App() {
 
 /** A view, or its outline until its chunk is there. */
 function Loaded({ view, id }: { view: View; id: string | undefined }) {
-  // React keeps an outline for 300 ms, also when the code is there a moment later.
+  // A lazy component is never there in its first render, and React keeps an outline for 300 ms.
   const [Shown] = useState<ComponentType<ViewProps>>(() => loadedView(view.path) ?? view.Page);
   return (
     <Boundary name={view.name} id={id}>

@@ -1,16 +1,17 @@
 /** Figures in words: the formats of counts, money, shares and durations that all views use. */
+import { numbers } from "./intl.ts";
 
 const dollars = { style: "currency", currency: "USD", currencyDisplay: "narrowSymbol" } as const;
-const cents = new Intl.NumberFormat(undefined, dollars);
+const cents = numbers(dollars);
 /** Of an amount below a cent, two figures of it say more than "$0.00". */
-const small = new Intl.NumberFormat(undefined, { ...dollars, minimumFractionDigits: 2, maximumSignificantDigits: 2 });
+const small = numbers({ ...dollars, minimumFractionDigits: 2, maximumSignificantDigits: 2 });
 /** Below this, an amount is only said to be smaller. */
 const LEAST = 0.000_01;
-const least = new Intl.NumberFormat(undefined, { ...dollars, maximumFractionDigits: 5 });
+const least = numbers({ ...dollars, maximumFractionDigits: 5 });
 
-const whole = new Intl.NumberFormat();
-const compact = new Intl.NumberFormat(undefined, { notation: "compact", maximumFractionDigits: 1 });
-const percent = new Intl.NumberFormat(undefined, { style: "percent", maximumFractionDigits: 1 });
+const whole = numbers();
+const compact = numbers({ notation: "compact", maximumFractionDigits: 1 });
+const percent = numbers({ style: "percent", maximumFractionDigits: 1 });
 
 /** "12,345". */
 export const countText = (value: number): string => whole.format(value);
@@ -36,7 +37,7 @@ const inTwo = (many: number, unit: string, rest: number, part: string) =>
 /** A duration beside an axis, where the values are round: "0", "500 ms", "2 s". */
 export const axisText = (seconds: number) => (seconds === 0 ? "0" : durationText(seconds).replace(/\.0+(?= s$)/, ""));
 
-const change = new Intl.NumberFormat(undefined, {
+const change = numbers({
   style: "percent",
   maximumFractionDigits: 0,
   signDisplay: "exceptZero",
