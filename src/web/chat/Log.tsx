@@ -1,7 +1,7 @@
 /** The conversation: turns beside the gauge rail. Nothing in it moves unless the reader is at its end. */
 import { ArrowDown } from "lucide-react";
 import { type ReactNode, startTransition, useEffect, useRef, useState } from "react";
-import type { Connected } from "./agent.ts";
+import type { Connected } from "./stream.ts";
 import type { Follow } from "./follow.ts";
 import css from "./Log.module.css";
 import type { Checkpoint, Fork } from "../api/steps.ts";

@@ -4,7 +4,7 @@ import { X } from "lucide-react";
 import { useEffect, useMemo, useRef } from "react";
 import type { RawMessage } from "../api/types.ts";
 import { IconButton } from "../ui/IconButton.tsx";
-import { type Connected, liveCallsOf } from "./agent.ts";
+import { type Connected, liveCallsOf } from "./stream.ts";
 import { Answer } from "./Answer.tsx";
 import { useFollow } from "./follow.ts";
 import { resultText, textOf } from "./messages.ts";

@@ -3,7 +3,7 @@ import { useMessageMetadata, useStream } from "@langchain/react";
 import { useEffect, useLayoutEffect, useState } from "react";
 import { SERVER } from "../api/server.ts";
 import { LinkButton } from "../ui/LinkButton.tsx";
-import type { AgentOptions, Connected } from "./agent.ts";
+import type { AgentOptions, Connected } from "./stream.ts";
 import { noteConnected, noteLost } from "./connection.ts";
 import { Connections } from "./connections.ts";
 import { streamFetch } from "./stream-fetch.ts";

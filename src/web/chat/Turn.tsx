@@ -7,7 +7,7 @@ import { CopyButton } from "../ui/CopyButton.tsx";
 import { IconButton } from "../ui/IconButton.tsx";
 import { durationText, tokensText } from "../ui/format.ts";
 import { clockTime } from "../ui/time.ts";
-import type { Connected } from "./agent.ts";
+import type { Connected } from "./stream.ts";
 import { Answer } from "./Answer.tsx";
 import { EditMessage } from "./EditMessage.tsx";
 import { MediaList } from "./MediaList.tsx";

@@ -2,41 +2,11 @@
  * The stream of one thread. Its client is the larger part of the chat's code, and what is shown first does not need it: it is
  * loaded once the messages are there. Until then the stream is idle, and what is sent waits for the client.
  */
-import type { AnyStream } from "@langchain/react";
 import { useCallback, useEffect, useState } from "react";
-import type { RawMessage } from "../api/types.ts";
 import type * as ClientModule from "./StreamClient.tsx";
-import type { NewestRun } from "./stream-fetch.ts";
-import type { LiveCall } from "./turns.ts";
+import type { AgentOptions, Connected, Stream } from "./stream.ts";
 
-/** What the page uses of the stream, with its client or without. */
-export type Stream = Pick<
-  AnyStream,
-  | "messages"
-  | "toolCalls"
-  | "subagents"
-  | "isLoading"
-  | "error"
-  | "threadId"
-  | "submit"
-  | "respond"
-  | "respondAll"
-  | "stop"
->;
-
-/** The stream with its client. Parts of the stream are read from it. */
-export type Connected = AnyStream;
-
-export interface AgentOptions {
-  assistantId: string;
-  threadId: string | undefined;
-  /** The newest run of the thread when it was opened. */
-  newest: NewestRun;
-  onThreadId: (threadId: string) => void;
-  onCreated: () => void;
-}
-
-export interface Agent {
+interface Agent {
   stream: Stream;
   /** Undefined until the client is there. */
   connected: Connected | undefined;
@@ -53,6 +23,7 @@ const AGAIN = 3_000;
 
 let loaded: typeof ClientModule | undefined;
 
+/** The stream of a thread. Its client is there once it was wanted and has loaded; the caller renders it. */
 export function useAgent(options: AgentOptions): Agent {
   const [wanted, setWanted] = useState(false);
   const [connected, setConnected] = useState<Connected>();
@@ -121,11 +92,4 @@ function idleStream(threadId: string | undefined, client: () => Promise<Connecte
     respondAll: async (...args) => (await client()).respondAll(...args),
     stop: async (...args) => (await client()).stop(...args),
   };
-}
-
-/** The stream's messages as plain data: class instances have the same fields as their JSON. */
-export const liveMessages = (stream: Stream) => stream.messages as unknown as RawMessage[];
-
-export function liveCallsOf(calls: Stream["toolCalls"]): Map<string, LiveCall> {
-  return new Map(calls.map((call) => [call.callId, { status: call.status, output: call.output, error: call.error }]));
 }

@@ -4,7 +4,7 @@ import { useSearchParams } from "wouter";
 import { queryClient, useHistory, useMessagesAt, useRuns } from "../api/queries.ts";
 import { sharedState, useThreadState } from "../api/state.ts";
 import type { Interrupt, RawMessage, ThreadState } from "../api/types.ts";
-import { liveMessages, type Stream } from "./agent.ts";
+import { liveMessages, type Stream } from "./stream.ts";
 import { errorText } from "./errors.ts";
 import { keepPartials, keptPartials } from "./partials.ts";
 import { type Checkpoint, checkpointsOf, type Fork, forksOf, type Step } from "../api/steps.ts";
