@@ -32,7 +32,13 @@ const GROUPS = [
   { name: "table", test: /node_modules\/@tanstack\/|src\/web\/page\/Table/ },
   {
     name: "controls",
-    test: /src\/web\/(ui|page|api|feedback|collect|trace|chat\/Empty)|node_modules\/(@radix-ui|@floating-ui|radix-ui|lucide-react|aria-hidden)\//,
+    test: /src\/web\/((ui|page)\/(?!(Modal|ModalForm|Confirm|ConfirmDelete|no-scroll-lock|dialog|modal|menu)\b)|api|feedback|collect\/AddTo\.|trace|playground|chat\/(Empty|row|pick|assistant|attach|connection\.))|node_modules\/lucide-react\//,
+    minShareCount: 2,
+  },
+  // Menus, popovers and dialogs: no view needs them before a press.
+  {
+    name: "overlays",
+    test: /node_modules\/(@radix-ui|@floating-ui|radix-ui|aria-hidden)\/|src\/web\/(ui|page)\//,
     minShareCount: 2,
   },
 ];

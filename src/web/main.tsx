@@ -6,6 +6,7 @@ import { StrictMode } from "react";
 import { createRoot } from "react-dom/client";
 import { isKnown } from "./api/queries.ts";
 import { App } from "./frame/App.tsx";
+import { loadCodeAt } from "./frame/code.ts";
 import { requestOnNavigation } from "./frame/first.ts";
 import { isWarmingUp, warmUp } from "./frame/warm.ts";
 
@@ -33,12 +34,17 @@ addEventListener("vite:preloadError", () => {
 // Before React listens for them: it draws at once.
 requestOnNavigation(isKnown);
 
+/** Milliseconds that the frame waits for the code of the view: React keeps an outline as long as that, also when the code is there. */
+const PATIENCE = 300;
+
 const root = document.getElementById("root");
 if (root)
-  createRoot(root).render(
-    <StrictMode>
-      <App />
-    </StrictMode>,
+  void Promise.race([loadCodeAt(location.pathname), new Promise((resolve) => setTimeout(resolve, PATIENCE))]).then(() =>
+    createRoot(root).render(
+      <StrictMode>
+        <App />
+      </StrictMode>,
+    ),
   );
 
 void warmUp().catch(() => undefined);

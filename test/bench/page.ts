@@ -1,7 +1,8 @@
 /**
  * How long the page takes in Chromium, with a processor that is slowed down four times. A view is opened in three ways: by a
  * click beside it, from another view, and cold, by its address in a new tab. Four views are also opened cold
- * over a network like slow 4G (1.6 Mbit/s down, 0.75 up, 150 ms), the others over the local one.
+ * over a network like slow 4G (1.6 Mbit/s down, 0.75 up, 150 ms), the others over the local one. Of a cold load, the table has
+ * the requests and the bytes that came over the network until the content was drawn.
  */
 import { existsSync } from "node:fs";
 import { join } from "node:path";
@@ -11,7 +12,7 @@ import { withBenchRoutes } from "../support/server.ts";
 import { load, ms, percentile, table } from "./figures.ts";
 import { amount } from "./least.ts";
 import { longThread, longTrace, manyTraces } from "./page/fill.ts";
-import { arrows, clicked, entered, loaded, SLOW_4G } from "./page/measure.ts";
+import { arrows, clicked, entered, loaded, type Opened, SLOW_4G, type Traffic } from "./page/measure.ts";
 import { startPlain } from "./servers/plain.ts";
 import type { Bench } from "./bench.ts";
 
@@ -33,9 +34,14 @@ export const bench: Bench = {
     await using server = await startPlain({ config: withBenchRoutes(), page: true });
     await using browser = await launch();
     const rows: string[][] = [];
-    const row = async (view: string, aim: string, times: Promise<number[]>) => {
-      const found = await times;
-      rows.push([view, aim, ms(percentile(found, 50)), ms(Math.max(...found))]);
+    const row = async (view: string, aim: string, opened: Promise<Opened[]>) => {
+      const found = await opened;
+      const times = found.map((one) => one.ms);
+      const traffic = found.flatMap((one) => one.traffic ?? []);
+      const most = (count: (one: Traffic) => number) => (traffic.length > 0 ? Math.max(...traffic.map(count)) : "");
+      const requests = String(most((one) => one.requests));
+      const kb = String(most((one) => Math.round(one.bytes / 1_000)));
+      rows.push([view, aim, ms(percentile(times, 50)), ms(Math.max(...times)), requests, kb]);
     };
     const thread = await longThread(server, THREAD_RUNS);
     const trace = await longTrace(server, TRACE_RUNS);
@@ -66,7 +72,7 @@ export const bench: Bench = {
     await manyTraces(server, OVERVIEW_RUNS);
     const overview = `overview over ${OVERVIEW_RUNS.toLocaleString("en")} runs, its first plot: from another view`;
     await row(overview, "1,000 ms", entered(browser, server, "/", PLOT));
-    table(["view", "aim", "p50", "most"], rows);
+    table(["view", "aim", "p50", "most", "requests before", "KB before"], rows);
     console.log(`\nLoad: ${load()}.`);
   },
 };

@@ -6,12 +6,24 @@ import type { Page, Request } from "playwright-core";
 import { beforeAll, describe, expect, it } from "vitest";
 import { sendLongThread, sendLongTrace } from "../support/long.ts";
 import { sharedServer } from "../support/shared-server.ts";
-import { answers, browserHere, composer, eventually, hold, log, onStage, visit } from "./page.ts";
+import {
+  answers,
+  browserHere,
+  composer,
+  eventually,
+  expectAnswer,
+  hold,
+  log,
+  onStage,
+  say,
+  settled,
+  visit,
+} from "./page.ts";
 
 const TURNS = 70;
 const RUNS = 300;
 /** Bytes of script, not compressed, that run before the rows of a trace are there. */
-const TRACE_SCRIPT = 510_000;
+const TRACE_SCRIPT = 440_000;
 
 describe.runIf(browserHere)("what a view costs before it is shown", () => {
   const stage = onStage(() => sharedServer());
@@ -29,7 +41,7 @@ describe.runIf(browserHere)("what a view costs before it is shown", () => {
     const sent = requestsOf(page);
     await page.addInitScript(countFirst("[data-turn]"));
     await page.goto(`${stage.server.url}/chat/${thread}`);
-    const needed = [`GET /threads/${thread}`, `GET /threads/${thread}/runs`, `GET /threads/${thread}/state`];
+    const needed = [`GET /threads/${thread}/runs`, `GET /threads/${thread}/state`];
     await eventually(
       async () => sent.map(nameOf),
       (names) =>
@@ -40,13 +52,32 @@ describe.runIf(browserHere)("what a view costs before it is shown", () => {
       .getByText(`turn ${TURNS - 1}`)
       .waitFor();
     expect(await page.evaluate<number>("window.first")).toBeLessThanOrEqual(8);
-    const twice = [`GET /threads/${thread}`, `GET /threads/${thread}/state`, "POST /assistants/search"];
-    for (const name of twice) expect([name, sent.filter((one) => nameOf(one) === name).length]).toEqual([name, 1]);
+    for (const name of [`GET /threads/${thread}/state`, "POST /assistants/search"])
+      expect([name, sent.filter((one) => nameOf(one) === name).length]).toEqual([name, 1]);
+    // What names the thread is read without its state.
+    expect(sent.filter((one) => one.postData()?.includes(`"ids":["${thread}"]`))).toHaveLength(1);
+    expect(sent.map(nameOf)).not.toContain(`GET /threads/${thread}`);
     // The others follow. Earlier turns are mounted when they are wanted.
     await eventually(
       () => log(page).getByRole("article").count(),
       (count) => expect(count).toBe(60),
     );
+    await close();
+  });
+
+  it("shows a thread without the stream's client and the renderer of Markdown, and sends what is written before they are there", async () => {
+    const own = await sendLongThread(stage.server, 2);
+    const { page, close } = await visit(stage, { path: "/console/nothing" });
+    const releases = await Promise.all(
+      ["StreamClient", "Markdown"].map((name) => hold(page, `**/assets/${name}-*.js`)),
+    );
+    await page.goto(`${stage.server.url}/chat/${own}`);
+    await answers(page).getByText("turn 1").waitFor();
+    await say(page, "written early");
+    for (const release of releases) release();
+    await expectAnswer(page, "written early");
+    await settled(page);
+    await log(page).getByRole("article").filter({ hasText: "written early" }).waitFor();
     await close();
   });
 
@@ -131,6 +162,26 @@ describe.runIf(browserHere)("what a view costs before it is shown", () => {
     expect(await rows.count()).toBe(0);
     again();
     await last.waitFor();
+    await close();
+  });
+
+  it("shows a view at once where its code is there, without its outline", async () => {
+    const { page, close } = await visit(stage, { path: "/console/nothing" });
+    // The purpose of the chat is in its outline only.
+    await page.addInitScript(noteText("Talk to an agent"));
+    await page.goto(`${stage.server.url}/console/keys`);
+    const [code] = await Promise.all([
+      page.waitForResponse(/\/assets\/Chat-[^/]*\.js$/),
+      // The pointer on a link loads the code of its view.
+      page.locator('nav a[href="/chat"]').first().hover(),
+    ]);
+    await page.evaluate(`import(${JSON.stringify(code.url())})`);
+    await page.waitForFunction(`document.querySelector('link[rel="stylesheet"][href*="/Chat-"]')?.sheet`);
+    await page.evaluate(`history.pushState(null, "", "/chat/${thread}")`);
+    await answers(page)
+      .getByText(`turn ${TURNS - 1}`)
+      .waitFor();
+    expect(await page.evaluate("window.noted ?? false")).toBe(false);
     await close();
   });
 

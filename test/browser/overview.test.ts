@@ -9,6 +9,7 @@ import {
   expectNoSidewaysScroll,
   findings,
   findingsInBothThemes,
+  focused,
   hold,
   onStage,
   PHONE,
@@ -67,6 +68,20 @@ describe.runIf(browserHere)("the overview", () => {
     await steps.getByText("Choose an example above").waitFor();
     await steps.getByRole("button", { name: "Create a key and fill it in" }).click();
     await steps.locator("pre").filter({ hasText: "x-api-key: weir_key_" }).waitFor();
+    const tab = (name: string) => steps.getByRole("tab", { name, selected: true });
+    await tab("curl").focus();
+    for (const [key, name, words] of [
+      ["ArrowRight", "TypeScript", 'apiKey: "weir_key_'],
+      ["End", "Python", 'api_key="weir_key_'],
+      ["ArrowRight", "curl", "x-api-key: weir_key_"],
+      ["ArrowLeft", "Python", 'api_key="weir_key_'],
+      ["Home", "curl", "x-api-key: weir_key_"],
+    ] as const) {
+      await page.keyboard.press(key);
+      await focused(page, tab(name));
+      await steps.getByRole("tabpanel", { name }).getByText(words).waitFor();
+    }
+    expect(await findings(page)).toEqual([]);
     expect(troubles).toEqual([]);
     await close();
   });

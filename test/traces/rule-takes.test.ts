@@ -38,7 +38,7 @@ const write = ({ sql }: DurableObjectStorage, writes: RunWrite[]) =>
 function take({ sql }: DurableObjectStorage, limit: number): { ids: string[]; more: boolean } {
   const reach = { since: 0 };
   const request = { rule: "rule", reading: "changes", reach, selection: {}, rate: 1, limit, lease: LEASE };
-  const { runs, more } = takeForRule(sql, IDENTITY as never, request as never);
+  const { runs, more } = takeForRule(sql, IDENTITY as never, request);
   settleForRule(
     sql,
     "rule",
@@ -53,6 +53,8 @@ it("takes each run that has ended once, whether it ended as it came or later", a
     const ended = new Set<string>();
     const open: string[] = [];
     const taken: string[] = [];
+    /** What has ended and was not taken, each time that the partition says that no more waits. */
+    const missed: string[][] = [];
     for (let step = 0; step < 200; step++) {
       const count = random.between(0, 31);
       const writes = Array.from({ length: count }, () => {
@@ -66,9 +68,11 @@ it("takes each run that has ended once, whether it ended as it came or later", a
       if (writes.length > 0) write(storage, writes);
       const { ids, more } = take(storage, random.between(1, 26));
       taken.push(...ids);
-      if (!more) expect(new Set(taken)).toEqual(ended);
+      if (!more) missed.push([...ended].filter((id) => !taken.includes(id)));
     }
     while (take(storage, 1_000).ids.map((id) => taken.push(id)).length > 0);
+    expect(missed.length).toBeGreaterThan(10);
+    expect(missed.flat()).toEqual([]);
     expect(taken).toHaveLength(ended.size);
     expect(new Set(taken)).toEqual(ended);
   });

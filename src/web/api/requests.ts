@@ -12,6 +12,12 @@ export const projectsRequest: Request = ["GET", "/api/v1/sessions?sort_by=last_r
 
 export const THREADS_PAGE = 50;
 
+/** What a list shows of a thread: not its state. */
+const ROW = {
+  select: ["thread_id", "status", "created_at", "updated_at", "metadata", "interrupts"],
+  extract: { first: "values.messages[0].content" },
+};
+
 /** One page of threads, newest first. `words`: only those with each of these words in the title or in a message. */
 export const threadsRequest = (words: string, offset: number): Request => [
   "POST",
@@ -22,12 +28,16 @@ export const threadsRequest = (words: string, offset: number): Request => [
     offset,
     sort_by: "updated_at",
     sort_order: "desc",
-    select: ["thread_id", "status", "created_at", "updated_at", "metadata", "interrupts"],
-    extract: { first: "values.messages[0].content" },
+    ...ROW,
   },
 ];
 
-export const threadRequest = (threadId: string): Request => ["GET", `/threads/${threadId}`];
+/** The row of one thread. `GET /threads/{id}` has the whole state in it, which is requested beside it. */
+export const threadRequest = (threadId: string): Request => [
+  "POST",
+  "/threads/search",
+  { ids: [threadId], limit: 1, ...ROW },
+];
 
 export const newestRunsRequest = (threadId: string): Request => [
   "GET",

@@ -1,5 +1,5 @@
 /** The request that the chat makes, for a program: to copy, with this server's address in it. */
-import { Tabs } from "radix-ui";
+import { type KeyboardEvent, useId, useState } from "react";
 import { SERVER } from "../api/server.ts";
 import type { Assistant } from "../api/types.ts";
 import { CopyButton } from "../ui/CopyButton.tsx";
@@ -10,32 +10,57 @@ import css from "./Welcome.module.css";
 export function CallFromCode({ assistant }: { assistant: Assistant }) {
   const fill = useNewKey();
   const samples = samplesOf(assistant, fill.key);
+  const id = useId();
+  const [chosen, choose] = useState(0);
+  const { name, text } = samples[chosen]!;
+  // The keys of a list of tabs (WAI-ARIA), of which one is a stop for the tab key.
+  const move = (event: KeyboardEvent<HTMLElement>) => {
+    const last = samples.length - 1;
+    const places: Record<string, number> = {
+      ArrowRight: chosen === last ? 0 : chosen + 1,
+      ArrowLeft: chosen === 0 ? last : chosen - 1,
+      Home: 0,
+      End: last,
+    };
+    const next = places[event.key];
+    if (next === undefined) return;
+    event.preventDefault();
+    choose(next);
+    event.currentTarget.querySelectorAll<HTMLElement>("[role=tab]")[next]?.focus();
+  };
   return (
     <section className={css.code} aria-labelledby="call-from-code">
-      <Tabs.Root defaultValue="curl">
-        <div className={css.codeHead}>
-          <h3 id="call-from-code">Call it from code</h3>
-          <Tabs.List className={css.tabs} aria-label="Language">
-            {samples.map(({ name }) => (
-              <Tabs.Trigger key={name} value={name} className={css.tab}>
-                {name}
-              </Tabs.Trigger>
-            ))}
-          </Tabs.List>
+      <div className={css.codeHead}>
+        <h3 id="call-from-code">Call it from code</h3>
+        {/* oxlint-disable-next-line jsx-a11y/interactive-supports-focus -- the chosen tab has the focus */}
+        <div role="tablist" className={css.tabs} aria-label="Language" onKeyDown={move}>
+          {samples.map((sample, i) => (
+            <button
+              key={sample.name}
+              type="button"
+              role="tab"
+              id={`${id}-tab-${i}`}
+              className={css.tab}
+              aria-selected={i === chosen}
+              aria-controls={`${id}-panel`}
+              tabIndex={i === chosen ? 0 : -1}
+              onClick={() => choose(i)}
+            >
+              {sample.name}
+            </button>
+          ))}
         </div>
-        {samples.map(({ name, text }) => (
-          <Tabs.Content key={name} value={name} className={css.sample} tabIndex={-1}>
-            {/* What scrolls must be reachable by keyboard. */}
-            {/* oxlint-disable-next-line jsx-a11y/no-noninteractive-tabindex */}
-            <pre tabIndex={0} role="region" aria-label={`Example, ${name}`}>
-              {text}
-            </pre>
-            <div className={css.copy}>
-              <CopyButton text={text} label={`Copy the ${name} example`} />
-            </div>
-          </Tabs.Content>
-        ))}
-      </Tabs.Root>
+      </div>
+      <div role="tabpanel" id={`${id}-panel`} aria-labelledby={`${id}-tab-${chosen}`} className={css.sample}>
+        {/* What scrolls must be reachable by keyboard. */}
+        {/* oxlint-disable-next-line jsx-a11y/no-noninteractive-tabindex */}
+        <pre tabIndex={0} role="region" aria-label={`Example, ${name}`}>
+          {text}
+        </pre>
+        <div className={css.copy}>
+          <CopyButton key={name} text={text} label={`Copy the ${name} example`} />
+        </div>
+      </div>
       <div className={css.key}>
         <FillKey fill={fill} />
       </div>

@@ -2,14 +2,13 @@
 import { useQuery } from "@tanstack/react-query";
 import { useCallback, useEffect, useRef, useState } from "react";
 import { useLocation } from "wouter";
-import { ApiError, callFor } from "../api/http.ts";
+import { ApiError, call, callFor } from "../api/http.ts";
 import { listedThread, useAssistants, useRuns, useThreads } from "../api/queries.ts";
 import { threadRequest } from "../api/requests.ts";
 import { openState } from "../api/state.ts";
 import type { Assistant, ThreadRow } from "../api/types.ts";
 import type { ViewProps } from "../page/frame.ts";
 import { Button } from "../ui/Button.tsx";
-import { loadMarkdown } from "./Answer.tsx";
 import { chooseAssistant, useChosen, useOwnAssistant } from "./assistant.ts";
 import { forgetConnection } from "./connection.ts";
 import { Conversation } from "./Conversation.tsx";
@@ -39,7 +38,6 @@ export default function Chat({ id: threadId }: ViewProps) {
     setMount((now) => ({ key: now.key + 1, threadId: to, first }));
   }, []);
   if (threadId !== (began.current ?? mount.threadId)) remount(threadId);
-  useEffect(() => void loadMarkdown(), []);
 
   const assistants = useAssistants();
   const thread = useThreadRow(mount.threadId);
@@ -161,8 +159,11 @@ function useThreadRow(threadId: string | undefined) {
   return useQuery({
     queryKey: ["thread", threadId],
     enabled: threadId !== undefined,
-    queryFn: ({ signal }) => callFor<ThreadRow>(threadRequest(threadId ?? ""), signal),
-    // The row of the list has what is read here, and not the whole state.
+    queryFn: async ({ signal }) => {
+      const [row] = await callFor<ThreadRow[]>(threadRequest(threadId ?? ""), signal);
+      // A thread that has just been made may not be in the index yet. The thread itself says whether it is there.
+      return row ?? call<ThreadRow>("GET", `/threads/${encodeURIComponent(threadId ?? "")}`, undefined, signal);
+    },
     initialData: () => listedThread(threadId),
     staleTime: 60_000,
   });

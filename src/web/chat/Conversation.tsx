@@ -1,12 +1,13 @@
 /** One thread: its stream, its log, its decisions, and the composer under them. */
-import { type ReactNode, useEffect, useMemo, useRef, useState } from "react";
+import { lazy, type ReactNode, Suspense, useEffect, useMemo, useRef, useState } from "react";
 import { useMay } from "../api/me.ts";
 import type { Assistant } from "../api/types.ts";
 import { useTitle } from "../ui/title.ts";
 import { coarse } from "../ui/device.ts";
 import { useKeys } from "../ui/keys.ts";
-import { liveCallsOf, useAgent } from "./agent.ts";
+import { useAgent } from "./agent.ts";
 import { Announcer } from "./Announcer.tsx";
+import { loadMarkdown } from "./Answer.tsx";
 import { acceptedBy } from "./attach.ts";
 import { Composer } from "./Composer.tsx";
 import { useConnection } from "./connection.ts";
@@ -16,9 +17,9 @@ import { Decisions, NEXT_DECISION } from "./Decisions.tsx";
 import { LoadFailed, LoadingTurns } from "./Empty.tsx";
 import { useFollow } from "./follow.ts";
 import { Log } from "./Log.tsx";
-import { Panel } from "./Panel.tsx";
 import { errorText } from "./errors.ts";
 import { stripLine } from "./status.ts";
+import { liveCallsOf } from "./stream.ts";
 import { Strip } from "./Strip.tsx";
 import { useClock, useOnline, useRunClock } from "./clock.ts";
 import { useDriver } from "./driver.ts";
@@ -26,7 +27,11 @@ import { useDecided } from "./useDecided.ts";
 import { useThread } from "./useThread.ts";
 import { useTurns } from "./useTurns.ts";
 import { useSpoken } from "./spoken.ts";
-import { Welcome } from "./Welcome.tsx";
+
+// What is shown first, the messages and the composer, needs none of these.
+const Panel = lazy(async () => ({ default: (await import("./Panel.tsx")).Panel }));
+const loadWelcome = async () => ({ default: (await import("./Welcome.tsx")).Welcome });
+const Welcome = lazy(loadWelcome);
 
 const NO_MESSAGES: never[] = [];
 
@@ -65,7 +70,7 @@ export function Conversation({
 }) {
   const may = useMay();
   const created = useRef<() => void>(undefined);
-  const stream = useAgent({
+  const { stream, connected, client, connect } = useAgent({
     assistantId: assistant.assistant_id,
     threadId,
     newest: { id: runs.newest, open: runs.open },
@@ -74,6 +79,19 @@ export function Conversation({
   });
   const view = useThread(stream, threadId, runs, updatedAt, onReconnect);
   const { running, at, thread, tell } = view;
+  // The stream and the renderer of Markdown are larger than the rest of the code: what is shown first does not wait for them.
+  const isShown = threadId === undefined || view.isRead;
+  const fresh = threadId === undefined;
+  useEffect(() => {
+    if (!isShown) return;
+    const load = () => {
+      connect();
+      void loadMarkdown();
+    };
+    // The welcome is in view, and small.
+    if (fresh) void loadWelcome().then(load, load);
+    else load();
+  }, [isShown, fresh, connect]);
   const live = useMemo(() => liveCallsOf(stream.toolCalls), [stream.toolCalls]);
   const messages = view.messages ?? NO_MESSAGES;
   const decided = useDecided(threadId ?? stream.threadId ?? undefined, thread, messages);
@@ -92,7 +110,7 @@ export function Conversation({
     view,
     context,
     seconds: clock,
-    fresh: threadId === undefined,
+    fresh,
     toEnd: follow.toEnd,
     toComposer,
     setEditing,
@@ -167,18 +185,20 @@ export function Conversation({
         {loading && <LoadingTurns />}
         {loadFailed && <LoadFailed error={errorText(stream.error)} onRetry={onReconnect} />}
         {empty && (
-          <Welcome
-            assistant={assistant}
-            assistants={threadId === undefined ? assistants : [assistant]}
-            onExample={(text, by) => (by === assistant ? act.send(text) : onAssistant(by, text))}
-            onAssistant={onAssistant}
-          />
+          <Suspense fallback={<div className={css.room} />}>
+            <Welcome
+              assistant={assistant}
+              assistants={threadId === undefined ? assistants : [assistant]}
+              onExample={(text, by) => (by === assistant ? act.send(text) : onAssistant(by, text))}
+              onAssistant={onAssistant}
+            />
+          </Suspense>
         )}
         {!loading && !loadFailed && !empty && (
           <Log
             follow={follow}
             turns={turns}
-            stream={stream}
+            connected={connected}
             running={running && at === undefined}
             busy={busy}
             editing={editing}
@@ -238,9 +258,17 @@ export function Conversation({
           alarm={line.tone === "failed" ? `The run failed. ${error?.split("\n")[0] ?? ""}` : ""}
         />
       </main>
-      {openedCall && (
-        <Panel stream={stream} call={openedCall} agent={stream.subagents.get(openedCall.id)} onClose={closePanel} />
-      )}
+      <Suspense>
+        {openedCall && (
+          <Panel
+            stream={connected}
+            call={openedCall}
+            agent={stream.subagents.get(openedCall.id)}
+            onClose={closePanel}
+          />
+        )}
+      </Suspense>
+      {client && <client.Component {...client.props} />}
     </div>
   );
 }

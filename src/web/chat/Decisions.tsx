@@ -2,7 +2,7 @@
 import { useEffect, useRef, useState } from "react";
 import { Button } from "../ui/Button.tsx";
 import type { Interrupt } from "../api/types.ts";
-import type { Stream } from "./agent.ts";
+import type { Stream } from "./stream.ts";
 import { Decision, type Reply } from "./Decision.tsx";
 import { errorText } from "./errors.ts";
 import css from "./Log.module.css";

@@ -1,12 +1,10 @@
 import { ChevronDown, PanelLeft, SlidersHorizontal } from "lucide-react";
-import { Popover } from "radix-ui";
-import { type ReactNode, useState } from "react";
+import type { ReactNode } from "react";
 import type { Assistant } from "../api/types.ts";
 import { useFrame } from "../page/frame.ts";
 import controls from "../ui/controls.module.css";
 import { IconButton } from "../ui/IconButton.tsx";
-import { AssistantList } from "./AssistantList.tsx";
-import { ContextForm } from "./ContextForm.tsx";
+import { usePressed } from "../ui/pressed.ts";
 import css from "./Header.module.css";
 import { tipOf } from "./row.ts";
 
@@ -28,55 +26,57 @@ export function Header({
   onContext: (context: Record<string, unknown>) => void;
   onAssistant: (assistant: Assistant) => void;
 }) {
-  const [choosing, setChoosing] = useState(false);
-  const [setting, setSetting] = useState(false);
+  const choosing = usePressed(loadAssistants, "dialog");
+  const setting = usePressed(loadContext, "dialog");
   const changes = Object.keys(context).length;
+  const assistantButton = (
+    <button {...choosing.button} className={`${controls.button} ${controls.quiet} ${css.trigger}`}>
+      <span className="visually-hidden">Assistant: </span>
+      <span className={css.name}>{assistant.name}</span>
+      <span className={css.version}>v{assistant.version}</span>
+      <ChevronDown size={14} aria-hidden />
+    </button>
+  );
+  const contextButton = (
+    <button
+      {...setting.button}
+      className={`${controls.button} ${controls.quiet}`}
+      aria-label={changes > 0 ? `Context, ${changes} changed` : "Context"}
+      title="Context"
+    >
+      <SlidersHorizontal size={14} aria-hidden />
+      <span className={css.wide}>Context</span>
+      {changes > 0 && <span className={css.changes}>{changes}</span>}
+    </button>
+  );
   return (
     <header className={css.header}>
       <ThreadsButton />
       <h1 className={css.title} title={threadId === undefined ? title : tipOf(title, threadId)}>
         {title}
       </h1>
-      <Popover.Root open={choosing} onOpenChange={setChoosing}>
-        <Popover.Trigger className={`${controls.button} ${controls.quiet} ${css.trigger}`}>
-          <span className="visually-hidden">Assistant: </span>
-          <span className={css.name}>{assistant.name}</span>
-          <span className={css.version}>v{assistant.version}</span>
-          <ChevronDown size={14} aria-hidden />
-        </Popover.Trigger>
-        <Popover.Portal>
-          <Popover.Content className={css.popover} align="end" collisionPadding={8} aria-label="Assistants">
-            <AssistantList
-              assistants={assistants}
-              current={assistant}
-              begun={threadId !== undefined}
-              onChoose={(next) => {
-                setChoosing(false);
-                if (next.assistant_id !== assistant.assistant_id) onAssistant(next);
-              }}
-            />
-          </Popover.Content>
-        </Popover.Portal>
-      </Popover.Root>
-      <Popover.Root open={setting} onOpenChange={setSetting}>
-        <Popover.Trigger
-          className={`${controls.button} ${controls.quiet}`}
-          aria-label={changes > 0 ? `Context, ${changes} changed` : "Context"}
-          title="Context"
-        >
-          <SlidersHorizontal size={14} aria-hidden />
-          <span className={css.wide}>Context</span>
-          {changes > 0 && <span className={css.changes}>{changes}</span>}
-        </Popover.Trigger>
-        <Popover.Portal>
-          <Popover.Content className={css.popover} align="end" collisionPadding={8} aria-label="Context">
-            <ContextForm assistant={assistant} context={context} onContext={onContext} />
-          </Popover.Content>
-        </Popover.Portal>
-      </Popover.Root>
+      {choosing.Opened ? (
+        <choosing.Opened
+          trigger={assistantButton}
+          assistants={assistants}
+          current={assistant}
+          begun={threadId !== undefined}
+          onChoose={onAssistant}
+        />
+      ) : (
+        assistantButton
+      )}
+      {setting.Opened ? (
+        <setting.Opened trigger={contextButton} assistant={assistant} context={context} onContext={onContext} />
+      ) : (
+        contextButton
+      )}
     </header>
   );
 }
+
+const loadAssistants = async () => (await import("./HeaderPopovers.tsx")).AssistantsPopover;
+const loadContext = async () => (await import("./HeaderPopovers.tsx")).ContextPopover;
 
 function ThreadsButton() {
   const frame = useFrame();

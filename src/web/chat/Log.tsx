@@ -2,7 +2,7 @@
 import { ArrowDown } from "lucide-react";
 import { type MouseEvent, type ReactNode, startTransition, useEffect, useLayoutEffect, useRef, useState } from "react";
 import { countText } from "../ui/format.ts";
-import type { Stream } from "./agent.ts";
+import type { Connected } from "./stream.ts";
 import type { Follow } from "./follow.ts";
 import css from "./Log.module.css";
 import type { Checkpoint, Fork } from "../api/steps.ts";
@@ -18,7 +18,7 @@ const WINDOW = 60;
 export function Log({
   follow,
   turns,
-  stream,
+  connected,
   running,
   busy,
   editing,
@@ -32,7 +32,7 @@ export function Log({
 }: {
   follow: Follow;
   turns: TurnShape[];
-  stream: Stream;
+  connected: Connected | undefined;
   running: boolean;
   busy: boolean;
   editing: string | undefined;
@@ -98,7 +98,7 @@ export function Log({
               <Turn
                 key={turn.id}
                 turn={turn}
-                stream={stream}
+                connected={connected}
                 last={last}
                 growing={last && running}
                 editing={editing === turn.asked?.id && editing !== undefined}

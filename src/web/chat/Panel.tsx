@@ -4,7 +4,7 @@ import { X } from "lucide-react";
 import { useEffect, useMemo, useRef } from "react";
 import type { RawMessage } from "../api/types.ts";
 import { IconButton } from "../ui/IconButton.tsx";
-import { liveCallsOf, type Stream } from "./agent.ts";
+import { type Connected, liveCallsOf } from "./stream.ts";
 import { Answer } from "./Answer.tsx";
 import { useFollow } from "./follow.ts";
 import { resultText, textOf } from "./messages.ts";
@@ -22,7 +22,7 @@ export function Panel({
   agent,
   onClose,
 }: {
-  stream: Stream;
+  stream: Connected | undefined;
   call: ToolCall;
   agent: Subagent | undefined;
   onClose: () => void;
@@ -49,7 +49,7 @@ export function Panel({
           <X size={16} aria-hidden />
         </IconButton>
       </header>
-      {agent ? (
+      {agent && stream ? (
         <Work key={agent.id} stream={stream} call={call} agent={agent} asked={asked} />
       ) : (
         <div className={css.body}>
@@ -61,7 +61,7 @@ export function Panel({
   );
 }
 
-function Work({ stream, call, agent, asked }: { stream: Stream; call: ToolCall; agent: Subagent; asked: string }) {
+function Work({ stream, call, agent, asked }: { stream: Connected; call: ToolCall; agent: Subagent; asked: string }) {
   const follow = useFollow();
   const messages = useMessages(stream, agent) as unknown as RawMessage[];
   const calls = useToolCalls(stream, agent);

@@ -1,6 +1,6 @@
 /** A mark of the gauge rail: one checkpoint. A press shows when it was written and offers to continue from it. */
-import { DropdownMenu } from "radix-ui";
-import menu from "../ui/menu.module.css";
+import type { ReactNode } from "react";
+import { usePressed } from "../ui/pressed.ts";
 import { exactTime } from "../ui/time.ts";
 import type { Checkpoint } from "../api/steps.ts";
 import css from "./Log.module.css";
@@ -22,34 +22,41 @@ export function Tick({
   stop?: boolean;
   onRerun?: ((checkpoint: string) => void) | undefined;
 }) {
-  if (!checkpoint) return <span className={css.tick} data-kind={kind} data-parts={parts || undefined} aria-hidden />;
-  const time = checkpoint.at ? exactTime(checkpoint.at) : "time unknown";
-  return (
-    <DropdownMenu.Root modal={false}>
-      <DropdownMenu.Trigger
-        className={css.tickButton}
-        tabIndex={stop ? 0 : -1}
-        aria-label={`Checkpoint, ${time}`}
-        title={time}
-      >
-        <span className={css.tick} data-kind={kind} data-parts={parts || undefined} aria-hidden />
-      </DropdownMenu.Trigger>
-      <DropdownMenu.Portal>
-        <DropdownMenu.Content className={menu.menu} align="start" sideOffset={4} collisionPadding={8}>
-          <DropdownMenu.Label className={menu.label}>{time}</DropdownMenu.Label>
-          {onRerun && (
-            <DropdownMenu.Item className={menu.item} onSelect={() => onRerun(checkpoint.id)}>
-              Run again from here
-            </DropdownMenu.Item>
-          )}
-          <DropdownMenu.Item
-            className={menu.item}
-            onSelect={() => void navigator.clipboard.writeText(checkpoint.id).catch(() => undefined)}
-          >
-            Copy checkpoint id
-          </DropdownMenu.Item>
-        </DropdownMenu.Content>
-      </DropdownMenu.Portal>
-    </DropdownMenu.Root>
+  const tick = <span className={css.tick} data-kind={kind} data-parts={parts || undefined} aria-hidden />;
+  return checkpoint ? (
+    <Button checkpoint={checkpoint} stop={stop} onRerun={onRerun}>
+      {tick}
+    </Button>
+  ) : (
+    tick
   );
+}
+
+const loadMenu = async () => (await import("./TickMenu.tsx")).default;
+
+function Button({
+  checkpoint: { id, at },
+  stop,
+  onRerun,
+  children,
+}: {
+  checkpoint: Checkpoint;
+  stop: boolean | undefined;
+  onRerun: ((checkpoint: string) => void) | undefined;
+  children: ReactNode;
+}) {
+  const { Opened, button } = usePressed(loadMenu);
+  const time = at ? exactTime(at) : "time unknown";
+  const trigger = (
+    <button
+      {...button}
+      className={css.tickButton}
+      tabIndex={stop ? 0 : -1}
+      aria-label={`Checkpoint, ${time}`}
+      title={time}
+    >
+      {children}
+    </button>
+  );
+  return Opened ? <Opened trigger={trigger} time={time} checkpoint={id} onRerun={onRerun} /> : trigger;
 }

@@ -1,15 +1,13 @@
 /** One turn: the question, its result, and the actions on it. */
-import { useMessageMetadata } from "@langchain/react";
 import { Check, ChevronLeft, ChevronRight, Pencil, RotateCcw, X } from "lucide-react";
-import { memo, useRef } from "react";
+import { lazy, memo, Suspense, useRef } from "react";
 import { Link } from "wouter";
 import { useMay } from "../api/me.ts";
 import { CopyButton } from "../ui/CopyButton.tsx";
 import { IconButton } from "../ui/IconButton.tsx";
-import { LinkButton } from "../ui/LinkButton.tsx";
 import { durationText, tokensText } from "../ui/format.ts";
 import { clockTime } from "../ui/time.ts";
-import type { Stream } from "./agent.ts";
+import type { Connected } from "./stream.ts";
 import { Answer } from "./Answer.tsx";
 import { EditMessage } from "./EditMessage.tsx";
 import { MediaList } from "./MediaList.tsx";
@@ -23,6 +21,9 @@ import type { Checkpoint, Fork } from "../api/steps.ts";
 import { ToolLine, Tools } from "./Tools.tsx";
 import type { Part, Turn as TurnShape } from "./turns.ts";
 
+// In the chunk of the stream's client, which is there when this is shown.
+const NotSent = lazy(async () => ({ default: (await import("./StreamClient.tsx")).NotSent }));
+
 export interface TurnActions {
   edit: (messageId: string | undefined) => void;
   resend: (messageId: string, text: string) => void;
@@ -35,7 +36,7 @@ export interface TurnActions {
 
 export const Turn = memo(function Turn({
   turn,
-  stream,
+  connected,
   last,
   growing,
   editing,
@@ -49,7 +50,8 @@ export const Turn = memo(function Turn({
   failed,
 }: {
   turn: TurnShape;
-  stream: Stream;
+  /** Undefined until the stream's client is there. */
+  connected: Connected | undefined;
   last: boolean;
   /** Its answer is being written. */
   growing: boolean;
@@ -113,8 +115,15 @@ export const Turn = memo(function Turn({
                 </IconButton>
               )}
               <CopyButton text={asked.text} label="Copy message" />
-              {!checkpoints.has(asked.id) && (
-                <NotSent stream={stream} id={asked.id} onRetry={() => actions.unsent(asked.id)} />
+              {connected && !checkpoints.has(asked.id) && (
+                <Suspense>
+                  <NotSent
+                    stream={connected}
+                    id={asked.id}
+                    className={css.notSent}
+                    onRetry={() => actions.unsent(asked.id)}
+                  />
+                </Suspense>
               )}
               {at && (
                 <time className={css.time} dateTime={at}>
@@ -267,16 +276,6 @@ function Switcher({ fork, onGo }: { fork: Fork; onGo: (tip: string) => void }) {
       >
         <ChevronRight size={14} aria-hidden />
       </IconButton>
-    </span>
-  );
-}
-
-function NotSent({ stream, id, onRetry }: { stream: Stream; id: string; onRetry: () => void }) {
-  const metadata = useMessageMetadata(stream, id);
-  if (metadata?.optimisticStatus !== "failed") return null;
-  return (
-    <span className={css.notSent}>
-      Not sent. <LinkButton onClick={onRetry}>Retry</LinkButton>
     </span>
   );
 }

@@ -1,51 +1,95 @@
-/** The stream of one thread, with what the page needs to know about its connection. */
-import { type AnyStream, useStream } from "@langchain/react";
-import { useEffect, useState } from "react";
-import { SERVER } from "../api/server.ts";
-import type { RawMessage } from "../api/types.ts";
-import { noteConnected, noteLost } from "./connection.ts";
-import { Connections } from "./connections.ts";
-import { type NewestRun, streamFetch } from "./stream-fetch.ts";
-import type { LiveCall } from "./turns.ts";
+/**
+ * The stream of one thread. Its client is the larger part of the chat's code, and what is shown first does not need it: it is
+ * loaded once the messages are there. Until then the stream is idle, and what is sent waits for the client.
+ */
+import { useCallback, useEffect, useState } from "react";
+import type * as ClientModule from "./StreamClient.tsx";
+import type { AgentOptions, Connected, Stream } from "./stream.ts";
 
-export type Stream = AnyStream;
-
-/** The client does not give up while the page is open: the next attempt is at most 6 s away. */
-const ATTEMPTS = 100_000;
-
-export function useAgent(options: {
-  assistantId: string;
-  threadId: string | undefined;
-  /** The newest run of the thread when it was opened. */
-  newest: NewestRun;
-  onThreadId: (threadId: string) => void;
-  onCreated: () => void;
-}): Stream {
-  // Another object would make another client, and with it another stream.
-  const [{ connections, caller }] = useState(() => {
-    const connections = new Connections();
-    return { connections, caller: { fetch: streamFetch(options.newest, connections), maxRetries: 2 } };
-  });
-  useEffect(() => connections.watch(), [connections]);
-  const stream = useStream({
-    assistantId: options.assistantId,
-    apiUrl: SERVER,
-    threadId: options.threadId ?? null,
-    onThreadId: options.onThreadId,
-    onCreated: options.onCreated,
-    fetch: caller.fetch,
-    callerOptions: caller,
-    maxReconnectAttempts: ATTEMPTS,
-    onReconnect: noteLost,
-    onConnected: noteConnected,
-  });
-  useEffect(() => connections.setRunning(stream.isLoading), [connections, stream.isLoading]);
-  return stream;
+interface Agent {
+  stream: Stream;
+  /** Undefined until the client is there. */
+  connected: Connected | undefined;
+  /** The client, which the page renders. */
+  client:
+    | { Component: typeof ClientModule.default; props: AgentOptions & { onStream: (stream: Connected) => void } }
+    | undefined;
+  /** Loads the client. */
+  connect: () => void;
 }
 
-/** The stream's messages as plain data: class instances have the same fields as their JSON. */
-export const liveMessages = (stream: Stream) => stream.messages as unknown as RawMessage[];
+/** Milliseconds until the client is requested again, when it did not load. */
+const AGAIN = 3_000;
 
-export function liveCallsOf(calls: Stream["toolCalls"]): Map<string, LiveCall> {
-  return new Map(calls.map((call) => [call.callId, { status: call.status, output: call.output, error: call.error }]));
+let loaded: typeof ClientModule | undefined;
+
+/** The stream of a thread. Its client is there once it was wanted and has loaded; the caller renders it. */
+export function useAgent(options: AgentOptions): Agent {
+  const [wanted, setWanted] = useState(false);
+  const [connected, setConnected] = useState<Connected>();
+  const connect = useCallback(() => setWanted(true), []);
+  const [waiting] = useState(() => Promise.withResolvers<Connected>());
+  const onStream = useCallback(
+    (stream: Connected) => {
+      waiting.resolve(stream);
+      setConnected(stream);
+    },
+    [waiting],
+  );
+  const [idle] = useState(() =>
+    idleStream(options.threadId, () => {
+      connect();
+      return waiting.promise;
+    }),
+  );
+  const module = useClient(wanted);
+  return {
+    stream: connected ?? idle,
+    connected,
+    client: module && { Component: module.default, props: { ...options, onStream } },
+    connect,
+  };
+}
+
+/** The code of the client, once it is wanted and there. */
+function useClient(wanted: boolean): typeof ClientModule | undefined {
+  const [module, setModule] = useState(loaded);
+  useEffect(() => {
+    if (!wanted || module) return;
+    let timer: ReturnType<typeof setTimeout> | undefined;
+    let left = false;
+    const load = () => {
+      import("./StreamClient.tsx").then(
+        (found) => {
+          loaded = found;
+          if (!left) setModule(found);
+        },
+        () => {
+          if (!left) timer = setTimeout(load, AGAIN);
+        },
+      );
+    };
+    load();
+    return () => {
+      left = true;
+      clearTimeout(timer);
+    };
+  }, [wanted, module]);
+  return module;
+}
+
+/** A stream that has seen nothing. What is sent waits for its client. */
+function idleStream(threadId: string | undefined, client: () => Promise<Connected>): Stream {
+  return {
+    messages: [],
+    toolCalls: [],
+    subagents: new Map(),
+    isLoading: false,
+    error: undefined,
+    threadId: threadId ?? null,
+    submit: async (...args) => (await client()).submit(...args),
+    respond: async (...args) => (await client()).respond(...args),
+    respondAll: async (...args) => (await client()).respondAll(...args),
+    stop: async (...args) => (await client()).stop(...args),
+  };
 }

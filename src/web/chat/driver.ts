@@ -1,7 +1,7 @@
 /** The user's actions on the agent: send, stop, continue, edit, ask again. */
 import { useEffect, useMemo, useRef } from "react";
 import { cancelRuns, renameThread } from "../api/queries.ts";
-import type { Stream } from "./agent.ts";
+import type { Stream } from "./stream.ts";
 import { blockOf, contentOf, type Media, withText } from "./media.ts";
 import { useOnline } from "./clock.ts";
 import { adoptNew, dequeue, enqueue, NEW, type Queued, useQueue } from "./queue.ts";

@@ -4,7 +4,7 @@ import { useSearchParams } from "wouter";
 import { queryClient, useHistory, useMessagesAt, useRuns } from "../api/queries.ts";
 import { sharedState, useThreadState } from "../api/state.ts";
 import type { Interrupt, RawMessage, ThreadState } from "../api/types.ts";
-import { liveMessages, type Stream } from "./agent.ts";
+import { liveMessages, type Stream } from "./stream.ts";
 import { errorText } from "./errors.ts";
 import { keepPartials, keptPartials } from "./partials.ts";
 import { type Checkpoint, checkpointsOf, type Fork, forksOf, type Step } from "../api/steps.ts";
@@ -25,6 +25,8 @@ export interface ThreadView {
   at: string | undefined;
   place: { index: number; of: number } | undefined;
   goTo: (tip: string | undefined) => void;
+  /** The newest state was read, or is not to be had. */
+  isRead: boolean;
   /** Of the messages in view, those that a checkpoint has. */
   upTo: (checkpoint: string) => RawMessage[];
 }
@@ -104,6 +106,7 @@ export function useThread(
     forks,
     checkpoints,
     at,
+    isRead: thread.read !== undefined || state.isError,
     place: at !== undefined && parting ? { index: parting.index, of: parting.tips.length } : undefined,
     goTo: (checkpoint) => setParams(checkpoint === undefined || checkpoint === steps[0]?.id ? {} : { at: checkpoint }),
     upTo: (checkpoint) => known.slice(0, 1 + known.findIndex(({ id }) => id === lastOf(steps, checkpoint))),

@@ -1,7 +1,8 @@
 /** Shares, changes and short counts in words. Few views have them, so the first one does not load them. */
+import { numbers } from "../ui/intl.ts";
 
-const compact = new Intl.NumberFormat(undefined, { notation: "compact", maximumFractionDigits: 1 });
-const percent = new Intl.NumberFormat(undefined, { style: "percent", maximumFractionDigits: 1 });
+const compact = numbers({ notation: "compact", maximumFractionDigits: 1 });
+const percent = numbers({ style: "percent", maximumFractionDigits: 1 });
 
 /** "12.3K", where there is little room. */
 export const shortCount = (value: number): string => compact.format(value);
@@ -9,7 +10,7 @@ export const shortCount = (value: number): string => compact.format(value);
 /** "12.5%". */
 export const shareText = (share: number): string => percent.format(share);
 
-const change = new Intl.NumberFormat(undefined, {
+const change = numbers({
   style: "percent",
   maximumFractionDigits: 0,
   signDisplay: "exceptZero",

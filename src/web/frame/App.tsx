@@ -1,10 +1,12 @@
 import { QueryClientProvider } from "@tanstack/react-query";
-import { Suspense } from "react";
+import { type ComponentType, Suspense, useState } from "react";
 import { Route, Switch } from "wouter";
 import { queryClient } from "../api/queries.ts";
 import { Loading } from "../page/states.tsx";
+import type { ViewProps } from "../page/frame.ts";
 import { Page } from "../page/Page.tsx";
 import { Boundary } from "./Boundary.tsx";
+import { loadedView } from "./code.ts";
 import { Gate } from "./Gate.tsx";
 import { NotFound } from "./NotFound.tsx";
 import { Shell } from "./Shell.tsx";
@@ -41,6 +43,8 @@ export function App() {
 
 /** A view, or its outline until its chunk is there. */
 function Loaded({ view, id }: { view: View; id: string | undefined }) {
+  // A lazy component is never there in its first render, and React keeps an outline for 300 ms.
+  const [Shown] = useState<ComponentType<ViewProps>>(() => loadedView(view.path) ?? view.Page);
   return (
     <Boundary name={view.name} id={id}>
       <Suspense
@@ -50,7 +54,7 @@ function Loaded({ view, id }: { view: View; id: string | undefined }) {
           </Page>
         }
       >
-        <view.Page id={id} />
+        <Shown id={id} />
       </Suspense>
     </Boundary>
   );

@@ -2,13 +2,14 @@
 import { lazy, type ReactNode, Suspense, useEffect, useMemo, useState } from "react";
 import { useLocation } from "wouter";
 import { FrameContext } from "../page/frame.ts";
-import { KeySheet } from "./KeySheet.tsx";
 import { bindShortcuts } from "../ui/keys.ts";
+import { useOnce } from "../ui/once.ts";
 import { Nav } from "./Nav.tsx";
-import { Sheet } from "./Sheet.tsx";
 import css from "./Shell.module.css";
 
+const KeySheet = lazy(async () => ({ default: (await import("./KeySheet.tsx")).KeySheet }));
 const Palette = lazy(() => import("./Palette.tsx"));
+const Sheet = lazy(async () => ({ default: (await import("./Sheet.tsx")).Sheet }));
 const Sidebar = lazy(async () => ({ default: (await import("../sidebar/Sidebar.tsx")).Sidebar }));
 
 const NARROW = matchMedia("(width < 900px)");
@@ -23,7 +24,9 @@ export function Shell({ children }: { children: ReactNode }) {
   const [chatRail, foldChat] = useFolded("weir.rail.chat", true);
   const [rail, foldNav] = chat ? [chatRail, foldChat] : [wideRail, foldWide];
   const [sheet, setSheet] = useState(false);
+  const hadSheet = useOnce(narrow && sheet);
   const [keys, setKeys] = useState(false);
+  const hadKeys = useOnce(keys);
   const [palette, setPalette] = useState(false);
 
   useEffect(() => {
@@ -83,24 +86,24 @@ export function Shell({ children }: { children: ReactNode }) {
         )}
         <div className={css.page}>{children}</div>
       </div>
-      <Sheet
-        open={narrow && sheet}
-        onOpen={setSheet}
-        threads={
-          chat && (
-            <Suspense>
-              <Sidebar onClose={() => setSheet(false)} />
-            </Suspense>
-          )
-        }
-        pages={<Nav {...tools} onClose={() => setSheet(false)} />}
-      />
-      <KeySheet open={keys} onOpen={setKeys} />
-      {palette && (
-        <Suspense>
-          <Palette onClose={() => setPalette(false)} onKeys={() => setKeys(true)} />
-        </Suspense>
-      )}
+      <Suspense>
+        {hadSheet && (
+          <Sheet
+            open={narrow && sheet}
+            onOpen={setSheet}
+            threads={
+              chat && (
+                <Suspense>
+                  <Sidebar onClose={() => setSheet(false)} />
+                </Suspense>
+              )
+            }
+            pages={<Nav {...tools} onClose={() => setSheet(false)} />}
+          />
+        )}
+      </Suspense>
+      <Suspense>{hadKeys && <KeySheet open={keys} onOpen={setKeys} />}</Suspense>
+      <Suspense>{palette && <Palette onClose={() => setPalette(false)} onKeys={() => setKeys(true)} />}</Suspense>
     </FrameContext>
   );
 }

@@ -4,7 +4,7 @@ import type { ViewProps } from "../page/frame.ts";
 
 type Load = () => Promise<{ default: ComponentType<ViewProps> }>;
 
-export const CODE = {
+const CODE = {
   "/": () => import("../console/overview/Overview.tsx"),
   "/chat": () => import("../chat/Chat.tsx"),
   "/traces": () => import("../trace/Traces.tsx"),
@@ -38,8 +38,20 @@ const PATHS = Object.keys(CODE) as ViewPath[];
 export const viewPathAt = (path: string): ViewPath | undefined =>
   PATHS.find((one) => path === one || (one !== "/" && path.startsWith(`${one}/`)));
 
+const loaded = new Map<ViewPath, ComponentType<ViewProps>>();
+
+/** Loads the code of a view. */
+export async function loadView(path: ViewPath): Promise<{ default: ComponentType<ViewProps> }> {
+  const module = await CODE[path]();
+  loaded.set(path, module.default);
+  return module;
+}
+
+/** The view, when its code is there. */
+export const loadedView = (path: ViewPath): ComponentType<ViewProps> | undefined => loaded.get(path);
+
 /** Loads the code of the view at an address. Resolves also when it does not load: its route reports the failure. */
 export async function loadCodeAt(path: string): Promise<void> {
   const view = viewPathAt(path);
-  if (view !== undefined) await CODE[view]().catch(() => undefined);
+  if (view !== undefined) await loadView(view).catch(() => undefined);
 }

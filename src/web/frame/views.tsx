@@ -26,7 +26,7 @@ import {
   Workflow,
 } from "lucide-react";
 import { type ComponentType, lazy, type LazyExoticComponent } from "react";
-import { CODE, type ViewPath, viewPathAt } from "./code.ts";
+import { loadView, type ViewPath, viewPathAt } from "./code.ts";
 import { useMay } from "../api/me.ts";
 import type { Permission } from "../../principal.ts";
 import type { ViewProps } from "../page/frame.ts";
@@ -50,7 +50,7 @@ export const GROUPS = ["Chat", "Observe", "Build", "Operate", "Admin"] as const;
 type Group = (typeof GROUPS)[number];
 
 function view(fields: Omit<View, "Page">): View {
-  return { ...fields, Page: lazy<ComponentType<ViewProps>>(CODE[fields.path]) };
+  return { ...fields, Page: lazy<ComponentType<ViewProps>>(() => loadView(fields.path)) };
 }
 
 export const VIEWS: View[] = [

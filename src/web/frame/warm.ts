@@ -1,17 +1,20 @@
 /** Loads the code of the views that are opened most while the page has nothing to do, so that a click does not wait for it. */
 import { queryClient } from "../api/queries.ts";
-import { CODE, loadCodeAt } from "./code.ts";
+import { loadCodeAt, loadView } from "./code.ts";
 
 /** Milliseconds after the page has started, and between two looks. */
 const WAIT_MS = 2_000;
 const AGAIN_MS = 500;
 
 const OFTEN: (() => Promise<unknown>)[] = [
-  CODE["/chat"],
+  () => loadView("/chat"),
   () => import("../sidebar/Sidebar.tsx"),
   () => import("../chat/Markdown.tsx"),
-  CODE["/traces"],
-  CODE["/"],
+  () => import("../chat/StreamClient.tsx"),
+  () => import("../chat/Welcome.tsx"),
+  () => loadView("/traces"),
+  () => loadView("/"),
+  () => import("./Sheet.tsx"),
 ];
 
 /** Safari has no requestIdleCallback. */

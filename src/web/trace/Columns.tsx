@@ -1,18 +1,19 @@
 /** The columns of the list, and which of them a person has chosen. */
-import { Check, Columns3 } from "lucide-react";
-import { DropdownMenu } from "radix-ui";
+import { Columns3 } from "lucide-react";
 import { useState } from "react";
 import { Link } from "wouter";
 import { State } from "../page/State.tsx";
 import type { Column, Sort } from "../page/Table.tsx";
 import controls from "../ui/controls.module.css";
-import menu from "../ui/menu.module.css";
+import { usePressed } from "../ui/pressed.ts";
 import { exactTime, momentText } from "../ui/time.ts";
 import { costText, countText, durationText, firstLine, scoreText } from "../ui/format.ts";
 import css from "./list.module.css";
 import type { TraceRow } from "./types.ts";
 
 const KEY = "weir.traces.hidden";
+
+const loadMenu = async () => (await import("./ColumnsMenu.tsx")).default;
 
 /** The columns that are not shown, kept over visits. */
 export function useHidden(): [ReadonlySet<string>, (hidden: ReadonlySet<string>) => void] {
@@ -142,7 +143,7 @@ function feedbackText(stats: TraceRow["feedback_stats"]): string {
     .join(", ");
 }
 
-/** The menu of columns. Status and name always stay. */
+/** The button of the menu of columns. Status and name always stay. */
 export function Columns({
   hidden,
   onHidden,
@@ -150,32 +151,11 @@ export function Columns({
   hidden: ReadonlySet<string>;
   onHidden: (hidden: ReadonlySet<string>) => void;
 }) {
-  return (
-    <DropdownMenu.Root modal={false}>
-      <DropdownMenu.Trigger className={`${controls.button} ${controls.plain} ${css.columns}`}>
-        <Columns3 size={14} aria-hidden /> <span>Columns</span>
-      </DropdownMenu.Trigger>
-      <DropdownMenu.Portal>
-        <DropdownMenu.Content className={menu.menu} align="end" collisionPadding={8}>
-          {COLUMNS.slice(1).map(({ id, name }) => (
-            <DropdownMenu.CheckboxItem
-              key={id}
-              className={menu.item}
-              checked={!hidden.has(id)}
-              onSelect={(event) => event.preventDefault()}
-              onCheckedChange={(shown) => {
-                const next = new Set(hidden);
-                if (shown) next.delete(id);
-                else next.add(id);
-                onHidden(next);
-              }}
-            >
-              <span className={menu.check}>{!hidden.has(id) && <Check size={14} aria-hidden />}</span>
-              {name}
-            </DropdownMenu.CheckboxItem>
-          ))}
-        </DropdownMenu.Content>
-      </DropdownMenu.Portal>
-    </DropdownMenu.Root>
+  const { Opened, button } = usePressed(loadMenu);
+  const trigger = (
+    <button {...button} className={`${controls.button} ${controls.plain} ${css.columns}`}>
+      <Columns3 size={14} aria-hidden /> <span>Columns</span>
+    </button>
   );
+  return Opened ? <Opened trigger={trigger} columns={COLUMNS.slice(1)} hidden={hidden} onHidden={onHidden} /> : trigger;
 }

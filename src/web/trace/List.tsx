@@ -23,13 +23,13 @@ import { AddFound } from "./RunActions.tsx";
 import { useProjects } from "../api/projects.ts";
 import { useTraces } from "./queries.ts";
 import { NEWEST, readOrder, readSort, readWanted } from "./request.ts";
+import { SavedViews } from "./SavedViews.tsx";
 import { Search } from "./Search.tsx";
 import type { TraceRow } from "./types.ts";
 
-// A trace that is opened by its address needs none of these.
+// A trace that is opened by its address needs none of these, and the rows come before them.
 const Facets = lazy(async () => ({ default: (await import("./Facets.tsx")).Facets }));
 const Histogram = lazy(async () => ({ default: (await import("./Histogram.tsx")).Histogram }));
-const SavedViews = lazy(async () => ({ default: (await import("./SavedViews.tsx")).SavedViews }));
 
 const keyOf = (row: TraceRow) => row.id;
 
@@ -139,15 +139,7 @@ export function List() {
             >
               <ListFilter size={14} aria-hidden /> <span>Filters</span>
             </Button>
-            <Suspense
-              fallback={
-                <Button className={css.columns}>
-                  <span>Views</span>
-                </Button>
-              }
-            >
-              <SavedViews />
-            </Suspense>
+            <SavedViews />
             <Columns hidden={hidden} onHidden={setHidden} />
             <AddFound rows={rows} />
           </>
@@ -170,7 +162,11 @@ export function List() {
         <div className={css.scroller} data-scroller>
           {projects.data?.length !== 0 && !refused && (
             <Suspense fallback={<div className={css.outline} />}>
-              <Histogram course={course} onChoose={(from, to) => choose({ from, to })} />
+              {traces.isPending ? (
+                <div className={css.outline} />
+              ) : (
+                <Histogram course={course} onChoose={(from, to) => choose({ from, to })} />
+              )}
             </Suspense>
           )}
           {projects.data?.length === 0 ? (

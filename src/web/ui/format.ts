@@ -1,19 +1,20 @@
 /** Figures in words: the formats of counts, money and durations that all views use. Those of shares are in `console/share.ts`. */
+import { numbers } from "./intl.ts";
 
 const dollars = { style: "currency", currency: "USD", currencyDisplay: "narrowSymbol" } as const;
-const cents = new Intl.NumberFormat(undefined, dollars);
+const cents = numbers(dollars);
 /** Of an amount below a cent, two figures of it say more than "$0.00". */
-const small = new Intl.NumberFormat(undefined, { ...dollars, minimumFractionDigits: 2, maximumSignificantDigits: 2 });
+const small = numbers({ ...dollars, minimumFractionDigits: 2, maximumSignificantDigits: 2 });
 /** Below this, an amount is only said to be smaller. */
 const LEAST = 0.000_01;
-const least = new Intl.NumberFormat(undefined, { ...dollars, maximumFractionDigits: 5 });
+const least = numbers({ ...dollars, maximumFractionDigits: 5 });
 
-const whole = new Intl.NumberFormat();
+const whole = numbers();
 
 /** "12,345". */
 export const countText = (value: number): string => whole.format(value);
 
-const scores = new Intl.NumberFormat(undefined, { maximumFractionDigits: 3 });
+const scores = numbers({ maximumFractionDigits: 3 });
 
 /** "0.8", "0.667", "true": a score of feedback, or the mean of several. */
 export const scoreText = (score: number | boolean): string =>
@@ -29,8 +30,7 @@ export function bytesText(bytes: number): string {
   return `${countText(Math.round(value * digits) / digits)} ${UNITS[power]}`;
 }
 
-const withDigits = (digits: number) =>
-  new Intl.NumberFormat(undefined, { minimumFractionDigits: digits, maximumFractionDigits: digits });
+const withDigits = (digits: number) => numbers({ minimumFractionDigits: digits, maximumFractionDigits: digits });
 const tenths = withDigits(1);
 const hundredths = withDigits(2);
 

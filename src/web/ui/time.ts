@@ -1,11 +1,12 @@
-/** Times in words. `Intl` does the work; the formats are made once. */
+/** Times in words. `Intl` does the work. */
+import { dates } from "./intl.ts";
 
-const clock = new Intl.DateTimeFormat(undefined, { hour: "numeric", minute: "2-digit" });
-const day = new Intl.DateTimeFormat(undefined, { day: "numeric", month: "short" });
-const exact = new Intl.DateTimeFormat(undefined, { dateStyle: "medium", timeStyle: "medium" });
-const soon = new Intl.DateTimeFormat(undefined, { day: "numeric", month: "short", hour: "numeric", minute: "2-digit" });
-const second = new Intl.DateTimeFormat(undefined, { hour: "numeric", minute: "2-digit", second: "2-digit" });
-const month = new Intl.DateTimeFormat(undefined, { month: "long", year: "numeric" });
+const clock = dates({ hour: "numeric", minute: "2-digit" });
+const day = dates({ day: "numeric", month: "short" });
+const exact = dates({ dateStyle: "medium", timeStyle: "medium" });
+const soon = dates({ day: "numeric", month: "short", hour: "numeric", minute: "2-digit" });
+const second = dates({ hour: "numeric", minute: "2-digit", second: "2-digit" });
+const month = dates({ month: "long", year: "numeric" });
 
 const MINUTE = 60_000;
 
@@ -25,7 +26,7 @@ export function agoTime(iso: string): string {
 }
 
 /** The browser's time zone: "Europe/Berlin". */
-export const timeZone = () => clock.resolvedOptions().timeZone;
+export const timeZone = () => new Intl.DateTimeFormat().resolvedOptions().timeZone;
 
 export const clockTime = (iso: string) => clock.format(new Date(iso));
 

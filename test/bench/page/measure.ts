@@ -13,19 +13,36 @@ const TIMES = amount(5, 1);
 const STAY = amount(5_000, 500);
 const KEYS = amount(20, 2);
 
+/** What a page has requested and received: the bytes as they come over the network, with the headers. */
+export interface Traffic {
+  requests: number;
+  bytes: number;
+}
+
 /** A new tab of a new user, with a slow processor and nothing in its cache. */
-async function tab(browser: Browser, { key }: Weir, network?: typeof SLOW_4G): Promise<Page> {
+async function tab(
+  browser: Browser,
+  { key }: Weir,
+  network?: typeof SLOW_4G,
+): Promise<{ page: Page; traffic: () => Traffic }> {
   const context = await browser.newContext({ viewport: { width: 1280, height: 800 }, reducedMotion: "reduce" });
   const session = JSON.stringify({ kind: "key", secret: key });
   await context.addInitScript((value) => sessionStorage.setItem("weir.session", value), session);
   const page = await context.newPage();
   const devtools = await context.newCDPSession(page);
   await devtools.send("Emulation.setCPUThrottlingRate", { rate: SLOWER });
-  if (network) {
-    await devtools.send("Network.enable");
-    await devtools.send("Network.emulateNetworkConditions", network);
-  }
-  return page;
+  const received = new Map<string, number>();
+  devtools.on("Network.requestWillBeSent", ({ requestId }) => received.set(requestId, 0));
+  devtools.on("Network.dataReceived", ({ requestId, encodedDataLength }) =>
+    received.set(requestId, (received.get(requestId) ?? 0) + encodedDataLength),
+  );
+  devtools.on("Network.loadingFinished", ({ requestId, encodedDataLength }) =>
+    received.set(requestId, encodedDataLength),
+  );
+  await devtools.send("Network.enable");
+  if (network) await devtools.send("Network.emulateNetworkConditions", network);
+  const traffic = () => ({ requests: received.size, bytes: [...received.values()].reduce((sum, one) => sum + one, 0) });
+  return { page, traffic };
 }
 
 /** The page's clock once `ready`, an expression, is true and the frame is drawn. */
@@ -37,16 +54,22 @@ const drawn = (ready: string) => `new Promise((resolve) => {
   look();
 })`;
 
+/** Milliseconds until the content is drawn and, of a cold load, what came over the network until then. */
+export interface Opened {
+  ms: number;
+  traffic?: Traffic;
+}
+
 async function times(
   browser: Browser,
   server: Weir,
   network: typeof SLOW_4G | undefined,
-  one: (page: Page) => Promise<number>,
-) {
-  const found: number[] = [];
+  one: (page: Page, traffic: () => Traffic) => Promise<Opened>,
+): Promise<Opened[]> {
+  const found: Opened[] = [];
   for (let i = 0; i < TIMES; i += 1) {
-    const page = await tab(browser, server, network);
-    found.push(await one(page));
+    const { page, traffic } = await tab(browser, server, network);
+    found.push(await one(page, traffic));
     await page.context().close();
   }
   return found;
@@ -54,9 +77,9 @@ async function times(
 
 /** Milliseconds of each cold load of an address until `ready`. */
 export const loaded = (browser: Browser, server: Weir, path: string, ready: string, network?: typeof SLOW_4G) =>
-  times(browser, server, network, async (page) => {
+  times(browser, server, network, async (page, traffic) => {
     await page.goto(server.url + path, { waitUntil: "commit" });
-    return page.evaluate<number>(drawn(ready));
+    return { ms: await page.evaluate<number>(drawn(ready)), traffic: traffic() };
   });
 
 /** Milliseconds from a click on a link in the page at `from` until `ready`. */
@@ -65,11 +88,12 @@ export const clicked = (browser: Browser, server: Weir, from: string, link: stri
     await page.goto(server.url + from);
     await page.locator(link).first().waitFor();
     await page.waitForTimeout(STAY);
-    return page.evaluate<number>(`(async () => {
+    const ms = await page.evaluate<number>(`(async () => {
       const started = performance.now();
       document.querySelector(${JSON.stringify(link)}).click();
       return (await ${drawn(ready)}) - started;
     })()`);
+    return { ms };
   });
 
 /** Milliseconds from a change of the address in the page of keys until `ready`. */
@@ -77,16 +101,17 @@ export const entered = (browser: Browser, server: Weir, path: string, ready: str
   times(browser, server, undefined, async (page) => {
     await page.goto(`${server.url}/console/keys`);
     await page.waitForTimeout(STAY);
-    return page.evaluate<number>(`(async () => {
+    const ms = await page.evaluate<number>(`(async () => {
       const started = performance.now();
       history.pushState(null, "", ${JSON.stringify(path)});
       return (await ${drawn(ready)}) - started;
     })()`);
+    return { ms };
   });
 
 /** Milliseconds from an arrow key until the next row of the trace has the focus. */
-export async function arrows(browser: Browser, server: Weir, path: string): Promise<number[]> {
-  const page = await tab(browser, server);
+export async function arrows(browser: Browser, server: Weir, path: string): Promise<Opened[]> {
+  const { page } = await tab(browser, server);
   await page.goto(server.url + path);
   await page.getByRole("treeitem").nth(5).waitFor();
   await page.getByRole("treeitem").first().click();
@@ -102,5 +127,5 @@ export async function arrows(browser: Browser, server: Weir, path: string): Prom
     return times;
   })()`);
   await page.context().close();
-  return found;
+  return found.map((ms) => ({ ms }));
 }

@@ -1,0 +1,53 @@
+/**
+ * Menus and popovers whose code is loaded when they are wanted. What places them in the window weighs more than most views, and
+ * the menus of a whole list take long to mount on a slow processor: until a button is pressed, it is a button alone.
+ */
+import { type ComponentType, type KeyboardEvent, useEffect, useRef, useState } from "react";
+
+interface ButtonProps {
+  type: "button";
+  "aria-haspopup"?: "menu" | "dialog";
+  "aria-expanded"?: false;
+  onPointerEnter?: () => void;
+  onFocus?: () => void;
+  onClick?: () => void;
+  onKeyDown?: (event: KeyboardEvent) => void;
+}
+
+/**
+ * What a button opens: a component that is open as it mounts, and has the button as its trigger. Undefined until the button was
+ * pressed and the code is there. The pointer or the focus on the button loads the code.
+ */
+export function usePressed<P>(
+  load: () => Promise<ComponentType<P>>,
+  kind: "menu" | "dialog" = "menu",
+): { Opened: ComponentType<P> | undefined; button: ButtonProps } {
+  const [Opened, setOpened] = useState<ComponentType<P>>();
+  const left = useRef(false);
+  useEffect(() => {
+    left.current = false;
+    return () => void (left.current = true);
+  }, []);
+  if (Opened) return { Opened, button: { type: "button" } };
+  // Code that does not load is loaded by the next press.
+  const ahead = () => void load().catch(() => undefined);
+  const press = () =>
+    void load().then(
+      (component) => left.current || setOpened(() => component),
+      () => undefined,
+    );
+  const button: ButtonProps = {
+    type: "button",
+    "aria-haspopup": kind,
+    "aria-expanded": false,
+    onPointerEnter: ahead,
+    onFocus: ahead,
+    onClick: press,
+    onKeyDown: (event) => {
+      if (kind !== "menu" || event.key !== "ArrowDown") return;
+      event.preventDefault();
+      press();
+    },
+  };
+  return { Opened, button };
+}

@@ -1,0 +1,83 @@
+/** How many bytes a view needs before its content is shown, compressed as the server sends them. `npm run bench -- page` has them, too. */
+import type { Page } from "playwright-core";
+import { beforeAll, describe, expect, it } from "vitest";
+import { sendLongThread, sendLongTrace } from "../support/long.ts";
+import { sharedServer } from "../support/shared-server.ts";
+import { answers, browserHere, composer, onStage, visit } from "./page.ts";
+
+const RUNS = 100;
+const SPANS = 2_001;
+
+describe.runIf(browserHere)("what comes before the content of a view", () => {
+  const stage = onStage(() => sharedServer());
+  let thread = "";
+  let trace = "";
+
+  beforeAll(async () => {
+    [thread, trace] = await Promise.all([sendLongThread(stage.server, RUNS), sendLongTrace(stage.server, SPANS)]);
+  }, 120_000);
+
+  const views: [
+    name: string,
+    most: number,
+    path: () => string,
+    content: string,
+    isThere: (page: Page) => Promise<unknown>,
+  ][] = [
+    ["the composer", 230_000, () => "/chat", "#composer", (page) => composer(page).waitFor()],
+    [
+      "the list of traces",
+      230_000,
+      () => "/traces",
+      "tbody tr[data-key]",
+      (page) => page.getByRole("row").nth(1).waitFor(),
+    ],
+    [
+      `a thread of ${RUNS} runs`,
+      240_000,
+      () => `/chat/${thread}`,
+      "[data-part=text]",
+      (page) =>
+        answers(page)
+          .getByText(`turn ${RUNS - 1}`)
+          .waitFor(),
+    ],
+    [
+      `a trace of ${SPANS} runs`,
+      230_000,
+      () => `/traces/${trace}`,
+      "[role=treeitem]",
+      (page) => page.getByRole("treeitem").nth(5).waitFor(),
+    ],
+  ];
+  it.each(views)("%s: at most %i bytes", async (_name, most, path, content, isThere) => {
+    const { page, close } = await visit(stage, { path: "/console/nothing" });
+    await page.addInitScript(noteShown(content));
+    await page.goto(stage.server.url + path());
+    await isThere(page);
+    const received = await page.evaluate<[name: string, bytes: number][]>(RECEIVED);
+    const total = received.reduce((sum, [, bytes]) => sum + bytes, 0);
+    expect(received.length).toBeGreaterThan(5);
+    expect({ total: Math.max(total, most), received: total > most ? received : [] }).toEqual({
+      total: most,
+      received: [],
+    });
+    await close();
+  });
+});
+
+/** Sets `window.shown` to the time at which there is such an element. */
+const noteShown = (selector: string) => `
+  new MutationObserver((_, observer) => {
+    if (!document.querySelector("${selector}")) return;
+    window.shown = performance.now();
+    observer.disconnect();
+  }).observe(document, { childList: true, subtree: true });
+`;
+
+/** What had arrived by then, with its size as it is sent. */
+const RECEIVED = `
+  [...performance.getEntriesByType("navigation"), ...performance.getEntriesByType("resource")]
+    .filter(({ responseEnd }) => responseEnd > 0 && responseEnd <= window.shown)
+    .map(({ name, encodedBodySize }) => [new URL(name).pathname, encodedBodySize])
+`;
