@@ -8,7 +8,7 @@ import { authorize, containsJson } from "../users/authorize.ts";
 import type { Call } from "./call.ts";
 import { taskNotFound } from "./errors.ts";
 
-export const userOf = ({ c }: Call): string | undefined => c.get("principal").user?.identity;
+export const callUser = ({ c }: Call): string | undefined => c.get("principal").user?.identity;
 
 /** Throws that there is no such task unless the caller may do this with the thread; one that does not exist yet is free. */
 export async function mayReach({ c, workspaceId }: Call, threadId: string, action: "read" | "update"): Promise<void> {

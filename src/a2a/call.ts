@@ -31,10 +31,10 @@ export function params<S extends v.GenericSchema<unknown, unknown>>(schema: S, v
   }
 }
 
-export const databaseOf = ({ c }: Call): Database => database(c.env.DB);
+export const callDatabase = ({ c }: Call): Database => database(c.env.DB);
 
 /** The contextId as its first message gave it. */
-export function contextOf({ runs }: TaskView): string {
+export function taskContext({ runs }: TaskView): string {
   const { context_id } = (runs[0]?.configurable.a2a ?? {}) as { context_id?: string };
   return context_id ?? "";
 }

@@ -2,7 +2,7 @@
 import type { Json } from "../json.ts";
 import { SCOPES } from "../principal.ts";
 import type { Assistant } from "../assistants/store.ts";
-import { type Modes, settingsOf } from "./modes.ts";
+import { type Modes, readSettings } from "./modes.ts";
 
 /** The content of an assistant's card. */
 export type Described = Pick<
@@ -53,7 +53,7 @@ const flow = (origin: string) => ({
 /** What both generations have in common. */
 function common(assistant: Described): Json {
   const { name, graph_id, version, modes } = assistant;
-  const { skills, provider, documentation_url, icon_url } = settingsOf(assistant);
+  const { skills, provider, documentation_url, icon_url } = readSettings(assistant);
   const description = assistant.description || `The assistant "${name}" on the graph "${graph_id}".`;
   return {
     name,
@@ -68,14 +68,14 @@ function common(assistant: Described): Json {
   };
 }
 
-const urlOf = (assistant: Described, origin: string) => `${origin}/a2a/${assistant.assistant_id}`;
+const cardUrl = (assistant: Described, origin: string) => `${origin}/a2a/${assistant.assistant_id}`;
 
 /** A card with only the members of version 1.0. */
 export function card1(assistant: Described, origin: string): Json {
-  const { extensions } = settingsOf(assistant);
+  const { extensions } = readSettings(assistant);
   // Protobuf leaves out a `required` of false, and so does everyone who checks the card's signature.
   const declared = extensions?.map(({ required, ...one }) => ({ ...one, ...(required && { required }) }));
-  const url = urlOf(assistant, origin);
+  const url = cardUrl(assistant, origin);
   return {
     ...common(assistant),
     supportedInterfaces: [
@@ -98,7 +98,7 @@ export function hybridCard(assistant: Described, origin: string): Json {
   return {
     ...card,
     protocolVersion: "0.3.0",
-    url: urlOf(assistant, origin),
+    url: cardUrl(assistant, origin),
     preferredTransport: "JSONRPC",
     capabilities: { ...(card.capabilities as Json), stateTransitionHistory: false },
     supportsAuthenticatedExtendedCard: true,

@@ -14,7 +14,7 @@ import type { App } from "../http/types.ts";
 import { query } from "../http/validate.ts";
 import type { Call } from "./call.ts";
 import { card1, type Described, hybridCard } from "./card.ts";
-import { modesOf } from "./modes.ts";
+import { readModes } from "./modes.ts";
 import { publicKeys, signed } from "./sign.ts";
 import type { Generation } from "./types.ts";
 
@@ -35,11 +35,11 @@ async function describe(c: Context<App>, idOrGraphId: string): Promise<{ card: D
   if (standard) {
     const { graphId, config, context } = standard;
     const own = { assistant_id: id, graph_id: graphId, name: graphId, description: null, metadata: {}, version: 1 };
-    return { card: { ...own, modes: await modesOf({ ...own, config, context }, c.env) }, changed: startedAt() };
+    return { card: { ...own, modes: await readModes({ ...own, config, context }, c.env) }, changed: startedAt() };
   }
   const found = await findAnywhere(database(c.env.DB), id);
   if (!found) throw new Problem(404, "No agent of this id.");
-  return { card: { ...found, modes: await modesOf(found, c.env) }, changed: Date.parse(found.updated_at) };
+  return { card: { ...found, modes: await readModes(found, c.env) }, changed: Date.parse(found.updated_at) };
 }
 
 async function signedCard(card: Described, origin: string, generation: Generation, env: Env): Promise<Json> {
@@ -69,7 +69,7 @@ async function cardResponse(c: Context<App>, id: string): Promise<Response> {
 /** The card for callers with a credential: the assistant as their own workspace has it. */
 export async function extendedCard({ c, assistant, generation }: Call): Promise<unknown> {
   const origin = serverAddress(c);
-  const card = { ...assistant, modes: await modesOf(assistant, c.env) };
+  const card = { ...assistant, modes: await readModes(assistant, c.env) };
   return signedCard(card, origin, generation, c.env);
 }
 

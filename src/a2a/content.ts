@@ -25,37 +25,37 @@ function block(part: Part): Block {
 }
 
 /** The content of a human message: plain text when that is all there is, else standard content blocks. Data reads as JSON. */
-export function contentOf(parts: Part[]): string | Block[] {
+export function toMessageContent(parts: Part[]): string | Block[] {
   const [only] = parts;
   return parts.length === 1 && only?.text !== undefined ? only.text : parts.map(block);
 }
 
 /** The members of data parts, which become values of the graph's state; `messages` stays the conversation's. */
-export function stateOf(parts: Part[]): Json {
+export function toState(parts: Part[]): Json {
   const objects = parts.map(({ data }) => data).filter((data) => isObject(data));
   const members = objects.flatMap((data) => Object.entries(data)).filter(([name]) => name !== "messages");
   return Object.fromEntries(members);
 }
 
-export const textOf = (parts: Part[]): string => parts.flatMap(({ text }) => text ?? []).join("\n");
+export const joinText = (parts: Part[]): string => parts.flatMap(({ text }) => text ?? []).join("\n");
 
 /** The part that a content block of a message amounts to; undefined for reasoning, tool calls and what is not known. */
-export function partOf(given: Json): Part | undefined {
+export function toPart(given: Json): Part | undefined {
   const { type } = given;
   if (type === "text" || type === "text-plain") return string(given.text) ? { text: String(given.text) } : undefined;
   if (type === "image_url") {
     const target = isObject(given.image_url) ? given.image_url.url : given.image_url;
-    return typeof target === "string" ? fileOf(target, {}) : undefined;
+    return typeof target === "string" ? toFilePart(target, {}) : undefined;
   }
   if (type !== "file" && type !== "image" && type !== "audio" && type !== "video") return undefined;
   const named = isObject(given.metadata) ? given.metadata : {};
   const filename = string(given.filename) ?? string(named.filename) ?? string(named.name);
   const mediaType = string(given.mimeType) ?? string(given.mime_type) ?? string(given.media_type);
   const source = string(given.url) ?? string(given.data);
-  return source === undefined ? undefined : fileOf(source, { filename, mediaType }, given.url === undefined);
+  return source === undefined ? undefined : toFilePart(source, { filename, mediaType }, given.url === undefined);
 }
 
-function fileOf(source: string, names: Pick<Part, "filename" | "mediaType">, base64 = false): Part {
+function toFilePart(source: string, names: Pick<Part, "filename" | "mediaType">, base64 = false): Part {
   const data = /^data:([^;,]*);base64,(.*)$/s.exec(source);
   const { filename } = names;
   const mediaType = names.mediaType ?? data?.[1];

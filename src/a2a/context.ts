@@ -1,7 +1,7 @@
 /** Ids of tasks: a task is named by its thread and its first run. */
 import { isUuid } from "../http/uuid.ts";
 
-export const taskIdOf = (threadId: string, firstRunId: string): string => `${threadId}:${firstRunId}`;
+export const toTaskId = (threadId: string, firstRunId: string): string => `${threadId}:${firstRunId}`;
 
 /** The thread and the first run that a task id names; undefined when it cannot be one of ours. */
 export function readTaskId(id: string): { threadId: string; runId: string } | undefined {

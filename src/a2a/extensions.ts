@@ -3,7 +3,7 @@ import type { Context } from "hono";
 import type { Assistant } from "../assistants/store.ts";
 import type { App } from "../http/types.ts";
 import { extensionRequired } from "./errors.ts";
-import { settingsOf } from "./modes.ts";
+import { readSettings } from "./modes.ts";
 
 /** 1.0 and 0.3 name the header differently. */
 const HEADERS = ["a2a-extensions", "x-a2a-extensions"];
@@ -13,7 +13,7 @@ const HEADERS = ["a2a-extensions", "x-a2a-extensions"];
  * extension that the call does not request.
  */
 export function activated(c: Context<App>, assistant: Assistant): Record<string, string> {
-  const declared = settingsOf(assistant).extensions ?? [];
+  const declared = readSettings(assistant).extensions ?? [];
   const asked = HEADERS.flatMap((name) => c.req.header(name)?.split(",") ?? []).map((uri) => uri.trim());
   const missing = declared.find(({ uri, required }) => required && !asked.includes(uri));
   if (missing) throw extensionRequired(missing.uri);

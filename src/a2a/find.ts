@@ -2,8 +2,8 @@
 import { threadStub } from "../threads/stub.ts";
 import type { TaskView } from "../threads/types.ts";
 import { mayReach } from "./allowed.ts";
-import { type Call, contextOf } from "./call.ts";
-import { readTaskId, taskIdOf } from "./context.ts";
+import { type Call, taskContext } from "./call.ts";
+import { readTaskId, toTaskId } from "./context.ts";
 import { taskNotFound } from "./errors.ts";
 import type { TaskRef } from "./follow.ts";
 
@@ -13,7 +13,7 @@ interface Found {
 }
 
 /** The task of this id that is the caller's to read or change, and this assistant's; anything else is not found. */
-export async function taskOf(call: Call, id: string, action: "read" | "update" = "read"): Promise<Found> {
+export async function findTask(call: Call, id: string, action: "read" | "update" = "read"): Promise<Found> {
   const named = readTaskId(id);
   if (named) await mayReach(call, named.threadId, action);
   return listedTask(call, id);
@@ -28,5 +28,5 @@ export async function listedTask(call: Call, id: string): Promise<Found> {
   const view = await thread.task(runId);
   const [first] = view?.runs ?? [];
   if (!view || first?.assistant_id !== call.assistant.assistant_id) throw taskNotFound();
-  return { ref: { thread, runId, ids: { taskId: taskIdOf(threadId, runId), contextId: contextOf(view) } }, view };
+  return { ref: { thread, runId, ids: { taskId: toTaskId(threadId, runId), contextId: taskContext(view) } }, view };
 }

@@ -99,10 +99,10 @@ async function* updates(
   let fresh = false;
   for (let place = ended; ; place += 1) {
     let last: Update | undefined;
-    tail ??= await tailOf(ref, reducer, place, fresh);
+    tail ??= await openTail(ref, reducer, place, fresh);
     if (!tail && stays) {
       if (!(yield* resting(ref, reducer, place))) return;
-      tail = await tailOf(ref, reducer, place, true);
+      tail = await openTail(ref, reducer, place, true);
     }
     if (!tail) return;
     for await (const event of readEvents(tail)) {
@@ -154,7 +154,7 @@ export async function nextEvent({ thread }: Pick<TaskRef, "thread">, after: numb
   await reader.cancel();
 }
 
-async function tailOf(
+async function openTail(
   { thread, runId }: TaskRef,
   reducer: TaskReducer,
   place: number,

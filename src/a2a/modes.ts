@@ -26,7 +26,7 @@ const Settings = v.object({
 type Settings = v.InferOutput<typeof Settings>;
 
 /** What an assistant's card says: the members of its own metadata, then those of its graph's code. */
-export function settingsOf({ metadata, graph_id }: Pick<Assistant, "metadata" | "graph_id">): Settings {
+export function readSettings({ metadata, graph_id }: Pick<Assistant, "metadata" | "graph_id">): Settings {
   const ofGraph = settingsIn(custom.a2a?.[graph_id]);
   const own = Object.entries(settingsIn(metadata.a2a)).filter(([, value]) => value !== undefined);
   return { ...ofGraph, ...(Object.fromEntries(own) as Settings) };
@@ -42,13 +42,13 @@ export interface Modes {
 const ANY = ["text/plain", "application/json", "application/octet-stream"];
 
 /** The media types of an assistant's card: those that its metadata names, else what its graph's state can hold. */
-export async function modesOf(assistant: Pick<Assistant, "metadata"> & OfGraph, env: Env): Promise<Modes> {
-  const { input_modes, output_modes } = settingsOf(assistant);
+export async function readModes(assistant: Pick<Assistant, "metadata"> & OfGraph, env: Env): Promise<Modes> {
+  const { input_modes, output_modes } = readSettings(assistant);
   const input = input_modes ?? ((await hasMessages(assistant, env)) ? ANY : ["application/json"]);
   return { input, output: output_modes ?? ANY };
 }
 
-function typeOf({ text, data, mediaType }: Part): string {
+function partType({ text, data, mediaType }: Part): string {
   if (mediaType) return mediaType;
   if (text !== undefined) return "text/plain";
   return data === undefined ? "application/octet-stream" : "application/json";
@@ -63,8 +63,9 @@ function covers(mode: string, type: string): boolean {
 
 /** Refuses (−32005) modes that the assistant does not accept, or cannot answer in. An empty list of modes means any. */
 export function acceptParts(assistant: Assistant, { message, configuration }: Send): void {
-  const { input_modes, output_modes } = settingsOf(assistant);
-  const refused = input_modes && message.parts.find((part) => !input_modes.some((mode) => covers(mode, typeOf(part))));
+  const { input_modes, output_modes } = readSettings(assistant);
+  const refused =
+    input_modes && message.parts.find((part) => !input_modes.some((mode) => covers(mode, partType(part))));
   if (refused) throw contentNotSupported("A part's media type is not one that this agent takes. See its card.");
   const { acceptedOutputModes: wanted } = configuration;
   if (!output_modes || wanted.length === 0) return;

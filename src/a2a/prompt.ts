@@ -1,6 +1,6 @@
 /** Converts interrupts to the parts of a message, and the answer to the value that the graph resumes with. */
 import { isObject } from "../http/json.ts";
-import { textOf } from "./content.ts";
+import { joinText } from "./content.ts";
 import { invalidParams } from "./errors.ts";
 import type { Part } from "./types.ts";
 
@@ -33,7 +33,7 @@ export function promptParts(questions: Question[]): Part[] {
  * What the waiting graph is resumed with: the text, or the data. A data part `{resume: …}` says it literally; as a list of
  * `{id, value}` it answers several questions.
  */
-export function resumeOf(parts: Part[], waiting: Question[]): unknown {
+export function toResume(parts: Part[], waiting: Question[]): unknown {
   const data = parts.filter((part) => part.data !== undefined).map((part) => part.data);
   const given = data.find((one) => isObject(one) && "resume" in one) as { resume: unknown } | undefined;
   if (
@@ -52,7 +52,7 @@ export function resumeOf(parts: Part[], waiting: Question[]): unknown {
     );
   }
   if (given) return given.resume ?? null;
-  return data.length > 0 ? data[0] : textOf(parts);
+  return data.length > 0 ? data[0] : joinText(parts);
 }
 
 /** The ids of the questions that the message names as those that it answers. */

@@ -8,11 +8,11 @@ import type { TaskEffect } from "../threads/tasks/effect.ts";
 import type { Json } from "../json.ts";
 import { threadStub } from "../threads/stub.ts";
 import type { TaskView } from "../threads/types.ts";
-import { type Call, contextOf, params, project } from "./call.ts";
-import { taskIdOf } from "./context.ts";
+import { type Call, taskContext, params, project } from "./call.ts";
+import { toTaskId } from "./context.ts";
 import { pushConfig, wrappedTask } from "./dialect.ts";
 import { invalidParams, pushConfigNotFound } from "./errors.ts";
-import { taskOf } from "./find.ts";
+import { findTask } from "./find.ts";
 import { readTask } from "./follow.ts";
 import { mayAnswer, offerLinks } from "./links.ts";
 import { PushQuery, SetPush } from "./schema.ts";
@@ -33,7 +33,7 @@ interface Hook {
 const FIRST_ID = "default";
 
 /** The configuration as the thread keeps it. Without an id of its own it gets one that is not among the `taken` ones. */
-export function hookOf(
+export function toHook(
   { c, generation }: Call,
   push: PushConfig,
   taken: TaskView["hooks"],
@@ -49,13 +49,13 @@ export function hookOf(
 /** One more receiver of a task, or a new configuration for one of the same id. */
 export async function setPush(call: Call, given: unknown): Promise<unknown> {
   const { taskId, config } = params(SetPush, given);
-  const { ref, view } = await taskOf(call, taskId, "update");
-  const { id, hook } = hookOf(call, config, view.hooks, await mayAnswer(call, taskId));
+  const { ref, view } = await findTask(call, taskId, "update");
+  const { id, hook } = toHook(call, config, view.hooks, await mayAnswer(call, taskId));
   await ref.thread.setHook(ref.runId, id, hook, MOST);
   return pushConfig({ ...config, id }, ref.ids.taskId, call.generation);
 }
 
-const hooksOf = (hooks: Record<string, Json>) => Object.values(hooks).map((hook) => hook as unknown as Hook);
+const listHooks = (hooks: Record<string, Json>) => Object.values(hooks).map((hook) => hook as unknown as Hook);
 
 /** A configuration as it is read back: without the credentials. */
 function toWireHook({ config }: Hook, taskId: string, generation: Generation): Json {
@@ -70,8 +70,8 @@ function toWireHook({ config }: Hook, taskId: string, generation: Generation): J
 /** Without an id: the only one, or the first. */
 export async function getPush(call: Call, given: unknown): Promise<unknown> {
   const { taskId, id } = params(PushQuery, given);
-  const { ref, view } = await taskOf(call, taskId);
-  const hook = hooksOf(view.hooks).find(({ config }) => id === undefined || id === "" || config.id === id);
+  const { ref, view } = await findTask(call, taskId);
+  const hook = listHooks(view.hooks).find(({ config }) => id === undefined || id === "" || config.id === id);
   if (!hook) throw pushConfigNotFound();
   return toWireHook(hook, ref.ids.taskId, call.generation);
 }
@@ -79,8 +79,8 @@ export async function getPush(call: Call, given: unknown): Promise<unknown> {
 /** All receivers of a task. 0.3 has a bare list, 1.0 a page. */
 export async function listPush(call: Call, given: unknown): Promise<unknown> {
   const { taskId } = params(PushQuery, given);
-  const { ref, view } = await taskOf(call, taskId);
-  const configs = hooksOf(view.hooks).map((hook) => toWireHook(hook, ref.ids.taskId, call.generation));
+  const { ref, view } = await findTask(call, taskId);
+  const configs = listHooks(view.hooks).map((hook) => toWireHook(hook, ref.ids.taskId, call.generation));
   return call.generation === "0.3" ? configs : { configs, nextPageToken: "" };
 }
 
@@ -88,7 +88,7 @@ export async function listPush(call: Call, given: unknown): Promise<unknown> {
 export async function deletePush(call: Call, given: unknown): Promise<unknown> {
   const { taskId, id } = params(PushQuery, given);
   if (!id) throw invalidParams("Name the configuration to delete.");
-  const { ref } = await taskOf(call, taskId, "update");
+  const { ref } = await findTask(call, taskId, "update");
   await ref.thread.setHook(ref.runId, id, undefined, MOST);
   return call.generation === "0.3" ? null : {};
 }
@@ -100,7 +100,7 @@ export async function onTask(env: Env, effect: TaskEffect): Promise<HookCall | u
   const view = await thread.task(task_id);
   const [first] = view?.runs ?? [];
   if (!view || !first) return undefined;
-  const ids = { taskId: taskIdOf(threadId, task_id), contextId: contextOf(view) };
+  const ids = { taskId: toTaskId(threadId, task_id), contextId: taskContext(view) };
   const { reducer } = await readTask({ thread, runId: task_id, ids }, view);
   const task = reducer.task();
   if (hook === undefined) {

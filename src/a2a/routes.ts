@@ -64,7 +64,7 @@ const streams = (method: Method | undefined) => method?.handler === stream || me
 /** Objects and arrays may nest this deep. */
 const DEPTH = 100;
 
-async function bodyOf(c: Context<App>): Promise<unknown> {
+async function readJson(c: Context<App>): Promise<unknown> {
   const type = c.req.header("content-type") ?? "";
   if (!/^application\/([\w.-]+\+)?json\b/i.test(type))
     throw contentNotSupported("Send the request as application/json.");
@@ -78,7 +78,7 @@ async function bodyOf(c: Context<App>): Promise<unknown> {
  * The envelope. An `id` that is missing or null is reported last: with another id, a caller cannot distinguish it from an
  * answer that says that nothing can be answered. One of another type is reported first: it makes the request invalid.
  */
-function envelopeOf(value: unknown): Envelope {
+function parseEnvelope(value: unknown): Envelope {
   if (Array.isArray(value)) throw invalidRequest("Batches are not supported: send one request at a time.");
   const result = v.safeParse(Envelope, value);
   if (result.success) return result.output;
@@ -101,7 +101,7 @@ function envelopeOf(value: unknown): Envelope {
 }
 
 /** The id to echo, also of a request that is refused. */
-function idOf(value: unknown): string | number | null {
+function parseCallId(value: unknown): string | number | null {
   const id = isObject(value) ? value.id : null;
   return typeof id === "string" || Number.isSafeInteger(id) ? (id as string | number) : null;
 }
@@ -124,14 +124,14 @@ async function answer(c: Context<App>): Promise<Response> {
     return body;
   };
   try {
-    const value = await bodyOf(c);
-    id = idOf(value);
+    const value = await readJson(c);
+    id = parseCallId(value);
     const name = isObject(value) && typeof value.method === "string" ? value.method : "";
     // Names of 1.0 begin with a capital letter, also those that do not exist.
     generation = BY_NAME.get(name)?.generation ?? (/^[A-Z]/.test(name) ? "1.0" : "0.3");
     // The official clients of 0.3 read every answer of a streaming method as events.
     inEvents = generation === "0.3" && streams(BY_NAME.get(name)) && takesEvents(c);
-    const envelope = envelopeOf(value);
+    const envelope = parseEnvelope(value);
     checkVersion(c);
     const method = BY_NAME.get(envelope.method);
     if (!method) throw methodNotFound();

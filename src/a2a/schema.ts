@@ -119,7 +119,7 @@ const toPush = ({ id, url, token, authentication }: v.InferOutput<ReturnType<typ
 const pushObject = () => object(PushEntries);
 const Push = v.pipe(pushObject(), v.transform(toPush));
 
-const ConfigurationOf = v.pipe(
+const ConfigurationSchema = v.pipe(
   object({
     blocking: optional(v.boolean()),
     returnImmediately: optional(v.boolean()),
@@ -138,7 +138,7 @@ const ConfigurationOf = v.pipe(
 
 export const Send = object({
   message: AnyMessage,
-  configuration: v.nullish(ConfigurationOf, {}),
+  configuration: v.nullish(ConfigurationSchema, {}),
   metadata: optional(JsonMembers),
 });
 export type Send = v.InferOutput<typeof Send>;

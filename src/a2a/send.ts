@@ -1,8 +1,8 @@
 /** `message/send`, `message/stream` and `tasks/resubscribe`: a task, and its updates. */
-import { type Call, databaseOf, params, project, shorten } from "./call.ts";
+import { type Call, callDatabase, params, project, shorten } from "./call.ts";
 import { answered, update, wrappedMessage, wrappedTask } from "./dialect.ts";
 import { unsupported } from "./errors.ts";
-import { taskOf } from "./find.ts";
+import { findTask } from "./find.ts";
 import { follow, followToEnd, readTask, type TaskRef } from "./follow.ts";
 import { addLinks, withLinks } from "./links.ts";
 import type { TaskReducer } from "./task-reducer.ts";
@@ -11,7 +11,7 @@ import { Kinds, Send, TaskQuery } from "./schema.ts";
 import { start } from "./start.ts";
 import { type Generation, isSettled, isTerminal, type Update } from "./types.ts";
 
-function sentOf({ generation }: Call, given: unknown): Send {
+function parseSend({ generation }: Call, given: unknown): Send {
   const sent = params(Send, given);
   if (generation === "0.3") params(Kinds, given);
   return sent;
@@ -19,7 +19,7 @@ function sentOf({ generation }: Call, given: unknown): Send {
 
 /** The answer to a send: the task when it has ended or waits, or immediately when the caller does not wait. */
 export async function send(call: Call, given: unknown): Promise<unknown> {
-  const sent = sentOf(call, given);
+  const sent = parseSend(call, given);
   const { configuration } = sent;
   const { ref, reducer, updates } = await start(call, sent);
   const { generation } = call;
@@ -36,7 +36,7 @@ export async function send(call: Call, given: unknown): Promise<unknown> {
   }
   await addLinks(call, ref.ids.taskId, reducer);
   const task = reducer.task();
-  await project(databaseOf(call), call.workspaceId, call.assistant.assistant_id, task);
+  await project(callDatabase(call), call.workspaceId, call.assistant.assistant_id, task);
   return wrappedTask(shorten(task, configuration.historyLength), generation);
 }
 
@@ -49,7 +49,7 @@ function toWireUpdate(given: Update, reducer: TaskReducer, ids: TaskRef["ids"], 
 
 /** The answer to a stream: SSE, until the task has ended or waits. */
 export async function stream(call: Call, given: unknown): Promise<Response> {
-  const sent = sentOf(call, given);
+  const sent = parseSend(call, given);
   const { ref, reducer, updates } = await start(call, sent);
   const { historyLength } = sent.configuration;
   return rpcStream(call, results(call, ref, reducer, updates, historyLength));
@@ -100,7 +100,7 @@ async function* results(
 /** `tasks/resubscribe`: the task's current state, then its updates. No update is lost or repeated. */
 export async function subscribe(call: Call, given: unknown): Promise<Response> {
   const { id } = params(TaskQuery, given);
-  const { ref, view } = await taskOf(call, id);
+  const { ref, view } = await findTask(call, id);
   const { reducer, ended } = await readTask(ref, view);
   if (call.generation === "1.0" && isTerminal(reducer.state)) {
     throw unsupported(`The task is ${reducer.state}: nothing more comes. Get it instead.`);

@@ -26,13 +26,13 @@ function isEmpty(value: unknown): boolean {
  * The forms of a card that verifiers check, each with a signature of its own: all of it; the members of 1.0 alone, which
  * the SDKs of 1.0 keep; and these without the security schemes, because @a2a-js/sdk loses them when it has parsed a card.
  */
-function formsOf(card: Json, card1: Json): string[] {
+function listCardForms(card: Json, card1: Json): string[] {
   const { securitySchemes: _, ...parsed } = card1;
   return [...new Set([card, card1, parsed].map(signedForm))];
 }
 
 /** The private key: `A2A_SIGNING_KEY` holds it as a JWK, best with a `kid`. Undefined where none is configured. */
-function keyOf(env: Env): (JWK & { alg: string; kid: string }) | undefined {
+function readSigningKey(env: Env): (JWK & { alg: string; kid: string }) | undefined {
   if (!env.A2A_SIGNING_KEY) return undefined;
   const key = JSON.parse(env.A2A_SIGNING_KEY) as JWK;
   const alg = key.alg ?? (key.kty === "RSA" ? "RS256" : key.kty === "OKP" ? "EdDSA" : "ES256");
@@ -41,11 +41,11 @@ function keyOf(env: Env): (JWK & { alg: string; kid: string }) | undefined {
 
 /** The card with its signatures; as it is when no key is configured. `card1` is the card with only the members of 1.0. */
 export async function signed(card: Json, card1: Json, env: Env, origin: string): Promise<Json> {
-  const jwk = keyOf(env);
+  const jwk = readSigningKey(env);
   if (!jwk) return card;
   const header = { alg: jwk.alg, kid: jwk.kid, typ: "JOSE", jku: `${origin}/.well-known/jwks.json` };
   const key = await importJWK(jwk, jwk.alg);
-  const signatures = formsOf(card, card1).map(async (form) => {
+  const signatures = listCardForms(card, card1).map(async (form) => {
     const jws = await new FlattenedSign(new TextEncoder().encode(form)).setProtectedHeader(header).sign(key);
     return { protected: jws.protected, signature: jws.signature };
   });
@@ -54,7 +54,7 @@ export async function signed(card: Json, card1: Json, env: Env, origin: string):
 
 /** The public half, as a JWK set. */
 export function publicKeys(env: Env): { keys: JWK[] } {
-  const jwk = keyOf(env);
+  const jwk = readSigningKey(env);
   if (!jwk) return { keys: [] };
   const { kty, crv, x, y, n, e, alg, kid } = jwk;
   const all = { kty, crv, x, y, n, e, alg, kid, use: "sig" };

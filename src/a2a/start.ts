@@ -10,17 +10,17 @@ import type { RunRequest } from "../threads/rpc.ts";
 import { threadStub } from "../threads/stub.ts";
 import type { TaskView } from "../threads/types.ts";
 import { deriveThreadId } from "../threads/thread-id.ts";
-import { userOf } from "./allowed.ts";
-import { type Call, databaseOf, project } from "./call.ts";
-import { contentOf, stateOf } from "./content.ts";
-import { readTaskId, taskIdOf } from "./context.ts";
+import { callUser } from "./allowed.ts";
+import { type Call, callDatabase, project } from "./call.ts";
+import { toMessageContent, toState } from "./content.ts";
+import { readTaskId, toTaskId } from "./context.ts";
 import { contentNotSupported, invalidParams, taskNotFound, unsupported } from "./errors.ts";
-import { taskOf } from "./find.ts";
+import { findTask } from "./find.ts";
 import { follow, METHODS, readTask, type TaskRef } from "./follow.ts";
 import { TaskReducer } from "./task-reducer.ts";
 import { acceptParts } from "./modes.ts";
-import { idsAnswered, resumeOf } from "./prompt.ts";
-import { hookOf } from "./push.ts";
+import { idsAnswered, toResume } from "./prompt.ts";
+import { toHook } from "./push.ts";
 import type { Send } from "./schema.ts";
 import { isTerminal, type Part, type PushConfig, type Update } from "./types.ts";
 
@@ -31,10 +31,10 @@ interface Target {
   known?: { view: TaskView; reducer: TaskReducer; ended: number };
 }
 
-async function targetOf(call: Call, { message }: Send, runId: string): Promise<Target> {
+async function findTarget(call: Call, { message }: Send, runId: string): Promise<Target> {
   const { taskId, contextId, parts } = message;
   if (taskId === undefined) return newTask(call, contextId ?? (await newContext(call, runId)), runId);
-  const { ref, view } = await taskOf(call, taskId);
+  const { ref, view } = await findTask(call, taskId);
   if (contextId !== undefined && contextId !== ref.ids.contextId) {
     throw invalidParams("message.contextId is not the context of message.taskId.");
   }
@@ -55,16 +55,16 @@ async function targetOf(call: Call, { message }: Send, runId: string): Promise<T
 async function newContext(call: Call, runId: string): Promise<string> {
   const wanted = call.envelope.metadata?.thread_id;
   if (!wanted) return runId;
-  const thread = threadStub(call.c.env, call.workspaceId, deriveThreadId(wanted, userOf(call)));
+  const thread = threadStub(call.c.env, call.workspaceId, deriveThreadId(wanted, callUser(call)));
   const free = !(await thread.get()) || (await thread.task(runId)) !== undefined;
   return free ? wanted : runId;
 }
 
 async function newTask(call: Call, contextId: string, runId: string): Promise<Target> {
   const { c, workspaceId } = call;
-  const threadId = deriveThreadId(contextId, userOf(call));
+  const threadId = deriveThreadId(contextId, callUser(call));
   const thread = threadStub(c.env, workspaceId, threadId);
-  const ref = { thread, runId, ids: { taskId: taskIdOf(threadId, runId), contextId } };
+  const ref = { thread, runId, ids: { taskId: toTaskId(threadId, runId), contextId } };
   // Only a request under an Idempotency-Key has the id of an existing run.
   const view = c.get("idempotency") && (await thread.task(runId));
   return view ? { ref, known: { view, ...(await readTask(ref, view)) } } : { ref };
@@ -73,7 +73,7 @@ async function newTask(call: Call, contextId: string, runId: string): Promise<Ta
 const hasRun = ({ runs }: TaskView, runId: string): boolean => runs.some(({ run_id }) => run_id === runId);
 
 /** The run that the message makes. The graph reads the message itself in `configurable.a2a`. */
-async function requestOf(call: Call, sent: Send, { ref, known }: Target, runId: string): Promise<RunRequest> {
+async function buildRunRequest(call: Call, sent: Send, { ref, known }: Target, runId: string): Promise<RunRequest> {
   const { message, configuration } = sent;
   const { taskId, contextId } = ref.ids;
   const waiting = known?.view.waiting ?? [];
@@ -88,8 +88,8 @@ async function requestOf(call: Call, sent: Send, { ref, known }: Target, runId: 
   const marks = { source: "a2a", a2a: { task_id: taskId, context_id: contextId, message_id: message.messageId } };
   const given =
     waiting.length > 0
-      ? { command: { resume: resumeOf(message.parts, waiting) } }
-      : { command: undefined, input: await inputOf(call, sent, runId) };
+      ? { command: { resume: toResume(message.parts, waiting) } }
+      : { command: undefined, input: await buildInput(call, sent, runId) };
   // The tracing groups by the session before the thread's own id.
   const own = { ...marks, session_id: call.envelope.metadata?.thread_id || contextId };
   const body = { assistant_id: call.assistant.assistant_id, ...given, metadata: own, if_not_exists: "create" as const };
@@ -116,14 +116,14 @@ async function refuseLate({ thread }: TaskRef, parts: Part[], waiting: TaskView[
   if (first) throw unsupported(`The question accepts one answer. ${saysFirst(first)}`);
 }
 
-async function inputOf({ c, assistant }: Call, { message, metadata }: Send, runId: string): Promise<Json> {
+async function buildInput({ c, assistant }: Call, { message, metadata }: Send, runId: string): Promise<Json> {
   const { messageId, parts, metadata: own, extensions, referenceTaskIds } = message;
   if (!(await hasMessages(assistant, c.env))) {
     // Specification, section 2.8.
     if (parts.some(({ data }) => data === undefined)) {
       throw contentNotSupported("The state of this agent's graph has no messages: send it data parts only.");
     }
-    return stateOf(parts);
+    return toState(parts);
   }
   const a2a = {
     message_id: messageId,
@@ -132,8 +132,8 @@ async function inputOf({ c, assistant }: Call, { message, metadata }: Send, runI
     reference_task_ids: referenceTaskIds,
   };
   // The run's id, not the caller's: a repeated message id must not replace an earlier message.
-  const human = { type: "human", id: runId, content: contentOf(parts), additional_kwargs: { a2a } };
-  return { ...stateOf(parts), messages: [human] };
+  const human = { type: "human", id: runId, content: toMessageContent(parts), additional_kwargs: { a2a } };
+  return { ...toState(parts), messages: [human] };
 }
 
 function hooks(
@@ -142,7 +142,7 @@ function hooks(
   taken: TaskView["hooks"] = {},
 ): Partial<Pick<TaskView, "hooks">> {
   if (!push) return {};
-  const { id, hook } = hookOf(call, push, taken);
+  const { id, hook } = toHook(call, push, taken);
   return { hooks: { [id]: hook } };
 }
 
@@ -171,13 +171,13 @@ export async function start(call: Call, sent: Send): Promise<Started> {
   acceptParts(call.assistant, sent);
   const runId = idempotentId(call.c);
   for (let attempt = 1; ; attempt += 1) {
-    const target = await targetOf(call, sent, runId);
+    const target = await findTarget(call, sent, runId);
     const { ref, known } = target;
     if (known && hasRun(known.view, runId)) {
-      await project(databaseOf(call), call.workspaceId, call.assistant.assistant_id, known.reducer.task());
+      await project(callDatabase(call), call.workspaceId, call.assistant.assistant_id, known.reducer.task());
       return { ref, reducer: known.reducer, updates: follow(ref, known.reducer, known.ended) };
     }
-    const request = await requestOf(call, sent, target, runId);
+    const request = await buildRunRequest(call, sent, target, runId);
     const created_at = new Date().toISOString();
     try {
       const events = await ref.thread.startAndFollow(request, { methods: METHODS });
@@ -199,7 +199,7 @@ async function started(
   const reducer = known?.reducer ?? new TaskReducer(ref.ids);
   const behind = known && known.ended < known.view.runs.length;
   if (!behind) reducer.begin({ run_id, created_at, configurable });
-  await project(databaseOf(call), call.workspaceId, call.assistant.assistant_id, reducer.task());
+  await project(callDatabase(call), call.workspaceId, call.assistant.assistant_id, reducer.task());
   // A working task is followed from its current position; the new run follows.
   if (behind) await events.cancel();
   const updates = behind ? follow(ref, reducer, known.ended) : follow(ref, reducer, known?.ended ?? 0, events);

@@ -6,7 +6,7 @@ import type { Json } from "../json.ts";
 import type { LogEvent } from "../threads/log/events.ts";
 import type { TaskRun } from "../threads/types.ts";
 import { isObject, parseJson } from "../http/json.ts";
-import { partOf } from "./content.ts";
+import { toPart } from "./content.ts";
 import { promptParts } from "./prompt.ts";
 import { type TaskEvent, readTaskEvent } from "./task-events.ts";
 import type { Artifact, Message, Part, State, Status, Task, Update } from "./types.ts";
@@ -176,7 +176,7 @@ export class TaskReducer {
     }
     if (event.event === "content-block-finish") {
       // Text has come as deltas already.
-      const part = partOf(event.content as Json);
+      const part = toPart(event.content as Json);
       return part && part.text === undefined ? this.#say(open, part) : [];
     }
     if (event.event !== "message-finish" && event.event !== "error") return [];

@@ -1,11 +1,11 @@
 /** `tasks/get`, `tasks/list` and `tasks/cancel`. */
 import { forEach } from "../threads/requests/fan-out.ts";
 import { deriveThreadId } from "../threads/thread-id.ts";
-import { mayFind, userOf } from "./allowed.ts";
-import { type Call, databaseOf, params, project, shorten } from "./call.ts";
+import { mayFind, callUser } from "./allowed.ts";
+import { type Call, callDatabase, params, project, shorten } from "./call.ts";
 import { task as shownTask } from "./dialect.ts";
 import { invalidParams, notCancelable, RpcError, taskNotFound } from "./errors.ts";
-import { listedTask, taskOf } from "./find.ts";
+import { listedTask, findTask } from "./find.ts";
 import { readTask, taskNow } from "./follow.ts";
 import { addLinks } from "./links.ts";
 import { List, TaskQuery } from "./schema.ts";
@@ -18,7 +18,7 @@ const PAGE = 50;
 /** The task's current state. */
 export async function get(call: Call, given: unknown): Promise<unknown> {
   const { id, contextId, historyLength } = params(TaskQuery, given);
-  const { ref, view } = await taskOf(call, id);
+  const { ref, view } = await findTask(call, id);
   if (contextId && contextId !== ref.ids.contextId) throw taskNotFound();
   const { reducer } = await readTask(ref, view);
   await addLinks(call, ref.ids.taskId, reducer);
@@ -28,12 +28,12 @@ export async function get(call: Call, given: unknown): Promise<unknown> {
 /** Stops the task; refused when it has ended. */
 export async function cancel(call: Call, given: unknown): Promise<unknown> {
   const { id } = params(TaskQuery, given);
-  const { ref, view } = await taskOf(call, id, "update");
+  const { ref, view } = await findTask(call, id, "update");
   const { state } = (await readTask(ref, view)).reducer;
   if (isTerminal(state)) throw notCancelable(state);
   await ref.thread.cancelTask(ref.runId);
   const task = await taskNow(ref);
-  await project(databaseOf(call), call.workspaceId, call.assistant.assistant_id, task);
+  await project(callDatabase(call), call.workspaceId, call.assistant.assistant_id, task);
   // It ended just before.
   if (task.status.state !== "canceled") throw notCancelable(task.status.state);
   return shownTask(task, call.generation);
@@ -48,13 +48,13 @@ export async function answerList(call: Call, given: unknown): Promise<unknown> {
   const filter = {
     workspaceId: call.workspaceId,
     assistantId: call.assistant.assistant_id,
-    threadId: contextId ? deriveThreadId(contextId, userOf(call)) : undefined,
+    threadId: contextId ? deriveThreadId(contextId, callUser(call)) : undefined,
     state: status,
     after: statusTimestampAfter === undefined ? undefined : Date.parse(statusTimestampAfter),
   };
   const size = pageSize || PAGE;
-  const db = databaseOf(call);
-  const cursor = pageToken ? cursorOf(pageToken) : undefined;
+  const db = callDatabase(call);
+  const cursor = pageToken ? parseCursor(pageToken) : undefined;
   const metadata = await mayFind(call);
   const [rows, totalSize] = metadata
     ? await listVisible(
@@ -70,7 +70,7 @@ export async function answerList(call: Call, given: unknown): Promise<unknown> {
     tasks: tasks
       .flatMap((task) => task ?? [])
       .map((task) => shownTask(shorten(task, historyLength), call.generation, includeArtifacts ?? false)),
-    nextPageToken: last ? tokenOf(last) : "",
+    nextPageToken: last ? formatCursor(last) : "",
     pageSize: size,
     totalSize,
   };
@@ -96,14 +96,14 @@ async function taskOfRow(call: Call, { id }: TaskRow): Promise<Task | undefined>
     return (await readTask(ref, view)).reducer.task();
   } catch (error) {
     if (!(error instanceof RpcError)) throw error;
-    await removeTask(databaseOf(call), call.workspaceId, id);
+    await removeTask(callDatabase(call), call.workspaceId, id);
     return undefined;
   }
 }
 
-const tokenOf = ({ updatedAt, id }: TaskRow): string => btoa(`${updatedAt} ${id}`);
+const formatCursor = ({ updatedAt, id }: TaskRow): string => btoa(`${updatedAt} ${id}`);
 
-function cursorOf(token: string): TaskCursor {
+function parseCursor(token: string): TaskCursor {
   const fault = () => invalidParams("params.pageToken is not one that this server gave.");
   try {
     const match = /^(\d{1,16}) (\S+)$/.exec(atob(token));

@@ -2,7 +2,7 @@
 import { readChannels } from "../assistants/graph.ts";
 import { isObject, parseBoundedJson } from "../http/json.ts";
 import { Problem } from "../http/problem.ts";
-import { uuidOf } from "../http/uuid.ts";
+import { deriveUuid } from "../http/uuid.ts";
 import { requireAssistant, type Caller } from "../threads/requests/access.ts";
 import { runRequest } from "../threads/requests/runs/request.ts";
 import type { Json } from "../json.ts";
@@ -38,7 +38,7 @@ export async function planStart(by: Caller, assistantId: string, input: RunAgent
   const thread = threadStub(env, principal.workspaceId, threadId);
   const channels = await readChannels(assistant, env);
   const found = await visibleThread(by, threadId, thread);
-  const runId = uuidOf(`ag-ui run ${JSON.stringify([threadId, input.runId])}`);
+  const runId = deriveUuid(`ag-ui run ${JSON.stringify([threadId, input.runId])}`);
   const again = found && (await requestedRegeneration(input, found, thread, runId));
   const { answers, ...given } = readGiven(input, found, channels, again?.message);
   const { parentRunId, tools, context, state, forwardedProps } = input;

@@ -1,7 +1,7 @@
 /** Notifies the channels of an alert of a change: one call over HTTP each. */
 import type { AlertChannel, AlertState } from "../db/alerts.ts";
 import type { ReceiverSecrets } from "../encryption/receivers.ts";
-import { uuidOf } from "../http/uuid.ts";
+import { deriveUuid } from "../http/uuid.ts";
 import { type Call, sendCall } from "../threads/tasks/call.ts";
 import type { AlertRow } from "./store.ts";
 
@@ -58,11 +58,11 @@ export async function tell(
   const channel = alert.channels[number];
   if (!channel) return;
   // The same at every attempt, so that a receiver knows what it has already got.
-  const delivery = uuidOf(["alert", alert.id, String(notice.at), notice.to, String(number)].join("\n"));
-  await sendCall(env, alert.workspaceId, { delivery, ...callOf(alert, channel, number, secrets, notice) });
+  const delivery = deriveUuid(["alert", alert.id, String(notice.at), notice.to, String(number)].join("\n"));
+  await sendCall(env, alert.workspaceId, { delivery, ...buildCall(alert, channel, number, secrets, notice) });
 }
 
-function callOf(
+function buildCall(
   alert: AlertRow,
   channel: AlertChannel,
   number: number,
@@ -70,7 +70,7 @@ function callOf(
   notice: Notice,
 ): Pick<Call, "url" | "headers" | "body"> {
   const json = { "content-type": "application/json" };
-  const subject = titleOf(alert, notice);
+  const subject = noticeTitle(alert, notice);
   switch (channel.type) {
     case "webhook":
       return {
@@ -82,11 +82,11 @@ function callOf(
       return {
         url: keys[number] ?? channel.url,
         headers: json,
-        body: JSON.stringify({ text: escaped(`${subject}\n${textOf(alert, notice)}`) }),
+        body: JSON.stringify({ text: escaped(`${subject}\n${noticeText(alert, notice)}`) }),
       };
     case "email": {
       const { url, headers: named, body } = PROVIDERS[channel.provider];
-      const mail = { from: channel.from, to: channel.to, subject, text: textOf(alert, notice) };
+      const mail = { from: channel.from, to: channel.to, subject, text: noticeText(alert, notice) };
       return { url, headers: { ...named(keys[number] ?? ""), ...json }, body: JSON.stringify(body(mail)) };
     }
   }
@@ -116,11 +116,11 @@ function payload(alert: AlertRow, { from, to, value, at }: Notice): object {
 const TITLES: Record<Notice["to"], string> = { firing: "Firing", resolved: "Resolved", ok: "Ok", test: "Test" };
 
 /** In one line: it is the subject of an e-mail. */
-const titleOf = ({ name }: AlertRow, { to }: Notice) => `${TITLES[to]}: ${name.replaceAll(/\s+/g, " ")}`;
+const noticeTitle = ({ name }: AlertRow, { to }: Notice) => `${TITLES[to]}: ${name.replaceAll(/\s+/g, " ")}`;
 
 const SIGNS = { gt: ">", gte: "≥", lt: "<", lte: "≤" };
 
-function textOf({ condition, projectId, filter }: AlertRow, { value, at }: Notice): string {
+function noticeText({ condition, projectId, filter }: AlertRow, { value, at }: Notice): string {
   const { metric, operator, threshold, windowMinutes, percentile, feedbackKey } = condition;
   const named = { latency: `latency (p${percentile * 100}, seconds)`, feedback_score: `score of ${feedbackKey ?? ""}` };
   const figure = metric === "latency" || metric === "feedback_score" ? named[metric] : metric.replaceAll("_", " ");

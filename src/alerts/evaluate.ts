@@ -5,7 +5,7 @@ import { logError } from "../http/log.ts";
 import { CONNECTIONS, inParallel } from "../http/parallel.ts";
 import { measure } from "./measure.ts";
 import { notifyChannels } from "./notify.ts";
-import { findingOf, nextState } from "./state.ts";
+import { compareValue, nextState } from "./state.ts";
 import { type AlertRow, deleteOldEvents, dueAlerts, writeEvaluation } from "./store.ts";
 
 /** An alert is evaluated once a minute. The clock's ticks are not exact, milliseconds. */
@@ -39,7 +39,7 @@ async function evaluate(env: Env, alert: AlertRow, now: number): Promise<void> {
   const { state, streak, value: before } = alert;
   try {
     const value = await measure(env, alert, now);
-    const next = nextState(alert, findingOf(value, alert.condition), alert.condition);
+    const next = nextState(alert, compareValue(value, alert.condition), alert.condition);
     await writeEvaluation(db, alert, { ...next, value, at: now });
   } catch (error) {
     await writeEvaluation(db, alert, { state, streak, value: before, at: now });

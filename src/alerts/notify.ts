@@ -46,7 +46,7 @@ async function notify(
   let error: string | null = null;
   for (const number of event.pending) {
     if (!held) return;
-    const failure = await failureOf(env, alert, number, event);
+    const failure = await deliveryFailure(env, alert, number, event);
     error = failure ?? error;
     const pending: number[] = failure === null ? held.pending.filter((one) => one !== number) : held.pending;
     held = await changeEvent(db, held, { pending, error, nextAt: lease() });
@@ -57,7 +57,7 @@ async function notify(
   await changeEvent(db, held, { error, nextAt: isOver ? null : now + wait * 1000 });
 }
 
-async function failureOf(env: Env, alert: AlertRow, number: number, event: AlertEvent): Promise<string | null> {
+async function deliveryFailure(env: Env, alert: AlertRow, number: number, event: AlertEvent): Promise<string | null> {
   try {
     await tell(env, alert, number, await openSecrets(env, alert), event);
     return null;

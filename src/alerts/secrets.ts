@@ -2,16 +2,16 @@
 import { openReceivers, type ReceiverSecrets, sealReceivers } from "../encryption/receivers.ts";
 import type { AlertRow } from "./store.ts";
 
-const purposeOf = (alertId: string) => `alert ${alertId}`;
+const sealPurpose = (alertId: string) => `alert ${alertId}`;
 
 export async function sealSecrets(
   env: Env,
   { id, workspaceId }: Pick<AlertRow, "id" | "workspaceId">,
   secrets: ReceiverSecrets,
 ): Promise<string | null> {
-  return sealReceivers(env, workspaceId, secrets, purposeOf(id));
+  return sealReceivers(env, workspaceId, secrets, sealPurpose(id));
 }
 
 export async function openSecrets(env: Env, { id, workspaceId, secrets }: AlertRow): Promise<ReceiverSecrets> {
-  return openReceivers(env, workspaceId, secrets, purposeOf(id));
+  return openReceivers(env, workspaceId, secrets, sealPurpose(id));
 }

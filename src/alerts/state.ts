@@ -36,7 +36,7 @@ const COMPARISONS: Record<AlertCondition["operator"], (value: number, threshold:
   lte: (value, threshold) => value <= threshold,
 };
 
-export function findingOf(value: number | null, { operator, threshold }: AlertCondition): Finding {
+export function compareValue(value: number | null, { operator, threshold }: AlertCondition): Finding {
   if (value === null) return "unknown";
   return COMPARISONS[operator](value, threshold) ? "breach" : "clear";
 }

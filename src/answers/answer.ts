@@ -28,7 +28,7 @@ export async function heldLink(env: Env, token: string): Promise<HeldLink> {
 type Open = Exclude<Standing, { state: "gone" }>;
 
 /** Where the question stands. 404 when the link was revoked, 410 when the question is no longer asked. */
-export async function standingOf(env: Env, { workspaceId, threadId, linkId }: HeldLink): Promise<Open> {
+export async function readOpenLink(env: Env, { workspaceId, threadId, linkId }: HeldLink): Promise<Open> {
   const standing = await threadStub(env, workspaceId, threadId).askedBy(linkId);
   if (!standing) throw invalid();
   if (standing.state === "gone") throw gone();
@@ -43,7 +43,7 @@ export async function answerBy(
   answer: unknown,
 ): Promise<{ run_id: string } | { first: FirstAnswer } | { fault: string }> {
   if (nestsDeeper(answer)) return { fault: `The answer nests deeper than ${NESTING} levels.` };
-  const fault = faultOf(value, link.answers, answer);
+  const fault = checkAnswer(value, link.answers, answer);
   if (fault) return { fault };
   const actor = {
     kind: "link",
@@ -61,7 +61,7 @@ export async function answerBy(
   throw gone();
 }
 
-function faultOf(value: unknown, only: unknown[] | undefined, answer: unknown): string | undefined {
+function checkAnswer(value: unknown, only: unknown[] | undefined, answer: unknown): string | undefined {
   const actions = actionsIn(value);
   if (actions) return faultOfDecisions(actions, only, answer);
   if (answer === undefined) return "Give the answer as answer.";

@@ -1,7 +1,7 @@
 /** What a person sees who follows a link to a question. */
 import { html } from "hono/html";
 import { type Html, htmlPage } from "../http/page.ts";
-import { saysFirst, timeOf } from "../threads/answers/first.ts";
+import { saysFirst, formatTime } from "../threads/answers/first.ts";
 import type { FirstAnswer, Standing } from "../threads/answering.ts";
 import { actionFields, plainFields } from "./form.ts";
 import { actionsIn } from "./review.ts";
@@ -21,7 +21,7 @@ export function askPage(
       html`<h1>${actions ? "The agent needs your decision" : "The agent has a question"}</h1>
         <p class="soft">
           Asked by the agent ${graph_id}. ${link.name === undefined ? "" : `This link was made for ${link.name}. `}It is
-          valid until ${timeOf(link.expires)}.
+          valid until ${formatTime(link.expires)}.
         </p>
         ${fault === undefined ? "" : html`<p class="bad" role="alert">${fault}</p>`}
         <form method="post">${fields}</form>`,

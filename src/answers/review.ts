@@ -20,10 +20,10 @@ export function actionsIn(value: unknown): Action[] | undefined {
   const requests = value.action_requests ?? value.actionRequests;
   if (!Array.isArray(requests) || requests.length === 0) return undefined;
   const reviews = [value.review_configs ?? value.reviewConfigs ?? []].flat().filter(isObject);
-  return requests.map((one: unknown, index) => actionOf(isObject(one) ? one : {}, reviews, index));
+  return requests.map((one: unknown, index) => readAction(isObject(one) ? one : {}, reviews, index));
 }
 
-function actionOf(request: Json, reviews: Json[], index: number): Action {
+function readAction(request: Json, reviews: Json[], index: number): Action {
   const name = [request.name, request.action].find((one) => typeof one === "string") ?? "action";
   const review = reviews.find((one) => (one.action_name ?? one.actionName) === name) ?? reviews[index];
   const listed = review?.allowed_decisions ?? review?.allowedDecisions;
@@ -41,10 +41,10 @@ export function faultOfDecisions(actions: Action[], only: unknown[] | undefined,
   const decisions = isObject(answer) ? answer.decisions : undefined;
   if (!Array.isArray(decisions) || decisions.length !== actions.length)
     return `Give {"decisions": […]} with ${actions.length === 1 ? "one decision" : `${actions.length} decisions`}.`;
-  return actions.map((action, i) => faultOf(action, only, decisions[i])).find((fault) => fault !== undefined);
+  return actions.map((action, i) => checkDecision(action, only, decisions[i])).find((fault) => fault !== undefined);
 }
 
-function faultOf({ name, allowed }: Action, only: unknown[] | undefined, decision: unknown): string | undefined {
+function checkDecision({ name, allowed }: Action, only: unknown[] | undefined, decision: unknown): string | undefined {
   const { type, edited_action, message } = isObject(decision) ? decision : ({} as Json);
   const types = allowedBy(allowed, only);
   if (!types.includes(type as DecisionType)) return `The decision on ${name} must be one of: ${types.join(", ")}.`;

@@ -12,7 +12,7 @@ import type { App } from "../http/types.ts";
 import { body, param, readBody } from "../http/validate.ts";
 import { urlOfLink } from "../threads/answers/token.ts";
 import { found, openThread } from "../threads/requests/access.ts";
-import { answerBy, heldLink, standingOf } from "./answer.ts";
+import { answerBy, heldLink, readOpenLink } from "./answer.ts";
 import { readForm } from "./form.ts";
 import { answeredPage, askPage, messagePage, thanksPage } from "./page.ts";
 import { actionsIn, allowedBy } from "./review.ts";
@@ -117,7 +117,7 @@ async function answerForm(c: Context<App>): Promise<Response> {
   const bytes = await readBody(c.req.raw, ANSWER_LIMIT);
   const form = new URLSearchParams(new TextDecoder().decode(bytes));
   const held = await heldLink(c.env, c.req.param("token") ?? "");
-  const standing = await standingOf(c.env, held);
+  const standing = await readOpenLink(c.env, held);
   if (standing.state === "answered") return answeredPage(standing.first, 409);
   const given = readForm(form, actionsIn(standing.value), standing.link.answers);
   if ("fault" in given) return askPage(standing, { fault: given.fault, given: form, status: 422 });
@@ -138,7 +138,7 @@ export const answers = new Hono<App>()
       const wantsPage = c.req.header("accept")?.includes("text/html") ?? false;
       try {
         await limitLink(c);
-        const standing = await standingOf(c.env, await heldLink(c.env, c.req.valid("param").token));
+        const standing = await readOpenLink(c.env, await heldLink(c.env, c.req.valid("param").token));
         if (!wantsPage) return c.json(askedOnWire(standing), 200, PRIVATE);
         return await (standing.state === "answered" ? answeredPage(standing.first, 200) : askPage(standing));
       } catch (error) {
@@ -162,7 +162,7 @@ export const answers = new Hono<App>()
     async (c) => {
       await limitAddress(c, "answer");
       const held = await heldLink(c.env, c.req.valid("param").token);
-      const standing = await standingOf(c.env, held);
+      const standing = await readOpenLink(c.env, held);
       if (standing.state === "answered") return c.json(answeredBefore(standing.first), 409, PRIVATE);
       const outcome = await answerBy(c, held, standing, c.req.valid("json").answer);
       if ("fault" in outcome) throw new Problem(422, outcome.fault);

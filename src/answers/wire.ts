@@ -4,18 +4,18 @@ import { saysFirst } from "../threads/answers/first.ts";
 import type { AnswerLink, FirstAnswer, Standing } from "../threads/answering.ts";
 import type { AnsweredBefore, AskedQuestion, ListedLink } from "./schema.ts";
 
-const isoOf = (at: number): string => new Date(at).toISOString();
+const toIso = (at: number): string => new Date(at).toISOString();
 
 export function linkOnWire({ link_id, interrupt_id, name, answers, expires }: AnswerLink) {
-  return { link_id, interrupt_id, name, answers, expires_at: isoOf(expires) };
+  return { link_id, interrupt_id, name, answers, expires_at: toIso(expires) };
 }
 
-const firstOnWire = ({ via, name, at }: FirstAnswer) => ({ via, name, at: isoOf(at) });
+const firstOnWire = ({ via, name, at }: FirstAnswer) => ({ via, name, at: toIso(at) });
 
 export function listedOnWire(standing: Standing): v.InferOutput<typeof ListedLink> {
   const { link, state } = standing;
   const answered = state === "answered" ? firstOnWire(standing.first) : undefined;
-  return { ...linkOnWire(link), created_at: isoOf(link.created), state, answered };
+  return { ...linkOnWire(link), created_at: toIso(link.created), state, answered };
 }
 
 /** Without ids of the thread or of credentials: the holder of a link has no account. */

@@ -1,5 +1,5 @@
 /** The question of a run that has reached a budget, and what an answer to it says. */
-import { uuidOf } from "../http/uuid.ts";
+import { deriveUuid } from "../http/uuid.ts";
 import { isObject } from "../http/json.ts";
 import type { Period } from "../budget-rule.ts";
 import type { RunBudget, Unit } from "./claim.ts";
@@ -65,7 +65,7 @@ export function budgetQuestion({ id, value }: { id?: string; value?: unknown }):
 
 /** An id in the form of LangGraph's own ones, by which clients address answers. */
 function idFor({ budget, key, day = "", limit, run_id }: BudgetQuestion): string {
-  return uuidOf(`budget question ${JSON.stringify([budget, key, day, limit, run_id])}`).replaceAll("-", "");
+  return deriveUuid(`budget question ${JSON.stringify([budget, key, day, limit, run_id])}`).replaceAll("-", "");
 }
 
 const YES = /^(?:true|yes|approved?)$/i;

@@ -6,7 +6,7 @@
 import { type Database, database } from "../db/client.ts";
 import { logError } from "../http/log.ts";
 import { toProblem } from "../http/problem.ts";
-import { uuidOf } from "../http/uuid.ts";
+import { deriveUuid } from "../http/uuid.ts";
 import { dueTimes, nextDue } from "./schedule.ts";
 import {
   type CronRow,
@@ -118,5 +118,5 @@ async function start(db: Database, firing: Firing, ids: FiringIds, threads: Thre
 /** The ids of a firing's run and thread. They depend on the cron and the due time only. */
 export function firingIds({ cronId, due }: Pick<Firing, "cronId" | "due">, threadId: string | undefined): FiringIds {
   const text = `cron\n${cronId}\n${due}`;
-  return { threadId: threadId ?? uuidOf(`${text}\nthread`), runId: uuidOf(`${text}\nrun`) };
+  return { threadId: threadId ?? deriveUuid(`${text}\nthread`), runId: deriveUuid(`${text}\nrun`) };
 }

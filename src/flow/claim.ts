@@ -1,7 +1,7 @@
 /** What a run needs before it begins: a slot of each rule that applies to it. */
 import type { Json } from "../json.ts";
 import { isObject } from "../http/json.ts";
-import { uuidOf } from "../http/uuid.ts";
+import { deriveUuid } from "../http/uuid.ts";
 import { type FlowRule, inForce } from "../flow-rule.ts";
 
 /** What rules limit. */
@@ -132,4 +132,4 @@ export function keyIn(key: string, { assistantId, user, model, metadata }: RunFa
 }
 
 const bounded = (key: string | undefined): string | undefined =>
-  key !== undefined && key.length > LONGEST_KEY ? uuidOf(`flow key ${key}`) : key;
+  key !== undefined && key.length > LONGEST_KEY ? deriveUuid(`flow key ${key}`) : key;

@@ -2,7 +2,7 @@
 import type { Context } from "hono";
 import { Problem } from "./problem.ts";
 import type { App } from "./types.ts";
-import { uuidOf, uuidv7 } from "./uuid.ts";
+import { deriveUuid, uuidv7 } from "./uuid.ts";
 
 /**
  * The id (UUID) for what this request makes: a new one, but always the same one for repetitions of a request under its
@@ -17,7 +17,7 @@ export function idempotentId(c: Context<App>, part = ""): string {
   // A request of version 1.0 has made its id without an epoch.
   if (epoch !== undefined) texts.push(String(epoch));
   if (part !== "") texts.push(part);
-  return uuidOf(texts.join("\n"));
+  return deriveUuid(texts.join("\n"));
 }
 
 /**

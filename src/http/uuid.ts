@@ -31,7 +31,7 @@ export function uuidv7(): string {
 }
 
 /** A version 8 UUID that is always the same for the same text and cannot be guessed without it. */
-export function uuidOf(text: string): string {
+export function deriveUuid(text: string): string {
   return uuidFromHash(createHash("sha256").update(text).digest(), 8);
 }
 

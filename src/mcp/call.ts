@@ -10,7 +10,7 @@ import type { RunRequest } from "../threads/rpc.ts";
 import { threadStub } from "../threads/stub.ts";
 import { follow, type Result, type ToolRun, waitsFor } from "./follow.ts";
 import { followAnswer, splitOpened } from "./opened.ts";
-import { answersIn, stateOf, waitingOn } from "./questions.ts";
+import { answersIn, encodeState, waitingOn } from "./questions.ts";
 
 /** A run on a thread of its own, which is kept only when the run waits for an answer. */
 export async function callAssistant(by: Caller, assistant: Assistant, input: Json, run: ToolRun): Promise<Result> {
@@ -40,7 +40,7 @@ export async function continueCall(
   if (result) return result;
   const thread = threadStub(by.env, by.principal.workspaceId, threadId);
   const questions = waitingOn(await thread.get(0));
-  if (questions.length === 0 || state !== stateOf(threadId, questions)) {
+  if (questions.length === 0 || state !== encodeState(threadId, questions)) {
     const [first] = Object.values(await thread.answersTaken(Object.keys(responses)));
     if (first) throw invalid(`The question accepts one answer. ${saysFirst(first)}`);
     const asks = questions.length > 0 ? "waits for answers to other questions" : "does not wait for an answer";

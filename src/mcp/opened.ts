@@ -7,7 +7,7 @@ import { isObject } from "../http/json.ts";
 import type { Caller } from "../threads/requests/access.ts";
 import { threadStub } from "../threads/stub.ts";
 import { follow, type Result, type ToolRun } from "./follow.ts";
-import { type Shows, stateOf, waitingOn } from "./questions.ts";
+import { type Shows, encodeState, waitingOn } from "./questions.ts";
 
 /** How long a call waits for the person, milliseconds. The SDK's clients give up after 60 seconds. */
 const PATIENCE_MS = 45_000;
@@ -35,7 +35,7 @@ export async function followAnswer(
   const end = Date.now() + PATIENCE_MS;
   for (;;) {
     const seen = await thread.lastSeq();
-    if (state !== stateOf(threadId, waitingOn(await thread.get(0)))) break;
+    if (state !== encodeState(threadId, waitingOn(await thread.get(0)))) break;
     if (Date.now() >= end || run.signal.aborted) return undefined;
     await nextEvent({ thread }, seen);
   }

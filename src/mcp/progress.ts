@@ -23,7 +23,7 @@ const Logged = v.object({
  */
 export function reportTo(context: ServerContext): ((event: LogEvent) => Promise<void>) | undefined {
   const { mcpReq, http } = context;
-  const progress = progressOf(context);
+  const progress = progressSender(context);
   const isLogged =
     mcpReq.envelope === undefined
       ? /\btext\/event-stream\b/i.test(http?.req?.headers.get(ACCEPTED) ?? "")
@@ -38,7 +38,7 @@ export function reportTo(context: ServerContext): ((event: LogEvent) => Promise<
 }
 
 /** Sends the progress of an event. Undefined when the client has not requested progress. */
-function progressOf({ mcpReq }: ServerContext): ((event: LogEvent) => Promise<void>) | undefined {
+function progressSender({ mcpReq }: ServerContext): ((event: LogEvent) => Promise<void>) | undefined {
   const progressToken = mcpReq._meta?.progressToken;
   if (progressToken === undefined) return undefined;
   let last = -1;
@@ -47,7 +47,7 @@ function progressOf({ mcpReq }: ServerContext): ((event: LogEvent) => Promise<vo
     if (method === "custom") hasWritten = true;
     // The steps of a graph that reports its own progress would count beside it.
     else if (hasWritten || ns.length > 0) return;
-    const { progress, total, message } = method === "custom" ? written(data) : stepOf(data);
+    const { progress, total, message } = method === "custom" ? written(data) : readStep(data);
     // Each value must be larger than the one before.
     const grows = progress !== undefined && progress > last;
     last = grows ? progress : Math.max(last, 0) + 1;
@@ -63,16 +63,16 @@ interface Shown {
 }
 
 function written(data: unknown): Shown {
-  if (!isObject(data)) return { message: textOf(data) };
+  if (!isObject(data)) return { message: readChunkText(data) };
   const { progress, total, message } = data;
   const known = typeof progress === "number" ? { progress, ...(typeof total === "number" && { total }) } : {};
   if (typeof message === "string") return { ...known, message: message.slice(0, MOST_CHARACTERS) };
-  return typeof progress === "number" ? known : { message: textOf(data) };
+  return typeof progress === "number" ? known : { message: readChunkText(data) };
 }
 
-function stepOf(data: unknown): Shown {
+function readStep(data: unknown): Shown {
   return isObject(data) && typeof data.step === "number" ? { message: `Step ${data.step}` } : {};
 }
 
-const textOf = (data: unknown): string =>
+const readChunkText = (data: unknown): string =>
   (typeof data === "string" ? data : (JSON.stringify(data) ?? "")).slice(0, MOST_CHARACTERS);

@@ -40,7 +40,7 @@ export async function listPrompts(
   const rows = await assistantsFrom(database(env.DB), workspaceId, offset, metadata);
   const prompts = rows.slice(0, PAGE).flatMap((assistant) =>
     promptsIn(assistant).map(({ name: own, title, description, arguments: accepted }) => ({
-      name: nameOf(assistant, own),
+      name: promptName(assistant, own),
       title,
       description,
       arguments: accepted,
@@ -81,7 +81,7 @@ async function find(
   for (let offset = 0; ; offset += PAGE) {
     const rows = await assistantsFrom(database(env.DB), workspaceId, offset, metadata);
     for (const assistant of rows.slice(0, PAGE)) {
-      const found = promptsIn(assistant).find((prompt) => nameOf(assistant, prompt.name) === wanted);
+      const found = promptsIn(assistant).find((prompt) => promptName(assistant, prompt.name) === wanted);
       if (found) return found;
     }
     if (rows.length <= PAGE) return undefined;
@@ -89,7 +89,7 @@ async function find(
 }
 
 /** A prompt's name and the beginning of its assistant's id, for names may repeat. */
-const nameOf = ({ assistant_id }: Assistant, prompt: string): string => `${prompt}-${assistant_id.slice(0, 8)}`;
+const promptName = ({ assistant_id }: Assistant, prompt: string): string => `${prompt}-${assistant_id.slice(0, 8)}`;
 
 /** Metadata are the client's own: what is no prompt in them is left out. */
 function promptsIn({ metadata }: Assistant): StoredPrompt[] {

@@ -10,7 +10,7 @@ import type { OwnLink } from "../answers/own.ts";
 import { sha256 } from "../auth/secret.ts";
 import { isObject } from "../http/json.ts";
 import type { Json } from "../json.ts";
-import { timeOf } from "../threads/answers/first.ts";
+import { formatTime } from "../threads/answers/first.ts";
 import type { Interrupt } from "../threads/types.ts";
 import { ownRequest, toInput } from "./requests.ts";
 
@@ -50,15 +50,15 @@ export function request(questions: Asked[], shows: Shows, threadId: string): Inp
   const requests = asked.map(([key, { value, link }]) => {
     const own = ownRequest(value);
     if (own) return [key, toInput(own)];
-    const message = wordsOf(value);
-    if (shows.forms || !link) return [key, inputRequired.elicit({ message, requestedSchema: formOf(value) })];
+    const message = questionText(value);
+    if (shows.forms || !link) return [key, inputRequired.elicit({ message, requestedSchema: toForm(value) })];
     return [key, inputRequired.elicitUrl({ message, url: link.answer_url })];
   });
-  return inputRequired({ inputRequests: Object.fromEntries(requests), requestState: stateOf(threadId, questions) });
+  return inputRequired({ inputRequests: Object.fromEntries(requests), requestState: encodeState(threadId, questions) });
 }
 
 /** Differs when other questions wait, which may have the same keys and ids. */
-export function stateOf(threadId: string, questions: Asked[]): string {
+export function encodeState(threadId: string, questions: Asked[]): string {
   const texts = new Set(questions.map(({ id, value }) => JSON.stringify([id, value])));
   return `${threadId}.${sha256([...texts].sort().join("\n")).slice(0, 16)}`;
 }
@@ -73,23 +73,23 @@ export const canShow = (one: Asked, { forms, urls }: Shows): boolean =>
 
 /** The questions by the keys of their requests: the graph's own name where no other question has it, else the id. */
 export function byKey(questions: Asked[]): Map<string, Asked> {
-  const nameOf = ({ value }: Asked) => ownRequest(value)?.name;
-  const names = questions.map(nameOf);
-  const keyOf = (one: Asked) => {
-    const name = nameOf(one);
+  const requestName = ({ value }: Asked) => ownRequest(value)?.name;
+  const names = questions.map(requestName);
+  const questionKey = (one: Asked) => {
+    const name = requestName(one);
     return name !== undefined && names.indexOf(name) === names.lastIndexOf(name) ? name : one.id;
   };
-  return new Map(questions.map((one) => [keyOf(one), one]));
+  return new Map(questions.map((one) => [questionKey(one), one]));
 }
 
 /** For clients without elicitation, and for a person who did not answer. */
 export function waits(questions: Asked[], threadId: string): CallToolResult {
   const asked = questions.map(({ id, value, link }) => {
-    const text = wordsOf(value);
+    const text = questionText(value);
     const whole = typeof value === "string" ? "" : `\n${JSON.stringify(value)}`;
     const shown = `${text === whole.trim() ? text : `${text}${whole}`}\n(interrupt_id: ${id})`;
     if (!link) return shown;
-    return `${shown}\nA person can answer it at ${link.answer_url} until ${timeOf(Date.parse(link.expires_at))}.`;
+    return `${shown}\nA person can answer it at ${link.answer_url} until ${formatTime(Date.parse(link.expires_at))}.`;
   });
   const how = `The run waits for an answer on thread ${threadId}. Call the tool ${ANSWER} with this thread_id and the answer.`;
   const links = questions.flatMap(({ link }) => link ?? []);
@@ -114,13 +114,13 @@ export function answersIn(questions: Asked[], responses: Record<string, unknown>
       return Object.keys(response).length > 0 ? ([id, response] as const) : undefined;
     const { action, content } = response;
     if (action !== "accept" || !isObject(content)) return undefined;
-    return [id, own ? content : answerOf(content)] as const;
+    return [id, own ? content : toAnswer(content)] as const;
   });
   const given = answers.filter((answer) => answer !== undefined);
   return given.length > 0 && given.length === answers.length ? Object.fromEntries(given) : undefined;
 }
 
-function wordsOf(value: unknown): string {
+function questionText(value: unknown): string {
   const own = ownRequest(value);
   if (own?.method === "elicitation/create") return own.params.message;
   return words(value) ?? JSON.stringify(value) ?? "The run has paused.";
@@ -132,8 +132,8 @@ const DECISION = /^decision_(\d+)$/;
  * A text, or for a request of LangChain's human-in-the-loop middleware a decision on each action. Changed arguments do not fit in a
  * form, so that decision is not offered.
  */
-function formOf(value: unknown): Form {
-  const actions = actionsOf(value);
+function toForm(value: unknown): Form {
+  const actions = listActions(value);
   if (actions.length === 0)
     return { type: "object", properties: { answer: { type: "string", title: "Answer" } }, required: ["answer"] };
   const members = actions.flatMap(({ title, allowed }, index) => [
@@ -147,7 +147,7 @@ function formOf(value: unknown): Form {
   };
 }
 
-function actionsOf(value: unknown): { title: string; allowed: string[] }[] {
+function listActions(value: unknown): { title: string; allowed: string[] }[] {
   if (!isObject(value) || !Array.isArray(value.action_requests)) return [];
   const configs = Array.isArray(value.review_configs) ? value.review_configs : [];
   return value.action_requests.filter(isObject).map((action, index) => {
@@ -161,7 +161,7 @@ function actionsOf(value: unknown): { title: string; allowed: string[] }[] {
 }
 
 /** What the graph resumes with. */
-function answerOf(content: Json): unknown {
+function toAnswer(content: Json): unknown {
   const places = Object.keys(content).flatMap((name) => DECISION.exec(name)?.[1] ?? []);
   if (places.length === 0) return content.answer ?? content;
   const decisions = places

@@ -1,6 +1,6 @@
 /** What a tool gives: the last message of the final state as MCP content, and the other members as structured content. */
 import type { CallToolResult, ContentBlock, Tool } from "@modelcontextprotocol/server";
-import { partOf } from "../a2a/content.ts";
+import { toPart } from "../a2a/content.ts";
 import { isObject } from "../http/json.ts";
 import type { Json } from "../json.ts";
 import { findBreach } from "../http/json-schema/breach.ts";
@@ -13,7 +13,7 @@ export type OutputSchema = NonNullable<Tool["outputSchema"]>;
  * may end before it has set one. A member whose schema cannot be checked may be any value. Undefined for a graph that gives only
  * messages.
  */
-export function outputSchemaOf(schema: Json | null): OutputSchema | undefined {
+export function toOutputSchema(schema: Json | null): OutputSchema | undefined {
   if (schema?.type !== "object" || !isObject(schema.properties)) return undefined;
   const { $defs, definitions } = schema;
   const shared = { ...($defs !== undefined && { $defs }), ...(definitions !== undefined && { definitions }) };
@@ -32,7 +32,7 @@ export const isMessages = (member: unknown): boolean => isObject(member) && memb
 export function toResult(state: Json, schema: OutputSchema | undefined): CallToolResult {
   const failed = state.__error__ as { error: string; message: string } | undefined;
   if (failed) return { content: [{ type: "text", text: `${failed.error}: ${failed.message}` }], isError: true };
-  const said = Array.isArray(state.messages) ? contentOf(state.messages.at(-1)) : [];
+  const said = Array.isArray(state.messages) ? toContent(state.messages.at(-1)) : [];
   const { messages: _, ...others } = state;
   const content = said.length > 0 ? said : [{ type: "text" as const, text: JSON.stringify(others) }];
   return { content, ...structured(state, schema), isError: false };
@@ -49,16 +49,16 @@ export function structured(state: Json, schema: OutputSchema | undefined): { str
 }
 
 /** The blocks of a message. Providers of audio put it beside the content. */
-function contentOf(message: unknown): ContentBlock[] {
+function toContent(message: unknown): ContentBlock[] {
   if (!isObject(message)) return [];
   const { content, additional_kwargs: beside } = message;
   if (typeof content === "string" && content !== "") return [{ type: "text", text: content }, ...audioIn(beside)];
   const blocks = Array.isArray(content) ? content.filter((block) => isObject(block)) : [];
-  return [...blocks.flatMap((block) => blockOf(block) ?? []), ...audioIn(beside)];
+  return [...blocks.flatMap((block) => toContentBlock(block) ?? []), ...audioIn(beside)];
 }
 
-function blockOf(given: Json): ContentBlock | undefined {
-  const part = partOf(given);
+function toContentBlock(given: Json): ContentBlock | undefined {
+  const part = toPart(given);
   if (!part) return undefined;
   const { text, raw, url, filename, mediaType = "application/octet-stream" } = part;
   if (text !== undefined) return { type: "text", text };

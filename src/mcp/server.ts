@@ -34,7 +34,7 @@ export function serverFor(c: C): Server {
   const capabilities = { tools: { listChanged: false }, resources: {}, prompts: {}, completions: {}, logging: {} };
   const server = new Server({ name: "Weir", version: VERSION }, { capabilities });
   server.setRequestHandler("tools/list", async ({ params }) => {
-    const offset = offsetOf(params?.cursor);
+    const offset = parseOffset(params?.cursor);
     const { tools, more } = await listTools(c.env, workspaceId, offset, await visible());
     return more ? { tools, nextCursor: String(offset + PAGE) } : { tools: [...tools, ANSWER_TOOL] };
   });
@@ -46,7 +46,7 @@ export function serverFor(c: C): Server {
     return withProblems(c, () => callTool(c, context, assistant, params.arguments ?? {}));
   });
   server.setRequestHandler("prompts/list", async ({ params }) => {
-    const offset = offsetOf(params?.cursor);
+    const offset = parseOffset(params?.cursor);
     const { prompts, more } = await listPrompts(c.env, workspaceId, offset, await visible());
     return more ? { prompts, nextCursor: String(offset + PAGE) } : { prompts };
   });
@@ -55,7 +55,7 @@ export function serverFor(c: C): Server {
   );
   const reader = { env: c.env, principal, visible };
   server.setRequestHandler("resources/list", async ({ params }) =>
-    withProblems(c, () => listResources(reader, offsetOf(params?.cursor))),
+    withProblems(c, () => listResources(reader, parseOffset(params?.cursor))),
   );
   server.setRequestHandler("resources/templates/list", () => ({ resourceTemplates: TEMPLATES }));
   server.setRequestHandler("resources/read", async ({ params }) =>
@@ -120,7 +120,7 @@ async function withProblems<T>(c: C, act: () => Promise<T>): Promise<T> {
   }
 }
 
-function offsetOf(cursor = "0"): number {
+function parseOffset(cursor = "0"): number {
   const offset = Number(cursor);
   if (Number.isSafeInteger(offset) && offset >= 0) return offset;
   throw new ProtocolError(ProtocolErrorCode.InvalidParams, "Unknown cursor.");

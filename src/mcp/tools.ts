@@ -8,7 +8,7 @@ import { type Database, database } from "../db/client.ts";
 import type { Filter } from "../users/authorize.ts";
 import { readSchemas } from "../graphs/schemas.ts";
 import { ANSWER } from "./questions.ts";
-import { isMessages, type OutputSchema, outputSchemaOf } from "./result.ts";
+import { isMessages, type OutputSchema, toOutputSchema } from "./result.ts";
 
 /** Tools on one page of `tools/list`, and assistants per read in the search for a tool. */
 export const PAGE = 100;
@@ -54,7 +54,7 @@ export async function listTools(
   metadata?: Filter,
 ): Promise<{ tools: Tool[]; more: boolean }> {
   const rows = await assistantsFrom(database(env.DB), workspaceId, offset, metadata);
-  const tools = await Promise.all(rows.slice(0, PAGE).map((assistant) => toolOf(assistant, env)));
+  const tools = await Promise.all(rows.slice(0, PAGE).map((assistant) => buildTool(assistant, env)));
   return { tools: tools.filter((tool) => tool !== undefined), more: rows.length > PAGE };
 }
 
@@ -94,13 +94,13 @@ function plain(text: string, length: number): string {
   return text.replaceAll(/[^a-zA-Z0-9_-]+/g, "_").slice(0, length);
 }
 
-async function toolOf(assistant: Assistant, env: Env): Promise<Tool | undefined> {
+async function buildTool(assistant: Assistant, env: Env): Promise<Tool | undefined> {
   // An assistant whose graph is no longer deployed is no tool.
   const graph = await loadGraph(assistant, env).catch(() => undefined);
   if (!graph) return undefined;
   const description = assistant.description ?? `Runs the assistant ${assistant.name} and returns its answer.`;
   const { input_schema, output_schema } = await readSchemas(assistant.graph_id, graph);
-  const outputSchema = outputSchemaOf(output_schema);
+  const outputSchema = toOutputSchema(output_schema);
   return {
     name: toolName(assistant),
     description,
@@ -112,7 +112,7 @@ async function toolOf(assistant: Assistant, env: Env): Promise<Tool | undefined>
 /** The output schema that `tools/list` gives of the assistant. */
 export async function outputSchemaOfTool(assistant: Assistant, env: Env): Promise<OutputSchema | undefined> {
   const graph = await loadGraph(assistant, env).catch(() => undefined);
-  return graph && outputSchemaOf((await readSchemas(assistant.graph_id, graph)).output_schema);
+  return graph && toOutputSchema((await readSchemas(assistant.graph_id, graph)).output_schema);
 }
 
 function inputSchema(schema: Record<string, unknown> | null): Tool["inputSchema"] {

@@ -11,13 +11,13 @@ export interface NativeAnswer {
 export const completionId = () => `chatcmpl-${crypto.randomUUID()}`;
 
 /** Text, or the JSON of an answer to `response_format`. */
-export function textOf(response: NativeAnswer["response"]): string {
+export function readText(response: NativeAnswer["response"]): string {
   if (typeof response === "string") return response;
   return response ? JSON.stringify(response) : "";
 }
 
 /** Tool calls in OpenAI's form; undefined when there are none. */
-export function callsOf({ tool_calls = [] }: NativeAnswer) {
+export function readToolCalls({ tool_calls = [] }: NativeAnswer) {
   if (tool_calls.length === 0) return undefined;
   return tool_calls.map(({ name, arguments: given }, index) => ({
     index,

@@ -1,6 +1,6 @@
 /** A stream of Workers AI as a stream of OpenAI's chat completion chunks. Both are server-sent events. */
 import { dataLines } from "./data-lines.ts";
-import { callsOf, completionId, type NativeAnswer, textOf } from "./workers-ai-answer.ts";
+import { readToolCalls, completionId, type NativeAnswer, readText } from "./workers-ai-answer.ts";
 
 /** Older models send `{"response": "text"}` per event; newer ones send OpenAI's chunks, which pass unchanged. */
 export function streamed(answer: ReadableStream<Uint8Array>, model: string): ReadableStream<Uint8Array> {
@@ -16,9 +16,9 @@ export function streamed(answer: ReadableStream<Uint8Array>, model: string): Rea
       finish = undefined;
       return [data];
     }
-    const tool_calls = callsOf(data);
+    const tool_calls = readToolCalls(data);
     if (tool_calls) finish = "tool_calls";
-    const content = textOf(data.response);
+    const content = readText(data.response);
     const said =
       content || tool_calls ? [chunk({ role: "assistant", content, ...(tool_calls && { tool_calls }) })] : [];
     return data.usage ? [...said, { ...chunk({}), choices: [], usage: data.usage }] : said;

@@ -2,7 +2,7 @@
  * The models of a Workers AI binding, for clients of OpenAI's API: `weir-server/workers-ai`. LangChain's own package for Workers
  * AI has no tools and calls the REST API with a token, so ChatOpenAI is used with this `fetch` instead.
  */
-import { callsOf, completionId, type NativeAnswer, textOf } from "./workers-ai-answer.ts";
+import { readToolCalls, completionId, type NativeAnswer, readText } from "./workers-ai-answer.ts";
 import { streamed } from "./workers-ai-stream.ts";
 
 /** The part of the platform's `Ai` binding that is used. */
@@ -30,7 +30,7 @@ export function workersAi(ai: AiBinding): typeof fetch {
     try {
       answer = await ai.run(model, { ...inputs, messages: plain });
     } catch (error) {
-      return refusal(statusOf(error), error instanceof Error ? error.message : String(error));
+      return refusal(readStatus(error), error instanceof Error ? error.message : String(error));
     }
     if (answer instanceof ReadableStream) {
       return new Response(streamed(answer as ReadableStream<Uint8Array>, model), {
@@ -49,15 +49,15 @@ interface ChatRequest extends Record<string, unknown> {
 /** A whole answer in OpenAI's form. */
 function completion(answer: NativeAnswer, model: string): unknown {
   if (answer.choices) return answer;
-  const tool_calls = callsOf(answer);
-  const content = textOf(answer.response);
+  const tool_calls = readToolCalls(answer);
+  const content = readText(answer.response);
   const message = { role: "assistant", content, ...(tool_calls && { tool_calls }) };
   const choice = { index: 0, message, finish_reason: tool_calls ? "tool_calls" : "stop" };
   return { id: completionId(), object: "chat.completion", created: 0, model, choices: [choice], usage: answer.usage };
 }
 
 /** The codes with which messages of Workers AI begin: 3036 no allocation left, 3040 no capacity, 5xxx a faulty request. */
-function statusOf(error: unknown): number {
+function readStatus(error: unknown): number {
   const [, code = ""] = /\b(\d{4})\b/.exec(error instanceof Error ? error.message : "") ?? [];
   if (code === "3036" || code === "3040") return 429;
   return code.startsWith("5") ? 400 : 500;

@@ -33,7 +33,7 @@ export async function commitPrompt(
   const [parent] = prompt.commits === 0 ? [] : await findCommits(db, prompt.id, LATEST);
   return withRing(env, prompt.workspaceId, async (ring) => {
     const content = canonicalJson(manifest);
-    if (parent && contentOf(ring, parent) === content)
+    if (parent && openContent(ring, parent) === content)
       throw new Problem(409, "Nothing to commit: the prompt has not changed since its latest commit.");
     const row: CommitRow = {
       id,
@@ -67,5 +67,5 @@ function requireLatest({ name, lastHash }: LikedPrompt, parent: string | undefin
 }
 
 /** Undefined when the key is destroyed. */
-const contentOf = (ring: Ring, row: CommitRow): string | undefined =>
+const openContent = (ring: Ring, row: CommitRow): string | undefined =>
   openOr(() => canonicalJson(openManifest(ring, row)), undefined);

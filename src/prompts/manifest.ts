@@ -8,7 +8,7 @@ export interface Pulled {
   model_config: Json | null;
 }
 
-const classOf = (value: Json): unknown => (Array.isArray(value.id) ? value.id.at(-1) : undefined);
+const className = (value: Json): unknown => (Array.isArray(value.id) ? value.id.at(-1) : undefined);
 
 /**
  * A commit as it is pulled. A prompt that was pushed with its model is a sequence of both, and the model is left out unless
@@ -17,12 +17,12 @@ const classOf = (value: Json): unknown => (Array.isArray(value.id) ? value.id.at
 export function pulled(manifest: Json, includeModel: boolean): Pulled {
   const without = { model_provider: null, model_config: null };
   const { first, last } = isObject(manifest.kwargs) ? manifest.kwargs : {};
-  if (classOf(manifest) !== "RunnableSequence" || !isObject(first)) return { manifest, ...without };
+  if (className(manifest) !== "RunnableSequence" || !isObject(first)) return { manifest, ...without };
   if (!includeModel) return { manifest: first, ...without };
   const kwargs = isObject(last) && isObject(last.kwargs) ? last.kwargs : {};
   // Tools and settings are bound around the model.
   const model = isObject(kwargs.bound) ? kwargs.bound : isObject(last) ? last : {};
-  const name = classOf(model);
+  const name = className(model);
   return {
     manifest,
     model_provider: typeof name === "string" ? name : null,

@@ -19,15 +19,15 @@ export async function insertPrompt(db: Database, row: PromptRow): Promise<boolea
   return insertBelow(db, prompts, row, ofWorkspace(row.workspaceId), MOST_PROMPTS);
 }
 
-const likesOf = (more?: SQL) =>
+const countLikes = (more?: SQL) =>
   sql`(SELECT count(*) FROM prompt_likes l WHERE l.prompt_id = ${prompts.id}${more ? sql` AND ${more}` : sql``})`;
 
 function seenBy(db: Database, person: string) {
   return db
     .select({
       ...getTableColumns(prompts),
-      likes: sql<number>`${likesOf()}`.as("likes"),
-      isLiked: sql<boolean>`${likesOf(sql`l.person = ${person}`)}`.mapWith(Boolean).as("is_liked"),
+      likes: sql<number>`${countLikes()}`.as("likes"),
+      isLiked: sql<boolean>`${countLikes(sql`l.person = ${person}`)}`.mapWith(Boolean).as("is_liked"),
     })
     .from(prompts);
 }
@@ -89,7 +89,7 @@ export async function listPrompts(
   const where = matches(workspaceId, wanted);
   const page = seenBy(db, person)
     .where(where)
-    .orderBy(...(byLikes ? [order(likesOf())] : []), order(prompts.updatedAt), order(prompts.id))
+    .orderBy(...(byLikes ? [order(countLikes())] : []), order(prompts.updatedAt), order(prompts.id))
     .limit(limit)
     .offset(offset);
   const [[size], total] = await Promise.all([

@@ -225,11 +225,11 @@ const isEmptyList = (value: unknown) => Array.isArray(value) && value.length ===
 function lookUp(name: string, scopes: unknown[]): unknown {
   if (name === ".") return scopes.at(-1);
   const [first = "", ...rest] = name.split(".");
-  const scope = scopes.findLast((one) => memberOf(one, first) !== undefined);
-  return rest.reduce(memberOf, memberOf(scope, first));
+  const scope = scopes.findLast((one) => readMember(one, first) !== undefined);
+  return rest.reduce(readMember, readMember(scope, first));
 }
 
-function memberOf(value: unknown, name: string): unknown {
+function readMember(value: unknown, name: string): unknown {
   if (typeof value !== "object" || value === null || !Object.hasOwn(value, name)) return undefined;
   return (value as Record<string, unknown>)[name];
 }

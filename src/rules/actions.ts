@@ -13,11 +13,11 @@ import { findQueue } from "../traces/queues/store.ts";
 import type { QueriedRun } from "../traces/types.ts";
 import { loaded } from "../lazy.ts";
 import { custom } from "../users/registry.ts";
-import { evaluatorOf, type RuleCall } from "./call.ts";
+import { evaluatorName, type RuleCall } from "./call.ts";
 import { Final, isRefusal } from "./errors.ts";
 import { ASSISTANT_MS, judge, MODEL_MS } from "./judge.ts";
 import type { RuleRun } from "./run.ts";
-import { type Score, scoresOf } from "./scores.ts";
+import { type Score, parseScores } from "./scores.ts";
 import type { RuleRow } from "./store.ts";
 
 /** An action. Gives what it cost, US dollars. */
@@ -34,7 +34,7 @@ const CODE_MS = 30_000;
 const WRITE_MS = 10_000;
 
 /** The actions of a rule. Those that cost nothing come first, and what tells others comes last. */
-export function actionsOf({ actions }: Pick<RuleRow, "actions">): Action[] {
+export function readActions({ actions }: Pick<RuleRow, "actions">): Action[] {
   const { queueId, datasetId, code = [], judges = [], webhooks = [] } = actions;
   return [
     ...(isExtending(actions) ? [{ name: "extend_retention", most: WRITE_MS, act: toExtension }] : []),
@@ -83,7 +83,7 @@ const toQueue = (queueId: string) => async (call: RuleCall, run: QueriedRun) => 
   if (!queue) throw new Final("The annotation queue no longer exists.");
   const held = await insertItems(db, queue, [
     {
-      id: evaluatorOf(call),
+      id: evaluatorName(call),
       workspaceId: rule.workspaceId,
       queueId,
       projectId: run.session_id,
@@ -106,7 +106,7 @@ const toDataset = (datasetId: string) => async (call: RuleCall, run: QueriedRun)
   const dataset = await findDataset(database(env.DB), rule.workspaceId, datasetId);
   if (!dataset) throw new Final("The dataset no longer exists.");
   const head = { source_run_id: run.id, use_source_run_io: true };
-  await createExamples(env, dataset, [{ id: evaluatorOf(call), head, attachments: [] }]);
+  await createExamples(env, dataset, [{ id: evaluatorName(call), head, attachments: [] }]);
   return 0;
 };
 
@@ -119,7 +119,7 @@ const byCode = (name: string) => async (call: RuleCall, _: QueriedRun, shown: Ru
     timer = setTimeout(() => reject(new Error(`The evaluator took longer than ${CODE_MS / 1000} seconds.`)), CODE_MS);
   });
   const answer = onBehalf(call.behalf, async () => evaluate(shown, { env: call.env }));
-  await write(call, shown, scoresOf(await Promise.race([answer, late]).finally(() => clearTimeout(timer))));
+  await write(call, shown, parseScores(await Promise.race([answer, late]).finally(() => clearTimeout(timer))));
   return 0;
 };
 
@@ -128,7 +128,7 @@ const toWebhook = (url: string, at: number) => async (call: RuleCall, _: Queried
   const { start_time, end_time, feedback_stats } = shown;
   const body = JSON.stringify({ rule_id: rule.id, start_time, end_time, runs: [shown], feedback_stats });
   const headers = { ...secrets.headers[at], "content-type": "application/json" };
-  await sendCall(env, rule.workspaceId, { url, delivery: evaluatorOf(call), headers, body });
+  await sendCall(env, rule.workspaceId, { url, delivery: evaluatorName(call), headers, body });
   return 0;
 };
 
@@ -138,7 +138,7 @@ async function write(call: RuleCall, run: RuleRun, scores: Score[]): Promise<voi
   for (const score of scores) {
     const body = {
       ...score,
-      id: evaluatorOf(call, score.key),
+      id: evaluatorName(call, score.key),
       run_id: run.id,
       trace_id: run.trace_id,
       feedback_source: { type: "auto_eval", metadata: { rule_id: rule.id } },

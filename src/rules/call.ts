@@ -1,6 +1,6 @@
 /** One evaluation: what its actions are given. */
 import type { ReceiverSecrets } from "../encryption/receivers.ts";
-import { uuidOf } from "../http/uuid.ts";
+import { deriveUuid } from "../http/uuid.ts";
 import type { Behalf } from "../loopback/caller.ts";
 import type { Place } from "../traces/types.ts";
 import type { RuleRow } from "./store.ts";
@@ -21,5 +21,5 @@ export interface RuleCall {
 }
 
 /** The same at every attempt of this action on this run. `part` tells apart what one action makes. */
-export const evaluatorOf = ({ rule, runId, step }: RuleCall, part = ""): string =>
-  uuidOf(["rule", rule.id, runId, String(step), part].join("\n"));
+export const evaluatorName = ({ rule, runId, step }: RuleCall, part = ""): string =>
+  deriveUuid(["rule", rule.id, runId, String(step), part].join("\n"));

@@ -87,7 +87,7 @@ async function givenActions(c: Context<App>, given: RuleBody): Promise<RuleActio
     await existingDataset(c, datasetId);
   }
   const code = code_evaluators?.map(({ code: name }) => name) ?? [];
-  const judges = given.evaluators?.map(({ structured }) => judgeOf(structured)) ?? [];
+  const judges = given.evaluators?.map(({ structured }) => toJudge(structured)) ?? [];
   if (code.length + judges.length > 0) requirePermission(principal, "traces.annotate");
   const known = Object.keys(custom.evaluators ?? {});
   const unknown = code.find((name) => !known.includes(name));
@@ -117,17 +117,17 @@ async function givenActions(c: Context<App>, given: RuleBody): Promise<RuleActio
   };
 }
 
-function judgeOf({ prompt, template_format, schema, variable_mapping, model }: Structured): Judge {
+function toJudge({ prompt, template_format, schema, variable_mapping, model }: Structured): Judge {
   return {
     prompt,
     format: template_format ?? "f-string",
     variables: variable_mapping ?? {},
     schema: schema ?? USUAL_SCHEMA,
-    model: modelOf(model),
+    model: toJudgeModel(model),
   };
 }
 
-function modelOf(model: Structured["model"]): JudgeModel {
+function toJudgeModel(model: Structured["model"]): JudgeModel {
   if (model === undefined) return USUAL_MODEL;
   if ("kwargs" in model) {
     const { model: named, model_name, temperature, base_url, openai_api_base } = model.kwargs;

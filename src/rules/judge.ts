@@ -8,10 +8,10 @@ import { callOwn } from "../loopback/install.ts";
 import { workersAi } from "../models/workers-ai.ts";
 import { addCost, priceTable } from "../traces/usage/prices.ts";
 import { Final, isRefusal, Unusable } from "./errors.ts";
-import { type ChatMessage, messagesOf } from "./prompt.ts";
+import { type ChatMessage, renderMessages } from "./prompt.ts";
 import { parsed, type RuleRun } from "./run.ts";
-import { type Score, scoresOf } from "./scores.ts";
-import { evaluatorOf, type RuleCall } from "./call.ts";
+import { type Score, parseScores } from "./scores.ts";
+import { evaluatorName, type RuleCall } from "./call.ts";
 
 export const MODEL_MS = 60_000;
 export const ASSISTANT_MS = 600_000;
@@ -26,7 +26,7 @@ export interface Judged {
 }
 
 export async function judge(call: RuleCall, one: Judge, key: string | undefined, run: RuleRun): Promise<Judged> {
-  const messages = messagesOf(one, run);
+  const messages = renderMessages(one, run);
   if (one.model.provider === "assistant") {
     return { scores: await askAssistant(call, one, one.model.assistant_id, messages), cost: 0 };
   }
@@ -42,7 +42,7 @@ function inSchema({ schema }: Judge, answer: unknown): Score[] {
     (name) => typeof name === "string" && !(name in answer),
   );
   if (missing !== undefined) throw new Unusable(`The judge's answer lacks ${String(missing).slice(0, 80)}.`);
-  return scoresOf(Object.fromEntries(Object.entries(answer).filter(([name]) => members.includes(name))));
+  return parseScores(Object.fromEntries(Object.entries(answer).filter(([name]) => members.includes(name))));
 }
 
 /** The object in an answer that has text around it, as models without a JSON mode give. */
@@ -85,11 +85,11 @@ async function askModel(
   if (!bytes) throw new Final("The answer of the judge is too large.");
   if (!response.ok) throw failure(response.status, `The model answered ${response.status}.`);
   const answer = parsed(new TextDecoder().decode(bytes));
-  const content = isObject(answer) ? contentOf(answer) : undefined;
+  const content = isObject(answer) ? readContent(answer) : undefined;
   if (content === undefined) throw new Error("The model did not answer as OpenAI's chat completions do.");
   const { prices } = await knownBudgets(env, rule.workspaceId);
   const priced = addCost(
-    usageOf(answer),
+    readUsage(answer),
     { ls_model_name: model.model, ls_provider: model.provider },
     priceTable(env.TRACE_PRICES, prices),
   );
@@ -101,14 +101,14 @@ function failure(status: number, text: string): Error {
   return isRefusal(status) ? new Final(text) : new Error(text);
 }
 
-function contentOf(answer: Record<string, unknown>): string | undefined {
+function readContent(answer: Record<string, unknown>): string | undefined {
   const [choice] = Array.isArray(answer["choices"]) ? (answer["choices"] as unknown[]) : [];
   const message = isObject(choice) && isObject(choice["message"]) ? choice["message"] : {};
   const { content } = message;
   return typeof content === "string" ? content : isObject(content) ? JSON.stringify(content) : undefined;
 }
 
-function usageOf(answer: unknown) {
+function readUsage(answer: unknown) {
   const usage = isObject(answer) && isObject(answer["usage"]) ? answer["usage"] : {};
   const count = (name: string) => (typeof usage[name] === "number" ? usage[name] : 0);
   const [prompt_tokens, completion_tokens] = [count("prompt_tokens"), count("completion_tokens")];
@@ -135,7 +135,7 @@ async function askAssistant(
   });
   const signal = AbortSignal.timeout(ASSISTANT_MS);
   for (let attempt = 1; ; attempt++) {
-    const key = `rule-${evaluatorOf(call, [attempt, body].join("\n"))}`;
+    const key = `rule-${evaluatorName(call, [attempt, body].join("\n"))}`;
     try {
       return inSchema(one, await waitForRun(call, key, body, signal));
     } catch (error) {

@@ -20,7 +20,7 @@ export interface ChatMessage {
   content: string;
 }
 
-export function messagesOf({ prompt, format, variables }: Judge, run: RuleRun): ChatMessage[] {
+export function renderMessages({ prompt, format, variables }: Judge, run: RuleRun): ChatMessage[] {
   const value = (name: string): string | undefined => {
     const path = variables[name] ?? (USUAL.includes(name.split(".")[0] ?? "") ? name : undefined);
     return path === undefined ? undefined : asText(valueAt(run, path)).slice(0, MOST_TEXT);

@@ -5,7 +5,7 @@ import { AnyObject, Count, Id, Time } from "../http/answers.ts";
 import type { JudgeModel } from "../db/rules.ts";
 import { isoFromMicros } from "../traces/time.ts";
 import type { RuleRunState } from "../traces/rule-rpc.ts";
-import { actionsOf } from "./actions.ts";
+import { readActions } from "./actions.ts";
 import type { RuleFacts } from "./facts.ts";
 import { LOG_STATUS } from "./schema.ts";
 import type { BackfillRow, FailureRow, RuleRow } from "./store.ts";
@@ -209,7 +209,7 @@ export function toWireTaken(
     rule_id: rule.id,
     run_id: id,
     status: due === null ? "done" : "pending",
-    action: due === null ? null : (actionsOf(rule)[step]?.name ?? null),
+    action: due === null ? null : (readActions(rule)[step]?.name ?? null),
     error: failure?.error ?? null,
     // A run that was just taken is due at once.
     time: due === null || due === 0 ? null : iso(due),

@@ -19,7 +19,7 @@ const COMMENTS = ["comment", "reasoning", "explanation"];
  * The scores of an answer: `{key, score, value?, comment?}`, a list of such objects (also as `results`), or an object whose members
  * are keys with their scores, beside `comment`.
  */
-export function scoresOf(answer: unknown): Score[] {
+export function parseScores(answer: unknown): Score[] {
   const scores = read(answer);
   if (scores.length > MOST_SCORES) throw new Final(`The evaluator answered more than ${MOST_SCORES} scores.`);
   return scores;
@@ -34,30 +34,30 @@ function read(answer: unknown): Score[] {
   const said = comment === undefined ? {} : { comment: comment.slice(0, MOST_COMMENT) };
   const { key, score, value } = answer;
   if (typeof key === "string") {
-    return [{ key: keyOf(key), ...scoreOf(key, score), ...valueOf(value), ...said }];
+    return [{ key: toFeedbackKey(key), ...parseScore(key, score), ...parseValue(value), ...said }];
   }
   return Object.entries(answer)
     .filter(([name]) => !COMMENTS.includes(name))
-    .map(([name, value]) => ({ key: keyOf(name), ...figureOf(name, value), ...said }));
+    .map(([name, value]) => ({ key: toFeedbackKey(name), ...parseFigure(name, value), ...said }));
 }
 
-function keyOf(name: string): string {
+function toFeedbackKey(name: string): string {
   if (name.length >= 1 && name.length <= 180) return name;
   throw new Final("A key of feedback has 1 to 180 characters.");
 }
 
-function scoreOf(key: string, score: unknown): Pick<Score, "score"> {
+function parseScore(key: string, score: unknown): Pick<Score, "score"> {
   if (score === undefined || score === null) return {};
   if (typeof score === "boolean" || (typeof score === "number" && Number.isFinite(score))) return { score };
   throw new Final(`The score of ${key.slice(0, 80)} is neither a number nor true or false.`);
 }
 
-function valueOf(value: unknown): Pick<Score, "value"> {
+function parseValue(value: unknown): Pick<Score, "value"> {
   if (value === undefined || value === null) return {};
   return { value: typeof value === "string" ? value.slice(0, MOST_COMMENT) : (value as Score["value"]) };
 }
 
 /** A member of a judge's answer: a number or a boolean is a score, a text a value. */
-function figureOf(key: string, value: unknown): Pick<Score, "score" | "value"> {
-  return typeof value === "string" ? { value: value.slice(0, MOST_COMMENT) } : scoreOf(key, value);
+function parseFigure(key: string, value: unknown): Pick<Score, "score" | "value"> {
+  return typeof value === "string" ? { value: value.slice(0, MOST_COMMENT) } : parseScore(key, value);
 }

@@ -2,16 +2,16 @@
 import { openReceivers, type ReceiverSecrets, sealReceivers } from "../encryption/receivers.ts";
 import type { RuleRow } from "./store.ts";
 
-const purposeOf = (ruleId: string) => `run rule ${ruleId}`;
+const sealPurpose = (ruleId: string) => `run rule ${ruleId}`;
 
 export async function sealSecrets(
   env: Env,
   { id, workspaceId }: Pick<RuleRow, "id" | "workspaceId">,
   secrets: ReceiverSecrets,
 ): Promise<string | null> {
-  return sealReceivers(env, workspaceId, secrets, purposeOf(id));
+  return sealReceivers(env, workspaceId, secrets, sealPurpose(id));
 }
 
 export async function openSecrets(env: Env, { id, workspaceId, secrets }: RuleRow): Promise<ReceiverSecrets> {
-  return openReceivers(env, workspaceId, secrets, purposeOf(id));
+  return openReceivers(env, workspaceId, secrets, sealPurpose(id));
 }

@@ -11,7 +11,7 @@ import type { Settled, TakenRun } from "../traces/rule-rpc.ts";
 import { tracePartition } from "../traces/stub.ts";
 import { dayBounds } from "../traces/time.ts";
 import type { LargeField, QueriedRun } from "../traces/types.ts";
-import { actionsOf, isFinal } from "./actions.ts";
+import { readActions, isFinal } from "./actions.ts";
 import type { RuleCall } from "./call.ts";
 import { ruleRun } from "./run.ts";
 import { openSecrets } from "./secrets.ts";
@@ -82,7 +82,7 @@ export async function workPart({ env, isSpent }: Allowance, part: RulePart): Pro
   const partition = tracePartition(env, workspaceId, place);
   const secrets = await openSecrets(env, rule);
   // A run that is not settled after this time is given again: the worker was killed.
-  const most = actionsOf(rule).reduce((sum, action) => sum + action.most, TURN_MS / 2);
+  const most = readActions(rule).reduce((sum, action) => sum + action.most, TURN_MS / 2);
   const limit = most > LONG_MS ? PARALLEL : AT_ONCE;
   const lease = most * Math.ceil(limit / PARALLEL);
   const end = Date.now() + TURN_MS;
@@ -100,7 +100,7 @@ export async function workPart({ env, isSpent }: Allowance, part: RulePart): Pro
       if (part.backfillId !== undefined) await completePart(db, part);
       return false;
     }
-    const runs = await runsOf(env, rule, part, taken.runs);
+    const runs = await listRuns(env, rule, part, taken.runs);
     await inParallel(taken.runs, PARALLEL, async (one) => {
       const behalf = {
         env,
@@ -132,7 +132,7 @@ async function evaluate(
   { settle, isSpent }: { settle: (settled: Settled) => Promise<unknown>; isSpent: () => boolean },
 ): Promise<void> {
   const db = database(call.env.DB);
-  const actions = actionsOf(call.rule);
+  const actions = readActions(call.rule);
   let [step, cost] = [begun, 0];
   const note = (state: Settled["state"], more: Partial<Settled> = {}) => settle({ id, state, step, cost, ...more });
   // It was deleted.
@@ -181,7 +181,7 @@ function toText(error: unknown): string {
   return status < 500 || !(error instanceof Error) ? detail : error.message;
 }
 
-async function runsOf(
+async function listRuns(
   env: Env,
   { workspaceId, projectId }: RuleRow,
   { day }: RulePart,

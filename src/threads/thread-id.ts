@@ -1,5 +1,5 @@
 /** Ids of threads, and the names of their objects. */
-import { isUuid, uuidOf } from "../http/uuid.ts";
+import { isUuid, deriveUuid } from "../http/uuid.ts";
 
 /**
  * The thread of a name, such as an A2A `contextId`. A UUID is the thread's own id; any other text, which callers are free
@@ -7,7 +7,7 @@ import { isUuid, uuidOf } from "../http/uuid.ts";
  */
 export function deriveThreadId(name: string, user?: string): string {
   if (isUuid(name)) return name.toLowerCase();
-  return uuidOf(`a2a context ${user === undefined ? name : JSON.stringify([user, name])}`);
+  return deriveUuid(`a2a context ${user === undefined ? name : JSON.stringify([user, name])}`);
 }
 
 /** The name of a thread's object. It holds the workspace, so another workspace's id leads to an object that is empty. */

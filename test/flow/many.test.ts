@@ -3,7 +3,7 @@
  * figures beside the ideal are printed. `FLOW_KEYS`, `FLOW_RUNS` (of each key) and `FLOW_MS` (of each run) set how much.
  */
 import { expect, it } from "vitest";
-import { uuidOf } from "../../src/http/uuid.ts";
+import { deriveUuid } from "../../src/http/uuid.ts";
 import { newCaller } from "../support/caller.ts";
 import { amount } from "../support/thorough.ts";
 import { putRule } from "./put-rule.ts";
@@ -34,7 +34,7 @@ it(
           caller,
           key,
           { input: { name: key, ms: MS }, if_not_exists: "create" },
-          uuidOf(`${key} ${n % THREADS_PER_KEY}`),
+          deriveUuid(`${key} ${n % THREADS_PER_KEY}`),
         );
       }
     });

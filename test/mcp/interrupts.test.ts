@@ -2,7 +2,7 @@
 import "../support/graphs.ts";
 import "../support/mcp-graphs.ts";
 import { beforeAll, describe, expect, it } from "vitest";
-import { stateOf } from "../../src/mcp/questions.ts";
+import { encodeState } from "../../src/mcp/questions.ts";
 import { type Caller, newCaller } from "../support/caller.ts";
 import { type Asked, connectAble, connectFirst, connectSecond } from "./connect.ts";
 
@@ -179,7 +179,7 @@ describe("a thread of another workspace", () => {
     const accepted = (answer: string) => ({ action: "accept", content: { answer } });
     const answers = { [_meta?.interrupts[0]?.id ?? ""]: accepted("mine"), unknown: accepted("x") };
     const asked = (_meta?.interrupts ?? []).map(({ id, value }) => ({ id, value }));
-    const requestState = stateOf(thread_id, asked);
+    const requestState = encodeState(thread_id, asked);
     const params = { name: "actor", arguments: {}, requestState, inputResponses: answers, _meta: meta };
     const headers = {
       "mcp-protocol-version": "2026-07-28",
@@ -192,7 +192,7 @@ describe("a thread of another workspace", () => {
     const elsewhere = await caller.fetch("/mcp", { body: state, headers: { ...headers, "mcp-name": "echo" } });
     expect(await elsewhere.json()).toMatchObject({ error: { code: -32602 } });
     // Not that of the questions that wait.
-    for (const tampered of [thread_id, `${requestState}x`, stateOf(thread_id, [])]) {
+    for (const tampered of [thread_id, `${requestState}x`, encodeState(thread_id, [])]) {
       const other = { ...body, params: { ...params, requestState: tampered } };
       const refused = await caller.fetch("/mcp", { body: other, headers });
       expect(await refused.json()).toMatchObject({ error: { code: -32602 } });

@@ -3,7 +3,7 @@ import "../support/graphs.ts";
 import "../support/mcp-graphs.ts";
 import { Client, type ClientCapabilities, StreamableHTTPClientTransport } from "@modelcontextprotocol/client";
 import { describe, expect, it } from "vitest";
-import { timeOf } from "../../src/threads/answers/first.ts";
+import { formatTime } from "../../src/threads/answers/first.ts";
 import { give, look } from "../answers/ask.ts";
 import { type Caller, newCaller, reach } from "../support/caller.ts";
 import { get, say } from "../threads/client.ts";
@@ -63,7 +63,7 @@ describe.each([
     expect(content[0]?.text).toBe(
       [
         `Which one?\n(interrupt_id: ${_meta.interrupts[0]?.id})`,
-        `\nA person can answer it at ${answer_url} until ${timeOf(Date.parse(expires_at))}.`,
+        `\nA person can answer it at ${answer_url} until ${formatTime(Date.parse(expires_at))}.`,
         `\n\nThe run waits for an answer on thread ${_meta.thread_id}.`,
         " Call the tool answer_interrupt with this thread_id and the answer.",
       ].join(""),

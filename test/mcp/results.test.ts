@@ -1,7 +1,7 @@
 /** What a tool gives: the answer as content, other members of the state as structured content, and progress in between. */
 import "../support/graphs.ts";
 import { beforeAll, describe, expect, it } from "vitest";
-import { outputSchemaOf, toResult } from "../../src/mcp/result.ts";
+import { toOutputSchema, toResult } from "../../src/mcp/result.ts";
 import { type Caller, newCaller } from "../support/caller.ts";
 import { connectFirst, connectSecond } from "./connect.ts";
 
@@ -62,7 +62,7 @@ describe.each([
 });
 
 describe("a result", () => {
-  const schema = outputSchemaOf({
+  const schema = toOutputSchema({
     type: "object",
     required: ["messages", "count"],
     properties: { messages: { langgraph_type: "messages" }, count: { type: "number" }, name: { $ref: "#/$defs/Name" } },
@@ -82,12 +82,12 @@ describe("a result", () => {
   it("may have any value where the schema cannot be checked", () => {
     const $defs = { Name: { type: "string", pattern: "^a" } };
     const properties = { name: { $ref: "#/$defs/Name" }, messages: { langgraph_type: "messages", items: {} } };
-    expect(outputSchemaOf({ type: "object", properties, $defs })).toEqual({ type: "object", properties: { name: {} } });
+    expect(toOutputSchema({ type: "object", properties, $defs })).toEqual({ type: "object", properties: { name: {} } });
   });
 
   it.each([null, { type: "array" }, { type: "object" }, { type: "object", properties: {} }])(
     "of the schema %j is not structured",
-    (given) => expect(outputSchemaOf(given)).toBeUndefined(),
+    (given) => expect(toOutputSchema(given)).toBeUndefined(),
   );
 
   it("has the audio of an answer, also where a provider puts it beside the content", () => {

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { faultOf } from "../../src/web/diagram/fault.ts";
+import { describeFault } from "../../src/web/diagram/fault.ts";
 
 const JISON = (line: number) =>
   `Parse error on line ${line}:\n...lowchart LR  a --> [b\n------^\nExpecting 'AMP', got 'SQS'`;
@@ -27,5 +27,5 @@ it.each([
   ],
   ["", "flowchart LR", "The diagram cannot be drawn."],
 ])("says in one sentence why a diagram is not drawn: %j", (message, text, expected) => {
-  expect(faultOf(new Error(message), text)).toBe(expected);
+  expect(describeFault(new Error(message), text)).toBe(expected);
 });

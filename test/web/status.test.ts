@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { titleOf } from "../../src/web/chat/row.ts";
 import { type Facts, stripLine } from "../../src/web/chat/status.ts";
-import { groupsOf } from "../../src/web/sidebar/groups.ts";
+import { groupThreads } from "../../src/web/sidebar/groups.ts";
 
 const NOW = Date.UTC(2026, 10, 20, 12);
 const QUIET: Facts = {
@@ -54,7 +54,7 @@ describe("the list of threads", () => {
   });
 
   it("puts what waits first, then what runs, then the days", () => {
-    const groups = groupsOf(
+    const groups = groupThreads(
       [
         thread("1", "idle", "2026-11-20T11:59:00Z"),
         thread("2", "busy", "2026-11-20T11:00:00Z"),
@@ -73,9 +73,9 @@ describe("the list of threads", () => {
 
   it("does not call a stopped thread waiting", () => {
     const stopped = { ...thread("1", "interrupted", "2026-11-20T11:59:00Z"), interrupts: { t: [] } };
-    expect(groupsOf([stopped], NOW)[0]?.name).toBe("Today");
+    expect(groupThreads([stopped], NOW)[0]?.name).toBe("Today");
     const asked = { ...stopped, interrupts: { t: [{ id: "i" }] } };
-    expect(groupsOf([asked], NOW)[0]?.name).toBe("Waiting for you");
+    expect(groupThreads([asked], NOW)[0]?.name).toBe("Waiting for you");
   });
 
   it("calls a thread by its title, else by its first words", () => {

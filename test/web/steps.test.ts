@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { checkpointsOf, forksOf, joined, resumedRuns, type Step } from "../../src/web/api/steps.ts";
+import { findCheckpoints, findForks, joined, resumedRuns, type Step } from "../../src/web/api/steps.ts";
 
 /** A checkpoint: its id, its parent, its last message, and what comes next. */
 const step = (id: string, parent: string | undefined, last: string | null, next: string[] = [], run = "r1"): Step => ({
@@ -30,39 +30,39 @@ const OLD = messages("h1 a1 h2 a2");
 
 describe("forks", () => {
   it("are where paths part, in the order in which they began", () => {
-    expect([...forksOf(FORKED, undefined, NEW)]).toEqual([["h2x", { index: 1, tips: ["c5", "f2"] }]]);
-    expect([...forksOf(FORKED, "c5", OLD)]).toEqual([["h2", { index: 0, tips: ["c5", "f2"] }]]);
+    expect([...findForks(FORKED, undefined, NEW)]).toEqual([["h2x", { index: 1, tips: ["c5", "f2"] }]]);
+    expect([...findForks(FORKED, "c5", OLD)]).toEqual([["h2", { index: 0, tips: ["c5", "f2"] }]]);
   });
 
   it("are none on a straight thread, also when a summary took messages away", () => {
-    expect(forksOf(FORKED.slice(3), undefined, OLD).size).toBe(0);
-    expect(forksOf([step("s", "c5", "h3"), ...FORKED.slice(3)], undefined, messages("sum h3")).size).toBe(0);
+    expect(findForks(FORKED.slice(3), undefined, OLD).size).toBe(0);
+    expect(findForks([step("s", "c5", "h3"), ...FORKED.slice(3)], undefined, messages("sum h3")).size).toBe(0);
   });
 
   it("do not nest when a branch is edited again", () => {
     const again = [step("g2", "g0", "a2y"), step("g0", "c2", "a1", ["__start__"]), ...FORKED];
-    expect([...forksOf(again, undefined, messages("h1 a1 h2y a2y"))]).toEqual([
+    expect([...findForks(again, undefined, messages("h1 a1 h2y a2y"))]).toEqual([
       ["h2y", { index: 2, tips: ["c5", "f2", "g2"] }],
     ]);
   });
 
   it("keep a path that was stopped before its answer", () => {
-    expect(forksOf(FORKED.toSpliced(3, 1), undefined, NEW).get("h2x")?.tips).toEqual(["c4", "f2"]);
+    expect(findForks(FORKED.toSpliced(3, 1), undefined, NEW).get("h2x")?.tips).toEqual(["c4", "f2"]);
   });
 
   it("leave out a path whose beginning is not read yet", () => {
-    expect(forksOf(FORKED.slice(0, 5), undefined, NEW).size).toBe(0);
+    expect(findForks(FORKED.slice(0, 5), undefined, NEW).size).toBe(0);
   });
 
   it("count once a path that was run again without another message", () => {
     const again = [step("d1", "c4", "a2"), ...FORKED.slice(3)];
-    expect(forksOf(again, undefined, OLD).size).toBe(0);
+    expect(findForks(again, undefined, OLD).size).toBe(0);
   });
 });
 
 describe("the checkpoint before a message", () => {
   const checkpointBefore = (steps: Step[], tip: string | undefined, of: { id: string }[], id: string) =>
-    checkpointsOf(steps, tip, of).get(id)?.from;
+    findCheckpoints(steps, tip, of).get(id)?.from;
 
   it("is the end of the turn before it, on the same path", () => {
     expect(checkpointBefore(FORKED, undefined, NEW, "h2x")).toBe("c2");
@@ -83,15 +83,15 @@ describe("the checkpoint before a message", () => {
 
 describe("checkpoints by message", () => {
   it("are those that had the message first, also where one step adds several messages", () => {
-    const ids = (found: ReturnType<typeof checkpointsOf>) => [...found].map(([message, { id }]) => [message, id]);
-    expect(ids(checkpointsOf(FORKED, undefined, NEW))).toEqual([
+    const ids = (found: ReturnType<typeof findCheckpoints>) => [...found].map(([message, { id }]) => [message, id]);
+    expect(ids(findCheckpoints(FORKED, undefined, NEW))).toEqual([
       ["h1", "c1"],
       ["a1", "c2"],
       ["h2x", "f1"],
       ["a2x", "f2"],
     ]);
     const tools = [step("t2", "t1", "t-b"), step("t1", undefined, "a1")];
-    expect(ids(checkpointsOf(tools, undefined, messages("h1 a1 t-a t-b")))).toEqual([
+    expect(ids(findCheckpoints(tools, undefined, messages("h1 a1 t-a t-b")))).toEqual([
       ["h1", "t1"],
       ["a1", "t1"],
       ["t-a", "t2"],
@@ -100,14 +100,14 @@ describe("checkpoints by message", () => {
   });
 
   it("are left out where an older checkpoint that is not read may have had the message first", () => {
-    expect([...checkpointsOf(FORKED.slice(0, 3), undefined, NEW).keys()]).toEqual(["h2x", "a2x"]);
+    expect([...findCheckpoints(FORKED.slice(0, 3), undefined, NEW).keys()]).toEqual(["h2x", "a2x"]);
     const summary = [step("s", "f2", "sum"), ...FORKED.slice(0, 3)];
-    expect([...checkpointsOf(summary, undefined, messages("sum h3")).keys()]).toEqual([]);
+    expect([...findCheckpoints(summary, undefined, messages("sum h3")).keys()]).toEqual([]);
   });
 
   it("of a message are before it also where a run stopped at the same number of messages", () => {
     const stopped = [step("s1", "s0", "h2", ["agent"]), step("s0", "c2", "a1", ["__start__"]), ...FORKED.slice(6)];
-    expect(checkpointsOf(stopped, undefined, messages("h1 a1 h2")).get("h2")?.from).toBe("c2");
+    expect(findCheckpoints(stopped, undefined, messages("h1 a1 h2")).get("h2")?.from).toBe("c2");
   });
 });
 

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { messagesIn } from "../../src/web/trace/messages.ts";
 import { fitting } from "../../src/web/page/fitting.ts";
-import { rangeOf } from "../../src/web/page/range.ts";
+import { parseRange } from "../../src/web/page/range.ts";
 import { courseOf } from "../../src/web/trace/graph.ts";
 import {
   barOf,
@@ -200,7 +200,7 @@ describe("the console", () => {
 
   it("reads a time range of an address, and takes the last day where there is none", () => {
     const now = Date.parse("2026-11-22T12:00:00Z");
-    const of = (text: string) => rangeOf(new URLSearchParams(text), now);
+    const of = (text: string) => parseRange(new URLSearchParams(text), now);
     expect(of("range=7d").from).toBe(now - 7 * 86_400_000);
     expect([of("").key, of("range=nonsense").key]).toEqual(["24h", "24h"]);
     const custom = of("from=2026-11-20T00:00:00Z&to=2026-11-21T00:00:00Z");

@@ -11,14 +11,16 @@ export function alignSteps(before: TreeRun[], after: TreeRun[]): string[] {
     const [old, now] = [before[i], after[j]];
     if (old && now && isSame(old, now)) {
       const isEqual = old.status === now.status;
-      lines.push(`${isEqual ? " " : "~"} ${nameOf(now)} ${formatFigures(old)} → ${formatFigures(now)}  ${now.id}`);
+      lines.push(
+        `${isEqual ? " " : "~"} ${alignmentKey(now)} ${formatFigures(old)} → ${formatFigures(now)}  ${now.id}`,
+      );
       i++;
       j++;
     } else if (old && (!now || (length[i + 1]?.[j] ?? 0) >= (length[i]?.[j + 1] ?? 0))) {
-      lines.push(`- ${nameOf(old)} ${formatFigures(old)}  ${old.id}`);
+      lines.push(`- ${alignmentKey(old)} ${formatFigures(old)}  ${old.id}`);
       i++;
     } else if (now) {
-      lines.push(`+ ${nameOf(now)} ${formatFigures(now)}  ${now.id}`);
+      lines.push(`+ ${alignmentKey(now)} ${formatFigures(now)}  ${now.id}`);
       j++;
     }
   }
@@ -42,5 +44,5 @@ function commonLengths(before: TreeRun[], after: TreeRun[]): number[][] {
 const isSame = (a: TreeRun, b: TreeRun): boolean =>
   a.name === b.name && a.run_type === b.run_type && a.parent_run_ids.length === b.parent_run_ids.length;
 
-const nameOf = ({ name, run_type, parent_run_ids }: TreeRun): string =>
+const alignmentKey = ({ name, run_type, parent_run_ids }: TreeRun): string =>
   `${"  ".repeat(Math.max(0, parent_run_ids.length - 1))}${oneLine(name, 60)} [${run_type.toLowerCase()}]`;

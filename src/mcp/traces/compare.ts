@@ -100,8 +100,8 @@ function differencesIn(before: unknown, after: unknown): { found: Difference[]; 
     for (const name of names.toReversed())
       open.push({
         path: `${path}/${name.replaceAll("~", "~0").replaceAll("/", "~1")}`,
-        old: memberOf(old, name),
-        now: memberOf(now, name),
+        old: readMember(old, name),
+        now: readMember(now, name),
       });
   }
   return { found, isWhole };
@@ -114,7 +114,7 @@ type Parent = Record<string, unknown> | unknown[];
 
 const isParent = (value: unknown): value is Parent => Array.isArray(value) || isObject(value);
 
-const memberOf = (value: Parent, name: string): unknown =>
+const readMember = (value: Parent, name: string): unknown =>
   Object.hasOwn(value, name) ? (value as Record<string, unknown>)[name] : undefined;
 
 /** The names of the members that either has; undefined if they are more than `most`. */

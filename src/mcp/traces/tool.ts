@@ -51,13 +51,13 @@ export function defineTool<S extends v.GenericSchema>(definition: Definition<S>)
     },
     run: async (api, given, signal) => {
       const parsed = v.safeParse(input, given);
-      if (!parsed.success) throw new Problem(422, `Invalid arguments: ${faultsOf(parsed.issues)}`);
+      if (!parsed.success) throw new Problem(422, `Invalid arguments: ${formatIssues(parsed.issues)}`);
       return definition.run(api, parsed.output, signal);
     },
   };
 }
 
-function faultsOf(issues: readonly v.BaseIssue<unknown>[]): string {
+function formatIssues(issues: readonly v.BaseIssue<unknown>[]): string {
   return issues
     .slice(0, 5)
     .map((issue) => `${v.getDotPath(issue) ?? "arguments"}: ${issue.message}`)

@@ -1,7 +1,7 @@
 /** Which answer a question has taken: one row a question, written in the transaction that begins the run with the answer. */
 import { insertAudit } from "../../audit/store.ts";
 import { database } from "../../db/client.ts";
-import { uuidOf } from "../../http/uuid.ts";
+import { deriveUuid } from "../../http/uuid.ts";
 import type { ThreadContext } from "../context.ts";
 import type { StoredRun } from "../run.ts";
 import type { Actor, FirstAnswer, Via } from "../answering.ts";
@@ -19,18 +19,18 @@ const WORDS: Record<Via, string> = {
 };
 
 /** The answer that a run gives. */
-export function answerOf({ id, created, request }: StoredRun): FirstAnswer {
+export function toFirstAnswer({ id, created, request }: StoredRun): FirstAnswer {
   const { via = "api", name } = request.actor ?? {};
   return { via, ...(name !== undefined && { name }), at: created, run_id: id };
 }
 
 /** "Answered by link for Ana, 26 Nov 2026, 10:04 UTC." */
 export function saysFirst({ via, name, at }: Pick<FirstAnswer, "via" | "name" | "at">): string {
-  return `Answered ${WORDS[via]}${name === undefined ? "" : ` for ${name}`}, ${timeOf(at)}.`;
+  return `Answered ${WORDS[via]}${name === undefined ? "" : ` for ${name}`}, ${formatTime(at)}.`;
 }
 
 /** A time as people read it, in UTC: the server does not know where its reader is. */
-export function timeOf(at: number): string {
+export function formatTime(at: number): string {
   const parts = { day: "numeric", month: "short", year: "numeric" } as const;
   const day = new Intl.DateTimeFormat("en-GB", { ...parts, timeZone: "UTC" }).format(at);
   return `${day}, ${new Date(at).toISOString().slice(11, 16)} UTC`;
@@ -54,7 +54,7 @@ export function recordAnswers(context: ThreadContext, run: StoredRun): void {
   for (const id of run.outcome.answered ?? []) {
     // An attempt that stopped before its events were written begins again.
     if (firstAnswer(context, id)?.run_id === run.id) continue;
-    tables.answers.take(id, JSON.stringify(answerOf(run)));
+    tables.answers.take(id, JSON.stringify(toFirstAnswer(run)));
     tables.outbox.add("answered", JSON.stringify({ interrupt_id: id, run_id: run.id, actor: run.request.actor }));
   }
 }
@@ -71,7 +71,7 @@ export async function auditAnswer({ env, workspaceId, threadId }: ThreadContext,
   const { interrupt_id, run_id, actor } = JSON.parse(body) as { interrupt_id: string; run_id: string; actor?: Actor };
   const { kind = "run", credentialId = run_id, via = "api", user, name, address = null, agent = null } = actor ?? {};
   await insertAudit(database(env.DB), {
-    id: uuidOf(`audit of answer ${interrupt_id} ${run_id}`),
+    id: deriveUuid(`audit of answer ${interrupt_id} ${run_id}`),
     workspaceId,
     at: Date.now(),
     actorKind: kind,

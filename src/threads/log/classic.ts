@@ -30,7 +30,7 @@ const SOURCES: Record<string, EventMethod[]> = {
 export const CLASSIC_MODES = Object.keys(SOURCES);
 
 /** The log's methods that these modes need. */
-export function methodsOf(modes: string[]): EventMethod[] {
+export function toEventMethods(modes: string[]): EventMethod[] {
   return [...new Set<EventMethod>(["metadata", "error", "feedback", ...modes.flatMap((mode) => SOURCES[mode] ?? [])])];
 }
 
@@ -55,7 +55,7 @@ export class ClassicFramer {
   /** The event's frames; "" when these modes do not show it. */
   frames(event: EventText): string {
     const { method, ns } = event;
-    if (this.options.namespaces && !this.options.namespaces.includes(graphOf(event))) return "";
+    if (this.options.namespaces && !this.options.namespaces.includes(graphName(event))) return "";
     if (method === "metadata" || method === "error" || method === "feedback") return frame(event, method, event.text());
     if (method === "events") return this.#modes.has("events") ? frame(event, "events", event.text()) : "";
     if (method === "tuple") return this.#tuple(event);
@@ -103,7 +103,7 @@ export class ClassicFramer {
 }
 
 /** The graph an event belongs to. Messages and tool calls name their node's task too. */
-function graphOf({ method, ns }: EventText): string {
+function graphName({ method, ns }: EventText): string {
   return (method === "tuple" || method === "tools" ? ns.slice(0, -1) : ns).join("|");
 }
 

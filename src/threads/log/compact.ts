@@ -9,7 +9,7 @@ import type { Json } from "../../json.ts";
 import { canonical } from "./canonical.ts";
 import type { EventsRow } from "../storage/rows.ts";
 import type { Tables } from "../storage/tables.ts";
-import { cutsOf, textOf, type TextDelta, withText } from "./cuts.ts";
+import { encodeCuts, readTextDelta, type TextDelta, withText } from "./cuts.ts";
 import type { StoredEvent } from "./segments.ts";
 
 /** The most characters of events in a pass, so that any events fit in memory. */
@@ -31,14 +31,14 @@ type PassEvent = StoredEvent & { about?: string };
 export function nextPass(tables: Tables, after: number, visible: number): Pass {
   const read = rowsOfPass(tables, after, visible);
   const events = read.map(eventsIn);
-  const merged = new Map(stretchesOf(events.flat()).flatMap(mergedIn));
+  const merged = new Map(splitStretches(events.flat()).flatMap(mergedIn));
   // Events that move to a later row are not before its number: readers skip what they have passed.
   let last_seq = after;
   const rows = read.flatMap(({ first_seq, n }, i) => {
     const before = events[i] ?? [];
     const left = before.flatMap((event) => merged.get(event) ?? [event]);
     last_seq = left.at(-1)?.seq ?? last_seq;
-    return before.some((event) => merged.has(event)) ? [{ first_seq, n, last_seq, ...rowOf(left) }] : [];
+    return before.some((event) => merged.has(event)) ? [{ first_seq, n, last_seq, ...toEventsRow(left) }] : [];
   });
   const through = read.at(-1)?.last_seq ?? after;
   return { rows, through, more: read.length > 0 && through < visible };
@@ -62,7 +62,7 @@ function eventsIn({ events, metas }: EventsRow): PassEvent[] {
   );
 }
 
-function rowOf(left: PassEvent[]): Pick<EventsRow, "events" | "metas"> {
+function toEventsRow(left: PassEvent[]): Pick<EventsRow, "events" | "metas"> {
   const metas = [...new Set(left.flatMap(({ about }) => about ?? []))];
   const events = left.map(({ about, ...event }) =>
     about === undefined ? event : { ...event, meta: metas.indexOf(about) },
@@ -71,7 +71,7 @@ function rowOf(left: PassEvent[]): Pick<EventsRow, "events" | "metas"> {
 }
 
 /** The message or the block of a token delta. Undefined for other events, and for deltas stored apart or merged already. */
-function ownerOf({ run, method, ns, node, refs, cuts, data }: StoredEvent): string | undefined {
+function textOwner({ run, method, ns, node, refs, cuts, data }: StoredEvent): string | undefined {
   if (data === null || refs || cuts) return undefined;
   if (method === "tuple") return data.type === "AIMessageChunk" && data.id ? JSON.stringify([run, data.id]) : undefined;
   if (method !== "messages" || data.event !== "content-block-delta") return undefined;
@@ -93,11 +93,11 @@ interface Stretch {
   size: number;
 }
 
-function stretchesOf(events: PassEvent[]): Stretch[] {
+function splitStretches(events: PassEvent[]): Stretch[] {
   const stretches: Stretch[] = [];
   let stretch: Stretch | undefined;
   for (const event of events) {
-    const owner = ownerOf(event);
+    const owner = textOwner(event);
     if (owner === undefined || (stretch && stretch.size > LONGEST)) stretch = undefined;
     if (owner === undefined) continue;
     if (!stretch) stretches.push((stretch = { events: [], groups: [], open: new Map(), size: 0 }));
@@ -107,8 +107,8 @@ function stretchesOf(events: PassEvent[]): Stretch[] {
 }
 
 function add(stretch: Stretch, owner: string, event: PassEvent): void {
-  const delta = textOf(event);
-  const shape = shapeOf(event, delta);
+  const delta = readTextDelta(event);
+  const shape = eventShape(event, delta);
   const open = stretch.open.get(owner);
   stretch.events.push(event);
   stretch.size += delta?.text.length ?? 0;
@@ -124,7 +124,7 @@ function add(stretch: Stretch, owner: string, event: PassEvent): void {
 }
 
 /** What deltas of one group have in common: all but the text. A `block-delta` replaces the one before it. */
-function shapeOf({ ns, about, data }: PassEvent, delta: TextDelta | undefined): string {
+function eventShape({ ns, about, data }: PassEvent, delta: TextDelta | undefined): string {
   if (delta) return JSON.stringify([ns, about, delta.places, withText(data, delta.places, "")]);
   return replaces(data) ? "" : JSON.stringify(data);
 }
@@ -138,13 +138,13 @@ const replaces = (data: Json | null): boolean => (data?.delta as Json | undefine
 function addsUp({ method, data }: PassEvent, delta: TextDelta | undefined): boolean {
   if (method === "messages") return delta !== undefined || replaces(data);
   if (!delta) return false;
-  const sumOf = (...texts: string[]) => {
+  const addLengths = (...texts: string[]) => {
     const sum = new Accumulator();
     const chunks = texts.map((text) => withText(data, delta.places, text) as Json & { id: string });
     for (const chunk of chunks) sum.take(chunk);
     return canonical(sum.chunk(String(data?.id)));
   };
-  return sumOf("a", "b") === sumOf("ab");
+  return addLengths("a", "b") === addLengths("ab");
 }
 
 /** For each event of a stretch what takes its place; none when nothing is merged. */
@@ -156,9 +156,9 @@ function mergedIn({ events, groups }: Stretch): [PassEvent, PassEvent[]][] {
 
 function mergedGroup({ events }: Group): PassEvent {
   const last = events.at(-1) as PassEvent;
-  const delta = textOf(last);
+  const delta = readTextDelta(last);
   if (!delta || events.length === 1) return { ...last, cuts: [] };
-  const texts = events.map((event) => textOf(event)?.text ?? "");
+  const texts = events.map((event) => readTextDelta(event)?.text ?? "");
   const data = withText(last.data, delta.places, texts.join(""));
-  return { ...last, data, cuts: cutsOf(events.map(({ seq }, i) => ({ seq, length: texts[i]?.length ?? 0 }))) };
+  return { ...last, data, cuts: encodeCuts(events.map(({ seq }, i) => ({ seq, length: texts[i]?.length ?? 0 }))) };
 }

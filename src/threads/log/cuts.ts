@@ -32,7 +32,7 @@ export interface TextDelta {
 }
 
 /** The text of a delta; undefined when it has none or several, and is therefore not cut. */
-export function textOf({ method, data }: Pick<StoredEvent, "method" | "data">): TextDelta | undefined {
+export function readTextDelta({ method, data }: Pick<StoredEvent, "method" | "data">): TextDelta | undefined {
   const found = (TEXTS[method] ?? []).flatMap((places) => {
     const [text, ...others] = places.map((path) => path.reduce(member, data));
     return typeof text === "string" && text !== "" ? [{ text, places, same: others.every((one) => one === text) }] : [];
@@ -57,7 +57,7 @@ function replaced(value: unknown, [name, ...rest]: string[], text: string): unkn
 }
 
 /** For each delta the distance of its number from the one before (of the first: the number), and its text's length. */
-export function cutsOf(parts: readonly { seq: number; length: number }[]): number[] {
+export function encodeCuts(parts: readonly { seq: number; length: number }[]): number[] {
   return parts.flatMap(({ seq, length }, i) => [seq - (parts[i - 1]?.seq ?? 0), length]);
 }
 
@@ -77,7 +77,7 @@ export function* unfold(events: Iterable<StoredEvent>, after: number, seen: numb
   let merged: Part[] = [];
   for (const event of events) {
     if (event.cuts) {
-      merged.push(...partsOf(event));
+      merged.push(...splitEvent(event));
       continue;
     }
     yield* inOrder(merged, after, seen);
@@ -87,7 +87,7 @@ export function* unfold(events: Iterable<StoredEvent>, after: number, seen: numb
   yield* inOrder(merged, after, seen);
 }
 
-function partsOf(event: StoredEvent): Part[] {
+function splitEvent(event: StoredEvent): Part[] {
   const { seq, cuts = [] } = event;
   if (cuts.length === 0) return [{ event, seq }];
   const parts: Part[] = [];
@@ -110,15 +110,15 @@ function* inOrder(parts: Part[], after: number, seen: number): Generator<StoredE
     const continues = open?.event === part.event && !(open.seq <= seen && part.seq > seen);
     if (open && continues) open = { ...open, seq: part.seq, to: part.to };
     else {
-      if (open) yield eventOf(open);
+      if (open) yield cutEvent(open);
       open = part;
     }
   }
-  if (open) yield eventOf(open);
+  if (open) yield cutEvent(open);
 }
 
-function eventOf({ event: { cuts: _cuts, ...event }, seq, from, to }: Part): StoredEvent {
-  const delta = to === undefined ? undefined : textOf(event);
+function cutEvent({ event: { cuts: _cuts, ...event }, seq, from, to }: Part): StoredEvent {
+  const delta = to === undefined ? undefined : readTextDelta(event);
   if (!delta || (from === 0 && to === delta.text.length)) return { ...event, seq };
   return { ...event, seq, data: withText(event.data, delta.places, delta.text.slice(from, to)) };
 }

@@ -33,7 +33,7 @@ export class Recent {
   add(event: RecentEvent): void {
     const { events, size } = kept.get(this) ?? { events: [], size: 0 };
     events.push(event);
-    this.#keep(events, size + sizeOf(event));
+    this.#keep(events, size + measureEvent(event));
   }
 
   /** The next events after `seq`, up to `last`; undefined when they are no longer all here. */
@@ -61,7 +61,7 @@ export class Recent {
   /** Removes the events after `seq`: their commit failed. */
   dropAfter(seq: number): void {
     const events = (kept.get(this)?.events ?? []).filter((event) => event.seq <= seq);
-    this.#keep(events, sumOf(events));
+    this.#keep(events, measureEvents(events));
   }
 
   /** Clears the cache: the tables have changed, or the thread is deleted. */
@@ -74,7 +74,7 @@ export class Recent {
     let left = size;
     const from = events.findIndex((event, i) => {
       if (left <= LIMIT / 2 || i === events.length - 1) return true;
-      left -= sizeOf(event);
+      left -= measureEvent(event);
       return false;
     });
     kept.set(this, { events: events.slice(from), size: left }, left);
@@ -82,8 +82,8 @@ export class Recent {
 }
 
 /** About how many characters an event holds in memory. */
-function sizeOf({ data, meta = "", whole = "" }: RecentEvent): number {
+function measureEvent({ data, meta = "", whole = "" }: RecentEvent): number {
   return 200 + data.length + meta.length + whole.length;
 }
 
-const sumOf = (events: RecentEvent[]): number => events.reduce((sum, event) => sum + sizeOf(event), 0);
+const measureEvents = (events: RecentEvent[]): number => events.reduce((sum, event) => sum + measureEvent(event), 0);

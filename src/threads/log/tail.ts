@@ -58,7 +58,7 @@ export function tail(
     async pull(controller) {
       for (;;) {
         if (text !== "") {
-          const cut = cutOf(text);
+          const cut = findCut(text);
           controller.enqueue(encoder.encode(text.slice(0, cut)));
           text = text.slice(cut);
           return;
@@ -105,7 +105,7 @@ async function woken(ms: number, listen: (wake: () => void) => void): Promise<bo
 }
 
 /** Where to cut a text for one chunk: between two characters, for half of a surrogate pair has no UTF-8. */
-function cutOf(text: string): number {
+function findCut(text: string): number {
   const code = text.charCodeAt(AT_ONCE - 1);
   return code >= 0xd800 && code <= 0xdbff ? AT_ONCE - 1 : AT_ONCE;
 }

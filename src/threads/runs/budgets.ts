@@ -5,7 +5,7 @@ import { knownBudgets } from "../../budgets/known.ts";
 import { workspaceBudgets } from "../../budgets/rpc.ts";
 import { database } from "../../db/client.ts";
 import { logError } from "../../http/log.ts";
-import { uuidOf } from "../../http/uuid.ts";
+import { deriveUuid } from "../../http/uuid.ts";
 import { priceTable } from "../../traces/usage/prices.ts";
 import { roundCost } from "../../traces/usage/cost.ts";
 import type { ThreadContext } from "../context.ts";
@@ -67,7 +67,7 @@ async function carryOut(context: ThreadContext, run: StoredRun, { id, question, 
   try {
     await insertAudit(database(env.DB), {
       // The same at every attempt.
-      id: uuidOf(`audit of ${id} ${run.id}`),
+      id: deriveUuid(`audit of ${id} ${run.id}`),
       workspaceId,
       at: Date.now(),
       actorKind: kind,

@@ -1,6 +1,6 @@
 /** What a request for a run becomes: a new run in the queue and its thread's record, or the run that it repeats. */
 import { remoteProblem } from "../../http/problem.ts";
-import { answerOf, firstAnswer, saysFirst } from "../answers/first.ts";
+import { toFirstAnswer, firstAnswer, saysFirst } from "../answers/first.ts";
 import type { FirstAnswer } from "../answering.ts";
 import type { ThreadContext } from "../context.ts";
 import { namesLatest } from "../graph/continue.ts";
@@ -53,7 +53,7 @@ export function checkAnswers(
 /** The answer that the interrupt has taken: of an open run, or kept. */
 export function answerTo(context: ThreadContext, open: readonly StoredRun[], id: string): FirstAnswer | undefined {
   const run = takerOf(context, open, id);
-  return run ? answerOf(run) : firstAnswer(context, id);
+  return run ? toFirstAnswer(run) : firstAnswer(context, id);
 }
 
 /** The open run that answers the pending interrupt. */

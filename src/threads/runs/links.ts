@@ -1,9 +1,9 @@
 /** Links by which a question is answered: made, listed, revoked, and what an answer by one starts. */
 import { budgetQuestion } from "../../budgets/question.ts";
 import { remoteProblem } from "../../http/problem.ts";
-import { uuidOf } from "../../http/uuid.ts";
+import { deriveUuid } from "../../http/uuid.ts";
 import { runThatAsked } from "../answers/asking.ts";
-import { answerOf, firstAnswer } from "../answers/first.ts";
+import { toFirstAnswer, firstAnswer } from "../answers/first.ts";
 import type { Actor, AnswerLink, NewLink, Standing, Via } from "../answering.ts";
 import type { Json } from "../../json.ts";
 import type { ThreadContext } from "../context.ts";
@@ -50,7 +50,9 @@ export function ownLink(context: ThreadContext, open: Open, id: string, via: Via
   const turn = tables.answers.turn(id);
   // A day in advance: the link that is given out is valid for a while.
   const period = Math.floor(Date.now() / (OWN_MS / 2));
-  const link_id = uuidOf(JSON.stringify(["own link", workspaceId, threadId, id, turn, via, record.created, period]));
+  const link_id = deriveUuid(
+    JSON.stringify(["own link", workspaceId, threadId, id, turn, via, record.created, period]),
+  );
   const known = readLink(context, link_id);
   if (known) return known;
   if (validLinks(context).length >= MOST_LINKS) return undefined;
@@ -87,7 +89,7 @@ function standingOf(context: ThreadContext, open: Open, link: AnswerLink): Stand
   const { interrupt_id, turn } = link;
   const isOfTurn = tables.answers.turn(interrupt_id) === turn;
   const taker = isOfTurn ? takerOf(context, open, interrupt_id) : undefined;
-  const first = taker ? answerOf(taker) : firstAnswer(context, interrupt_id, turn);
+  const first = taker ? toFirstAnswer(taker) : firstAnswer(context, interrupt_id, turn);
   if (first) return { state: "answered", link, first };
   const question = isOfTurn ? questionOf(context, interrupt_id) : undefined;
   if (!question) return { state: "gone", link };

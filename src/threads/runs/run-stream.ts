@@ -1,5 +1,5 @@
 /** Where the classic stream of a run begins, for a client that may have seen a part of it. */
-import { classicFraming, methodsOf } from "../log/classic.ts";
+import { classicFraming, toEventMethods } from "../log/classic.ts";
 import type { Framing, TailQuery } from "../log/events.ts";
 import type { RunStream } from "../rpc.ts";
 import type { StoredRun } from "../run.ts";
@@ -26,7 +26,7 @@ export function runStream(
       after: modes.includes("messages") ? start : after,
       seen: after,
       runId: run.id,
-      methods: methodsOf(modes),
+      methods: toEventMethods(modes),
       cancelOnDisconnect,
     },
     framing: classicFraming({ modes, subgraphs, after, namespaces }),

@@ -14,7 +14,7 @@ import { derivedUsage } from "../../traces/usage/usage.ts";
 import type { ThreadContext } from "../context.ts";
 import type { Emitter } from "../log/emit.ts";
 import type { StoredRun } from "../run.ts";
-import { queueWarning, reportsOf, warningOf } from "../tasks/budget.ts";
+import { queueWarning, buildReports, buildWarning } from "../tasks/budget.ts";
 
 /** A budget is reached, and there is no question to answer, or its answer declined. */
 export class BudgetExceeded extends Error {
@@ -125,7 +125,7 @@ export class Spending implements Decider {
     const state = this.#state(budget);
     if (state.warned === (day ?? true)) return;
     state.warned = day ?? true;
-    const warning = warningOf(this.context, this.run, { budget, spent, limit, day });
+    const warning = buildWarning(this.context, this.run, { budget, spent, limit, day });
     this.emitter.emit("custom", [], JSON.stringify({ name: "budget.warning", payload: warning }));
     this.context.eventLog.due(() => queueWarning(this.context, this.run, budget, warning));
     this.#keep();
@@ -148,7 +148,7 @@ export class Spending implements Decider {
     const { env, workspaceId, eventLog } = this.context;
     const today = dayOf(Date.now());
     const budgets = this.budgets.filter(({ per }) => per === "day");
-    const reports = budgets.flatMap((budget) => reportsOf(budget, this.#state(budget), today));
+    const reports = budgets.flatMap((budget) => buildReports(budget, this.#state(budget), today));
     // After a crash the run must not report less than the ledger has.
     if (this.#keeping) eventLog.flush();
     const answers = await workspaceBudgets(env, workspaceId).report(this.run.id, reports);

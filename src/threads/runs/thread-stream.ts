@@ -1,6 +1,6 @@
 /** `GET /threads/{id}/stream`: the events of all runs of a thread, as they come, in the classic framing. */
 import { sseFrame } from "../../http/sse.ts";
-import { CLASSIC_MODES, ClassicFramer, methodsOf } from "../log/classic.ts";
+import { CLASSIC_MODES, ClassicFramer, toEventMethods } from "../log/classic.ts";
 import type { EventText, Framing, TailQuery } from "../log/events.ts";
 import type { StoredEvent } from "../log/segments.ts";
 import type { StoredRun } from "../run.ts";
@@ -23,7 +23,7 @@ export function threadStream(
   // The `messages` mode shows messages so far, so it is framed from its run's first event on.
   const start = run?.request.stream_mode?.includes("messages") ? Math.min(first_seq - 1, after) : after;
   return {
-    query: { after: start, seen: after, methods: [...methodsOf(CLASSIC_MODES), "lifecycle"] },
+    query: { after: start, seen: after, methods: [...toEventMethods(CLASSIC_MODES), "lifecycle"] },
     framing: (event) => {
       const frames = framing(event);
       return event.seq > after ? frames : "";

@@ -1,7 +1,7 @@
 /** What the webhook of a run that asks says about its questions, and what its receiver answers. */
 import { isObject, NESTING, nestsDeeper, parseJson } from "../../http/json.ts";
 import { publicAddress } from "../../http/origin.ts";
-import { uuidOf } from "../../http/uuid.ts";
+import { deriveUuid } from "../../http/uuid.ts";
 import type { Json } from "../../json.ts";
 import { urlOfLink } from "../answers/token.ts";
 import type { AskedByCall } from "../answering.ts";
@@ -54,7 +54,7 @@ export async function takeAnswer(
   };
   const actor = { kind: "webhook", credentialId: run_id, via: "webhook" as const };
   // A delivery that is repeated, and answered again, leads to the same run.
-  const answer = { run_id: uuidOf(`answer of the webhook of ${run_id}`), actor };
+  const answer = { run_id: deriveUuid(`answer of the webhook of ${run_id}`), actor };
   const resume = read();
   const asked = resume && continuing(context, { ...answer, resume });
   if (!asked) return ignore("answers no question that waits");

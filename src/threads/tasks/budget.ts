@@ -21,7 +21,7 @@ interface Warning {
   thread_id: string;
 }
 
-export function warningOf(
+export function buildWarning(
   { threadId }: ThreadContext,
   { id: run_id }: StoredRun,
   {
@@ -58,7 +58,7 @@ export function queueWarning(
 }
 
 /** What the ledger has not, by day. `today`: also of this day, so that it answers. */
-export function reportsOf(
+export function buildReports(
   { id, key, limit, unit }: RunBudget,
   { days = {}, reported = {} }: Spent,
   today?: string,
@@ -77,7 +77,7 @@ interface Spending {
 export function queueReports({ tables }: ThreadContext, { id, request, outcome }: StoredRun): void {
   const reports = (request.budgets ?? []).flatMap((budget) => {
     const state = outcome.spent?.[budget.id];
-    return state && budget.per === "day" ? reportsOf(budget, state) : [];
+    return state && budget.per === "day" ? buildReports(budget, state) : [];
   });
   if (reports.length > 0) tables.outbox.add("spent", JSON.stringify({ run_id: id, reports } satisfies Spending));
 }

@@ -85,8 +85,9 @@ export class Outbox {
   }
 
   #unsealed(runId?: string): OutboxRow | undefined {
-    const isOf = ({ body }: OutboxRow) => runId === undefined || (JSON.parse(body) as Delivery).run_id === runId;
-    return this.context.tables.outbox.find(Object.keys(CALL_OF), isOf);
+    const belongsToRun = ({ body }: OutboxRow) =>
+      runId === undefined || (JSON.parse(body) as Delivery).run_id === runId;
+    return this.context.tables.outbox.find(Object.keys(CALL_OF), belongsToRun);
   }
 
   async #inTurn(lane: Lane): Promise<void> {

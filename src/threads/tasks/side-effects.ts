@@ -18,7 +18,7 @@ const TRACE_IN_THREAD = 100_000;
 /** Queues what a run's end brings about. Called inside the transaction that ends it, before that writes the thread's row. */
 export function queueSideEffects(context: ThreadContext, run: StoredRun, tracer?: Tracer): void {
   const { webhook } = run.request;
-  const end = tracer && traceEndOf(context, run);
+  const end = tracer && buildTraceEnd(context, run);
   if (end) queueTrace(context, end, tracer);
   if (webhook) queueWebhook(context, run, webhook);
   // Also of a run that has not begun: its claim may be on its way.
@@ -39,7 +39,7 @@ function queueSlots({ tables }: ThreadContext, { id, created }: StoredRun, trace
  * of the run queues the trace again.
  */
 function queueTrace({ tables: { outbox }, threadId }: ThreadContext, end: TraceEnd, tracer: Tracer): void {
-  const texts = textsOf(threadId, end, tracer);
+  const texts = buildTraceTexts(threadId, end, tracer);
   if (texts.length === 0) return;
   if (texts.reduce((sum, text) => sum + text.length, 0) <= TRACE_IN_THREAD)
     return outbox.keepTrace(`[${texts.join(",")}]`);
@@ -58,7 +58,7 @@ function queueTrace({ tables: { outbox }, threadId }: ThreadContext, end: TraceE
 }
 
 /** The runs of the trace as JSON. An error of a value in them loses the trace, never the run. */
-function textsOf(threadId: string, end: TraceEnd, tracer: Tracer): string[] {
+function buildTraceTexts(threadId: string, end: TraceEnd, tracer: Tracer): string[] {
   try {
     return tracer.finish(end);
   } catch (error) {
@@ -68,20 +68,20 @@ function textsOf(threadId: string, end: TraceEnd, tracer: Tracer): string[] {
 }
 
 /** What the trace says of the run; undefined where traces are off. */
-function traceEndOf({ env }: ThreadContext, run: StoredRun): TraceEnd | undefined {
+function buildTraceEnd({ env }: ThreadContext, run: StoredRun): TraceEnd | undefined {
   const { langsmith_tracer: wanted } = run.request;
   const project = ownProject(env, wanted?.project_name);
   if (project === undefined) return undefined;
   const { error: failure } = run.outcome;
   const error = failure && `${failure.error}: ${failure.message}`;
-  return { run: factsOf(run), root: rootOf(run), project, error, referenceExampleId: wanted?.example_id };
+  return { run: runFacts(run), root: rootFacts(run), project, error, referenceExampleId: wanted?.example_id };
 }
 
-function rootOf({ id, request, due, outcome: { began = due } }: StoredRun): RootFacts {
+function rootFacts({ id, request, due, outcome: { began = due } }: StoredRun): RootFacts {
   return { id, name: request.graph_id, inputs: request.input, began };
 }
 
-function factsOf({ status, due, outcome: { began = due, first_event, updated } }: StoredRun): RunFacts {
+function runFacts({ status, due, outcome: { began = due, first_event, updated } }: StoredRun): RunFacts {
   return {
     status,
     queued_ms: began - due,

@@ -111,7 +111,7 @@ export function queueTaskBegin(context: ThreadContext, run: StoredRun): void {
   const task_id = taskOf(run);
   if (task_id === undefined) return;
   if (!request.task) joinTask(context, { run_id: id, task: { task_id } });
-  queueHooks(context, hooksOf(context, task_id), { task_id, run_id: id, began: true });
+  queueHooks(context, listHookIds(context, task_id), { task_id, run_id: id, began: true });
 }
 
 /** Queues what a run's end means for its task. Called inside the transaction that ends the run. */
@@ -123,10 +123,10 @@ export function queueTaskEffects(context: ThreadContext, run: StoredRun): void {
 function queueTask(context: ThreadContext, taskId: string, runId: string): void {
   const effect = { task_id: taskId, run_id: runId };
   context.tables.outbox.add("task", JSON.stringify(effect));
-  queueHooks(context, hooksOf(context, taskId), effect);
+  queueHooks(context, listHookIds(context, taskId), effect);
 }
 
-const hooksOf = (context: ThreadContext, taskId: string) => Object.keys(read(context, taskId)?.hooks ?? {});
+const listHookIds = (context: ThreadContext, taskId: string) => Object.keys(read(context, taskId)?.hooks ?? {});
 
 function queueHooks(context: ThreadContext, hooks: string[], effect: Json): void {
   for (const hook of hooks) context.tables.outbox.add("task-hook", JSON.stringify({ ...effect, hook }));

@@ -16,7 +16,7 @@ export async function* framesOf(body: ReadableStream<Uint8Array<ArrayBuffer>>): 
       const parts = text.split("\n\n");
       text = parts.pop() ?? "";
       for (const part of parts) {
-        const frame = frameOf(part);
+        const frame = parseFrame(part);
         if (frame) yield frame;
       }
     }
@@ -25,7 +25,7 @@ export async function* framesOf(body: ReadableStream<Uint8Array<ArrayBuffer>>): 
   }
 }
 
-function frameOf(text: string): Frame | undefined {
+function parseFrame(text: string): Frame | undefined {
   let event = "message";
   const data: string[] = [];
   for (const line of text.split("\n")) {

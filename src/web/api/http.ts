@@ -26,18 +26,18 @@ export async function authFetch(input: RequestInfo | URL, init?: RequestInit): P
 export type Request = [method: string, path: string, body?: unknown];
 
 /** An answer to another caller is not used. */
-const keyOf = (request: Request) => JSON.stringify([currentSession()?.secret, request]);
+const requestKey = (request: Request) => JSON.stringify([currentSession()?.secret, request]);
 
 /** Sends a request that a view will make as soon as its code is loaded: the next `callFor` with it gets the answer. */
 export function callAhead(request: Request): void {
-  const key = keyOf(request);
+  const key = requestKey(request);
   if (!isAhead(key)) keepAhead(key, call(...request));
 }
 
 /** The answer to a request, which may have been sent ahead. */
 export function callFor<T>(request: Request, signal?: AbortSignal): Promise<T> {
   const [method, path, body] = request;
-  return (takeAhead(keyOf(request)) as Promise<T> | undefined) ?? call<T>(method, path, body, signal);
+  return (takeAhead(requestKey(request)) as Promise<T> | undefined) ?? call<T>(method, path, body, signal);
 }
 
 /** Calls the server and reads JSON. An answer without a body is `undefined`. */
@@ -52,12 +52,12 @@ export async function call<T>(method: string, path: string, body?: unknown, sign
     throw new ApiError(0, "The server did not answer.");
   });
   const text = await response.text();
-  if (!response.ok) throw new ApiError(response.status, detailOf(text) ?? `The server answered ${response.status}.`);
+  if (!response.ok) throw new ApiError(response.status, readDetail(text) ?? `The server answered ${response.status}.`);
   return (text === "" ? undefined : JSON.parse(text)) as T;
 }
 
 /** The sentence in an error's body: problem+json's `detail`, or the plain text of it. */
-function detailOf(text: string): string | undefined {
+function readDetail(text: string): string | undefined {
   try {
     const body = JSON.parse(text) as { detail?: unknown; message?: unknown };
     const detail = body.detail ?? body.message;

@@ -104,7 +104,7 @@ export function useHistory(threadId: string | undefined, phase: number, change: 
           },
           signal,
         ).catch(none);
-        steps = joined(steps, (page ?? []).filter((state) => !state.checkpoint.checkpoint_ns).map(stepOf));
+        steps = joined(steps, (page ?? []).filter((state) => !state.checkpoint.checkpoint_ns).map(toStep));
         before = page?.at(-1)?.checkpoint.checkpoint_id;
         if (!page || page.length < HISTORY_PAGE || ids.has(before ?? "")) break;
       }
@@ -116,7 +116,7 @@ export function useHistory(threadId: string | undefined, phase: number, change: 
   });
 }
 
-function stepOf({ checkpoint, parent_checkpoint, created_at, metadata, next, extracted }: HistoryStep): Step {
+function toStep({ checkpoint, parent_checkpoint, created_at, metadata, next, extracted }: HistoryStep): Step {
   return {
     id: checkpoint.checkpoint_id,
     parent: parent_checkpoint?.checkpoint_id,

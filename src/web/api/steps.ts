@@ -61,7 +61,7 @@ function countsOn(path: Step[], ids: string[]): (number | undefined)[] {
  * The checkpoint that first has each message of a path. `messages`: those of the path. Where the beginning of the path is
  * not read, the messages that its oldest known checkpoint has are left out: an older one may have had them first.
  */
-export function checkpointsOf(
+export function findCheckpoints(
   steps: Step[],
   tip: string | undefined,
   messages: Pick<RawMessage, "id">[],
@@ -90,7 +90,11 @@ export function checkpointsOf(
  * so it begins at the message after the last one of that checkpoint. Several paths that leave after the same message
  * are alternatives of each other, also with different checkpoints: a fork writes its own.
  */
-export function forksOf(steps: Step[], tip: string | undefined, messages: Pick<RawMessage, "id">[]): Map<string, Fork> {
+export function findForks(
+  steps: Step[],
+  tip: string | undefined,
+  messages: Pick<RawMessage, "id">[],
+): Map<string, Fork> {
   const ids = messages.flatMap(({ id }) => id ?? []);
   const shown = pathTo(steps, tip);
   const own = new Map(shown.map((step, i) => [step.id, i]));

@@ -1,6 +1,6 @@
 /** Has diagrams drawn in a sandboxed frame, one at a time. The frame loads Mermaid with the first diagram. */
 import { type Drawing, type DrawRequest, INKS, type Inks } from "../diagram/protocol.ts";
-import { inkOf, type Scheme } from "../ui/scheme.ts";
+import { readInk, type Scheme } from "../ui/scheme.ts";
 import css from "./Diagram.module.css";
 
 /** Seconds for one diagram, with the load of Mermaid before the first. */
@@ -17,7 +17,7 @@ export function drawDiagram(text: string, scheme: Scheme): Promise<Drawing> {
   const key = `${scheme} ${text}`;
   const known = drawings.get(key);
   if (known) return known;
-  const inks = Object.fromEntries(INKS.map((token) => [token, inkOf(token)])) as Inks;
+  const inks = Object.fromEntries(INKS.map((token) => [token, readInk(token)])) as Inks;
   const drawing = last.then(() => ask({ text, dark: scheme === "dark", inks }));
   last = drawing;
   drawings.set(key, drawing);

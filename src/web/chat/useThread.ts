@@ -7,7 +7,7 @@ import type { Interrupt, RawMessage, ThreadState } from "../api/types.ts";
 import { liveMessages, type Stream } from "./stream.ts";
 import { errorText } from "./errors.ts";
 import { keepPartials, keptPartials } from "./partials.ts";
-import { type Checkpoint, checkpointsOf, type Fork, forksOf, type Step } from "../api/steps.ts";
+import { type Checkpoint, findCheckpoints, type Fork, findForks, type Step } from "../api/steps.ts";
 import { useMissed } from "./missed.ts";
 import { begin, interruptsOf, isRunning, messagesOf, type News, type Read, reduce, type Thread } from "./thread.ts";
 
@@ -93,8 +93,8 @@ export function useThread(
   const { at } = thread;
   const shown = useMemo(() => messagesOf(thread), [thread]);
   const known = useMemo(() => shown ?? [], [shown]);
-  const forks = useMemo(() => forksOf(steps, at, known), [steps, at, known]);
-  const checkpoints = useMemo(() => checkpointsOf(steps, at, known), [steps, at, known]);
+  const forks = useMemo(() => findForks(steps, at, known), [steps, at, known]);
+  const checkpoints = useMemo(() => findCheckpoints(steps, at, known), [steps, at, known]);
   const parting = [...forks.values()].at(-1);
   return {
     thread,

@@ -3,9 +3,9 @@
  * the page's Content-Security-Policy refuses, and a frame with an opaque origin cannot read the page's session.
  */
 import mermaid from "mermaid";
-import { faultOf } from "./fault.ts";
+import { describeFault } from "./fault.ts";
 import type { Drawing, DrawRequest } from "./protocol.ts";
-import { FONT, themeOf } from "./theme.ts";
+import { FONT, buildTheme } from "./theme.ts";
 
 /** Characters of a diagram's source. Mermaid draws a longer one as an error. */
 const MOST_TEXT = 20_000;
@@ -26,18 +26,18 @@ async function draw({ text, dark, inks }: DrawRequest): Promise<Drawing> {
     fontFamily: FONT,
     look: "classic",
     theme: "base",
-    themeVariables: themeOf(inks, dark),
+    themeVariables: buildTheme(inks, dark),
   });
   try {
     const { svg } = await mermaid.render("diagram", text);
-    return documentOf(svg);
+    return parseMarkup(svg);
   } catch (error) {
-    return { fault: faultOf(error, text) };
+    return { fault: describeFault(error, text) };
   }
 }
 
 /** The markup as an SVG document with a size of its own: an image has no other. */
-function documentOf(markup: string): Drawing {
+function parseMarkup(markup: string): Drawing {
   const element = new DOMParser().parseFromString(markup, "text/html").querySelector("svg");
   const { width, height } = element?.viewBox.baseVal ?? { width: 0, height: 0 };
   if (!element || width === 0 || height === 0) return { fault: "The diagram is empty." };

@@ -6,7 +6,7 @@ export const FONT = 'Arial, "Liberation Sans", "DejaVu Sans", sans-serif';
 
 type Theme = Record<string, unknown>;
 
-export function themeOf(inks: Inks, dark: boolean): Theme {
+export function buildTheme(inks: Inks, dark: boolean): Theme {
   const strong = [inks["--water"], inks["--brass"], inks["--green"], inks["--red"], inks["--text-3"]];
   const soft = [inks["--water-soft"], inks["--brass-soft"], inks["--hover"], inks["--red-soft"]];
   return {
@@ -20,7 +20,7 @@ export function themeOf(inks: Inks, dark: boolean): Theme {
     ...numbered("cScale", 0, soft),
     ...numbered("cScaleLabel", 0, [inks["--text"]]),
     ...numbered("cScaleInv", 0, strong),
-    xyChart: { plotColorPalette: strong.map(hexOf).join(",") },
+    xyChart: { plotColorPalette: strong.map(toHex).join(",") },
     darkMode: dark,
     fontFamily: FONT,
     fontSize: "14px",
@@ -54,7 +54,7 @@ function numbered(name: string, first: number, colors: string[]): Theme {
 }
 
 /** `rgb(1, 2, 3)` without commas, at which the palette of charts is split. */
-function hexOf(rgb: string): string {
+function toHex(rgb: string): string {
   const parts = rgb.match(/\d+/g)?.slice(0, 3) ?? [];
   return `#${parts.map((part) => Number(part).toString(16).padStart(2, "0")).join("")}`;
 }

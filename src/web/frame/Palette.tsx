@@ -32,7 +32,7 @@ const isNamed = (thread: ThreadRow, words: string) => titleOf(thread).toLowerCas
 const THEMES: Theme[] = ["light", "dark", "system"];
 
 /** Threads of one title are distinguished by their last change and their assistant. */
-function noteOf({ updated_at, metadata }: ThreadRow): string {
+function describeThread({ updated_at, metadata }: ThreadRow): string {
   const graph = metadata?.graph_id;
   return [...(typeof graph === "string" ? [graph] : []), agoTime(updated_at)].join(" · ");
 }
@@ -141,7 +141,7 @@ export default function Palette({ onClose, onKeys }: { onClose: () => void; onKe
                     key={thread.thread_id}
                     id={thread.thread_id}
                     name={titleOf(thread)}
-                    note={noteOf(thread)}
+                    note={describeThread(thread)}
                     onSelect={go(`/chat/${thread.thread_id}`)}
                   />
                 ))}
@@ -151,7 +151,7 @@ export default function Palette({ onClose, onKeys }: { onClose: () => void; onKe
                     key={`${found.words} ${thread.thread_id}`}
                     id={thread.thread_id}
                     name={titleOf(thread)}
-                    note={noteOf(thread)}
+                    note={describeThread(thread)}
                     found={found.words}
                     onSelect={go(`/chat/${thread.thread_id}`)}
                   />

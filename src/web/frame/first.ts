@@ -11,7 +11,7 @@ import {
   threadsRequest,
   traceRequest,
 } from "../api/requests.ts";
-import { rangeOf } from "../page/presets.ts";
+import { parseRange } from "../page/presets.ts";
 import { listKey, listRequest, readOrder, readWanted } from "../trace/request.ts";
 
 /** The key of a query that makes the request. Without one, the view makes the request each time it is opened. */
@@ -38,7 +38,7 @@ function* firstOf(path: string, params: URLSearchParams): Generator<[Key, Reques
   if (path === "/traces") {
     yield [["projects"], projectsRequest];
     if (project !== null) {
-      const [wanted, range, order] = [readWanted(params, project), rangeOf(params, Date.now()), readOrder(params)];
+      const [wanted, range, order] = [readWanted(params, project), parseRange(params, Date.now()), readOrder(params)];
       yield [listKey(wanted, range, order), listRequest(wanted, range, order)];
     }
   }

@@ -26,7 +26,7 @@ export interface Range {
 }
 
 /** The range that an address names. What is no range is the last 24 hours. */
-export function rangeOf(params: URLSearchParams, now: number): Range {
+export function parseRange(params: URLSearchParams, now: number): Range {
   const from = Date.parse(params.get("from") ?? "");
   if (!Number.isNaN(from)) {
     const to = Date.parse(params.get("to") ?? "");

@@ -1,15 +1,15 @@
 /** The time range of all views of Observe. It is kept in the address: `?range=7d`, or `?from=…&to=…`. */
 import { useCallback, useMemo } from "react";
 import { useSearchParams } from "wouter";
-import { DEFAULT, keepRange, type Range, rangeOf } from "./presets.ts";
+import { DEFAULT, keepRange, type Range, parseRange } from "./presets.ts";
 
-export { keepRange, PRESETS, type Range, rangeOf } from "./presets.ts";
+export { keepRange, PRESETS, type Range, parseRange } from "./presets.ts";
 
 /** The range of the address, and how to choose another: a preset's key, or two times in milliseconds. */
 export function useRange(): [Range, (next: string | { from: number; to: number }) => void] {
   const [params, setParams] = useSearchParams();
   const text = keepRange(params.toString());
-  const range = useMemo(() => rangeOf(new URLSearchParams(text), Date.now()), [text]);
+  const range = useMemo(() => parseRange(new URLSearchParams(text), Date.now()), [text]);
   const choose = useCallback(
     (next: string | { from: number; to: number }) =>
       setParams((now) => {

@@ -63,7 +63,7 @@ export function Command({ text, label = "Copy the command" }: { text: string; la
 }
 
 /** What to do about an answer that is an error, by its status. */
-export function remedyOf(error: Error): string {
+export function describeRemedy(error: Error): string {
   const status = error instanceof ApiError ? error.status : undefined;
   if (status === 0) return "Check your connection, or whether the server runs.";
   if (status === 401) return "Sign in again.";
@@ -78,7 +78,7 @@ export function Failed({ title, error, onRetry }: { title: string; error: Error;
     <div className={css.state} role="alert">
       <h2>{title}</h2>
       <p>{error.message}</p>
-      <p className={css.remedy}>{remedyOf(error)}</p>
+      <p className={css.remedy}>{describeRemedy(error)}</p>
       <div>
         <Button onClick={onRetry}>Load again</Button>
       </div>

@@ -6,7 +6,7 @@ import { useLater } from "../ui/later.ts";
 import controls from "../ui/controls.module.css";
 import { LinkButton } from "../ui/LinkButton.tsx";
 import { waits } from "../chat/row.ts";
-import { groupsOf, isOfCron } from "./groups.ts";
+import { groupThreads, isOfCron } from "./groups.ts";
 import css from "./Sidebar.module.css";
 import { ThreadLink } from "./ThreadLink.tsx";
 
@@ -29,7 +29,7 @@ export function Sidebar({ onClose }: { onClose?: () => void }) {
     () => rows.filter((row) => crons || !isOfCron(row) || waits(row) || row.thread_id === params?.threadId),
     [rows, crons, params?.threadId],
   );
-  const groups = useMemo(() => groupsOf(shown), [shown]);
+  const groups = useMemo(() => groupThreads(shown), [shown]);
   const { hasNextPage, isFetching, fetchNextPage } = threads;
   const pages = threads.data?.pages.length ?? 0;
   useEffect(() => {

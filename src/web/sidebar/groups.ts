@@ -12,7 +12,7 @@ export interface Group {
 export const isOfCron = ({ metadata }: ThreadRow): boolean => typeof metadata?.cron_id === "string";
 
 /** What waits first, then what runs, then by day. The order within a group is the order given. */
-export function groupsOf(threads: ThreadRow[], now = Date.now()): Group[] {
+export function groupThreads(threads: ThreadRow[], now = Date.now()): Group[] {
   const groups = new Map<string, ThreadRow[]>([
     ["Waiting for you", []],
     ["Running", []],

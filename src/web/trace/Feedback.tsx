@@ -1,6 +1,6 @@
 import { useQuery } from "@tanstack/react-query";
 import { call } from "../api/http.ts";
-import { curlOf } from "../api/curl.ts";
+import { formatCurl } from "../api/curl.ts";
 import { Command, Empty, Loaded } from "../page/states.tsx";
 import { scoreText } from "../ui/format.ts";
 import { exactTime } from "../ui/time.ts";
@@ -22,7 +22,7 @@ export function Feedback({ run }: { run: Span }) {
     queryKey: ["feedback", run.id],
     queryFn: ({ signal }) => call<Given[]>("GET", `/api/v1/feedback?run=${run.id}`, undefined, signal),
   });
-  const command = curlOf("/api/v1/feedback", `{"run_id": "${run.id}", "key": "correct", "score": 1}`);
+  const command = formatCurl("/api/v1/feedback", `{"run_id": "${run.id}", "key": "correct", "score": 1}`);
   return (
     <Loaded query={feedback} what="feedback" rows={3}>
       {(given) =>

@@ -12,7 +12,7 @@ const MOST = 300_000;
 /** What of a text to show, and the buttons for the rest of it. */
 export function useCut(text: string, name: string, lines = LINES): [shown: string, rest: ReactNode] {
   const [all, setAll] = useState(false);
-  const end = Math.min(endOf(text, lines), FIRST);
+  const end = Math.min(findLineEnd(text, lines), FIRST);
   const cut = !all && end < text.length;
   const rest = (
     <>
@@ -50,7 +50,7 @@ export function Payload({ label, text, lines }: { label: string; text: string; l
 }
 
 /** Where the first lines of a text end. */
-function endOf(text: string, lines: number): number {
+function findLineEnd(text: string, lines: number): number {
   let end = -1;
   for (let i = 0; i < lines; i++) {
     end = text.indexOf("\n", end + 1);

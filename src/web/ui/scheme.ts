@@ -25,7 +25,7 @@ function subscribe(changed: () => void): () => void {
 }
 
 /** The colour of a token such as `--water` in the scheme in use, as `rgb(…)`. */
-export function inkOf(token: string): string {
+export function readInk(token: string): string {
   const probe = document.createElement("i");
   probe.style.color = `var(${token})`;
   document.body.append(probe);

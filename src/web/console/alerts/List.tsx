@@ -1,5 +1,5 @@
 import { Link, useLocation } from "wouter";
-import { curlOf } from "../../api/curl.ts";
+import { formatCurl } from "../../api/curl.ts";
 import { useMay } from "../../api/me.ts";
 import { type Project, useProjects } from "../../api/projects.ts";
 import { Page } from "../../page/Page.tsx";
@@ -14,7 +14,7 @@ import { EXAMPLES } from "./draft.ts";
 import { type Alert, useAlerts } from "./queries.ts";
 import { CHANNELS, conditionText, figureText, standing, windowText } from "./words.ts";
 
-const CREATE = curlOf(
+const CREATE = formatCurl(
   "/api/v1/alerts",
   `{
     "name": "Many runs fail",

@@ -2,7 +2,7 @@ import { Search } from "lucide-react";
 import { useState } from "react";
 import { Link, useLocation } from "wouter";
 import { useMay } from "../../api/me.ts";
-import { curlOf } from "../../api/curl.ts";
+import { formatCurl } from "../../api/curl.ts";
 import { Button } from "../../ui/Button.tsx";
 import controls from "../../ui/controls.module.css";
 import { useLater } from "../../ui/later.ts";
@@ -14,7 +14,7 @@ import work from "../work.module.css";
 import css from "./assistants.module.css";
 import { type AssistantRow, useAssistantList } from "./queries.ts";
 
-const CREATE = curlOf(
+const CREATE = formatCurl(
   "/assistants",
   `{
     "graph_id": "agent",

@@ -1,7 +1,7 @@
 import { Link, useLocation } from "wouter";
 import { useMay } from "../../api/me.ts";
 import { useAssistants } from "../../api/queries.ts";
-import { curlOf } from "../../api/curl.ts";
+import { formatCurl } from "../../api/curl.ts";
 import type { Assistant } from "../../api/types.ts";
 import { Button } from "../../ui/Button.tsx";
 import controls from "../../ui/controls.module.css";
@@ -21,7 +21,7 @@ import { untilText } from "../when.ts";
 /** Due times that the list shows of each cron. */
 const LATEST = 10;
 
-const CREATE = curlOf(
+const CREATE = formatCurl(
   "/runs/crons",
   `{
     "assistant_id": "agent",

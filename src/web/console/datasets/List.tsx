@@ -1,5 +1,5 @@
 import { Link, useLocation } from "wouter";
-import { curlOf } from "../../api/curl.ts";
+import { formatCurl } from "../../api/curl.ts";
 import { useMay } from "../../api/me.ts";
 import { Page } from "../../page/Page.tsx";
 import { Empty, Loaded } from "../../page/states.tsx";
@@ -10,7 +10,7 @@ import work from "../work.module.css";
 import { type Dataset, useDatasets } from "./queries.ts";
 import { countText } from "../../ui/format.ts";
 
-const CREATE = curlOf("/api/v1/datasets", '{"name": "questions"}');
+const CREATE = formatCurl("/api/v1/datasets", '{"name": "questions"}');
 
 export function List() {
   const may = useMay();

@@ -1,6 +1,6 @@
 /** Exports, schedules and destinations of the workspace. */
 import { useLocation, useSearchParams } from "wouter";
-import { curlOf } from "../../api/curl.ts";
+import { formatCurl } from "../../api/curl.ts";
 import { useProjects } from "../../api/projects.ts";
 import { Button } from "../../ui/Button.tsx";
 import { Missing } from "../Missing.tsx";
@@ -46,7 +46,7 @@ export function List({ dialog }: { dialog: string | undefined }) {
             read them: <a href="/docs/exports-reading">Reading an export</a>
           </p>
           <h2>Exports with the API</h2>
-          <Command label="Copy the request" text={curlOf("/api/v1/bulk-exports")} />
+          <Command label="Copy the request" text={formatCurl("/api/v1/bulk-exports")} />
         </>
       }
     >

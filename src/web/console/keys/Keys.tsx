@@ -2,7 +2,7 @@
 import { useState } from "react";
 import { Link, useLocation } from "wouter";
 import { name as PACKAGE } from "../../../../package.json";
-import { curlOf } from "../../api/curl.ts";
+import { formatCurl } from "../../api/curl.ts";
 import { SERVER } from "../../api/server.ts";
 import type { ViewProps } from "../../page/frame.ts";
 import { Button } from "../../ui/Button.tsx";
@@ -42,7 +42,7 @@ export default function Keys({ id }: ViewProps) {
       aside={
         <>
           <h2>Call with a key</h2>
-          <Command label="Copy the request" text={curlOf("/assistants/search", "{}")} />
+          <Command label="Copy the request" text={formatCurl("/assistants/search", "{}")} />
           <h2>From the command line</h2>
           <Command text={`npx -p ${PACKAGE} weir keys list --url ${SERVER}`} />
         </>

@@ -2,7 +2,7 @@
 import uPlot from "uplot";
 import "uplot/dist/uPlot.min.css";
 import { useEffect, useRef } from "react";
-import { inkOf, useScheme } from "../../ui/scheme.ts";
+import { readInk, useScheme } from "../../ui/scheme.ts";
 import { axisWidth, countLabels, durationLabels, timeLabels, valueLabels } from "./axis.ts";
 import css from "./plot.module.css";
 
@@ -97,7 +97,12 @@ function optionsOf(
   { interval, utc, labelsTo }: { interval: number; utc: boolean; labelsTo: (max: number) => number[] },
 ): uPlot.Options {
   const font = `12px ${getComputedStyle(element).fontFamily}`;
-  const axis = { stroke: inkOf("--text-3"), font, ticks: { show: false }, grid: { stroke: inkOf("--line"), width: 1 } };
+  const axis = {
+    stroke: readInk("--text-3"),
+    font,
+    ticks: { show: false },
+    grid: { stroke: readInk("--line"), width: 1 },
+  };
   const labels = timeLabels(utc);
   /** Seconds. */
   const half = interval > 0 ? interval / 2_000 : 1_800;
@@ -137,10 +142,10 @@ function optionsOf(
       {},
       ...lines.map(({ name, ink: token, columns }) => ({
         label: name,
-        stroke: inkOf(token),
+        stroke: readInk(token),
         width: columns ? 0 : 1.5,
-        points: { show: !columns, size: 6, fill: inkOf(token) },
-        ...(columns ? { fill: inkOf(token), paths: uPlot.paths.bars?.({ size: [0.7, 24] }) ?? undefined } : {}),
+        points: { show: !columns, size: 6, fill: readInk(token) },
+        ...(columns ? { fill: readInk(token), paths: uPlot.paths.bars?.({ size: [0.7, 24] }) ?? undefined } : {}),
       })),
     ] as uPlot.Series[],
     hooks: {

@@ -1,5 +1,5 @@
 import { Link, useLocation } from "wouter";
-import { curlOf } from "../../api/curl.ts";
+import { formatCurl } from "../../api/curl.ts";
 import { useMay } from "../../api/me.ts";
 import { Page } from "../../page/Page.tsx";
 import { State } from "../../page/State.tsx";
@@ -16,7 +16,7 @@ import { useLastFailures, useRules } from "./queries.ts";
 import type { Failure, Rule } from "./types.ts";
 import { listActions, samplingText } from "./words.ts";
 
-const CREATE = curlOf(
+const CREATE = formatCurl(
   "/runs/rules",
   `{
     "display_name": "Length of answers",

@@ -3,7 +3,7 @@ import { useState } from "react";
 import { Link, useSearchParams } from "wouter";
 import { useMay } from "../../api/me.ts";
 import { useAssistants } from "../../api/queries.ts";
-import { curlOf } from "../../api/curl.ts";
+import { formatCurl } from "../../api/curl.ts";
 import type { Assistant, ThreadRow } from "../../api/types.ts";
 import { tipOf, titleOf } from "../../chat/row.ts";
 import { Button } from "../../ui/Button.tsx";
@@ -22,7 +22,7 @@ import { Ended } from "./Ended.tsx";
 import { cronOf, type OpenRun, type Split, splitOf } from "./open.ts";
 import { cancelPending, cancelRun, useLiveRuns, useOpenRuns, useThreadsById } from "./queries.ts";
 
-const START = curlOf(
+const START = formatCurl(
   "/runs",
   `{
     "assistant_id": "agent",

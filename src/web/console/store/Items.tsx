@@ -1,7 +1,7 @@
 /** The items at and below a namespace. On a narrow screen the namespaces below come first. */
 import { Link } from "wouter";
 import { useFrame } from "../../page/frame.ts";
-import { curlOf } from "../../api/curl.ts";
+import { formatCurl } from "../../api/curl.ts";
 import { Button } from "../../ui/Button.tsx";
 import { Empty, Loaded } from "../../page/states.tsx";
 import { type Column, Table } from "../../page/Table.tsx";
@@ -11,7 +11,7 @@ import { addressOf, childrenOf, type Place, previewOf, same } from "./path.ts";
 import { type Item, useItems, useLevel } from "./queries.ts";
 import css from "./store.module.css";
 
-const WRITE = curlOf(
+const WRITE = formatCurl(
   "/store/items -X PUT",
   `{
     "namespace": ["users", "ada"],

@@ -2,7 +2,7 @@
 import { useState } from "react";
 import { Link, useLocation, useSearch } from "wouter";
 import { useAssistants } from "../../api/queries.ts";
-import { curlOf } from "../../api/curl.ts";
+import { formatCurl } from "../../api/curl.ts";
 import type { Assistant, ThreadRow } from "../../api/types.ts";
 import type { ViewProps } from "../../page/frame.ts";
 import { tipOf, titleOf, waits } from "../../chat/row.ts";
@@ -26,7 +26,7 @@ import { Thread } from "./Thread.tsx";
 /** Milliseconds after the last letter, so that a word is one search. */
 const SEARCH_MS = 200;
 
-const START = curlOf("/threads", '{"metadata": {"title": "First"}}');
+const START = formatCurl("/threads", '{"metadata": {"title": "First"}}');
 
 export default function Threads({ id }: ViewProps) {
   return id === undefined ? <List /> : <Thread key={id} id={id} />;
@@ -63,7 +63,7 @@ function List() {
       aside={
         <>
           <h2>Read threads with the API</h2>
-          <Command label="Copy the request" text={curlOf("/threads/search", '{"limit": 10}')} />
+          <Command label="Copy the request" text={formatCurl("/threads/search", '{"limit": 10}')} />
         </>
       }
     >

@@ -1,6 +1,6 @@
 /** What the workspace holds: now, and by day. */
 import { useState } from "react";
-import { curlOf } from "../../api/curl.ts";
+import { formatCurl } from "../../api/curl.ts";
 import { Button } from "../../ui/Button.tsx";
 import overview from "../overview/overview.module.css";
 import { Plot } from "../overview/Plot.tsx";
@@ -39,7 +39,7 @@ export function Stored({ held }: { held: Held }) {
         <Empty
           title="No traces were stored in this time range."
           text="Choose a longer time range, or talk to an agent. To read usage with the API:"
-          command={curlOf(`/api/v1/usage -G \\\n  -d start_date=${start_date} -d end_date=${end_date}`)}
+          command={formatCurl(`/api/v1/usage -G \\\n  -d start_date=${start_date} -d end_date=${end_date}`)}
         />
       ) : (
         <>

@@ -2,7 +2,7 @@
 import { useState } from "react";
 import { useLocation } from "wouter";
 import { useAssistants } from "../../api/queries.ts";
-import { curlOf } from "../../api/curl.ts";
+import { formatCurl } from "../../api/curl.ts";
 import type { ViewProps } from "../../page/frame.ts";
 import { Button } from "../../ui/Button.tsx";
 import { Confirm } from "../../ui/Confirm.tsx";
@@ -18,7 +18,7 @@ import { Rotate } from "./Rotate.tsx";
 
 const PATH = "/console/webhooks";
 
-const RUN = curlOf(
+const RUN = formatCurl(
   "/runs",
   `{
     "assistant_id": "agent",
