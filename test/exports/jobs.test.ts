@@ -72,7 +72,7 @@ describe("an export job", () => {
   it("runs to its end without a client, into the bound bucket", async () => {
     const id = await made(caller, PATH, job({ format_version: "v2_beta" }));
     const read = async () => (await caller.fetch(`${PATH}/${id}`)).json<Json>();
-    await expect.poll(async () => (await read()).status, { timeout: 20_000 }).toBe("COMPLETED");
+    await expect.poll(async () => (await read()).status, { timeout: 60_000 }).toBe("COMPLETED");
     expect(await read()).toMatchObject({ progress: { runs_total: 2, runs_completed: 2, fraction: 1 } });
     const runs = await (await caller.fetch(`${PATH}/${id}/runs`)).json<Json[]>();
     expect(runs).toMatchObject([
