@@ -54,12 +54,27 @@ it("leaves to the next message what one invocation may not ask of D1", async () 
   const runs = await send(Array.from({ length: 30 }, (_, n) => ({ name: `run ${n}` })));
   await alarm();
   let messages = 1;
-  while (await workPart(countCalls(env, 20), { ruleId: rule.id, day: DAY, shard: 0 })) messages += 1;
+  while (await workPart(countCalls(env, 10), { ruleId: rule.id, day: DAY, shard: 0 })) messages += 1;
   expect(messages).toBeGreaterThan(3);
   expect(seen.toSorted()).toEqual(runs.map(({ id }) => id).toSorted());
   expect((await readRule(caller, rule)).stats).toMatchObject({ taken: 30, done: 30, failed: 0, waiting: 0 });
   const before = countCalls(env, 0);
   expect(await workPart(before, { ruleId: rule.id, day: DAY, shard: 0 })).toBe(true);
+});
+
+it("counts no attempt of a run that a message has left to the next one", async () => {
+  const names = Array.from({ length: 8 }, (_, at) => `seen ${at}`);
+  custom.evaluators = Object.fromEntries(names.map((name) => [name, () => undefined]));
+  const rule = await newRule(caller, { code_evaluators: names.map((name) => ({ code: name })) });
+  await send([{ name: "a" }]);
+  await alarm();
+  let messages = 0;
+  let questions = 0;
+  // It is asked as a message begins, before the run, and after each action.
+  const allowance = { env, isSpent: () => ++questions > 2 };
+  for (; await workPart(allowance, { ruleId: rule.id, day: DAY, shard: 0 }); messages++) questions = 0;
+  expect(messages).toBeGreaterThan(6);
+  expect((await readRule(caller, rule)).stats).toMatchObject({ done: 1, failed: 0 });
 });
 
 it("wakes a rule once after a deletion or feedback", async () => {

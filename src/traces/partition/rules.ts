@@ -55,12 +55,13 @@ export function settleForRule(sql: SqlStorage, rule: string, settled: Settled[])
   const sum = { ...NONE };
   for (const { id, state, step, cost, wait = 0 } of settled) {
     const written = sql.exec(
-      `UPDATE rule_runs SET state = ?, step = ?, cost = cost + ?, due = ?
+      `UPDATE rule_runs SET state = ?, step = ?, cost = cost + ?, due = ?, attempts = attempts - ?
        WHERE rule = ? AND state = 'due' AND n IN ${OF_IDS} RETURNING n`,
       state,
       step,
       cost,
       state === "due" ? wait && Date.now() + wait : null,
+      Number(state === "due" && wait === 0),
       rule,
       JSON.stringify([id]),
     );
