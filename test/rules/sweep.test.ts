@@ -4,7 +4,7 @@ import { env } from "cloudflare:workers";
 import { afterEach, beforeEach, expect, it, vi } from "vitest";
 import { countCalls } from "../../src/db/allowance.ts";
 import { database } from "../../src/db/client.ts";
-import { takeParts } from "../../src/rules/store.ts";
+import { insertBackfill, takeBackfillParts, takeParts } from "../../src/rules/store.ts";
 import { sweepRules } from "../../src/rules/sweep.ts";
 import { workPart } from "../../src/rules/work.ts";
 import { custom } from "../../src/users/registry.ts";
@@ -75,6 +75,24 @@ it("counts no attempt of a run that a message has left to the next one", async (
   for (; await workPart(allowance, { ruleId: rule.id, day: DAY, shard: 0 }); messages++) questions = 0;
   expect(messages).toBeGreaterThan(6);
   expect((await readRule(caller, rule)).stats).toMatchObject({ done: 1, failed: 0 });
+});
+
+it("notes all parts and backfills that it takes in as many calls of D1 as one", async () => {
+  const rules = [await newRule(caller, code("seen")), await newRule(caller, code("seen"))];
+  for (const { id: ruleId } of rules) {
+    const row = { id: ruleId, ruleId, startTime: 0, endTime: 1, createdAt: 0, touchedAt: 0, completedAt: null };
+    await insertBackfill(database(env.DB), row, [{ day: DAY, shard: 0 }]);
+  }
+  await send([{ name: "a" }]);
+  await alarm();
+  const prepare = vi.spyOn(Object.getPrototypeOf(env.DB) as D1Database, "prepare");
+  const later = Date.now() + 60_000;
+  const calls = () => prepare.mock.calls.filter(([text]) => text.includes("rule_")).length;
+  const own = (parts: { ruleId: string }[]) => parts.filter(({ ruleId }) => rules.some(({ id }) => id === ruleId));
+  expect(own(await takeParts(database(env.DB), later, 1_000))).toHaveLength(2);
+  expect(calls()).toBe(2);
+  expect(own(await takeBackfillParts(database(env.DB), later, 1_000))).toHaveLength(2);
+  expect(calls()).toBe(4);
 });
 
 it("wakes a rule once after a deletion or feedback", async () => {
