@@ -138,6 +138,7 @@ describe("a write of a day that expires", () => {
     const { first, project, object, identity, later } = await overdue(`waiting: ${what}`);
     const kept = later();
     expect((await send(kept)).status).toBe(202);
+    expect((await caller.fetch(`/runs/${first.id}/share`, { method: "PUT", body: {} })).status).toBe(200);
     await env.DB.prepare("UPDATE projects SET trace_tier = ? WHERE id = ?").bind(tier, project).run();
     const { id, trace_id } = later();
     await runInDurableObject(object, async (partition, { storage }) => {
@@ -162,6 +163,8 @@ describe("a write of a day that expires", () => {
       expect(await stored).toEqual({ shards: 1, left: [] });
     });
     expect([await found(first), (await caller.fetch(`/runs/${id}`)).status]).toEqual([200, 200]);
+    const links = env.DB.prepare("SELECT target_id FROM shares WHERE project_id = ?").bind(project);
+    expect((await links.all()).results).toEqual([{ target_id: first.id }]);
   });
 
   it("is refused when its payload was deleted before it came", async () => {

@@ -50,6 +50,7 @@ export async function dropExpired(
   const { sql } = storage;
   if (holdsOthers(sql)) {
     await deleteLinks(env, identity, (shared) => {
+      if (!isOver()) return [];
       const begun = tracesBegunHere(sql, shared);
       const kept = new Set(keptAmong(sql, begun));
       return begun.filter((id) => !kept.has(id));
