@@ -63,7 +63,7 @@ export function findHeld(given: string[][], held: { names: string[]; secret: unk
       // A copy of a receiver has the secret of its address.
       const among = free.length === 0 && level === levels - 1 ? all : free;
       const isOne = new Set(among.map((at) => JSON.stringify(held[at]?.secret))).size === 1;
-      if (isOne || among.length === places.length) places.forEach((place, i) => (found[place] = among[i] ?? among[0]));
+      if (isOne || free.length === places.length) places.forEach((place, i) => (found[place] = among[i] ?? among[0]));
       else if (among.length > 0) for (const place of places) unclear.add(place);
     }
     for (const at of found) if (at !== undefined) taken.add(at);

@@ -1,5 +1,6 @@
 /** One call of a model: its frames as they are sent, and what is kept of it. */
 import { logError } from "../http/log.ts";
+import { runAll } from "../http/parallel.ts";
 import { sseFrame } from "../http/sse.ts";
 import { Answer, chunksIn } from "./answer.ts";
 import { type Fault, ModelFailure, withoutKeys } from "./errors.ts";
@@ -110,26 +111,26 @@ async function* framesOf(started: Started, left: AbortSignal, finished: () => vo
     ? frame("error", { ...fault, ...figures })
     : frame("end", { message, finish_reason: answer.finish, ...figures });
   hold(last);
-  try {
-    await traceCall(env, {
-      id,
-      workspaceId,
-      start,
-      end,
-      model,
-      call,
-      answer,
-      ...(firstToken !== undefined && { firstToken }),
-      ...(fault && { fault }),
-      ...(prompt && { prompt }),
-    });
-    await spending.count(usage);
-    if (held !== undefined) await started.keep?.(held);
-  } catch (error) {
-    logError(error, { while: "keeping a call of the playground", run: id });
-  } finally {
-    finished();
-  }
+  const traced = {
+    id,
+    workspaceId,
+    start,
+    end,
+    model,
+    call,
+    answer,
+    ...(firstToken !== undefined && { firstToken }),
+    ...(fault && { fault }),
+    ...(prompt && { prompt }),
+  };
+  // A failure is logged there, and the answer is sent all the same.
+  await runAll({
+    [`tracing the call ${id} of the playground`]: () => traceCall(env, traced),
+    [`counting the call ${id} of the playground`]: () => spending.count(usage),
+    [`keeping the answer of the call ${id} of the playground`]: async () => held && started.keep?.(held),
+  })
+    .catch(() => undefined)
+    .finally(finished);
   yield last;
 }
 

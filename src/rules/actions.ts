@@ -6,7 +6,7 @@ import { onBehalf } from "../loopback/caller.ts";
 import { AddressRefused, REQUEST_TIMEOUT_MS, sendCall } from "../threads/tasks/call.ts";
 import { createExamples } from "../traces/datasets/examples/write.ts";
 import { findDataset } from "../traces/datasets/store.ts";
-import { extendTrace } from "../traces/extend.ts";
+import { extendTraces } from "../traces/extend.ts";
 import { createFeedback } from "../traces/feedback/create.ts";
 import { insertItems } from "../traces/queues/items-store.ts";
 import { findQueue } from "../traces/queues/store.ts";
@@ -72,7 +72,7 @@ export function isFinal(error: unknown): boolean {
 }
 
 const toExtension = async ({ env, rule }: RuleCall, run: QueriedRun) => {
-  await extendTrace(env, rule.workspaceId, run);
+  await extendTraces(env, rule.workspaceId, [run]);
   return 0;
 };
 

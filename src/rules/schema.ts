@@ -155,6 +155,9 @@ const moment = v.optional(
     v.transform((micros) => micros / 1000),
   ),
 );
+/** Partitions give the runs before a page, too. */
+const MOST_SKIPPED = 20_000;
+
 export const LOG_STATUS = ["pending", "done", "failed"] as const;
 export const ListLogs = v.pipe(
   choosing({
@@ -168,6 +171,10 @@ export const ListLogs = v.pipe(
     ({ status = "failed", start_time, end_time }) =>
       status === "failed" || (start_time === undefined && end_time === undefined),
     "start_time and end_time go with the failed runs: of the others no time is stored",
+  ),
+  v.check(
+    ({ status = "failed", offset }) => status === "failed" || offset <= MOST_SKIPPED,
+    `offset of runs that wait or are done is at most ${MOST_SKIPPED}`,
   ),
 );
 export type ListLogs = v.InferOutput<typeof ListLogs>;

@@ -24,7 +24,7 @@ import {
   ruleToWork,
   saveFailure,
   savePart,
-  touchBackfill,
+  touchBackfills,
 } from "./store.ts";
 
 const PartShape = v.strictObject({
@@ -114,7 +114,7 @@ export async function workPart({ env, isSpent }: Allowance, part: RulePart): Pro
     const counts = (await partition.settleForRule(rule.id, [])) ?? taken.counts;
     // The runs of a backfill say nothing of the changes that the rule has seen.
     await savePart(db, part, { ...counts, change: backfill ? 0 : taken.change });
-    if (part.backfillId !== undefined) await touchBackfill(db, part.backfillId);
+    if (part.backfillId !== undefined) await touchBackfills(db, [part.backfillId]);
     if (isSpent()) return true;
     if (!taken.more) {
       if (part.backfillId !== undefined) await completePart(db, part);

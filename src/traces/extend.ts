@@ -1,5 +1,6 @@
-/** Keeping a trace for longer than its project does. */
+/** Keeping traces for longer than their project does. */
 import { database } from "../db/client.ts";
+import { CONNECTIONS, inParallel } from "../http/parallel.ts";
 import { listPartitions } from "./store/partition-store.ts";
 import { tracePartition } from "./stub.ts";
 import { toDay } from "./time.ts";
@@ -8,14 +9,27 @@ import type { QueriedRun } from "./types.ts";
 type Known = Pick<QueriedRun, "session_id" | "trace_id" | "shard" | "start_time" | "dotted_order">;
 
 /**
- * Keeps the trace of a run as long as those of `longlived` projects. Also noted on the day of its root: the days after that ask
- * there when their time is over (partition/expire.ts).
+ * Keeps the traces of these runs as long as those of `longlived` projects. Also noted on the days of their roots: the days after
+ * that ask there when their time is over (partition/expire.ts). Each partition is called once.
  */
-export async function extendTrace(env: Env, workspaceId: string, run: Known): Promise<void> {
-  const { session_id: projectId, trace_id, shard, start_time, dotted_order } = run;
-  const day = toDay(start_time);
-  const root = dotted_order.replace(/^(\d{4})(\d\d)(\d\d).*$/s, "$1-$2-$3");
-  const begun = root === day ? [] : await listPartitions(database(env.DB), workspaceId, projectId, root, root);
-  for (const place of [...begun, { projectId, day, shard }])
-    await tracePartition(env, workspaceId, place).keepTraces([trace_id]);
+export async function extendTraces(env: Env, workspaceId: string, runs: Known[]): Promise<void> {
+  for (const [projectId, own] of Map.groupBy(runs, (run) => run.session_id)) {
+    const marks = own.map(({ trace_id: id, shard, start_time, dotted_order }) => {
+      const root = dotted_order.replace(/^(\d{4})(\d\d)(\d\d).*$/s, "$1-$2-$3");
+      return { id, day: toDay(start_time), shard, root };
+    });
+    const [first, ...days] = marks.flatMap(({ day, root }) => (root === day ? [] : root)).toSorted();
+    const last = days.at(-1) ?? first;
+    const begun = first && last ? await listPartitions(database(env.DB), workspaceId, projectId, first, last) : [];
+    const all = marks.flatMap(({ id, day, shard, root }) => [
+      { id, day, shard },
+      ...begun.filter((partition) => partition.day === root).map(({ day, shard }) => ({ id, day, shard })),
+    ]);
+    const calls = Map.groupBy(all, ({ day, shard }) => `${day} ${shard}`).values();
+    await inParallel(calls, CONNECTIONS, async ([one, ...others]) => {
+      if (!one) return;
+      const partition = tracePartition(env, workspaceId, { projectId, day: one.day, shard: one.shard });
+      await partition.keepTraces([one, ...others].map(({ id }) => id));
+    });
+  }
 }

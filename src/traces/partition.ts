@@ -297,14 +297,14 @@ export class TracePartition extends DurableObject<Env> implements TracePartition
     if (!this.held) return undefined;
     if (retention) writeTier(this.sql, retention.traceTier);
     const expiry = () => currentExpiry(this.env, this.sql, retention);
-    const isOver = () => this.held && expiry() <= Date.now();
+    const isOver = () => {
+      // A write that waits counts as the last one.
+      if (this.held) this.gather.flush();
+      return this.held && expiry() <= Date.now();
+    };
     if (!this.ending.isOn && isOver()) await learnKept(this.env, this.sql, identity);
-    // A write that waits counts as the last one.
-    this.gather.flush();
-    if (this.ending.isOn || (isOver() && keptUntil(this.env, this.sql) <= Date.now())) {
-      await this.destroy(identity);
-      return undefined;
-    }
+    if (this.ending.isOn || (isOver() && keptUntil(this.env, this.sql) <= Date.now()))
+      return this.destroy(identity).then(() => undefined);
     const isDropped = !isOver() || (await dropExpired(this.env, this.ctx.storage, identity, isOver));
     if (!this.held) return undefined;
     await deleteRemains(this.env, this.sql, (read) => this.known(read));

@@ -53,7 +53,7 @@ export interface Settled {
   step: number;
   /** US dollars. */
   cost: number;
-  /** Of `due`: after how many milliseconds; 0: before the runs that are new. */
+  /** Of `due`: after how many milliseconds; 0: before the runs that are new, and the attempt does not count. */
   wait?: number;
 }
 

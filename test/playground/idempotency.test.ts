@@ -1,6 +1,7 @@
 /** Calls of the playground with an Idempotency-Key: the model is called once. */
 import { env } from "cloudflare:workers";
 import { afterEach, expect, it, vi } from "vitest";
+import { callFrames } from "../../src/playground/run.ts";
 import { type Caller, newCaller } from "../support/caller.ts";
 import {
   chunk,
@@ -87,6 +88,27 @@ it("an answer that is too long to be kept is a 409, and the model is not called 
   await env.DB.prepare(later).bind(caller.workspaceId).run();
   expect(await refusal(await post(caller, "k"))).toEqual([409, null, expect.stringContaining("Use a new key")]);
   expect(sent).toHaveLength(1);
+});
+
+it("an answer is kept when its call cannot be counted", async () => {
+  vi.spyOn(console, "error").mockImplementation(() => undefined);
+  const kept: string[] = [];
+  const frames = callFrames(
+    {
+      env: { ...env, TRACE_PROJECT: "" },
+      id: crypto.randomUUID(),
+      workspaceId: "w",
+      model: { name: "m", provider: "p", url: "https://models.example.com", send: async () => answered() },
+      call: { messages: [], tools: [], settings: {} },
+      spending: { priced: () => undefined, count: async () => Promise.reject(new Error("no ledger")) } as never,
+      keep: async (text) => void kept.push(text),
+    },
+    () => undefined,
+  );
+  let sent = "";
+  for (let one = await frames.next(); !one.done; one = await frames.next()) sent += one.value;
+  expect(sent).toContain("event: end");
+  expect(kept).toEqual([sent]);
 });
 
 it("each credential has keys of its own", async () => {

@@ -6,13 +6,23 @@ import { beforeEach, describe, expect, it } from "vitest";
 import { database } from "../../src/db/client.ts";
 import { takeParts } from "../../src/rules/store.ts";
 import { workPart } from "../../src/rules/work.ts";
+import { extendTraces } from "../../src/traces/extend.ts";
+import { learnKept } from "../../src/traces/partition/expire.ts";
 import { tracePartition } from "../../src/traces/stub.ts";
 import { dayBounds } from "../../src/traces/time.ts";
 import { type Caller, newCaller } from "../support/caller.ts";
 import { ask } from "../support/examples.ts";
 import { rowsWritten } from "../support/rows-written.ts";
 import { newRule, type Rule } from "../support/rules.ts";
-import { projectId, runParts, type Sent, sendWithAttachments, sendMultipart, sentRun } from "../support/traces.ts";
+import {
+  projectId,
+  runParts,
+  type Sent,
+  sendWithAttachments,
+  sendMultipart,
+  sentRun,
+  storedRuns,
+} from "../support/traces.ts";
 
 const MIDNIGHT = Date.UTC(2026, 4, 2) * 1000;
 const [FIRST, SECOND, THIRD] = ["2026-05-01", "2026-05-02", "2026-05-03"] as const;
@@ -199,6 +209,36 @@ describe("a rule that extends", () => {
     await runDurableObjectAlarm(stub(THIRD));
     for (const day of [FIRST, SECOND, THIRD]) await age(day, 15);
     expect(await names()).toEqual(["last longlived", "late longlived", "root longlived"]);
+  });
+
+  it("calls each partition once for all of its traces, and D1 once", async () => {
+    const roots = Array.from({ length: 3 }, (_, at) => ended(MIDNIGHT - (at + 1) * 1_000_000));
+    const [one, other] = roots.map((root) => ended(MIDNIGHT + 5_000_000, {}, root));
+    await send(...roots, one!, other!);
+    const runs = [...(await storedRuns(caller, "tests", FIRST)), ...(await storedRuns(caller, "tests", SECOND))];
+    expect(runs).toHaveLength(5);
+    const called: string[] = [];
+    const idFromName = (name: string) => {
+      called.push(name.slice(-10));
+      return env.TRACE_PARTITION.idFromName(name);
+    };
+    const { env: counted, isSpent } = countCalls(env, 2);
+    const TRACE_PARTITION = { idFromName, get: (id: DurableObjectId) => env.TRACE_PARTITION.get(id) } as never;
+    await extendTraces({ ...counted, TRACE_PARTITION }, caller.workspaceId, runs);
+    expect(called.toSorted()).toEqual([FIRST, SECOND]);
+    expect(isSpent()).toBe(false);
+    expect(new Set(await names())).toEqual(new Set(["step longlived"]));
+  });
+
+  it("asks D1 once for the days of all roots", async () => {
+    const roots = Array.from({ length: 4 }, (_, at) => sentRun(MIDNIGHT - (at + 1) * 86_400_000_000));
+    await send(...roots.map((root) => sentRun(MIDNIGHT + 5_000_000, {}, root)));
+    const { env: counted, isSpent } = countCalls(env, 2);
+    const identity = { workspaceId: caller.workspaceId, projectId: project, day: SECOND, shard: 0 };
+    await runInDurableObject(stub(SECOND), (_, { storage }) =>
+      learnKept(counted, storage.sql, { ...identity, traceTier: "shortlived" }),
+    );
+    expect(isSpent()).toBe(false);
   });
 
   it("keeps nothing of a day without such a trace, and takes what comes again", async () => {

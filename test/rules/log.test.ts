@@ -94,6 +94,7 @@ it.each([
   "status=other",
   "status=pending&start_time=2026-01-01T00:00:00Z",
   "status=done&end_time=2026-01-01T00:00:00Z",
+  "status=done&offset=20001",
 ])("refuses %s", async (query) => {
   const rule = await newRule(caller, code);
   expect((await caller.fetch(`/runs/rules/${rule.id}/logs?${query}`)).status).toBe(422);

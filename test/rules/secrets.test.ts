@@ -163,6 +163,9 @@ describe("a receiver is found", () => {
         [one("s", "x", "at"), one("t", "x", "at")],
       ),
     ).toEqual([undefined, undefined]);
+    const [x, z] = [one("s", "x", "at"), one("t", "z", "at")];
+    const copies = [x.names, z.names, ["v", "at"], ["w", "at"]];
+    expect(findHeld(copies, [x, z])).toEqual([0, 1, undefined, undefined]);
     expect(findHeld([], [one("s", "x", "at")])).toEqual([]);
   });
 });

@@ -4,7 +4,7 @@ import { env } from "cloudflare:workers";
 import { afterEach, beforeEach, expect, it, vi } from "vitest";
 import { countCalls } from "../../src/db/allowance.ts";
 import { database } from "../../src/db/client.ts";
-import { takeParts } from "../../src/rules/store.ts";
+import { insertBackfill, takeBackfillParts, takeParts } from "../../src/rules/store.ts";
 import { sweepRules } from "../../src/rules/sweep.ts";
 import { workPart } from "../../src/rules/work.ts";
 import { custom } from "../../src/users/registry.ts";
@@ -54,12 +54,45 @@ it("leaves to the next message what one invocation may not ask of D1", async () 
   const runs = await send(Array.from({ length: 30 }, (_, n) => ({ name: `run ${n}` })));
   await alarm();
   let messages = 1;
-  while (await workPart(countCalls(env, 20), { ruleId: rule.id, day: DAY, shard: 0 })) messages += 1;
+  while (await workPart(countCalls(env, 10), { ruleId: rule.id, day: DAY, shard: 0 })) messages += 1;
   expect(messages).toBeGreaterThan(3);
   expect(seen.toSorted()).toEqual(runs.map(({ id }) => id).toSorted());
   expect((await readRule(caller, rule)).stats).toMatchObject({ taken: 30, done: 30, failed: 0, waiting: 0 });
   const before = countCalls(env, 0);
   expect(await workPart(before, { ruleId: rule.id, day: DAY, shard: 0 })).toBe(true);
+});
+
+it("counts no attempt of a run that a message has left to the next one", async () => {
+  const names = Array.from({ length: 8 }, (_, at) => `seen ${at}`);
+  custom.evaluators = Object.fromEntries(names.map((name) => [name, () => undefined]));
+  const rule = await newRule(caller, { code_evaluators: names.map((name) => ({ code: name })) });
+  await send([{ name: "a" }]);
+  await alarm();
+  let messages = 0;
+  let questions = 0;
+  // It is asked as a message begins, before the run, and after each action.
+  const allowance = { env, isSpent: () => ++questions > 2 };
+  for (; await workPart(allowance, { ruleId: rule.id, day: DAY, shard: 0 }); messages++) questions = 0;
+  expect(messages).toBeGreaterThan(6);
+  expect((await readRule(caller, rule)).stats).toMatchObject({ done: 1, failed: 0 });
+});
+
+it("notes all parts and backfills that it takes in as many calls of D1 as one", async () => {
+  const rules = [await newRule(caller, code("seen")), await newRule(caller, code("seen"))];
+  for (const { id: ruleId } of rules) {
+    const row = { id: ruleId, ruleId, startTime: 0, endTime: 1, createdAt: 0, touchedAt: 0, completedAt: null };
+    await insertBackfill(database(env.DB), row, [{ day: DAY, shard: 0 }]);
+  }
+  await send([{ name: "a" }]);
+  await alarm();
+  const prepare = vi.spyOn(Object.getPrototypeOf(env.DB) as D1Database, "prepare");
+  const later = Date.now() + 60_000;
+  const calls = () => prepare.mock.calls.filter(([text]) => text.includes("rule_")).length;
+  const own = (parts: { ruleId: string }[]) => parts.filter(({ ruleId }) => rules.some(({ id }) => id === ruleId));
+  expect(own(await takeParts(database(env.DB), later, 1_000))).toHaveLength(2);
+  expect(calls()).toBe(2);
+  expect(own(await takeBackfillParts(database(env.DB), later, 1_000))).toHaveLength(2);
+  expect(calls()).toBe(4);
 });
 
 it("wakes a rule once after a deletion or feedback", async () => {

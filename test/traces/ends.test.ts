@@ -131,28 +131,40 @@ describe("a write of a day that expires", () => {
     expect(await found(run)).toBe(200);
   });
 
-  it("keeps the day when it waits for others", async () => {
-    const { first, object, identity, later } = await overdue("waiting");
+  it.each([
+    { what: "the project", read: /"projects"/, tier: "longlived" },
+    { what: "the links that end, beside a trace that is kept", read: /"shares"/, tier: "shortlived" },
+  ])("keeps the day when it waits for others while the alarm reads $what", async ({ what, read, tier }) => {
+    const { first, project, object, identity, later } = await overdue(`waiting: ${what}`);
+    const kept = later();
+    expect((await send(kept)).status).toBe(202);
+    expect((await caller.fetch(`/runs/${first.id}/share`, { method: "PUT", body: {} })).status).toBe(200);
+    await env.DB.prepare("UPDATE projects SET trace_tier = ? WHERE id = ?").bind(tier, project).run();
     const { id, trace_id } = later();
-    await runInDurableObject(object, async (partition) => {
+    await runInDurableObject(object, async (partition, { storage }) => {
+      storage.sql.exec("UPDATE meta SET value = '0' WHERE name = 'written'");
+      storage.sql.exec("INSERT INTO kept (trace_id) VALUES (?)", kept.id);
       const own = partition as unknown as { env: Env };
       let stored: Promise<unknown> | undefined;
       const DB = {
         prepare: (text: string) => {
-          // While the alarm reads the project.
-          if (/"projects"/.test(text))
+          if (read.test(text))
             stored ??= partition.upsert(identity, [{ kind: "post", id, trace_id, start_time: OLD + 1 }], {
               batched: true,
             });
           return env.DB.prepare(text);
         },
       } as unknown as D1Database;
-      own.env = { ...own.env, DB };
+      const before = own.env;
+      // Then only the time of the other traces is over.
+      own.env = { ...before, DB, ...(tier === "shortlived" && { TRACE_RETENTION_DAYS: "36500" }) };
       await partition.alarm();
-      own.env = { ...own.env, DB: env.DB };
+      own.env = before;
       expect(await stored).toEqual({ shards: 1, left: [] });
     });
     expect([await found(first), (await caller.fetch(`/runs/${id}`)).status]).toEqual([200, 200]);
+    const links = env.DB.prepare("SELECT target_id FROM shares WHERE project_id = ?").bind(project);
+    expect((await links.all()).results).toEqual([{ target_id: first.id }]);
   });
 
   it("is refused when its payload was deleted before it came", async () => {

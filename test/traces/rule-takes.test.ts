@@ -78,15 +78,20 @@ it("takes each run that has ended once, whether it ended as it came or later", a
   });
 });
 
-it("reads no more for one taking when ten times as many runs wait", async () => {
+it.each([
+  { ends: "as they came", patched: 0 },
+  { ends: "later", patched: 500 },
+])("reads no more for one taking when ten times as many runs wait that ended $ends", async ({ patched }) => {
   const rowsRead = async (waiting: number): Promise<number> => {
     let read = 0;
     await inPartition(async (storage) => {
-      for (let at = 0; at < waiting; at += 500)
-        write(
-          storage,
-          Array.from({ length: 500 }, () => run(crypto.randomUUID(), NOON + 5)),
-        );
+      let open: string[] = [];
+      for (let at = 0; at < waiting; at += 500) {
+        const ids = Array.from({ length: 500 }, () => crypto.randomUUID());
+        const came = ids.map((id, place) => run(id, place < patched ? undefined : NOON + 5));
+        write(storage, [...open.map((id) => run(id, NOON + 5)), ...came]);
+        open = ids.slice(0, patched);
+      }
       take(storage, 20);
       const cursors: { rowsRead: number }[] = [];
       await whileSeen(

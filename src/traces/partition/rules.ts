@@ -55,12 +55,13 @@ export function settleForRule(sql: SqlStorage, rule: string, settled: Settled[])
   const sum = { ...NONE };
   for (const { id, state, step, cost, wait = 0 } of settled) {
     const written = sql.exec(
-      `UPDATE rule_runs SET state = ?, step = ?, cost = cost + ?, due = ?
+      `UPDATE rule_runs SET state = ?, step = ?, cost = cost + ?, due = ?, attempts = attempts - ?
        WHERE rule = ? AND state = 'due' AND n IN ${OF_IDS} RETURNING n`,
       state,
       step,
       cost,
       state === "due" ? wait && Date.now() + wait : null,
+      Number(state === "due" && wait === 0),
       rule,
       JSON.stringify([id]),
     );
@@ -193,40 +194,53 @@ function readPosition(sql: SqlStorage, { rule, reading, reach }: TakeRequest): P
 
 /** The numbers of the next runs of the reading, and the position behind them. */
 function nextRuns(sql: SqlStorage, request: TakeRequest, most = STEP): { rows: number[]; next?: Position } {
-  const { change, n } = readPosition(sql, request);
   const { reach } = request;
-  const rows =
+  const position = readPosition(sql, request);
+  const found =
     "since" in reach
-      ? sql.exec<{ n: number; change: number }>(
-          // Those that are as they came, in the order of their numbers, and those that were changed later. Each part ends at the limit:
-          // what a call reads does not grow with what waits.
-          `SELECT n, change FROM (
-             SELECT * FROM (SELECT n, change FROM runs WHERE n >= ? AND change = first_change AND (change, n) > (?, ?)
-               ORDER BY n LIMIT ?)
-             UNION ALL
-             SELECT * FROM (SELECT n, change FROM runs INDEXED BY runs_change
-               WHERE change > 0 AND change > first_change AND change >= ? AND (change, n) > (?, ?)
-               ORDER BY change, n LIMIT ?)
-           ) ORDER BY change, n LIMIT ?`,
-          firstInsertedAfter(sql, change - 1),
-          change,
-          n,
-          most,
-          change,
-          change,
-          n,
-          most,
-          most,
-        )
-      : sql.exec<{ n: number; change: number }>(
-          "SELECT n, 0 AS change FROM runs WHERE n > ? AND start_time >= ? AND start_time < ? ORDER BY n LIMIT ?",
-          n,
-          reach.startTime,
-          reach.endTime,
-          most,
-        );
-  const found = rows.toArray();
+      ? changedRuns(sql, position, most)
+      : sql
+          .exec<Read>(
+            "SELECT n, 0 AS change FROM runs WHERE n > ? AND start_time >= ? AND start_time < ? ORDER BY n LIMIT ?",
+            position.n,
+            reach.startTime,
+            reach.endTime,
+            most,
+          )
+          .toArray();
   return { rows: found.map((row) => row.n), next: found.at(-1) };
+}
+
+type Read = Position & Record<string, SqlStorageValue>;
+
+/**
+ * The first runs after a position, in the order of their changes: those that were changed after they came, by their index, and those
+ * that are as they came, by their numbers. Of the latter only those before the last of the former are read, so that what a call reads
+ * does not grow with what waits.
+ */
+function changedRuns(sql: SqlStorage, { change, n }: Position, most: number): Position[] {
+  const later = sql
+    .exec<Read>(
+      `SELECT n, change FROM runs INDEXED BY runs_change
+       WHERE change > 0 AND change > first_change AND change >= ? AND (change, n) > (?, ?) ORDER BY change, n LIMIT ?`,
+      change,
+      change,
+      n,
+      most,
+    )
+    .toArray();
+  const last = later.length === most ? later.at(-1)?.change : undefined;
+  const asTheyCame = sql
+    .exec<Read>(
+      "SELECT n, change FROM runs WHERE n >= ? AND n < ? AND change = first_change AND (change, n) > (?, ?) ORDER BY n LIMIT ?",
+      firstInsertedAfter(sql, change - 1),
+      last === undefined ? Number.MAX_SAFE_INTEGER : firstInsertedAfter(sql, last),
+      change,
+      n,
+      most,
+    )
+    .toArray();
+  return [...asTheyCame, ...later].sort((a, b) => a.change - b.change || a.n - b.n).slice(0, most);
 }
 
 function readRuleCounts(sql: SqlStorage, rule: string): RuleCounts {

@@ -3,12 +3,10 @@ import type { Context } from "hono";
 import { nameCaller } from "../../auth/caller.ts";
 import { requirePermission } from "../../auth/require.ts";
 import { database } from "../../db/client.ts";
-import { CONNECTIONS, inParallel } from "../../http/parallel.ts";
 import { Problem } from "../../http/problem.ts";
 import type { App } from "../../http/types.ts";
 import { idempotentId } from "../../http/idempotent-id.ts";
-import { extendTrace } from "../extend.ts";
-import { toDay } from "../time.ts";
+import { extendTraces } from "../extend.ts";
 import {
   findItem,
   findItemById,
@@ -57,12 +55,7 @@ export async function addItems(
   const { rows, runs } = await itemsFor(c, queue, given, (place) => idempotentId(c, String(place)));
   const added = await insertItems(database(c.env.DB), queue, rows);
   if (!added) throw new Problem(409, `A queue has at most ${MOST_ITEMS} items. Remove some first.`);
-  if (extend) {
-    const traces = [
-      ...Map.groupBy(runs, (run) => `${run.session_id} ${run.trace_id} ${toDay(run.start_time)}`).values(),
-    ];
-    await inParallel(traces, CONNECTIONS, async ([run]) => run && extendTrace(c.env, queue.workspaceId, run));
-  }
+  if (extend) await extendTraces(c.env, queue.workspaceId, runs);
   return added;
 }
 
