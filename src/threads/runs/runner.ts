@@ -136,7 +136,7 @@ export class Runner {
         recordAnswers(this.context, made);
       });
       return made;
-    }, chooseWrite(request));
+    }, chooseWrite);
     if (isRead) eventLog.expectReader();
     this.context.keepRecord(record);
     this.#open = inOrder([...before, run]);
@@ -166,7 +166,7 @@ export class Runner {
         recordAnswers(this.context, begun);
       });
       return begun;
-    }, chooseWrite(waiting.request));
+    }, chooseWrite);
     this.#open = [run, ...others];
     this.context.projectSoon(this);
     this.#launch(run, prior);
