@@ -1,10 +1,15 @@
 /** A task whose question is answered elsewhere: the run that resumes is of the task. */
+import { runInDurableObject } from "cloudflare:test";
+import { env } from "cloudflare:workers";
 import { afterEach, expect, it, vi } from "vitest";
+import type { Thread } from "../../src/thread.ts";
+import type { RunRequest } from "../../src/threads/rpc.ts";
 import { endOf, give, type Json, link, questionsOf } from "../answers/ask.ts";
 import { command } from "../streaming/client.ts";
 import { type Caller, newCaller } from "../support/caller.ts";
 import "../support/pausing-graphs.ts";
 import { stubFetch } from "../support/stub-fetch.ts";
+import { rowsIn } from "../support/thread-tables.ts";
 import { get } from "../threads/client.ts";
 import { type Any, message1, result } from "./rpc.ts";
 
@@ -55,6 +60,22 @@ it.each(Object.entries(CHANNELS))("%s", async (_name, answer) => {
   await expect.poll(() => pushed.at(-1)).toBe("TASK_STATE_COMPLETED");
   const { tasks } = await result(caller, "ListTasks", { contextId: thread }, { agent: "plain" });
   expect(tasks.map((one: Any) => one.status.state)).toEqual(["TASK_STATE_COMPLETED"]);
+});
+
+it("the beginning of the run is visible to who is told of it", async () => {
+  const caller = await newCaller();
+  const { thread } = await begun(caller);
+  const [question] = await questionsOf(caller, thread);
+  const stub = env.THREAD.getByName(`${caller.workspaceId}:${thread}`);
+  const [first, visible] = await runInDurableObject(stub, async (object: Thread, { storage }) => {
+    const [row] = rowsIn<{ request: string }>(storage, "SELECT request FROM runs");
+    const { task: _task, input: _input, ...request } = JSON.parse(row!.request) as RunRequest;
+    const command = { resume: { [question!.id]: "yes" } };
+    const { run } = await object.launch({ ...request, run_id: crypto.randomUUID(), command });
+    await storage.sync();
+    return [await object.firstSeq(run.run_id), await object.lastSeq()];
+  });
+  expect(visible).toBeGreaterThanOrEqual(first!);
 });
 
 it("a task that asks again waits again, and an answer over A2A continues it", async () => {

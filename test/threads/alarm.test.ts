@@ -5,6 +5,7 @@ import { afterEach, expect, it, vi } from "vitest";
 import { armAlarm } from "../../src/threads/alarm.ts";
 import { ThreadContext } from "../../src/threads/context.ts";
 import { newCaller } from "../support/caller.ts";
+import { failStorage } from "../support/failing-storage.ts";
 import { newThread } from "./client.ts";
 
 const NOW = 1_000_000;
@@ -58,6 +59,22 @@ it("of a run whose creator follows it, and of one whose creator does not", async
   const unread = await watchdog(false);
   expect(unread).toBeGreaterThanOrEqual(4_000);
   expect(unread).toBeLessThan(12_000);
+});
+
+it("of a run whose creator does not follow it, after one that its creator would have followed was not created", async () => {
+  const caller = await newCaller();
+  const thread = await newThread(caller);
+  const stub = env.THREAD.getByName(`${caller.workspaceId}:${thread}`);
+  const setAlarm = await runInDurableObject(stub, (_, { storage }) => vi.spyOn(storage, "setAlarm"));
+  const body = { assistant_id: "echo", input: { messages: [{ role: "user", content: "hello" }] } };
+  const restore = await runInDurableObject(stub, (_, { storage }) => failStorage(storage.sql, { object: () => true }));
+  const refused = await caller.fetch(`/threads/${thread}/runs/stream`, { body });
+  restore();
+  expect(refused.status).toBeGreaterThanOrEqual(500);
+  setAlarm.mockClear();
+  const before = Date.now();
+  await (await caller.fetch(`/threads/${thread}/runs`, { body })).text();
+  expect(Number(setAlarm.mock.calls[0]?.[0]) - before).toBeLessThan(12_000);
 });
 
 const outbox = { nextDue: () => NOW };

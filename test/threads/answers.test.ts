@@ -52,6 +52,17 @@ const cancel = (caller: Caller, thread: string, run: string, action: string) =>
 const isRunning = async (caller: Caller, thread: string, run: string) =>
   expect.poll(() => get(caller, `/threads/${thread}/runs/${run}`)).toMatchObject({ status: "running" });
 
+it("an answer that names the latest checkpoint executes no node again that has ended", async () => {
+  const caller = await newCaller();
+  const { thread, question } = await asked(caller, "nested");
+  const { checkpoint } = await get<{ checkpoint: Json }>(caller, `/threads/${thread}/state`);
+  ran.length = 0;
+  const command = { resume: { [question.id]: "yes" } };
+  const { said } = await wait(caller, thread, { assistant_id: "nested", command, checkpoint });
+  expect(said).toEqual(["beside", "before", 'inner: "yes"', "last"]);
+  expect(ran).toEqual(["inner", "last"]);
+});
+
 describe("an answer that is undone", () => {
   const resumeWith = (question: Question, how: string, answer: string) => ({
     resume: how === "by its id" ? { [question.id]: answer } : answer,

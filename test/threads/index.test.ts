@@ -155,6 +155,18 @@ it("writes no row for one that says the same, and refuses an older one that come
   expect(await shard.count({})).toBe(1);
 });
 
+it("refuses an older row that shares a transaction with one that says the same", async () => {
+  const { workspaceId } = await newCaller();
+  const shard = indexShard(env, workspaceId, 0);
+  await shard.put(row(1));
+  const stub = env.THREAD_INDEX.getByName(`${workspaceId}:0`);
+  await runInDurableObject(stub, async (index) => {
+    const same = row(1, { revision: 3 });
+    await Promise.allSettled([index.put(same), index.put(row(1, { revision: 2, status: "busy" }))]);
+  });
+  expect(await shard.countByStatus()).toEqual({ [row(1).status]: 1 });
+});
+
 it("finds threads with an open run, also in rows that the version before wrote", async () => {
   const { workspaceId } = await newCaller();
   const shard = indexShard(env, workspaceId, 0);

@@ -179,16 +179,16 @@ export class EventLog {
 
   /**
    * Writes what `build` appends and makes due, in one transaction of its own. When it fails, the log is as it was before
-   * and the error is the caller's. Other changes in memory must wait until this returns. With `events` "gathered" only what is
+   * and the error is the caller's. Other changes in memory must wait until this returns. Where `choose` says "gathered", only what is
    * due is written, and the events share the row of the next flush.
    */
-  commit<T>(build: () => T, events: "written" | "gathered" = "written"): T {
+  commit<T>(build: () => T, choose: (built: T) => "written" | "gathered" = () => "written"): T {
     this.flush();
     const { seq } = this;
     const undo = this.#segments.mark();
     try {
       const built = build();
-      if (events === "written") this.#write(this.#segments.rows(), this.#due);
+      if (choose(built) === "written") this.#write(this.#segments.rows(), this.#due);
       else this.#insert([], this.#due);
       this.#publishWritten();
       return built;

@@ -71,14 +71,13 @@ async function start(execution: Execution, tracer: Tracer | undefined): Promise<
   const { context, metadata } = config;
   // After a crash, a run with a checkpoint continues from it. A run without one starts again.
   const begun = checkpoints.get("")?.metadata.run_id === run.id;
-  const configurable = { ...config.configurable, ...(begun ? {} : request.checkpoint) };
+  // LangGraph executes the finished tasks of a step again where a checkpoint is named.
+  const from = begun || !isFork(run) ? undefined : request.checkpoint;
+  const configurable = { ...config.configurable, ...from };
   const graph = await loadGraph(request.graph_id, { ...config, configurable }, env, "threads.create_run");
   const place = { checkpoints, threadId: thread.thread_id, graphId: request.graph_id };
-  const checkpointId = begun || !isFork(run) ? undefined : (request.checkpoint?.checkpoint_id ?? undefined);
+  const checkpointId = from?.checkpoint_id ?? undefined;
   if (checkpointId === undefined) await migrateOnce(graph, place);
-  // The checkpoint that the request names is the latest one no more where a migration wrote another.
-  if (checkpointId === undefined && "checkpoint_id" in configurable)
-    configurable.checkpoint_id = checkpoints.get("")?.id;
   if (begun || isContinuing(request)) await refuseToDrop(graph, { ...place, checkpointId });
   const modes = request.stream_mode ?? [];
   const ids = { ...runIds(execution), ...(await describeWriter(graph, request.graph_id)) };

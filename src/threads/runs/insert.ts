@@ -7,7 +7,7 @@ import { namesLatest } from "../graph/continue.ts";
 import { QUEUE_LIMIT, withinMetadata } from "../limits.ts";
 import { newRecord, pendingInterrupts, type ThreadRecord } from "../record.ts";
 import type { RunRequest } from "../rpc.ts";
-import { isOpen, storedRun, type StoredRun } from "../run.ts";
+import { isOpen, storedRun, type StoredRun, taskOf } from "../run.ts";
 import { isInFlight } from "./queue.ts";
 import { answeredBy } from "./strict.ts";
 import { absentThread } from "../named.ts";
@@ -131,4 +131,4 @@ function newThread({ workspaceId, threadId }: ThreadContext, request: RunRequest
  * The events that say that a run begins share a row with its first step. Those of a task are written before its webhook is
  * called, which shows its status.
  */
-export const chooseWrite = ({ task }: RunRequest) => (task ? "written" : "gathered");
+export const chooseWrite = (run: StoredRun) => (taskOf(run) === undefined ? "gathered" : "written");

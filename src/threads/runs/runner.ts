@@ -118,7 +118,6 @@ export class Runner {
     const strategy = readStrategy(request);
     const record = threadFor(this.context, request);
     if (strategy === "reject" && this.open.length > 0) throw busy();
-    if (isRead) this.context.eventLog.expectReader();
     const text = JSON.stringify(request);
     const given = newRun(this.open, request, text.length);
     const before = [...this.open];
@@ -137,7 +136,8 @@ export class Runner {
         recordAnswers(this.context, made);
       });
       return made;
-    }, chooseWrite(request));
+    }, chooseWrite);
+    if (isRead) eventLog.expectReader();
     this.context.keepRecord(record);
     this.#open = inOrder([...before, run]);
     this.context.projectSoon(this);
@@ -166,7 +166,7 @@ export class Runner {
         recordAnswers(this.context, begun);
       });
       return begun;
-    }, chooseWrite(waiting.request));
+    }, chooseWrite);
     this.#open = [run, ...others];
     this.context.projectSoon(this);
     this.#launch(run, prior);

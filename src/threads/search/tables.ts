@@ -93,17 +93,18 @@ export class IndexTables {
   /** Writes rows unless newer ones are there, or ones that say the same, in one transaction. */
   put(rows: IndexRow[]): Put {
     const put: Put = { written: [], refused: new Set() };
-    const unwritten: IndexRow[] = [];
+    const unwritten = new Map<string, number>();
     this.#write(() => {
       for (const row of rows) {
-        if (row.revision < (this.#unwritten.get(row.id) ?? 0)) put.refused.add(row.id);
+        const { id, revision } = row;
+        if (revision < (unwritten.get(id) ?? this.#unwritten.get(id) ?? 0)) put.refused.add(id);
         else if (this.#putRow(row)) put.written.push(row);
-        else if (this.#isOlder(row)) put.refused.add(row.id);
-        else unwritten.push(row);
+        else if (this.#isOlder(row)) put.refused.add(id);
+        else unwritten.set(id, revision);
       }
     });
     for (const { id } of put.written) this.#unwritten.delete(id);
-    for (const row of unwritten) this.#remember(row);
+    for (const [id, revision] of unwritten) this.#remember(id, revision);
     return put;
   }
 
@@ -122,7 +123,7 @@ export class IndexTables {
     return this.#sql.exec("SELECT 1 FROM threads WHERE id = ? AND revision > ?", id, revision).toArray().length > 0;
   }
 
-  #remember({ id, revision }: IndexRow): void {
+  #remember(id: string, revision: number): void {
     this.#unwritten.delete(id);
     this.#unwritten.set(id, revision);
     const [oldest] = this.#unwritten.keys();
