@@ -164,7 +164,7 @@ describe.runIf(browserHere)("decisions and subagents in the browser", () => {
     await page.keyboard.press("Escape");
     expect(await panel.count()).toBe(0);
     await focused(page, card);
-    const time = log(page).getByText(/^2 subagents · \d+\.\d s$/);
+    const time = log(page).getByText(/^2 subagents · [\d.]+ (ms|s)$/);
     const took = await time.textContent();
     await page.reload();
     await time.waitFor();
