@@ -17,7 +17,7 @@ export function Composer({
   box,
   threadId,
   running,
-  online,
+  waitsFor,
   closed,
   hint,
   accepts,
@@ -30,7 +30,8 @@ export function Composer({
   box: RefObject<HTMLTextAreaElement | null>;
   threadId: string | undefined;
   running: boolean;
-  online: boolean;
+  /** What the queued messages wait for. */
+  waitsFor: string;
   /** Why nothing can be written now, or undefined. */
   closed: string | undefined;
   hint: string;
@@ -109,7 +110,7 @@ export function Composer({
           {queued.map((item) => (
             <li key={item.id}>
               <span className={css.queued}>{item.text || item.media.map(({ name }) => name).join(", ")}</span>
-              <span className={css.note}>{online ? "Sent when the run ends" : "Sent when you are online"}</span>
+              <span className={css.note}>Sent when {waitsFor}</span>
               <LinkButton
                 onClick={() => {
                   onUnqueue(item.id);

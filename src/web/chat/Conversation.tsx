@@ -107,6 +107,7 @@ export function Conversation({
   const toComposer = () => setTimeout(() => !coarse && box.current?.focus());
   const act = useDriver({
     stream,
+    connected: connected !== undefined,
     view,
     context,
     seconds: clock,
@@ -239,7 +240,7 @@ export function Conversation({
               box={box}
               threadId={threadId}
               running={running}
-              online={online}
+              waitsFor={!online ? "you are online" : connected ? "the run ends" : "the chat has loaded"}
               closed={
                 !may("runs.create") ? "Your role starts no runs" : waiting > 0 ? "Answer above to continue" : undefined
               }

@@ -34,8 +34,10 @@ export default function StreamClient({
     onReconnect: noteLost,
     onConnected: noteConnected,
   });
-  // Before the next frame: what is shown of the stream is not one frame behind it.
-  useLayoutEffect(() => onStream(stream), [onStream, stream]);
+  // Before the next frame: what is shown of the stream is not one frame behind it. A client that has not read the thread refuses answers.
+  useLayoutEffect(() => {
+    if (!stream.isThreadLoading) onStream(stream);
+  }, [onStream, stream]);
   useEffect(() => connections.setRunning(stream.isLoading), [connections, stream.isLoading]);
   return null;
 }

@@ -1,6 +1,6 @@
 /**
  * The stream of one thread. Its client is the larger part of the chat's code, and what is shown first does not need it: it is
- * loaded once the messages are there. Until then the stream is idle, and what is sent waits for the client.
+ * loaded once the messages are there. Until it has read the thread the stream is idle, and what is sent waits for the client.
  */
 import { useCallback, useEffect, useState } from "react";
 import type * as ClientModule from "./StreamClient.tsx";
@@ -28,19 +28,13 @@ export function useAgent(options: AgentOptions): Agent {
   const [wanted, setWanted] = useState(false);
   const [connected, setConnected] = useState<Connected>();
   const connect = useCallback(() => setWanted(true), []);
-  const [waiting] = useState(() => Promise.withResolvers<Connected>());
+  const [{ idle, arrive }] = useState(() => idleStream(options.threadId, connect));
   const onStream = useCallback(
     (stream: Connected) => {
-      waiting.resolve(stream);
+      arrive(stream);
       setConnected(stream);
     },
-    [waiting],
-  );
-  const [idle] = useState(() =>
-    idleStream(options.threadId, () => {
-      connect();
-      return waiting.promise;
-    }),
+    [arrive],
   );
   const module = useClient(wanted);
   return {
@@ -78,9 +72,14 @@ function useClient(wanted: boolean): typeof ClientModule | undefined {
   return module;
 }
 
-/** A stream that has seen nothing. What is sent waits for its client. */
-function idleStream(threadId: string | undefined, client: () => Promise<Connected>): Stream {
-  return {
+/** A stream that has seen nothing. What is sent waits until the client arrives; a stop ends what waits. */
+function idleStream(threadId: string | undefined, connect: () => void) {
+  let arrival = Promise.withResolvers<Connected>();
+  const client = () => {
+    connect();
+    return arrival.promise;
+  };
+  const idle: Stream = {
     messages: [],
     toolCalls: [],
     subagents: new Map(),
@@ -90,6 +89,12 @@ function idleStream(threadId: string | undefined, client: () => Promise<Connecte
     submit: async (...args) => (await client()).submit(...args),
     respond: async (...args) => (await client()).respond(...args),
     respondAll: async (...args) => (await client()).respondAll(...args),
-    stop: async (...args) => (await client()).stop(...args),
+    stop: async () => {
+      const { promise, reject } = arrival;
+      promise.catch(() => undefined);
+      arrival = Promise.withResolvers();
+      reject(new Error("Stopped before it was sent."));
+    },
   };
+  return { idle, arrive: (stream: Connected) => arrival.resolve(stream) };
 }

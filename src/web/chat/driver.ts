@@ -12,6 +12,8 @@ const TITLE = 80;
 
 interface Wiring {
   stream: Stream;
+  /** The client of the stream is there. */
+  connected: boolean;
   view: ThreadView;
   context: Record<string, unknown>;
   seconds: number;
@@ -83,8 +85,9 @@ export function useDriver(wiring: Wiring): Driver {
         title.current = (text || (media[0]?.name ?? "")).replaceAll(/\s+/g, " ").slice(0, TITLE);
     };
     const send = (text: string, media: Media[] = []) => {
-      const { stream, view, context } = now.current;
-      const waits = !navigator.onLine || (stream.threadId && isOpen(now.current));
+      const { stream, connected, view, context } = now.current;
+      // The queue is kept over a reload, such as that of a page whose code a deploy has replaced.
+      const waits = !navigator.onLine || !connected || (stream.threadId && isOpen(now.current));
       if (waits) return enqueue(stream.threadId ?? NEW, { text, media, context, at: view.at });
       name(text, media);
       submit(human(contentOf(text, media.map(blockOf))), view.at);
@@ -107,13 +110,14 @@ export function useDriver(wiring: Wiring): Driver {
       open: (callId) => now.current.open(callId),
     };
     const stop = () => {
-      const { stream, seconds } = now.current;
+      const { stream, connected, seconds } = now.current;
       tell({ type: "stop", seconds });
       if (!stream.threadId) return;
+      if (!connected) void stream.stop();
       // The open run is read from the server: after a reload the stream does not know it.
       void cancelRuns(stream.threadId)
         .catch(() => undefined)
-        .then(() => stream.stop({ cancel: false }));
+        .then(() => now.current.stream.stop({ cancel: false }));
     };
     const onCreated = () => {
       const { threadId } = now.current.stream;
@@ -124,9 +128,10 @@ export function useDriver(wiring: Wiring): Driver {
     return { actions, send, sendQueued, stop, onCreated, resume: () => submit(null) };
   }, [tell]);
 
+  const { connected } = wiring;
   const { thread, interrupts } = wiring.view;
   const settled = (threadId === undefined || thread.read !== undefined) && interrupts.length === 0 && !isOpen(wiring);
-  const next = online && settled ? queue[0]?.id : undefined;
+  const next = online && connected && settled ? queue[0]?.id : undefined;
   useEffect(() => {
     const message = dequeue(place, next);
     if (message) drive.sendQueued(message);

@@ -106,7 +106,8 @@ export function useThread(
     forks,
     checkpoints,
     at,
-    isRead: thread.read !== undefined || state.isError,
+    // A run that was in progress when the thread was opened has the state as its base.
+    isRead: thread.read !== undefined || run?.base !== undefined || state.isError,
     place: at !== undefined && parting ? { index: parting.index, of: parting.tips.length } : undefined,
     goTo: (checkpoint) => setParams(checkpoint === undefined || checkpoint === steps[0]?.id ? {} : { at: checkpoint }),
     upTo: (checkpoint) => known.slice(0, 1 + known.findIndex(({ id }) => id === lastOf(steps, checkpoint))),

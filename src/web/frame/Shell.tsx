@@ -3,13 +3,13 @@ import { lazy, type ReactNode, Suspense, useEffect, useMemo, useState } from "re
 import { useLocation } from "wouter";
 import { FrameContext } from "../page/frame.ts";
 import { bindShortcuts } from "../ui/keys.ts";
-import { useOnce } from "../ui/once.ts";
+import { useLoaded } from "../ui/loaded.ts";
 import { Nav } from "./Nav.tsx";
 import css from "./Shell.module.css";
 
-const KeySheet = lazy(async () => ({ default: (await import("./KeySheet.tsx")).KeySheet }));
-const Palette = lazy(() => import("./Palette.tsx"));
-const Sheet = lazy(async () => ({ default: (await import("./Sheet.tsx")).Sheet }));
+const loadKeySheet = async () => (await import("./KeySheet.tsx")).KeySheet;
+const loadPalette = async () => (await import("./Palette.tsx")).default;
+const loadSheet = async () => (await import("./Sheet.tsx")).Sheet;
 const Sidebar = lazy(async () => ({ default: (await import("../sidebar/Sidebar.tsx")).Sidebar }));
 
 const NARROW = matchMedia("(width < 900px)");
@@ -24,10 +24,11 @@ export function Shell({ children }: { children: ReactNode }) {
   const [chatRail, foldChat] = useFolded("weir.rail.chat", true);
   const [rail, foldNav] = chat ? [chatRail, foldChat] : [wideRail, foldWide];
   const [sheet, setSheet] = useState(false);
-  const hadSheet = useOnce(narrow && sheet);
+  const { Loaded: Sheet } = useLoaded(loadSheet, narrow && sheet, () => setSheet(false));
   const [keys, setKeys] = useState(false);
-  const hadKeys = useOnce(keys);
+  const { Loaded: KeySheet } = useLoaded(loadKeySheet, keys, () => setKeys(false));
   const [palette, setPalette] = useState(false);
+  const { Loaded: Palette } = useLoaded(loadPalette, palette, () => setPalette(false));
 
   useEffect(() => {
     const listen = () => setNarrow(NARROW.matches);
@@ -86,24 +87,22 @@ export function Shell({ children }: { children: ReactNode }) {
         )}
         <div className={css.page}>{children}</div>
       </div>
-      <Suspense>
-        {hadSheet && (
-          <Sheet
-            open={narrow && sheet}
-            onOpen={setSheet}
-            threads={
-              chat && (
-                <Suspense>
-                  <Sidebar onClose={() => setSheet(false)} />
-                </Suspense>
-              )
-            }
-            pages={<Nav {...tools} onClose={() => setSheet(false)} />}
-          />
-        )}
-      </Suspense>
-      <Suspense>{hadKeys && <KeySheet open={keys} onOpen={setKeys} />}</Suspense>
-      <Suspense>{palette && <Palette onClose={() => setPalette(false)} onKeys={() => setKeys(true)} />}</Suspense>
+      {Sheet && (
+        <Sheet
+          open={narrow && sheet}
+          onOpen={setSheet}
+          threads={
+            chat && (
+              <Suspense>
+                <Sidebar onClose={() => setSheet(false)} />
+              </Suspense>
+            )
+          }
+          pages={<Nav {...tools} onClose={() => setSheet(false)} />}
+        />
+      )}
+      {KeySheet && <KeySheet open={keys} onOpen={setKeys} />}
+      {palette && Palette && <Palette onClose={() => setPalette(false)} onKeys={() => setKeys(true)} />}
     </FrameContext>
   );
 }

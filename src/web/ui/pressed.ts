@@ -2,7 +2,7 @@
  * Menus and popovers whose code is loaded when they are wanted. What places them in the window weighs more than most views, and
  * the menus of a whole list take long to mount on a slow processor: until a button is pressed, it is a button alone.
  */
-import { type ComponentType, type KeyboardEvent, useEffect, useRef, useState } from "react";
+import { type ComponentType, type KeyboardEvent, type MouseEvent, useEffect, useRef, useState } from "react";
 
 interface ButtonProps {
   type: "button";
@@ -10,7 +10,7 @@ interface ButtonProps {
   "aria-expanded"?: false;
   onPointerEnter?: () => void;
   onFocus?: () => void;
-  onClick?: () => void;
+  onClick?: (event: MouseEvent) => void;
   onKeyDown?: (event: KeyboardEvent) => void;
 }
 
@@ -24,29 +24,37 @@ export function usePressed<P>(
 ): { Opened: ComponentType<P> | undefined; button: ButtonProps } {
   const [Opened, setOpened] = useState<ComponentType<P>>();
   const left = useRef(false);
+  const byKey = useRef(false);
   useEffect(() => {
     left.current = false;
     return () => void (left.current = true);
   }, []);
+  // A menu that opens by a key has the focus on its first item. It has not seen the key: it was mounted after that.
+  useEffect(() => {
+    if (Opened && byKey.current) document.dispatchEvent(new KeyboardEvent("keydown"));
+  }, [Opened]);
   if (Opened) return { Opened, button: { type: "button" } };
   // Code that does not load is loaded by the next press.
   const ahead = () => void load().catch(() => undefined);
-  const press = () =>
+  const press = (isKey: boolean) => {
+    byKey.current = isKey;
     void load().then(
       (component) => left.current || setOpened(() => component),
       () => undefined,
     );
+  };
   const button: ButtonProps = {
     type: "button",
     "aria-haspopup": kind,
     "aria-expanded": false,
     onPointerEnter: ahead,
     onFocus: ahead,
-    onClick: press,
+    // A key presses a button with no clicks counted.
+    onClick: ({ detail }) => press(detail === 0),
     onKeyDown: (event) => {
       if (kind !== "menu" || event.key !== "ArrowDown") return;
       event.preventDefault();
-      press();
+      press(true);
     },
   };
   return { Opened, button };
