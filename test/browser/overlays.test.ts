@@ -66,4 +66,18 @@ describe.runIf(browserHere)("menus and dialogs that load when they are opened", 
     );
     await close();
   });
+
+  it("keeps the view when its dialog does not load", async () => {
+    const { page, troubles, close } = await visit(stage, { path: "/console/threads" });
+    const range = page.getByRole("combobox", { name: "Time range" });
+    await range.waitFor();
+    await page.context().setOffline(true);
+    const failed = page.waitForEvent("requestfailed", (request) => request.url().includes("TimesDialog"));
+    await range.selectOption("Choose times…");
+    await failed;
+    expect(await range.isVisible()).toBe(true);
+    expect(await page.getByText("This page cannot be shown.").count()).toBe(0);
+    expect(troubles).toEqual([]);
+    await close();
+  });
 });

@@ -5,6 +5,7 @@ import type { Assistant } from "../api/types.ts";
 import { useTitle } from "../ui/title.ts";
 import { coarse } from "../ui/device.ts";
 import { useKeys } from "../ui/keys.ts";
+import { useLoaded } from "../ui/loaded.ts";
 import { useAgent } from "./agent.ts";
 import { Announcer } from "./Announcer.tsx";
 import { loadMarkdown } from "./Answer.tsx";
@@ -29,7 +30,7 @@ import { useTurns } from "./useTurns.ts";
 import { useSpoken } from "./spoken.ts";
 
 // What is shown first, the messages and the composer, needs none of these.
-const Panel = lazy(async () => ({ default: (await import("./Panel.tsx")).Panel }));
+const loadPanel = async () => (await import("./Panel.tsx")).Panel;
 const loadWelcome = async () => ({ default: (await import("./Welcome.tsx")).Welcome });
 const Welcome = lazy(loadWelcome);
 
@@ -98,6 +99,7 @@ export function Conversation({
   const turns = useTurns(messages, live, running && at === undefined, decided);
   const [editing, setEditing] = useState<string>();
   const [opened, setOpened] = useState<string>();
+  const { Loaded: Panel } = useLoaded(loadPanel, opened !== undefined, () => setOpened(undefined));
   const opener = useRef<HTMLElement | null>(null);
   const box = useRef<HTMLTextAreaElement>(null);
   const page = useRef<HTMLElement>(null);
@@ -259,16 +261,9 @@ export function Conversation({
           alarm={line.tone === "failed" ? `The run failed. ${error?.split("\n")[0] ?? ""}` : ""}
         />
       </main>
-      <Suspense>
-        {openedCall && (
-          <Panel
-            stream={connected}
-            call={openedCall}
-            agent={stream.subagents.get(openedCall.id)}
-            onClose={closePanel}
-          />
-        )}
-      </Suspense>
+      {openedCall && Panel && (
+        <Panel stream={connected} call={openedCall} agent={stream.subagents.get(openedCall.id)} onClose={closePanel} />
+      )}
       {client && <client.Component {...client.props} />}
     </div>
   );

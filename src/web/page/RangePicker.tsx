@@ -1,15 +1,17 @@
-import { lazy, Suspense, useState } from "react";
+import { useState } from "react";
 import controls from "../ui/controls.module.css";
+import { useLoaded } from "../ui/loaded.ts";
 import css from "./page.module.css";
 import { PRESETS, useRange } from "./range.ts";
 
 const CUSTOM = "custom";
-const TimesDialog = lazy(() => import("./TimesDialog.tsx"));
+const loadDialog = async () => (await import("./TimesDialog.tsx")).default;
 
 /** The time range of Observe: the named ones, one that was drawn in a plot, or two times that a person enters. */
 export function RangePicker() {
   const [range, choose] = useRange();
   const [entering, setEntering] = useState(false);
+  const { Loaded: TimesDialog } = useLoaded(loadDialog, entering, () => setEntering(false));
   const named = PRESETS.some(({ key }) => key === range.key);
   return (
     <>
@@ -27,16 +29,14 @@ export function RangePicker() {
         ))}
         <option value={CUSTOM}>Choose times…</option>
       </select>
-      <Suspense>
-        {entering && (
-          <TimesDialog
-            from={range.from}
-            to={range.to ?? Date.now()}
-            onChoose={(from, to) => choose({ from, to })}
-            onClose={() => setEntering(false)}
-          />
-        )}
-      </Suspense>
+      {entering && TimesDialog && (
+        <TimesDialog
+          from={range.from}
+          to={range.to ?? Date.now()}
+          onChoose={(from, to) => choose({ from, to })}
+          onClose={() => setEntering(false)}
+        />
+      )}
     </>
   );
 }
