@@ -3,7 +3,7 @@
  * started here, or the one at --url with the admin key --key. --first sends the requests from that number on.
  */
 import { parseArgs } from "node:util";
-import { fuzz, MEMORY_MOST } from "./run.ts";
+import { fuzz, leaks } from "./run.ts";
 import { startFuzzed } from "./server.ts";
 import { makeWorld } from "./world.ts";
 
@@ -34,7 +34,7 @@ try {
   );
   for (const crossing of crossings) console.log(`${crossing.limit}: ${crossing.message}`);
   for (const line of server?.errors.slice(0, 20) ?? []) console.log(line);
-  if (faults.length > 0 || crossings.length > 0 || report.memory[1] > MEMORY_MOST) process.exitCode = 1;
+  if (faults.length > 0 || crossings.length > 0 || leaks(report)) process.exitCode = 1;
 } catch (error) {
   console.error(error);
   process.exitCode = 1;

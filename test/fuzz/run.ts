@@ -8,8 +8,10 @@ import { faultOf } from "./verdict.ts";
 import type { World } from "./world.ts";
 
 const AT_ONCE = 12;
-/** Megabytes that workerd may use. Miniflare runs all isolates in one process. */
+/** Megabytes that workerd may use, unless its memory has levelled off. Miniflare runs all isolates in one process. */
 export const MEMORY_MOST = 1_500;
+/** Memory that grows by less than this in the last third of the requests has levelled off. */
+const LEVEL = 1.1;
 /** No more faults than these are gathered: they are mostly of one kind. */
 const FAULTS_MOST = 200;
 
@@ -29,6 +31,8 @@ export interface Report {
   slowest: { milliseconds: number; index: number; path: string };
   /** Megabytes of workerd: at the beginning, the most, at the end. */
   memory: [number, number, number];
+  /** The most of the first two thirds of the requests. */
+  memoryBefore: number;
   faults: Fault[];
 }
 
@@ -58,6 +62,7 @@ export async function fuzz(
     unavailable: 0,
     slowest: { milliseconds: 0, index: 0, path: "" },
     memory: [before, before, before],
+    memoryBefore: before,
     faults: [],
   };
   const start = performance.now();
@@ -88,7 +93,10 @@ export async function fuzz(
           `request ${index} of seed ${seed} (${request.kind}, ${request.actor}): ${what}\n  ${shown(request, url).slice(0, 3_000)}`,
         );
       }
-      if (index % 500 === 0) report.memory[1] = Math.max(report.memory[1], memory());
+      if (index % 500 === 0) {
+        report.memory[1] = Math.max(report.memory[1], memory());
+        if (index - first < (requests * 2) / 3) report.memoryBefore = report.memory[1];
+      }
       if (index % 5_000 === 0 && index > first)
         progress?.(
           `${index} requests, ${Math.round(index / ((performance.now() - start) / 1000))} a second, workerd ${memory()} MB`,
@@ -101,6 +109,10 @@ export async function fuzz(
   report.memory[1] = Math.max(report.memory[1], report.memory[2]);
   return report;
 }
+
+/** Whether workerd uses more memory than it may, and more with each request. */
+export const leaks = ({ memory, memoryBefore }: Report): boolean =>
+  memory[1] > MEMORY_MOST && memory[1] > LEVEL * memoryBefore;
 
 function count({ statuses }: Report, { kind }: FuzzRequest, status: number): void {
   const own = (statuses[kind] ??= {});
