@@ -62,6 +62,7 @@ describe.runIf(browserHere)("the frame of the page", () => {
   it("opens everything by name", async () => {
     const { page, troubles, close } = await visit(stage);
     await say(page, "Hello from the winter palette");
+    await page.waitForURL("**/chat/*");
     await settled(page);
     const thread = page.url();
     // The shortcut works while a person types.
