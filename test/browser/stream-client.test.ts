@@ -48,15 +48,16 @@ describe.runIf(browserHere)("the chat before its stream's client is there", () =
 
   it("keeps what is sent, also over a reload, and sends each message once", async () => {
     const { page, troubles, close } = await visit(stage, { path: "/console/usage" });
-    await hold(page, CLIENT);
+    const release = await hold(page, CLIENT);
     await page.goto(`${stage.server.url}/chat`);
     await choose(page, "agent");
     const queue = page.getByRole("list", { name: "Queued messages" });
     await say(page, "First");
     await say(page, "Second");
     await queue.getByText("Sent when the chat has loaded").nth(1).waitFor();
-    await page.unrouteAll({ behavior: "ignoreErrors" });
     await page.reload();
+    await queue.getByText("Sent when the chat has loaded").nth(1).waitFor();
+    release();
     await expectAnswer(page, 'You said: "Second"');
     await settled(page);
     expect(await log(page).getByRole("article").count()).toBe(2);
