@@ -116,7 +116,7 @@ describe("nothing swallows the question", () => {
   const cases: [string, number, string[]][] = [
     ["careful", 1, ["one: said", "careful"]],
     ["fallback", 1, ["one: said", "fallback"]],
-    ["nested", 3, ["one: said", "two: said", "one: said", "careful"]],
+    ["nesting", 3, ["one: said", "two: said", "one: said", "careful"]],
   ];
   it.each(cases)("%s", async (assistant, before, said) => {
     await put(caller, "each-run", { per: "run", tokens: before * TOKENS });
@@ -163,11 +163,11 @@ it("an answer to the graph's question leaves that of the budget open, and both c
 it("a question of a node that reaches a budget after its answer keeps the answer", async () => {
   await put(caller, "each-thread", { per: "thread", tokens: TOKENS });
   const thread = await newThread(caller);
-  await run(caller, thread, "asking", input());
+  await run(caller, thread, "questioning", input());
   expect(await asked(caller, thread)).toMatchObject([{ value: "two?" }]);
-  await run(caller, thread, "asking", answer("the answer"));
+  await run(caller, thread, "questioning", answer("the answer"));
   expect(await asked(caller, thread)).toMatchObject([{ value: { budget: "each-thread" } }]);
-  const ended = await run(caller, thread, "asking", answer(true));
+  const ended = await run(caller, thread, "questioning", answer(true));
   expect(ended.said).toEqual(["one: said", 'two: "the answer"']);
 });
 

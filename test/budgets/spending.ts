@@ -107,7 +107,7 @@ const one = (node: ReturnType<typeof speak>) =>
 graphs.speaking = one(speak("two")).addNode("three", speak("three")).addEdge("two", "three").compile();
 graphs.careful = one(catches).compile();
 graphs.fallback = one(fallsBack).compile();
-graphs.nested = one(speak("two"))
+graphs.nesting = one(speak("two"))
   .addNode("inner", one(async (...args) => ({ said: (await catches(...args)).said })).compile())
   .addEdge("two", "inner")
   .compile();
@@ -123,7 +123,7 @@ const side = () =>
     .addEdge("one", "asks");
 graphs.side = side().compile();
 graphs.longer = side().addNode("tail", speak("tail")).addEdge("asks", "tail").compile();
-graphs.asking = one(ask("two")).compile();
+graphs.questioning = one(ask("two")).compile();
 graphs.crashing = graph()
   .addNode("one", speak("one"))
   .addNode("wait", waits)

@@ -4,7 +4,7 @@ import { graphs } from "../../src/graphs/index.ts";
 import { type Json, whoami } from "../security/users.ts";
 import { type Caller, newCaller } from "../support/caller.ts";
 
-Object.assign(graphs, { whoami });
+Object.assign(graphs, { whose: whoami });
 
 const config = { configurable: { user_id: "ada", langgraph_auth_user_id: "ada" } };
 
@@ -19,12 +19,12 @@ async function whoRuns(body: Json): Promise<unknown> {
 }
 
 it("reaches the graph from the request, without what only the server sets", async () => {
-  expect(await whoRuns({ assistant_id: "whoami", config })).toMatchObject({ user_id: "ada" });
-  expect(await whoRuns({ assistant_id: "whoami", config })).not.toHaveProperty("langgraph_auth_user_id");
+  expect(await whoRuns({ assistant_id: "whose", config })).toMatchObject({ user_id: "ada" });
+  expect(await whoRuns({ assistant_id: "whose", config })).not.toHaveProperty("langgraph_auth_user_id");
 });
 
 it("reaches the graph from the assistant, which shows it", async () => {
-  const response = await caller.fetch("/assistants", { body: { graph_id: "whoami", config } });
+  const response = await caller.fetch("/assistants", { body: { graph_id: "whose", config } });
   const assistant = await response.json<Json>();
   expect(assistant.config).toEqual({ configurable: { user_id: "ada" } });
   expect(await whoRuns({ assistant_id: assistant.assistant_id })).toMatchObject({ user_id: "ada" });
