@@ -2,7 +2,16 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { type Receiver, startReceiver } from "../support/receiver.ts";
 import { startServer } from "../support/server.ts";
 import { callAs } from "../support/workspace.ts";
-import { browserHere, expectNoSidewaysScroll, findings, findingsInBothThemes, onStage, PHONE, visit } from "./page.ts";
+import {
+  browserHere,
+  expectNoSidewaysScroll,
+  findings,
+  findingsInBothThemes,
+  onStage,
+  PHONE,
+  readShownId,
+  visit,
+} from "./page.ts";
 
 interface Alert {
   id: string;
@@ -82,7 +91,7 @@ describe.runIf(browserHere)("alerts in the browser", () => {
     expect(await findingsInBothThemes(page)).toEqual([]);
     await page.getByRole("button", { name: "Create alert" }).click();
     await page.getByText("not evaluated").waitFor();
-    const id = new URL(page.url()).pathname.split("/").at(-1) ?? "";
+    const id = readShownId(page);
     expect(await call("GET", `/api/v1/alerts/${id}`)).toMatchObject({
       session_id: project,
       filter: "eq(is_root, true)",

@@ -13,6 +13,7 @@ import {
   log,
   onStage,
   PHONE,
+  readShownId,
   say,
   settled,
   visit,
@@ -169,7 +170,7 @@ describe.runIf(browserHere)("a question that is answered by a link", () => {
     await say(page, "Write to ada@example.com that the build is green");
     const card = log(page).getByRole("region", { name: "Waiting for you" });
     await card.getByRole("button", { name: "Approve send_email" }).waitFor();
-    const thread = new URL(page.url()).pathname.split("/").at(-1) ?? "";
+    const thread = readShownId(page);
     const release = await hold(page, (url) => url.pathname.endsWith("/commands"));
     await card.getByRole("button", { name: "Approve send_email" }).click();
     const answering = await open(await linkTo(thread));

@@ -3,9 +3,10 @@
  * view. The times themselves are measured by `npm run bench -- page`.
  */
 import type { Page, Request } from "playwright-core";
-import { beforeAll, describe, expect, it } from "vitest";
-import { sendLongThread, sendLongTrace } from "../support/long.ts";
+import { describe, expect, it } from "vitest";
+import { sendLongThread } from "../support/long.ts";
 import { sharedServer } from "../support/shared-server.ts";
+import { sendLongViews } from "./long-views.ts";
 import {
   answers,
   browserHere,
@@ -27,21 +28,15 @@ const TRACE_SCRIPT = 440_000;
 
 describe.runIf(browserHere)("what a view costs before it is shown", () => {
   const stage = onStage(() => sharedServer());
-  let thread = "";
-  let trace = "";
-
-  beforeAll(async () => {
-    thread = await sendLongThread(stage.server, TURNS);
-    trace = await sendLongTrace(stage.server, RUNS);
-  }, 120_000);
+  const long = sendLongViews(stage, TURNS, RUNS);
 
   it("requests a thread while the code of the chat loads, nothing twice, and draws the newest turns first", async () => {
     const { page, close } = await visit(stage, { path: "/console/nothing" });
     const release = await hold(page, "**/assets/Chat-*.js");
     const sent = requestsOf(page);
     await page.addInitScript(countFirst("[data-turn]"));
-    await page.goto(`${stage.server.url}/chat/${thread}`);
-    const needed = [`GET /threads/${thread}/runs`, `GET /threads/${thread}/state`];
+    await page.goto(`${stage.server.url}/chat/${long.thread}`);
+    const needed = [`GET /threads/${long.thread}/runs`, `GET /threads/${long.thread}/state`];
     await eventually(
       async () => sent.map(nameOf),
       (names) =>
@@ -52,11 +47,11 @@ describe.runIf(browserHere)("what a view costs before it is shown", () => {
       .getByText(`turn ${TURNS - 1}`)
       .waitFor();
     expect(await page.evaluate<number>("window.first")).toBeLessThanOrEqual(8);
-    for (const name of [`GET /threads/${thread}/state`, "POST /assistants/search"])
+    for (const name of [`GET /threads/${long.thread}/state`, "POST /assistants/search"])
       expect([name, sent.filter((one) => nameOf(one) === name).length]).toEqual([name, 1]);
     // What names the thread is read without its state.
-    expect(sent.filter((one) => one.postData()?.includes(`"ids":["${thread}"]`))).toHaveLength(1);
-    expect(sent.map(nameOf)).not.toContain(`GET /threads/${thread}`);
+    expect(sent.filter((one) => one.postData()?.includes(`"ids":["${long.thread}"]`))).toHaveLength(1);
+    expect(sent.map(nameOf)).not.toContain(`GET /threads/${long.thread}`);
     // The others follow. Earlier turns are mounted when they are wanted.
     await eventually(
       () => log(page).getByRole("article").count(),
@@ -84,21 +79,23 @@ describe.runIf(browserHere)("what a view costs before it is shown", () => {
   it("requests the state of a thread of the list beside its runs, not after them", async () => {
     const { page, close } = await visit(stage, { path: "/chat" });
     await composer(page).waitFor();
-    const link = page.locator(`a[href="/chat/${thread}"]`);
+    const link = page.locator(`a[href="/chat/${long.thread}"]`);
     await link.waitFor();
-    const release = await hold(page, `**/threads/${thread}/**`);
+    const release = await hold(page, `**/threads/${long.thread}/**`);
     const sent = requestsOf(page);
     await link.click();
     await eventually(
       async () => sent.map(nameOf),
       (names) =>
-        expect(names).toEqual(expect.arrayContaining([`GET /threads/${thread}/runs`, `GET /threads/${thread}/state`])),
+        expect(names).toEqual(
+          expect.arrayContaining([`GET /threads/${long.thread}/runs`, `GET /threads/${long.thread}/state`]),
+        ),
     );
     release();
     await answers(page)
       .getByText(`turn ${TURNS - 1}`)
       .waitFor();
-    expect(sent.filter((one) => nameOf(one) === `GET /threads/${thread}/state`)).toHaveLength(1);
+    expect(sent.filter((one) => nameOf(one) === `GET /threads/${long.thread}/state`)).toHaveLength(1);
     await close();
   });
 
@@ -115,8 +112,8 @@ describe.runIf(browserHere)("what a view costs before it is shown", () => {
     });
     await page.addInitScript(countFirst("[role=treeitem]"));
     await page.addInitScript(noteText("No trace with this id"));
-    await page.goto(`${stage.server.url}/traces/${trace}`);
-    const name = `GET /api/v2/traces/${trace}/runs`;
+    await page.goto(`${stage.server.url}/traces/${long.trace}`);
+    const name = `GET /api/v2/traces/${long.trace}/runs`;
     await eventually(
       async () => sent.map(nameOf),
       (names) => expect(names).toContain(name),
@@ -138,9 +135,9 @@ describe.runIf(browserHere)("what a view costs before it is shown", () => {
 
   it("shows the first rows of a large trace while the others load, and a run of the others when they are there", async () => {
     const { page, close } = await visit(stage, { path: "/console/nothing" });
-    const all = (url: URL) => url.pathname.endsWith(`/traces/${trace}/runs`) && !url.searchParams.has("page_size");
+    const all = (url: URL) => url.pathname.endsWith(`/traces/${long.trace}/runs`) && !url.searchParams.has("page_size");
     const release = await hold(page, all);
-    await page.goto(`${stage.server.url}/traces/${trace}`);
+    await page.goto(`${stage.server.url}/traces/${long.trace}`);
     const rows = page.getByRole("treeitem");
     await rows.nth(5).waitFor();
     await page.getByText("… runs").waitFor();
@@ -154,7 +151,7 @@ describe.runIf(browserHere)("what a view costs before it is shown", () => {
 
     const again = await hold(page, all);
     const sent = requestsOf(page);
-    await page.goto(`${stage.server.url}/traces/${trace}?run=${id}`);
+    await page.goto(`${stage.server.url}/traces/${long.trace}?run=${id}`);
     await eventually(
       async () => sent.filter((one) => all(new URL(one.url()))),
       (requests) => expect(requests).toHaveLength(1),
@@ -177,7 +174,7 @@ describe.runIf(browserHere)("what a view costs before it is shown", () => {
     ]);
     await page.evaluate(`import(${JSON.stringify(code.url())})`);
     await page.waitForFunction(`document.querySelector('link[rel="stylesheet"][href*="/Chat-"]')?.sheet`);
-    await page.evaluate(`history.pushState(null, "", "/chat/${thread}")`);
+    await page.evaluate(`history.pushState(null, "", "/chat/${long.thread}")`);
     await answers(page)
       .getByText(`turn ${TURNS - 1}`)
       .waitFor();
@@ -207,11 +204,11 @@ describe.runIf(browserHere)("what a view costs before it is shown", () => {
       (more) => expect(more).toBe(0),
     );
     const before = files.size;
-    await page.evaluate(`history.pushState(null, "", "/chat/${thread}")`);
+    await page.evaluate(`history.pushState(null, "", "/chat/${long.thread}")`);
     await answers(page)
       .getByText(`turn ${TURNS - 1}`)
       .waitFor();
-    await page.evaluate(`history.pushState(null, "", "/traces/${trace}")`);
+    await page.evaluate(`history.pushState(null, "", "/traces/${long.trace}")`);
     await page.getByRole("treeitem").nth(5).waitFor();
     await page.evaluate('history.pushState(null, "", "/")');
     await page.getByRole("heading", { name: "Overview" }).waitFor();

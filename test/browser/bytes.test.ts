@@ -1,8 +1,8 @@
 /** How many bytes a view needs before its content is shown, compressed as the server sends them. `npm run bench -- page` has them, too. */
 import type { Page } from "playwright-core";
-import { beforeAll, describe, expect, it } from "vitest";
-import { sendLongThread, sendLongTrace } from "../support/long.ts";
+import { describe, expect, it } from "vitest";
 import { sharedServer } from "../support/shared-server.ts";
+import { sendLongViews } from "./long-views.ts";
 import { answers, browserHere, composer, onStage, visit } from "./page.ts";
 
 /** The stream's client, 68 KB, is loaded when the page is idle: before the content where the data is slower than the code. */
@@ -12,12 +12,7 @@ const SPANS = 2_001;
 
 describe.runIf(browserHere)("what comes before the content of a view", () => {
   const stage = onStage(() => sharedServer());
-  let thread = "";
-  let trace = "";
-
-  beforeAll(async () => {
-    [thread, trace] = await Promise.all([sendLongThread(stage.server, RUNS), sendLongTrace(stage.server, SPANS)]);
-  }, 120_000);
+  const long = sendLongViews(stage, RUNS, SPANS);
 
   const views: [
     name: string,
@@ -37,7 +32,7 @@ describe.runIf(browserHere)("what comes before the content of a view", () => {
     [
       `a thread of ${RUNS} runs`,
       CHAT_MOST,
-      () => `/chat/${thread}`,
+      () => `/chat/${long.thread}`,
       "[data-part=text]",
       (page) =>
         answers(page)
@@ -47,7 +42,7 @@ describe.runIf(browserHere)("what comes before the content of a view", () => {
     [
       `a trace of ${SPANS} runs`,
       230_000,
-      () => `/traces/${trace}`,
+      () => `/traces/${long.trace}`,
       "[role=treeitem]",
       (page) => page.getByRole("treeitem").nth(5).waitFor(),
     ],

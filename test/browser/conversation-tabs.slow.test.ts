@@ -13,6 +13,8 @@ import {
   log,
   numbersTo,
   onStage,
+  readRunStatuses,
+  readShownId,
   say,
   settled,
   strip,
@@ -112,7 +114,7 @@ describe.runIf(browserHere)("a conversation over tabs and views", () => {
     );
     const before = await answers(page).last().textContent();
     const { url, headers } = stage.server;
-    const thread = new URL(page.url()).pathname.split("/").at(-1) ?? "";
+    const thread = readShownId(page);
     await eventually(
       async () => (await (await fetch(`${url}/threads/${thread}`, { headers })).json<{ status: string }>()).status,
       (status) => expect(status).toBe("idle"),
@@ -137,13 +139,10 @@ describe.runIf(browserHere)("a conversation over tabs and views", () => {
     await expectAnswer(page, " 10 ");
     await say(page, "Queued");
     await show(page, false);
-    const { url, headers } = stage.server;
-    const thread = new URL(page.url()).pathname.split("/").at(-1) ?? "";
-    const runs = async () =>
-      (await (await fetch(`${url}/threads/${thread}/runs`, { headers })).json<{ status: string }[]>()).map(
-        ({ status }) => status,
-      );
-    await eventually(runs, (statuses) => expect(statuses).toEqual(["success", "success"]));
+    await eventually(
+      () => readRunStatuses(page, stage.server),
+      (statuses) => expect(statuses).toEqual(["success", "success"]),
+    );
     await show(page, true);
     await expectAnswer(page, 'You said: "Queued"');
     await close();

@@ -8,6 +8,7 @@ import {
   findingsInBothThemes,
   onStage,
   PHONE,
+  readShownId,
   visit,
 } from "./page.ts";
 
@@ -48,7 +49,7 @@ describe.runIf(browserHere)("datasets in the browser", () => {
     await page.getByRole("button", { name: "Create dataset" }).click();
     const table = page.getByRole("table", { name: "Examples" });
     await table.getByRole("row", { name: /Capital of Peru, please.*Lima/ }).waitFor();
-    const id = new URL(page.url()).pathname.split("/").at(-1) ?? "";
+    const id = readShownId(page);
     expect(await examples(id)).toMatchObject([
       {
         inputs: { question: "Capital of Peru, please" },

@@ -1,16 +1,17 @@
 import { describe, expect, it } from "vitest";
 import { startServer, withTestGraphs } from "../support/server.ts";
 import {
-  expectAnswer,
   answers,
   browserHere,
   choose,
   composer,
   eventually,
+  expectAnswer,
   findings,
   focused,
-  onStage,
   log,
+  onStage,
+  readShownId,
   say,
   settled,
   strip,
@@ -133,7 +134,7 @@ describe.runIf(browserHere)("decisions and subagents in the browser", () => {
       () => cards.count(),
       (count) => expect(count).toBe(3),
     );
-    const threadId = new URL(page.url()).pathname.split("/").at(-1);
+    const threadId = readShownId(page);
     const headers = { ...stage.server.headers, "content-type": "application/json" };
     const state = await fetch(`${stage.server.url}/threads/${threadId}/state`, { headers });
     const { tasks } = await state.json<{ tasks: { name: string; interrupts: { id: string }[] }[] }>();

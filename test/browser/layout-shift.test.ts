@@ -1,8 +1,8 @@
 /** What is shown stays where it is: what comes later has its place, and what comes above is scrolled past. */
 import type { Page } from "playwright-core";
-import { beforeAll, describe, expect, it } from "vitest";
-import { sendLongThread, sendLongTrace } from "../support/long.ts";
+import { describe, expect, it } from "vitest";
 import { sharedServer } from "../support/shared-server.ts";
+import { sendLongViews } from "./long-views.ts";
 import { answers, browserHere, composer, eventually, log, onStage, PHONE, visit } from "./page.ts";
 
 const MOST = 0.02;
@@ -26,19 +26,14 @@ const COUNT = `
 
 describe.runIf(browserHere)("nothing moves while a view loads", () => {
   const stage = onStage(() => sharedServer());
-  let thread = "";
-  let trace = "";
-
-  beforeAll(async () => {
-    [thread, trace] = await Promise.all([sendLongThread(stage.server, RUNS), sendLongTrace(stage.server, SPANS)]);
-  }, 120_000);
+  const long = sendLongViews(stage, RUNS, SPANS);
 
   const views: [name: string, path: () => string, isThere: (page: Page) => Promise<unknown>][] = [
     ["the composer", () => "/chat", (page) => composer(page).waitFor()],
     ["the list of traces", () => "/traces", (page) => page.getByRole("row").nth(1).waitFor()],
     [
       `a thread of ${RUNS} runs`,
-      () => `/chat/${thread}`,
+      () => `/chat/${long.thread}`,
       async (page) => {
         await answers(page)
           .getByText(`turn ${RUNS - 1}`)
@@ -49,7 +44,7 @@ describe.runIf(browserHere)("nothing moves while a view loads", () => {
         );
       },
     ],
-    [`a trace of ${SPANS} runs`, () => `/traces/${trace}`, (page) => page.getByText("2,001 runs").waitFor()],
+    [`a trace of ${SPANS} runs`, () => `/traces/${long.trace}`, (page) => page.getByText("2,001 runs").waitFor()],
   ];
   for (const [size, options] of [
     ["on a desk", {}],
@@ -69,7 +64,7 @@ describe.runIf(browserHere)("nothing moves while a view loads", () => {
       });
 
   it.each([0, 20])("a turn, when earlier ones are shown above it, %i pixels below the top", async (top) => {
-    const { page, close } = await visit(stage, { path: `/chat/${thread}` });
+    const { page, close } = await visit(stage, { path: `/chat/${long.thread}` });
     await eventually(
       () => log(page).getByRole("article").count(),
       (count) => expect(count).toBe(60),

@@ -71,7 +71,7 @@ describe.runIf(browserHere)("members in the browser", () => {
       (text) => expect(text).toContain("Your role starts no runs"),
     );
     await viewer.page.goto(`${stage.server.url}/console/crons`);
-    await viewer.page.getByRole("heading", { name: "Crons" }).waitFor();
+    await viewer.page.getByRole("heading", { level: 1, name: "Crons" }).waitFor();
     await viewer.page.getByRole("link", { name: "New cron" }).waitFor({ state: "detached" });
 
     // A new role is there with the next look; the end of the membership with the next request.

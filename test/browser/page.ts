@@ -83,6 +83,15 @@ export async function say(page: Page, text: string): Promise<void> {
   await page.getByRole("button", { name: /^(Send|Queue) message/ }).click();
 }
 
+/** The id of what the page shows, at the end of its address. */
+export const readShownId = (page: Page): string => new URL(page.url()).pathname.split("/").at(-1) ?? "";
+
+/** The statuses of the runs of the thread that the page shows, as the server has them. */
+export async function readRunStatuses(page: Page, { url, headers }: Access): Promise<string[]> {
+  const response = await fetch(`${url}/threads/${readShownId(page)}/runs`, { headers });
+  return (await response.json<{ status: string }[]>()).map(({ status }) => status);
+}
+
 /** Waits until no run is under way, and the last of them is in the thread's history. */
 export async function settled(page: Page): Promise<void> {
   await strip(page).and(page.locator(':not([data-tone="running"], [data-tone="lost"])')).waitFor({ timeout: 60_000 });

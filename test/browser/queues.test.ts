@@ -8,6 +8,7 @@ import {
   findingsInBothThemes,
   onStage,
   PHONE,
+  readShownId,
   visit,
 } from "./page.ts";
 
@@ -71,7 +72,7 @@ describe.runIf(browserHere)("annotation queues in the browser", () => {
     expect(await findingsInBothThemes(page)).toEqual([]);
     await page.getByRole("button", { name: "Create queue" }).click();
     await page.getByText("No run waits for you.").waitFor();
-    const queue = new URL(page.url()).pathname.split("/").at(-1) ?? "";
+    const queue = readShownId(page);
     await call("POST", `/api/v1/annotation-queues/${queue}/runs`, runs);
     await page.reload();
 

@@ -11,6 +11,7 @@ import {
   hold,
   log,
   onStage,
+  readRunStatuses,
   say,
   settled,
   strip,
@@ -23,12 +24,6 @@ const numbersShown = async (page: Page) => (await answers(page).last().textConte
 
 describe.runIf(browserHere)("the chat before its stream's client is there", () => {
   const stage = onStage(() => startServer({ OFFLINE_MODEL_DELAY_MS: "15" }));
-
-  const runsOf = async (page: Page) => {
-    const thread = new URL(page.url()).pathname.split("/").at(-1);
-    const answer = await fetch(`${stage.server.url}/threads/${thread}/runs`, { headers: stage.server.headers });
-    return answer.json<{ status: string }[]>();
-  };
 
   it("shows how a run that was in progress at load goes on", async () => {
     const { page, close } = await visit(stage);
@@ -82,7 +77,7 @@ describe.runIf(browserHere)("the chat before its stream's client is there", () =
     await say(page, "Again");
     await expectAnswer(page, 'You said: "Again"');
     await settled(page);
-    expect(await runsOf(page)).toHaveLength(2);
+    expect(await readRunStatuses(page, stage.server)).toHaveLength(2);
     await close();
   });
 
