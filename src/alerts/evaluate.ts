@@ -20,6 +20,7 @@ const HISTORY_MS = 90 * 24 * 3_600_000;
  */
 export async function sweepAlerts({ env, isSpent }: Allowance, now: number, most = MOST_ALERTS_AT_ONCE): Promise<void> {
   const db = database(env.DB);
+  // What earlier sweeps have left comes first: the evaluations may spend the whole allowance.
   await notifyChannels({ env, isSpent }, now);
   await inParallel(await dueAlerts(db, now - EVERY_MS, most), CONNECTIONS, async (alert) => {
     if (isSpent()) return;

@@ -47,9 +47,11 @@ export function keptHeaders(
 }
 
 /**
- * For each given receiver the number of the held one that it is, wherever it stands. Each has several names, the strictest first, and
- * the last one is its address: the first name that both have counts. Receivers of one name are told apart by their order. Where not
- * all of them are given, it is not known which are left: there is none, unless their secrets are the same.
+ * Finds the stored receiver of each given one, at any position. Returns its index in `held`, or undefined.
+ *
+ * A receiver has several names, from the most specific to its address. Two receivers match by the first name that both have.
+ * When several have the same name, they match in order. When the request has fewer of them than are stored, they match only if
+ * their secrets are equal: otherwise a request could give a receiver the secret of another one.
  */
 export function findHeld(given: string[][], held: { names: string[]; secret: unknown }[]): (number | undefined)[] {
   const found: (number | undefined)[] = given.map(() => undefined);

@@ -29,7 +29,7 @@ export function continued(
   return { refusal, answered, ...(request.checkpoint && { at_latest: true }), ...(task_id && { task_id }) };
 }
 
-/** The runs that resume a task are of it, whoever answers its question. */
+/** The task whose question the run answers. The run joins it, through whichever channel the answer came. */
 function taskThatAsked(context: ThreadContext, answered: string[]): string | undefined {
   if (answered.length === 0 || !context.tables.hasTasks()) return undefined;
   for (const id of answered) {

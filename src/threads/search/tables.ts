@@ -23,8 +23,8 @@ const MIGRATIONS = [
      (updated_at, id, created_at, state_updated_at, status, has_values, revision, metadata);`,
 ];
 
-/** What a row says of its thread. */
-const SAID = [
+/** The columns that a run changes. */
+const CHANGED = [
   "status",
   "metadata",
   "config",
@@ -32,21 +32,20 @@ const SAID = [
   "has_values",
   "interrupts",
   "error",
-  "created_at",
   "updated_at",
   "state_updated_at",
 ];
+const COMPARED = [...CHANGED, "created_at"];
+const excluded = (column: string) => `excluded.${column}`;
 
 /**
  * Written for each run, so without the query builder. A thread that wakes cannot know whether its row is behind, and sends it again:
  * a row that says the same is not written.
  */
 const PUT = `INSERT INTO threads VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (id) DO UPDATE SET
-  status = excluded.status, metadata = excluded.metadata, config = excluded.config, "values" = excluded."values",
-  has_values = excluded.has_values, interrupts = excluded.interrupts, error = excluded.error,
-  updated_at = excluded.updated_at, state_updated_at = excluded.state_updated_at,
-  revision = excluded.revision WHERE revision <= excluded.revision
-    AND (${SAID.join(", ")}) IS NOT (${SAID.map((column) => `excluded.${column}`).join(", ")}) RETURNING 1`;
+  ${[...CHANGED, "revision"].map((column) => `${column} = ${excluded(column)}`).join(", ")}
+  WHERE revision <= excluded.revision AND (${COMPARED.join(", ")}) IS NOT (${COMPARED.map(excluded).join(", ")})
+  RETURNING 1`;
 
 /**
  * The time of creation changes only when a thread of the same id follows a deleted one. In `PUT` it would write a row of its
