@@ -40,23 +40,27 @@ function describe({ message, expected, type }: v.BaseIssue<unknown>): string {
   return type.endsWith("object") && expected.startsWith('"') ? "is required" : `expected ${expected}`;
 }
 
-/** Reads the body up to `limit` bytes and ignores Content-Length. 413 past it. */
+/** Reads the body up to `limit` bytes. 413 past it. */
 export async function readBody(request: Request, limit: number): Promise<Uint8Array> {
-  const tooLarge = () => new Problem(413, `The request body is larger than ${limit} bytes.`);
   const length = request.headers.get("content-length");
-  if (Number(length ?? 0) > limit) throw tooLarge();
+  if (length === null) return readCounted(request.body, limit);
+  if (Number(length) > limit) throw tooLarge(limit);
   // One call for the whole body, which costs less than one for each chunk. HTTP holds a body to its declared length.
-  if (length !== null) {
-    const bytes = await request.bytes();
-    if (bytes.byteLength > limit) throw tooLarge();
-    return bytes;
-  }
+  const bytes = await request.bytes();
+  if (bytes.byteLength > limit) throw tooLarge(limit);
+  return bytes;
+}
+
+const tooLarge = (limit: number) => new Problem(413, `The request body is larger than ${limit} bytes.`);
+
+/** Reads up to `limit` bytes, counted while they arrive. 413 past them. */
+export async function readCounted(body: Request["body"], limit: number): Promise<Uint8Array> {
   const chunks: Uint8Array[] = [];
   let size = 0;
   // What is left past the limit stays readable: drain.ts reads it.
-  for await (const chunk of request.body?.values({ preventCancel: true }) ?? []) {
+  for await (const chunk of body?.values({ preventCancel: true }) ?? []) {
     size += chunk.byteLength;
-    if (size > limit) throw tooLarge();
+    if (size > limit) throw tooLarge(limit);
     chunks.push(chunk);
   }
   const whole = new Uint8Array(size);
@@ -66,6 +70,18 @@ export async function readBody(request: Request, limit: number): Promise<Uint8Ar
     offset += chunk.byteLength;
   }
   return whole;
+}
+
+/** Reads a copy of the request. The request keeps its body. */
+export async function readCopy<T>(request: Request, read: (copy: Request) => Promise<T>): Promise<T> {
+  const copy = request.clone();
+  try {
+    return await read(copy);
+  } catch (error) {
+    // A copy that is not read to its end holds in memory what drain.ts reads of the request. One that was read is locked.
+    await copy.body?.cancel().catch(() => undefined);
+    throw error;
+  }
 }
 
 /** Default limit of a JSON body, bytes. */

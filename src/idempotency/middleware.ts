@@ -12,7 +12,7 @@ import { retry } from "../http/outage.ts";
 import { Problem } from "../http/problem.ts";
 import { EVENT_STREAM } from "../http/sse.ts";
 import type { App } from "../http/types.ts";
-import { BODY_LIMIT, readBody } from "../http/validate.ts";
+import { BODY_LIMIT, readBody, readCopy } from "../http/validate.ts";
 import {
   type Claim,
   claimKey,
@@ -80,7 +80,7 @@ function credentialKey({ kind, credentialId }: Principal, given: string): string
 }
 
 async function fingerprintRequest(c: Context<App>): Promise<string> {
-  const bytes = await readBody(c.req.raw.clone(), BODY_LIMIT);
+  const bytes = await readCopy(c.req.raw, (copy) => readBody(copy, BODY_LIMIT));
   const { pathname, search } = new URL(c.req.url);
   return createHash("sha256").update(`${c.req.method} ${pathname}${search}\n`).update(bytes).digest("hex");
 }

@@ -10,7 +10,7 @@ import { AnyObject } from "../http/answers.ts";
 import { documented, either, json as jsonBody, media, PROBLEM } from "../http/documented.ts";
 import { decodeJson } from "../http/json.ts";
 import type { App } from "../http/types.ts";
-import { readBody } from "../http/validate.ts";
+import { readCounted } from "../http/validate.ts";
 import { signOut, startConsole } from "./console.ts";
 import { showInvitation, startInvitation } from "./invitation.ts";
 import { requireIssuer } from "./issuer.ts";
@@ -131,7 +131,7 @@ async function readRegistration(request: Request): Promise<unknown> {
   if (!/^application\/json\s*(;|$)/i.test(request.headers.get("content-type") ?? "")) {
     throw new OAuthError("invalid_client_metadata", "Send the metadata as application/json.");
   }
-  const bytes = await readBody(new Request(request, { headers: {} }), REGISTRATION_LIMIT).catch(() => {
+  const bytes = await readCounted(request.body, REGISTRATION_LIMIT).catch(() => {
     throw new OAuthError("invalid_client_metadata", `The body is larger than ${REGISTRATION_LIMIT} bytes.`, 413);
   });
   const metadata = decodeJson(bytes);

@@ -8,7 +8,7 @@ import { isObject } from "../http/json.ts";
 import { Problem } from "../http/problem.ts";
 import type { App } from "../http/types.ts";
 import { isUuid } from "../http/uuid.ts";
-import { readJson } from "../http/validate.ts";
+import { readCopy, readJson } from "../http/validate.ts";
 import { threadMetadata } from "../threads/requests/access.ts";
 import { threadStub } from "../threads/stub.ts";
 import { authorize, containsJson, type Filter } from "../users/authorize.ts";
@@ -56,7 +56,7 @@ export class Call {
 
   /** The body as it was sent. */
   async json(): Promise<unknown> {
-    return readJson(this.c.req.raw.clone());
+    return readCopy(this.c.req.raw, readJson);
   }
 
   /** Sends another body on to the route. */

@@ -9,7 +9,7 @@ import type { World } from "./world.ts";
 
 const AT_ONCE = 12;
 /** Megabytes that workerd may use, unless its memory has levelled off. Miniflare runs all isolates in one process. */
-export const MEMORY_MOST = 1_500;
+const MEMORY_MOST = 1_500;
 /** Memory that grows by less than this in the last third of the requests has levelled off. */
 const LEVEL = 1.1;
 /** No more faults than these are gathered: they are mostly of one kind. */

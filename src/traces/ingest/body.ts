@@ -19,6 +19,7 @@ export const WHOLE_BYTES = 20 * 1024 * 1024;
 const ingestBudget = new Budget(16 * 1024 * 1024);
 
 const CHUNK = 128 * 1024;
+const ENCODINGS = new Set(["identity", "gzip", "x-gzip", "zstd"]);
 
 /**
  * A decoded body of more than `FREE_BYTES` may be `RATIO` times as large as it was sent. Runs that repeat long prompts
@@ -42,10 +43,10 @@ export async function withClaim<T>(c: Context<App>, work: (claim: Claim) => Prom
 export async function* decodedBody(request: Request, limit = BODY_BYTES): AsyncGenerator<Uint8Array<ArrayBuffer>> {
   if (!request.body) return;
   const encoding = (request.headers.get("content-encoding") ?? "identity").trim().toLowerCase();
+  if (!ENCODINGS.has(encoding)) throw new Problem(415, "Send the body with Content-Encoding gzip, zstd or none.");
   let size = 0;
   let sent = 0;
-  const counted = counting(request.body, encoding, (bytes) => (sent += bytes));
-  const chunks = decode(counted, encoding)[Symbol.asyncIterator]();
+  const chunks = decode(request.body, encoding, (bytes) => (sent += bytes));
   try {
     for (;;) {
       const chunk = await nextChunk(chunks, encoding);
@@ -63,22 +64,8 @@ export async function* decodedBody(request: Request, limit = BODY_BYTES): AsyncG
       yield chunk;
     }
   } finally {
-    await chunks.return?.();
+    await chunks.return(undefined);
   }
-}
-
-/** Calls `count` with the bytes that a compressed body has sent. Other bodies pass as they are. */
-function counting(
-  body: ReadableStream<Uint8Array>,
-  encoding: string,
-  count: (bytes: number) => void,
-): ReadableStream<Uint8Array> {
-  if (encoding === "identity") return body;
-  const transform = (chunk: Uint8Array, controller: TransformStreamDefaultController<Uint8Array>) => {
-    count(chunk.byteLength);
-    controller.enqueue(chunk);
-  };
-  return body.pipeThrough(new TransformStream<Uint8Array, Uint8Array>({ transform }));
 }
 
 async function nextChunk(
@@ -93,22 +80,39 @@ async function nextChunk(
   }
 }
 
-function decode(body: ReadableStream<Uint8Array>, encoding: string): AsyncIterable<Uint8Array<ArrayBuffer>> {
-  switch (encoding) {
-    case "identity":
-      return inLargeChunks(body);
-    case "gzip":
-    case "x-gzip":
-      return inLargeChunks(body.pipeThrough(new DecompressionStream("gzip")));
-    case "zstd":
-      return Readable.from(body).compose(createZstdDecompress());
-    default:
-      throw new Problem(415, "Send the body with Content-Encoding gzip, zstd or none.");
+async function* decode(
+  body: ReadableStream<Uint8Array>,
+  encoding: string,
+  count: (bytes: number) => void,
+): AsyncGenerator<Uint8Array<ArrayBuffer>> {
+  const sent = readLarge(body);
+  try {
+    yield* encoding === "identity" ? sent : decompress(toStream(sent, count), encoding);
+  } finally {
+    // What is left stays readable: http/drain.ts reads it.
+    await sent.return(undefined);
   }
 }
 
+function decompress(stream: ReadableStream<Uint8Array>, encoding: string): AsyncIterable<Uint8Array<ArrayBuffer>> {
+  if (encoding === "zstd") return Readable.from(stream).compose(createZstdDecompress());
+  return readLarge(stream.pipeThrough(new DecompressionStream("gzip")));
+}
+
+/** A stream of these chunks. Its cancellation leaves the rest of them unread. */
+function toStream(chunks: AsyncGenerator<Uint8Array>, count: (bytes: number) => void): ReadableStream<Uint8Array> {
+  return new ReadableStream({
+    async pull(controller) {
+      const { value, done } = await chunks.next();
+      if (done) return controller.close();
+      count(value.byteLength);
+      controller.enqueue(value);
+    },
+  });
+}
+
 /** The platform's streams give some kilobytes at a time, and each is a turn of the event loop. */
-async function* inLargeChunks(stream: ReadableStream<Uint8Array>): AsyncGenerator<Uint8Array<ArrayBuffer>> {
+async function* readLarge(stream: ReadableStream<Uint8Array>): AsyncGenerator<Uint8Array<ArrayBuffer>> {
   const reader = stream.getReader({ mode: "byob" });
   try {
     for (;;) {
@@ -117,8 +121,7 @@ async function* inLargeChunks(stream: ReadableStream<Uint8Array>): AsyncGenerato
       if (done) return;
     }
   } finally {
-    // The caller may stop reading early.
-    await reader.cancel().catch(() => undefined);
+    reader.releaseLock();
   }
 }
 
