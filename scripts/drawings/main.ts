@@ -8,28 +8,34 @@ import { svg } from "./svg.ts";
 const ROOT = join(import.meta.dirname, "..", "..");
 const FOLDER = join(ROOT, "docs", "drawings");
 const SRC = join(ROOT, "src");
+const WEB = join(ROOT, "packages", "web");
+/** Of the package, but not of the page. */
+const BESIDE = ["node_modules", "vite.config.ts"];
 
 /** The drawings by file name. */
 export function drawings(): Record<string, string> {
-  const server = layered(importsOf(SRC, ["web", "cli"]));
+  const server = layered(importsOf(SRC, ["cli"]));
   const threads = layered(importsOf(join(SRC, "threads")));
   const traces = layered(importsOf(join(SRC, "traces")));
-  const page = layered(importsOf(join(SRC, "web")));
+  const page = layered(importsOf(WEB, BESIDE));
   return {
     "server.svg": svg(server, "The folders of src and what they import"),
     "threads.svg": svg(threads, "The folders of src/threads and what they import"),
     "traces.svg": svg(traces, "The folders of src/traces and what they import"),
-    "page.svg": svg(page, "The folders of src/web and what they import"),
+    "page.svg": svg(page, "The folders of packages/web and what they import"),
   };
 }
 
-/** The arrows that point up, in every folder below `src` and in the folders within: `src/threads: log -> runs`. */
-export function upward(src = SRC): string[] {
-  const folders = readdirSync(src, { recursive: true, withFileTypes: true })
-    .filter((entry) => entry.isDirectory())
-    .map((entry) => join(entry.parentPath, entry.name));
-  return [src, ...folders.sort()].flatMap((folder) =>
-    layered(importsOf(folder)).up.map(([from, to]) => `${join("src", relative(src, folder))}: ${from} -> ${to}`),
+/** The arrows that point up, in these folders and in the folders within: `src/threads: log -> runs`. */
+export function upward(roots = [SRC, WEB]): string[] {
+  const folders = roots.flatMap((root) =>
+    readdirSync(root, { recursive: true, withFileTypes: true })
+      .filter((entry) => entry.isDirectory())
+      .map((entry) => join(entry.parentPath, entry.name))
+      .filter((folder) => !folder.includes("node_modules")),
+  );
+  return [...roots, ...folders.sort()].flatMap((folder) =>
+    layered(importsOf(folder, BESIDE)).up.map(([from, to]) => `${relative(ROOT, folder)}: ${from} -> ${to}`),
   );
 }
 

@@ -4,7 +4,7 @@ import type { HtmlEscapedString } from "hono/utils/html";
 
 export type Html = HtmlEscapedString | Promise<HtmlEscapedString>;
 
-/** The look of the browser application (src/web/style/tokens.css), in one style element: the page loads nothing. */
+/** The look of the browser application (packages/web/style/tokens.css), in one style element: the page loads nothing. */
 const STYLE = `
 :root { color-scheme: light dark; --canvas: #f4f8f7; --surface: #fcfefe; --sunken: #eaf0f0; --hover: #e2eaea; --line: #d2dbdc; --control: #778788; --text: #182225; --text-2: #455356; --text-3: #5b696c; --water: #05697d; --on-water: #fcfefe; --red: #af2f30 }
 @media (prefers-color-scheme: dark) { :root { --canvas: #0e1415; --surface: #151c1e; --sunken: #080e10; --hover: #1e2729; --line: #2b3537; --control: #69787a; --text: #e4e9e9; --text-2: #aab5b6; --text-3: #8f9b9d; --water: #60c1d4; --on-water: #0e1415; --red: #f48a82 } }

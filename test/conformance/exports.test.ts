@@ -5,7 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { DuckDBInstance } from "@duckdb/node-api";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { queryOf } from "../../src/web/console/exports/duckdb.ts";
+import { queryOf } from "../../packages/web/console/exports/duckdb.ts";
 import { Bucket, cephGateway, localR2, type S3Server } from "../support/object-stores.ts";
 import type { TestServer } from "../support/server.ts";
 import { sharedServer } from "../support/shared-server.ts";

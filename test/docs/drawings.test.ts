@@ -28,9 +28,9 @@ it("finds an arrow that points up inside of a folder", () => {
       mkdirSync(dirname(join(src, file)), { recursive: true });
       writeFileSync(join(src, file), text);
     }
-    const found = upward(src);
+    const found = upward([src]);
     expect(found).toHaveLength(1);
-    expect(["src/a: rows.ts -> top", "src/a: top -> rows.ts"]).toContain(found[0]);
+    expect(found[0]).toMatch(/\/a: (rows\.ts -> top|top -> rows\.ts)$/);
   } finally {
     rmSync(src, { recursive: true });
   }

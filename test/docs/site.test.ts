@@ -36,7 +36,7 @@ describe("the documentation site", () => {
 });
 
 it("only the API reference and the frame that draws diagrams may have inline styles", () => {
-  const rules = readFileSync(join(ROOT, "src", "web", "public", "_headers"), "utf8").split(/\n(?=\S)/);
+  const rules = readFileSync(join(ROOT, "packages", "web", "public", "_headers"), "utf8").split(/\n(?=\S)/);
   const loose = rules.filter((rule) => /unsafe-|content-security-policy:.*\*/i.test(rule.replace(/^#.*$/m, "")));
   expect(loose.map((rule) => rule.split("\n")[0])).toEqual(["/docs/reference", "/diagram"]);
   expect(loose.join()).not.toMatch(/script-src [^;]*unsafe/);

@@ -1,8 +1,8 @@
 import { describe, expect, it } from "vitest";
-import { after, type Course, ended } from "../../src/web/console/assistants/course.ts";
-import { bodyOf, draftOf, fieldsOf } from "../../src/web/console/assistants/draft.ts";
-import { drawnOf, type Lights, lit, nodeOf, sentencesOf } from "../../src/web/console/assistants/graph.ts";
-import { type Frame, framesOf } from "../../src/web/api/frames.ts";
+import { after, type Course, ended } from "../../packages/web/console/assistants/course.ts";
+import { bodyOf, draftOf, fieldsOf } from "../../packages/web/console/assistants/draft.ts";
+import { drawnOf, type Lights, lit, nodeOf, sentencesOf } from "../../packages/web/console/assistants/graph.ts";
+import { type Frame, framesOf } from "../../packages/web/api/frames.ts";
 
 const GRAPH = {
   nodes: [{ id: "__start__" }, { id: "ask" }, { id: "team:plan" }, { id: "team:deep:dig" }, { id: "__end__" }],

@@ -1,11 +1,11 @@
 /** The words and figures of the console's pages of Operate and Admin. */
 import { describe, expect, it } from "vitest";
 import type { AuditAction } from "../../src/audit/store.ts";
-import { ACTIONS, actionText, actorText, isRefusal, targetText } from "../../src/web/console/audit/actions.ts";
-import { endOf, expiryText, networksOf } from "../../src/web/console/keys/expiry.ts";
-import { nameOf, returnsTo } from "../../src/web/console/oauth/words.ts";
-import { byDay, byProject, periodOf } from "../../src/web/console/usage/figures.ts";
-import { bytesText } from "../../src/web/ui/format.ts";
+import { ACTIONS, actionText, actorText, isRefusal, targetText } from "../../packages/web/console/audit/actions.ts";
+import { endOf, expiryText, networksOf } from "../../packages/web/console/keys/expiry.ts";
+import { nameOf, returnsTo } from "../../packages/web/console/oauth/words.ts";
+import { byDay, byProject, periodOf } from "../../packages/web/console/usage/figures.ts";
+import { bytesText } from "../../packages/web/ui/format.ts";
 
 const NOW = Date.parse("2026-11-22T12:00:00Z");
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { decisionsIn, questionOf } from "../../src/web/chat/decisions.ts";
-import { fieldOfSchema, fieldOfValue, fromText, toText } from "../../src/web/ui/fields.ts";
+import { decisionsIn, questionOf } from "../../packages/web/chat/decisions.ts";
+import { fieldOfSchema, fieldOfValue, fromText, toText } from "../../packages/web/ui/fields.ts";
 
 describe("what a waiting run asks", () => {
   it("is read in either casing, with the answers it allows", () => {

@@ -5,9 +5,9 @@ import {
   durationLabels,
   timeLabels,
   valueLabels,
-} from "../../src/web/console/overview/axis.ts";
-import { axisText, costText, durationText, scoreText, secondsText } from "../../src/web/ui/format.ts";
-import { changeText } from "../../src/web/console/share.ts";
+} from "../../packages/web/console/overview/axis.ts";
+import { axisText, costText, durationText, scoreText, secondsText } from "../../packages/web/ui/format.ts";
+import { changeText } from "../../packages/web/console/share.ts";
 
 describe("a duration in words", () => {
   it("has two units only where the smaller one is not zero", () => {

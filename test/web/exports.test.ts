@@ -1,8 +1,8 @@
 /** The days of an export and the query that reads it. */
 import { describe, expect, it } from "vitest";
-import { everyText, groupsOf, paceOf, runText, statusOf, windowText } from "../../src/web/console/exports/days.ts";
-import { duckdbOf, queryOf } from "../../src/web/console/exports/duckdb.ts";
-import type { Destination, Job, Run } from "../../src/web/console/exports/types.ts";
+import { everyText, groupsOf, paceOf, runText, statusOf, windowText } from "../../packages/web/console/exports/days.ts";
+import { duckdbOf, queryOf } from "../../packages/web/console/exports/duckdb.ts";
+import type { Destination, Job, Run } from "../../packages/web/console/exports/types.ts";
 
 const job = (changes: Partial<Job> = {}): Job => ({
   id: "e1",

@@ -1,10 +1,10 @@
 /** What the pages of runs, crons and the Store work out by themselves. */
 import { describe, expect, it } from "vitest";
-import { bodyOf, type Cron, draftOf, newDraft } from "../../src/web/console/crons/draft.ts";
-import { byCron, type Firing, isFailure, standing } from "../../src/web/console/crons/firing.ts";
-import { cronOf, type OpenRun, splitOf } from "../../src/web/console/runs/open.ts";
-import { addressOf, childrenOf, labelsOf, placeOf, previewOf } from "../../src/web/console/store/path.ts";
-import { untilText } from "../../src/web/console/when.ts";
+import { bodyOf, type Cron, draftOf, newDraft } from "../../packages/web/console/crons/draft.ts";
+import { byCron, type Firing, isFailure, standing } from "../../packages/web/console/crons/firing.ts";
+import { cronOf, type OpenRun, splitOf } from "../../packages/web/console/runs/open.ts";
+import { addressOf, childrenOf, labelsOf, placeOf, previewOf } from "../../packages/web/console/store/path.ts";
+import { untilText } from "../../packages/web/console/when.ts";
 
 const NOW = Date.parse("2026-11-20T10:00:00Z");
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import type { Assistant, ThreadRow } from "../../src/web/api/types.ts";
-import { assistantForNew, ownOf } from "../../src/web/chat/pick.ts";
+import type { Assistant, ThreadRow } from "../../packages/web/api/types.ts";
+import { assistantForNew, ownOf } from "../../packages/web/chat/pick.ts";
 
 const assistant = (assistant_id: string, graph_id: string): Assistant => ({
   assistant_id,

@@ -1,11 +1,11 @@
 /** What the playground makes of runs, of what is typed, and of the events of an answer. */
 import { describe, expect, it } from "vitest";
 import { readPrompt, writePrompt } from "../../src/prompts/chat-manifest.ts";
-import { playFromPrompt, promptOf } from "../../src/web/console/playground/from-prompt.ts";
-import { playFromRun } from "../../src/web/console/playground/from-run.ts";
-import { isFresh, newColumn, newPlay } from "../../src/web/console/playground/play.ts";
-import { callOf, inputOf } from "../../src/web/console/playground/request.ts";
-import { afterEvent, START } from "../../src/web/console/playground/result.ts";
+import { playFromPrompt, promptOf } from "../../packages/web/console/playground/from-prompt.ts";
+import { playFromRun } from "../../packages/web/console/playground/from-run.ts";
+import { isFresh, newColumn, newPlay } from "../../packages/web/console/playground/play.ts";
+import { callOf, inputOf } from "../../packages/web/console/playground/request.ts";
+import { afterEvent, START } from "../../packages/web/console/playground/result.ts";
 
 const opened = (inputs: unknown, extra: object = {}) => playFromRun({ id: "r", name: "model", inputs, extra });
 const said = (inputs: unknown) => opened(inputs).messages.map(({ id: _id, ...message }) => message);

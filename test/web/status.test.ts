@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
-import { titleOf } from "../../src/web/chat/row.ts";
-import { type Facts, stripLine } from "../../src/web/chat/status.ts";
-import { groupThreads } from "../../src/web/sidebar/groups.ts";
+import { titleOf } from "../../packages/web/chat/row.ts";
+import { type Facts, stripLine } from "../../packages/web/chat/status.ts";
+import { groupThreads } from "../../packages/web/sidebar/groups.ts";
 
 const NOW = Date.UTC(2026, 10, 20, 12);
 const QUIET: Facts = {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { findCheckpoints, findForks, joined, resumedRuns, type Step } from "../../src/web/api/steps.ts";
+import { findCheckpoints, findForks, joined, resumedRuns, type Step } from "../../packages/web/api/steps.ts";
 
 /** A checkpoint: its id, its parent, its last message, and what comes next. */
 const step = (id: string, parent: string | undefined, last: string | null, next: string[] = [], run = "r1"): Step => ({

@@ -1,6 +1,6 @@
 /** The reducer of a thread, by sequences of what arrives. A message is its id; `h` a person's, everything else an agent's. */
 import { describe, expect, it } from "vitest";
-import type { RawMessage } from "../../src/web/api/types.ts";
+import type { RawMessage } from "../../packages/web/api/types.ts";
 import {
   begin,
   interruptsOf,
@@ -9,7 +9,7 @@ import {
   type News,
   reduce,
   type Thread,
-} from "../../src/web/chat/thread.ts";
+} from "../../packages/web/chat/thread.ts";
 
 const message = (id: string): RawMessage => ({
   id,

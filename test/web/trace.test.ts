@@ -1,8 +1,8 @@
 import { describe, expect, it } from "vitest";
-import { messagesIn } from "../../src/web/trace/messages.ts";
-import { fitting } from "../../src/web/page/fitting.ts";
-import { parseRange } from "../../src/web/page/range.ts";
-import { courseOf } from "../../src/web/trace/graph.ts";
+import { messagesIn } from "../../packages/web/trace/messages.ts";
+import { fitting } from "../../packages/web/page/fitting.ts";
+import { parseRange } from "../../packages/web/page/range.ts";
+import { courseOf } from "../../packages/web/trace/graph.ts";
 import {
   barOf,
   failedBelow,
@@ -12,8 +12,8 @@ import {
   rowsOf,
   ticksOf,
   timeOf,
-} from "../../src/web/trace/tree.ts";
-import type { Span } from "../../src/web/trace/types.ts";
+} from "../../packages/web/trace/tree.ts";
+import type { Span } from "../../packages/web/trace/types.ts";
 
 const BEGAN = Date.parse("2026-11-20T10:00:00Z");
 

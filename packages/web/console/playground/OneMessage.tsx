@@ -1,0 +1,147 @@
+/** One message: its role, text and images, and what tools it calls or answers. */
+import { ArrowUp, ImagePlus, X } from "lucide-react";
+import { type ChangeEvent, useId, useRef, useState } from "react";
+import type { Part, TemplateMessage } from "../../../../src/prompts/template.ts";
+import { readFiles } from "../../chat/attach.ts";
+import controls from "../../ui/controls.module.css";
+import { IconButton } from "../../ui/IconButton.tsx";
+import { ROLES } from "../../ui/roles.ts";
+import work from "../work.module.css";
+import type { Edited } from "./play.ts";
+import css from "./playground.module.css";
+import { ToolCalls } from "./ToolCalls.tsx";
+
+const CHOICES = Object.entries({ ...ROLES, placeholder: "Placeholder" });
+
+interface Props {
+  message: Edited;
+  number: number;
+  isFirst: boolean;
+  onChange: (next: Partial<Edited>) => void;
+  onRemove: () => void;
+  onUp: () => void;
+}
+
+const IMAGES = { list: "image/*", words: "images" };
+
+const textIn = (content: string | Part[]) =>
+  typeof content === "string" ? content : content.map((part) => (part.type === "text" ? part.text : "")).join("");
+const imagesIn = (content: string | Part[]) =>
+  typeof content === "string" ? [] : content.flatMap((part) => (part.type === "image_url" ? [part] : []));
+
+/** A text alone, or the text before its images. */
+const contentOf = (text: string, images: Part[]): string | Part[] =>
+  images.length === 0 ? text : [...(text === "" ? [] : [{ type: "text" as const, text }]), ...images];
+
+export function OneMessage({ message, number, isFirst, onChange, onRemove, onUp }: Props) {
+  const id = useId();
+  const files = useRef<HTMLInputElement>(null);
+  const [trouble, setTrouble] = useState("");
+  const { role, content, tool_call_id = "" } = message;
+  const text = textIn(content);
+  const images = imagesIn(content);
+  const attach = async (event: ChangeEvent<HTMLInputElement>) => {
+    const given = [...(event.target.files ?? [])];
+    event.target.value = "";
+    const before = images.map(({ image_url: { url } }) => ({ kind: "image" as const, url, name: "", mime: "" }));
+    const { media, refused } = await readFiles(given, IMAGES, before);
+    setTrouble(refused);
+    const more = media.map(({ url = "" }): Part => ({ type: "image_url", image_url: { url } }));
+    if (more.length > 0) onChange({ content: contentOf(text, [...images, ...more]) });
+  };
+  return (
+    <div className={css.message} role="group" aria-label={`Message ${number}`}>
+      <div className={css.bar}>
+        <select
+          className={`${controls.field} ${work.select}`}
+          aria-label={`Role of message ${number}`}
+          value={role}
+          onChange={(event) => onChange({ role: event.target.value as TemplateMessage["role"] })}
+        >
+          {CHOICES.map(([value, words]) => (
+            <option key={value} value={value}>
+              {words}
+            </option>
+          ))}
+        </select>
+        <span className={css.space} />
+        {role === "human" && (
+          <>
+            <input ref={files} type="file" accept="image/*" multiple hidden onChange={(event) => void attach(event)} />
+            <IconButton label={`Add images to message ${number}`} onClick={() => files.current?.click()}>
+              <ImagePlus size={16} aria-hidden />
+            </IconButton>
+          </>
+        )}
+        <IconButton label={`Move message ${number} up`} disabled={isFirst} onClick={onUp}>
+          <ArrowUp size={16} aria-hidden />
+        </IconButton>
+        <IconButton label={`Remove message ${number}`} onClick={onRemove}>
+          <X size={16} aria-hidden />
+        </IconButton>
+      </div>
+      <textarea
+        className={controls.field}
+        aria-label={role === "placeholder" ? `Variable of placeholder ${number}` : `Text of message ${number}`}
+        rows={role === "placeholder" ? 1 : Math.min(16, text.split("\n").length + 1)}
+        value={text}
+        placeholder={role === "placeholder" ? "The name of a variable with a list of messages" : ""}
+        onChange={(event) => onChange({ content: contentOf(event.target.value, images) })}
+      />
+      {images.length > 0 && (
+        <ul className={css.images}>
+          {images.map((image, at) => (
+            // The same image may be there twice.
+            // oxlint-disable-next-line react/no-array-index-key
+            <li key={at}>
+              {image.image_url.url.startsWith("data:") ? (
+                <img src={image.image_url.url} alt={`Of message ${number}`} />
+              ) : (
+                <span>{image.image_url.url}</span>
+              )}
+              <IconButton
+                label={`Remove image ${at + 1} of message ${number}`}
+                onClick={() =>
+                  onChange({
+                    content: contentOf(
+                      text,
+                      images.filter((one) => one !== image),
+                    ),
+                  })
+                }
+              >
+                <X size={16} aria-hidden />
+              </IconButton>
+            </li>
+          ))}
+        </ul>
+      )}
+      {trouble !== "" && (
+        <p className={work.trouble} role="alert">
+          {trouble}
+        </p>
+      )}
+      {role === "ai" && (message.tool_calls?.length ?? 0) > 0 && (
+        <ToolCalls
+          number={number}
+          calls={message.tool_calls ?? []}
+          onChange={(calls) => onChange({ tool_calls: calls })}
+        />
+      )}
+      {role === "tool" && (
+        <div className={controls.row}>
+          <label htmlFor={id} className={controls.label}>
+            Answers the call
+          </label>
+          <input
+            id={id}
+            className={controls.field}
+            value={tool_call_id}
+            placeholder="Id of the tool call"
+            onChange={(event) => onChange({ tool_call_id: event.target.value })}
+          />
+        </div>
+      )}
+    </div>
+  );
+}
