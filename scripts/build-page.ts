@@ -34,6 +34,7 @@ export function buildDocs(): void {
 
 /** The page, into dist/web, and the documentation, which the build of the page removes. */
 export function buildPage(): void {
-  if (isDue(join(WEB, "index.html"), newest("packages", "web"))) run("page", "vite/bin/vite.js", "build", "packages/web");
+  if (isDue(join(WEB, "index.html"), newest("packages", "web")))
+    run("page", "vite/bin/vite.js", "build", "packages/web");
   buildDocs();
 }
