@@ -4,7 +4,7 @@
  */
 import { Ledger } from "./budgets/ledger.ts";
 import { budgetsWorkspace } from "./budgets/rpc.ts";
-import { limiterOf } from "./flow/rpc.ts";
+import { findLimiter } from "./flow/rpc.ts";
 import { Limiter } from "./flow/limiter.ts";
 import { answerCall } from "./http/calls.ts";
 import { IndexObject } from "./threads/search/object.ts";
@@ -17,7 +17,7 @@ export class ThreadIndex extends IndexObject {
   constructor(ctx: DurableObjectState, env: Env) {
     super(ctx, env);
     if (budgetsWorkspace(ctx.id.name) !== undefined) this.#ledger = new Ledger(ctx.storage);
-    const workspaceId = limiterOf(ctx.id.name);
+    const workspaceId = findLimiter(ctx.id.name);
     if (workspaceId === undefined) return;
     this.#limiter = new Limiter(ctx, (threadId, ...run) => threadStub(env, workspaceId, threadId).grant(...run));
   }

@@ -52,4 +52,4 @@ export function budgetsFor(deployed: Budget[], own: Budget[], facts: RunFacts): 
 }
 
 /** The UTC day of a time in milliseconds. */
-export const dayOf = (time: number): string => new Date(time).toISOString().slice(0, 10);
+export const formatDay = (time: number): string => new Date(time).toISOString().slice(0, 10);

@@ -5,7 +5,7 @@
 import { type Budget, MOST_BUDGETS } from "../budget-rule.ts";
 import { roundCost } from "../traces/usage/cost.ts";
 import type { Price } from "../traces/usage/price-list.ts";
-import { dayOf, WARN_AT } from "./claim.ts";
+import { formatDay, WARN_AT } from "./claim.ts";
 import type { BudgetRpc, DayUse, Report, Standing } from "./rpc.ts";
 import { type About, approvedIn, BudgetTables } from "./tables.ts";
 
@@ -70,7 +70,7 @@ export class Ledger implements BudgetRpc {
     const { day, total, unit, limit } = report;
     const more = total - this.#tables.share(report, runId);
     // The shares of the day may have been deleted.
-    if (more <= 0 || day < dayOf(Date.now() - KEPT_DAYS.shares * DAY_MS)) return;
+    if (more <= 0 || day < formatDay(Date.now() - KEPT_DAYS.shares * DAY_MS)) return;
     const row = this.#tables.row(report) ?? { amount: 0, about: { unit, limit, approved: {} } };
     const amount = roundCost(row.amount + more);
     const about: About = { ...row.about, unit, limit };
@@ -85,10 +85,10 @@ export class Ledger implements BudgetRpc {
   }
 
   #clean(): void {
-    const today = dayOf(Date.now());
+    const today = formatDay(Date.now());
     if (this.#cleaned === today) return;
     this.#cleaned = today;
-    const before = (days: number) => dayOf(Date.now() - days * DAY_MS);
+    const before = (days: number) => formatDay(Date.now() - days * DAY_MS);
     this.#tables.forgetBefore(before(KEPT_DAYS.shares), before(KEPT_DAYS.sums));
   }
 }

@@ -12,7 +12,7 @@ import type { App } from "../http/types.ts";
 import { body, param, query } from "../http/validate.ts";
 import { type Price, PRICES } from "../traces/usage/price-list.ts";
 import { deploymentPrices, PriceList, PriceShape } from "../traces/usage/prices.ts";
-import { dayOf } from "./claim.ts";
+import { formatDay } from "./claim.ts";
 import { forgetBudgets } from "./known.ts";
 import { workspaceBudgets } from "./rpc.ts";
 
@@ -69,7 +69,7 @@ export function budgetRoutes(deployed: Budget[]): Hono<App> {
       ),
       query(UseQuery),
       async (c) => {
-        const { budget, day = dayOf(Date.now()), limit } = c.req.valid("query");
+        const { budget, day = formatDay(Date.now()), limit } = c.req.valid("query");
         const uses = await workspaceBudgets(c.env, c.get("principal").workspaceId).uses(day, budget, limit);
         return c.json({ uses });
       },

@@ -206,7 +206,7 @@ export class Book {
     );
     const lanes = new Set(pools.flatMap((pool) => [...(this.#lanesOf.get(pool) ?? [])]));
     const waiting = [...lanes].flatMap((lane) => lane.waiting);
-    return waiting.toSorted((a, b) => scoreOf(a) - scoreOf(b)).slice(0, most);
+    return waiting.toSorted((a, b) => scoreClaim(a) - scoreClaim(b)).slice(0, most);
   }
 
   /** Where a claim waits: behind those that have a higher level or are older, of those that need what it waits for. */
@@ -219,9 +219,9 @@ export class Book {
     });
     const pools = new Set((reasons.length > 0 ? reasons : claim.needs).map((need) => this.#pool(need)));
     const lanes = new Set([...pools].flatMap((pool) => [...(this.#lanesOf.get(pool) ?? [])]));
-    const score = scoreOf(claim);
+    const score = scoreClaim(claim);
     let before = 0;
-    for (const { waiting } of lanes) before += waiting.filter((one) => one !== claim && scoreOf(one) < score).length;
+    for (const { waiting } of lanes) before += waiting.filter((one) => one !== claim && scoreClaim(one) < score).length;
     return { position: before + 1, waiting_for: reasons };
   }
 
@@ -270,8 +270,8 @@ export class Book {
 
   #enqueue(claim: Claim): void {
     const lane = this.#lane(claim);
-    const score = scoreOf(claim);
-    const place = lane.waiting.findLastIndex((one) => scoreOf(one) <= score) + 1;
+    const score = scoreClaim(claim);
+    const place = lane.waiting.findLastIndex((one) => scoreClaim(one) <= score) + 1;
     lane.waiting.splice(place, 0, claim);
     this.#waiting += 1;
     if (lane.pools.length > 1) this.#several.add(lane);
@@ -302,7 +302,7 @@ export class Book {
    * that need only one of these slots would else take them in turn, without an end.
    */
   #served(now: number): Claim[] {
-    const highest = [...this.#several].filter((lane) => levelOf(lane, now) === HIGHEST);
+    const highest = [...this.#several].filter((lane) => computeLevel(lane, now) === HIGHEST);
     return highest.flatMap(({ waiting }) => waiting.slice(0, 1)).filter((claim) => !this.#isHeldBack(claim, now));
   }
 
@@ -315,7 +315,7 @@ export class Book {
   /** The limits of what the claim needs, less what is kept for claims that are first and older. */
   #limitsFor(claim: Claim, need: Need, first: Claim[]): Limits {
     const limits = this.#limits(need);
-    const before = first.filter((one) => scoreOf(one) < scoreOf(claim) && needsSlotOf(one, need));
+    const before = first.filter((one) => scoreClaim(one) < scoreClaim(claim) && needsSlot(one, need));
     return before.length > 0 ? lessSlots(limits, before.length) : limits;
   }
 
@@ -346,7 +346,7 @@ export class Book {
 const isByMinute = ({ starts_per_minute, tokens_per_minute }: Limits): boolean =>
   starts_per_minute !== undefined || tokens_per_minute !== undefined;
 
-const needsSlotOf = ({ needs }: Claim, { rule, key }: Need): boolean =>
+const needsSlot = ({ needs }: Claim, { rule, key }: Need): boolean =>
   needs.some((need) => need.rule === rule && need.key === key);
 
 /** What limits leave for others while some slots are kept. How many tokens a run will use is not known, so none are left. */
@@ -361,16 +361,16 @@ function lessSlots(limits: Limits, kept: number): Limits {
 }
 
 /** The order in a lane: a level of priority counts as much as a minute of waiting. */
-const scoreOf = ({ due, priority }: Claim): number => due - priority * LEVEL_MS;
+const scoreClaim = ({ due, priority }: Claim): number => due - priority * LEVEL_MS;
 
 /** The priority of a lane's first claim, which grows while it waits. */
-const levelOf = ({ waiting: [claim] }: Lane, now: number): number =>
-  claim ? Math.min(HIGHEST, Math.floor((now - scoreOf(claim)) / LEVEL_MS)) : -1;
+const computeLevel = ({ waiting: [claim] }: Lane, now: number): number =>
+  claim ? Math.min(HIGHEST, Math.floor((now - scoreClaim(claim)) / LEVEL_MS)) : -1;
 
 /** Higher levels first, then the lane whose turn was longest ago, then age. */
 function isBefore(a: Lane, b: Lane, now: number): boolean {
-  const [levelA, levelB] = [levelOf(a, now), levelOf(b, now)];
+  const [levelA, levelB] = [computeLevel(a, now), computeLevel(b, now)];
   if (levelA !== levelB) return levelA > levelB;
   if (a.last !== b.last) return a.last < b.last;
-  return scoreOf(a.waiting[0] as Claim) < scoreOf(b.waiting[0] as Claim);
+  return scoreClaim(a.waiting[0] as Claim) < scoreClaim(b.waiting[0] as Claim);
 }

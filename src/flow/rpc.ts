@@ -56,7 +56,7 @@ export type Grant = (threadId: string, runId: string, created: number, stopped: 
 const SUFFIX = ":flow";
 
 /** The workspace of a limiter's name; undefined for the name of another object. */
-export const limiterOf = (name = ""): string | undefined =>
+export const findLimiter = (name = ""): string | undefined =>
   name.endsWith(SUFFIX) ? name.slice(0, -SUFFIX.length) : undefined;
 
 export function flowControl(env: Env, workspaceId: string): FlowRpc {

@@ -5,7 +5,7 @@ import { isUuid } from "../http/uuid.ts";
 import type { Json } from "../json.ts";
 import { saysFirst } from "../threads/answers/first.ts";
 import type { Caller } from "../threads/requests/access.ts";
-import { actorOf, runRequest } from "../threads/requests/runs/request.ts";
+import { describeActor, runRequest } from "../threads/requests/runs/request.ts";
 import type { RunRequest } from "../threads/rpc.ts";
 import { threadStub } from "../threads/stub.ts";
 import { follow, type Result, type ToolRun, waitsFor } from "./follow.ts";
@@ -48,7 +48,12 @@ export async function continueCall(
   }
   const resume = answersIn(questions, others);
   if (!resume) return waitsFor(by, threadId, { questions, state: {} }, run);
-  return wait(by, threadId, { ...request, command: { resume }, answers: Object.keys(resume), actor: actorOf(by) }, run);
+  return wait(
+    by,
+    threadId,
+    { ...request, command: { resume }, answers: Object.keys(resume), actor: describeActor(by) },
+    run,
+  );
 }
 
 /** Answers an interrupt of a thread, whichever call it came from. */
@@ -69,7 +74,7 @@ export async function answerInterrupt(
   return wait(
     by,
     threadId,
-    { ...request, command: { resume: { [id]: answer } }, answers: [id], actor: actorOf(by) },
+    { ...request, command: { resume: { [id]: answer } }, answers: [id], actor: describeActor(by) },
     run,
   );
 }

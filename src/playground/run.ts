@@ -100,7 +100,7 @@ async function* framesOf(started: Started, left: AbortSignal, finished: () => vo
     }
     if (answer.finish === undefined) throw new ModelFailure("The model's answer ended before its end.");
   } catch (error) {
-    fault = faultOf(error, left, model.key);
+    fault = describeFault(error, left, model.key);
   }
   const end = Date.now();
   const usage = spending.priced(answer.usage);
@@ -134,7 +134,7 @@ async function* framesOf(started: Started, left: AbortSignal, finished: () => vo
   yield last;
 }
 
-function faultOf(error: unknown, left: AbortSignal, key: string | undefined): Fault {
+function describeFault(error: unknown, left: AbortSignal, key: string | undefined): Fault {
   if (left.aborted) return { kind: "cancelled", message: "Stopped by the caller." };
   if (error instanceof ModelFailure) return { kind: "provider", message: withoutKeys(error.message, key) };
   if (error instanceof Error && error.name === "TimeoutError")

@@ -1,6 +1,6 @@
 /** Budgets a day and prices, for calls that are no runs of a thread: docs/budgets.md. */
 import type { Budget } from "../budget-rule.ts";
-import { budgetsFor, dayOf, type RunBudget } from "../budgets/claim.ts";
+import { budgetsFor, formatDay, type RunBudget } from "../budgets/claim.ts";
 import { knownBudgets } from "../budgets/known.ts";
 import { saysReached } from "../budgets/question.ts";
 import { type Report, type Standing, workspaceBudgets } from "../budgets/rpc.ts";
@@ -63,7 +63,7 @@ export class Spending {
 
   async #report(usage: Usage | undefined): Promise<(Standing & { budget: RunBudget; day: string })[]> {
     if (this.budgets.length === 0) return [];
-    const day = dayOf(Date.now());
+    const day = formatDay(Date.now());
     const reports = this.budgets.map(({ id, key, limit, unit }): Report => {
       const total = (unit === "dollars" ? usage?.total_cost : usage?.total_tokens) ?? 0;
       return { budget: id, key, day, total, limit, unit };

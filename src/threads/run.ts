@@ -96,7 +96,7 @@ export const takesSlots = ({ request, outcome }: StoredRun): boolean =>
   request.flow !== undefined || outcome.claimed === true;
 
 /** The task that the run is of: that of its request, or the one whose question it answers. */
-export const taskOf = ({ request, outcome }: Pick<StoredRun, "request" | "outcome">): string | undefined =>
+export const findTask = ({ request, outcome }: Pick<StoredRun, "request" | "outcome">): string | undefined =>
   request.task?.task_id ?? outcome.task_id;
 
 /** The answer when `multitask_strategy` is "reject" and a run is open. */

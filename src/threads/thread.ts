@@ -21,7 +21,7 @@ import { idsIn } from "./thread-id.ts";
 import { deleteRun } from "./runs/delete.ts";
 import type { Runner } from "./runs/runner.ts";
 import { chooseOpen, listOpen, listRuns } from "./runs/list.ts";
-import { resultOf } from "./runs/result.ts";
+import { readResult } from "./runs/result.ts";
 import { runStream } from "./runs/run-stream.ts";
 import { toWireRun, type StoredRun } from "./run.ts";
 import { refuseBroken } from "./graph/continue.ts";
@@ -228,7 +228,7 @@ export class ThreadObject extends Questioned implements rpc.ThreadRpc {
     if (this.#runner.resting && !this.#runner.settled(runId))
       return new Blob([restMark(this.#context.eventLog.visible)]).stream();
     await this.#runner.ended(runId);
-    return new Blob([resultOf(this.#context, this.#context.run(runId)?.outcome)]).stream();
+    return new Blob([readResult(this.#context, this.#context.run(runId)?.outcome)]).stream();
   }
 
   async grant(runId: string, created: number, stopped: boolean): Promise<boolean> {

@@ -2,7 +2,7 @@
 import { addRow } from "../support/thread-tables.ts";
 import { beforeEach, describe, expect, it, afterEach, vi } from "vitest";
 import type { Budget } from "../../src/budget-rule.ts";
-import { dayOf } from "../../src/budgets/claim.ts";
+import { formatDay } from "../../src/budgets/claim.ts";
 import { workspaceBudgets } from "../../src/budgets/rpc.ts";
 import { env } from "cloudflare:workers";
 import { abortAllDurableObjects, runInDurableObject } from "cloudflare:test";
@@ -106,7 +106,7 @@ it("at 80 % the webhook is called once for each key and day, by the run that pas
   // The last call of this run passes 80 %, and the one after it asks.
   await run(caller, threads[1] ?? "", "speaking", input("a"));
   await run(caller, threads[2] ?? "", "speaking", input("b"));
-  const about = { type: "budget.warning", budget: "teams", key: "a", day: dayOf(Date.now()), unit: "tokens" };
+  const about = { type: "budget.warning", budget: "teams", key: "a", day: formatDay(Date.now()), unit: "tokens" };
   await expect.poll(() => sent.length).toBe(1);
   expect(sent[0]).toMatchObject({ ...about, spent: 4 * TOKENS, limit: 5 * TOKENS, thread_id: threads[1] });
   expect(await uses(caller)).toMatchObject([
@@ -129,7 +129,14 @@ it("what a run could not report, its thread's outbox does, also after the thread
   await put(caller, "all", { per: "day", tokens: 100 * TOKENS });
   const thread = await newThread(caller);
   await run(caller, thread, "speaking", { ...input(), webhook: "https://hooks.example/" });
-  const report = { budget: "all", key: "", day: dayOf(Date.now()), total: TOKENS, limit: 100 * TOKENS, unit: "tokens" };
+  const report = {
+    budget: "all",
+    key: "",
+    day: formatDay(Date.now()),
+    total: TOKENS,
+    limit: 100 * TOKENS,
+    unit: "tokens",
+  };
   const body = JSON.stringify({ run_id: crypto.randomUUID(), reports: [report] });
   await runInDurableObject(env.THREAD.getByName(`${caller.workspaceId}:${thread}`), async (_, { storage }) => {
     addRow(storage, "outbox", { id: 1_000, kind: "spent", body, attempts: 0, due: Date.now() });
@@ -140,7 +147,7 @@ it("what a run could not report, its thread's outbox does, also after the thread
 });
 
 describe("the ledger", () => {
-  const day = dayOf(Date.now());
+  const day = formatDay(Date.now());
   const of = { budget: "all", key: "", day };
   const report = { ...of, limit: 10, unit: "tokens" as const };
   const ledger = () => workspaceBudgets(env, caller.workspaceId);

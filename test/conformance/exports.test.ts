@@ -5,7 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { DuckDBInstance } from "@duckdb/node-api";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { queryOf } from "../../packages/web/console/exports/duckdb.ts";
+import { buildQuery } from "../../packages/web/console/exports/duckdb.ts";
 import { Bucket, cephGateway, localR2, type S3Server } from "../support/object-stores.ts";
 import type { TestServer } from "../support/server.ts";
 import { sharedServer } from "../support/shared-server.ts";
@@ -238,9 +238,9 @@ describe.each(STORES)("an export to %s", (_, serverOf) => {
 
     // The page offers these queries.
     const whole = join(folder, "whole");
-    const figures = await query(queryOf({ id, interval_hours: null, export_fields: null }, whole));
+    const figures = await query(buildQuery({ id, interval_hours: null, export_fields: null }, whole));
     expect(figures.reduce((sum, { runs }) => sum + Number(runs), 0)).toBe(COUNT);
-    const latest = await query(queryOf({ id, interval_hours: 24, export_fields: null }, whole));
+    const latest = await query(buildQuery({ id, interval_hours: 24, export_fields: null }, whole));
     expect(new Set(latest.map((run) => run.id)).size).toBe(COUNT);
     expect(latest).toHaveLength(COUNT);
 

@@ -1,7 +1,13 @@
 import { describe, expect, it } from "vitest";
 import { after, type Course, ended } from "../../packages/web/console/assistants/course.ts";
-import { bodyOf, draftOf, fieldsOf } from "../../packages/web/console/assistants/draft.ts";
-import { drawnOf, type Lights, lit, nodeOf, sentencesOf } from "../../packages/web/console/assistants/graph.ts";
+import { toBody, toDraft, listFields } from "../../packages/web/console/assistants/draft.ts";
+import {
+  layOutGraph,
+  type Lights,
+  lit,
+  eventNode,
+  describeGraph,
+} from "../../packages/web/console/assistants/graph.ts";
 import { type Frame, framesOf } from "../../packages/web/api/frames.ts";
 
 const GRAPH = {
@@ -15,7 +21,7 @@ const GRAPH = {
 };
 
 describe("the drawing of a graph", () => {
-  const drawn = drawnOf(GRAPH);
+  const drawn = layOutGraph(GRAPH);
 
   it("puts the nodes of subgraphs into frames, those around others first", () => {
     expect(drawn.groups).toEqual([
@@ -36,7 +42,7 @@ describe("the drawing of a graph", () => {
   });
 
   it("says in words what it shows", () => {
-    expect(sentencesOf(drawn)).toEqual(["Start leads to ask.", "ask leads to plan or End.", "plan leads to dig."]);
+    expect(describeGraph(drawn)).toEqual(["Start leads to ask.", "ask leads to plan or End.", "plan leads to dig."]);
   });
 });
 
@@ -46,8 +52,8 @@ describe("the lights of a run", () => {
   const ends = { name: "tools", result: {}, interrupts: [] };
 
   it("name the node by the namespace of the event", () => {
-    expect(nodeOf("tasks", { name: "ask" })).toBe("ask");
-    expect(nodeOf("tasks|team:1f|deep:2a", { name: "dig" })).toBe("team:deep:dig");
+    expect(eventNode("tasks", { name: "ask" })).toBe("ask");
+    expect(eventNode("tasks|team:1f|deep:2a", { name: "dig" })).toBe("team:deep:dig");
   });
 
   it("stay on until the last of several tasks of a node has ended", () => {
@@ -135,7 +141,7 @@ it("frames of a stream are read across chunks, without comments", async () => {
 describe("the configuration form", () => {
   const schemas = { context_schema: { properties: { tone: { type: "string" }, limit: { type: "integer" } } } };
   const assistant = { name: "A", config: { tags: ["t"] }, context: { limit: 5, extra: true }, metadata: { team: "x" } };
-  const fields = fieldsOf(schemas, assistant.context);
+  const fields = listFields(schemas, assistant.context);
 
   it("has the declared fields, and those that are set beside them", () => {
     expect(fields.map(({ name, kind }) => [name, kind])).toEqual([
@@ -147,13 +153,13 @@ describe("the configuration form", () => {
 
   it("gives back what it was given, with its types", () => {
     const { name, config, context, metadata } = assistant;
-    expect(bodyOf(draftOf(assistant, fields), fields)).toEqual({ name, description: null, config, context, metadata });
+    expect(toBody(toDraft(assistant, fields), fields)).toEqual({ name, description: null, config, context, metadata });
   });
 
   it("says which field is wrong", () => {
-    const draft = draftOf(assistant, fields);
-    expect(() => bodyOf({ ...draft, texts: { limit: "many" } }, fields)).toThrow("limit: Not a number.");
-    expect(() => bodyOf({ ...draft, config: "[1]" }, fields)).toThrow("Run configuration must be a JSON object.");
-    expect(() => bodyOf({ ...draft, metadata: "{" }, fields)).toThrow("Metadata is no JSON");
+    const draft = toDraft(assistant, fields);
+    expect(() => toBody({ ...draft, texts: { limit: "many" } }, fields)).toThrow("limit: Not a number.");
+    expect(() => toBody({ ...draft, config: "[1]" }, fields)).toThrow("Run configuration must be a JSON object.");
+    expect(() => toBody({ ...draft, metadata: "{" }, fields)).toThrow("Metadata is no JSON");
   });
 });

@@ -2,9 +2,9 @@
 import { describe, expect, it } from "vitest";
 import type { AuditAction } from "../../src/audit/store.ts";
 import { ACTIONS, actionText, actorText, isRefusal, targetText } from "../../packages/web/console/audit/actions.ts";
-import { endOf, expiryText, networksOf } from "../../packages/web/console/keys/expiry.ts";
-import { nameOf, returnsTo } from "../../packages/web/console/oauth/words.ts";
-import { byDay, byProject, periodOf } from "../../packages/web/console/usage/figures.ts";
+import { expiryTime, expiryText, parseNetworks } from "../../packages/web/console/keys/expiry.ts";
+import { clientName, returnsTo } from "../../packages/web/console/oauth/words.ts";
+import { byDay, byProject, resolvePeriod } from "../../packages/web/console/usage/figures.ts";
 import { bytesText } from "../../packages/web/ui/format.ts";
 
 const NOW = Date.parse("2026-11-22T12:00:00Z");
@@ -28,16 +28,16 @@ describe("keys", () => {
       "in 47 h",
       "in 30 days",
     ]);
-    expect([endOf("never", NOW), endOf("30", NOW)]).toEqual([null, "2026-12-22T12:00:00.000Z"]);
+    expect([expiryTime("never", NOW), expiryTime("30", NOW)]).toEqual([null, "2026-12-22T12:00:00.000Z"]);
   });
 
   it("take networks with commas, spaces and lines between them", () => {
-    expect(networksOf(" 192.0.2.0/24,2001:db8::/48\n198.51.100.7 ")).toEqual([
+    expect(parseNetworks(" 192.0.2.0/24,2001:db8::/48\n198.51.100.7 ")).toEqual([
       "192.0.2.0/24",
       "2001:db8::/48",
       "198.51.100.7",
     ]);
-    expect(networksOf(" , ")).toBeNull();
+    expect(parseNetworks(" , ")).toBeNull();
   });
 });
 
@@ -178,7 +178,7 @@ describe("applications", () => {
       { client_id: "https://app.example/client.json", client_name: null },
       { client_id: "weir_client_x", client_name: "" },
     ];
-    expect(names.map(nameOf)).toEqual(["Notes", "app.example", "weir_client_x"]);
+    expect(names.map(clientName)).toEqual(["Notes", "app.example", "weir_client_x"]);
   });
 
   it("return to hosts, to this device, or to a program", () => {
@@ -224,6 +224,6 @@ describe("usage", () => {
       { id: "gone", name: null, runs: 2, bytes: 50 },
       { id: "a", name: "a", runs: 4, bytes: 40 },
     ]);
-    expect(periodOf(7, NOW)).toEqual({ first: "2026-11-16", last: "2026-11-22" });
+    expect(resolvePeriod(7, NOW)).toEqual({ first: "2026-11-16", last: "2026-11-22" });
   });
 });

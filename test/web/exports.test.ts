@@ -1,7 +1,14 @@
 /** The days of an export and the query that reads it. */
 import { describe, expect, it } from "vitest";
-import { everyText, groupsOf, paceOf, runText, statusOf, windowText } from "../../packages/web/console/exports/days.ts";
-import { duckdbOf, queryOf } from "../../packages/web/console/exports/duckdb.ts";
+import {
+  everyText,
+  groupRuns,
+  measurePace,
+  runText,
+  jobStatus,
+  windowText,
+} from "../../packages/web/console/exports/days.ts";
+import { buildDuckdb, buildQuery } from "../../packages/web/console/exports/duckdb.ts";
 import type { Destination, Job, Run } from "../../packages/web/console/exports/types.ts";
 
 const job = (changes: Partial<Job> = {}): Job => ({
@@ -49,7 +56,7 @@ describe("the days of an export", () => {
       run("b", "2026-01-31"),
       run("b", "2026-02-01"),
     ];
-    const shape = groupsOf(runs).map(({ project, late, months }) => [
+    const shape = groupRuns(runs).map(({ project, late, months }) => [
       project,
       late,
       months.map(({ month, runs: own }) => `${month} ${own.length}`),
@@ -81,9 +88,9 @@ describe("the days of an export", () => {
   });
 
   it("say that a schedule is active, which the API calls created", () => {
-    expect(statusOf(job({ status: "CREATED", interval_hours: 24 })).word).toBe("active");
-    expect(statusOf(job({ status: "CANCELLED", interval_hours: 24 })).word).toBe("cancelled");
-    expect(statusOf(job({ status: "CREATED" })).word).toBe("waiting");
+    expect(jobStatus(job({ status: "CREATED", interval_hours: 24 })).word).toBe("active");
+    expect(jobStatus(job({ status: "CANCELLED", interval_hours: 24 })).word).toBe("cancelled");
+    expect(jobStatus(job({ status: "CREATED" })).word).toBe("waiting");
   });
 });
 
@@ -92,14 +99,17 @@ describe("the pace of an export", () => {
   const progress = (runs_completed: number) => ({ ...job().progress, rows_written: 600, runs_completed });
 
   it("estimates the rest only after three days are done", () => {
-    expect(paceOf(job({ progress: progress(2) }), [], at(60))).toMatchObject({ rowsPerSecond: 10, left: undefined });
-    expect(paceOf(job({ progress: progress(3) }), [], at(60))).toMatchObject({ left: 20 });
+    expect(measurePace(job({ progress: progress(2) }), [], at(60))).toMatchObject({
+      rowsPerSecond: 10,
+      left: undefined,
+    });
+    expect(measurePace(job({ progress: progress(3) }), [], at(60))).toMatchObject({ left: 20 });
   });
 
   it("says since when nothing has changed, after two minutes", () => {
     const runs = [run("a", "2026-01-30"), run("a", "2026-01-31", { updated_at: "2026-02-03T10:00:10Z" })];
-    expect(paceOf(job(), runs, at(140)).stillSince).toBeUndefined();
-    expect(paceOf(job(), runs, at(151)).stillSince).toBe("2026-02-03T10:00:30Z");
+    expect(measurePace(job(), runs, at(140)).stillSince).toBeUndefined();
+    expect(measurePace(job(), runs, at(151)).stillSince).toBe("2026-02-03T10:00:30Z");
   });
 });
 
@@ -125,12 +135,12 @@ describe("the query for DuckDB", () => {
     updated_at: "",
   });
   const secret = (changes: Partial<Destination["config"]>) =>
-    duckdbOf(job(), destination(changes))
+    buildDuckdb(job(), destination(changes))
       .split("\n")[1]
       ?.replace(/.*'<secret access key>', /, "");
 
   it("reads the files of the export, with quotes doubled", () => {
-    expect(duckdbOf(job(), destination({ region: "eu-west-1" }))).toBe(`INSTALL httpfs; LOAD httpfs;
+    expect(buildDuckdb(job(), destination({ region: "eu-west-1" }))).toBe(`INSTALL httpfs; LOAD httpfs;
 CREATE SECRET (TYPE s3, KEY_ID '<access key id>', SECRET '<secret access key>', REGION 'eu-west-1');
 
 SELECT run_type, count(*) AS runs, sum(total_tokens) AS tokens, sum(total_cost) AS cost
@@ -139,10 +149,12 @@ GROUP BY ALL ORDER BY runs DESC;`);
   });
 
   it("uses no column that the export leaves out", () => {
-    expect(queryOf(job({ export_fields: ["id", "run_type"] }), "s3://b")).toMatch(/^SELECT \*\nFROM .*\nLIMIT 100;$/);
+    expect(buildQuery(job({ export_fields: ["id", "run_type"] }), "s3://b")).toMatch(
+      /^SELECT \*\nFROM .*\nLIMIT 100;$/,
+    );
     const schedule = { interval_hours: 24, end_time: null };
-    expect(queryOf(job({ ...schedule, export_fields: ["name"] }), "s3://b")).toContain("s3://b/export_id=*/");
-    expect(queryOf(job(schedule), "s3://b")).toContain("QUALIFY");
+    expect(buildQuery(job({ ...schedule, export_fields: ["name"] }), "s3://b")).toContain("s3://b/export_id=*/");
+    expect(buildQuery(job(schedule), "s3://b")).toContain("QUALIFY");
   });
 
   it("addresses the store as the export did", () => {
@@ -162,6 +174,6 @@ GROUP BY ALL ORDER BY runs DESC;`);
     expect(secret({ endpoint_url: "https://s3.example/lake", ...named })).toContain(
       "ENDPOINT 's3.example', URL_STYLE 'path'",
     );
-    expect(duckdbOf(job(), destination({ prefix: "" }, "r2"))).toContain("'r2://lake/export_id=e1/");
+    expect(buildDuckdb(job(), destination({ prefix: "" }, "r2"))).toContain("'r2://lake/export_id=e1/");
   });
 });

@@ -1,9 +1,15 @@
 /** What the pages of runs, crons and the Store work out by themselves. */
 import { describe, expect, it } from "vitest";
-import { bodyOf, type Cron, draftOf, newDraft } from "../../packages/web/console/crons/draft.ts";
+import { toBody, type Cron, toDraft, newDraft } from "../../packages/web/console/crons/draft.ts";
 import { byCron, type Firing, isFailure, standing } from "../../packages/web/console/crons/firing.ts";
-import { cronOf, type OpenRun, splitOf } from "../../packages/web/console/runs/open.ts";
-import { addressOf, childrenOf, labelsOf, placeOf, previewOf } from "../../packages/web/console/store/path.ts";
+import { findCron, type OpenRun, splitRuns } from "../../packages/web/console/runs/open.ts";
+import {
+  formatAddress,
+  listChildren,
+  parseLabels,
+  parsePlace,
+  previewValue,
+} from "../../packages/web/console/store/path.ts";
 import { untilText } from "../../packages/web/console/when.ts";
 
 const NOW = Date.parse("2026-11-20T10:00:00Z");
@@ -15,7 +21,7 @@ describe("open runs", () => {
   };
 
   it("are split into those that run, and queues by thread", () => {
-    const split = splitOf(
+    const split = splitRuns(
       [run("1", "t", "running"), run("2", "t", "pending"), run("3", "u", "pending", 1), run("4", "t", "pending")],
       NOW,
     );
@@ -28,8 +34,8 @@ describe("open runs", () => {
   });
 
   it("name the cron that started them", () => {
-    expect(cronOf(run("1", "t", "running"))).toBeUndefined();
-    expect(cronOf({ ...run("1", "t", "running"), metadata: { cron_id: "c" } })).toBe("c");
+    expect(findCron(run("1", "t", "running"))).toBeUndefined();
+    expect(findCron({ ...run("1", "t", "running"), metadata: { cron_id: "c" } })).toBe("c");
   });
 });
 
@@ -88,14 +94,14 @@ describe("crons", () => {
     };
     const { schedule, end_time, on_run_completed } = cron;
     const body = { schedule, end_time, on_run_completed, timezone: "UTC", input: { a: [1] } };
-    expect(bodyOf(draftOf(cron))).toEqual(body);
-    const onThread = draftOf({ ...cron, thread_id: "t", on_run_completed: null });
+    expect(toBody(toDraft(cron))).toEqual(body);
+    const onThread = toDraft({ ...cron, thread_id: "t", on_run_completed: null });
     expect(onThread.place).toBe("thread");
-    expect(bodyOf(onThread)).not.toHaveProperty("on_run_completed");
+    expect(toBody(onThread)).not.toHaveProperty("on_run_completed");
   });
 
   it("say what is wrong with their input", () => {
-    expect(() => bodyOf({ ...newDraft("a"), input: "{" })).toThrow("The input is no JSON");
+    expect(() => toBody({ ...newDraft("a"), input: "{" })).toThrow("The input is no JSON");
   });
 });
 
@@ -107,23 +113,23 @@ describe("places of the Store", () => {
     "/console/store?in=users&query=two+words&key=k&of=users&of=ada",
     "/console/store?new=1",
   ])("%s is read and written", (address) => {
-    expect(addressOf(placeOf(new URL(address, "https://weir.test").searchParams))).toBe(address);
+    expect(formatAddress(parsePlace(new URL(address, "https://weir.test").searchParams))).toBe(address);
   });
 
   it("lists the labels one level below", () => {
     const namespaces = [["users"], ["users", "b10"], ["users", "b9"], ["knowledge", "x"], ["users", "b9", "deep"]];
-    expect(childrenOf(namespaces, ["users"])).toEqual(["b9", "b10"]);
-    expect(childrenOf([["users"], ["knowledge"]], [])).toEqual(["knowledge", "users"]);
+    expect(listChildren(namespaces, ["users"])).toEqual(["b9", "b10"]);
+    expect(listChildren([["users"], ["knowledge"]], [])).toEqual(["knowledge", "users"]);
   });
 
   it("reads the labels that a person typed", () => {
-    expect(labelsOf(" users / ada ")).toEqual(["users", "ada"]);
-    expect(labelsOf(" / ")).toBeUndefined();
+    expect(parseLabels(" users / ada ")).toEqual(["users", "ada"]);
+    expect(parseLabels(" / ")).toBeUndefined();
   });
 
   it("shows a value in one line", () => {
-    expect(previewOf({ text: "two\n lines" })).toBe("two lines");
-    expect(previewOf({ name: "Ada", likes: ["chess"] })).toBe('name: Ada · likes: ["chess"]');
-    expect(previewOf({ text: "x".repeat(500) })).toHaveLength(161);
+    expect(previewValue({ text: "two\n lines" })).toBe("two lines");
+    expect(previewValue({ name: "Ada", likes: ["chess"] })).toBe('name: Ada · likes: ["chess"]');
+    expect(previewValue({ text: "x".repeat(500) })).toHaveLength(161);
   });
 });

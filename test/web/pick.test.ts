@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { Assistant, ThreadRow } from "../../packages/web/api/types.ts";
-import { assistantForNew, ownOf } from "../../packages/web/chat/pick.ts";
+import { assistantForNew, readAssistant } from "../../packages/web/chat/pick.ts";
 
 const assistant = (assistant_id: string, graph_id: string): Assistant => ({
   assistant_id,
@@ -33,9 +33,9 @@ describe("the assistant of a conversation", () => {
   });
 
   it("is for a begun thread that of its first run, by its graph where only that is known", () => {
-    expect(ownOf(thread({ assistant_id: "x", graph_id: "g" }))).toEqual({ id: "x", graph: "g" });
-    expect(ownOf(thread({ graph_id: "g" }))).toEqual({ id: "g", graph: "g" });
-    expect(ownOf(thread({}))).toEqual({ id: undefined, graph: undefined });
-    expect(ownOf(undefined)).toEqual({ id: undefined, graph: undefined });
+    expect(readAssistant(thread({ assistant_id: "x", graph_id: "g" }))).toEqual({ id: "x", graph: "g" });
+    expect(readAssistant(thread({ graph_id: "g" }))).toEqual({ id: "g", graph: "g" });
+    expect(readAssistant(thread({}))).toEqual({ id: undefined, graph: undefined });
+    expect(readAssistant(undefined)).toEqual({ id: undefined, graph: undefined });
   });
 });

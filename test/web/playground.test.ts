@@ -1,10 +1,10 @@
 /** What the playground makes of runs, of what is typed, and of the events of an answer. */
 import { describe, expect, it } from "vitest";
 import { readPrompt, writePrompt } from "../../src/prompts/chat-manifest.ts";
-import { playFromPrompt, promptOf } from "../../packages/web/console/playground/from-prompt.ts";
+import { playFromPrompt, toPrompt } from "../../packages/web/console/playground/from-prompt.ts";
 import { playFromRun } from "../../packages/web/console/playground/from-run.ts";
 import { isFresh, newColumn, newPlay } from "../../packages/web/console/playground/play.ts";
-import { callOf, inputOf } from "../../packages/web/console/playground/request.ts";
+import { buildCall, buildInput } from "../../packages/web/console/playground/request.ts";
 import { afterEvent, START } from "../../packages/web/console/playground/result.ts";
 
 const opened = (inputs: unknown, extra: object = {}) => playFromRun({ id: "r", name: "model", inputs, extra });
@@ -117,7 +117,7 @@ describe("a run is opened", () => {
       },
     );
     const [column = newColumn()] = play.columns;
-    expect(callOf(play, column, "key")).toEqual({
+    expect(buildCall(play, column, "key")).toEqual({
       model: { provider: "openai", model: "gpt-4o", api_key: "key" },
       settings: { temperature: 0.5, max_tokens: 9, seed: 1 },
       messages: [{ role: "human", content: "x" }],
@@ -145,12 +145,12 @@ describe("what is typed", () => {
 
   it("is a call with the variables that the messages use", () => {
     const play = typed("{{a}} {{#list}}{{.}}{{/list}}", { variables: { a: "1", list: "[2]", unused: "3" } });
-    expect(callOf(play, column, "")).toMatchObject({
+    expect(buildCall(play, column, "")).toMatchObject({
       model: { provider: "offline" },
       variables: { a: "1", list: [2] },
       template_format: "mustache",
     });
-    expect(inputOf(play)).toEqual({ messages: [{ type: "human", content: "1 2" }] });
+    expect(buildInput(play)).toEqual({ messages: [{ type: "human", content: "1 2" }] });
   });
 
   it.for([
@@ -160,13 +160,13 @@ describe("what is typed", () => {
     [typed("x"), { settings: { temperature: "hot" } }, "Temperature must be a number."],
     [typed("x"), { more: "[]" }, "Further settings must be an object."],
   ] as const)("says what is wrong: %#", ([play, more, fault]) => {
-    expect(() => callOf(play, { ...column, ...more }, "")).toThrow(fault);
+    expect(() => buildCall(play, { ...column, ...more }, "")).toThrow(fault);
   });
 
   it("is a prompt, and the prompt is opened as it was", () => {
     const play = typed("Be {{how}}.");
     const chosen = newColumn({ provider: "openai", model: "gpt-4o", settings: { temperature: "0" } });
-    const prompt = promptOf(play, chosen);
+    const prompt = toPrompt(play, chosen);
     const again = playFromPrompt(readPrompt(writePrompt(prompt)) ?? prompt, { name: "p", hash: "h" });
     expect(again.messages).toMatchObject([{ role: "human", content: "Be {{how}}." }]);
     expect(again.columns[0]).toMatchObject({ provider: "openai", model: "gpt-4o", settings: { temperature: "0" } });

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { titleOf } from "../../packages/web/chat/row.ts";
+import { threadTitle } from "../../packages/web/chat/row.ts";
 import { type Facts, stripLine } from "../../packages/web/chat/status.ts";
 import { groupThreads } from "../../packages/web/sidebar/groups.ts";
 
@@ -80,13 +80,13 @@ describe("the list of threads", () => {
 
   it("calls a thread by its title, else by its first words", () => {
     const row = thread("1", "idle", "2026-11-20T11:59:00Z");
-    expect(titleOf(row)).toBe("Untitled thread");
-    expect(titleOf(undefined)).toBe("Thread");
-    expect(titleOf({ ...row, values: { messages: [{ content: "Read by itself" }] } })).toBe("Read by itself");
+    expect(threadTitle(row)).toBe("Untitled thread");
+    expect(threadTitle(undefined)).toBe("Thread");
+    expect(threadTitle({ ...row, values: { messages: [{ content: "Read by itself" }] } })).toBe("Read by itself");
     for (const messages of [undefined, [], [null], "text"]) {
-      expect(titleOf({ ...row, values: { messages } })).toBe("Untitled thread");
+      expect(threadTitle({ ...row, values: { messages } })).toBe("Untitled thread");
     }
-    expect(titleOf({ ...row, extracted: { first: " Refund\n order " } })).toBe("Refund order");
-    expect(titleOf({ ...row, metadata: { title: "Mine" }, extracted: { first: "x" } })).toBe("Mine");
+    expect(threadTitle({ ...row, extracted: { first: " Refund\n order " } })).toBe("Refund order");
+    expect(threadTitle({ ...row, metadata: { title: "Mine" }, extracted: { first: "x" } })).toBe("Mine");
   });
 });

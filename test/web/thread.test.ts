@@ -3,9 +3,9 @@ import { describe, expect, it } from "vitest";
 import type { RawMessage } from "../../packages/web/api/types.ts";
 import {
   begin,
-  interruptsOf,
+  listInterrupts,
   isRunning,
-  messagesOf,
+  listMessages,
   type News,
   reduce,
   type Thread,
@@ -38,8 +38,8 @@ const read =
 
 /** What is in view: running, the messages (a stopped one in brackets), and what waits. */
 function seen(thread: Thread): string {
-  const shown = messagesOf(thread)?.map((one) => (one.stopped ? `[${one.id}]` : one.id)) ?? ["loading"];
-  const waits = interruptsOf(thread).map(({ id }) => `?${id}`);
+  const shown = listMessages(thread)?.map((one) => (one.stopped ? `[${one.id}]` : one.id)) ?? ["loading"];
+  const waits = listInterrupts(thread).map(({ id }) => `?${id}`);
   return [...(isRunning(thread) ? [">"] : []), ...shown, ...waits].join(" ");
 }
 

@@ -2,16 +2,16 @@ import { describe, expect, it } from "vitest";
 import { messagesIn } from "../../packages/web/trace/messages.ts";
 import { fitting } from "../../packages/web/page/fitting.ts";
 import { parseRange } from "../../packages/web/page/range.ts";
-import { courseOf } from "../../packages/web/trace/graph.ts";
+import { traceCourse } from "../../packages/web/trace/graph.ts";
 import {
-  barOf,
+  placeBar,
   failedBelow,
-  failuresOf,
-  matchesOf,
+  listFailures,
+  findMatches,
   neighbour,
-  rowsOf,
-  ticksOf,
-  timeOf,
+  listRows,
+  placeTicks,
+  measureTime,
 } from "../../packages/web/trace/tree.ts";
 import type { Span } from "../../packages/web/trace/types.ts";
 
@@ -32,7 +32,7 @@ const TRACE = [
 ];
 
 const shapeOf = (runs: Span[], ...closed: string[]) =>
-  rowsOf(runs, new Set(closed)).map(({ run, level, place, of }) => `${level} ${run.id} ${place}/${of}`);
+  listRows(runs, new Set(closed)).map(({ run, level, place, of }) => `${level} ${run.id} ${place}/${of}`);
 
 describe("the tree of a trace", () => {
   it("has each run under its parent, in the order given", () => {
@@ -47,20 +47,20 @@ describe("the tree of a trace", () => {
   it("puts runs whose parent is missing at the top, and takes chains of any depth", () => {
     expect(shapeOf(TRACE.slice(2))).toEqual(["1 model 1/2", "1 last 2/2"]);
     const chain = Array.from({ length: 20_000 }, (_, i) => run(`${i}`, i === 0 ? [] : [`${i - 1}`]));
-    expect(rowsOf(chain, new Set()).at(-1)?.level).toBe(20_000);
+    expect(listRows(chain, new Set()).at(-1)?.level).toBe(20_000);
   });
 
   it("has bars in percent of the whole; an open run lasts until it was read", () => {
-    const time = timeOf(TRACE, BEGAN);
-    expect(TRACE.map((one) => barOf(one, time))).toEqual([
+    const time = measureTime(TRACE, BEGAN);
+    expect(TRACE.map((one) => placeBar(one, time))).toEqual([
       { left: 0, width: 100 },
       { left: 0, width: 50 },
       { left: 25, width: 25 },
       { left: 75, width: 25 },
     ]);
     const open = [run("root", [], 0, null), run("node", ["root"], 2, 2)];
-    expect(timeOf(open, BEGAN + 8_000)).toEqual({ from: BEGAN, to: BEGAN + 8_000, now: BEGAN + 8_000 });
-    expect(barOf(open[0]!, timeOf(open, BEGAN + 8_000))).toEqual({ left: 0, width: 100 });
+    expect(measureTime(open, BEGAN + 8_000)).toEqual({ from: BEGAN, to: BEGAN + 8_000, now: BEGAN + 8_000 });
+    expect(placeBar(open[0]!, measureTime(open, BEGAN + 8_000))).toEqual({ left: 0, width: 100 });
   });
 });
 
@@ -109,17 +109,17 @@ describe("the way through a trace", () => {
     run("tool", ["root", "node"]),
     failed(run("last", ["root"])),
   ];
-  const rows = rowsOf(runs, new Set());
+  const rows = listRows(runs, new Set());
   const order = new Map(rows.map((row, i) => [row.run.id, i]));
 
   it("names the runs that failed by themselves, and counts what a closed run hides", () => {
-    expect(failuresOf(rows)).toEqual(["model", "last"]);
+    expect(listFailures(rows)).toEqual(["model", "last"]);
     expect(Object.fromEntries(failedBelow(runs))).toEqual({ root: 3, node: 1 });
   });
 
   it("finds by name, type and id, and goes around the end", () => {
-    expect(matchesOf(rows, " L ")).toEqual(["model", "tool", "last"].filter((id) => id.includes("l")));
-    expect(matchesOf(rows, "  ")).toEqual([]);
+    expect(findMatches(rows, " L ")).toEqual(["model", "tool", "last"].filter((id) => id.includes("l")));
+    expect(findMatches(rows, "  ")).toEqual([]);
     const ids = ["model", "last"];
     expect(neighbour(ids, order, "root", 1)).toBe("model");
     expect(neighbour(ids, order, "last", 1)).toBe("model");
@@ -132,11 +132,11 @@ describe("the way through a trace", () => {
     [0, 199, [0, 50, 100, 150]],
     [20_000, 21_000, [20_000, 20_200, 20_400, 20_600, 20_800, 21_000]],
   ])("has round times on the axis from %d to %d", (from, to, ticks) => {
-    expect(ticksOf(from, to)).toEqual(ticks);
+    expect(placeTicks(from, to)).toEqual(ticks);
   });
 
   it("draws a step for each name, after the steps that ended right before it", () => {
-    const course = courseOf(
+    const course = traceCourse(
       [
         run("root", [], 0, 9),
         run("plan", ["root"], 0, 1),
@@ -168,7 +168,7 @@ describe("the way through a trace", () => {
       run("c", ["root"], 1, null),
       run("d", ["root"], 2, null),
     ];
-    const edges = courseOf(spans, "root").edges.map(({ from, to }) => `${from} ${to}`);
+    const edges = traceCourse(spans, "root").edges.map(({ from, to }) => `${from} ${to}`);
     expect(edges).toEqual(["a b", "a c", "b c", "a d", "b d"]);
   });
 
@@ -178,7 +178,7 @@ describe("the way through a trace", () => {
       const { start_time, ...rest } = run(`s${i}`, ["root"], i, 1);
       return Object.defineProperty(rest, "start_time", { get: () => (reads++, start_time) }) as Span;
     });
-    const { edges } = courseOf(spans, "root");
+    const { edges } = traceCourse(spans, "root");
     expect(edges).toHaveLength(1_999);
     expect(reads).toBe(2_000);
   });

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { RawMessage } from "../../packages/web/api/types.ts";
-import { type LiveCall, tellingArgument, turnsOf } from "../../packages/web/chat/turns.ts";
+import { type LiveCall, tellingArgument, buildTurns } from "../../packages/web/chat/turns.ts";
 
 const human = (id: string, content: string): RawMessage => ({ type: "human", id, content });
 const ai = (id: string, content: unknown, calls: string[] = [], name = "search"): RawMessage => ({
@@ -17,11 +17,11 @@ const result = (call: string, content: string, status = "success"): RawMessage =
   status,
 });
 const kinds = (messages: RawMessage[], running = false, live = new Map<string, LiveCall>()) =>
-  turnsOf(messages, live, running).map((turn) => turn.parts.map((part) => part.kind));
+  buildTurns(messages, live, running).map((turn) => turn.parts.map((part) => part.kind));
 
 describe("turns", () => {
   it("begin with a question and hold all that followed", () => {
-    const turns = turnsOf([human("1", "a"), ai("2", "b"), human("3", "c"), ai("4", "d")], new Map(), false);
+    const turns = buildTurns([human("1", "a"), ai("2", "b"), human("3", "c"), ai("4", "d")], new Map(), false);
     expect(turns.map((turn) => [turn.asked?.text, turn.messageIds])).toEqual([
       ["a", ["1", "2"]],
       ["c", ["3", "4"]],
@@ -29,12 +29,12 @@ describe("turns", () => {
   });
 
   it("begin without a question when the agent sends the first message", () => {
-    expect(turnsOf([ai("1", "hello")], new Map(), false)[0]).toMatchObject({ id: "1", parts: [{ text: "hello" }] });
+    expect(buildTurns([ai("1", "hello")], new Map(), false)[0]).toMatchObject({ id: "1", parts: [{ text: "hello" }] });
   });
 
   it("put calls in a row together, also those of several messages, and fold results into them", () => {
     const messages = [human("1", "q"), ai("2", "", ["a", "b"]), result("a", "A"), result("b", "B"), ai("3", "", ["c"])];
-    const [turn] = turnsOf(messages, new Map(), false);
+    const [turn] = buildTurns(messages, new Map(), false);
     expect(turn?.parts).toMatchObject([
       { kind: "tools", calls: [{ output: "A", state: "done" }, { output: "B" }, { state: "waiting" }] },
     ]);
@@ -53,7 +53,7 @@ describe("turns", () => {
 
   it("show the stream's data of a call before its message is there", () => {
     const live = new Map<string, LiveCall>([["a", { status: "error", output: null, error: "no answer" }]]);
-    const [turn] = turnsOf([ai("1", "", ["a", "b"])], live, true);
+    const [turn] = buildTurns([ai("1", "", ["a", "b"])], live, true);
     expect(turn?.parts).toMatchObject([
       { kind: "failed", call: { output: "no answer" } },
       { kind: "tools", calls: [{ state: "running" }] },
@@ -65,7 +65,9 @@ describe("turns", () => {
       { type: "reasoning", reasoning: "think" },
       { type: "text", text: "say" },
     ];
-    expect(turnsOf([ai("1", blocks)], new Map(), false)[0]?.parts).toMatchObject([{ text: "say", reasoning: "think" }]);
+    expect(buildTurns([ai("1", blocks)], new Map(), false)[0]?.parts).toMatchObject([
+      { text: "say", reasoning: "think" },
+    ]);
   });
 });
 

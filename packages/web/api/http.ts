@@ -1,7 +1,7 @@
 /** One way to call the server: credentials in, problem+json out as an ApiError. */
 import { isAhead, keepAhead, takeAhead } from "./ahead.ts";
 import { freshen } from "./oauth.ts";
-import { addressOf } from "./server.ts";
+import { resolveAddress } from "./server.ts";
 import { credentials, currentSession } from "./session.ts";
 
 /** The server's error. `status` 0: it did not answer. */
@@ -19,7 +19,7 @@ export async function authFetch(input: RequestInfo | URL, init?: RequestInit): P
   await freshen();
   const headers = new Headers(init?.headers);
   for (const [name, value] of Object.entries(credentials())) headers.set(name, value);
-  return fetch(typeof input === "string" ? addressOf(input) : input, { ...init, headers });
+  return fetch(typeof input === "string" ? resolveAddress(input) : input, { ...init, headers });
 }
 
 /** Method, path and body. */

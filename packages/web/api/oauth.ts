@@ -1,5 +1,5 @@
 /** Signing in through the server's own OAuth: registration, PKCE, code, refresh (RFC 7591, 7636, 6749). */
-import { addressOf, SERVER } from "./server.ts";
+import { resolveAddress, SERVER } from "./server.ts";
 import { currentSession, type Session, setSession } from "./session.ts";
 
 interface Metadata {
@@ -25,7 +25,7 @@ const REDIRECT = "/signed-in";
 
 /** The server's OAuth metadata, or undefined where it offers none. */
 export async function discover(): Promise<Metadata | undefined> {
-  const response = await fetch(addressOf("/.well-known/oauth-authorization-server")).catch(() => undefined);
+  const response = await fetch(resolveAddress("/.well-known/oauth-authorization-server")).catch(() => undefined);
   if (!response?.ok) return undefined;
   const metadata = (await response.json()) as Partial<Metadata>;
   return metadata.authorization_endpoint && metadata.token_endpoint && metadata.registration_endpoint
@@ -154,7 +154,7 @@ export function signInAt(endpoint: string): void {
 
 /** Ends the session of this browser, in all its tabs. */
 export async function endBrowserSession(): Promise<void> {
-  await fetch(addressOf("/oauth/openid/sign-out"), { method: "POST" });
+  await fetch(resolveAddress("/oauth/openid/sign-out"), { method: "POST" });
 }
 
 /** Ends this tab's session; the server ends its tokens too. */

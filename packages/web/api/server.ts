@@ -6,4 +6,4 @@ const PREFIX = document.querySelector<HTMLMetaElement>('meta[name="weir-mount-pr
 export const SERVER = location.origin + PREFIX;
 
 /** A path of the API as an address. Whole addresses stay as they are. */
-export const addressOf = (path: string): string => (path.startsWith("/") ? SERVER + path : path);
+export const resolveAddress = (path: string): string => (path.startsWith("/") ? SERVER + path : path);

@@ -4,12 +4,12 @@ import { SERVER } from "../api/server.ts";
 import type { Assistant } from "../api/types.ts";
 import { CopyButton } from "../ui/CopyButton.tsx";
 import { FillKey, useNewKey } from "./FillKey.tsx";
-import { examplesOf } from "./examples.ts";
+import { readExamples } from "./examples.ts";
 import css from "./Welcome.module.css";
 
 export function CallFromCode({ assistant }: { assistant: Assistant }) {
   const fill = useNewKey();
-  const samples = samplesOf(assistant, fill.key);
+  const samples = buildSamples(assistant, fill.key);
   const id = useId();
   const [chosen, choose] = useState(0);
   const { name, text } = samples[chosen]!;
@@ -68,10 +68,10 @@ export function CallFromCode({ assistant }: { assistant: Assistant }) {
   );
 }
 
-function samplesOf(assistant: Assistant, key: string | undefined): { name: string; text: string }[] {
+function buildSamples(assistant: Assistant, key: string | undefined): { name: string; text: string }[] {
   const origin = SERVER;
   const id = assistant.metadata?.created_by === "system" ? assistant.graph_id : assistant.assistant_id;
-  const message = examplesOf(assistant)[0] ?? "Hello";
+  const message = readExamples(assistant)[0] ?? "Hello";
   const words = JSON.stringify(message);
   const body = `{
     "assistant_id": "${id}",

@@ -14,8 +14,8 @@ import { forgetConnection } from "./connection.ts";
 import { Conversation } from "./Conversation.tsx";
 import { LoadFailed, LoadingTurns, Notice } from "./Empty.tsx";
 import { Bare, Header } from "./Header.tsx";
-import { assistantForNew, ownOf } from "./pick.ts";
-import { titleOf } from "./row.ts";
+import { assistantForNew, readAssistant } from "./pick.ts";
+import { threadTitle } from "./row.ts";
 
 const NO_RUNS = { open: false, newest: undefined };
 
@@ -47,7 +47,7 @@ export default function Chat({ id: threadId }: ViewProps) {
     if (mount.threadId !== undefined) openState(mount.threadId);
   }, [mount]);
   const chosen = useChosen();
-  const begun = mount.threadId !== undefined && ownOf(thread.data).id !== undefined;
+  const begun = mount.threadId !== undefined && readAssistant(thread.data).id !== undefined;
   const { own, ...finding } = useOwnAssistant(begun ? thread.data : undefined, assistants.data);
   const assistant = begun ? own : assistants.data && assistantForNew(assistants.data, chosen);
   // A thread that is started from this one is with the same assistant.
@@ -65,7 +65,7 @@ export default function Chat({ id: threadId }: ViewProps) {
     .data?.pages.flat()
     .find((one) => one.thread_id === threadId);
   const row = listed ?? thread.data;
-  const title = threadId === undefined ? "New thread" : row ? titleOf(row) : "";
+  const title = threadId === undefined ? "New thread" : row ? threadTitle(row) : "";
 
   const begin = useCallback(
     (id: string) => {

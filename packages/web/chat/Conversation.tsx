@@ -20,7 +20,7 @@ import { useFollow } from "./follow.ts";
 import { Log } from "./Log.tsx";
 import { errorText } from "./errors.ts";
 import { stripLine } from "./status.ts";
-import { liveCallsOf } from "./stream.ts";
+import { collectLiveCalls } from "./stream.ts";
 import { Strip } from "./Strip.tsx";
 import { useClock, useOnline, useRunClock } from "./clock.ts";
 import { useDriver } from "./driver.ts";
@@ -93,7 +93,7 @@ export function Conversation({
     if (fresh) void loadWelcome().then(load, load);
     else load();
   }, [isShown, fresh, connect]);
-  const live = useMemo(() => liveCallsOf(stream.toolCalls), [stream.toolCalls]);
+  const live = useMemo(() => collectLiveCalls(stream.toolCalls), [stream.toolCalls]);
   const messages = view.messages ?? NO_MESSAGES;
   const decided = useDecided(threadId ?? stream.threadId ?? undefined, thread, messages);
   const turns = useTurns(messages, live, running && at === undefined, decided);

@@ -5,7 +5,7 @@ import type { Interrupt } from "../api/types.ts";
 import { Button } from "../ui/Button.tsx";
 import { ActionCard } from "./ActionCard.tsx";
 import { CopyLink } from "./CopyLink.tsx";
-import { type Action, type Decision as Answer, questionOf } from "./decisions.ts";
+import { type Action, type Decision as Answer, parseQuestion } from "./decisions.ts";
 import css from "./Decision.module.css";
 import { resultText } from "./messages.ts";
 import { said } from "./past.ts";
@@ -35,7 +35,7 @@ export function Decision({
   onReply: (reply: Reply) => void;
   onChange: () => void;
 }) {
-  const question = questionOf(interrupt.value);
+  const question = parseQuestion(interrupt.value);
   const card = useRef<HTMLElement>(null);
   const answered = useRef(false);
   useEffect(() => {

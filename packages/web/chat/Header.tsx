@@ -6,7 +6,7 @@ import controls from "../ui/controls.module.css";
 import { IconButton } from "../ui/IconButton.tsx";
 import { usePressed } from "../ui/pressed.ts";
 import css from "./Header.module.css";
-import { tipOf } from "./row.ts";
+import { threadTip } from "./row.ts";
 
 /** What the conversation is, who answers in it, and with what context. */
 export function Header({
@@ -52,7 +52,7 @@ export function Header({
   return (
     <header className={css.header}>
       <ThreadsButton />
-      <h1 className={css.title} title={threadId === undefined ? title : tipOf(title, threadId)}>
+      <h1 className={css.title} title={threadId === undefined ? title : threadTip(title, threadId)}>
         {title}
       </h1>
       {choosing.Opened ? (

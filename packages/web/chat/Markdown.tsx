@@ -93,13 +93,13 @@ const Block = memo(function Block({
 const COMPONENTS: Components = { a: Link, img: OfferedImage, pre: Fence, table: Table };
 const GROWING: Components = { ...COMPONENTS, pre: (props) => <Fence {...props} growing /> };
 
-function hostOf(url: string | undefined): string | undefined {
+function parseHost(url: string | undefined): string | undefined {
   return url && URL.canParse(url) ? new URL(url).host || undefined : undefined;
 }
 
 function Link({ href, children }: ComponentProps<"a">) {
   if (!href) return <span>{children}</span>;
-  const host = hostOf(href);
+  const host = parseHost(href);
   const shown = host && !textWithin(children).includes(host);
   return (
     <a href={href} target="_blank" rel="noopener noreferrer" title={href}>
@@ -117,7 +117,7 @@ function OfferedImage({ src, alt }: ComponentProps<"img">) {
   if (wanted) return <img className={css.image} src={url} alt={alt ?? ""} referrerPolicy="no-referrer" />;
   return (
     <button type="button" className={css.offer} onClick={() => setWanted(true)} title={url}>
-      Load image{alt ? ` “${alt}”` : ""} <span className={css.host}>from {hostOf(url) ?? "an unknown host"}</span>
+      Load image{alt ? ` “${alt}”` : ""} <span className={css.host}>from {parseHost(url) ?? "an unknown host"}</span>
     </button>
   );
 }

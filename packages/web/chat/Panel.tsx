@@ -4,10 +4,10 @@ import { X } from "lucide-react";
 import { useEffect, useMemo, useRef } from "react";
 import type { RawMessage } from "../api/types.ts";
 import { IconButton } from "../ui/IconButton.tsx";
-import { type Connected, liveCallsOf } from "./stream.ts";
+import { type Connected, collectLiveCalls } from "./stream.ts";
 import { Answer } from "./Answer.tsx";
 import { useFollow } from "./follow.ts";
-import { resultText, textOf } from "./messages.ts";
+import { resultText, readText } from "./messages.ts";
 import css from "./Panel.module.css";
 import type { Subagent } from "./Subagents.tsx";
 import { ToolLine, Tools } from "./Tools.tsx";
@@ -65,7 +65,7 @@ function Work({ stream, call, agent, asked }: { stream: Connected; call: ToolCal
   const follow = useFollow();
   const messages = useMessages(stream, agent) as unknown as RawMessage[];
   const calls = useToolCalls(stream, agent);
-  const live = useMemo(() => liveCallsOf(calls), [calls]);
+  const live = useMemo(() => collectLiveCalls(calls), [calls]);
   const running = agent.status === "running";
   const turns = useTurns(messages, live, running);
   const parts = turns.flatMap((turn) => turn.parts);
@@ -93,5 +93,5 @@ function Work({ stream, call, agent, asked }: { stream: Connected; call: ToolCal
 }
 
 function outputText(output: unknown): string {
-  return Array.isArray(output) ? textOf({ content: output }) : resultText(output);
+  return Array.isArray(output) ? readText({ content: output }) : resultText(output);
 }

@@ -1,7 +1,7 @@
 /** Subagents as cards in the place where they were called. What they say is fetched only for the one that is opened. */
 import type { SubagentDiscoverySnapshot } from "@langchain/react";
 import css from "./parts.module.css";
-import { resultText, textOf } from "./messages.ts";
+import { resultText, readText } from "./messages.ts";
 import { STATE_WORDS, StateGlyph } from "./Tools.tsx";
 import type { ToolCall } from "./turns.ts";
 import { durationText } from "../ui/format.ts";
@@ -70,6 +70,6 @@ function Card({
 }
 
 function firstLine(output: unknown): string {
-  const text = Array.isArray(output) ? textOf({ content: output }) : resultText(output);
+  const text = Array.isArray(output) ? readText({ content: output }) : resultText(output);
   return text.split("\n").find((line) => line.trim() !== "") ?? "";
 }

@@ -180,7 +180,7 @@ function tickKind(part: Part, now: boolean): TickKind {
 }
 
 /** How long subagents worked, by their checkpoints: the same during the run and after it. */
-function secondsOf(part: Part & { kind: "subagents" }, checkpoints: ReadonlyMap<string, Checkpoint>) {
+function measureSeconds(part: Part & { kind: "subagents" }, checkpoints: ReadonlyMap<string, Checkpoint>) {
   const [from, to] = [part.from, part.to].map((id) => Date.parse(checkpoints.get(id ?? "")?.at ?? ""));
   const took = ((to ?? Number.NaN) - (from ?? Number.NaN)) / 1_000;
   return Number.isFinite(took) && took > 0 ? took : undefined;
@@ -234,7 +234,7 @@ function PartView({
       return (
         <Subagents
           calls={part.calls}
-          took={secondsOf(part, checkpoints)}
+          took={measureSeconds(part, checkpoints)}
           known={subagents}
           opened={opened}
           onOpen={onOpen}

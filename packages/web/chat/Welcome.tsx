@@ -3,11 +3,11 @@ import { ArrowRight } from "lucide-react";
 import { Link } from "wouter";
 import { useProjects } from "../api/projects.ts";
 import { useInfo } from "../api/queries.ts";
-import { addressOf } from "../api/server.ts";
+import { resolveAddress } from "../api/server.ts";
 import type { Assistant } from "../api/types.ts";
 import { Button } from "../ui/Button.tsx";
 import { CallFromCode } from "./CallFromCode.tsx";
-import { examplesOf, wordOf } from "./examples.ts";
+import { readExamples, readWord } from "./examples.ts";
 import { StartSteps } from "./StartSteps.tsx";
 import css from "./Welcome.module.css";
 
@@ -29,11 +29,11 @@ export function Welcome({
   const info = useInfo();
   // What follows from their answers would move the rest when it comes.
   if (projects.isPending || info.isPending) return <div className={css.welcome} />;
-  const titled = assistants.filter((one) => wordOf(one, "title") && examplesOf(one).length > 0);
+  const titled = assistants.filter((one) => readWord(one, "title") && readExamples(one).length > 0);
   const order = ["agent", "approval", "research"];
   const cards = titled.toSorted((a, b) => order.indexOf(a.graph_id) - order.indexOf(b.graph_id)).slice(0, CARDS);
   const shown = new Set(cards.map((one) => one.assistant_id));
-  const own = shown.has(assistant.assistant_id) ? [] : examplesOf(assistant);
+  const own = shown.has(assistant.assistant_id) ? [] : readExamples(assistant);
   const others = assistants.filter((one) => one !== assistant && !shown.has(one.assistant_id));
   return (
     <div className={css.welcome}>
@@ -51,10 +51,10 @@ export function Welcome({
           <ul className={css.cards}>
             {cards.map((one) => (
               <li key={one.assistant_id}>
-                <button type="button" className={css.card} onClick={() => onExample(examplesOf(one)[0]!, one)}>
-                  <strong>{wordOf(one, "title")}</strong>
+                <button type="button" className={css.card} onClick={() => onExample(readExamples(one)[0]!, one)}>
+                  <strong>{readWord(one, "title")}</strong>
                   <span>{one.description}</span>
-                  <q>{examplesOf(one)[0]}</q>
+                  <q>{readExamples(one)[0]}</q>
                 </button>
               </li>
             ))}
@@ -96,7 +96,7 @@ export function Welcome({
           <a href="/docs/" target="_blank" rel="noopener noreferrer">
             Read the documentation <ArrowRight size={14} aria-hidden />
           </a>
-          <a href={addressOf("/openapi.json")} target="_blank" rel="noopener noreferrer">
+          <a href={resolveAddress("/openapi.json")} target="_blank" rel="noopener noreferrer">
             OpenAPI <ArrowRight size={14} aria-hidden />
           </a>
         </nav>
@@ -107,7 +107,7 @@ export function Welcome({
 
 /** Shown where the assistant names the variable that holds its model's key, and the server does not have it. */
 function DemoModel({ assistant }: { assistant: Assistant }) {
-  const key = wordOf(assistant, "model_key");
+  const key = readWord(assistant, "model_key");
   if (key !== "OPENAI_API_KEY") return null;
   return (
     <p className={css.notice} role="note">

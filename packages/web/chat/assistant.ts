@@ -3,7 +3,7 @@ import { useQuery } from "@tanstack/react-query";
 import { useSyncExternalStore } from "react";
 import { ApiError, call } from "../api/http.ts";
 import type { Assistant, ThreadRow } from "../api/types.ts";
-import { ownOf } from "./pick.ts";
+import { readAssistant } from "./pick.ts";
 
 const CHOSEN = "weir.assistant";
 const listeners = new Set<() => void>();
@@ -28,7 +28,7 @@ function subscribe(listener: () => void): () => void {
  * graph cannot continue with the thread's state. Null where there is none.
  */
 export function useOwnAssistant(thread: ThreadRow | undefined, listed: Assistant[] | undefined) {
-  const { id, graph } = ownOf(thread);
+  const { id, graph } = readAssistant(thread);
   const known = listed?.find((one) => one.assistant_id === id);
   const found = useQuery({
     queryKey: ["assistant", id, graph],

@@ -42,16 +42,16 @@ export async function readFiles(
       .some((type) => (type.endsWith("*") ? file.type.startsWith(type.slice(0, -1)) : file.type === type));
   const wrong = files.find((file) => !fits(file));
   const right = files.filter(fits);
-  const size = right.reduce((sum, file) => sum + file.size, 0) + before.reduce((sum, one) => sum + bytesOf(one), 0);
+  const size = right.reduce((sum, file) => sum + file.size, 0) + before.reduce((sum, one) => sum + countBytes(one), 0);
   if (size > MOST) return { media: [], refused: "Not attached. The files of a message may have 5 MB together." };
   const media = await Promise.all(right.map(readFile)).catch(() => undefined);
   if (!media) return { media: [], refused: "Not attached. The browser cannot read the file. Choose it again." };
   return { media, refused: wrong ? `“${wrong.name}” is not attached. This assistant takes ${accepts.words}.` : "" };
 }
 
-const bytesOf = ({ url = "" }: Media) => (url.length * 3) / 4;
+const countBytes = ({ url = "" }: Media) => (url.length * 3) / 4;
 
-const kindOf = (type: string): Media["kind"] =>
+const detectKind = (type: string): Media["kind"] =>
   type.startsWith("image/") ? "image" : type.startsWith("audio/") ? "audio" : "file";
 
 async function readFile(file: File): Promise<Media> {
@@ -62,5 +62,5 @@ async function readFile(file: File): Promise<Media> {
     reader.readAsDataURL(file);
   });
   const url = typeof reader.result === "string" ? reader.result : "";
-  return { kind: kindOf(file.type), url, name: file.name, mime: file.type };
+  return { kind: detectKind(file.type), url, name: file.name, mime: file.type };
 }

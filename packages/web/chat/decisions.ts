@@ -38,20 +38,20 @@ interface Review {
 }
 
 /** Reads an interrupt's value: the review shape of human-in-the-loop middleware (either casing), a text, or anything. */
-export function questionOf(value: unknown): Question {
+export function parseQuestion(value: unknown): Question {
   if (typeof value === "string") return { kind: "text", text: value };
   const record = (typeof value === "object" && value !== null ? value : {}) as Record<string, unknown>;
   const requests = record.action_requests ?? record.actionRequests;
   if (Array.isArray(requests) && requests.length > 0) {
     const reviews = (record.review_configs ?? record.reviewConfigs ?? []) as Review[];
-    return { kind: "actions", actions: (requests as Request[]).map((request, i) => actionOf(request, reviews, i)) };
+    return { kind: "actions", actions: (requests as Request[]).map((request, i) => parseAction(request, reviews, i)) };
   }
   const text = record.question ?? record.message ?? record.prompt;
   const plain = Object.keys(record).length === 1;
   return typeof text === "string" && plain ? { kind: "text", text } : { kind: "value", value };
 }
 
-function actionOf(request: Request, reviews: Review[], i: number): Action {
+function parseAction(request: Request, reviews: Review[], i: number): Action {
   const name = request.name ?? request.action ?? "action";
   const review = reviews.find((config) => (config.action_name ?? config.actionName) === name) ?? reviews[i];
   return {
@@ -64,6 +64,6 @@ function actionOf(request: Request, reviews: Review[], i: number): Action {
 
 /** How many answers an interrupt requires. */
 export function decisionsIn(value: unknown): number {
-  const question = questionOf(value);
+  const question = parseQuestion(value);
   return question.kind === "actions" ? question.actions.length : 1;
 }

@@ -2,7 +2,7 @@
 import { useEffect, useMemo, useRef } from "react";
 import { cancelRuns, renameThread } from "../api/queries.ts";
 import type { Stream } from "./stream.ts";
-import { blockOf, contentOf, type Media, withText } from "./media.ts";
+import { toBlock, buildContent, type Media, withText } from "./media.ts";
 import { useOnline } from "./clock.ts";
 import { adoptNew, dequeue, enqueue, NEW, type Queued, useQueue } from "./queue.ts";
 import type { TurnActions } from "./Turn.tsx";
@@ -78,7 +78,7 @@ export function useDriver(wiring: Wiring): Driver {
     const human = (content: unknown) => ({ messages: [{ type: "human", content }] });
     const contentAt = (messageId: string) =>
       now.current.view.messages?.find(({ id }) => id === messageId)?.content ?? "";
-    const fromOf = (messageId: string) => now.current.view.checkpoints.get(messageId)?.from;
+    const findFork = (messageId: string) => now.current.view.checkpoints.get(messageId)?.from;
     const name = (text: string, media: Media[]) => {
       const { view, fresh } = now.current;
       if (fresh && !view.messages?.length)
@@ -90,20 +90,20 @@ export function useDriver(wiring: Wiring): Driver {
       const waits = !navigator.onLine || !connected || (stream.threadId && isOpen(now.current));
       if (waits) return enqueue(stream.threadId ?? NEW, { text, media, context, at: view.at });
       name(text, media);
-      submit(human(contentOf(text, media.map(blockOf))), view.at);
+      submit(human(buildContent(text, media.map(toBlock))), view.at);
     };
     const sendQueued = ({ text, media, context, at }: Queued) => {
       name(text, media);
-      submit(human(contentOf(text, media.map(blockOf))), at, context);
+      submit(human(buildContent(text, media.map(toBlock))), at, context);
     };
     const actions: TurnActions = {
       edit: (messageId) => now.current.setEditing(messageId),
       resend: (messageId, text) => {
         now.current.setEditing(undefined);
         now.current.toComposer();
-        submit(human(withText(contentAt(messageId), text)), fromOf(messageId));
+        submit(human(withText(contentAt(messageId), text)), findFork(messageId));
       },
-      retry: (messageId) => submit(human(contentAt(messageId)), fromOf(messageId)),
+      retry: (messageId) => submit(human(contentAt(messageId)), findFork(messageId)),
       unsent: (id) => submit({ messages: [{ type: "human", content: contentAt(id), id }] }, undefined, undefined, id),
       goTo: (tip) => now.current.view.goTo(tip),
       rerun: (checkpoint) => submit(null, checkpoint),

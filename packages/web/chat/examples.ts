@@ -4,7 +4,7 @@ import type { Assistant } from "../api/types.ts";
 const MOST = 4;
 
 /** `metadata.examples`: first messages to try. */
-export function examplesOf({ metadata }: Assistant): string[] {
+export function readExamples({ metadata }: Assistant): string[] {
   const { examples } = metadata ?? {};
   return Array.isArray(examples)
     ? examples.filter((one): one is string => typeof one === "string" && one !== "").slice(0, MOST)
@@ -12,7 +12,7 @@ export function examplesOf({ metadata }: Assistant): string[] {
 }
 
 /** A text of the metadata, such as `title`. */
-export function wordOf({ metadata }: Assistant, name: string): string | undefined {
+export function readWord({ metadata }: Assistant, name: string): string | undefined {
   const value = metadata?.[name];
   return typeof value === "string" && value !== "" ? value : undefined;
 }

@@ -25,7 +25,7 @@ const record = (value: unknown): Block => (typeof value === "object" && value !=
 const first = (...values: unknown[]) => values.find((value): value is string => typeof value === "string");
 
 /** The media of a message's content, in its order. */
-export function mediaOf(content: unknown): Media[] {
+export function listMedia(content: unknown): Media[] {
   if (!Array.isArray(content)) return [];
   return (content as unknown[]).flatMap((part) => {
     const block = record(part);
@@ -56,14 +56,14 @@ function mediaIn(block: Block, kind: Media["kind"]): Media {
 }
 
 /** A file as a block of a message. */
-export function blockOf({ kind, url = "", name, mime }: Media): Block {
+export function toBlock({ kind, url = "", name, mime }: Media): Block {
   if (kind === "image") return { type: "image_url", image_url: { url } };
   const data = url.slice(url.indexOf(",") + 1);
   return { type: kind, source_type: "base64", mime_type: mime, data, metadata: { filename: name } };
 }
 
 /** A message's content: text alone is a string, as every model takes it. */
-export function contentOf(text: string, media: Block[]): unknown {
+export function buildContent(text: string, media: Block[]): unknown {
   if (media.length === 0) return text;
   return text === "" ? media : [{ type: "text", text }, ...media];
 }
@@ -71,7 +71,7 @@ export function contentOf(text: string, media: Block[]): unknown {
 /** The same message with another text. */
 export function withText(content: unknown, text: string): unknown {
   if (!Array.isArray(content)) return text;
-  return contentOf(
+  return buildContent(
     text,
     (content as unknown[]).map(record).filter((block) => block.type !== "text" && block.type !== undefined),
   );

@@ -14,13 +14,13 @@ function asBlock(part: unknown): Block {
 
 const textIn = (value: unknown) => (typeof value === "string" ? value : "");
 
-export function textOf(message: Pick<RawMessage, "content">): string {
+export function readText(message: Pick<RawMessage, "content">): string {
   return blocks(message.content)
     .map((block) => (block.type === "text" ? textIn(block.text) : ""))
     .join("");
 }
 
-export function reasoningOf(message: Pick<RawMessage, "content">): string {
+export function readReasoning(message: Pick<RawMessage, "content">): string {
   return blocks(message.content)
     .map((block) => (block.type === "reasoning" ? textIn(block.reasoning) : ""))
     .concat(blocks(message.content).map((block) => (block.type === "thinking" ? textIn(block.thinking) : "")))

@@ -5,15 +5,15 @@ import type { Partial } from "./thread.ts";
 /** Characters that are kept of a thread. */
 const MOST = 200_000;
 
-const keyOf = (threadId: string) => `weir.stopped.${threadId}`;
+const storageKey = (threadId: string) => `weir.stopped.${threadId}`;
 
 export function keptPartials(threadId: string | undefined): Partial[] {
-  const text = threadId && sessionStorage.getItem(keyOf(threadId));
+  const text = threadId && sessionStorage.getItem(storageKey(threadId));
   return text ? (JSON.parse(text) as Partial[]) : [];
 }
 
 export function keepPartials(threadId: string, partials: Partial[]): void {
   if (partials.length === 0) return;
   const text = JSON.stringify(partials);
-  if (text.length <= MOST) keepInTab(keyOf(threadId), text);
+  if (text.length <= MOST) keepInTab(storageKey(threadId), text);
 }

@@ -4,7 +4,7 @@ import type { Assistant, ThreadRow } from "../api/types.ts";
 const text = (value: unknown) => (typeof value === "string" ? value : undefined);
 
 /** The assistant that a thread ran with first, and its graph. Both are undefined before its first run. */
-export function ownOf(thread: ThreadRow | undefined): { id: string | undefined; graph: string | undefined } {
+export function readAssistant(thread: ThreadRow | undefined): { id: string | undefined; graph: string | undefined } {
   const graph = text(thread?.metadata?.graph_id);
   return { id: text(thread?.metadata?.assistant_id) ?? graph, graph };
 }

@@ -23,12 +23,12 @@ const listeners = new Set<() => void>();
 /** Of a thread that does not exist yet. */
 export const NEW = "new";
 
-const keyOf = (threadId: string) => `weir.queue.${threadId}`;
+const storageKey = (threadId: string) => `weir.queue.${threadId}`;
 
-function queueOf(threadId: string): Queued[] {
+function readQueue(threadId: string): Queued[] {
   let queue = queues.get(threadId);
   if (!queue) {
-    const text = sessionStorage.getItem(keyOf(threadId));
+    const text = sessionStorage.getItem(storageKey(threadId));
     queue = text === null ? NONE : (JSON.parse(text) as Queued[]);
     queues.set(threadId, queue);
   }
@@ -38,8 +38,8 @@ function queueOf(threadId: string): Queued[] {
 function keep(threadId: string, queue: Queued[]): void {
   queues.set(threadId, queue);
   // A queue that the storage has no room for is not left there as it was before.
-  sessionStorage.removeItem(keyOf(threadId));
-  if (queue.length > 0) keepInTab(keyOf(threadId), JSON.stringify(queue));
+  sessionStorage.removeItem(storageKey(threadId));
+  if (queue.length > 0) keepInTab(storageKey(threadId), JSON.stringify(queue));
   for (const listener of listeners) listener();
 }
 
@@ -55,33 +55,33 @@ function subscribe(listener: () => void): () => void {
 
 /** Adds a message. One that is behind others continues where they end, not at the branch that was in view. */
 export function enqueue(threadId: string, { at, ...message }: Omit<Queued, "id"> & { at: string | undefined }): void {
-  const before = queueOf(threadId);
+  const before = readQueue(threadId);
   const branch = before.length === 0 && at !== undefined ? { at } : {};
   keep(threadId, [...before, { ...message, ...branch, id: crypto.randomUUID() }]);
 }
 
 /** Removes a message. Undefined where it is not in the queue, such as when it was sent. */
 export function dequeue(threadId: string, id: string | undefined): Queued | undefined {
-  const found = queueOf(threadId).find((one) => one.id === id);
+  const found = readQueue(threadId).find((one) => one.id === id);
   if (found)
     keep(
       threadId,
-      queueOf(threadId).filter((one) => one !== found),
+      readQueue(threadId).filter((one) => one !== found),
     );
   return found;
 }
 
 /** The thread exists now: what was written for it before is its own. */
 export function adoptNew(threadId: string): void {
-  const written = queueOf(NEW);
+  const written = readQueue(NEW);
   if (written.length === 0) return;
-  keep(threadId, [...queueOf(threadId), ...written]);
+  keep(threadId, [...readQueue(threadId), ...written]);
   keep(NEW, NONE);
 }
 
 export function useQueue(threadId: string): Queued[] {
   return useSyncExternalStore(
     subscribe,
-    useCallback(() => queueOf(threadId), [threadId]),
+    useCallback(() => readQueue(threadId), [threadId]),
   );
 }

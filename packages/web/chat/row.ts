@@ -1,6 +1,6 @@
 /** A thread as lists have it: what it is called, and whether it waits for a person. */
 import type { ThreadRow } from "../api/types.ts";
-import { textOf } from "./messages.ts";
+import { readText } from "./messages.ts";
 
 const LONGEST = 80;
 
@@ -10,23 +10,23 @@ const UNTITLED = "Untitled thread";
 const UNKNOWN = "Thread";
 
 /** What the thread is called: its own title, else the first words said on it. Never its id. */
-export function titleOf(thread: ThreadRow | undefined): string {
+export function threadTitle(thread: ThreadRow | undefined): string {
   if (!thread) return UNKNOWN;
   const title = thread.metadata?.title;
   if (typeof title === "string" && title.trim() !== "") return title;
-  const first = textOf({ content: thread.extracted?.first ?? firstOf(thread.values) }).trim();
+  const first = readText({ content: thread.extracted?.first ?? firstMessage(thread.values) }).trim();
   return first === "" ? UNTITLED : first.replaceAll(/\s+/g, " ").slice(0, LONGEST);
 }
 
 /** The content of the first message of a state. */
-function firstOf(values: ThreadRow["values"]): unknown {
+function firstMessage(values: ThreadRow["values"]): unknown {
   const messages = values?.messages;
   const [first] = Array.isArray(messages) ? (messages as unknown[]) : [];
   return (first as { content?: unknown } | null | undefined)?.content;
 }
 
 /** The tooltip of a title. The id tells apart threads of one title. */
-export const tipOf = (title: string, threadId: string): string => `${title} · ${threadId}`;
+export const threadTip = (title: string, threadId: string): string => `${title} · ${threadId}`;
 
 /** Whether the thread waits for a person's answer. A stopped thread is also "interrupted", but waits for no answer. */
 export function waits(thread: ThreadRow): boolean {

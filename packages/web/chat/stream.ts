@@ -34,6 +34,6 @@ export interface AgentOptions {
 /** The stream's messages as plain data: class instances have the same fields as their JSON. */
 export const liveMessages = (stream: Stream) => stream.messages as unknown as RawMessage[];
 
-export function liveCallsOf(calls: Stream["toolCalls"]): Map<string, LiveCall> {
+export function collectLiveCalls(calls: Stream["toolCalls"]): Map<string, LiveCall> {
   return new Map(calls.map((call) => [call.callId, { status: call.status, output: call.output, error: call.error }]));
 }

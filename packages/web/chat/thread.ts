@@ -4,7 +4,7 @@
  */
 import type { Interrupt, RawMessage } from "../api/types.ts";
 import { readRole } from "../../../src/prompts/roles.ts";
-import { textOf } from "./messages.ts";
+import { readText } from "./messages.ts";
 import type { Step } from "../api/steps.ts";
 
 /** The thread's state as the server gave it. */
@@ -103,7 +103,7 @@ export const begin = (partials: Partial[] = []): Thread => ({
   stopped: undefined,
 });
 
-const idsOf = (messages: RawMessage[]) => new Set(messages.flatMap(({ id }) => id ?? []));
+const collectIds = (messages: RawMessage[]) => new Set(messages.flatMap(({ id }) => id ?? []));
 
 export function reduce(thread: Thread, news: News): Thread {
   const { run } = thread;
@@ -164,8 +164,8 @@ const ends = (thread: Thread): Thread => ({
 
 /** What the stream has and this path does not. */
 function without({ live, gone }: Thread, path: RawMessage[]): ReadonlySet<string> {
-  const kept = idsOf(path);
-  return new Set([...gone, ...idsOf(live)].filter((id) => !kept.has(id)));
+  const kept = collectIds(path);
+  return new Set([...gone, ...collectIds(live)].filter((id) => !kept.has(id)));
 }
 
 /** A run of another tab, or one that waited: it continues in the view that is there. What the stream has besides is not its own. */
@@ -178,17 +178,17 @@ function follows(before: Thread, now: Thread, sure: boolean): Thread {
 
 /** A run of another tab: the state read during it is its path, and what only its view so far had is on another one. */
 function joins(thread: Thread, run: Run, state: Read): Thread {
-  const now = idsOf(state.messages);
-  const left = [...idsOf([...(run.base ?? []), ...(thread.read?.messages ?? [])])].filter((id) => !now.has(id));
+  const now = collectIds(state.messages);
+  const left = [...collectIds([...(run.base ?? []), ...(thread.read?.messages ?? [])])].filter((id) => !now.has(id));
   return { ...thread, gone: new Set([...thread.gone, ...left]), run: { ...run, base: state.messages } };
 }
 
 function refused(thread: Thread): Thread {
-  const kept = idsOf(thread.read?.messages ?? []);
+  const kept = collectIds(thread.read?.messages ?? []);
   const own = thread.live.filter(
     ({ type, id = "" }) => readRole(type) === "human" && !kept.has(id) && !thread.gone.has(id),
   );
-  return { ...thread, phase: thread.phase + 1, run: undefined, unsent: idsOf(own) };
+  return { ...thread, phase: thread.phase + 1, run: undefined, unsent: collectIds(own) };
 }
 
 function settles(thread: Thread, state: Read): Thread {
@@ -202,22 +202,22 @@ function settles(thread: Thread, state: Read): Thread {
  */
 function lostTexts(thread: Thread, { messages, finished }: Read): Partial[] {
   if (finished && thread.stopped === undefined) return [];
-  const kept = idsOf(messages);
-  const known = new Set([...thread.partials.map(({ message }) => message.id), ...idsOf(thread.run?.base ?? [])]);
+  const kept = collectIds(messages);
+  const known = new Set([...thread.partials.map(({ message }) => message.id), ...collectIds(thread.run?.base ?? [])]);
   const shown = underway(thread);
   return shown.flatMap((message, i) => {
-    const text = readRole(message.type) === "ai" ? textOf(message) : "";
+    const text = readRole(message.type) === "ai" ? readText(message) : "";
     const after = shown.slice(0, i).findLast(({ id }) => id && kept.has(id))?.id;
     if (text.trim() === "" || !after || !message.id || kept.has(message.id) || known.has(message.id)) return [];
     const following = messages.slice(messages.findIndex(({ id }) => id === after) + 1);
-    if (following.some((one) => textOf(one).startsWith(text))) return [];
+    if (following.some((one) => readText(one).startsWith(text))) return [];
     return [{ after, message: { id: message.id, type: "ai", content: text, stopped: true } }];
   });
 }
 
 function underway({ run, live, read, gone }: Thread): RawMessage[] {
   const base = run?.base ?? (live.length === 0 ? (read?.messages ?? []) : []);
-  const known = idsOf(base);
+  const known = collectIds(base);
   const byId = new Map(live.map((message) => [message.id, message]));
   const rest = live.filter(({ id = "" }) => !gone.has(id) && !known.has(id));
   return [...base.map((message) => byId.get(message.id) ?? message), ...rest];
@@ -226,7 +226,7 @@ function underway({ run, live, read, gone }: Thread): RawMessage[] {
 export const isRunning = ({ run }: Thread): boolean => run !== undefined && run.sure && !run.ended;
 
 /** The messages of the path in view; undefined while they are not known. */
-export function messagesOf(thread: Thread): RawMessage[] | undefined {
+export function listMessages(thread: Thread): RawMessage[] | undefined {
   const { at, tips, read, run, live } = thread;
   if (at !== undefined) return tips.get(at);
   if (!run && !read) return live.length > 0 ? live : undefined;
@@ -238,13 +238,13 @@ export function messagesOf(thread: Thread): RawMessage[] | undefined {
 }
 
 function unsentAfter({ live, unsent }: Thread, { messages }: Read): RawMessage[] {
-  const known = idsOf(messages);
+  const known = collectIds(messages);
   return live.filter(({ id = "" }) => unsent.has(id) && !known.has(id));
 }
 
 function withPartials(messages: RawMessage[], partials: Partial[]): RawMessage[] {
   if (partials.length === 0) return messages;
-  const there = idsOf(messages);
+  const there = collectIds(messages);
   return messages.flatMap((message) => [
     message,
     ...partials.filter((one) => one.after === message.id && !there.has(one.message.id!)).map((one) => one.message),
@@ -252,6 +252,6 @@ function withPartials(messages: RawMessage[], partials: Partial[]): RawMessage[]
 }
 
 /** What waits for a person at the newest state. */
-export function interruptsOf({ run, read, answered }: Thread): Interrupt[] {
+export function listInterrupts({ run, read, answered }: Thread): Interrupt[] {
   return run && (run.sure || run.ended) ? [] : (read?.interrupts ?? []).filter((one) => !answered.has(one.id));
 }

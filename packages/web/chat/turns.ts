@@ -1,8 +1,8 @@
 /** A conversation as turns: a question, and all messages until the next question. */
 import { readRole } from "../../../src/prompts/roles.ts";
 import type { RawMessage } from "../api/types.ts";
-import { type Media, mediaOf } from "./media.ts";
-import { reasoningOf, textOf } from "./messages.ts";
+import { type Media, listMedia } from "./media.ts";
+import { readReasoning, readText } from "./messages.ts";
 import type { Decided } from "./past.ts";
 
 export type CallState = "running" | "done" | "failed" | "waiting";
@@ -48,7 +48,7 @@ export interface LiveCall {
  * part; a failed call stands alone; a `task` call is a subagent. A person's decision follows the message with its
  * interrupt.
  */
-export function turnsOf(
+export function buildTurns(
   messages: RawMessage[],
   live: ReadonlyMap<string, LiveCall>,
   running: boolean,
@@ -65,7 +65,7 @@ export function turnsOf(
     if (role === "human") {
       turns.push({
         id,
-        asked: { id, text: textOf(message), media: mediaOf(message.content) },
+        asked: { id, text: readText(message), media: listMedia(message.content) },
         parts: [],
         messageIds: [id],
         tokens: 0,
@@ -102,9 +102,9 @@ function addAnswer(
   live: ReadonlyMap<string, LiveCall>,
   running: boolean,
 ): void {
-  const text = textOf(message);
-  const reasoning = reasoningOf(message);
-  const media = mediaOf(message.content);
+  const text = readText(message);
+  const reasoning = readReasoning(message);
+  const media = listMedia(message.content);
   if (text.trim() !== "" || reasoning !== "" || media.length > 0)
     parts.push({ kind: "text", id, text, reasoning, media, stopped: message.stopped === true });
   for (const [i, raw] of (message.tool_calls ?? []).entries()) {

@@ -9,7 +9,7 @@ import { errorText } from "./errors.ts";
 import { keepPartials, keptPartials } from "./partials.ts";
 import { type Checkpoint, findCheckpoints, type Fork, findForks, type Step } from "../api/steps.ts";
 import { useMissed } from "./missed.ts";
-import { begin, interruptsOf, isRunning, messagesOf, type News, type Read, reduce, type Thread } from "./thread.ts";
+import { begin, listInterrupts, isRunning, listMessages, type News, type Read, reduce, type Thread } from "./thread.ts";
 
 export interface ThreadView {
   thread: Thread;
@@ -47,7 +47,7 @@ export function useThread(
     const begun = reduce(begin(keptPartials(opened)), { type: "runs", open: first.open });
     const read = opened === undefined ? undefined : sharedState(opened);
     // The first render has the messages where they are known by then.
-    return read === undefined ? begun : reduce(begun, { type: "read", phase: begun.phase, state: readOf(read) });
+    return read === undefined ? begun : reduce(begun, { type: "read", phase: begun.phase, state: parseRead(read) });
   });
   const threadId = stream.threadId ?? undefined;
   const messages = liveMessages(stream);
@@ -61,7 +61,7 @@ export function useThread(
   const change = updatedAt === openedAt ? undefined : updatedAt;
   const state = useThreadState(threadId, phase, change, !own);
   useEffect(() => {
-    if (state.data !== undefined) tell({ type: "read", phase, state: readOf(state.data) });
+    if (state.data !== undefined) tell({ type: "read", phase, state: parseRead(state.data) });
   }, [state.data, phase]);
 
   const runs = useRuns(own ? undefined : threadId, phase, change);
@@ -91,7 +91,7 @@ export function useThread(
   }, [named, tip.data]);
 
   const { at } = thread;
-  const shown = useMemo(() => messagesOf(thread), [thread]);
+  const shown = useMemo(() => listMessages(thread), [thread]);
   const known = useMemo(() => shown ?? [], [shown]);
   const forks = useMemo(() => findForks(steps, at, known), [steps, at, known]);
   const checkpoints = useMemo(() => findCheckpoints(steps, at, known), [steps, at, known]);
@@ -101,7 +101,7 @@ export function useThread(
     tell,
     running,
     messages: shown,
-    interrupts: interruptsOf(thread),
+    interrupts: listInterrupts(thread),
     failed: thread.run ? undefined : thread.read?.failed,
     forks,
     checkpoints,
@@ -110,13 +110,13 @@ export function useThread(
     isRead: thread.read !== undefined || run?.base !== undefined || state.isError,
     place: at !== undefined && parting ? { index: parting.index, of: parting.tips.length } : undefined,
     goTo: (checkpoint) => setParams(checkpoint === undefined || checkpoint === steps[0]?.id ? {} : { at: checkpoint }),
-    upTo: (checkpoint) => known.slice(0, 1 + known.findIndex(({ id }) => id === lastOf(steps, checkpoint))),
+    upTo: (checkpoint) => known.slice(0, 1 + known.findIndex(({ id }) => id === findLast(steps, checkpoint))),
   };
 }
 
-const lastOf = (steps: Step[], checkpoint: string) => steps.find((step) => step.id === checkpoint)?.last ?? "";
+const findLast = (steps: Step[], checkpoint: string) => steps.find((step) => step.id === checkpoint)?.last ?? "";
 
-function readOf(state: ThreadState | null): Read {
+function parseRead(state: ThreadState | null): Read {
   const tasks = state?.tasks ?? [];
   const error = tasks.map((task) => task.error).find((one) => one !== null && one !== undefined);
   return {

@@ -2,7 +2,7 @@
 import { useMemo, useRef } from "react";
 import type { RawMessage } from "../api/types.ts";
 import type { Decided } from "./past.ts";
-import { type LiveCall, type Turn, turnsOf } from "./turns.ts";
+import { type LiveCall, type Turn, buildTurns } from "./turns.ts";
 
 interface Kept {
   sources: unknown[];
@@ -20,7 +20,7 @@ export function useTurns(
   const kept = useRef(new Map<string, Kept>());
   return useMemo(() => {
     const byId = new Map(messages.map((message, i) => [message.id ?? `at-${i}`, message]));
-    const turns = turnsOf(messages, live, running, decided);
+    const turns = buildTurns(messages, live, running, decided);
     const next = new Map<string, Kept>();
     const shared = turns.map((turn, i) => {
       const members = turn.messageIds.map((id) => byId.get(id));

@@ -7,7 +7,7 @@ import { Loaded } from "../page/states.tsx";
 import { ChooseRuns } from "./ChooseRuns.tsx";
 import { answerIn } from "../../../src/evaluation/answer.ts";
 import { answering, asMembers, membersFrom } from "./expected.ts";
-import { firstChoice, isChosen, placeOf, PlaceSelect } from "./PlaceSelect.tsx";
+import { firstChoice, isChosen, ensurePlace, PlaceSelect } from "./PlaceSelect.tsx";
 import { addRuns, type Collected, createExample, type Place, type PlaceKind, usePlaces } from "./queries.ts";
 import { countText } from "../ui/format.ts";
 
@@ -46,7 +46,7 @@ function Adding({ kind, runs, content, onClose, title, places }: Props & { title
   const [choice, setChoice] = useState(() => firstChoice(kind, places));
   const [left, setLeft] = useState<ReadonlySet<string>>(new Set());
   const [split, setSplit] = useState("");
-  const [draft, setDraft] = useState(() => (kind === "dataset" && content ? draftOf(content) : undefined));
+  const [draft, setDraft] = useState(() => (kind === "dataset" && content ? createDraft(content) : undefined));
   const chosen = runs.filter((run) => !left.has(run.id));
   const inputs = membersFrom(draft?.inputs ?? "");
   const outputs = draft && !draft.asText ? membersFrom(draft.outputs) : {};
@@ -58,7 +58,7 @@ function Adding({ kind, runs, content, onClose, title, places }: Props & { title
       submit={chosen.length === 1 ? "Add run" : `Add ${countText(chosen.length)} runs`}
       disabled={chosen.length === 0 || !isChosen(choice) || fault !== undefined}
       onSubmit={async () => {
-        const place = await placeOf(kind, choice);
+        const place = await ensurePlace(kind, choice);
         setChoice({ id: place, name: "" });
         const named = split.trim() === "" ? undefined : split.trim();
         if (!draft || !only || !inputs.value) return addRuns(kind, place, chosen, named);
@@ -124,7 +124,7 @@ function Adding({ kind, runs, content, onClose, title, places }: Props & { title
 }
 
 /** The example as it is edited; undefined where it is too large for that. */
-function draftOf({ inputs, outputs }: Content) {
+function createDraft({ inputs, outputs }: Content) {
   const answer = answerIn(outputs);
   const draft = {
     inputs: inputs === null ? "" : JSON.stringify(asMembers(inputs, "input"), null, 2),

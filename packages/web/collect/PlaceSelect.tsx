@@ -12,11 +12,11 @@ export interface Choice {
 
 const NEW = "new";
 const WORDS: Record<PlaceKind, string> = { dataset: "Dataset", queue: "Queue" };
-const keyOf = (kind: PlaceKind) => `weir.collect.${kind}`;
+const storageKey = (kind: PlaceKind) => `weir.collect.${kind}`;
 
 /** The one that was added to last, else the newest. */
 export function firstChoice(kind: PlaceKind, places: Place[]): Choice {
-  const last = localStorage.getItem(keyOf(kind));
+  const last = localStorage.getItem(storageKey(kind));
   const id = places.find((place) => place.id === last)?.id ?? places[0]?.id ?? NEW;
   return { id, name: "" };
 }
@@ -24,9 +24,9 @@ export function firstChoice(kind: PlaceKind, places: Place[]): Choice {
 export const isChosen = ({ id, name }: Choice) => id !== NEW || name.trim() !== "";
 
 /** The id of the choice. A new one is created first. */
-export async function placeOf(kind: PlaceKind, { id, name }: Choice): Promise<string> {
+export async function ensurePlace(kind: PlaceKind, { id, name }: Choice): Promise<string> {
   const place = id === NEW ? (await createPlace(kind, name.trim())).id : id;
-  localStorage.setItem(keyOf(kind), place);
+  localStorage.setItem(storageKey(kind), place);
   return place;
 }
 

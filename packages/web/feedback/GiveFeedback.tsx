@@ -6,7 +6,7 @@ import { FieldInput } from "../ui/FieldInput.tsx";
 import { ModalForm } from "../ui/ModalForm.tsx";
 import { type Given, give, type Scored, THUMBS, useKeys } from "./queries.ts";
 
-const textOf = (score: Given["score"] | undefined) =>
+const formatScore = (score: Given["score"] | undefined) =>
   score === null || score === undefined ? "" : String(Number(score));
 
 export function GiveFeedback({
@@ -23,7 +23,7 @@ export function GiveFeedback({
   const { data: me } = useMe();
   const keys = useKeys();
   const [key, setKey] = useState(THUMBS);
-  const [score, setScore] = useState(textOf(before?.score));
+  const [score, setScore] = useState(formatScore(before?.score));
   const [comment, setComment] = useState(before?.comment ?? "");
   const fault = score.trim() !== "" && !Number.isFinite(Number(score)) ? "Not a number." : undefined;
   const nothing = score.trim() === "" && comment.trim() === "";

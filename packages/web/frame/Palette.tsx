@@ -5,9 +5,9 @@ import { useState } from "react";
 import { useLocation, useSearch } from "wouter";
 import { useAssistants, useThreads } from "../api/queries.ts";
 import { chooseAssistant } from "../chat/assistant.ts";
-import { addressOf } from "../api/server.ts";
+import { resolveAddress } from "../api/server.ts";
 import { useMay } from "../api/me.ts";
-import { titleOf } from "../chat/row.ts";
+import { threadTitle } from "../chat/row.ts";
 import type { ThreadRow } from "../api/types.ts";
 import { keepRange } from "../page/range.ts";
 import { useProjects } from "../api/projects.ts";
@@ -27,7 +27,7 @@ function score(value: string, search: string, keywords?: string[]): number {
   return named > 0 ? named : defaultFilter("", search, keywords) * CONTENTS;
 }
 
-const isNamed = (thread: ThreadRow, words: string) => titleOf(thread).toLowerCase().includes(words.toLowerCase());
+const isNamed = (thread: ThreadRow, words: string) => threadTitle(thread).toLowerCase().includes(words.toLowerCase());
 
 const THEMES: Theme[] = ["light", "dark", "system"];
 
@@ -114,7 +114,7 @@ export default function Palette({ onClose, onKeys }: { onClose: () => void; onKe
                 {may("traces.write") && <Item name="Create an alert" onSelect={go("/console/alerts/new")} />}
                 {may("keys.manage") && <Item name="Create an API key" onSelect={go("/console/keys/new")} />}
                 <Item name="Documentation" note="new tab" onSelect={visit("/docs/")} />
-                <Item name="API reference" note="new tab" onSelect={visit(addressOf("/docs/reference"))} />
+                <Item name="API reference" note="new tab" onSelect={visit(resolveAddress("/docs/reference"))} />
                 {THEMES.filter((one) => one !== theme).map((one) => (
                   <Item
                     key={one}
@@ -140,7 +140,7 @@ export default function Palette({ onClose, onKeys }: { onClose: () => void; onKe
                   <Item
                     key={thread.thread_id}
                     id={thread.thread_id}
-                    name={titleOf(thread)}
+                    name={threadTitle(thread)}
                     note={describeThread(thread)}
                     onSelect={go(`/chat/${thread.thread_id}`)}
                   />
@@ -150,7 +150,7 @@ export default function Palette({ onClose, onKeys }: { onClose: () => void; onKe
                     // The list scores an item once: with other words it is another item.
                     key={`${found.words} ${thread.thread_id}`}
                     id={thread.thread_id}
-                    name={titleOf(thread)}
+                    name={threadTitle(thread)}
                     note={describeThread(thread)}
                     found={found.words}
                     onSelect={go(`/chat/${thread.thread_id}`)}

@@ -2,7 +2,7 @@ import { useEffect, useRef, useState } from "react";
 import { Link } from "wouter";
 import { renameThread } from "../api/queries.ts";
 import type { ThreadRow } from "../api/types.ts";
-import { tipOf, titleOf, waits } from "../chat/row.ts";
+import { threadTip, threadTitle, waits } from "../chat/row.ts";
 import controls from "../ui/controls.module.css";
 import { shortTime } from "../ui/time.ts";
 import css from "./Sidebar.module.css";
@@ -13,7 +13,7 @@ const WORDS = { interrupted: "waiting for you", busy: "running", error: "failed"
 /** One thread of the list. Its state is shown by shape, colour and text. */
 export function ThreadLink({ thread, current }: { thread: ThreadRow; current: boolean }) {
   const [renaming, setRenaming] = useState(false);
-  const title = titleOf(thread);
+  const title = threadTitle(thread);
   const state = thread.status === "interrupted" && !waits(thread) ? "idle" : thread.status;
   if (renaming)
     return (
@@ -31,7 +31,7 @@ export function ThreadLink({ thread, current }: { thread: ThreadRow; current: bo
     <li className={css.item} data-current={current || undefined}>
       <Link href={`/chat/${thread.thread_id}`} className={css.link} aria-current={current ? "page" : undefined}>
         <span className={css.glyph} data-status={state} aria-hidden />
-        <span className={css.title} title={tipOf(title, thread.thread_id)}>
+        <span className={css.title} title={threadTip(title, thread.thread_id)}>
           {title}
         </span>
         {state !== "idle" && <span className="visually-hidden">, {WORDS[state]}</span>}

@@ -1,6 +1,6 @@
 import { axisText } from "../ui/format.ts";
 import css from "./trace.module.css";
-import { ticksOf, type Time } from "./tree.ts";
+import { placeTicks, type Time } from "./tree.ts";
 
 /** Round times since the begin of the trace, above the bars. */
 export function Axis({ time, from }: { time: Time; from: number }) {
@@ -8,7 +8,7 @@ export function Axis({ time, from }: { time: Time; from: number }) {
   return (
     <div className={css.axis} aria-hidden>
       <span className={css.ticks}>
-        {ticksOf(time.from - from, time.to - from).map((tick) => {
+        {placeTicks(time.from - from, time.to - from).map((tick) => {
           const left = ((tick + from - time.from) / width) * 100;
           return (
             <span key={tick} style={{ left: `${left}%` }} data-last={left > 85 || undefined}>

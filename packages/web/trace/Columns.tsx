@@ -27,7 +27,7 @@ export function useHidden(): [ReadonlySet<string>, (hidden: ReadonlySet<string>)
   return [hidden, keep];
 }
 
-export function columnsOf(addressOf: (row: TraceRow) => string, hidden: ReadonlySet<string>): Column<TraceRow>[] {
+export function buildColumns(addressOf: (row: TraceRow) => string, hidden: ReadonlySet<string>): Column<TraceRow>[] {
   const name: Column<TraceRow> = {
     id: "name",
     name: "Name",

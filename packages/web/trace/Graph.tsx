@@ -4,7 +4,7 @@ import { useMemo } from "react";
 import { Empty } from "../page/states.tsx";
 import { countText, durationText } from "../ui/format.ts";
 import { Fitted } from "../graph/Fitted.tsx";
-import { courseOf } from "./graph.ts";
+import { traceCourse } from "./graph.ts";
 import css from "./graph.module.css";
 import type { Span } from "./types.ts";
 
@@ -23,7 +23,7 @@ export default function Graph({
   const root = runs[0];
   const drawn = useMemo(() => {
     if (!root) return undefined;
-    const course = courseOf(runs, root.id);
+    const course = traceCourse(runs, root.id);
     const graph = new graphlib.Graph();
     graph.setGraph({ rankdir: "TB", nodesep: 24, ranksep: 36, marginx: 4, marginy: 4 });
     graph.setDefaultEdgeLabel(() => ({}));

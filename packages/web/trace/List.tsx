@@ -13,7 +13,7 @@ import { Button } from "../ui/Button.tsx";
 import controls from "../ui/controls.module.css";
 import { IconButton } from "../ui/IconButton.tsx";
 import { countText } from "../ui/format.ts";
-import { columnsOf, Columns, sortRows, useHidden } from "./Columns.tsx";
+import { buildColumns, Columns, sortRows, useHidden } from "./Columns.tsx";
 import { FACETS, suggestFilter } from "./facets.ts";
 import { useCourse, useFirstTokens } from "./figures.ts";
 import { BadFilter, HowToSend, NoMatch } from "./HowToSend.tsx";
@@ -31,7 +31,7 @@ import type { TraceRow } from "./types.ts";
 const Facets = lazy(async () => ({ default: (await import("./Facets.tsx")).Facets }));
 const Histogram = lazy(async () => ({ default: (await import("./Histogram.tsx")).Histogram }));
 
-const keyOf = (row: TraceRow) => row.id;
+const rowKey = (row: TraceRow) => row.id;
 
 /** Where the facets are shown without a press. */
 const WIDE = 1_200;
@@ -79,18 +79,17 @@ export function List() {
       },
       { replace },
     );
-  const addressOf = (row: TraceRow) => {
+  const linkRow = (row: TraceRow) => {
     const query = new URLSearchParams(params);
     for (const name of ["peek", "sort", ...CONDITIONS]) query.delete(name);
     if (project !== undefined) query.set("project", project);
     if (row.id !== row.trace_id) query.set("run", row.id);
     return `/traces/${row.trace_id}?${query}`;
   };
-  const open = (row: TraceRow) =>
-    frame.narrow ? navigate(addressOf(row)) : set({ peek: row.id }, peeked !== undefined);
+  const open = (row: TraceRow) => (frame.narrow ? navigate(linkRow(row)) : set({ peek: row.id }, peeked !== undefined));
   useKeys(rows, peeked, {
     peek: (row) => set({ peek: row?.id ?? "" }, true),
-    open: (row) => navigate(addressOf(row)),
+    open: (row) => navigate(linkRow(row)),
   });
 
   const conditional = CONDITIONS.some((name) => name !== "all" && params.has(name));
@@ -196,9 +195,9 @@ export function List() {
                   <>
                     <Table
                       label="Traces"
-                      columns={columnsOf(addressOf, hidden)}
+                      columns={buildColumns(linkRow, hidden)}
                       rows={rows}
-                      rowKey={keyOf}
+                      rowKey={rowKey}
                       onOpen={open}
                       openKey={peeked?.id}
                       sort={sort}
@@ -229,7 +228,7 @@ export function List() {
             key={peeked.id}
             row={peeked}
             project={project ?? null}
-            address={addressOf(peeked)}
+            address={linkRow(peeked)}
             onClose={() => set({ peek: "" })}
           />
         )}

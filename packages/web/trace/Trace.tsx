@@ -8,7 +8,7 @@ import { keepRange } from "../page/range.ts";
 import { IconButton } from "../ui/IconButton.tsx";
 import { useTrace } from "./queries.ts";
 import { RunAgain } from "./RunAgain.tsx";
-import { TraceView, viewOf } from "./TraceView.tsx";
+import { TraceView, parseView } from "./TraceView.tsx";
 
 export function Trace({ traceId }: { traceId: string }) {
   const [params, setParams] = useSearchParams();
@@ -49,7 +49,7 @@ export function Trace({ traceId }: { traceId: string }) {
         traceId={traceId}
         project={project}
         run={params.get("run")}
-        view={viewOf(params.get("view"))}
+        view={parseView(params.get("view"))}
         onRun={choose}
         onView={(view) => set("view", view)}
       />

@@ -13,7 +13,7 @@ const VIEWS = ["tree", "timeline", "graph"] as const;
 
 export type View = (typeof VIEWS)[number];
 
-export const viewOf = (text: string | null): View => VIEWS.find((one) => one === text) ?? "tree";
+export const parseView = (text: string | null): View => VIEWS.find((one) => one === text) ?? "tree";
 
 export function TraceView({
   traceId,

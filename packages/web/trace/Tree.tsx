@@ -14,7 +14,16 @@ import { coarse } from "../ui/device.ts";
 import { Axis } from "./Axis.tsx";
 import { Toolbar } from "./Toolbar.tsx";
 import css from "./trace.module.css";
-import { barOf, failedBelow, failuresOf, matchesOf, neighbour, type Row, rowsOf, timeOf } from "./tree.ts";
+import {
+  placeBar,
+  failedBelow,
+  listFailures,
+  findMatches,
+  neighbour,
+  type Row,
+  listRows,
+  measureTime,
+} from "./tree.ts";
 import { TreeRow } from "./TreeRow.tsx";
 import type { Span } from "./types.ts";
 
@@ -53,14 +62,14 @@ export function Tree({
     setHere(chosen);
   }
   const scroller = useRef<HTMLDivElement>(null);
-  const all = useMemo(() => rowsOf(runs, NONE), [runs]);
-  const rows = useMemo(() => (closed.size === 0 ? all : rowsOf(runs, closed)), [all, runs, closed]);
+  const all = useMemo(() => listRows(runs, NONE), [runs]);
+  const rows = useMemo(() => (closed.size === 0 ? all : listRows(runs, closed)), [all, runs, closed]);
   const order = useMemo(() => new Map(all.map(({ run }, i) => [run.id, i])), [all]);
-  const failures = useMemo(() => failuresOf(all), [all]);
+  const failures = useMemo(() => listFailures(all), [all]);
   const below = useMemo(() => failedBelow(runs), [runs]);
-  const matches = useMemo(() => matchesOf(all, find), [all, find]);
+  const matches = useMemo(() => findMatches(all, find), [all, find]);
   const found = useMemo(() => new Set(matches), [matches]);
-  const whole = useMemo(() => timeOf(runs, now), [runs, now]);
+  const whole = useMemo(() => measureTime(runs, now), [runs, now]);
   const time = useMemo(() => (zoom && wide ? { ...whole, ...zoom } : whole), [whole, zoom, wide]);
   const at = rows.findIndex(({ run }) => run.id === here);
   const stop = rows[Math.max(at, 0)]?.run.id;
@@ -139,7 +148,7 @@ export function Tree({
     const id = target instanceof Element ? target.closest<HTMLElement>("[data-run]")?.dataset.run : undefined;
     const run = runs.find((one) => one.id === id);
     if (!run || !wide) return;
-    const { left, width } = barOf(run, whole);
+    const { left, width } = placeBar(run, whole);
     const length = whole.to - whole.from;
     const from = whole.from + (left / 100) * length;
     setZoom({ from, to: from + Math.max(1, (width / 100) * length) });

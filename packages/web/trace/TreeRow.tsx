@@ -3,7 +3,7 @@ import { memo } from "react";
 import { durationText } from "../ui/format.ts";
 import { Status } from "./Status.tsx";
 import css from "./trace.module.css";
-import { barOf, type Row, type Time } from "./tree.ts";
+import { placeBar, type Row, type Time } from "./tree.ts";
 
 /** Deeper runs are not set in further. */
 const DEEPEST = 12;
@@ -30,7 +30,7 @@ export const TreeRow = memo(function TreeRow({
   /** How many runs failed among those that it hides. */
   failed: number;
 }) {
-  const { left, width } = barOf(run, time);
+  const { left, width } = placeBar(run, time);
   return (
     <div
       role="treeitem"

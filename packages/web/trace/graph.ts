@@ -34,7 +34,7 @@ function timed(runs: Span[], root: string): Timed[] {
 }
 
 /** The steps below a run. A step follows those that ended before it began and that no other step came between. */
-export function courseOf(runs: Span[], root: string): Course {
+export function traceCourse(runs: Span[], root: string): Course {
   const children = timed(runs, root);
   // Two steps that have not ended differ by NaN.
   const byEnd = children.toSorted((a, b) => a.end - b.end || a.place - b.place);

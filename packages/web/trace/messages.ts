@@ -1,5 +1,5 @@
 /** Messages in a run's inputs and outputs, in all dialects. */
-import { textOf } from "../chat/messages.ts";
+import { readText } from "../chat/messages.ts";
 import { roleText } from "../ui/roles.ts";
 
 export interface Said {
@@ -17,7 +17,7 @@ const isRaw = (value: unknown): value is Raw => typeof value === "object" && val
 export function messagesIn(value: unknown): Said[] | undefined {
   if (!isRaw(value)) return undefined;
   const list = listIn(value);
-  const said = list?.map(saidOf);
+  const said = list?.map(readMessage);
   return said && said.length > 0 && said.every((one) => one !== undefined) ? said : undefined;
 }
 
@@ -32,7 +32,7 @@ function listIn(value: Raw): unknown[] | undefined {
   return isRaw(output) || "content" in value ? [output ?? value] : undefined;
 }
 
-function saidOf(raw: unknown): Said | undefined {
+function readMessage(raw: unknown): Said | undefined {
   if (Array.isArray(raw) && raw.length === 2 && typeof raw[0] === "string" && typeof raw[1] === "string")
     return { role: roleText(raw[0]), text: raw[1], calls: [] };
   if (!isRaw(raw)) return undefined;
@@ -42,10 +42,10 @@ function saidOf(raw: unknown): Said | undefined {
   const role = typeof name === "string" ? name : (raw.role ?? raw.type);
   if (typeof role !== "string" || !("content" in fields)) return undefined;
   const given = Array.isArray(fields.tool_calls) ? (fields.tool_calls as unknown[]).filter(isRaw) : [];
-  return { role: roleText(role), text: textOf({ content: fields.content }), calls: given.map(callOf) };
+  return { role: roleText(role), text: readText({ content: fields.content }), calls: given.map(readCall) };
 }
 
-function callOf(call: Raw): { name: string; args: string } {
+function readCall(call: Raw): { name: string; args: string } {
   const { name, args, arguments: text } = isRaw(call.function) ? call.function : call;
   return { name: String(name), args: typeof text === "string" ? text : JSON.stringify(args, null, 2) };
 }

@@ -15,7 +15,7 @@ export interface Row {
 }
 
 /** The rows in view, parents before children. A run without its parent is at the top. */
-export function rowsOf(runs: Span[], closed: ReadonlySet<string>): Row[] {
+export function listRows(runs: Span[], closed: ReadonlySet<string>): Row[] {
   const known = new Set(runs.map((run) => run.id));
   const children = new Map<string | undefined, Span[]>();
   for (const run of runs) {
@@ -59,7 +59,7 @@ const end = (run: Span, now: number) =>
   run.latency_seconds === null ? Math.max(now, beginning(run)) : beginning(run) + run.latency_seconds * 1000;
 
 /** From the beginning of the first run to the end of the last. An open run lasts until now. */
-export function timeOf(runs: Span[], now: number): Time {
+export function measureTime(runs: Span[], now: number): Time {
   let [from, to] = [Infinity, -Infinity];
   for (const run of runs) {
     from = Math.min(from, beginning(run));
@@ -69,14 +69,14 @@ export function timeOf(runs: Span[], now: number): Time {
 }
 
 /** The position of a run in the time of the trace, in percent. */
-export function barOf(run: Span, { from, to, now }: Time): { left: number; width: number } {
+export function placeBar(run: Span, { from, to, now }: Time): { left: number; width: number } {
   const whole = Math.max(1, to - from);
   const left = ((beginning(run) - from) / whole) * 100;
   return { left, width: ((end(run, now) - beginning(run)) / whole) * 100 };
 }
 
 /** The runs that failed by themselves: those of which no run below failed. In the order of the tree. */
-export function failuresOf(rows: Row[]): string[] {
+export function listFailures(rows: Row[]): string[] {
   const failed = rows.filter(({ run }) => run.status.toUpperCase() === "ERROR");
   const above = new Set(failed.flatMap(({ run }) => run.parent_run_ids));
   return failed.flatMap(({ run }) => (above.has(run.id) ? [] : [run.id]));
@@ -93,7 +93,7 @@ export function failedBelow(runs: Span[]): Map<string, number> {
 }
 
 /** The ids of the runs that a text is found in: their name, type or id. In the order of the tree. */
-export function matchesOf(rows: Row[], text: string): string[] {
+export function findMatches(rows: Row[], text: string): string[] {
   const wanted = text.trim().toLowerCase();
   if (wanted === "") return [];
   return rows.flatMap(({ run }) =>
@@ -115,7 +115,7 @@ export function neighbour(
 }
 
 /** At most six round times, in milliseconds since the begin of the trace, within a window of it. */
-export function ticksOf(from: number, to: number): number[] {
+export function placeTicks(from: number, to: number): number[] {
   const width = Math.max(1, to - from);
   const power = 10 ** Math.floor(Math.log10(width / 5));
   const step = [1, 2, 5, 10].map((factor) => factor * power).find((one) => width / one <= 6) ?? width;

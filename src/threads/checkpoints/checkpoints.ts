@@ -12,7 +12,7 @@ import { withinState } from "../limits.ts";
 import type { Tables } from "../storage/tables.ts";
 import type { Interrupts } from "../types.ts";
 import type { Ref, Refs, Values } from "../log/values.ts";
-import { type Entry, keyOf, replayedChannels, withValues } from "./entry.ts";
+import { type Entry, entryKey, replayedChannels, withValues } from "./entry.ts";
 import { Late } from "./late.ts";
 import { Newest } from "./newest.ts";
 import { filterRow, filterWrites, rewriteAll } from "./rewrite.ts";
@@ -39,7 +39,7 @@ export class Checkpoints implements CheckpointStorage {
     const newest = this.#newest.get(ns);
     if (id === undefined ? newest : newest?.id === id) return newest;
     if (id === undefined) return this.#latest(ns);
-    return this.#pending.get(keyOf({ ns, id })) ?? this.#find(ns, id);
+    return this.#pending.get(entryKey({ ns, id })) ?? this.#find(ns, id);
   }
 
   *list(
@@ -111,7 +111,7 @@ export class Checkpoints implements CheckpointStorage {
     }
     withinState(this.store.size(refs));
     const entry: Entry = { ...saved, refs, writes: [] };
-    this.#pending.set(keyOf(saved), entry);
+    this.#pending.set(entryKey(saved), entry);
     this.#newest.set(saved.ns, entry);
     this.#planFlush();
   }
@@ -122,12 +122,12 @@ export class Checkpoints implements CheckpointStorage {
       const shrunk = this.#shrink(dump(value));
       return runId === undefined ? [taskId, index, channel, shrunk] : [taskId, index, channel, shrunk, runId];
     });
-    const pending = this.#pending.get(keyOf({ ns, id: checkpointId }));
+    const pending = this.#pending.get(entryKey({ ns, id: checkpointId }));
     if (pending) pending.writes = pending.writes.concat(stored);
     else {
-      const late = this.#lateWrites.get(keyOf({ ns, id: checkpointId })) ?? { ns, id: checkpointId, writes: [] };
+      const late = this.#lateWrites.get(entryKey({ ns, id: checkpointId })) ?? { ns, id: checkpointId, writes: [] };
       late.writes = late.writes.concat(stored);
-      this.#lateWrites.set(keyOf({ ns, id: checkpointId }), late);
+      this.#lateWrites.set(entryKey({ ns, id: checkpointId }), late);
     }
     this.#planFlush();
   }
@@ -140,13 +140,13 @@ export class Checkpoints implements CheckpointStorage {
     const isOfOthers = ([, , , , run]: StoredWrite) => run !== runId;
     const parents = new Map<string, string | undefined>();
     for (const entry of this.list(undefined, {}))
-      if (entry.metadata.run_id === runId) parents.set(keyOf(entry), entry.parentId);
-    const isGone = (ns: string, id: string) => parents.has(keyOf({ ns, id }));
+      if (entry.metadata.run_id === runId) parents.set(entryKey(entry), entry.parentId);
+    const isGone = (ns: string, id: string) => parents.has(entryKey({ ns, id }));
     rewriteAll(this.tables, isGone, isOfOthers, (entry) => {
       let { parentId } = entry;
       while (parentId !== undefined && isGone(entry.ns, parentId))
-        parentId = parents.get(keyOf({ ns: entry.ns, id: parentId }));
-      const full = replaced.get(keyOf(entry)) ?? entry;
+        parentId = parents.get(entryKey({ ns: entry.ns, id: parentId }));
+      const full = replaced.get(entryKey(entry)) ?? entry;
       if (full === entry && parentId === entry.parentId && entry.writes.every(isOfOthers)) return entry;
       return { ...full, parentId, writes: full.writes.filter(isOfOthers) };
     });
@@ -188,11 +188,11 @@ export class Checkpoints implements CheckpointStorage {
   /** The checkpoints that continue from one of this run. */
   after(runId: string): Entry[] {
     const own = new Set<string>();
-    for (const entry of this.list(undefined, {})) if (entry.metadata.run_id === runId) own.add(keyOf(entry));
+    for (const entry of this.list(undefined, {})) if (entry.metadata.run_id === runId) own.add(entryKey(entry));
     const after: Entry[] = [];
     for (const entry of own.size > 0 ? this.list(undefined, {}) : []) {
       const { ns, parentId: id = "" } = entry;
-      if (!own.has(keyOf(entry)) && own.has(keyOf({ ns, id }))) after.push(entry);
+      if (!own.has(entryKey(entry)) && own.has(entryKey({ ns, id }))) after.push(entry);
     }
     return after;
   }
@@ -204,7 +204,7 @@ export class Checkpoints implements CheckpointStorage {
         const refs = Object.entries(values).map(([channel, value]) => {
           return [channel, this.store.encode(`${entry.ns}|${channel}`, new DeltaSnapshot(value))] as const;
         });
-        return [keyOf(entry), withValues(entry, Object.fromEntries(refs))];
+        return [entryKey(entry), withValues(entry, Object.fromEntries(refs))];
       }),
     );
   }
@@ -214,19 +214,19 @@ export class Checkpoints implements CheckpointStorage {
    * forms of checkpoints, by `keyOf`. Called within a transaction.
    */
   keepLatest(replaced: Map<string, Entry>): void {
-    const live = this.live().map((entry) => replaced.get(keyOf(entry)) ?? entry);
+    const live = this.live().map((entry) => replaced.get(entryKey(entry)) ?? entry);
     const sends = live.flatMap((entry) => this.#sendsBefore(entry));
     const replayed = live.flatMap((entry) => this.#replayedFrom(entry));
-    const kept = new Map([...replayed, ...live].map((entry) => [keyOf(entry), entry]));
-    const isGone = (ns: string, id: string) => !kept.has(keyOf({ ns, id }));
+    const kept = new Map([...replayed, ...live].map((entry) => [entryKey(entry), entry]));
+    const isGone = (ns: string, id: string) => !kept.has(entryKey({ ns, id }));
     rewriteAll(
       this.tables,
       isGone,
       () => true,
-      (entry) => replaced.get(keyOf(entry)) ?? entry,
+      (entry) => replaced.get(entryKey(entry)) ?? entry,
     );
     for (const { ns, id, writes } of sends)
-      if (!kept.has(keyOf({ ns, id }))) this.tables.insertWrites(ns, id, JSON.stringify(writes));
+      if (!kept.has(entryKey({ ns, id }))) this.tables.insertWrites(ns, id, JSON.stringify(writes));
     this.#newest.clear();
   }
 
@@ -263,7 +263,7 @@ export class Checkpoints implements CheckpointStorage {
     return [
       ...(this.get(ns, id)?.writes ?? []),
       ...this.#late.stored(ns, id),
-      ...(this.#lateWrites.get(keyOf({ ns, id }))?.writes ?? []),
+      ...(this.#lateWrites.get(entryKey({ ns, id }))?.writes ?? []),
     ];
   }
 

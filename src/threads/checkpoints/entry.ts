@@ -18,7 +18,7 @@ export interface LateWrites {
 }
 
 /** Names a checkpoint in its thread. */
-export const keyOf = ({ ns, id }: Pick<Entry, "ns" | "id">): string => `${ns}|${id}`;
+export const entryKey = ({ ns, id }: Pick<Entry, "ns" | "id">): string => `${ns}|${id}`;
 
 /** The checkpoint without what it holds under its parent. */
 export const withoutLate = ({ late: _late, ...entry }: Entry): Entry => entry;

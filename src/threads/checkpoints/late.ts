@@ -3,7 +3,7 @@
  * flush has both. Otherwise they have a row of their own.
  */
 import type { Tables } from "../storage/tables.ts";
-import { type Entry, keyOf, type LateWrites } from "./entry.ts";
+import { type Entry, entryKey, type LateWrites } from "./entry.ts";
 import type { StoredWrite } from "./writes.ts";
 
 /** Packs that may be between a checkpoint and the one that holds its late writes: a lookup reads all packs between them. */
@@ -18,7 +18,7 @@ export class Late {
   /** Writes `writes` under a checkpoint. `entries`: the checkpoints that the same flush writes after this call. */
   write(at: { ns: string; id: string; writes: StoredWrite[] }, entries: Entry[]): void {
     const { ns, id, writes } = at;
-    const key = keyOf(at);
+    const key = entryKey(at);
     const recent = this.#recent.find((pack) => pack.has(key));
     const n = recent?.get(key) ?? Math.max(-1, ...this.#placed(ns, id).map((one) => one.n)) + 1;
     recent?.set(key, n + 1);
@@ -30,7 +30,7 @@ export class Late {
   /** These checkpoints are written. */
   wrote(entries: Entry[]): void {
     if (entries.length === 0) return;
-    this.#recent = [...this.#recent, new Map(entries.map((entry) => [keyOf(entry), 0]))].slice(-REACH);
+    this.#recent = [...this.#recent, new Map(entries.map((entry) => [entryKey(entry), 0]))].slice(-REACH);
   }
 
   /** What is stored under a checkpoint apart from it, in the order in which it came. */

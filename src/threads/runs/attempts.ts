@@ -15,13 +15,13 @@ const LONGEST_TIMER = 2 ** 31 - 1;
 
 /** Whether a run whose process stopped has no attempts left. */
 export function attemptsSpent(env: Env, outcome: Outcome, prior: PriorAttempt): boolean {
-  return deathsOf(outcome, prior) >= Number(env.RUN_MAX_ATTEMPTS ?? MAX_ATTEMPTS);
+  return countDeaths(outcome, prior) >= Number(env.RUN_MAX_ATTEMPTS ?? MAX_ATTEMPTS);
 }
 
 /** The part of the outcome for the attempt that begins. `prior` is set from the second attempt on. */
-export function attemptOf(outcome: Outcome, prior?: PriorAttempt): Pick<Outcome, "attempt" | "deaths" | "finished"> {
+export function countAttempt(outcome: Outcome, prior?: PriorAttempt): Pick<Outcome, "attempt" | "deaths" | "finished"> {
   const attempt = outcome.attempt + 1;
-  return prior ? { attempt, deaths: deathsOf(outcome, prior), finished: prior.finished.size } : { attempt };
+  return prior ? { attempt, deaths: countDeaths(outcome, prior), finished: prior.finished.size } : { attempt };
 }
 
 /** Milliseconds that the run has left; they count from its first attempt. */
@@ -36,11 +36,11 @@ export function diedError(outcome: Outcome, prior: PriorAttempt): RunError {
   const where = names ? `while ${names} was running` : "before a node began";
   return {
     error: "RunAttemptsExceeded",
-    message: `The server process stopped ${deathsOf(outcome, prior)} times in this run ${where}, most likely out of memory or CPU time. The run is not started again.`,
+    message: `The server process stopped ${countDeaths(outcome, prior)} times in this run ${where}, most likely out of memory or CPU time. The run is not started again.`,
   };
 }
 
 /** How often in a row the process has stopped without another finished task of the run, including the last time. */
-function deathsOf({ finished = -1, deaths = 0 }: Outcome, prior: PriorAttempt): number {
+function countDeaths({ finished = -1, deaths = 0 }: Outcome, prior: PriorAttempt): number {
   return prior.finished.size > finished ? 1 : deaths + 1;
 }

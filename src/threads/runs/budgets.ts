@@ -19,7 +19,7 @@ import { BudgetExceeded, Spending } from "./spending.ts";
  * Carries out what the run's answers approve, and gives what counts its spending; undefined when no budget applies. Called at
  * each attempt. Throws when an answer declines.
  */
-export async function spendingOf(
+export async function readSpending(
   context: ThreadContext,
   run: StoredRun,
   emitter: Emitter,

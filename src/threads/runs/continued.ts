@@ -3,9 +3,9 @@ import { runThatAsked } from "../answers/asking.ts";
 import type { ThreadContext } from "../context.ts";
 import { pendingInterrupts } from "../record.ts";
 import type { RunRequest } from "../rpc.ts";
-import { type Outcome, type Refusal, type StoredRun, taskOf } from "../run.ts";
+import { type Outcome, type Refusal, type StoredRun, findTask } from "../run.ts";
 import { namesLatest } from "../graph/continue.ts";
-import { answeredBy, refusalOf } from "./strict.ts";
+import { answeredBy, checkStrictResume } from "./strict.ts";
 
 /** Whether a run that has begun continues from a checkpoint of the past. */
 export const isFork = ({ request, outcome }: Pick<StoredRun, "request" | "outcome">): boolean =>
@@ -23,7 +23,7 @@ export function continued(
   const isLatest = outcome.at_latest ?? namesLatest(context.checkpoints, request.checkpoint);
   if (!isLatest) return { answered: seen ? [] : answeredBy(request, questionsAt(context, request)) };
   const pending = pendingInterrupts(context.record);
-  const refusal = refusalOf(request, pending);
+  const refusal = checkStrictResume(request, pending);
   const answered = seen || refusal ? [] : answeredBy(request, pending);
   const task_id = request.task ? undefined : taskThatAsked(context, answered);
   return { refusal, answered, ...(request.checkpoint && { at_latest: true }), ...(task_id && { task_id }) };
@@ -34,7 +34,7 @@ function taskThatAsked(context: ThreadContext, answered: string[]): string | und
   if (answered.length === 0 || !context.tables.hasTasks()) return undefined;
   for (const id of answered) {
     const asking = runThatAsked(context, id);
-    const task = asking && taskOf(asking);
+    const task = asking && findTask(asking);
     if (task !== undefined) return task;
   }
   return undefined;

@@ -75,7 +75,10 @@ export function emitEnd(
   if (feedback) emitter.emit("feedback", [], JSON.stringify(feedback));
   const asks = Object.keys(outcome.interrupts ?? {}).length > 0;
   const pause = reason ? "cancel" : asks ? "input" : "breakpoint";
-  outcome.last_seq = emitter.lifecycle([], { ...endOf(status, request.graph_id, pause, error), ...outcome.refusal });
+  outcome.last_seq = emitter.lifecycle([], {
+    ...describeEnd(status, request.graph_id, pause, error),
+    ...outcome.refusal,
+  });
 }
 
 interface End {
@@ -94,7 +97,12 @@ function endingAt(temporary: NonNullable<ThreadRecord["temporary"]>, now: number
  * The body of the root `lifecycle` event. `pause`: the reason of an interruption. Clients depend on it: only an input can be
  * answered.
  */
-function endOf(status: RunStatus, graphName: string, pause: "input" | "breakpoint" | "cancel", error?: RunError): Json {
+function describeEnd(
+  status: RunStatus,
+  graphName: string,
+  pause: "input" | "breakpoint" | "cancel",
+  error?: RunError,
+): Json {
   const base = { graph_name: graphName };
   if (status === "success") return { event: "completed", ...base };
   if (status === "interrupted") return { event: "interrupted", ...base, reason: pause };

@@ -34,12 +34,12 @@ const RECURSION_LIMIT = 25;
 
 /** Runs the graph to its end, its pause, its error or its stop; never throws. */
 export async function execute(execution: Execution): Promise<{ status: RunStatus; error?: RunError; tracer?: Tracer }> {
-  const tracer = tracerOf(execution);
+  const tracer = createTracer(execution);
   return { ...(await ending(execution, tracer)), tracer };
 }
 
 /** The tracer of a run; undefined when the deployment does not trace its own runs. */
-export function tracerOf(execution: Pick<Execution, "env" | "run" | "thread">): Tracer | undefined {
+export function createTracer(execution: Pick<Execution, "env" | "run" | "thread">): Tracer | undefined {
   const project = ownProject(execution.env, execution.run.request.langsmith_tracer?.project_name);
   return project === undefined ? undefined : new Tracer(mergeMetadata(execution));
 }
@@ -88,7 +88,7 @@ async function start(execution: Execution, tracer: Tracer | undefined): Promise<
     {
       runId: run.id,
       configurable: { checkpoint_ns: "", ...configurable },
-      origin: (checkpointId) => originOf(execution, checkpointId),
+      origin: (checkpointId) => findOrigin(execution, checkpointId),
       context,
       metadata,
       tags: config.tags,
@@ -133,7 +133,7 @@ async function counted(spending: Spending, driving: Promise<void>): Promise<void
  * Names a checkpoint by its thread and the run that wrote it: a run writes one checkpoint a step, and an attempt that
  * repeats the step writes it under another id. A checkpoint of a state update has no run and keeps its id.
  */
-function originOf({ thread, run, checkpoints }: Execution, checkpointId: string): string {
+function findOrigin({ thread, run, checkpoints }: Execution, checkpointId: string): string {
   // With the durability "exit", the checkpoints of this run are not stored yet.
   const { run_id } = checkpoints.get("", checkpointId)?.metadata ?? { run_id: run.id };
   return `${thread.thread_id} ${typeof run_id === "string" ? run_id : checkpointId}`;

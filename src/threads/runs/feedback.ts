@@ -9,7 +9,7 @@ import type { StoredRun } from "../run.ts";
  * `{<key>: url}` when the run requests links and leaves a trace. Never throws: an error of the links must not fail the
  * run.
  */
-export async function feedbackOf(
+export async function listRunFeedback(
   { env, workspaceId, threadId }: ThreadContext,
   run: StoredRun,
   tracer: Tracer | undefined,

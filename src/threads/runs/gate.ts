@@ -8,7 +8,7 @@ import { type Answer, flowControl, type NewClaim } from "../../flow/rpc.ts";
 import { logError } from "../../http/log.ts";
 import type { ThreadContext } from "../context.ts";
 import { type StoredRun, takesSlots } from "../run.ts";
-import { factsOf } from "./limits-now.ts";
+import { collectFacts } from "./limits-now.ts";
 import type { Run } from "../types.ts";
 
 /** Milliseconds until the thread claims again: after an error, when no more may wait, and while its claim waits. */
@@ -36,7 +36,7 @@ export class Gate {
     if (this.#state === "granted") return true;
     if (this.#state === "asking" || this.#again > Date.now()) return false;
     const rules = takesSlots(run) ? undefined : peekRules(this.context.workspaceId);
-    if (rules && pausesFor(rules, factsOf(this.context.threadId, run.request)).length === 0) return true;
+    if (rules && pausesFor(rules, collectFacts(this.context.threadId, run.request)).length === 0) return true;
     this.context.ctx.waitUntil(this.#ask(run));
     return false;
   }
@@ -91,7 +91,7 @@ export class Gate {
   /** Claims the run's slots. A run without rules has some to claim where a rule pauses it that is newer than the run. */
   async #claim(run: StoredRun): Promise<Answer> {
     const { env, workspaceId, threadId } = this.context;
-    const facts = factsOf(threadId, run.request);
+    const facts = collectFacts(threadId, run.request);
     if (!takesSlots(run)) {
       const paused = pausesFor(await knownRules(env, workspaceId), facts).length > 0;
       if (!paused || !this.#isAsking(run.id)) return "granted";

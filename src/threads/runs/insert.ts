@@ -7,7 +7,7 @@ import { namesLatest } from "../graph/continue.ts";
 import { QUEUE_LIMIT, withinMetadata } from "../limits.ts";
 import { newRecord, pendingInterrupts, type ThreadRecord } from "../record.ts";
 import type { RunRequest } from "../rpc.ts";
-import { isOpen, storedRun, type StoredRun, taskOf } from "../run.ts";
+import { isOpen, storedRun, type StoredRun, findTask } from "../run.ts";
 import { isInFlight } from "./queue.ts";
 import { answeredBy } from "./strict.ts";
 import { absentThread } from "../named.ts";
@@ -52,12 +52,12 @@ export function checkAnswers(
 
 /** The answer that the interrupt has taken: of an open run, or kept. */
 export function answerTo(context: ThreadContext, open: readonly StoredRun[], id: string): FirstAnswer | undefined {
-  const run = takerOf(context, open, id);
+  const run = findTaker(context, open, id);
   return run ? toFirstAnswer(run) : firstAnswer(context, id);
 }
 
 /** The open run that answers the pending interrupt. */
-export function takerOf(context: ThreadContext, open: readonly StoredRun[], id: string): StoredRun | undefined {
+export function findTaker(context: ThreadContext, open: readonly StoredRun[], id: string): StoredRun | undefined {
   const asked = pendingInterrupts(context.record);
   return open.find((run) => {
     if (!isInFlight(run)) return false;
@@ -68,7 +68,7 @@ export function takerOf(context: ThreadContext, open: readonly StoredRun[], id: 
 
 function areWaitedFor(answers: string[], context: ThreadContext, open: readonly StoredRun[]): boolean {
   const pending = pendingInterrupts(context.record);
-  return answers.every((id) => pending.includes(id) && !takerOf(context, open, id));
+  return answers.every((id) => pending.includes(id) && !findTaker(context, open, id));
 }
 
 /** A run that waits behind the open ones. `size`: characters of the request as JSON. 429 when the queue is full. */
@@ -131,4 +131,4 @@ function newThread({ workspaceId, threadId }: ThreadContext, request: RunRequest
  * The events that say that a run begins share a row with its first step. Those of a task are written before its webhook is
  * called, which shows its status.
  */
-export const chooseWrite = (run: StoredRun) => (taskOf(run) === undefined ? "gathered" : "written");
+export const chooseWrite = (run: StoredRun) => (findTask(run) === undefined ? "gathered" : "written");

@@ -13,7 +13,7 @@ export async function withLimitsNow(
   request: RunRequest,
 ): Promise<RunRequest> {
   const [rules, { budgets }] = await Promise.all([knownRules(env, workspaceId), knownBudgets(env, workspaceId)]);
-  const facts = factsOf(threadId, request);
+  const facts = collectFacts(threadId, request);
   return {
     ...request,
     flow: flowFor(settings.flow, rules, facts),
@@ -22,7 +22,7 @@ export async function withLimitsNow(
 }
 
 /** What rules read of the run, from its request. */
-export function factsOf(threadId: string, request: RunRequest): RunFacts {
+export function collectFacts(threadId: string, request: RunRequest): RunFacts {
   const { assistant_id, graph_id, assistant, config, context, configurable, metadata } = request;
   const user = configurable?.langgraph_auth_user_id;
   return {

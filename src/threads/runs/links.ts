@@ -12,7 +12,7 @@ import { pendingInterrupts } from "../record.ts";
 import type { RunRequest } from "../rpc.ts";
 import type { StoredRun } from "../run.ts";
 import type { Interrupt } from "../types.ts";
-import { checkAnswers, takerOf } from "./insert.ts";
+import { checkAnswers, findTaker } from "./insert.ts";
 
 /** Links of one thread that have not expired. */
 export const MOST_LINKS = 100;
@@ -28,11 +28,11 @@ export function makeLink(context: ThreadContext, open: Open, given: NewLink): An
   const known = readLink(context, given.link_id);
   if (known) return known;
   const { interrupt_id } = given;
-  const taken = firstAnswer(context, interrupt_id) ?? takerOf(context, open, interrupt_id);
+  const taken = firstAnswer(context, interrupt_id) ?? findTaker(context, open, interrupt_id);
   if (!taken && !pendingInterrupts(record).includes(interrupt_id))
     throw remoteProblem(404, "No interrupt with this id waits for an answer.");
   checkAnswers(context, open, { answers: [interrupt_id] });
-  const fault = faultOf(context, interrupt_id);
+  const fault = findLinkFault(context, interrupt_id);
   if (fault) throw remoteProblem(409, fault);
   const links = validLinks(context);
   if (links.length >= MOST_LINKS) throw remoteProblem(409, `A thread has at most ${MOST_LINKS} links. Revoke others.`);
@@ -44,9 +44,9 @@ export function makeLink(context: ThreadContext, open: Open, given: NewLink): An
 /** The server's own link for the question; see `LinkRpc`. Its id is derived, so that all deliveries and readers share it. */
 export function ownLink(context: ThreadContext, open: Open, id: string, via: Via): AnswerLink | undefined {
   const { record, tables, workspaceId, threadId } = context;
-  if (!record || record.temporary || !pendingInterrupts(record).includes(id) || takerOf(context, open, id))
+  if (!record || record.temporary || !pendingInterrupts(record).includes(id) || findTaker(context, open, id))
     return undefined;
-  if (faultOf(context, id)) return undefined;
+  if (findLinkFault(context, id)) return undefined;
   const turn = tables.answers.turn(id);
   // A day in advance: the link that is given out is valid for a while.
   const period = Math.floor(Date.now() / (OWN_MS / 2));
@@ -67,7 +67,7 @@ export function listLinks(context: ThreadContext, open: Open, interruptId: strin
   return validLinks(context)
     .filter((link) => link.interrupt_id === interruptId)
     .sort((a, b) => a.created - b.created)
-    .map((link) => standingOf(context, open, link));
+    .map((link) => readStanding(context, open, link));
 }
 
 export function removeLink(context: ThreadContext, interruptId: string, linkId: string): boolean {
@@ -81,17 +81,17 @@ export function removeLink(context: ThreadContext, interruptId: string, linkId: 
 export function askedBy(context: ThreadContext, open: Open, linkId: string): Standing | undefined {
   const { record } = context;
   const link = record && !record.temporary ? readLink(context, linkId) : undefined;
-  return link && link.expires > Date.now() ? standingOf(context, open, link) : undefined;
+  return link && link.expires > Date.now() ? readStanding(context, open, link) : undefined;
 }
 
-function standingOf(context: ThreadContext, open: Open, link: AnswerLink): Standing {
+function readStanding(context: ThreadContext, open: Open, link: AnswerLink): Standing {
   const { record, tables } = context;
   const { interrupt_id, turn } = link;
   const isOfTurn = tables.answers.turn(interrupt_id) === turn;
-  const taker = isOfTurn ? takerOf(context, open, interrupt_id) : undefined;
+  const taker = isOfTurn ? findTaker(context, open, interrupt_id) : undefined;
   const first = taker ? toFirstAnswer(taker) : firstAnswer(context, interrupt_id, turn);
   if (first) return { state: "answered", link, first };
-  const question = isOfTurn ? questionOf(context, interrupt_id) : undefined;
+  const question = isOfTurn ? findQuestion(context, interrupt_id) : undefined;
   if (!question) return { state: "gone", link };
   const { graph_id = "" } = (record?.metadata ?? {}) as { graph_id?: string };
   return { state: "waits", link, value: question.value, graph_id };
@@ -123,15 +123,15 @@ export function continuing(
   };
 }
 
-function questionOf({ record }: ThreadContext, id: string): Interrupt | undefined {
+function findQuestion({ record }: ThreadContext, id: string): Interrupt | undefined {
   return Object.values(record?.interrupts ?? {})
     .flat()
     .find((one) => one.id === id);
 }
 
 /** Why a question cannot be answered by a link. */
-function faultOf(context: ThreadContext, id: string): string | undefined {
-  const question = questionOf(context, id);
+function findLinkFault(context: ThreadContext, id: string): string | undefined {
+  const question = findQuestion(context, id);
   if (question && budgetQuestion(question))
     return "The question of a budget is answered with a credential: who holds a link must not spend more.";
   if (!runThatAsked(context, id)) return "No run of this thread has asked the question: resume it with a run.";

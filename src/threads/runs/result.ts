@@ -6,7 +6,7 @@ import type { Outcome } from "../run.ts";
  * The body of `/wait` and `/join` as JSON: the run's final values, with `__interrupt__` where it paused, or `__error__`. The
  * state is long, so it is not read to be written again.
  */
-export function resultOf({ record, values }: ThreadContext, outcome: Outcome | undefined): string {
+export function readResult({ record, values }: ThreadContext, outcome: Outcome | undefined): string {
   if (!outcome) return "{}";
   const { interrupts = {}, error } = outcome;
   if (error) return JSON.stringify({ __error__: error });

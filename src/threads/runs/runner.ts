@@ -6,15 +6,15 @@ import { logError } from "../../http/log.ts";
 import { remoteProblem } from "../../http/problem.ts";
 import type { Tracer } from "../../runtime/tracer.ts";
 import { Emitter } from "../log/emit.ts";
-import { execute, tracerOf } from "./execute.ts";
-import { spendingOf } from "./budgets.ts";
+import { execute, createTracer } from "./execute.ts";
+import { readSpending } from "./budgets.ts";
 import { Gate } from "./gate.ts";
-import { feedbackOf } from "./feedback.ts";
+import { listRunFeedback } from "./feedback.ts";
 import { recordAnswers, saysTaken, undoAnswers } from "../answers/first.ts";
 import type { Outbox } from "../tasks/outbox.ts";
 import { queueSideEffects } from "../tasks/side-effects.ts";
 import type { ThreadContext } from "../context.ts";
-import { attemptOf, attemptsSpent, diedError, timeLeft } from "./attempts.ts";
+import { countAttempt, attemptsSpent, diedError, timeLeft } from "./attempts.ts";
 import { askedAtEnd, emitEnd, recordAfter, unusedBy } from "./ending.ts";
 import { continued } from "./continued.ts";
 import { checkAnswers, chooseWrite, newRun, repeatedRun, threadFor, withAssistants } from "./insert.ts";
@@ -277,7 +277,7 @@ export class Runner {
     const begun = run.status === "pending" ? transitioned(run, "running") : run;
     const outcome: Outcome = {
       ...begun.outcome,
-      ...attemptOf(run.outcome, prior),
+      ...countAttempt(run.outcome, prior),
       began: run.outcome.began ?? Date.now(),
       first_seq: seen ? run.outcome.first_seq : first,
       refusal,
@@ -300,17 +300,17 @@ export class Runner {
     const work = async () => {
       const thread = this.context.record as ThreadRecord;
       const store = this.context.memory();
-      const spending = async () => spendingOf(this.context, run, emitter);
+      const spending = async () => readSpending(this.context, run, emitter);
       const execution = { env, thread, run, checkpoints, emitter, store, spending, signal: stop.signal };
       const { status, error, tracer } = refusal
         ? { status: "error" as const, error: this.#refused(refusal), tracer: undefined }
         : stopped
-          ? { status: "interrupted" as const, error: undefined, tracer: tracerOf(execution) }
+          ? { status: "interrupted" as const, error: undefined, tracer: createTracer(execution) }
           : await execute(execution);
       clearTimeout(timer);
       // Clients that receive the last text together with the end report the end before they show the text.
       if (emitter.deltas > 1 && !stop.signal.aborted) await eventLog.tokensTaken();
-      const feedback = error || stop.signal.aborted ? undefined : await feedbackOf(this.context, run, tracer);
+      const feedback = error || stop.signal.aborted ? undefined : await listRunFeedback(this.context, run, tracer);
       const reason = stop.signal.reason as StopReason | undefined;
       // A graph that was stopped between two steps waits there, as one that paused itself.
       if (reason === "interrupt") emitter.interrupted ||= await hasNextStep(this.context);
@@ -330,7 +330,7 @@ export class Runner {
     const { env, eventLog, values } = this.context;
     const emitter = new Emitter(eventLog, values, run.id);
     emitter.values = prior.values;
-    const tracer = tracerOf({ env, run, thread: this.context.record as ThreadRecord });
+    const tracer = createTracer({ env, run, thread: this.context.record as ThreadRecord });
     this.#end(run, emitter, "error", { error: diedError(run.outcome, prior), tracer });
   }
 

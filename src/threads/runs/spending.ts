@@ -3,7 +3,7 @@
  * crash knows what was paid before. What counts a day is kept by the workspace's ledger (docs/budgets.md).
  */
 import type { LLMResult } from "@langchain/core/outputs";
-import { dayOf, type RunBudget, type Spent, WARN_AT } from "../../budgets/claim.ts";
+import { formatDay, type RunBudget, type Spent, WARN_AT } from "../../budgets/claim.ts";
 import { questionFor, saysReached } from "../../budgets/question.ts";
 import { type Standing, workspaceBudgets } from "../../budgets/rpc.ts";
 import { logError } from "../../http/log.ts";
@@ -47,7 +47,7 @@ export class Spending implements Decider {
     if (this.budgets.some(({ per }) => per === "day")) {
       // A report that failed is made again: the ledger may answer by now.
       await this.#reporting.catch(() => (this.#day = ""));
-      if (this.#day !== dayOf(Date.now())) await (this.#reporting = this.#report());
+      if (this.#day !== formatDay(Date.now())) await (this.#reporting = this.#report());
     }
     const reached = this.budgets.flatMap((budget) => {
       const { spent, limit } = this.#standing(budget);
@@ -67,7 +67,7 @@ export class Spending implements Decider {
     // A node that was abandoned may still wait for its model after the run has ended.
     if (!usage || this.#closed) return;
     const { total_tokens, total_cost } = addCost(usage, metadata, this.prices);
-    const day = dayOf(Date.now());
+    const day = formatDay(Date.now());
     for (const budget of this.budgets) {
       const amount = budget.unit === "tokens" ? total_tokens : total_cost;
       if (amount === undefined) this.#sayUnpriced(budget, metadata);
@@ -146,7 +146,7 @@ export class Spending implements Decider {
   /** Reports to the ledger what the run has spent, and reads what all runs have. */
   async #report(): Promise<void> {
     const { env, workspaceId, eventLog } = this.context;
-    const today = dayOf(Date.now());
+    const today = formatDay(Date.now());
     const budgets = this.budgets.filter(({ per }) => per === "day");
     const reports = budgets.flatMap((budget) => buildReports(budget, this.#state(budget), today));
     // After a crash the run must not report less than the ledger has.

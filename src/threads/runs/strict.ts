@@ -20,7 +20,10 @@ export function answeredBy({ command, answers }: RunRequest, pending: string[]):
  * checkpoint, which depends on the interrupts of that checkpoint. A request that says what it answers is strict: what it answers may have
  * been replaced since it came.
  */
-export function refusalOf({ strict_resume, command, answers }: RunRequest, pending_ids: string[]): Refusal | undefined {
+export function checkStrictResume(
+  { strict_resume, command, answers }: RunRequest,
+  pending_ids: string[],
+): Refusal | undefined {
   const resume = command?.resume;
   if ((!strict_resume && !answers) || resume === undefined) return undefined;
   const named = answers ?? namedIn(resume);

@@ -46,7 +46,7 @@ function threadFraming(modes: string[], runOf: RunOf): Framing {
   const framers = new Map<string, ClassicFramer>();
   const ofRun = (event: EventText): string => {
     let framer = framers.get(event.run);
-    if (!framer) framers.set(event.run, (framer = framerOf(runOf(event.run))));
+    if (!framer) framers.set(event.run, (framer = chooseFramer(runOf(event.run))));
     return framer.frames(event);
   };
   return (event) => {
@@ -67,7 +67,7 @@ function threadFraming(modes: string[], runOf: RunOf): Framing {
   };
 }
 
-function framerOf(run: StoredRun | undefined): ClassicFramer {
+function chooseFramer(run: StoredRun | undefined): ClassicFramer {
   const { stream_mode: modes = ["values"], stream_subgraphs: subgraphs = false } = run?.request ?? {};
   return new ClassicFramer({ modes, subgraphs });
 }

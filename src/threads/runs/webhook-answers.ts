@@ -50,7 +50,7 @@ export async function takeAnswer(
   const read = () => {
     const standings = links.map((id) => askedBy(context, runner.open, id));
     const waiting = standings.flatMap((one) => (one?.state === "waits" ? [one.link.interrupt_id] : []));
-    return resumeOf(body.resume, waiting, links.length === 1);
+    return buildResume(body.resume, waiting, links.length === 1);
   };
   const actor = { kind: "webhook", credentialId: run_id, via: "webhook" as const };
   // A delivery that is repeated, and answered again, leads to the same run.
@@ -71,7 +71,7 @@ export async function takeAnswer(
 }
 
 /** The answers to questions that wait, by their ids. `alone`: the payload had one question, whose answer may come without the id. */
-function resumeOf(resume: unknown, waiting: string[], alone: boolean): Json | undefined {
+function buildResume(resume: unknown, waiting: string[], alone: boolean): Json | undefined {
   const given = isObject(resume) ? Object.entries(resume) : [];
   const named = given.filter(([id]) => waiting.includes(id));
   if (!alone) return named.length > 0 ? Object.fromEntries(named) : undefined;

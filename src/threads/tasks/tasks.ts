@@ -4,7 +4,7 @@ import type { ThreadContext } from "../context.ts";
 import type { Json } from "../../json.ts";
 import type { RunRequest } from "../rpc.ts";
 import type { CancelAction, TaskView } from "../types.ts";
-import { isOpen, taskOf, toWireRun, type StoredRun } from "../run.ts";
+import { isOpen, findTask, toWireRun, type StoredRun } from "../run.ts";
 
 interface Task {
   /** In the order of their creation. */
@@ -108,7 +108,7 @@ export async function cancelTask(context: ThreadContext, runs: Runs, taskId: str
  */
 export function queueTaskBegin(context: ThreadContext, run: StoredRun): void {
   const { id, request } = run;
-  const task_id = taskOf(run);
+  const task_id = findTask(run);
   if (task_id === undefined) return;
   if (!request.task) joinTask(context, { run_id: id, task: { task_id } });
   queueHooks(context, listHookIds(context, task_id), { task_id, run_id: id, began: true });
@@ -116,7 +116,7 @@ export function queueTaskBegin(context: ThreadContext, run: StoredRun): void {
 
 /** Queues what a run's end means for its task. Called inside the transaction that ends the run. */
 export function queueTaskEffects(context: ThreadContext, run: StoredRun): void {
-  const task_id = taskOf(run);
+  const task_id = findTask(run);
   if (task_id !== undefined) queueTask(context, task_id, run.id);
 }
 

@@ -57,7 +57,7 @@ export function deleteTraces(sql: SqlStorage, prefix: string, traceIds: string[]
   sql.exec("DELETE FROM kept WHERE trace_id IN (SELECT value FROM json_each(?))", traces);
   deleteRuns(sql, prefix, runs);
   const ofThese = "run_id IN (SELECT value FROM json_each(?)) OR trace_id IN (SELECT value FROM json_each(?))";
-  deleteFeedbackOf(sql, ofThese, JSON.stringify(ids), traces);
+  deleteFeedbackWhere(sql, ofThese, JSON.stringify(ids), traces);
   return runs.length;
 }
 
@@ -70,7 +70,7 @@ export function dropOthers(sql: SqlStorage, prefix: string): number {
   deleteRuns(sql, prefix, runs);
   // Feedback can be of a run that never came.
   if (runs.length < DELETED_AT_ONCE)
-    deleteFeedbackOf(
+    deleteFeedbackWhere(
       sql,
       `ifnull(trace_id NOT IN (SELECT trace_id FROM kept), 1) AND NOT EXISTS ${numbersOfId("feedback.run_id")}`,
     );
@@ -105,7 +105,7 @@ function deleteRuns(sql: SqlStorage, prefix: string, runs: Doomed[]): void {
 }
 
 /** Deletes feedback, and notes that its places are to be deleted in D1. */
-function deleteFeedbackOf(sql: SqlStorage, which: string, ...values: string[]): void {
+function deleteFeedbackWhere(sql: SqlStorage, which: string, ...values: string[]): void {
   sql.exec(`INSERT OR IGNORE INTO unlisted (id) SELECT id FROM feedback WHERE ${which}`, ...values);
   sql.exec(`DELETE FROM feedback WHERE ${which}`, ...values);
 }

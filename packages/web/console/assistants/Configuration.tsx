@@ -1,7 +1,7 @@
 /** The configuration of an assistant as a form. Saving makes a new version, which is the active one. */
 import { useState } from "react";
 import { Loaded } from "../../page/states.tsx";
-import { bodyOf, draftOf, fieldsOf } from "./draft.ts";
+import { toBody, toDraft, listFields } from "./draft.ts";
 import { Form } from "./Form.tsx";
 import { type AssistantRow, type Schemas, updateAssistant, useAllSchemas } from "./queries.ts";
 
@@ -15,8 +15,8 @@ export function Configuration({ assistant }: { assistant: AssistantRow }) {
 }
 
 function Fields({ assistant, schemas }: { assistant: AssistantRow; schemas: Schemas }) {
-  const [fields] = useState(() => fieldsOf(schemas, assistant.context ?? {}));
-  const [start] = useState(() => draftOf(assistant, fields));
+  const [fields] = useState(() => listFields(schemas, assistant.context ?? {}));
+  const [start] = useState(() => toDraft(assistant, fields));
   return (
     <Form
       start={start}
@@ -24,7 +24,7 @@ function Fields({ assistant, schemas }: { assistant: AssistantRow; schemas: Sche
       action="Save as a new version"
       changedOnly
       onSave={async (draft) => {
-        await updateAssistant(assistant.assistant_id, bodyOf(draft, fields));
+        await updateAssistant(assistant.assistant_id, toBody(draft, fields));
       }}
     />
   );

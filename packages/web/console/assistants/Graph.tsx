@@ -4,7 +4,7 @@ import { useMemo } from "react";
 import { Empty, Failed, Loading } from "../../page/states.tsx";
 import { Fitted } from "../../graph/Fitted.tsx";
 import css from "./graph.module.css";
-import { type Drawn, drawnOf, type GraphJson, type Lights, sentencesOf } from "./graph.ts";
+import { type Drawn, layOutGraph, type GraphJson, type Lights, describeGraph } from "./graph.ts";
 import { type AssistantRow, useGraph } from "./queries.ts";
 
 const HEIGHT = 36;
@@ -42,7 +42,7 @@ export function Graph({ assistant, lights }: { assistant: AssistantRow; lights: 
 }
 
 function Drawing({ json, lights }: { json: GraphJson; lights: Lights }) {
-  const { drawn, at, size } = useMemo(() => placed(drawnOf(json)), [json]);
+  const { drawn, at, size } = useMemo(() => placed(layOutGraph(json)), [json]);
   if (drawn.boxes.length === 0)
     return (
       <div className={css.box}>
@@ -53,7 +53,7 @@ function Drawing({ json, lights }: { json: GraphJson; lights: Lights }) {
     <Fitted label="Graph" {...size}>
       <div className={css.canvas}>
         {drawn.groups.map(({ id, label }) => (
-          <div key={id} className={css.group} style={placeOf(at.node(id) as Rect)}>
+          <div key={id} className={css.group} style={placeBox(at.node(id) as Rect)}>
             {label}
           </div>
         ))}
@@ -67,7 +67,7 @@ function Drawing({ json, lights }: { json: GraphJson; lights: Lights }) {
             const { points, ...middle } = at.edge(from, to, label) as { points: Point[] } & Partial<Point>;
             return (
               <g key={`${from}→${to}→${label}`}>
-                <path d={curveOf(points)} data-conditional={conditional || undefined} markerEnd="url(#to)" />
+                <path d={drawCurve(points)} data-conditional={conditional || undefined} markerEnd="url(#to)" />
                 {label !== undefined && middle.x !== undefined && (
                   <text x={middle.x} y={(middle.y ?? 0) + 4} textAnchor="middle">
                     {label}
@@ -87,7 +87,7 @@ function Drawing({ json, lights }: { json: GraphJson; lights: Lights }) {
               data-light={lamp?.light}
               data-node={id}
               title={label}
-              style={placeOf(at.node(id) as Rect)}
+              style={placeBox(at.node(id) as Rect)}
             >
               <span>{label}</span>
               {lamp && lamp.times > 1 && <small>{lamp.times}×</small>}
@@ -97,7 +97,7 @@ function Drawing({ json, lights }: { json: GraphJson; lights: Lights }) {
         })}
       </div>
       <ul className="visually-hidden">
-        {sentencesOf(drawn).map((sentence) => (
+        {describeGraph(drawn).map((sentence) => (
           <li key={sentence}>{sentence}</li>
         ))}
       </ul>
@@ -122,10 +122,10 @@ function placed(drawn: Drawn) {
   return { drawn, at, size: { width, height } };
 }
 
-const placeOf = ({ x, y, width, height }: Rect) => ({ left: x - width / 2, top: y - height / 2, width, height });
+const placeBox = ({ x, y, width, height }: Rect) => ({ left: x - width / 2, top: y - height / 2, width, height });
 
 /** A line through the points of an edge, rounded at its bends. */
-function curveOf(points: Point[]): string {
+function drawCurve(points: Point[]): string {
   const [first, ...rest] = points;
   const last = rest.at(-1);
   if (!first || !last) return "";

@@ -4,7 +4,7 @@ import { Back } from "../../page/Back.tsx";
 import { Page } from "../../page/Page.tsx";
 import { Loaded } from "../../page/states.tsx";
 import work from "../work.module.css";
-import { bodyOf, draftOf, fieldsOf } from "./draft.ts";
+import { toBody, toDraft, listFields } from "./draft.ts";
 import { Form } from "./Form.tsx";
 import { createAssistant, type Schemas, useAllSchemas, useGraphIds } from "./queries.ts";
 
@@ -58,14 +58,14 @@ function OfGraph({ graph }: { graph: string }) {
 
 function Fields({ graph, schemas }: { graph: string; schemas: Schemas }) {
   const [, navigate] = useLocation();
-  const fields = fieldsOf(schemas, {});
+  const fields = listFields(schemas, {});
   return (
     <Form
-      start={draftOf({ name: "", config: {} }, fields)}
+      start={toDraft({ name: "", config: {} }, fields)}
       fields={fields}
       action="Create assistant"
       onSave={async (draft) => {
-        const { description, ...rest } = bodyOf(draft, fields);
+        const { description, ...rest } = toBody(draft, fields);
         const body = { ...rest, graph_id: graph, ...(description !== null && { description }) };
         const { assistant_id } = await createAssistant(body);
         navigate(`/console/assistants/${assistant_id}`);

@@ -23,7 +23,7 @@ export function Versions({ assistant }: { assistant: AssistantRow }) {
           <div className={css.versions}>
             <Table
               label="Versions"
-              columns={columnsOf(assistant.version, setChosen)}
+              columns={buildColumns(assistant.version, setChosen)}
               rows={rows}
               rowKey={({ version }) => String(version)}
               onOpen={({ version }) => setChosen(version)}
@@ -44,7 +44,7 @@ export function Versions({ assistant }: { assistant: AssistantRow }) {
   );
 }
 
-function columnsOf(active: number, onChoose: (version: number) => void): Column<Version>[] {
+function buildColumns(active: number, onChoose: (version: number) => void): Column<Version>[] {
   return [
     {
       id: "version",
@@ -118,8 +118,8 @@ function OneVersion({ shown, rows, active }: { shown: Version; rows: Version[]; 
         <Changes
           title={`Changes from version ${other.version}`}
           same="Both versions are the same."
-          before={configurationOf(other)}
-          now={configurationOf(shown)}
+          before={pickConfiguration(other)}
+          now={pickConfiguration(shown)}
         />
       ) : (
         <p className={work.none}>
@@ -133,6 +133,6 @@ function OneVersion({ shown, rows, active }: { shown: Version; rows: Version[]; 
 }
 
 /** What a version fixes. */
-function configurationOf({ graph_id, name, description, config, context, metadata }: Version) {
+function pickConfiguration({ graph_id, name, description, config, context, metadata }: Version) {
   return { graph_id, name, description: description ?? "", config, context: context ?? {}, metadata: metadata ?? {} };
 }

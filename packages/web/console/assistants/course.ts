@@ -1,6 +1,6 @@
 /** The course of a run by the frames of its stream: which node it is at, and how each step ended. */
 import type { Lights, TaskEvent } from "./graph.ts";
-import { isEnd, lit, nodeOf } from "./graph.ts";
+import { isEnd, lit, eventNode } from "./graph.ts";
 
 export interface Step {
   /** Of the task. */
@@ -34,7 +34,7 @@ export function after(course: Course, frame: { event: string; data: string }, no
   if (event === "metadata") return { ...course, run: (JSON.parse(data) as { run_id?: string }).run_id ?? course.run };
   if (event !== "tasks" && !event.startsWith("tasks|")) return course;
   const task = JSON.parse(data) as Task;
-  const node = nodeOf(event, task);
+  const node = eventNode(event, task);
   const known = course.steps.find(({ id }) => id === task.id);
   const begun = { id: task.id, node, began: now, state: "running" } as const;
   const how = task.error ? "error" : (task.interrupts?.length ?? 0) > 0 ? "interrupted" : "success";
@@ -48,7 +48,7 @@ export function after(course: Course, frame: { event: string; data: string }, no
 
 /** The course after the stream has ended. The stream does not name a task again that was under way when its run was stopped. */
 export function ended(course: Course): Course {
-  const state = endOf(course);
+  const state = endState(course);
   const failed = state === "error" ? failedStep(course.steps) : undefined;
   const steps = course.steps.map((step): Step => {
     if (step === failed || (failed && step.state === "running")) return { ...step, state: "error" };
@@ -68,7 +68,7 @@ export function ended(course: Course): Course {
 const failedStep = (steps: Step[]): Step | undefined =>
   steps.toSorted((a, b) => (a.ended ?? Infinity) - (b.ended ?? Infinity)).at(-1);
 
-function endOf({ state, steps }: Course): Course["state"] {
+function endState({ state, steps }: Course): Course["state"] {
   if (state !== "running") return state;
   if (steps.some((step) => step.state === "running")) return "stopped";
   return steps.some((step) => step.state === "interrupted") ? "interrupted" : "success";

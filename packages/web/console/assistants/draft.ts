@@ -24,7 +24,7 @@ export interface Draft {
 const LONG = 60;
 
 /** The fields of the context: those that the graph declares, and those that are set beside them. */
-export function fieldsOf(schemas: AssistantSchemas | undefined, context: Record<string, unknown>): Field[] {
+export function listFields(schemas: AssistantSchemas | undefined, context: Record<string, unknown>): Field[] {
   const declared = (schemas?.context_schema ?? schemas?.config_schema)?.properties ?? {};
   const fields = Object.entries(declared).map(([name, property]) => {
     const field = fieldOfSchema(name, property);
@@ -36,7 +36,7 @@ export function fieldsOf(schemas: AssistantSchemas | undefined, context: Record<
   return [...fields, ...others.map(([name, value]) => fieldOfValue(name, value))];
 }
 
-export function draftOf({ name, description, config, context, metadata }: Configured, fields: Field[]): Draft {
+export function toDraft({ name, description, config, context, metadata }: Configured, fields: Field[]): Draft {
   return {
     name,
     description: description ?? "",
@@ -50,7 +50,7 @@ export function draftOf({ name, description, config, context, metadata }: Config
  * What the API takes of a draft. A field without a text is not set. Throws an `Error` whose message names the
  * wrong field.
  */
-export function bodyOf(draft: Draft, fields: Field[]): Record<string, unknown> {
+export function toBody(draft: Draft, fields: Field[]): Record<string, unknown> {
   const context: Record<string, unknown> = {};
   for (const { name, label, kind } of fields) {
     const text = draft.texts[name] ?? "";
@@ -63,12 +63,12 @@ export function bodyOf(draft: Draft, fields: Field[]): Record<string, unknown> {
     name: draft.name.trim(),
     description: draft.description.trim() === "" ? null : draft.description.trim(),
     context,
-    config: objectOf(draft.config, "Run configuration"),
-    metadata: objectOf(draft.metadata, "Metadata"),
+    config: parseObject(draft.config, "Run configuration"),
+    metadata: parseObject(draft.metadata, "Metadata"),
   };
 }
 
-function objectOf(text: string, label: string): Record<string, unknown> {
+function parseObject(text: string, label: string): Record<string, unknown> {
   if (text.trim() === "") return {};
   let value: unknown;
   try {

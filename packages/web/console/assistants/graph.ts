@@ -30,11 +30,11 @@ const KINDS: Record<string, { kind: Box["kind"]; label: string }> = {
 /** The subgraph in which a node is: `research` for `research:plan`. */
 const around = (id: string): string | undefined => (id.includes(":") ? id.slice(0, id.lastIndexOf(":")) : undefined);
 
-const nameOf = (id: string): string => id.slice(id.lastIndexOf(":") + 1);
+const shortName = (id: string): string => id.slice(id.lastIndexOf(":") + 1);
 
-export function drawnOf({ nodes, edges }: GraphJson): Drawn {
+export function layOutGraph({ nodes, edges }: GraphJson): Drawn {
   const boxes = nodes.map(({ id }): Box => {
-    const name = nameOf(id);
+    const name = shortName(id);
     return { id, within: around(id), ...(KINDS[name] ?? { kind: "node" as const, label: name }) };
   });
   const groups = new Set<string>();
@@ -43,19 +43,19 @@ export function drawnOf({ nodes, edges }: GraphJson): Drawn {
     boxes,
     groups: [...groups]
       .toSorted((a, b) => a.split(":").length - b.split(":").length)
-      .map((id) => ({ id, label: nameOf(id), within: around(id) })),
+      .map((id) => ({ id, label: shortName(id), within: around(id) })),
     edges: edges.map(({ source, target, conditional = false, data }) => ({
       from: source,
       to: target,
       conditional,
       // LangGraph labels a branch with its target, which the arrow says already.
-      label: data === undefined || data === target || data === nameOf(target) ? undefined : data,
+      label: data === undefined || data === target || data === shortName(target) ? undefined : data,
     })),
   };
 }
 
 /** The graph in words, for a screen reader: a line for each node. */
-export function sentencesOf({ boxes, edges }: Drawn): string[] {
+export function describeGraph({ boxes, edges }: Drawn): string[] {
   const labels = new Map(boxes.map(({ id, label }) => [id, label]));
   return boxes.flatMap(({ id, label }) => {
     const targets = edges.filter(({ from }) => from === id);
@@ -83,7 +83,7 @@ export interface TaskEvent {
 export const isEnd = (task: TaskEvent): boolean => "result" in task || "error" in task;
 
 /** The node of a task. `event` is the name of the frame: `tasks`, or `tasks|research:<id>` in a subgraph. */
-export function nodeOf(event: string, { name }: TaskEvent): string {
+export function eventNode(event: string, { name }: TaskEvent): string {
   const [, ...namespace] = event.split("|");
   return [...namespace.map((part) => part.slice(0, part.indexOf(":"))), name].join(":");
 }

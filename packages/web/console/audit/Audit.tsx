@@ -98,7 +98,7 @@ export default function Audit({ id }: ViewProps) {
             <>
               <Table
                 label="Audit log"
-                columns={columnsOf(keys, search)}
+                columns={buildColumns(keys, search)}
                 rows={rows}
                 rowKey={(row) => row.id}
                 openKey={id}
@@ -129,7 +129,7 @@ function useKeyNames(): Map<string, string> {
   return useMemo(() => new Map(data?.map(({ id, name }) => [id, name])), [data]);
 }
 
-function columnsOf(keys: Map<string, string>, search: string): Column<Entry>[] {
+function buildColumns(keys: Map<string, string>, search: string): Column<Entry>[] {
   return [
     { id: "time", name: "When", width: 88, kept: true, cell: ({ at }) => <Time at={at} /> },
     {

@@ -17,7 +17,7 @@ export interface Entry {
 const PATH = "/api/v1/audit-log";
 const PAGE = 100;
 
-function queryOf(range: Range, action: string): Record<string, string> {
+function buildQuery(range: Range, action: string): Record<string, string> {
   return {
     after: new Date(range.from).toISOString(),
     ...(range.to !== undefined && { before: new Date(range.to).toISOString() }),
@@ -40,7 +40,7 @@ export function useEntries(range: Range, action: string) {
     initialPageParam: FIRST,
     queryFn: ({ pageParam: { offset, before }, signal }) => {
       const query = new URLSearchParams({
-        ...queryOf(range, action),
+        ...buildQuery(range, action),
         ...(before !== undefined && { before }),
         limit: String(PAGE),
         offset: String(offset),
@@ -59,7 +59,7 @@ export function useEntries(range: Range, action: string) {
 
 /** Saves all entries of a time range as a file, one a line. */
 export async function download(range: Range, action: string): Promise<void> {
-  const query = new URLSearchParams({ ...queryOf(range, action), format: "ndjson" });
+  const query = new URLSearchParams({ ...buildQuery(range, action), format: "ndjson" });
   const response = await authFetch(`${PATH}?${query}`);
   if (!response.ok) throw new Error(`The audit log was not downloaded: the server answered ${response.status}.`);
   const link = document.createElement("a");

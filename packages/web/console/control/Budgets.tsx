@@ -20,7 +20,7 @@ export function Budgets() {
   const may = useMay();
   const budgets = useBudgets();
   const uses = useBudgetUses();
-  const nameOf = useAssistantNames();
+  const nameAssistant = useAssistantNames();
   const [editing, setEditing] = useState<Budget | "new">();
   const [deleting, setDeleting] = useState<Budget>();
   const acts = may("flow.manage") ? actsColumn(setEditing, setDeleting) : [];
@@ -31,7 +31,12 @@ export function Budgets() {
           rows.length === 0 ? (
             <p className={css.note}>No budget limits the runs of this workspace.</p>
           ) : (
-            <Table label="Budgets" columns={[...budgetColumns(nameOf), ...acts]} rows={rows} rowKey={({ id }) => id} />
+            <Table
+              label="Budgets"
+              columns={[...budgetColumns(nameAssistant), ...acts]}
+              rows={rows}
+              rowKey={({ id }) => id}
+            />
           )
         }
       </Loaded>

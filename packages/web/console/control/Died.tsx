@@ -3,7 +3,7 @@ import { useState } from "react";
 import { Link } from "wouter";
 import { useMay } from "../../api/me.ts";
 import type { ThreadRow } from "../../api/types.ts";
-import { tipOf, titleOf } from "../../chat/row.ts";
+import { threadTip, threadTitle } from "../../chat/row.ts";
 import { Loaded } from "../../page/states.tsx";
 import { type Column, Table } from "../../page/Table.tsx";
 import { Time } from "../../page/Time.tsx";
@@ -28,7 +28,7 @@ export function Died() {
             <>
               <Table
                 label="Crashed runs"
-                columns={columnsOf(threads.data ?? new Map())}
+                columns={buildColumns(threads.data ?? new Map())}
                 rows={rows}
                 rowKey={({ id }) => id}
               />
@@ -44,7 +44,7 @@ export function Died() {
   );
 }
 
-const columnsOf = (threads: Map<string, ThreadRow>): Column<DiedRun>[] => [
+const buildColumns = (threads: Map<string, ThreadRow>): Column<DiedRun>[] => [
   {
     id: "thread",
     name: "Thread",
@@ -52,9 +52,9 @@ const columnsOf = (threads: Map<string, ThreadRow>): Column<DiedRun>[] => [
     kept: true,
     cell: ({ thread_id, name }) => {
       if (thread_id === null) return name;
-      const title = titleOf(threads.get(thread_id));
+      const title = threadTitle(threads.get(thread_id));
       return (
-        <Link href={`/console/threads/${thread_id}`} title={tipOf(title, thread_id)}>
+        <Link href={`/console/threads/${thread_id}`} title={threadTip(title, thread_id)}>
           {title}
         </Link>
       );

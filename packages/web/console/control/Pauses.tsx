@@ -9,7 +9,7 @@ import { useRules } from "./queries.ts";
 
 export function Pauses() {
   const rules = useRules();
-  const nameOf = useAssistantNames();
+  const nameAssistant = useAssistantNames();
   const targets = new Map<string, Target>();
   for (const { match = {} } of rules.data ?? []) {
     const { assistant, thread } = match;
@@ -19,12 +19,12 @@ export function Pauses() {
   if (targets.size === 0) return null;
   return (
     <Section title="Paused">
-      <Table label="Paused" columns={columnsOf(nameOf)} rows={[...targets]} rowKey={([key]) => key} />
+      <Table label="Paused" columns={buildColumns(nameAssistant)} rows={[...targets]} rowKey={([key]) => key} />
     </Section>
   );
 }
 
-const columnsOf = (nameOf: (assistant: string) => string): Column<[string, Target]>[] => [
+const buildColumns = (nameOf: (assistant: string) => string): Column<[string, Target]>[] => [
   {
     id: "what",
     name: "What",

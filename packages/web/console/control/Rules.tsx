@@ -19,7 +19,7 @@ import { limitsText, matchText } from "./words.ts";
 export function Rules() {
   const may = useMay();
   const rules = useRules();
-  const nameOf = useAssistantNames();
+  const nameAssistant = useAssistantNames();
   const [editing, setEditing] = useState<Rule | "new">();
   const [deleting, setDeleting] = useState<Rule>();
   const acts = may("flow.manage") ? actsColumn(setEditing, setDeleting) : [];
@@ -31,7 +31,12 @@ export function Rules() {
             <p className={css.note}>No rule limits the runs of this workspace.</p>
           ) : (
             <>
-              <Table label="Rules" columns={[...ruleColumns(nameOf), ...acts]} rows={rows} rowKey={({ id }) => id} />
+              <Table
+                label="Rules"
+                columns={[...ruleColumns(nameAssistant), ...acts]}
+                rows={rows}
+                rowKey={({ id }) => id}
+              />
               <Uses rules={rows} />
             </>
           )

@@ -1,6 +1,6 @@
 /** The runs that wait for a rule, in their order. */
 import { Link } from "wouter";
-import { tipOf, titleOf } from "../../chat/row.ts";
+import { threadTip, threadTitle } from "../../chat/row.ts";
 import { Loaded } from "../../page/states.tsx";
 import { type Column, Table } from "../../page/Table.tsx";
 import { Time } from "../../page/Time.tsx";
@@ -15,7 +15,7 @@ import { waitsForText } from "./words.ts";
 export function Waiting() {
   const waiting = useWaiting();
   const threads = useThreadsById(waiting.data?.map(({ thread_id }) => thread_id) ?? []);
-  const nameOf = ({ thread_id }: WaitingRun) => titleOf(threads.data?.get(thread_id));
+  const nameThread = ({ thread_id }: WaitingRun) => threadTitle(threads.data?.get(thread_id));
   return (
     <Section title="Waiting runs">
       <Loaded query={waiting} what="waiting runs" rows={2}>
@@ -24,7 +24,12 @@ export function Waiting() {
             <p className={css.note}>No run waits for a rule.</p>
           ) : (
             <>
-              <Table label="Waiting runs" columns={columnsOf(nameOf)} rows={rows} rowKey={({ run_id }) => run_id} />
+              <Table
+                label="Waiting runs"
+                columns={buildColumns(nameThread)}
+                rows={rows}
+                rowKey={({ run_id }) => run_id}
+              />
               {rows.length === MOST && <p className={css.note}>Only the first {countText(MOST)} runs are listed.</p>}
             </>
           )
@@ -34,7 +39,7 @@ export function Waiting() {
   );
 }
 
-const columnsOf = (nameOf: (run: WaitingRun) => string): Column<WaitingRun>[] => [
+const buildColumns = (nameOf: (run: WaitingRun) => string): Column<WaitingRun>[] => [
   { id: "position", name: "Position", width: 72, kept: true, end: true, cell: ({ position }) => position },
   {
     id: "thread",
@@ -43,7 +48,7 @@ const columnsOf = (nameOf: (run: WaitingRun) => string): Column<WaitingRun>[] =>
     kept: true,
     grows: true,
     cell: (run) => (
-      <Link href={`/console/threads/${run.thread_id}`} title={tipOf(nameOf(run), run.thread_id)}>
+      <Link href={`/console/threads/${run.thread_id}`} title={threadTip(nameOf(run), run.thread_id)}>
         {nameOf(run)}
       </Link>
     ),

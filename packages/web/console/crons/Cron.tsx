@@ -12,7 +12,7 @@ import { Page } from "../../page/Page.tsx";
 import { State } from "../../page/State.tsx";
 import { Loaded } from "../../page/states.tsx";
 import work from "../work.module.css";
-import { bodyOf, type Cron as CronRow, draftOf } from "./draft.ts";
+import { toBody, type Cron as CronRow, toDraft } from "./draft.ts";
 import { Firings } from "./Firings.tsx";
 import { Form } from "./Form.tsx";
 import { Next } from "./List.tsx";
@@ -67,11 +67,11 @@ export function Cron({ id }: { id: string }) {
           <>
             {editing ? (
               <Form
-                start={draftOf(row)}
+                start={toDraft(row)}
                 isNew={false}
                 action="Save"
                 onSave={async (draft) => {
-                  await changeCron(id, bodyOf(draft));
+                  await changeCron(id, toBody(draft));
                   setEditing(false);
                 }}
                 onCancel={() => setEditing(false)}

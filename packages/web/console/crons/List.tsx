@@ -79,7 +79,7 @@ export function List() {
               )}
               <Table
                 label="Crons"
-                columns={columnsOf(assistants.data ?? [], firings.data)}
+                columns={buildColumns(assistants.data ?? [], firings.data)}
                 rows={rows}
                 rowKey={({ cron_id }) => cron_id}
                 onOpen={({ cron_id }) => navigate(`/console/crons/${cron_id}`)}
@@ -99,7 +99,7 @@ export function List() {
   );
 }
 
-function columnsOf(assistants: Assistant[], firings: Map<string, Firing[]> | undefined): Column<Cron>[] {
+function buildColumns(assistants: Assistant[], firings: Map<string, Firing[]> | undefined): Column<Cron>[] {
   const of = ({ cron_id }: Cron) => firings?.get(cron_id) ?? [];
   return [
     {

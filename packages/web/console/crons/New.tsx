@@ -3,7 +3,7 @@ import { useAssistants } from "../../api/queries.ts";
 import { Back } from "../../page/Back.tsx";
 import { Page } from "../../page/Page.tsx";
 import { Loaded } from "../../page/states.tsx";
-import { bodyOf, newDraft } from "./draft.ts";
+import { toBody, newDraft } from "./draft.ts";
 import { Form } from "./Form.tsx";
 import { createCron } from "./queries.ts";
 
@@ -29,7 +29,7 @@ export function New() {
               action="Create cron"
               onSave={async (given) => {
                 const on = given.place === "thread" ? given.thread : undefined;
-                const { cron_id } = await createCron(on, given.assistant, bodyOf(given));
+                const { cron_id } = await createCron(on, given.assistant, toBody(given));
                 navigate(`/console/crons/${cron_id}`);
               }}
               onCancel={() => navigate("/console/crons")}

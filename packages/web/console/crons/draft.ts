@@ -42,7 +42,7 @@ export function newDraft(assistant: string): Draft {
   return { assistant, schedule: "0 9 * * 1-5", timezone, input, place: "keep", thread: "", end: "" };
 }
 
-export function draftOf(cron: Cron): Draft {
+export function toDraft(cron: Cron): Draft {
   return {
     assistant: cron.assistant_id,
     schedule: cron.schedule,
@@ -55,7 +55,7 @@ export function draftOf(cron: Cron): Draft {
 }
 
 /** What the API takes of a draft. Throws an `Error` whose message names the wrong field. */
-export function bodyOf({ schedule, timezone, input, place, end }: Draft): Record<string, unknown> {
+export function toBody({ schedule, timezone, input, place, end }: Draft): Record<string, unknown> {
   return {
     schedule: schedule.trim(),
     timezone: timezone.trim() === "" ? null : timezone.trim(),

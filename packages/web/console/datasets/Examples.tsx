@@ -53,7 +53,7 @@ export function Examples({
       )}
       <Table
         label="Examples"
-        columns={columnsOf(writes ? selected : undefined, toggle, onOpen)}
+        columns={buildColumns(writes ? selected : undefined, toggle, onOpen)}
         rows={rows}
         rowKey={({ id }) => id}
         onOpen={onOpen}
@@ -118,7 +118,7 @@ function Split({
   );
 }
 
-function columnsOf(
+function buildColumns(
   selected: ReadonlySet<string> | undefined,
   toggle: (id: string) => void,
   onOpen: (example: Example) => void,

@@ -1,7 +1,7 @@
 /** The choice of a file with examples, and of what its columns are. */
 import { useId, useState } from "react";
 import controls from "../../ui/controls.module.css";
-import { columnsIn, type FileColumns, mappingOf, type Part } from "./columns.ts";
+import { columnsIn, type FileColumns, buildMapping, type Part } from "./columns.ts";
 import css from "./datasets.module.css";
 import type { Mapping } from "./queries.ts";
 
@@ -34,7 +34,7 @@ export function FileInput({
   const [trouble, setTrouble] = useState("");
   const give = (given: File, now: FileColumns) => {
     setColumns(now);
-    const mapping = mappingOf(now);
+    const mapping = buildMapping(now);
     onFile({ file: given, mapping, incomplete: now.names.length > 0 && mapping.inputs.length === 0 });
   };
   const choose = async (given: File | undefined) => {

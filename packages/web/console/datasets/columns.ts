@@ -18,18 +18,18 @@ const ABOUT = /^(metadata|split|source|tags?|id)$/i;
 /** @throws Error when the file has no first line that can be read. */
 export async function columnsIn(file: File): Promise<FileColumns> {
   const text = await file.slice(0, HEAD).text();
-  const names = /\.(jsonl|ndjson)$/i.test(file.name) ? membersOf(text) : headerOf(text);
-  return { names, parts: Object.fromEntries(names.map((name) => [name, partOf(name)])) };
+  const names = /\.(jsonl|ndjson)$/i.test(file.name) ? readMembers(text) : readHeader(text);
+  return { names, parts: Object.fromEntries(names.map((name) => [name, guessPart(name)])) };
 }
 
 /** A download as CSV has columns such as `inputs.question`. */
-function partOf(name: string): Part {
+function guessPart(name: string): Part {
   if (name.startsWith("outputs.") || EXPECTED.test(name)) return "outputs";
   if (ABOUT.test(name)) return "none";
   return name.startsWith("metadata.") ? "metadata" : "inputs";
 }
 
-function membersOf(text: string): string[] {
+function readMembers(text: string): string[] {
   const line = text.split("\n").find((one) => one.trim() !== "") ?? "";
   let first: unknown;
   try {
@@ -43,7 +43,7 @@ function membersOf(text: string): string[] {
 }
 
 /** The cells of the first line of CSV (RFC 4180). */
-function headerOf(text: string): string[] {
+function readHeader(text: string): string[] {
   const cells = [""];
   let quoted = false;
   for (let at = text.charCodeAt(0) === 0xfeff ? 1 : 0; at < text.length; at++) {
@@ -58,7 +58,7 @@ function headerOf(text: string): string[] {
   return cells;
 }
 
-export function mappingOf({ names, parts }: FileColumns): Mapping {
+export function buildMapping({ names, parts }: FileColumns): Mapping {
   const of = (part: Part) => names.filter((name) => parts[name] === part);
   return { inputs: of("inputs"), outputs: of("outputs"), metadata: of("metadata") };
 }

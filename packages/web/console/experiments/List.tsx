@@ -97,7 +97,7 @@ function OfDataset({ dataset, experiments }: { dataset: Dataset; experiments: Ex
       </div>
       <Table
         label={`Experiments of ${dataset.name}`}
-        columns={columnsOf(chosen, toggle)}
+        columns={buildColumns(chosen, toggle)}
         rows={experiments}
         rowKey={({ id }) => id}
         onOpen={({ id }) => navigate(address(withOlder(experiments, id)))}
@@ -122,7 +122,7 @@ function withOlder(experiments: Experiment[], id: string): string[] {
   return byAge.slice(Math.max(0, at - 1), at + 1);
 }
 
-function columnsOf(chosen: string[], toggle: (id: string) => void): Column<Experiment>[] {
+function buildColumns(chosen: string[], toggle: (id: string) => void): Column<Experiment>[] {
   return [
     {
       id: "chosen",

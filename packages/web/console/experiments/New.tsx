@@ -15,7 +15,7 @@ import { Form, Input, Select } from "../Form.tsx";
 import parts from "../parts.module.css";
 import work from "../work.module.css";
 import css from "./experiments.module.css";
-import { type Dataset, type Experiment, useExperiments, useSplitsOf } from "./queries.ts";
+import { type Dataset, type Experiment, useExperiments, useSplits } from "./queries.ts";
 
 const send: Send = (method, path, body) =>
   authFetch(path, {
@@ -71,7 +71,7 @@ function Start({
     criteria: "",
   });
   const set = (change: Partial<typeof draft>) => setDraft({ ...draft, ...change });
-  const splits = useSplitsOf(draft.dataset);
+  const splits = useSplits(draft.dataset);
   const action = useAction();
   const [progress, setProgress] = useState<Progress>();
   const stop = useRef<AbortController>(undefined);

@@ -88,7 +88,7 @@ export function useComparison(dataset: string, ids: string[], change: string, of
   });
 }
 
-export function useSplitsOf(dataset: string) {
+export function useSplits(dataset: string) {
   return useQuery({
     queryKey: ["datasets", "splits", dataset],
     enabled: dataset !== "",

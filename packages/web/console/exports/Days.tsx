@@ -6,7 +6,7 @@ import { State } from "../../page/State.tsx";
 import { type Column, Table } from "../../page/Table.tsx";
 import { Cells, move } from "./Cells.tsx";
 import { DayDetails } from "./DayDetails.tsx";
-import { groupsOf, isEmpty, runStatus } from "./days.ts";
+import { groupRuns, isEmpty, runStatus } from "./days.ts";
 import { dayText } from "../when.ts";
 import own from "./exports.module.css";
 import { isOpen, type Job, type Run } from "./types.ts";
@@ -26,7 +26,7 @@ export function Days({
 }) {
   const [chosen, choose] = useState<string>();
   const [table, setTable] = useState(false);
-  const groups = groupsOf(runs);
+  const groups = groupRuns(runs);
   const open = runs.find(({ id }) => id === chosen);
   const single = new Set(runs.map(({ session_id }) => session_id)).size <= 1;
   if (runs.length === 0)
@@ -50,7 +50,7 @@ export function Days({
       {table ? (
         <Table
           label="Days"
-          columns={columnsOf(nameOf, single)}
+          columns={buildColumns(nameOf, single)}
           rows={runs}
           rowKey={({ id }) => id}
           openKey={chosen}
@@ -115,7 +115,7 @@ function Legend({ runs }: { runs: Run[] }) {
   );
 }
 
-const columnsOf = (nameOf: (id: string) => string, single: boolean): Column<Run>[] => [
+const buildColumns = (nameOf: (id: string) => string, single: boolean): Column<Run>[] => [
   {
     id: "day",
     name: "Day (UTC)",

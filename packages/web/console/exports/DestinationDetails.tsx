@@ -12,7 +12,7 @@ import { State } from "../../page/State.tsx";
 import { Time } from "../../page/Time.tsx";
 import { storeText } from "./columns.tsx";
 import { Credentials, EMPTY, sent } from "./Credentials.tsx";
-import { placeOf } from "./duckdb.ts";
+import { formatPlace } from "./duckdb.ts";
 import { changeCredentials, checkDestination, deleteDestination } from "./queries.ts";
 import type { Destination } from "./types.ts";
 
@@ -36,7 +36,7 @@ export function DestinationDetails({ destination, onClose }: { destination: Dest
     <Modal title={display_name} onClose={onClose}>
       <Facts
         facts={{
-          Place: <span className={css.mono}>{placeOf(destination)}</span>,
+          Place: <span className={css.mono}>{formatPlace(destination)}</span>,
           Store: storeText(destination),
           Region: destination.config.region,
           Credentials:

@@ -16,8 +16,8 @@ import { countText } from "../../ui/format.ts";
 import { projectName } from "./columns.tsx";
 import { Days } from "./Days.tsx";
 import { Totals } from "./Totals.tsx";
-import { everyText, statusOf, windowText } from "./days.ts";
-import { duckdbOf, placeOf } from "./duckdb.ts";
+import { everyText, jobStatus, windowText } from "./days.ts";
+import { buildDuckdb, formatPlace } from "./duckdb.ts";
 import own from "./exports.module.css";
 import { cancelJob, useDestinations, useJob, useRuns } from "./queries.ts";
 import { type Destination, isOpen, type Job } from "./types.ts";
@@ -104,9 +104,9 @@ function Body({ job, nameOf }: { job: Job; nameOf: (projectId: string) => string
       <Section title="Settings">
         <Facts
           facts={{
-            Status: schedule && <State {...statusOf(job)} />,
+            Status: schedule && <State {...jobStatus(job)} />,
             Destination: destination
-              ? `${destination.display_name}, ${placeOf(destination)}`
+              ? `${destination.display_name}, ${formatPlace(destination)}`
               : destinations.data
                 ? "deleted"
                 : "",
@@ -140,7 +140,7 @@ function Query({ job, destination }: { job: Job; destination: Destination | unde
           "It reads all exports below the folder of the destination, and takes each run as it was exported last. "}
         For Spark, Athena and BigQuery: <a href="/docs/exports-reading">Reading an export</a>
       </p>
-      <Command text={duckdbOf(job, destination)} label="Copy the query" />
+      <Command text={buildDuckdb(job, destination)} label="Copy the query" />
     </>
   );
 }

@@ -24,7 +24,7 @@ export function List({ dialog }: { dialog: string | undefined }) {
   const destinations = useDestinations();
   const projects = useProjects();
   const close = () => navigate(PATH);
-  const nameOf = projectName(projects.data);
+  const nameProject = projectName(projects.data);
   const placed = destinations.data && new Map(destinations.data.map((one) => [one.id, one.display_name]));
   const wanted = params.get("destination");
   const open = destinations.data?.find(({ id }) => id === wanted);
@@ -71,7 +71,7 @@ export function List({ dialog }: { dialog: string | undefined }) {
                 <Section title="Exports">
                   <Table
                     label="Exports"
-                    columns={jobColumns(nameOf)}
+                    columns={jobColumns(nameProject)}
                     rows={rows}
                     rowKey={(row) => row.id}
                     onOpen={(row) => navigate(`${PATH}/${row.id}`)}
@@ -89,7 +89,7 @@ export function List({ dialog }: { dialog: string | undefined }) {
                 <Section title="Schedules">
                   <Table
                     label="Schedules"
-                    columns={scheduleColumns(nameOf, placed)}
+                    columns={scheduleColumns(nameProject, placed)}
                     rows={schedules}
                     rowKey={(row) => row.id}
                     onOpen={(row) => navigate(`${PATH}/${row.id}`)}

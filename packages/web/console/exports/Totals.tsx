@@ -3,7 +3,7 @@ import { clockTime } from "../../ui/time.ts";
 import css from "../parts.module.css";
 import { State } from "../../page/State.tsx";
 import { Progress } from "./columns.tsx";
-import { paceOf, statusOf } from "./days.ts";
+import { measurePace, jobStatus } from "./days.ts";
 import own from "./exports.module.css";
 import { isOpen, type Job, type Run } from "./types.ts";
 
@@ -11,7 +11,7 @@ import { isOpen, type Job, type Run } from "./types.ts";
 export function Totals({ job, runs }: { job: Job; runs: Run[] }) {
   const { rows_written, bytes_written, files_written } = job.progress;
   const open = isOpen(job);
-  const pace = open ? paceOf(job, runs, Date.now()) : undefined;
+  const pace = open ? measurePace(job, runs, Date.now()) : undefined;
   const took = job.finished_at === null ? undefined : (Date.parse(job.finished_at) - Date.parse(job.created_at)) / 1000;
   return (
     <div className={own.totals}>
@@ -19,7 +19,7 @@ export function Totals({ job, runs }: { job: Job; runs: Run[] }) {
         <div>
           <dt>Status</dt>
           <dd>
-            <State {...statusOf(job)} />
+            <State {...jobStatus(job)} />
           </dd>
         </div>
         <div>

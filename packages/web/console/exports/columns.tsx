@@ -5,8 +5,8 @@ import css from "../parts.module.css";
 import { State } from "../../page/State.tsx";
 import type { Column } from "../../page/Table.tsx";
 import { Time } from "../../page/Time.tsx";
-import { everyText, statusOf, windowText } from "./days.ts";
-import { placeOf } from "./duckdb.ts";
+import { everyText, jobStatus, windowText } from "./days.ts";
+import { formatPlace } from "./duckdb.ts";
 import own from "./exports.module.css";
 import type { Destination, Job } from "./types.ts";
 import { bytesText, countText } from "../../ui/format.ts";
@@ -41,7 +41,7 @@ const status: Column<Job> = {
   name: "Status",
   width: 104,
   kept: true,
-  cell: (job) => <State {...statusOf(job)} />,
+  cell: (job) => <State {...jobStatus(job)} />,
 };
 
 const what = (nameOf: NameOf): Column<Job> => ({
@@ -104,8 +104,8 @@ export const destinationColumns = (): Column<Destination>[] => [
     kept: true,
     grows: true,
     cell: (row) => (
-      <span className={css.mono} title={placeOf(row)}>
-        {placeOf(row)}
+      <span className={css.mono} title={formatPlace(row)}>
+        {formatPlace(row)}
       </span>
     ),
   },

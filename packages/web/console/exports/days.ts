@@ -14,7 +14,7 @@ const STATUSES: Record<Status, { state: string; word: string }> = {
 };
 
 /** The status of a job. A schedule that is not cancelled is active. */
-export function statusOf({ status, interval_hours }: Pick<Job, "status" | "interval_hours">) {
+export function jobStatus({ status, interval_hours }: Pick<Job, "status" | "interval_hours">) {
   if (interval_hours !== null && status === "CREATED") return { state: "running", word: "active" };
   return STATUSES[status];
 }
@@ -30,7 +30,7 @@ export interface Group {
 }
 
 /** Runs by project and month. Those of late data follow the others of their project. */
-export function groupsOf(runs: Run[]): Group[] {
+export function groupRuns(runs: Run[]): Group[] {
   const groups = new Map<string, Group>();
   for (const run of runs) {
     const key = `${run.session_id} ${run.late ? "late" : ""}`;
@@ -89,7 +89,7 @@ export interface Pace {
 }
 
 /** How fast an export that is under way is. */
-export function paceOf(job: Job, runs: Run[], now: number): Pace {
+export function measurePace(job: Job, runs: Run[], now: number): Pace {
   const { rows_written, runs_completed, runs_total } = job.progress;
   const seconds = (now - Date.parse(job.created_at)) / 1000;
   const last = runs.reduce((newest, { updated_at }) => (updated_at > newest ? updated_at : newest), job.created_at);

@@ -4,17 +4,19 @@ import type { Destination, Job } from "./types.ts";
 const FIGURES = ["run_type", "total_tokens", "total_cost"];
 
 /** Where a destination's objects are, for a reader of S3 addresses. */
-export function placeOf({ destination_type, config: { bucket_name, prefix } }: Destination): string {
+export function formatPlace({ destination_type, config: { bucket_name, prefix } }: Destination): string {
   return `${destination_type}://${[bucket_name, ...(prefix === "" ? [] : [prefix])].join("/")}`;
 }
 
 /** A script for the DuckDB shell: the secret, then a query over the files. */
-export function duckdbOf(job: Job, destination: Destination): string {
-  return [`INSTALL httpfs; LOAD httpfs;`, secretOf(destination), "", queryOf(job, placeOf(destination))].join("\n");
+export function buildDuckdb(job: Job, destination: Destination): string {
+  return [`INSTALL httpfs; LOAD httpfs;`, buildSecret(destination), "", buildQuery(job, formatPlace(destination))].join(
+    "\n",
+  );
 }
 
 /** Only the query. `place`: the address or the folder of the destination. */
-export function queryOf(
+export function buildQuery(
   { id, interval_hours, export_fields }: Pick<Job, "id" | "interval_hours" | "export_fields">,
   place: string,
 ): string {
@@ -40,7 +42,7 @@ FROM (
 QUALIFY row_number() OVER (PARTITION BY id ORDER BY k DESC) = 1;`;
 }
 
-function secretOf({ destination_type, config }: Destination): string {
+function buildSecret({ destination_type, config }: Destination): string {
   const settings: [name: string, value: string][] = [
     ["KEY_ID", quoted("<access key id>")],
     ["SECRET", quoted("<secret access key>")],
@@ -52,7 +54,7 @@ function secretOf({ destination_type, config }: Destination): string {
     return statement("r2");
   }
   const endpoint = config.endpoint_url === null ? null : URL.parse(config.endpoint_url);
-  const { host, virtual } = endpoint ? hostOf(endpoint, config) : { host: undefined, virtual: true };
+  const { host, virtual } = endpoint ? buildHost(endpoint, config) : { host: undefined, virtual: true };
   settings.push([
     "REGION",
     quoted(config.region ?? (host?.endsWith(".r2.cloudflarestorage.com") ? "auto" : "us-east-1")),
@@ -65,7 +67,7 @@ function secretOf({ destination_type, config }: Destination): string {
 }
 
 /** DuckDB puts the bucket before the host or behind it. An endpoint that names the bucket is cut down to the rest. */
-function hostOf(endpoint: URL, config: Destination["config"]): { host: string; virtual: boolean } {
+function buildHost(endpoint: URL, config: Destination["config"]): { host: string; virtual: boolean } {
   const path = endpoint.pathname.replace(/\/+$/, "");
   if (config.include_bucket_in_prefix)
     return { host: endpoint.host + path, virtual: config.config_kwargs_s3?.addressing_style === "virtual" };

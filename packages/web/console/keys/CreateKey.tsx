@@ -5,7 +5,7 @@ import { Modal } from "../../ui/Modal.tsx";
 import { Form, Input, Select } from "../Form.tsx";
 import css from "../parts.module.css";
 import { RoleSelect } from "../RoleSelect.tsx";
-import { endOf, networksOf, PERIODS } from "./expiry.ts";
+import { expiryTime, parseNetworks, PERIODS } from "./expiry.ts";
 import { createKey, type NewKey, SCOPES } from "./queries.ts";
 
 export function CreateKey({ onMade, onClose }: { onMade: (made: NewKey) => void; onClose: () => void }) {
@@ -21,9 +21,9 @@ export function CreateKey({ onMade, onClose }: { onMade: (made: NewKey) => void;
   const submit = async () => {
     setTried(true);
     if (nameless || (role === "" && scopes.length === 0)) return;
-    const allowed_ips = networksOf(networks);
+    const allowed_ips = parseNetworks(networks);
     const rights = role === "" ? { scopes, role: null } : { role };
-    onMade(await createKey({ ...rights, name: name.trim(), expires_at: endOf(period, Date.now()), allowed_ips }));
+    onMade(await createKey({ ...rights, name: name.trim(), expires_at: expiryTime(period, Date.now()), allowed_ips }));
   };
   return (
     <Modal

@@ -60,7 +60,7 @@ export default function Keys({ id }: ViewProps) {
               label="API keys"
               columns={COLUMNS}
               rows={rows}
-              rowKey={keyOf}
+              rowKey={rowKey}
               openKey={id}
               onOpen={(row) => navigate(`${PATH}/${row.id}`)}
             />
@@ -82,7 +82,7 @@ export default function Keys({ id }: ViewProps) {
   );
 }
 
-const keyOf = (key: Key) => key.id;
+const rowKey = (key: Key) => key.id;
 
 const COLUMNS: Column<Key>[] = [
   {

@@ -10,7 +10,7 @@ export const PERIODS = [
 ] as const;
 
 /** The end of a key that is made now, as the API takes it. Null: never. */
-export function endOf(period: string, now: number): string | null {
+export function expiryTime(period: string, now: number): string | null {
   return period === "never" ? null : new Date(now + Number(period) * DAY).toISOString();
 }
 
@@ -25,7 +25,7 @@ export function expiryText(expires: string | null, now: number): string {
 }
 
 /** Networks as a person types them: separated by commas, spaces or lines. Null: from anywhere. */
-export function networksOf(text: string): string[] | null {
+export function parseNetworks(text: string): string[] | null {
   const networks = text.split(/[\s,]+/).filter((part) => part !== "");
   return networks.length === 0 ? null : networks;
 }

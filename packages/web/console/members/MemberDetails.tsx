@@ -16,7 +16,7 @@ import {
   changeRole,
   endSession,
   type Member,
-  nameOf,
+  memberName,
   removeMember,
   useSessions,
 } from "./queries.ts";
@@ -27,7 +27,7 @@ export function MemberDetails({ member, onClose }: { member: Member; onClose: ()
   const { data: me } = useMe();
   const [role, setRole] = useState(member.role);
   const [removing, setRemoving] = useState(false);
-  const name = nameOf(member);
+  const name = memberName(member);
   if (removing)
     return (
       <Confirm

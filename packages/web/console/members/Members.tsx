@@ -2,7 +2,7 @@
 import { useState } from "react";
 import { Link, useLocation } from "wouter";
 import { useMe } from "../../api/me.ts";
-import { addressOf } from "../../api/server.ts";
+import { resolveAddress } from "../../api/server.ts";
 import type { ViewProps } from "../../page/frame.ts";
 import { Page } from "../../page/Page.tsx";
 import { Empty, Loaded } from "../../page/states.tsx";
@@ -19,9 +19,9 @@ import { MemberDetails } from "./MemberDetails.tsx";
 import {
   type Invitation,
   type Member,
-  nameOf,
+  memberName,
   type NewInvitation,
-  stateOf,
+  invitationState,
   takeBack,
   useInvitations,
   useMembers,
@@ -58,7 +58,7 @@ export default function Members({ id }: ViewProps) {
               label="Members"
               columns={COLUMNS}
               rows={rows}
-              rowKey={keyOf}
+              rowKey={memberKey}
               openKey={id}
               onOpen={(row) => navigate(`${PATH}/${row.id}`)}
             />
@@ -71,7 +71,7 @@ export default function Members({ id }: ViewProps) {
             rows.length === 0 ? (
               <p className={css.note}>No person is invited.</p>
             ) : (
-              <Table label="Invitations" columns={INVITED} rows={rows} rowKey={keyOf} />
+              <Table label="Invitations" columns={INVITED} rows={rows} rowKey={memberKey} />
             )
           }
         </Loaded>
@@ -100,7 +100,7 @@ export default function Members({ id }: ViewProps) {
   );
 }
 
-const keyOf = ({ id }: { id: string }) => id;
+const memberKey = ({ id }: { id: string }) => id;
 
 /** The other workspaces of the person. Changing to one is another sign-in, which the provider knows the person for. */
 function Workspaces() {
@@ -111,12 +111,12 @@ function Workspaces() {
     <>
       <h2>You</h2>
       <p>
-        {nameOf(me.member)}, {me.role} in {me.workspace.name ?? me.workspace.id}
+        {memberName(me.member)}, {me.role} in {me.workspace.name ?? me.workspace.id}
       </p>
       {others.length > 0 && <h2>Your other workspaces</h2>}
       {others.map(({ id, name }) => (
         <p key={id}>
-          <a href={addressOf(`/oauth/openid/sign-in?${new URLSearchParams({ workspace: id })}`)}>{name}</a>
+          <a href={resolveAddress(`/oauth/openid/sign-in?${new URLSearchParams({ workspace: id })}`)}>{name}</a>
         </p>
       ))}
     </>
@@ -130,7 +130,7 @@ const COLUMNS: Column<Member>[] = [
     width: 200,
     kept: true,
     grows: true,
-    cell: (row) => <Link href={`${PATH}/${row.id}`}>{nameOf(row)}</Link>,
+    cell: (row) => <Link href={`${PATH}/${row.id}`}>{memberName(row)}</Link>,
   },
   { id: "role", name: "Role", width: 120, kept: true, cell: ({ role }) => role },
   {
@@ -153,14 +153,14 @@ const INVITED: Column<Invitation>[] = [
     cell: ({ email }) => email ?? "who has the link",
   },
   { id: "role", name: "Role", width: 120, kept: true, cell: ({ role }) => role },
-  { id: "state", name: "State", width: 88, cell: (row) => stateOf(row, Date.now()) },
+  { id: "state", name: "State", width: 88, cell: (row) => invitationState(row, Date.now()) },
   { id: "created", name: "Created", width: 88, end: true, cell: ({ created_at }) => <Time at={created_at} /> },
   { id: "end", name: "", width: 104, kept: true, end: true, cell: (row) => <TakeBack invitation={row} /> },
 ];
 
 function TakeBack({ invitation }: { invitation: Invitation }) {
   const action = useAction();
-  if (stateOf(invitation, Date.now()) !== "open") return null;
+  if (invitationState(invitation, Date.now()) !== "open") return null;
   return (
     <Button
       look="quiet"

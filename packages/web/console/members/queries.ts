@@ -100,10 +100,10 @@ export async function takeBack(id: string): Promise<void> {
 }
 
 /** A member in words: the address, or what the provider calls the person. */
-export const nameOf = ({ email, subject }: Pick<Member, "email" | "subject">): string => email ?? subject;
+export const memberName = ({ email, subject }: Pick<Member, "email" | "subject">): string => email ?? subject;
 
 /** Whether an invitation may be accepted, was accepted, or is over. */
-export function stateOf({ accepted_at, expires_at }: Invitation, now: number): "open" | "accepted" | "expired" {
+export function invitationState({ accepted_at, expires_at }: Invitation, now: number): "open" | "accepted" | "expired" {
   if (accepted_at !== null) return "accepted";
   return Date.parse(expires_at) <= now ? "expired" : "open";
 }

@@ -10,12 +10,12 @@ import { Loaded } from "../../page/states.tsx";
 import { Time } from "../../page/Time.tsx";
 import own from "./oauth.module.css";
 import { type Client, type Grant, removeClient, revokeGrant, useGrants } from "./queries.ts";
-import { nameOf } from "./words.ts";
+import { clientName } from "./words.ts";
 
 export function ClientDetails({ client, onClose }: { client: Client; onClose: () => void }) {
   const [ending, setEnding] = useState<Grant | "all">();
   const grants = useGrants();
-  const name = nameOf(client);
+  const name = clientName(client);
   const count = client.grants === 1 ? "Its grant ends" : `All ${client.grants} grants end`;
   if (ending !== undefined)
     return (

@@ -8,13 +8,13 @@ import { type Column, Table } from "../../page/Table.tsx";
 import { Time } from "../../page/Time.tsx";
 import { ClientDetails } from "./ClientDetails.tsx";
 import { type Client, useClients } from "./queries.ts";
-import { nameOf, returnsTo } from "./words.ts";
+import { clientName, returnsTo } from "./words.ts";
 import { countText } from "../../ui/format.ts";
 
 const PATH = "/console/oauth";
 
 /** A client id may be a URL, so it is in the query of the address. */
-const addressOf = ({ client_id }: Client) => `${PATH}?${new URLSearchParams({ client: client_id })}`;
+const clientAddress = ({ client_id }: Client) => `${PATH}?${new URLSearchParams({ client: client_id })}`;
 
 export default function OAuth() {
   const [, navigate] = useLocation();
@@ -57,7 +57,7 @@ export default function OAuth() {
               rows={rows}
               rowKey={({ client_id }) => client_id}
               openKey={id ?? undefined}
-              onOpen={(row) => navigate(addressOf(row))}
+              onOpen={(row) => navigate(clientAddress(row))}
             />
           )
         }
@@ -75,7 +75,7 @@ const COLUMNS: Column<Client>[] = [
     width: 160,
     kept: true,
     grows: true,
-    cell: (row) => <Link href={addressOf(row)}>{nameOf(row)}</Link>,
+    cell: (row) => <Link href={clientAddress(row)}>{clientName(row)}</Link>,
   },
   { id: "scopes", name: "Scopes", width: 160, kept: true, cell: ({ scopes }) => scopes.join(", ") },
   { id: "returns", name: "Returns to", width: 180, cell: ({ redirect_uris }) => returnsTo(redirect_uris) },

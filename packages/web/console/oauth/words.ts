@@ -1,7 +1,7 @@
 /** Applications in words. */
 
 /** The name of an application, or its host or id where it has none. */
-export function nameOf({ client_id, client_name }: { client_id: string; client_name: string | null }): string {
+export function clientName({ client_id, client_name }: { client_id: string; client_name: string | null }): string {
   return client_name || (URL.parse(client_id)?.host ?? client_id);
 }
 

@@ -3,7 +3,7 @@ import type { ReactNode } from "react";
 import { Link } from "wouter";
 import { ApiError } from "../../api/http.ts";
 import type { ThreadRow } from "../../api/types.ts";
-import { tipOf, titleOf } from "../../chat/row.ts";
+import { threadTip, threadTitle } from "../../chat/row.ts";
 import type { Range } from "../../page/range.ts";
 import { State } from "../../page/State.tsx";
 import { Loaded } from "../../page/states.tsx";
@@ -140,8 +140,8 @@ function Threads({ rows, none }: { rows: ThreadRow[]; none: string }) {
     <ul className={css.rows}>
       {rows.map((row) => (
         <li key={row.thread_id}>
-          <Link href={`/chat/${row.thread_id}`} className={css.row} title={tipOf(titleOf(row), row.thread_id)}>
-            <State state={row.status} word={titleOf(row)} />
+          <Link href={`/chat/${row.thread_id}`} className={css.row} title={threadTip(threadTitle(row), row.thread_id)}>
+            <State state={row.status} word={threadTitle(row)} />
             <Time at={row.updated_at} />
           </Link>
         </li>

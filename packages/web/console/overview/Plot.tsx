@@ -56,7 +56,7 @@ export function Plot({
     if (!element) return;
     const interval = (times[1] ?? 0) - (times[0] ?? 0);
     plot.current = new uPlot(
-      optionsOf(element, lines, latest, { interval, utc, labelsTo: LABELS[unit] }),
+      plotOptions(element, lines, latest, { interval, utc, labelsTo: LABELS[unit] }),
       data.current,
       element,
     );
@@ -87,7 +87,7 @@ export function Plot({
   );
 }
 
-function optionsOf(
+function plotOptions(
   element: HTMLElement,
   lines: Line[],
   latest: React.RefObject<{

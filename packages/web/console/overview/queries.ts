@@ -32,7 +32,7 @@ export interface Series {
 const HOUR = 3_600_000;
 
 /** The widest interval that still shows the course of a range. */
-function intervalOf({ from, to = Date.now() }: Range): "minute" | "hour" | "day" {
+function chooseInterval({ from, to = Date.now() }: Range): "minute" | "hour" | "day" {
   if (to - from <= 3 * HOUR) return "minute";
   return to - from <= 72 * HOUR ? "hour" : "day";
 }
@@ -50,7 +50,7 @@ export function useSeries(range: Range) {
       call<Series>(
         "POST",
         "/api/v1/runs/stats/series",
-        { is_root: true, interval: intervalOf(range), ...times(range) },
+        { is_root: true, interval: chooseInterval(range), ...times(range) },
         signal,
       ),
     placeholderData: keepPreviousData,
@@ -65,7 +65,7 @@ export function usePrevious(range: Range, enabled: boolean) {
     enabled,
     queryFn: async ({ signal }) => {
       const before = { ...range, from: from - (to - from), to: from };
-      const query = { is_root: true, interval: intervalOf(before), ...times(before) };
+      const query = { is_root: true, interval: chooseInterval(before), ...times(before) };
       return (await call<Series>("POST", "/api/v1/runs/stats/series", query, signal)).total;
     },
     staleTime: 60_000,
@@ -84,7 +84,7 @@ export interface Some<T> {
   count: number;
 }
 
-function useThreadsOf(status: "busy" | "interrupted", keep: (row: ThreadRow) => boolean) {
+function useThreadsByStatus(status: "busy" | "interrupted", keep: (row: ThreadRow) => boolean) {
   return useQuery({
     queryKey: ["overview", "threads", status],
     queryFn: async ({ signal }): Promise<Some<ThreadRow>> => {
@@ -107,9 +107,9 @@ function useThreadsOf(status: "busy" | "interrupted", keep: (row: ThreadRow) => 
   });
 }
 
-export const useWaiting = () => useThreadsOf("interrupted", waits);
+export const useWaiting = () => useThreadsByStatus("interrupted", waits);
 
-export const useRunning = () => useThreadsOf("busy", () => true);
+export const useRunning = () => useThreadsByStatus("busy", () => true);
 
 export type FailedTrace = Pick<TraceRow, "trace_id" | "name" | "start_time" | "error">;
 

@@ -30,7 +30,7 @@ const imagesIn = (content: string | Part[]) =>
   typeof content === "string" ? [] : content.flatMap((part) => (part.type === "image_url" ? [part] : []));
 
 /** A text alone, or the text before its images. */
-const contentOf = (text: string, images: Part[]): string | Part[] =>
+const buildContent = (text: string, images: Part[]): string | Part[] =>
   images.length === 0 ? text : [...(text === "" ? [] : [{ type: "text" as const, text }]), ...images];
 
 export function OneMessage({ message, number, isFirst, onChange, onRemove, onUp }: Props) {
@@ -47,7 +47,7 @@ export function OneMessage({ message, number, isFirst, onChange, onRemove, onUp 
     const { media, refused } = await readFiles(given, IMAGES, before);
     setTrouble(refused);
     const more = media.map(({ url = "" }): Part => ({ type: "image_url", image_url: { url } }));
-    if (more.length > 0) onChange({ content: contentOf(text, [...images, ...more]) });
+    if (more.length > 0) onChange({ content: buildContent(text, [...images, ...more]) });
   };
   return (
     <div className={css.message} role="group" aria-label={`Message ${number}`}>
@@ -86,7 +86,7 @@ export function OneMessage({ message, number, isFirst, onChange, onRemove, onUp 
         rows={role === "placeholder" ? 1 : Math.min(16, text.split("\n").length + 1)}
         value={text}
         placeholder={role === "placeholder" ? "The name of a variable with a list of messages" : ""}
-        onChange={(event) => onChange({ content: contentOf(event.target.value, images) })}
+        onChange={(event) => onChange({ content: buildContent(event.target.value, images) })}
       />
       {images.length > 0 && (
         <ul className={css.images}>
@@ -103,7 +103,7 @@ export function OneMessage({ message, number, isFirst, onChange, onRemove, onUp 
                 label={`Remove image ${at + 1} of message ${number}`}
                 onClick={() =>
                   onChange({
-                    content: contentOf(
+                    content: buildContent(
                       text,
                       images.filter((one) => one !== image),
                     ),

@@ -6,7 +6,7 @@ import { ModalForm } from "../../ui/ModalForm.tsx";
 import { Changes } from "../Changes.tsx";
 import { usePrompts } from "../prompts/queries.ts";
 import work from "../work.module.css";
-import { promptOf } from "./from-prompt.ts";
+import { toPrompt } from "./from-prompt.ts";
 import type { Play } from "./play.ts";
 import { commit, useLatest } from "./queries.ts";
 
@@ -31,7 +31,7 @@ export function Save({ play, onSaved, onClose }: Props) {
     try {
       return {
         manifest: writePrompt(
-          promptOf(
+          toPrompt(
             play,
             play.columns.find((one) => one.id === columnId),
           ),
@@ -127,8 +127,8 @@ export function Save({ play, onSaved, onClose }: Props) {
         <Changes
           title={`Changes from ${latest.data.commit_hash.slice(0, 8)}`}
           same="It is the same as the latest commit."
-          before={shownOf(latest.data.manifest)}
-          now={shownOf(manifest)}
+          before={showManifest(latest.data.manifest)}
+          now={showManifest(manifest)}
         />
       )}
     </ModalForm>
@@ -136,4 +136,4 @@ export function Save({ play, onSaved, onClose }: Props) {
 }
 
 /** Messages, tools and model in the place of LangChain's serialized form. */
-const shownOf = (manifest: Record<string, unknown>): object => readPrompt(manifest) ?? manifest;
+const showManifest = (manifest: Record<string, unknown>): object => readPrompt(manifest) ?? manifest;

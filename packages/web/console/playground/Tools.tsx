@@ -3,7 +3,7 @@ import { useId } from "react";
 import controls from "../../ui/controls.module.css";
 import work from "../work.module.css";
 import type { Play } from "./play.ts";
-import { toolsOf } from "./request.ts";
+import { parseTools } from "./request.ts";
 
 export function Tools({ play, onChange }: { play: Play; onChange: (next: (play: Play) => Play) => void }) {
   const id = useId();
@@ -39,7 +39,7 @@ export function Tools({ play, onChange }: { play: Play; onChange: (next: (play: 
 
 function read(play: Play): { count: number; fault?: string } {
   try {
-    return { count: toolsOf(play).length };
+    return { count: parseTools(play).length };
   } catch (error) {
     return { count: 0, fault: error instanceof Error ? error.message : "The tools cannot be read." };
   }

@@ -1,7 +1,7 @@
 /** A commit of a prompt in the playground, and the messages of the playground as a prompt. */
 import type { ChatPrompt } from "../../../../src/prompts/chat-manifest.ts";
 import { type Column, newColumn, newId, type Play } from "./play.ts";
-import { FIELDS, sentMessages, settingsOf, toolsOf } from "./request.ts";
+import { FIELDS, sentMessages, mergeSettings, parseTools } from "./request.ts";
 
 export function playFromPrompt(
   { messages, format, tools, model }: ChatPrompt,
@@ -12,12 +12,12 @@ export function playFromPrompt(
     format,
     variables: {},
     tools: tools.length === 0 ? "" : JSON.stringify(tools, null, 2),
-    columns: [columnOf(model?.settings ?? {})],
+    columns: [createColumn(model?.settings ?? {})],
     from: { kind: "prompt", name, hash },
   };
 }
 
-function columnOf(settings: Record<string, unknown>): Column {
+function createColumn(settings: Record<string, unknown>): Column {
   const model = settings["model"] ?? settings["model_name"];
   if (typeof model !== "string") return newColumn();
   const typed = FIELDS.flatMap(([name]) => {
@@ -33,9 +33,9 @@ function columnOf(settings: Record<string, unknown>): Column {
 }
 
 /** With the model and the tools of `column`, where one is given. @throws Error, TemplateFault */
-export function promptOf(play: Play, column: Column | undefined): ChatPrompt {
+export function toPrompt(play: Play, column: Column | undefined): ChatPrompt {
   const prompt = { messages: sentMessages(play), format: play.format };
   if (!column) return { ...prompt, tools: [] };
-  const settings = { model: column.model, ...settingsOf(column) };
-  return { ...prompt, tools: toolsOf(play), model: { provider: "ChatOpenAI", settings } };
+  const settings = { model: column.model, ...mergeSettings(column) };
+  return { ...prompt, tools: parseTools(play), model: { provider: "ChatOpenAI", settings } };
 }

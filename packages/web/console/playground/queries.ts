@@ -24,11 +24,11 @@ export interface Pulled {
   manifest: Record<string, unknown>;
 }
 
-const pathOf = (name: string) => `-/${encodeURIComponent(name)}`;
+const promptPath = (name: string) => `-/${encodeURIComponent(name)}`;
 
 /** A commit with its model. */
 export const pull = (name: string, word: string, signal?: AbortSignal): Promise<Pulled> =>
-  call("GET", `/api/v1/commits/${pathOf(name)}/${encodeURIComponent(word)}?include_model=true`, undefined, signal);
+  call("GET", `/api/v1/commits/${promptPath(name)}/${encodeURIComponent(word)}?include_model=true`, undefined, signal);
 
 /** The latest commit, read again each time; null for a prompt without one. */
 export function useLatest(name: string | undefined) {
@@ -55,13 +55,13 @@ export interface NewCommit {
 /** Commits, and creates the prompt before where it is new. Its hash. */
 export async function commit({ name, isNew, manifest, description, parent }: NewCommit): Promise<string> {
   if (isNew) await call("POST", "/api/v1/repos", { repo_handle: name });
-  const { commit } = await call<{ commit: { commit_hash: string } }>("POST", `/api/v1/commits/${pathOf(name)}`, {
+  const { commit } = await call<{ commit: { commit_hash: string } }>("POST", `/api/v1/commits/${promptPath(name)}`, {
     manifest,
     ...(description !== "" && { description }),
     ...(parent !== undefined && { parent_commit: parent }),
   }).catch(async (error: unknown) => {
     // The prompt would be there, and be refused as known at the next attempt.
-    if (isNew) await call("DELETE", `/api/v1/repos/${pathOf(name)}`).catch(() => undefined);
+    if (isNew) await call("DELETE", `/api/v1/repos/${promptPath(name)}`).catch(() => undefined);
     throw error;
   });
   await queryClient.invalidateQueries({ queryKey: ["prompts"] });

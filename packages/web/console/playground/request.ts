@@ -10,7 +10,7 @@ export const FIELDS: [name: string, label: string, placeholder: string][] = [
 ];
 
 /** The values of the variables that the messages use. @throws Error */
-export function valuesOf({ messages, format, variables }: Play): Variables {
+export function readVariables({ messages, format, variables }: Play): Variables {
   const named = variablesIn(messages, format);
   return Object.fromEntries(
     named.map(({ name, data }) => {
@@ -22,7 +22,7 @@ export function valuesOf({ messages, format, variables }: Play): Variables {
 }
 
 /** The tools as they are sent. @throws Error */
-export function toolsOf({ tools }: Pick<Play, "tools">): Record<string, unknown>[] {
+export function parseTools({ tools }: Pick<Play, "tools">): Record<string, unknown>[] {
   if (tools.trim() === "") return [];
   const list = parsed(tools, "The tools must be JSON");
   if (!Array.isArray(list)) throw new Error("The tools must be a list.");
@@ -30,7 +30,7 @@ export function toolsOf({ tools }: Pick<Play, "tools">): Record<string, unknown>
 }
 
 /** @throws Error */
-export function settingsOf({ settings, more }: Column): Record<string, unknown> {
+export function mergeSettings({ settings, more }: Column): Record<string, unknown> {
   const typed = Object.entries(settings).filter(([, text]) => text.trim() !== "");
   const numbers = typed.map(([name, text]): [string, number] => {
     const value = Number(text);
@@ -63,9 +63,9 @@ export const sentMessages = ({ messages }: Pick<Play, "messages">): TemplateMess
     }));
 
 /** The body for `/api/v1/playground/stream`. @throws Error */
-export function callOf(play: Play, column: Column, key: string): object {
+export function buildCall(play: Play, column: Column, key: string): object {
   const { provider, model, baseUrl } = column;
-  const tools = toolsOf(play);
+  const tools = parseTools(play);
   return {
     model: {
       provider,
@@ -73,16 +73,16 @@ export function callOf(play: Play, column: Column, key: string): object {
       ...(provider === "openai" && baseUrl.trim() !== "" && { base_url: baseUrl.trim() }),
       ...(provider === "openai" && key !== "" && { api_key: key }),
     },
-    settings: settingsOf(column),
+    settings: mergeSettings(column),
     messages: sentMessages(play),
     template_format: play.format,
-    variables: valuesOf(play),
+    variables: readVariables(play),
     ...(tools.length > 0 && { tools }),
   };
 }
 
 /** The input of an assistant: the messages with their variables, in LangChain's form. @throws Error */
-export function inputOf(play: Play): { messages: object[] } {
-  const filled = fillMessages(sentMessages(play), play.format, valuesOf(play), (one) => one as TemplateMessage);
+export function buildInput(play: Play): { messages: object[] } {
+  const filled = fillMessages(sentMessages(play), play.format, readVariables(play), (one) => one as TemplateMessage);
   return { messages: filled.map(({ role, ...message }) => ({ type: role, ...message })) };
 }

@@ -2,7 +2,7 @@
 import { authFetch, call } from "../../api/http.ts";
 import { framesOf } from "../../api/frames.ts";
 import { readRole } from "../../../../src/prompts/roles.ts";
-import { textOf } from "../../chat/messages.ts";
+import { readText } from "../../chat/messages.ts";
 import { afterEvent, type Result, START } from "./result.ts";
 
 type OnResult = (result: Result) => void;
@@ -24,7 +24,7 @@ async function follow(signal: AbortSignal, onResult: OnResult, work: (show: OnRe
   }
 }
 
-async function streamOf(path: string, body: object, signal: AbortSignal) {
+async function openStream(path: string, body: object, signal: AbortSignal) {
   const answer = await authFetch(path, {
     method: "POST",
     signal,
@@ -39,7 +39,7 @@ async function streamOf(path: string, body: object, signal: AbortSignal) {
 export function runModel(body: () => object, signal: AbortSignal, onResult: OnResult): Promise<void> {
   return follow(signal, onResult, async (show) => {
     let result = START;
-    for await (const { event, data } of await streamOf("/api/v1/playground/stream", body(), signal))
+    for await (const { event, data } of await openStream("/api/v1/playground/stream", body(), signal))
       show((result = afterEvent(result, event, JSON.parse(data))));
   });
 }
@@ -72,18 +72,18 @@ export function runAssistant(
     let result = START;
     let saying: string | undefined;
     let trouble: string | undefined;
-    for await (const { event, data } of await streamOf("/runs/stream", body, signal)) {
+    for await (const { event, data } of await openStream("/runs/stream", body, signal)) {
       const value = JSON.parse(data) as unknown;
       if (event === "metadata") result = { ...result, run: (value as { run_id: string }).run_id };
       if (event === "messages") {
         const [chunk] = value as [Said];
         if (readRole(chunk.type) !== "ai") continue;
-        const text = textOf({ content: chunk.content });
+        const text = readText({ content: chunk.content });
         if (text !== "") result = { ...result, firstSeconds: result.firstSeconds ?? since() };
         result = { ...result, text: chunk.id === saying ? result.text + text : text };
         saying = chunk.id;
       }
-      if (event === "values") result = { ...result, ...stateOf(value, given.messages.length) };
+      if (event === "values") result = { ...result, ...readState(value, given.messages.length) };
       if (event === "error") trouble = (value as { message?: string }).message ?? "The run failed.";
       show(result);
     }
@@ -96,7 +96,7 @@ export function runAssistant(
 }
 
 /** What the state says: the last answer, the tokens of all answers, and whether the run waits for a person. */
-function stateOf(state: unknown, given: number): Partial<Result> {
+function readState(state: unknown, given: number): Partial<Result> {
   const { messages, __interrupt__: asked } = state as { messages?: Said[]; __interrupt__?: unknown[] };
   const said = Array.isArray(messages) ? messages.slice(given).filter(({ type }) => readRole(type) === "ai") : [];
   const sum = (pick: (usage: NonNullable<Said["usage_metadata"]>) => number) =>
@@ -105,7 +105,7 @@ function stateOf(state: unknown, given: number): Partial<Result> {
   const tokens = { input: sum((usage) => usage.input_tokens), output: sum((usage) => usage.output_tokens) };
   const calls = last?.tool_calls ?? [];
   return {
-    ...(last && { text: textOf({ content: last.content }) }),
+    ...(last && { text: readText({ content: last.content }) }),
     ...(tokens.input + tokens.output > 0 && { tokens }),
     calls: calls.map(({ id = "", name, args }) => ({ id, name, args: JSON.stringify(args, null, 2) })),
     ...(asked && asked.length > 0 && { trouble: "The run waits for a person. Continue it in the chat." }),

@@ -3,7 +3,7 @@ import { useCallback, useEffect, useRef, useState } from "react";
 import { handedOver, handOver } from "../../playground/handover.ts";
 import { playFromRun } from "./from-run.ts";
 import { type Column, isFresh, keepPlay, keptPlay, newPlay, type Play } from "./play.ts";
-import { callOf, inputOf } from "./request.ts";
+import { buildCall, buildInput } from "./request.ts";
 import { costOfRun, runAssistant, runModel } from "./run.ts";
 
 /** Milliseconds after the last change. */
@@ -73,11 +73,11 @@ export function usePlay(key: string): Playing {
     };
     const { signal } = controller;
     if (column.provider !== "assistant")
-      return void runModel(() => callOf(now.current, column, keys[column.id] ?? ""), signal, show);
+      return void runModel(() => buildCall(now.current, column, keys[column.id] ?? ""), signal, show);
     let last: Column["result"];
     void runAssistant(
       column.assistant,
-      () => inputOf(now.current),
+      () => buildInput(now.current),
       signal,
       (result) => show((last = result)),
     ).then(async () => {

@@ -2,7 +2,7 @@
 import { useState } from "react";
 import { Link, useSearchParams } from "wouter";
 import { useMay } from "../../api/me.ts";
-import { textOf } from "../../chat/messages.ts";
+import { readText } from "../../chat/messages.ts";
 import { PLAYGROUND } from "../../playground/handover.ts";
 import { Loaded } from "../../page/states.tsx";
 import { type Column, Table } from "../../page/Table.tsx";
@@ -37,7 +37,7 @@ export function Commits({ name }: { name: string }) {
           <>
             <Table
               label="Commits"
-              columns={columnsOf(tags, choose)}
+              columns={buildColumns(tags, choose)}
               rows={rows}
               rowKey={({ commit_hash }) => commit_hash}
               onOpen={({ commit_hash }) => choose(commit_hash)}
@@ -58,10 +58,10 @@ export function Commits({ name }: { name: string }) {
   );
 }
 
-const namesOf = (tags: Tag[], hash: string) =>
+const listTagNames = (tags: Tag[], hash: string) =>
   tags.filter(({ commit_hash }) => commit_hash === hash).map(({ tag_name }) => tag_name);
 
-function columnsOf(tags: Tag[], onChoose: (hash: string) => void): Column<Commit>[] {
+function buildColumns(tags: Tag[], onChoose: (hash: string) => void): Column<Commit>[] {
   return [
     {
       id: "hash",
@@ -80,7 +80,7 @@ function columnsOf(tags: Tag[], onChoose: (hash: string) => void): Column<Commit
       name: "Tags",
       width: 120,
       kept: true,
-      cell: ({ commit_hash }) => namesOf(tags, commit_hash).join(", "),
+      cell: ({ commit_hash }) => listTagNames(tags, commit_hash).join(", "),
     },
     { id: "made", name: "Committed", width: 88, end: true, cell: ({ created_at }) => <Time at={created_at} /> },
   ];
@@ -94,7 +94,7 @@ function OneCommit({ name, hash: given, rows, tags }: { name: string; hash: stri
   const now = useManifest(name, given);
   const hash = now.data?.commit_hash ?? given;
   const before = useManifest(name, against === "" ? undefined : against);
-  const [tag] = namesOf(tags, hash);
+  const [tag] = listTagNames(tags, hash);
   return (
     <section className={work.section} aria-label={`Commit ${short(hash)}`}>
       <div className={work.head}>
@@ -150,7 +150,7 @@ function comparable(before: object, now: object): { before: object; now: object 
 function Shown({ manifest }: { manifest: unknown }) {
   const said = readPrompt(manifest)?.messages.map(({ role, content, tool_calls = [] }) => ({
     role: role === "placeholder" ? "Placeholder" : roleText(role),
-    text: textOf({ content }),
+    text: readText({ content }),
     calls: tool_calls.map(({ name, args }) => ({ name, args: JSON.stringify(args, null, 2) })),
   }));
   if (said === undefined || said.length === 0) return null;

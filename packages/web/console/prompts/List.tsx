@@ -18,7 +18,7 @@ await new Client().pushPrompt("answers", {
   commitTags: "prod",
 });`;
 
-const addressOf = (name: string) => `/console/prompts/${encodeURIComponent(name)}`;
+const promptAddress = (name: string) => `/console/prompts/${encodeURIComponent(name)}`;
 
 export function List() {
   const prompts = usePrompts();
@@ -40,7 +40,7 @@ export function List() {
                 columns={COLUMNS}
                 rows={rows}
                 rowKey={({ id }) => id}
-                onOpen={({ repo_handle }) => navigate(addressOf(repo_handle))}
+                onOpen={({ repo_handle }) => navigate(promptAddress(repo_handle))}
               />
               {prompts.hasNextPage && (
                 <div>
@@ -64,7 +64,7 @@ const COLUMNS: Column<PromptRow>[] = [
     width: 140,
     kept: true,
     cell: ({ repo_handle }) => (
-      <Link href={addressOf(repo_handle)} className={work.open}>
+      <Link href={promptAddress(repo_handle)} className={work.open}>
         {repo_handle}
       </Link>
     ),

@@ -30,7 +30,7 @@ export interface Tag {
 
 const ALL = ["prompts"];
 const PAGE = 50;
-const pathOf = (name: string) => `-/${encodeURIComponent(name)}`;
+const promptPath = (name: string) => `-/${encodeURIComponent(name)}`;
 
 /** The latest change first. */
 export function usePrompts() {
@@ -48,14 +48,14 @@ export function usePrompt(name: string) {
   return useQuery({
     queryKey: [...ALL, "one", name],
     queryFn: async ({ signal }) =>
-      (await call<{ repo: PromptRow }>("GET", `/api/v1/repos/${pathOf(name)}`, undefined, signal)).repo,
+      (await call<{ repo: PromptRow }>("GET", `/api/v1/repos/${promptPath(name)}`, undefined, signal)).repo,
   });
 }
 
 export function useTags(name: string) {
   return useQuery({
     queryKey: [...ALL, "tags", name],
-    queryFn: ({ signal }) => call<Tag[]>("GET", `/api/v1/repos/${pathOf(name)}/tags`, undefined, signal),
+    queryFn: ({ signal }) => call<Tag[]>("GET", `/api/v1/repos/${promptPath(name)}/tags`, undefined, signal),
   });
 }
 
@@ -67,7 +67,7 @@ export function useCommits(name: string) {
     queryFn: ({ pageParam, signal }) =>
       call<{ commits: Commit[] }>(
         "GET",
-        `/api/v1/commits/${pathOf(name)}?limit=${PAGE}&offset=${pageParam}`,
+        `/api/v1/commits/${promptPath(name)}?limit=${PAGE}&offset=${pageParam}`,
         undefined,
         signal,
       ),
@@ -85,7 +85,7 @@ export function useManifest(name: string, hash: string | undefined) {
     queryFn: ({ signal }) =>
       call<{ commit_hash: string; manifest: Record<string, unknown> }>(
         "GET",
-        `/api/v1/commits/${pathOf(name)}/${encodeURIComponent(hash ?? "")}?include_model=true`,
+        `/api/v1/commits/${promptPath(name)}/${encodeURIComponent(hash ?? "")}?include_model=true`,
         undefined,
         signal,
       ),
@@ -94,16 +94,16 @@ export function useManifest(name: string, hash: string | undefined) {
 
 /** Names a commit, or moves the name to it. */
 export async function moveTag(name: string, tag: string, hash: string): Promise<void> {
-  await call("POST", `/api/v1/repos/${pathOf(name)}/tags`, { tag_name: tag, commit_id: hash });
+  await call("POST", `/api/v1/repos/${promptPath(name)}/tags`, { tag_name: tag, commit_id: hash });
   await queryClient.invalidateQueries({ queryKey: [...ALL, "tags", name] });
 }
 
 export async function deleteTag(name: string, tag: string): Promise<void> {
-  await call("DELETE", `/api/v1/repos/${pathOf(name)}/tags/${encodeURIComponent(tag)}`);
+  await call("DELETE", `/api/v1/repos/${promptPath(name)}/tags/${encodeURIComponent(tag)}`);
   await queryClient.invalidateQueries({ queryKey: [...ALL, "tags", name] });
 }
 
 export async function deletePrompt(name: string): Promise<void> {
-  await call("DELETE", `/api/v1/repos/${pathOf(name)}`);
+  await call("DELETE", `/api/v1/repos/${promptPath(name)}`);
   await queryClient.invalidateQueries({ queryKey: [...ALL, "list"] });
 }

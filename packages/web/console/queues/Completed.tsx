@@ -3,10 +3,10 @@ import { Link } from "wouter";
 import { useMe } from "../../api/me.ts";
 import { Empty, Loaded } from "../../page/states.tsx";
 import { briefly } from "../datasets/briefly.ts";
-import { agreementsOf, type Judged, judgedOf } from "./agreement.ts";
+import { computeAgreements, type Judged, collectJudged } from "./agreement.ts";
 import { type Queue, useCompleted } from "./queries.ts";
 import css from "./queues.module.css";
-import { choicesOf } from "./rubric.ts";
+import { listChoices } from "./rubric.ts";
 import { countText } from "../../ui/format.ts";
 import { shareText } from "../share.ts";
 
@@ -15,8 +15,8 @@ export function Completed({ queue }: { queue: Queue }) {
   return (
     <Loaded query={completed} what="completed runs">
       {({ runs, given, size }) => {
-        const judged = judgedOf(runs, given);
-        const agreements = agreementsOf(judged);
+        const judged = collectJudged(runs, given);
+        const agreements = computeAgreements(judged);
         if (judged.length === 0)
           return <Empty title="No run is completed." text="A run is completed when enough people have scored it." />;
         return (
@@ -69,8 +69,9 @@ export function Completed({ queue }: { queue: Queue }) {
 function Row({ judged: { run, key, scores, agrees }, queue }: { judged: Judged; queue: Queue }) {
   const { data: me } = useMe();
   const item = queue.rubric_items.find(({ feedback_key }) => feedback_key === key);
-  const choices = item && choicesOf(item);
-  const labelOf = (score: number | string) => choices?.find((choice) => choice.score === score)?.label ?? String(score);
+  const choices = item && listChoices(item);
+  const labelScore = (score: number | string) =>
+    choices?.find((choice) => choice.score === score)?.label ?? String(score);
   return (
     <tr>
       <td>
@@ -86,7 +87,7 @@ function Row({ judged: { run, key, scores, agrees }, queue }: { judged: Judged; 
         <ul>
           {scores.map(({ reviewer, score, comment }) => (
             <li key={reviewer} title={reviewer}>
-              {labelOf(score)} <small>{reviewer === me?.id ? "you" : reviewer.slice(-6)}</small>
+              {labelScore(score)} <small>{reviewer === me?.id ? "you" : reviewer.slice(-6)}</small>
               {comment && <q>{comment}</q>}
             </li>
           ))}

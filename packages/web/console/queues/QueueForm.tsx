@@ -9,7 +9,7 @@ import parts from "../parts.module.css";
 import work from "../work.module.css";
 import { type Queue, saveQueue } from "./queries.ts";
 import css from "./queues.module.css";
-import { configOf, type Kind, KIND_WORDS, KINDS } from "./rubric.ts";
+import { buildConfig, type Kind, KIND_WORDS, KINDS } from "./rubric.ts";
 
 interface DraftItem {
   /** For React. */
@@ -31,7 +31,7 @@ const newItem = (): DraftItem => ({
   known: false,
 });
 
-const draftOf = (queue: Queue | undefined) => ({
+const createDraft = (queue: Queue | undefined) => ({
   name: queue?.name ?? "",
   description: queue?.description ?? "",
   rubric_instructions: queue?.rubric_instructions ?? "",
@@ -39,7 +39,7 @@ const draftOf = (queue: Queue | undefined) => ({
   minutes: queue && !queue.enable_reservations ? "" : String(queue?.reservation_minutes ?? 60),
 });
 
-const itemsOf = (queue: Queue | undefined): DraftItem[] =>
+const createItems = (queue: Queue | undefined): DraftItem[] =>
   queue
     ? queue.rubric_items.map(({ feedback_key, description, feedback_config }) => ({
         ...newItem(),
@@ -59,8 +59,8 @@ export function QueueForm({
   onCancel: () => void;
 }) {
   const action = useAction();
-  const [draft, setDraft] = useState(() => draftOf(queue));
-  const [items, setItems] = useState(() => itemsOf(queue));
+  const [draft, setDraft] = useState(() => createDraft(queue));
+  const [items, setItems] = useState(() => createItems(queue));
   const text = (name: keyof typeof draft) => ({
     value: draft[name],
     onChange: (event: { target: { value: string } }) => setDraft({ ...draft, [name]: event.target.value }),
@@ -83,7 +83,7 @@ export function QueueForm({
       },
       named
         .filter(({ known }) => !known)
-        .map(({ key, kind, labels }) => ({ key: key.trim(), config: configOf(kind, labels) })),
+        .map(({ key, kind, labels }) => ({ key: key.trim(), config: buildConfig(kind, labels) })),
     );
     onSaved(saved.id);
   };

@@ -13,7 +13,7 @@ import work from "../work.module.css";
 import { useReviewKeys } from "./keys.ts";
 import { complete, type Queue, type QueuedRun, skip, useNext } from "./queries.ts";
 import css from "./queues.module.css";
-import { choiceAt, choicesOf, isText } from "./rubric.ts";
+import { choiceAt, listChoices, isText } from "./rubric.ts";
 import { RubricField } from "./RubricField.tsx";
 
 export function Review({ queue }: { queue: Queue }) {
@@ -67,7 +67,7 @@ function Reviewed({ queue, run }: { queue: Queue; run: QueuedRun }) {
   useReviewKeys({
     digit: (digit) => {
       const item = items[active];
-      const choices = item && choicesOf(item);
+      const choices = item && listChoices(item);
       const choice = choices && choiceAt(choices, digit);
       if (!choice || !annotates) return;
       set(active, String(choice.score));

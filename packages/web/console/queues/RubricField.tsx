@@ -2,7 +2,7 @@
 import { useId } from "react";
 import controls from "../../ui/controls.module.css";
 import css from "./queues.module.css";
-import { choicesOf, digitOf, isText, type RubricItem } from "./rubric.ts";
+import { listChoices, findDigit, isText, type RubricItem } from "./rubric.ts";
 
 export function RubricField({
   item,
@@ -19,7 +19,7 @@ export function RubricField({
   onText: (text: string) => void;
 }) {
   const id = useId();
-  const choices = isText(item) ? undefined : choicesOf(item);
+  const choices = isText(item) ? undefined : listChoices(item);
   const name = (
     <>
       {item.feedback_key}
@@ -49,7 +49,7 @@ export function RubricField({
       </span>
       <span className={css.choices}>
         {choices.map((choice) => {
-          const digit = digitOf(choices, choice);
+          const digit = findDigit(choices, choice);
           return (
             <button
               key={choice.score}

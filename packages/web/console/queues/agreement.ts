@@ -11,7 +11,7 @@ export interface Judged {
 }
 
 /** The scores by run and key. Those on which reviewers differ come first. */
-export function judgedOf(runs: QueuedRun[], given: Given[]): Judged[] {
+export function collectJudged(runs: QueuedRun[], given: Given[]): Judged[] {
   const byRun = Map.groupBy(given, ({ run_id }) => run_id);
   const all = runs.flatMap((run) => {
     const own = (byRun.get(run.id) ?? []).filter(({ feedback_source }) =>
@@ -38,7 +38,7 @@ export interface Agreement {
   agreed: number;
 }
 
-export function agreementsOf(judged: Judged[]): Agreement[] {
+export function computeAgreements(judged: Judged[]): Agreement[] {
   const compared = judged.filter(({ agrees }) => agrees !== undefined);
   return [...Map.groupBy(compared, ({ key }) => key)].map(([key, some]) => ({
     key,

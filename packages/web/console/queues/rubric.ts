@@ -29,7 +29,7 @@ const GOOD_OR_BAD: Choice[] = [
 const MOST = 10;
 
 /** The scores of a key as buttons; undefined where any number, or a text, is given. */
-export function choicesOf({ feedback_config }: Pick<RubricItem, "feedback_config">): Choice[] | undefined {
+export function listChoices({ feedback_config }: Pick<RubricItem, "feedback_config">): Choice[] | undefined {
   const config = feedback_config?.feedback_config;
   if (!config) return GOOD_OR_BAD;
   if (config.type === "categorical")
@@ -53,7 +53,7 @@ export function choiceAt(choices: Choice[], digit: number): Choice | undefined {
 }
 
 /** The digit of a choice, which its button shows. */
-export function digitOf(choices: Choice[], choice: Choice): number | undefined {
+export function findDigit(choices: Choice[], choice: Choice): number | undefined {
   return Array.from({ length: MOST }, (_, digit) => digit).find((digit) => choiceAt(choices, digit) === choice);
 }
 
@@ -68,7 +68,7 @@ export const KIND_WORDS: Record<Kind, string> = {
   text: "Text",
 };
 
-export function configOf(kind: Kind, labels: string): Config {
+export function buildConfig(kind: Kind, labels: string): Config {
   if (kind === "text") return { type: "freeform" };
   if (kind === "one-to-five") return { type: "continuous", min: 1, max: 5 };
   const names = kind === "good-bad" ? ["Bad", "Good"] : labels.split(",").map((label) => label.trim());

@@ -9,7 +9,7 @@ import { Loaded } from "../../page/states.tsx";
 import { type Column, Table } from "../../page/Table.tsx";
 import { Time } from "../../page/Time.tsx";
 import work from "../work.module.css";
-import { type EndedRun, statusOf, useEndedRuns } from "./queries.ts";
+import { type EndedRun, runStatus, useEndedRuns } from "./queries.ts";
 
 export function Ended({
   range,
@@ -79,7 +79,7 @@ const Ending = ({ status }: { status: string }) => (
 );
 
 const COLUMNS: Column<EndedRun>[] = [
-  { id: "status", name: "Status", width: 96, kept: true, cell: (run) => <Ending status={statusOf(run)} /> },
+  { id: "status", name: "Status", width: 96, kept: true, cell: (run) => <Ending status={runStatus(run)} /> },
   {
     id: "name",
     name: "Run",

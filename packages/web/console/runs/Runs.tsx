@@ -5,7 +5,7 @@ import { useMay } from "../../api/me.ts";
 import { useAssistants } from "../../api/queries.ts";
 import { formatCurl } from "../../api/curl.ts";
 import type { Assistant, ThreadRow } from "../../api/types.ts";
-import { tipOf, titleOf } from "../../chat/row.ts";
+import { threadTip, threadTitle } from "../../chat/row.ts";
 import { Button } from "../../ui/Button.tsx";
 import controls from "../../ui/controls.module.css";
 import { Confirm } from "../../ui/Confirm.tsx";
@@ -19,7 +19,7 @@ import { Time } from "../../page/Time.tsx";
 import { untilText } from "../when.ts";
 import work from "../work.module.css";
 import { Ended } from "./Ended.tsx";
-import { cronOf, type OpenRun, type Split, splitOf } from "./open.ts";
+import { findCron, type OpenRun, type Split, splitRuns } from "./open.ts";
 import { cancelPending, cancelRun, useLiveRuns, useOpenRuns, useThreadsById } from "./queries.ts";
 
 const START = formatCurl(
@@ -94,7 +94,7 @@ function Open({ assistant, assistants }: { assistant: string; assistants: Assist
     <Loaded query={open} what="open runs" rows={4}>
       {({ complete }) => (
         <>
-          <Lists split={splitOf(runs, Date.now())} threads={threads.data ?? new Map()} assistants={assistants} />
+          <Lists split={splitRuns(runs, Date.now())} threads={threads.data ?? new Map()} assistants={assistants} />
           {!complete && (
             <p className={work.note}>Not all open runs are listed: there are more than this page can read.</p>
           )}
@@ -125,7 +125,7 @@ function Lists({
         {running.length === 0 ? (
           <p className={work.none}>Nothing runs now. A run appears here when it starts.</p>
         ) : (
-          <Table label="Running" rows={running} rowKey={keyOf} columns={runningColumns(shared)} />
+          <Table label="Running" rows={running} rowKey={runKey} columns={runningColumns(shared)} />
         )}
       </section>
       <section className={work.section} aria-label="Queued">
@@ -138,7 +138,7 @@ function Lists({
             No run waits. A thread executes one run at a time; others of the thread wait here.
           </p>
         ) : (
-          <Table label="Queued" rows={queued} rowKey={keyOf} columns={queuedColumns(shared)} />
+          <Table label="Queued" rows={queued} rowKey={runKey} columns={queuedColumns(shared)} />
         )}
       </section>
       {asked && (
@@ -183,10 +183,10 @@ const queuedColumns = (shared: Shared): Column<Split["queued"][number]>[] => [
   { id: "act", name: "", width: 92, kept: true, end: true, cell: (run) => <Cancel run={run} /> },
 ];
 
-const keyOf = (run: OpenRun) => run.run_id;
+const runKey = (run: OpenRun) => run.run_id;
 
 function sharedColumns(threads: Map<string, ThreadRow>, assistants: Assistant[]): Shared {
-  const nameOf = (run: OpenRun) => titleOf(threads.get(run.thread_id));
+  const nameThread = (run: OpenRun) => threadTitle(threads.get(run.thread_id));
   return [
     {
       id: "thread",
@@ -195,8 +195,8 @@ function sharedColumns(threads: Map<string, ThreadRow>, assistants: Assistant[])
       kept: true,
       grows: true,
       cell: (run) => (
-        <Link href={`/chat/${run.thread_id}`} title={tipOf(nameOf(run), run.thread_id)}>
-          {nameOf(run)}
+        <Link href={`/chat/${run.thread_id}`} title={threadTip(nameThread(run), run.thread_id)}>
+          {nameThread(run)}
         </Link>
       ),
     },
@@ -215,7 +215,7 @@ function sharedColumns(threads: Map<string, ThreadRow>, assistants: Assistant[])
       name: "Started by",
       width: 96,
       cell: (run) => {
-        const cron = cronOf(run);
+        const cron = findCron(run);
         return cron === undefined ? "request" : <Link href={`/console/crons/${cron}`}>cron</Link>;
       },
     },

@@ -20,7 +20,7 @@ export interface Split {
  * Splits open runs, given the oldest first. `place` counts from 1 among the runs that wait on one thread. `due` is false for a run
  * whose time has not come (`after_seconds`).
  */
-export function splitOf(runs: OpenRun[], now: number): Split {
+export function splitRuns(runs: OpenRun[], now: number): Split {
   const places = new Map<string, number>();
   const split: Split = { running: [], queued: [] };
   for (const run of runs) {
@@ -35,6 +35,6 @@ export function splitOf(runs: OpenRun[], now: number): Split {
 }
 
 /** What started a run, when that was no person: the id of a cron. */
-export function cronOf({ metadata }: OpenRun): string | undefined {
+export function findCron({ metadata }: OpenRun): string | undefined {
   return typeof metadata.cron_id === "string" ? metadata.cron_id : undefined;
 }

@@ -57,7 +57,7 @@ export type EndedRun = Pick<TraceRow, "trace_id" | "name" | "status" | "start_ti
 };
 
 /** How a run ended. Its trace is a success also when it stopped to ask a person. */
-export const statusOf = ({ status, extra }: EndedRun): string =>
+export const runStatus = ({ status, extra }: EndedRun): string =>
   extra?.runtime?.run?.status === "interrupted" ? "interrupted" : status;
 
 const PAGE = 50;

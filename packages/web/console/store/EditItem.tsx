@@ -3,7 +3,7 @@ import { useId, useState } from "react";
 import { Button } from "../../ui/Button.tsx";
 import controls from "../../ui/controls.module.css";
 import work from "../work.module.css";
-import { labelsOf } from "./path.ts";
+import { parseLabels } from "./path.ts";
 import { type Item, writeItem } from "./queries.ts";
 import css from "./store.module.css";
 
@@ -28,7 +28,7 @@ export function EditItem({
   const save = async () => {
     setTrouble("");
     // Labels of an item that is there may have slashes of their own.
-    const labels = item ? namespace : labelsOf(where);
+    const labels = item ? namespace : parseLabels(where);
     if (!labels) return setTrouble("Write a namespace, for example users / ada.");
     setBusy(true);
     try {

@@ -7,7 +7,7 @@ import { Empty, Loaded } from "../../page/states.tsx";
 import { type Column, Table } from "../../page/Table.tsx";
 import { Time } from "../../page/Time.tsx";
 import work from "../work.module.css";
-import { addressOf, childrenOf, type Place, previewOf, same } from "./path.ts";
+import { formatAddress, listChildren, type Place, previewValue, same } from "./path.ts";
 import { type Item, useItems, useLevel } from "./queries.ts";
 import css from "./store.module.css";
 
@@ -20,7 +20,7 @@ const WRITE = formatCurl(
   }`,
 );
 
-const idOf = ({ namespace, key }: Pick<Item, "namespace" | "key">) => JSON.stringify([...namespace, key]);
+const itemId = ({ namespace, key }: Pick<Item, "namespace" | "key">) => JSON.stringify([...namespace, key]);
 
 export function Items({
   place: { namespace, key, of, query },
@@ -58,11 +58,11 @@ export function Items({
             <>
               <Table
                 label="Items"
-                columns={columnsOf(namespace, query, rows)}
+                columns={buildColumns(namespace, query, rows)}
                 rows={rows}
-                rowKey={idOf}
+                rowKey={itemId}
                 onOpen={onOpen}
-                openKey={key === undefined ? undefined : idOf({ namespace: of, key })}
+                openKey={key === undefined ? undefined : itemId({ namespace: of, key })}
               />
               {items.hasNextPage && (
                 <div>
@@ -82,14 +82,14 @@ export function Items({
 /** The namespaces one level below, as links. */
 function Below({ namespace }: { namespace: string[] }) {
   const level = useLevel(namespace);
-  const children = childrenOf(level.data ?? [], namespace);
+  const children = listChildren(level.data ?? [], namespace);
   if (children.length === 0) return null;
   return (
     <nav aria-label="Namespaces below">
       <ul className={css.below}>
         {children.map((label) => (
           <li key={label}>
-            <Link href={addressOf({ namespace: [...namespace, label] })}>{label}</Link>
+            <Link href={formatAddress({ namespace: [...namespace, label] })}>{label}</Link>
           </li>
         ))}
       </ul>
@@ -97,7 +97,7 @@ function Below({ namespace }: { namespace: string[] }) {
   );
 }
 
-function columnsOf(namespace: string[], query: string, rows: Item[]): Column<Item>[] {
+function buildColumns(namespace: string[], query: string, rows: Item[]): Column<Item>[] {
   const below: Column<Item> = {
     id: "namespace",
     name: "Namespace",
@@ -115,7 +115,7 @@ function columnsOf(namespace: string[], query: string, rows: Item[]): Column<Ite
       width: 112,
       kept: true,
       cell: ({ namespace: own, key }) => (
-        <Link href={addressOf({ namespace, of: own, key, query })} title={key}>
+        <Link href={formatAddress({ namespace, of: own, key, query })} title={key}>
           {key}
         </Link>
       ),
@@ -126,7 +126,7 @@ function columnsOf(namespace: string[], query: string, rows: Item[]): Column<Ite
       width: 120,
       kept: true,
       grows: true,
-      cell: ({ value }) => <span className={work.faint}>{previewOf(value)}</span>,
+      cell: ({ value }) => <span className={work.faint}>{previewValue(value)}</span>,
     },
     ...(rows.some((one) => !same(one.namespace, namespace)) ? [below] : []),
     {

@@ -11,7 +11,7 @@ import work from "../work.module.css";
 import { EditItem } from "./EditItem.tsx";
 import { Item } from "./Item.tsx";
 import { Items } from "./Items.tsx";
-import { addressOf, type Place, placeOf } from "./path.ts";
+import { formatAddress, type Place, parsePlace } from "./path.ts";
 import css from "./store.module.css";
 import { Tree } from "./Tree.tsx";
 
@@ -20,10 +20,10 @@ export default function Store() {
   const [params] = useSearchParams();
   const [, navigate] = useLocation();
   const frame = useFrame();
-  const place = placeOf(params);
+  const place = parsePlace(params);
   const { namespace, key, of, isNew } = place;
   const go = (change: Partial<Place>, replace = false) =>
-    navigate(addressOf({ ...place, key: undefined, of: undefined, isNew: false, ...change }), { replace });
+    navigate(formatAddress({ ...place, key: undefined, of: undefined, isNew: false, ...change }), { replace });
   const beside = key !== undefined || isNew;
   return (
     <Page
@@ -33,7 +33,7 @@ export default function Store() {
       actions={
         may("store.write") && (
           <Link
-            href={addressOf({ namespace, isNew: true })}
+            href={formatAddress({ namespace, isNew: true })}
             className={`${controls.button} ${isNew ? `${controls.plain} ${css.second}` : controls.filled} ${css.new}`}
           >
             New item
@@ -70,7 +70,7 @@ export default function Store() {
 function Path({ namespace }: { namespace: string[] }) {
   return (
     <nav className={css.path} aria-label="Path">
-      <Link href={addressOf({})} aria-current={namespace.length === 0 ? "page" : undefined}>
+      <Link href={formatAddress({})} aria-current={namespace.length === 0 ? "page" : undefined}>
         All
       </Link>
       {namespace.map((label, depth) => {
@@ -79,7 +79,7 @@ function Path({ namespace }: { namespace: string[] }) {
           <Fragment key={up.join("\u0000")}>
             <ChevronRight size={12} aria-hidden />
             <Link
-              href={addressOf({ namespace: up })}
+              href={formatAddress({ namespace: up })}
               aria-current={depth === namespace.length - 1 ? "page" : undefined}
             >
               {label}

@@ -4,7 +4,7 @@ import { type KeyboardEvent, useRef, useState } from "react";
 import { Link } from "wouter";
 import { Failed, Loading } from "../../page/states.tsx";
 import work from "../work.module.css";
-import { addressOf, childrenOf, isBelow, same } from "./path.ts";
+import { formatAddress, listChildren, isBelow, same } from "./path.ts";
 import { MOST_CHILDREN, useLevel } from "./queries.ts";
 import css from "./store.module.css";
 import { countText } from "../../ui/format.ts";
@@ -29,7 +29,7 @@ export function Tree({ current }: { current: string[] }) {
     <div ref={box} onKeyDown={move}>
       <div className={css.row} data-row data-current={current.length === 0 || undefined}>
         <span className={css.stem} />
-        <Link href={addressOf({})} aria-current={current.length === 0 ? "page" : undefined}>
+        <Link href={formatAddress({})} aria-current={current.length === 0 ? "page" : undefined}>
           All namespaces
         </Link>
       </div>
@@ -43,7 +43,7 @@ function Level({ parent, current }: { parent: string[]; current: string[] }) {
   if (level.error && !level.data)
     return <Failed title="The namespaces did not load." error={level.error} onRetry={() => void level.refetch()} />;
   if (!level.data) return <Loading rows={3} />;
-  const children = childrenOf(level.data, parent);
+  const children = listChildren(level.data, parent);
   return (
     <ul className={css.level}>
       {children.map((label) => (
@@ -75,7 +75,7 @@ function Node({ namespace, current }: { namespace: string[]; current: string[] }
         >
           <ChevronRight size={14} aria-hidden />
         </button>
-        <Link href={addressOf({ namespace })} title={label} aria-current={isCurrent ? "page" : undefined}>
+        <Link href={formatAddress({ namespace })} title={label} aria-current={isCurrent ? "page" : undefined}>
           {label}
         </Link>
       </div>

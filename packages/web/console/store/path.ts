@@ -13,7 +13,7 @@ export interface Place {
   isNew: boolean;
 }
 
-export function placeOf(params: URLSearchParams): Place {
+export function parsePlace(params: URLSearchParams): Place {
   const namespace = params.getAll("in").filter((label) => label !== "");
   const of = params.getAll("of").filter((label) => label !== "");
   return {
@@ -25,7 +25,13 @@ export function placeOf(params: URLSearchParams): Place {
   };
 }
 
-export function addressOf({ namespace = [], key, of = namespace, query = "", isNew = false }: Partial<Place>): string {
+export function formatAddress({
+  namespace = [],
+  key,
+  of = namespace,
+  query = "",
+  isNew = false,
+}: Partial<Place>): string {
   const params = new URLSearchParams();
   for (const label of namespace) params.append("in", label);
   if (query !== "") params.set("query", query);
@@ -38,7 +44,7 @@ export function addressOf({ namespace = [], key, of = namespace, query = "", isN
 }
 
 /** The labels one level below a namespace, of a list that was cut to that depth. */
-export function childrenOf(namespaces: string[][], parent: string[]): string[] {
+export function listChildren(namespaces: string[][], parent: string[]): string[] {
   return namespaces
     .filter((one) => one.length === parent.length + 1 && isBelow(one, parent))
     .map((one) => one.at(-1) ?? "")
@@ -51,7 +57,7 @@ export const isBelow = (namespace: string[], parent: string[]): boolean =>
 export const same = (a: string[], b: string[]): boolean => a.length === b.length && isBelow(a, b);
 
 /** The labels that a person typed, with slashes between them. Undefined when there is none. */
-export function labelsOf(text: string): string[] | undefined {
+export function parseLabels(text: string): string[] | undefined {
   const labels = text
     .split("/")
     .map((label) => label.trim())
@@ -62,7 +68,7 @@ export function labelsOf(text: string): string[] | undefined {
 const CLIP = 160;
 
 /** A value in one line: the only text that it has, else its members. */
-export function previewOf(value: Record<string, unknown>): string {
+export function previewValue(value: Record<string, unknown>): string {
   const members = Object.entries(value);
   const texts = members.map(([name, one]) => {
     const text = typeof one === "string" ? one : JSON.stringify(one);

@@ -5,7 +5,7 @@ import { useState } from "react";
 import { Link, useSearchParams } from "wouter";
 import { useMay } from "../../api/me.ts";
 import type { ThreadState } from "../../api/types.ts";
-import { titleOf } from "../../chat/row.ts";
+import { threadTitle } from "../../chat/row.ts";
 import { costText, tokensText } from "../../ui/format.ts";
 import { Value } from "../../trace/Value.tsx";
 import { Button } from "../../ui/Button.tsx";
@@ -22,11 +22,11 @@ import { Empty, Loaded } from "../../page/states.tsx";
 import { Time } from "../../page/Time.tsx";
 import { type Column, Table } from "../../page/Table.tsx";
 import { EditState } from "./EditState.tsx";
-import { ownerOf } from "./owner.ts";
+import { readOwner } from "./owner.ts";
 import { useCheckpoints, useSpent, useStateAt, useThreadRow } from "./queries.ts";
 import css from "./threads.module.css";
 
-const idOf = (state: ThreadState) => state.checkpoint.checkpoint_id;
+const stateId = (state: ThreadState) => state.checkpoint.checkpoint_id;
 
 export function Thread({ id }: { id: string }) {
   const [params, setParams] = useSearchParams();
@@ -35,14 +35,14 @@ export function Thread({ id }: { id: string }) {
   const spent = useSpent(thread.data);
   const all = checkpoints.data?.rows ?? [];
   const wanted = params.get("checkpoint");
-  const chosen = wanted === null ? all[0] : all.find((one) => idOf(one) === wanted);
+  const chosen = wanted === null ? all[0] : all.find((one) => stateId(one) === wanted);
   // A checkpoint that the address names may be on a later page.
   const sought = wanted !== null && !chosen;
   useReadOn(checkpoints, sought);
   return (
     <Page
       whole
-      title={titleOf(thread.data)}
+      title={threadTitle(thread.data)}
       purpose={id}
       back={<Back href={`/console/threads${keepRange(params.toString())}`} name="Threads" />}
       actions={
@@ -57,7 +57,7 @@ export function Thread({ id }: { id: string }) {
         thread.data && (
           <p className={css.facts}>
             <State state={thread.data.status} />
-            {ownerOf(thread.data) !== "" && <span>{ownerOf(thread.data)}</span>}
+            {readOwner(thread.data) !== "" && <span>{readOwner(thread.data)}</span>}
             <span>created {exactTime(thread.data.created_at)}</span>
             {spent.data && (
               <span>
@@ -82,11 +82,11 @@ export function Thread({ id }: { id: string }) {
                 <>
                   <Table
                     label="Checkpoints"
-                    columns={columnsOf((one) => choose(idOf(one)))}
+                    columns={buildColumns((one) => choose(stateId(one)))}
                     rows={rows}
-                    rowKey={idOf}
-                    onOpen={(one) => choose(idOf(one))}
-                    openKey={chosen && idOf(chosen)}
+                    rowKey={stateId}
+                    onOpen={(one) => choose(stateId(one))}
+                    openKey={chosen && stateId(chosen)}
                   />
                   {checkpoints.hasNextPage && (
                     <div>
@@ -103,7 +103,7 @@ export function Thread({ id }: { id: string }) {
             }
           </Loaded>
         </div>
-        {chosen && <Checkpoint key={idOf(chosen)} thread={id} checkpoint={chosen} onPin={choose} />}
+        {chosen && <Checkpoint key={stateId(chosen)} thread={id} checkpoint={chosen} onPin={choose} />}
         {sought && checkpoints.data && !checkpoints.hasNextPage && (
           <div className={css.detail}>
             <Empty title="This thread has no such checkpoint." text="Choose one from the list." />
@@ -126,10 +126,10 @@ export function Thread({ id }: { id: string }) {
 }
 
 /** The nodes that come next. The marks of the begin and the end are words here. */
-const nextOf = ({ next }: ThreadState) =>
+const nextNodes = ({ next }: ThreadState) =>
   next.map((node) => (node === "__start__" ? "start" : node)).join(", ") || "end";
 
-function columnsOf(onChoose: (state: ThreadState) => void): Column<ThreadState>[] {
+function buildColumns(onChoose: (state: ThreadState) => void): Column<ThreadState>[] {
   return [
     {
       id: "step",
@@ -142,7 +142,7 @@ function columnsOf(onChoose: (state: ThreadState) => void): Column<ThreadState>[
         </button>
       ),
     },
-    { id: "next", name: "Next", width: 120, kept: true, grows: true, cell: (one) => nextOf(one) },
+    { id: "next", name: "Next", width: 120, kept: true, grows: true, cell: (one) => nextNodes(one) },
     { id: "source", name: "Source", width: 88, cell: (one) => one.metadata?.source ?? "" },
     {
       id: "time",
@@ -165,7 +165,7 @@ function Checkpoint({
   onPin: (checkpoint: string) => void;
 }) {
   const may = useMay();
-  const id = idOf(checkpoint);
+  const id = stateId(checkpoint);
   const state = useStateAt(thread, id);
   const before = useStateAt(thread, checkpoint.parent_checkpoint?.checkpoint_id);
   const [editing, setEditing] = useState(false);

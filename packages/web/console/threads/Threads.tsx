@@ -5,7 +5,7 @@ import { useAssistants } from "../../api/queries.ts";
 import { formatCurl } from "../../api/curl.ts";
 import type { Assistant, ThreadRow } from "../../api/types.ts";
 import type { ViewProps } from "../../page/frame.ts";
-import { tipOf, titleOf, waits } from "../../chat/row.ts";
+import { threadTip, threadTitle, waits } from "../../chat/row.ts";
 import { costText, countText, durationText } from "../../ui/format.ts";
 import { Button } from "../../ui/Button.tsx";
 import { Page } from "../../page/Page.tsx";
@@ -19,7 +19,7 @@ import { type Column, Table } from "../../page/Table.tsx";
 import controls from "../../ui/controls.module.css";
 import { useLater } from "../../ui/later.ts";
 import css from "./threads.module.css";
-import { ownerOf, text } from "./owner.ts";
+import { readOwner, text } from "./owner.ts";
 import { type SpentByThread, useAllThreads, useSpentByThread } from "./queries.ts";
 import { Thread } from "./Thread.tsx";
 
@@ -85,9 +85,9 @@ function List() {
             <>
               <Table
                 label="Threads"
-                columns={columnsOf(assistants.data ?? [], spent.data, search)}
+                columns={buildColumns(assistants.data ?? [], spent.data, search)}
                 rows={rows}
-                rowKey={keyOf}
+                rowKey={threadKey}
                 onOpen={({ thread_id }) => navigate(`/console/threads/${thread_id}${search}`)}
               />
               {threads.hasNextPage && (
@@ -105,14 +105,14 @@ function List() {
   );
 }
 
-const keyOf = (thread: ThreadRow) => thread.thread_id;
+const threadKey = (thread: ThreadRow) => thread.thread_id;
 
 function assistantName({ metadata }: ThreadRow, assistants: Assistant[]): string {
   const id = text(metadata?.assistant_id);
   return assistants.find((one) => one.assistant_id === id)?.name ?? text(metadata?.graph_id);
 }
 
-function columnsOf(
+function buildColumns(
   assistants: Assistant[],
   spent: Map<string, SpentByThread> | undefined,
   search: string,
@@ -132,8 +132,8 @@ function columnsOf(
       kept: true,
       grows: true,
       cell: (row) => (
-        <Link href={`/console/threads/${row.thread_id}${search}`} title={tipOf(titleOf(row), row.thread_id)}>
-          {titleOf(row)}
+        <Link href={`/console/threads/${row.thread_id}${search}`} title={threadTip(threadTitle(row), row.thread_id)}>
+          {threadTitle(row)}
         </Link>
       ),
     },
@@ -146,7 +146,7 @@ function columnsOf(
       cell: (row) => <Time at={row.updated_at} />,
     },
     { id: "assistant", name: "Assistant", width: 140, cell: (row) => assistantName(row, assistants) },
-    { id: "user", name: "User", width: 140, cell: ownerOf },
+    { id: "user", name: "User", width: 140, cell: readOwner },
     {
       id: "runs",
       name: "Runs",

@@ -3,7 +3,7 @@
 const DAY = 86_400_000;
 
 /** The first and the last UTC day of a period of this many days that ends today. */
-export function periodOf(days: number, now: number): { first: string; last: string } {
+export function resolvePeriod(days: number, now: number): { first: string; last: string } {
   const day = (time: number) => new Date(time).toISOString().slice(0, 10);
   return { first: day(now - (days - 1) * DAY), last: day(now) };
 }

@@ -2,7 +2,7 @@
 import { keepPreviousData, useQuery } from "@tanstack/react-query";
 import { call } from "../../api/http.ts";
 import type { Figures, Series } from "../overview/queries.ts";
-import { type Day, periodOf } from "./figures.ts";
+import { type Day, resolvePeriod } from "./figures.ts";
 
 export interface Usage {
   start_date: string;
@@ -24,7 +24,7 @@ export function useUsage(days: number) {
   return useQuery({
     queryKey: ["usage", "held", days],
     queryFn: ({ signal }) => {
-      const { first, last } = periodOf(days, Date.now());
+      const { first, last } = resolvePeriod(days, Date.now());
       const query = new URLSearchParams({ start_date: first, end_date: last });
       return call<Usage>("GET", `/api/v1/usage?${query}`, undefined, signal);
     },
@@ -37,7 +37,7 @@ export function useSpent(days: number) {
   return useQuery({
     queryKey: ["usage", "spent", days],
     queryFn: async ({ signal }) => {
-      const { first } = periodOf(days, Date.now());
+      const { first } = resolvePeriod(days, Date.now());
       const count = (body: object) =>
         call<Series & { groups: Group[] | null }>(
           "POST",

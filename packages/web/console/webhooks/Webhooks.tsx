@@ -35,7 +35,7 @@ export default function Webhooks({ id }: ViewProps) {
   const [made, setMade] = useState<string>();
   const [deleting, setDeleting] = useState<WebhookSecret>();
   const close = () => navigate(PATH);
-  const nameOf = ({ assistant_id }: HookedCron) =>
+  const nameAssistant = ({ assistant_id }: HookedCron) =>
     assistants.data?.find((one) => one.assistant_id === assistant_id)?.name ?? assistant_id;
   return (
     <Page
@@ -94,7 +94,7 @@ export default function Webhooks({ id }: ViewProps) {
             ) : (
               <Table
                 label="Crons with a webhook"
-                columns={cronColumns(nameOf)}
+                columns={cronColumns(nameAssistant)}
                 rows={rows}
                 rowKey={(row) => row.cron_id}
               />

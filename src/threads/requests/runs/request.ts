@@ -144,7 +144,7 @@ export async function runRequest(
     depth: by.principal.depth,
     flow: flowFor(deployed.flow, rules, facts),
     budgets: budgetsFor(deployed.budgets, budgets, facts),
-    actor: body.command?.resume === undefined ? undefined : actorOf(by),
+    actor: body.command?.resume === undefined ? undefined : describeActor(by),
   };
 }
 
@@ -166,7 +166,10 @@ function readFacts(
 }
 
 /** Who makes the run, and through what, for the audit log. */
-export function actorOf({ principal: { kind, credentialId, user }, via }: Pick<Caller, "principal" | "via">): Actor {
+export function describeActor({
+  principal: { kind, credentialId, user },
+  via,
+}: Pick<Caller, "principal" | "via">): Actor {
   const usual = { member: "console", cron: "cron", run: "run" } as const;
   const surface = via ?? (kind in usual ? usual[kind as keyof typeof usual] : "api");
   return { kind, credentialId, user: user?.identity, via: surface };
