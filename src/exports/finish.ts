@@ -3,7 +3,7 @@ import type { Database } from "../db/client.ts";
 import type { Deps } from "./deps.ts";
 import { keyBelow } from "./destinations/open.ts";
 import { manifestKey } from "./layout.ts";
-import { deletionsOf } from "./ledger/deletions.ts";
+import { readDeletions } from "./ledger/deletions.ts";
 import { allRuns, completeJob, startWaiting } from "./ledger/jobs.ts";
 import { noteLateSeen } from "./ledger/late.ts";
 import { openDestination } from "./open-destination.ts";
@@ -25,7 +25,7 @@ export async function finishExport(deps: Deps, job: ExportRow): Promise<void> {
   const sink = new ObjectSink(store, { key, contentType: "application/json", partBytes }, events);
   try {
     const encoder = new TextEncoder();
-    for await (const text of manifestOf(deps, job)) {
+    for await (const text of writeManifest(deps, job)) {
       sink.appendBytes(encoder.encode(text));
       await sink.flush();
     }
@@ -46,7 +46,7 @@ export async function finishExport(deps: Deps, job: ExportRow): Promise<void> {
 }
 
 /** The manifest's text in pieces. An export can have 100,000 runs, and the whole text does not fit in memory. */
-async function* manifestOf({ db }: Deps, job: ExportRow): AsyncGenerator<string> {
+async function* writeManifest({ db }: Deps, job: ExportRow): AsyncGenerator<string> {
   const { rows, bytes } = (await readProgress(db, [job.id])).get(job.id) ?? NO_PROGRESS;
   const head = {
     version: MANIFEST_VERSION,
@@ -74,7 +74,7 @@ async function* manifestOf({ db }: Deps, job: ExportRow): AsyncGenerator<string>
 /** The traces that were deleted in the window of a schedule's export. */
 async function* listDeletedTraces(db: Database, job: ExportRow): AsyncGenerator<string> {
   let separator = "\n  ";
-  for await (const { projectId, traceId, deletedAt } of deletionsOf(db, job)) {
+  for await (const { projectId, traceId, deletedAt } of readDeletions(db, job)) {
     const deleted_at = new Date(deletedAt).toISOString();
     yield separator + JSON.stringify({ session_id: projectId, trace_id: traceId, deleted_at });
     separator = ",\n  ";

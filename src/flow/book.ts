@@ -67,7 +67,7 @@ export class Book {
   /** The lanes with a claim that waits for slots of several rules. */
   readonly #several = new Set<Lane>();
   /** The lanes with a claim that waits, by pool. */
-  readonly #lanesOf = new Map<Pool<Claim>, Set<Lane>>();
+  readonly #lanesByPool = new Map<Pool<Claim>, Set<Lane>>();
   #grants = 0;
   #waiting = 0;
 
@@ -100,7 +100,7 @@ export class Book {
     const found = claim.needs.map((need) => {
       const { singleton, debounce_seconds } = this.#limits(need);
       const pool = this.#pool(need);
-      const waiting = [...(this.#lanesOf.get(pool) ?? [])].flatMap((lane) => lane.waiting);
+      const waiting = [...(this.#lanesByPool.get(pool) ?? [])].flatMap((lane) => lane.waiting);
       const others = [...(singleton || debounce_seconds ? waiting : []), ...(singleton ? pool.holders : [])];
       return { singleton, others: others.filter((one) => one !== claim) };
     });
@@ -124,7 +124,7 @@ export class Book {
   end(claim: Claim, now: number, tokens = 0): boolean {
     const held = claim.granted !== undefined && claim.ended === undefined;
     if (claim.granted === undefined && !claim.stopped) this.#dequeue(claim);
-    if (held) for (const pool of this.#poolsOf(claim)) pool.holders.delete(claim);
+    if (held) for (const pool of this.#listPools(claim)) pool.holders.delete(claim);
     Object.assign(claim, { ended: now, tokens });
     if (held) this.#countTokens(claim);
     const kept = held && claim.needs.some((need) => isByMinute(this.#limits(need)));
@@ -150,8 +150,10 @@ export class Book {
    * free; all are tried without it.
    */
   grant(now: number, near?: Claim): Claim[] {
-    const pools = near ? this.#poolsOf(near) : [];
-    const lanes = near ? new Set(pools.flatMap((pool) => [...(this.#lanesOf.get(pool) ?? [])])) : this.#lanes.values();
+    const pools = near ? this.#listPools(near) : [];
+    const lanes = near
+      ? new Set(pools.flatMap((pool) => [...(this.#lanesByPool.get(pool) ?? [])]))
+      : this.#lanes.values();
     const candidates = new Set([...lanes].filter(({ waiting }) => waiting.length > 0));
     const granted: Claim[] = [];
     for (;;) {
@@ -170,7 +172,7 @@ export class Book {
       granted.push(claim);
       // What was kept for it is free for others.
       if (first.includes(claim))
-        for (const pool of best.pools) for (const lane of this.#lanesOf.get(pool) ?? []) candidates.add(lane);
+        for (const pool of best.pools) for (const lane of this.#lanesByPool.get(pool) ?? []) candidates.add(lane);
     }
   }
 
@@ -193,8 +195,8 @@ export class Book {
     for (const [id, { waiting }] of this.#lanes) if (waiting.length === 0) this.#lanes.delete(id);
     for (const [id, pool] of this.#pools) {
       const { starts, tokens } = pool.counts(now);
-      if (pool.held + starts + tokens > 0 || this.#lanesOf.get(pool)?.size) continue;
-      this.#lanesOf.delete(pool);
+      if (pool.held + starts + tokens > 0 || this.#lanesByPool.get(pool)?.size) continue;
+      this.#lanesByPool.delete(pool);
       this.#pools.delete(id);
     }
   }
@@ -204,7 +206,7 @@ export class Book {
     const pools = [...this.#pools.values()].filter(
       (pool) => (rule ?? pool.rule) === pool.rule && (key ?? pool.key) === pool.key,
     );
-    const lanes = new Set(pools.flatMap((pool) => [...(this.#lanesOf.get(pool) ?? [])]));
+    const lanes = new Set(pools.flatMap((pool) => [...(this.#lanesByPool.get(pool) ?? [])]));
     const waiting = [...lanes].flatMap((lane) => lane.waiting);
     return waiting.toSorted((a, b) => scoreClaim(a) - scoreClaim(b)).slice(0, most);
   }
@@ -218,7 +220,7 @@ export class Book {
       return reason ? [{ rule: need.rule, key: need.key, reason }] : [];
     });
     const pools = new Set((reasons.length > 0 ? reasons : claim.needs).map((need) => this.#pool(need)));
-    const lanes = new Set([...pools].flatMap((pool) => [...(this.#lanesOf.get(pool) ?? [])]));
+    const lanes = new Set([...pools].flatMap((pool) => [...(this.#lanesByPool.get(pool) ?? [])]));
     const score = scoreClaim(claim);
     let before = 0;
     for (const { waiting } of lanes) before += waiting.filter((one) => one !== claim && scoreClaim(one) < score).length;
@@ -243,7 +245,7 @@ export class Book {
   /** What is in use and waits, by rule and key. */
   uses(now: number): PoolUse[] {
     return [...this.#pools.values()].flatMap((pool) => {
-      const waiting = [...(this.#lanesOf.get(pool) ?? [])].flatMap((lane) => lane.waiting);
+      const waiting = [...(this.#lanesByPool.get(pool) ?? [])].flatMap((lane) => lane.waiting);
       const counts = pool.counts(now);
       if (pool.held + waiting.length + counts.starts + counts.tokens === 0) return [];
       const oldest = waiting.reduce((least, { due }) => Math.min(least, due), Infinity);
@@ -276,8 +278,8 @@ export class Book {
     this.#waiting += 1;
     if (lane.pools.length > 1) this.#several.add(lane);
     for (const pool of lane.pools) {
-      const lanes = this.#lanesOf.get(pool) ?? new Set();
-      this.#lanesOf.set(pool, lanes.add(lane));
+      const lanes = this.#lanesByPool.get(pool) ?? new Set();
+      this.#lanesByPool.set(pool, lanes.add(lane));
     }
   }
 
@@ -287,7 +289,7 @@ export class Book {
     this.#waiting -= 1;
     if (lane.waiting.length > 0) return;
     this.#several.delete(lane);
-    for (const pool of lane.pools) this.#lanesOf.get(pool)?.delete(lane);
+    for (const pool of lane.pools) this.#lanesByPool.get(pool)?.delete(lane);
   }
 
   #isBlocked({ waiting, pools }: Lane, now: number, first: Claim[]): boolean {
@@ -331,7 +333,7 @@ export class Book {
     return lane;
   }
 
-  #poolsOf({ needs }: Claim): Pool<Claim>[] {
+  #listPools({ needs }: Claim): Pool<Claim>[] {
     return needs.map((need) => this.#pool(need));
   }
 

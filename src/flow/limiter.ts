@@ -78,7 +78,7 @@ export class Limiter implements FlowRpc {
     // The run of before was deleted with its thread, and has ended.
     if (known) await this.release(known.runId, known.created);
     if (this.#book.waiting >= MOST_WAITING) return "full";
-    const claim: Claim = { ...given, needs: [...given.needs, ...this.#pausesOf(given, this.#rules.values())] };
+    const claim: Claim = { ...given, needs: [...given.needs, ...this.#listPauses(given, this.#rules.values())] };
     // The rule that paused the run is gone.
     if (claim.needs.length === 0) return "granted";
     let stopped: Claim[] = [];
@@ -177,7 +177,7 @@ export class Limiter implements FlowRpc {
   #holdBack(rule: FlowRule): void {
     for (const claim of this.#book.claims()) {
       if (claim.granted !== undefined || claim.stopped) continue;
-      const pauses = this.#pausesOf(claim, [rule]);
+      const pauses = this.#listPauses(claim, [rule]);
       if (pauses.length === 0) continue;
       this.#book.need(claim, pauses);
       this.#tables.setNeeds(claim);
@@ -185,7 +185,7 @@ export class Limiter implements FlowRpc {
   }
 
   /** The slots of paused rules that the claim does not have yet. */
-  #pausesOf({ facts, needs }: NewClaim, rules: Iterable<FlowRule>): Need[] {
+  #listPauses({ facts, needs }: NewClaim, rules: Iterable<FlowRule>): Need[] {
     const pauses = facts ? pausesFor(rules, facts) : [];
     return pauses.filter(({ rule }) => !needs.some((need) => need.rule === rule));
   }

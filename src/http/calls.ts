@@ -32,15 +32,15 @@ export async function answerCall(object: object, method: string, args: unknown[]
 }
 
 /**
- * The calls of the object behind a stub: they throw what its methods throw. `Calls` is the type of the object's RPC. `keysOf` reads
+ * The calls of the object behind a stub: they throw what its methods throw. `Calls` is the type of the object's RPC. `readKeys` reads
  * what each call tells the object of its workspace's keys.
  */
 export function callObject<Calls extends object>(
   stub: Answering & Partial<Calls>,
-  keysOf?: () => Promise<unknown>,
+  readKeys?: () => Promise<unknown>,
 ): Calls {
   const call = async (method: string, args: unknown[]) => {
-    const value = await (keysOf ? stub.answer(method, args, await keysOf()) : stub.answer(method, args));
+    const value = await (readKeys ? stub.answer(method, args, await readKeys()) : stub.answer(method, args));
     if (isRefusal(value)) throw remoteProblem(value.$problem.status, value.$problem.detail);
     return value;
   };

@@ -8,7 +8,7 @@ import { SESSION_COOKIE, sessionSecret } from "../auth/session.ts";
 import { endSession, findSession, insertSession, SESSION_MS } from "../auth/session-store.ts";
 import { database } from "../db/client.ts";
 import { cookieAttributes, cookieName, isOwnOrigin } from "../http/cookies.ts";
-import { callerAddress as networkAddressOf } from "../http/network.ts";
+import { callerAddress } from "../http/network.ts";
 import { serverOrigin } from "../http/origin.ts";
 import type { App } from "../http/types.ts";
 import { listMemberships, type MemberRow, noteSignIn, type Person } from "../members/store.ts";
@@ -66,7 +66,7 @@ export async function enter(c: Context<App>, member: MemberRow, person: Person, 
     createdAt: now,
     lastUsedAt: now,
     expiresAt: now + SESSION_MS,
-    address: networkAddressOf(c) ?? null,
+    address: callerAddress(c) ?? null,
     userAgent: c.req.header("user-agent")?.slice(0, AGENT) ?? null,
   });
   await noteSignIn(db, member.id, person.verified ? person.email : null, now);

@@ -42,7 +42,7 @@ export function callFrames(started: Started, kept: (work: Promise<void>) => void
   const left = new AbortController();
   const finished = Promise.withResolvers<void>();
   kept(finished.promise);
-  const frames = framesOf(started, left.signal, finished.resolve);
+  const frames = writeFrames(started, left.signal, finished.resolve);
   let waiting: Promise<IteratorResult<string>> | undefined;
   let begun = false;
   return {
@@ -71,7 +71,7 @@ async function before<T>(millis: number, work: Promise<T>): Promise<T | undefine
   return Promise.race([work, late.promise]).finally(() => clearTimeout(timer));
 }
 
-async function* framesOf(started: Started, left: AbortSignal, finished: () => void): AsyncGenerator<string> {
+async function* writeFrames(started: Started, left: AbortSignal, finished: () => void): AsyncGenerator<string> {
   const { env, id, workspaceId, model, call, spending, prompt } = started;
   const answer = new Answer();
   const start = Date.now();

@@ -186,7 +186,7 @@ export class Tracer extends BaseCallbackHandler {
     const shown = [...this.#spans.values()].filter(({ hidden }) => !hidden);
     return shown.map((span) => {
       if (span.end === undefined) Object.assign(span, { end: now, error: span.error ?? error });
-      const path = this.#pathOf(span);
+      const path = this.#listPath(span);
       const runtime = { library: "weir", ...(path.length === 1 && { run }) };
       const extra = { metadata: span.metadata, invocation_params: span.invocation, runtime };
       const light = {
@@ -227,7 +227,7 @@ export class Tracer extends BaseCallbackHandler {
     extra?: Metadata,
   ): void {
     if (this.#spans.size >= MAX_SPANS || this.#spans.has(id)) return;
-    const start = this.#startOf(id);
+    const start = this.#findStart(id);
     const invocation = extra?.["invocation_params"] as Metadata | undefined;
     const hidden = tags.includes(HIDDEN) && parent !== undefined;
     const metadata = { ...this.given, ...told };
@@ -241,7 +241,7 @@ export class Tracer extends BaseCallbackHandler {
    * The time in the id, which is made as the run begins: such a run is found without an entry in the index of ids (traces/run-ids.ts), and
    * ids of one millisecond are in the order in which they were made.
    */
-  #startOf(id: string): number {
+  #findStart(id: string): number {
     const now = Date.now();
     const made = readUuidMillis(id);
     if (made !== undefined && Math.abs(now - made) <= ID_BEFORE) return made * 1000;
@@ -267,7 +267,7 @@ export class Tracer extends BaseCallbackHandler {
   }
 
   /** The shown runs from the root to this one. */
-  #pathOf(span: Span): Span[] {
+  #listPath(span: Span): Span[] {
     const path: Span[] = [];
     for (let at: Span | undefined = span; at; at = at.parent === undefined ? undefined : this.#spans.get(at.parent)) {
       if (!at.hidden) path.unshift(at);

@@ -178,11 +178,11 @@ export class ThreadObject extends Questioned implements rpc.ThreadRpc {
 
   async startAndStream(request: rpc.RunRequest, options: rpc.RunStream) {
     await refuseBroken(this.#context, this.#runner, request);
-    return this.#streamOf(this.#runner.create(request, true), options);
+    return this.#openStream(this.#runner.create(request, true), options);
   }
 
   async streamRun(runId: string, options: rpc.RunStream): Promise<ReadableStream<Uint8Array>> {
-    return this.#streamOf(this.#context.existingRun(runId), options);
+    return this.#openStream(this.#context.existingRun(runId), options);
   }
 
   async streamThread(modes: string[], after = this.#context.eventLog.visible): Promise<ReadableStream<Uint8Array>> {
@@ -311,7 +311,7 @@ export class ThreadObject extends Questioned implements rpc.ThreadRpc {
     return this.opened().sleepers;
   }
 
-  #streamOf(run: StoredRun, options: rpc.RunStream): ReadableStream<Uint8Array> {
+  #openStream(run: StoredRun, options: rpc.RunStream): ReadableStream<Uint8Array> {
     const { tables, eventLog } = this.#context;
     // What this call has appended is not visible yet.
     const { query, framing } = runStream(tables, run, eventLog.seq, options);

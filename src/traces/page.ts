@@ -4,7 +4,7 @@
  */
 import type { Blobs } from "../encryption/blobs.ts";
 import type { LargePayload, PayloadField, RunPosition, StoredRun } from "./types.ts";
-import { type Texts, TextsBuilder, textsOf } from "./texts.ts";
+import { type Texts, TextsBuilder, readTexts } from "./texts.ts";
 import { PAYLOAD_FIELDS } from "./types.ts";
 
 /** The fields of a run that a page can have: those of a stored run, and its raw feedback as a JSON array. */
@@ -115,7 +115,7 @@ export async function resolveColumn(
   if (!texts || keys.size === 0) return texts;
   const builder = new TextsBuilder();
   let row = 0;
-  for (const text of textsOf(texts)) {
+  for (const text of readTexts(texts)) {
     const key = keys.get(row++);
     const blob = key === undefined ? undefined : await blobs.get(key);
     if (blob) builder.add(new Uint8Array(await blob.arrayBuffer()), true);

@@ -97,7 +97,7 @@ export class TracePartition extends DurableObject<Env> implements TracePartition
     await this.ending.refuseLost(this.env.BLOBS, blobPrefix(identity.workspaceId, identity), writes);
     await this.begin(identity);
     this.learn(identity, shards);
-    const mine = this.ownOf(identity, writes);
+    const mine = this.pickOwn(identity, writes);
     if (batched) await this.gather.add(mine);
     else this.apply(mine);
     this.learn(identity, shardsNeeded(this.env, { ...identity, shards: this.shards, bytes: this.sql.databaseSize }));
@@ -349,7 +349,7 @@ export class TracePartition extends DurableObject<Env> implements TracePartition
   }
 
   /** The writes that belong here: all, or those of the traces that a closed shard holds. */
-  private ownOf({ shard }: PartitionIdentity, writes: RunWrite[]): RunWrite[] {
+  private pickOwn({ shard }: PartitionIdentity, writes: RunWrite[]): RunWrite[] {
     if (!isClosed(shard, this.shards)) return writes;
     this.gather.flush();
     return heldWrites(this.sql, writes);

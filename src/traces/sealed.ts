@@ -7,7 +7,7 @@ import { isSealed, isSealedJson, JSON_MARK, openOr, type Ring } from "../encrypt
 import { isObject, parseJson } from "../http/json.ts";
 import type { PageRequest, RunPage } from "./page.ts";
 import type { TracePartitionRpc } from "./rpc.ts";
-import { TextsBuilder, textsOf, type Texts } from "./texts.ts";
+import { TextsBuilder, readTexts, type Texts } from "./texts.ts";
 import {
   LARGE_FIELDS,
   type LargeField,
@@ -157,7 +157,7 @@ const withIds = (request: PageRequest): PageRequest =>
 const decoder = new TextDecoder();
 
 function openPage(ring: Ring, page: RunPage): RunPage {
-  const ids = [...textsOf(page.unique.id as Texts)].map((id) => decoder.decode(id ?? new Uint8Array()));
+  const ids = [...readTexts(page.unique.id as Texts)].map((id) => decoder.decode(id ?? new Uint8Array()));
   const payloads = { ...page.payloads };
   for (const field of PAYLOAD_FIELDS) {
     const texts = payloads[field];
@@ -188,7 +188,7 @@ function openFeedbacks(ring: Ring, text: string): string {
 function openTexts(texts: Texts, open: (text: string, row: number) => string | null): Texts {
   const builder = new TextsBuilder();
   let row = 0;
-  for (const bytes of textsOf(texts)) {
+  for (const bytes of readTexts(texts)) {
     const isHeld = bytes !== null && (bytes[0] === 2 || (bytes[0] === 34 && bytes[1] === 92));
     const text = isHeld ? open(decoder.decode(bytes), row) : undefined;
     if (text === undefined) builder.add(bytes, false);

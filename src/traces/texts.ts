@@ -44,7 +44,7 @@ export function putLength(bytes: Uint8Array, at: number, length: number): number
 }
 
 /** The texts one by one, null where a run has none. */
-export function* textsOf({ bytes, lengths }: Texts): Generator<Uint8Array | null> {
+export function* readTexts({ bytes, lengths }: Texts): Generator<Uint8Array | null> {
   let at = 0;
   for (const length of lengths) {
     if (length < 0) {

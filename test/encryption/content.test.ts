@@ -2,7 +2,7 @@
 import { env } from "cloudflare:workers";
 import { beforeAll, describe, expect, it } from "vitest";
 import { tracePartition } from "../../src/traces/stub.ts";
-import { type Texts, textsOf } from "../../src/traces/texts.ts";
+import { type Texts, readTexts } from "../../src/traces/texts.ts";
 import { type Caller, newCaller } from "../support/caller.ts";
 
 const SAID = "the vault is behind the painting";
@@ -103,7 +103,7 @@ describe("content of a workspace that encrypts", () => {
     const page = await tracePartition(env, caller.workspaceId, place).readPage({ ...window, fields });
     const decoder = new TextDecoder();
     const texts = (field: "inputs" | "error" | "extra") =>
-      [...textsOf(page?.payloads[field] as Texts)].map((bytes) => bytes && decoder.decode(bytes));
+      [...readTexts(page?.payloads[field] as Texts)].map((bytes) => bytes && decoder.decode(bytes));
     expect(texts("inputs")).toContain(JSON.stringify(run.inputs));
     expect(texts("error")).toEqual([SAID, SAID]);
     expect(texts("extra").join("")).toContain(SAID);

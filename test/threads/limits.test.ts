@@ -2,7 +2,7 @@
 import { runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
-import { partsOf } from "../../src/threads/storage/long-text.ts";
+import { splitText } from "../../src/threads/storage/long-text.ts";
 import { type Caller, newCaller } from "../support/caller.ts";
 import { generator, SEED } from "../support/random.ts";
 import "../support/graphs.ts";
@@ -82,7 +82,7 @@ it("cuts texts between characters, in parts that fit", () => {
     const characters = ["a", "é", "水", "🌊"];
     const text = Array.from({ length: 300 }, () => characters[Math.floor(random() * 4)]).join("");
     const size = 4 + Math.floor(random() * 100);
-    const parts = [...partsOf(text, size)];
+    const parts = [...splitText(text, size)];
     expect(parts.join(""), `SEED=${SEED}`).toBe(text);
     expect(Math.max(...parts.map((part) => Buffer.byteLength(part)))).toBeLessThanOrEqual(size);
     expect(parts.every((part) => part.isWellFormed())).toBe(true);

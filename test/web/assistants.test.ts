@@ -8,7 +8,7 @@ import {
   eventNode,
   describeGraph,
 } from "../../packages/web/console/assistants/graph.ts";
-import { type Frame, framesOf } from "../../packages/web/api/frames.ts";
+import { type Frame, readFrames } from "../../packages/web/api/frames.ts";
 
 const GRAPH = {
   nodes: [{ id: "__start__" }, { id: "ask" }, { id: "team:plan" }, { id: "team:deep:dig" }, { id: "__end__" }],
@@ -131,7 +131,7 @@ it("frames of a stream are read across chunks, without comments", async () => {
     },
   });
   const frames: Frame[] = [];
-  for await (const frame of framesOf(body)) frames.push(frame);
+  for await (const frame of readFrames(body)) frames.push(frame);
   expect(frames).toEqual([
     { event: "tasks", data: '{"a":1}' },
     { event: "x", data: "1\n2" },

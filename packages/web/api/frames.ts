@@ -6,7 +6,7 @@ export interface Frame {
 }
 
 /** The frames of a stream as they come. Comments and frames without data are left out. */
-export async function* framesOf(body: ReadableStream<Uint8Array<ArrayBuffer>>): AsyncGenerator<Frame, void, void> {
+export async function* readFrames(body: ReadableStream<Uint8Array<ArrayBuffer>>): AsyncGenerator<Frame, void, void> {
   const reader = body.pipeThrough(new TextDecoderStream()).getReader();
   try {
     for (let text = ""; ;) {

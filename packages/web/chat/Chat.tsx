@@ -56,9 +56,9 @@ export default function Chat({ id: threadId }: ViewProps) {
     if (ownId !== undefined) chooseAssistant(ownId);
   }, [ownId]);
   const [context, setContext] = useState<Record<string, unknown>>({});
-  const [contextOf, setContextOf] = useState<string>();
-  if (assistant && assistant.assistant_id !== contextOf) {
-    setContextOf(assistant.assistant_id);
+  const [contextAssistant, setContextAssistant] = useState<string>();
+  if (assistant && assistant.assistant_id !== contextAssistant) {
+    setContextAssistant(assistant.assistant_id);
     setContext({});
   }
   const listed = useThreads(true)

@@ -23,11 +23,11 @@ const TRACE = new RegExp(`^/traces/(${UUID})$`, "i");
 
 /** Sends the first requests of the view at this address, except those of which the answer is known. */
 export function requestFirst(path: string, search: string, isKnown: (key: readonly unknown[]) => boolean): void {
-  for (const [key, request] of firstOf(path, new URLSearchParams(search)))
+  for (const [key, request] of listFirst(path, new URLSearchParams(search)))
     if (key === undefined || !isKnown(key)) callAhead(request);
 }
 
-function* firstOf(path: string, params: URLSearchParams): Generator<[Key, Request]> {
+function* listFirst(path: string, params: URLSearchParams): Generator<[Key, Request]> {
   if (path === "/signed-in") return;
   yield [["me"], meRequest];
   yield [["assistants"], assistantsRequest];

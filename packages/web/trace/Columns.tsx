@@ -27,7 +27,7 @@ export function useHidden(): [ReadonlySet<string>, (hidden: ReadonlySet<string>)
   return [hidden, keep];
 }
 
-export function buildColumns(addressOf: (row: TraceRow) => string, hidden: ReadonlySet<string>): Column<TraceRow>[] {
+export function buildColumns(linkRow: (row: TraceRow) => string, hidden: ReadonlySet<string>): Column<TraceRow>[] {
   const name: Column<TraceRow> = {
     id: "name",
     name: "Name",
@@ -35,7 +35,7 @@ export function buildColumns(addressOf: (row: TraceRow) => string, hidden: Reado
     kept: true,
     cell: (row, isPhone) => (
       <>
-        <Link href={addressOf(row)} title={row.name}>
+        <Link href={linkRow(row)} title={row.name}>
           {row.name}
         </Link>
         {isPhone && !hidden.has("input") && <span className={css.said}> {firstLine(row.inputs_preview ?? "")}</span>}

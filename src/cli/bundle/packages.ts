@@ -136,14 +136,14 @@ export const runtime = () => load(${JSON.stringify(packageKey(wanted.indexOf(MOD
 function readExports(
   wanted: string[],
   code: string,
-  formatOf: (path: string) => string | undefined,
+  detectFormat: (path: string) => string | undefined,
 ): Record<string, Packaged> {
   const entry = code.slice(code.lastIndexOf("\nvar packages = {"));
   return Object.fromEntries(
     wanted.map((path, at) => {
       const key = packageKey(at);
       const [, variable] = new RegExp(`^  ${key}: .*__toCommonJS\\(([\\w$]+)\\)`, "m").exec(entry) ?? [];
-      if (formatOf(path) !== "esm" || variable === undefined) return [path, { key }];
+      if (detectFormat(path) !== "esm" || variable === undefined) return [path, { key }];
       const begin = `__export(${variable}, {\n`;
       const from = code.indexOf(begin);
       const [list = ""] = from < 0 ? [] : (/^[^]*?^ *\}\);/m.exec(code.slice(from + begin.length)) ?? []);

@@ -13,7 +13,7 @@ import type { Project } from "../project.ts";
  * has no shape and an `error`. Throws a Fault when the bundle cannot be loaded.
  */
 export async function describeBundle(project: Project, generated: Generated): Promise<Record<string, DescribedGraph>> {
-  const [{ localConfig }, { readModules: modulesOf }, { Server }, { translateConfig: translated }, { useScript }] =
+  const [{ localConfig }, { readModules }, { Server }, { translateConfig: translated }, { useScript }] =
     await Promise.all([
       import("../dev/local-config.ts"),
       import("../dev/modules.ts"),
@@ -28,7 +28,7 @@ export async function describeBundle(project: Project, generated: Generated): Pr
   const lost = Promise.withResolvers<never>();
   const server = new Server({ persistTo, onLine: () => {}, trace: () => {}, onLost: lost.reject });
   try {
-    await server.serve({ name, variables, translated: options, modules: modulesOf(project) });
+    await server.serve({ name, variables, translated: options, modules: readModules(project) });
     const prefix = project.config.http?.mount_prefix ?? "";
     const headers = { "x-api-key": variables.WEIR_ADMIN_KEY };
     const response = await Promise.race([fetch(`${server.url}${prefix}/graphs`, { headers }), lost.promise]);

@@ -149,7 +149,7 @@ export class Dev {
   async #serve(project: Project, { name, variables }: LocalConfig, options: Translated): Promise<void> {
     const { trace, print, port } = this.#options;
     // Miniflare takes 0.2 seconds to load, in which the first build is under way.
-    const [{ Server }, { readModules: modulesOf }] = await Promise.all([import("./server.ts"), import("./modules.ts")]);
+    const [{ Server }, { readModules }] = await Promise.all([import("./server.ts"), import("./modules.ts")]);
     if (!this.#server) {
       const inSources = sourcePlaces(project.root, project.weirDir);
       const onLine = (line: string) => print(inSources(plain(line)));
@@ -157,7 +157,7 @@ export class Dev {
       this.#server = new Server({ persistTo: stateFolder(project), onLine, trace, onLost });
     }
     if (this.#stopped) return;
-    await this.#server.serve({ name, variables, translated: options, modules: modulesOf(project) });
+    await this.#server.serve({ name, variables, translated: options, modules: readModules(project) });
     const { url } = this.#server;
     if (!url || this.#introduced) return;
     this.#introduced = true;

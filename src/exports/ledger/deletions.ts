@@ -11,7 +11,7 @@ const PAGE = 1000;
  * The traces of a scheduled export's projects that were deleted in its window, by project and id. The windows of a schedule tile
  * the time, so each deletion is in one of them. None for any other export.
  */
-export async function* deletionsOf(db: Database, job: ExportRow) {
+export async function* readDeletions(db: Database, job: ExportRow) {
   if (job.sourceExportId === null || job.endTime === null) return;
   const { workspaceId, projectId, traceId, deletedAt } = traceDeletions;
   const ofExport = db.select({ id: exportRuns.projectId }).from(exportRuns).where(eq(exportRuns.exportId, job.id));

@@ -86,7 +86,7 @@ export class Checkpoints implements CheckpointStorage {
     const found = this.#questionsAt(root);
     for (const [taskId, questions] of Object.entries(found)) {
       const pending = [...this.#pending.values()].map(({ ns }) => ns).filter((ns) => ns.includes(`:${taskId}`));
-      for (const ns of new Set([...this.tables.headsOf(taskId), ...pending])) {
+      for (const ns of new Set([...this.tables.readHeads(taskId), ...pending])) {
         const nested = this.get(ns);
         const more = nested ? Object.values(this.#questionsAt(nested)).flat() : [];
         questions.push(...more.filter((one) => !questions.some((known) => known.id === one.id)));
@@ -134,7 +134,7 @@ export class Checkpoints implements CheckpointStorage {
 
   /**
    * Removes what a run has left: its checkpoints, and its writes under those of others. Checkpoints that continue from its
-   * own continue from the one before. `replaced`: new forms of checkpoints, by `keyOf`. Called within a transaction.
+   * own continue from the one before. `replaced`: new forms of checkpoints, by `entryKey`. Called within a transaction.
    */
   removeRun(runId: string, replaced: Map<string, Entry> = new Map()): void {
     const isOfOthers = ([, , , , run]: StoredWrite) => run !== runId;
@@ -150,7 +150,7 @@ export class Checkpoints implements CheckpointStorage {
       if (full === entry && parentId === entry.parentId && entry.writes.every(isOfOthers)) return entry;
       return { ...full, parentId, writes: full.writes.filter(isOfOthers) };
     });
-    for (const row of this.tables.writesOf(runId)) filterRow(this.tables, row, isOfOthers);
+    for (const row of this.tables.readWrites(runId)) filterRow(this.tables, row, isOfOthers);
     this.#newest.clear();
   }
 
@@ -197,7 +197,7 @@ export class Checkpoints implements CheckpointStorage {
     return after;
   }
 
-  /** The checkpoints, by `keyOf`, with these values of channels that are replayed. The next flush stores the values. */
+  /** The checkpoints, by `entryKey`, with these values of channels that are replayed. The next flush stores the values. */
   withValues(given: Map<Entry, Record<string, unknown>>): Map<string, Entry> {
     return new Map(
       [...given].map(([entry, values]) => {
@@ -211,7 +211,7 @@ export class Checkpoints implements CheckpointStorage {
 
   /**
    * Deletes all checkpoints but those that are live, and those that channels of these are replayed from. `replaced`: new
-   * forms of checkpoints, by `keyOf`. Called within a transaction.
+   * forms of checkpoints, by `entryKey`. Called within a transaction.
    */
   keepLatest(replaced: Map<string, Entry>): void {
     const live = this.live().map((entry) => replaced.get(entryKey(entry)) ?? entry);

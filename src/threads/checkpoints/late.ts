@@ -10,7 +10,7 @@ import type { StoredWrite } from "./writes.ts";
 const REACH = 4;
 
 export class Late {
-  /** The checkpoints of the packs that were written last, oldest first, by `keyOf`, with the place of the next late writes. */
+  /** The checkpoints of the packs that were written last, oldest first, by `entryKey`, with the place of the next late writes. */
   #recent: Map<string, number>[] = [];
 
   constructor(private readonly tables: Tables) {}

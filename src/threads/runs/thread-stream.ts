@@ -13,12 +13,12 @@ type RunOf = (runId: string) => StoredRun | undefined;
 /** What to read of the log after a sequence number, and how to frame it. */
 export function threadStream(
   tables: Tables,
-  runOf: RunOf,
+  findRun: RunOf,
   modes: string[],
   after: number,
 ): { query: TailQuery; framing: Framing } {
-  const framing = threadFraming(modes, runOf);
-  const run = modes.includes("run_modes") ? runAfter(tables, runOf, after) : undefined;
+  const framing = threadFraming(modes, findRun);
+  const run = modes.includes("run_modes") ? runAfter(tables, findRun, after) : undefined;
   const { first_seq = after + 1 } = run?.outcome ?? {};
   // The `messages` mode shows messages so far, so it is framed from its run's first event on.
   const start = run?.request.stream_mode?.includes("messages") ? Math.min(first_seq - 1, after) : after;

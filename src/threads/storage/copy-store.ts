@@ -1,5 +1,5 @@
 /** The rows of a thread that a copy includes: read in pages, written one by one. */
-import { isReference, partsOf, type Value } from "./long-text.ts";
+import { isReference, splitText, type Value } from "./long-text.ts";
 import { isSealed } from "../../encryption/ring.ts";
 import { COPIED_TABLES, type CopiedTable, type Row, type Tables } from "./tables.ts";
 
@@ -34,7 +34,7 @@ export function insertCopied(tables: Tables, { table, row }: CopiedRow): void {
   if (table === "blobs" && isPlain(row.body ?? null)) {
     const hash = String(row.hash);
     let part = Number(row.part) * 2;
-    for (const body of partsOf(String(row.body), HALF)) {
+    for (const body of splitText(String(row.body), HALF)) {
       tables.insertHeld(table, { hash, part, body: vault.seal(body, "blobs", hash, part) });
       part += 1;
     }

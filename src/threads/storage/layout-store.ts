@@ -72,8 +72,8 @@ export interface Layout {
   /** Rows of events have room for packs of checkpoints. */
   readonly carries: boolean;
   /** The table of SQLite that holds the rows of a table. */
-  holderOf: (table: TableName) => string;
-  definitionOf: (table: TableName) => string;
+  holdingTable: (table: TableName) => string;
+  definition: (table: TableName) => string;
   /** `statement`: a SELECT on one table. */
   select: (table: TableName, statement: string) => string;
   insert: (table: TableName, columns: string[], onConflict: OnConflict) => string;
@@ -85,8 +85,8 @@ export interface Layout {
 export const separate: Layout = {
   format: 1,
   carries: false,
-  holderOf: (table) => table,
-  definitionOf: (table) => SEPARATE[table],
+  holdingTable: (table) => table,
+  definition: (table) => SEPARATE[table],
   select: (_table, statement) => statement,
   insert: (table, columns, onConflict) => insertInto(table, columns, columns, onConflict),
   update: (table, columns, key) => `UPDATE ${table} SET ${assigned(columns)} WHERE ${equal(key)}`,
@@ -97,8 +97,8 @@ export const separate: Layout = {
 export const shared: Layout = {
   format: FORMATS.thread,
   carries: true,
-  holderOf: () => "thread",
-  definitionOf: () => SHARED,
+  holdingTable: () => "thread",
+  definition: () => SHARED,
   select(table, statement) {
     const columns = Object.entries(PLACES[table]).map(([column, place]) => `${place} AS ${column}`);
     return `WITH ${table} AS (SELECT ${columns.join(", ")} FROM main.thread WHERE ${rowsSql(table)}) ${statement}`;

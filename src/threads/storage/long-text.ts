@@ -48,7 +48,7 @@ export class LongTexts {
   put(hash: string, text: string): void {
     if (this.blobs.all("SELECT 1 FROM blobs WHERE hash = ? LIMIT 1", hash).length > 0) return;
     let part = 0;
-    for (const body of partsOf(text, PART[this.#kind])) {
+    for (const body of splitText(text, PART[this.#kind])) {
       this.blobs.insert("blobs", { hash, part, body: this.vault.seal(body, "blobs", hash, part) });
       part += 1;
     }
@@ -85,7 +85,7 @@ function exceeds(text: string, size: number): boolean {
 }
 
 /** Cuts a text into parts of at most `size` bytes of UTF-8, between characters: half a character would be lost. */
-export function* partsOf(text: string, size: number): Generator<string, void, void> {
+export function* splitText(text: string, size: number): Generator<string, void, void> {
   if (!exceeds(text, size)) return yield text;
   const bytes = Buffer.from(text);
   for (let start = 0; start < bytes.length;) {

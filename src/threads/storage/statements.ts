@@ -55,7 +55,7 @@ export class Statements {
   /** Runs a SELECT on one table and gives its rows. */
   all<T extends object>(statement: string, ...params: Value[]): T[] {
     const table = this.#text(`table ${statement}`, () => TABLE.exec(statement)?.[1] ?? "") as TableName;
-    if (!this.#made.has(this.#layout.holderOf(table))) return [];
+    if (!this.#made.has(this.#layout.holdingTable(table))) return [];
     const text = this.#text(statement, () => this.#layout.select(table, statement));
     return this.#exec(text, params) as unknown as T[];
   }
@@ -74,7 +74,7 @@ export class Statements {
 
   /** Sets columns of the rows with this key. */
   update(table: TableName, key: Row, set: Row): void {
-    if (!this.#made.has(this.#layout.holderOf(table))) return;
+    if (!this.#made.has(this.#layout.holdingTable(table))) return;
     const [columns, keys] = [Object.keys(set), Object.keys(key)];
     const text = this.#text(`update ${table} ${columns.join()} ${keys.join()}`, () =>
       this.#layout.update(table, columns, keys),
@@ -84,7 +84,7 @@ export class Statements {
 
   /** Deletes the rows with this key, or with these first parts of it. */
   remove(table: TableName, key: Row): void {
-    if (!this.#made.has(this.#layout.holderOf(table))) return;
+    if (!this.#made.has(this.#layout.holdingTable(table))) return;
     const keys = Object.keys(key);
     const text = this.#text(`remove ${table} ${keys.join()}`, () => this.#layout.remove(table, keys));
     this.#exec(text, Object.values(key));
@@ -132,9 +132,9 @@ export class Statements {
   }
 
   #make(table: TableName): void {
-    const holder = this.#layout.holderOf(table);
+    const holder = this.#layout.holdingTable(table);
     if (this.#made.has(holder)) return;
-    this.sql.exec(this.#layout.definitionOf(table));
+    this.sql.exec(this.#layout.definition(table));
     this.#made.add(holder);
   }
 

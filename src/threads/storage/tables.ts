@@ -202,7 +202,7 @@ export class Tables {
   }
 
   /** The namespaces of the graphs nested in a task. */
-  headsOf(taskId: string): string[] {
+  readHeads(taskId: string): string[] {
     const sql = "SELECT ns FROM heads WHERE instr(ns, ':' || ?) > 0";
     return this.#sql.all<{ ns: string }>(sql, taskId).map(({ ns }) => ns);
   }
@@ -236,7 +236,7 @@ export class Tables {
   }
 
   /** The rows that may hold writes of a run: those that name it, and those whose text the statement cannot read. */
-  writesOf(runId: string): WritesRow[] {
+  readWrites(runId: string): WritesRow[] {
     const sql = "SELECT * FROM writes WHERE instr(body, ?) > 0 OR substr(body, 1, 1) IN (char(1), char(2))";
     return this.#sql.all<WritesRow>(sql, runId).map((row) => this.#written(row));
   }

@@ -11,18 +11,18 @@ import { movePlace } from "./store.ts";
 /** Feedback per RPC, as in load.ts. */
 const AT_ONCE = 50;
 
-/** Moves these feedbacks of a shard. `shardOf` gives the shard that takes a run. */
+/** Moves these feedbacks of a shard. `findShard` gives the shard that takes a run. */
 export async function moveFeedback(
   env: Env,
   from: PartitionIdentity,
   ids: string[],
-  shardOf: (runId: string) => number | undefined,
+  findShard: (runId: string) => number | undefined,
 ): Promise<void> {
   const { workspaceId, projectId, day } = from;
   const here = tracePartition(env, workspaceId, from);
   for (let at = 0; at < ids.length; at += AT_ONCE) {
     for (const feedback of await here.getFeedback(ids.slice(at, at + AT_ONCE))) {
-      const shard = shardOf(feedback.run_id ?? "");
+      const shard = findShard(feedback.run_id ?? "");
       if (shard === undefined || shard === from.shard) continue;
       const place = { ...from, shard };
       if (await tracePartition(env, workspaceId, place).takeFeedback(place, feedback)) {

@@ -64,7 +64,7 @@ export class Intake {
     let places = await locateVague(this.env, db, workspaceId, work);
     const stray: string[] = [];
     for (let left = work; left.length > 0;) {
-      const groups = await this.#groupsOf(left, places);
+      const groups = await this.#groupWork(left, places);
       const gone = await storeGroups(this.env, groups, this.batched);
       if (gone.length === 0) break;
       // A project that was deleted is read again: a name makes a new one, an id is refused.
@@ -76,13 +76,13 @@ export class Intake {
     await deleteStray(this.env.BLOBS, stray);
   }
 
-  async #groupsOf(work: Work[], places: Map<string, Place>): Promise<Group[]> {
+  async #groupWork(work: Work[], places: Map<string, Place>): Promise<Group[]> {
     const groups = new Map<string, Group>();
     for (const item of work) {
       const key = `${item.operation.kind}.${item.operation.id}`;
       const day =
         this.#refusal(item) ?? (await dayFor(database(this.env.DB), this.principal.workspaceId, item, places));
-      const group = typeof day === "string" ? day : this.#groupOf(groups, day);
+      const group = typeof day === "string" ? day : this.#findGroup(groups, day);
       if (typeof group === "string") {
         this.gathering.fault(item.operation.id, group);
         this.#taken.delete(key);
@@ -116,7 +116,7 @@ export class Intake {
     return undefined;
   }
 
-  #groupOf(groups: Map<string, Group>, day: Day): Group | string {
+  #findGroup(groups: Map<string, Group>, day: Day): Group | string {
     const key = `${day.projectId}/${day.day}`;
     this.#days.add(key);
     if (this.#days.size > MAX_DAYS) return `start_time: a request has runs of at most ${MAX_DAYS} projects and days`;

@@ -9,7 +9,7 @@ import { LARGE_FIELDS, type LargeField } from "../types.ts";
 import type { Masker } from "../masking/masker.ts";
 import { type Field, readField } from "./field.ts";
 import type { Part } from "./multipart.ts";
-import { membersOf, parsePiece } from "./skim.ts";
+import { readMembers, parsePiece } from "./skim.ts";
 
 type Kind = "post" | "patch";
 
@@ -132,7 +132,7 @@ export class Gathering {
     // Member by member: only one heavy field is parsed at a time, and its text is kept with every digit.
     const run: Record<string, unknown> = {};
     const heavy: [LargeField, Uint8Array][] = [];
-    for (const [name, value] of membersOf(json)) {
+    for (const [name, value] of readMembers(json)) {
       const field = asLargeField(name);
       if (field) heavy.push([field, value]);
       else if (value.byteLength <= SMALL_BYTES) {

@@ -10,7 +10,7 @@ import type { App } from "../../http/types.ts";
 import { decodedBody, wholeBody, withClaim } from "./body.ts";
 import { readBoundary, type Part, readParts } from "./multipart.ts";
 import { type Gathering, REQUEST_VALUES } from "./operations.ts";
-import { elementsOf, isObjectText, membersOf } from "./skim.ts";
+import { readElements, isObjectText, readMembers } from "./skim.ts";
 import { Intake } from "./intake.ts";
 import { requirePermission } from "../../auth/require.ts";
 
@@ -77,11 +77,11 @@ async function takeBatch(c: Context<App>, claim: Claim, body: Uint8Array): Promi
   if (!isObjectText(body)) throw new Problem(422, "Invalid body: expected an object with post and patch.");
   const intake = await Intake.begin(c);
   const { gathering } = intake;
-  for (const [kind, runs] of membersOf(body)) {
+  for (const [kind, runs] of readMembers(body)) {
     if ((kind !== "post" && kind !== "patch") || isNull(runs)) continue;
     if (isObjectText(runs) || runs[0] !== 0x5b)
       throw new Problem(422, `Invalid body.${kind}: expected a list of runs.`);
-    for (const run of elementsOf(runs)) {
+    for (const run of readElements(runs)) {
       gathering.addRunText(kind, run);
       if (gathering.weight <= PIECE_BYTES) continue;
       await claim.hold(body.byteLength + gathering.weight);
@@ -153,7 +153,7 @@ function dispatch(isOurs: (names: Set<string>) => boolean, handle: Take): Middle
 function namesIn(body: Uint8Array): Set<string> {
   const names = new Set<string>();
   try {
-    for (const [name] of membersOf(body)) {
+    for (const [name] of readMembers(body)) {
       names.add(name);
       if (names.size === 100) break;
     }

@@ -21,7 +21,7 @@ export function parsePiece(json: Uint8Array, parse: (text: string) => unknown = 
 }
 
 /** The members of an object in their order, each value as its bytes. @throws Problem 400 when it is no object. */
-export function* membersOf(json: Uint8Array): Generator<[name: string, value: Uint8Array]> {
+export function* readMembers(json: Uint8Array): Generator<[name: string, value: Uint8Array]> {
   const end = closing(json, OPEN_OBJECT, CLOSE_OBJECT);
   let at = afterSpace(json, begin(json) + 1);
   while (at < end) {
@@ -37,7 +37,7 @@ export function* membersOf(json: Uint8Array): Generator<[name: string, value: Ui
 }
 
 /** The elements of a list, each as its bytes. @throws Problem 400 when it is no list. */
-export function* elementsOf(json: Uint8Array): Generator<Uint8Array> {
+export function* readElements(json: Uint8Array): Generator<Uint8Array> {
   const end = closing(json, OPEN_LIST, CLOSE_LIST);
   let at = afterSpace(json, begin(json) + 1);
   while (at < end) {

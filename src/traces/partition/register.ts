@@ -90,16 +90,16 @@ export function computeExpiry(env: Env, sql: SqlStorage, kept?: Retention): numb
 /** Shared traces that are looked up at once: their ids are bound as one list. */
 const SHARES_AT_ONCE = 10_000;
 
-/** Deletes the links of the traces that end with the partition. `endingOf` gives those of a list. */
+/** Deletes the links of the traces that end with the partition. `findEnding` gives those of a list. */
 export async function deleteLinks(
   env: Env,
   { workspaceId, projectId }: Omit<PartitionIdentity, "traceTier">,
-  endingOf: (traceIds: string[]) => string[],
+  findEnding: (traceIds: string[]) => string[],
 ): Promise<void> {
   const db = database(env.DB);
   for (let after = ""; ;) {
     const shared = await sharedTraces(db, { workspaceId, projectId }, after, SHARES_AT_ONCE);
-    const ending = endingOf(shared);
+    const ending = findEnding(shared);
     if (ending.length > 0) await deleteSharesOfTraces(db, workspaceId, projectId, ending);
     if (shared.length < SHARES_AT_ONCE) return;
     after = shared.at(-1) as string;

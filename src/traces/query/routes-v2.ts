@@ -190,7 +190,7 @@ async function readPage(
   c: Context<App>,
   wanted: Query,
   more: RunSelection,
-  itemOf: (shown: object, run: QueriedRun) => object = (shown) => shown,
+  toItem: (shown: object, run: QueriedRun) => object = (shown) => shown,
 ): Promise<Page> {
   const { workspaceId } = c.get("principal");
   const selection: RunSelection = {
@@ -215,7 +215,7 @@ async function readPage(
   const page = { limit: wanted.page_size ?? 100, order, after: readCursor(wanted.cursor) } as const;
   const found = await find(c.env, workspaceId, projectIds, selection, selects, page);
   const context = await readContext(c.env, serverAddress(c), workspaceId, found.runs);
-  const items = found.runs.map((run) => itemOf(runV2(run, selects, context), run));
+  const items = found.runs.map((run) => toItem(runV2(run, selects, context), run));
   return { items, next_cursor: writeCursor(found.next), has_more: found.next !== null };
 }
 

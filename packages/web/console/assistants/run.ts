@@ -2,7 +2,7 @@
 import { authFetch, call } from "../../api/http.ts";
 import { after, type Course, ended } from "./course.ts";
 import type { Lights } from "./graph.ts";
-import { framesOf } from "../../api/frames.ts";
+import { readFrames } from "../../api/frames.ts";
 
 /** Runs to the end of the run, or until `signal` leaves the stream. The run itself continues. */
 export async function follow(
@@ -25,7 +25,7 @@ export async function follow(
   const start: Lights = new Map([["__start__", { light: "done", open: 0, times: 1 }]]);
   let course: Course = { thread: thread_id, run: undefined, state: "running", lights: start, steps: [] };
   onCourse(course);
-  for await (const frame of framesOf(answer.body)) {
+  for await (const frame of readFrames(answer.body)) {
     course = after(course, frame, Date.now());
     onCourse(course);
   }

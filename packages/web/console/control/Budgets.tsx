@@ -81,10 +81,10 @@ function Prices() {
 const limitText = ({ dollars, tokens = 0, per }: Budget): string =>
   `${dollars === undefined ? amountText(tokens, "tokens") : amountText(dollars, "dollars")} a ${per}`;
 
-const budgetColumns = (nameOf: (assistant: string) => string): Column<Budget>[] => [
+const budgetColumns = (nameAssistant: (assistant: string) => string): Column<Budget>[] => [
   { id: "id", name: "Budget", width: 120, kept: true, cell: ({ id }) => <span title={id}>{id}</span> },
   { id: "limit", name: "Limit", width: 130, kept: true, grows: true, cell: limitText },
-  { id: "match", name: "Runs", width: 140, cell: ({ match }) => matchText(match, nameOf) },
+  { id: "match", name: "Runs", width: 140, cell: ({ match }) => matchText(match, nameAssistant) },
   { id: "key", name: "Counts apart by", width: 120, cell: ({ key = "" }) => (key === "workspace" ? "" : key) },
   {
     id: "at",

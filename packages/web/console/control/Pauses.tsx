@@ -24,7 +24,7 @@ export function Pauses() {
   );
 }
 
-const buildColumns = (nameOf: (assistant: string) => string): Column<[string, Target]>[] => [
+const buildColumns = (nameAssistant: (assistant: string) => string): Column<[string, Target]>[] => [
   {
     id: "what",
     name: "What",
@@ -34,7 +34,7 @@ const buildColumns = (nameOf: (assistant: string) => string): Column<[string, Ta
     cell: ([, { assistant, thread }]) => {
       if (thread !== undefined) return <Link href={`/console/threads/${thread}`}>Thread {thread.slice(0, 8)}</Link>;
       if (assistant === undefined) return "Workspace";
-      return <Link href={`/console/assistants/${assistant}`}>{nameOf(assistant)}</Link>;
+      return <Link href={`/console/assistants/${assistant}`}>{nameAssistant(assistant)}</Link>;
     },
   },
   {

@@ -76,7 +76,7 @@ function Uses({ rules }: { rules: Rule[] }) {
   );
 }
 
-const ruleColumns = (nameOf: (assistant: string) => string): Column<Rule>[] => [
+const ruleColumns = (nameAssistant: (assistant: string) => string): Column<Rule>[] => [
   { id: "id", name: "Rule", width: 120, kept: true, cell: ({ id }) => <span title={id}>{id}</span> },
   {
     id: "limits",
@@ -86,7 +86,7 @@ const ruleColumns = (nameOf: (assistant: string) => string): Column<Rule>[] => [
     grows: true,
     cell: (rule) => <span title={limitsText(rule)}>{limitsText(rule)}</span>,
   },
-  { id: "match", name: "Runs", width: 140, cell: ({ match }) => matchText(match, nameOf) },
+  { id: "match", name: "Runs", width: 140, cell: ({ match }) => matchText(match, nameAssistant) },
   { id: "key", name: "Counts apart by", width: 120, cell: ({ key }) => (key === "workspace" ? "" : key) },
   {
     id: "source",

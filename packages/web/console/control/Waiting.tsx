@@ -39,7 +39,7 @@ export function Waiting() {
   );
 }
 
-const buildColumns = (nameOf: (run: WaitingRun) => string): Column<WaitingRun>[] => [
+const buildColumns = (nameThread: (run: WaitingRun) => string): Column<WaitingRun>[] => [
   { id: "position", name: "Position", width: 72, kept: true, end: true, cell: ({ position }) => position },
   {
     id: "thread",
@@ -48,8 +48,8 @@ const buildColumns = (nameOf: (run: WaitingRun) => string): Column<WaitingRun>[]
     kept: true,
     grows: true,
     cell: (run) => (
-      <Link href={`/console/threads/${run.thread_id}`} title={threadTip(nameOf(run), run.thread_id)}>
-        {nameOf(run)}
+      <Link href={`/console/threads/${run.thread_id}`} title={threadTip(nameThread(run), run.thread_id)}>
+        {nameThread(run)}
       </Link>
     ),
   },

@@ -17,11 +17,11 @@ export const waitsForText = ({ waiting_for }: WaitingRun): string =>
     .map(({ rule, key, reason }) => `${key === "" ? rule : `${rule} · ${key}`}: ${REASONS[reason] ?? reason}`)
     .join(", ") || "its turn";
 
-/** Which runs a rule or a budget is for. `nameOf`: the name of an assistant. */
-export function matchText(match: Match | undefined, nameOf: (assistant: string) => string): string {
+/** Which runs a rule or a budget is for. `nameAssistant`: the name of an assistant. */
+export function matchText(match: Match | undefined, nameAssistant: (assistant: string) => string): string {
   const { assistant, thread, user, model, metadata } = match ?? {};
   const parts = [
-    assistant !== undefined && nameOf(assistant),
+    assistant !== undefined && nameAssistant(assistant),
     thread !== undefined && `thread ${thread.slice(0, 8)}`,
     user !== undefined && `user ${user}`,
     model !== undefined && model,

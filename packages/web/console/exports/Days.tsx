@@ -15,12 +15,12 @@ import { bytesText, countText } from "../../ui/format.ts";
 export function Days({
   runs,
   job,
-  nameOf,
+  nameProject,
   more,
 }: {
   runs: Run[];
   job: Job;
-  nameOf: (projectId: string) => string;
+  nameProject: (projectId: string) => string;
   /** Loads further days, if there are any. */
   more: (() => void) | undefined;
 }) {
@@ -50,7 +50,7 @@ export function Days({
       {table ? (
         <Table
           label="Days"
-          columns={buildColumns(nameOf, single)}
+          columns={buildColumns(nameProject, single)}
           rows={runs}
           rowKey={({ id }) => id}
           openKey={chosen}
@@ -62,7 +62,7 @@ export function Days({
             <Cells
               key={group.key}
               group={group}
-              name={single && !group.late ? undefined : nameOf(group.project) + (group.late ? ", late runs" : "")}
+              name={single && !group.late ? undefined : nameProject(group.project) + (group.late ? ", late runs" : "")}
               chosen={chosen ?? runs[0]?.id}
               open={open?.id}
               onChoose={choose}
@@ -75,7 +75,7 @@ export function Days({
           <Button onClick={more}>Show more days</Button>
         </div>
       )}
-      {open && <DayDetails run={open} name={nameOf(open.session_id)} />}
+      {open && <DayDetails run={open} name={nameProject(open.session_id)} />}
     </>
   );
 }
@@ -115,7 +115,7 @@ function Legend({ runs }: { runs: Run[] }) {
   );
 }
 
-const buildColumns = (nameOf: (id: string) => string, single: boolean): Column<Run>[] => [
+const buildColumns = (nameProject: (id: string) => string, single: boolean): Column<Run>[] => [
   {
     id: "day",
     name: "Day (UTC)",
@@ -132,7 +132,7 @@ const buildColumns = (nameOf: (id: string) => string, single: boolean): Column<R
           name: "Project",
           width: 120,
           grows: true,
-          cell: ({ session_id }: Run) => nameOf(session_id),
+          cell: ({ session_id }: Run) => nameProject(session_id),
         },
       ]),
   { id: "status", name: "Status", width: 104, kept: true, cell: (run) => <State {...runStatus(run)} /> },

@@ -46,7 +46,7 @@ export function JobPage({ id }: { id: string }) {
       }
     >
       <Loaded query={job} what="export">
-        {(one) => <Body job={one} nameOf={(session_id) => projectName(projects.data)({ session_id })} />}
+        {(one) => <Body job={one} nameProject={(session_id) => projectName(projects.data)({ session_id })} />}
       </Loaded>
       {cancelling && data && (
         <Confirm
@@ -65,7 +65,7 @@ export function JobPage({ id }: { id: string }) {
   );
 }
 
-function Body({ job, nameOf }: { job: Job; nameOf: (projectId: string) => string }) {
+function Body({ job, nameProject }: { job: Job; nameProject: (projectId: string) => string }) {
   const runs = useRuns(job);
   const destinations = useDestinations();
   const destination = destinations.data?.find(({ id }) => id === job.bulk_export_destination_id);
@@ -90,7 +90,7 @@ function Body({ job, nameOf }: { job: Job; nameOf: (projectId: string) => string
             <Days
               runs={rows}
               job={job}
-              nameOf={nameOf}
+              nameProject={nameProject}
               more={runs.hasNextPage ? () => void runs.fetchNextPage() : undefined}
             />
           )}

@@ -13,11 +13,11 @@ import { bytesText, countText } from "../../ui/format.ts";
 
 const PATH = "/console/exports";
 
-type NameOf = (job: Pick<Job, "session_id">) => string;
+type NameProject = (job: Pick<Job, "session_id">) => string;
 
 /** What a job exports: the name of its project, or its id where that is not among the latest. While they load: no name. */
 export const projectName =
-  (projects: Project[] | undefined): NameOf =>
+  (projects: Project[] | undefined): NameProject =>
   ({ session_id }) =>
     session_id === null
       ? "All experiments"
@@ -44,18 +44,18 @@ const status: Column<Job> = {
   cell: (job) => <State {...jobStatus(job)} />,
 };
 
-const what = (nameOf: NameOf): Column<Job> => ({
+const what = (nameProject: NameProject): Column<Job> => ({
   id: "project",
   name: "Project",
   width: 130,
   kept: true,
   grows: true,
-  cell: (job) => <Link href={`${PATH}/${job.id}`}>{nameOf(job)}</Link>,
+  cell: (job) => <Link href={`${PATH}/${job.id}`}>{nameProject(job)}</Link>,
 });
 
-export const jobColumns = (nameOf: NameOf): Column<Job>[] => [
+export const jobColumns = (nameProject: NameProject): Column<Job>[] => [
   status,
-  what(nameOf),
+  what(nameProject),
   { id: "progress", name: "Days done", width: 120, cell: (job) => <Progress job={job} /> },
   { id: "window", name: "Dates", width: 200, cell: windowText },
   {
@@ -69,9 +69,9 @@ export const jobColumns = (nameOf: NameOf): Column<Job>[] => [
   { id: "created", name: "Created", width: 88, end: true, cell: ({ created_at }) => <Time at={created_at} /> },
 ];
 
-export const scheduleColumns = (nameOf: NameOf, placed: Map<string, string> | undefined): Column<Job>[] => [
+export const scheduleColumns = (nameProject: NameProject, placed: Map<string, string> | undefined): Column<Job>[] => [
   status,
-  what(nameOf),
+  what(nameProject),
   {
     id: "every",
     name: "Frequency",

@@ -1,6 +1,6 @@
 /** Runs one column: a model, or an assistant without a thread. */
 import { authFetch, call } from "../../api/http.ts";
-import { framesOf } from "../../api/frames.ts";
+import { readFrames } from "../../api/frames.ts";
 import { readRole } from "../../../../src/prompts/roles.ts";
 import { readText } from "../../chat/messages.ts";
 import { afterEvent, type Result, START } from "./result.ts";
@@ -31,7 +31,7 @@ async function openStream(path: string, body: object, signal: AbortSignal) {
     headers: { "content-type": "application/json", accept: "text/event-stream" },
     body: JSON.stringify(body),
   });
-  if (answer.ok && answer.body) return framesOf(answer.body);
+  if (answer.ok && answer.body) return readFrames(answer.body);
   const { detail } = (await answer.json().catch(() => ({}))) as { detail?: string };
   throw new Error(detail ?? `The server answered ${answer.status}.`);
 }

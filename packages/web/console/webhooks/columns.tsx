@@ -38,7 +38,7 @@ export const secretColumns = (onDelete: (row: WebhookSecret) => void): Column<We
   },
 ];
 
-export const cronColumns = (nameOf: (row: HookedCron) => string): Column<HookedCron>[] => [
+export const cronColumns = (nameAssistant: (row: HookedCron) => string): Column<HookedCron>[] => [
   {
     id: "state",
     name: "State",
@@ -56,7 +56,7 @@ export const cronColumns = (nameOf: (row: HookedCron) => string): Column<HookedC
     cell: ({ webhook }) => <span title={webhook}>{webhook}</span>,
   },
   { id: "schedule", name: "Schedule", width: 120, kept: true, cell: ({ schedule }) => <code>{schedule}</code> },
-  { id: "assistant", name: "Assistant", width: 120, cell: nameOf },
+  { id: "assistant", name: "Assistant", width: 120, cell: nameAssistant },
   {
     id: "next",
     name: "Next run",

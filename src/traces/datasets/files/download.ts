@@ -27,7 +27,7 @@ export async function createWriter(env: Env, dataset: DatasetRow, format: Format
 }
 
 /** The bytes of the file. `asOf`: the version; changes after it do not appear. */
-export async function* fileOf(
+export async function* writeFile(
   env: Env,
   dataset: DatasetRow,
   { header, line }: Writer,
@@ -35,13 +35,13 @@ export async function* fileOf(
 ): AsyncGenerator<Uint8Array, void, void> {
   const encoder = new TextEncoder();
   if (header !== undefined) yield encoder.encode(header);
-  for await (const example of examplesOf(env, dataset, asOf)) yield encoder.encode(line(example));
+  for await (const example of readExamples(env, dataset, asOf)) yield encoder.encode(line(example));
 }
 
 /** The header comes before the rows, so CSV reads the examples twice. @throws Problem 422 */
 async function readColumns(env: Env, dataset: DatasetRow, asOf: number): Promise<CsvColumns> {
   const columns = new CsvColumns();
-  for await (const example of examplesOf(env, dataset, asOf)) {
+  for await (const example of readExamples(env, dataset, asOf)) {
     if (columns.add(example)) continue;
     throw new Problem(422, `The examples have more than ${CsvColumns.MOST} members. Download them as jsonl.`);
   }
@@ -49,7 +49,7 @@ async function readColumns(env: Env, dataset: DatasetRow, asOf: number): Promise
 }
 
 /** The examples of a version, newest first. */
-async function* examplesOf(env: Env, { workspaceId, id }: DatasetRow, asOf: number): AsyncGenerator<WholeExample> {
+async function* readExamples(env: Env, { workspaceId, id }: DatasetRow, asOf: number): AsyncGenerator<WholeExample> {
   let after: ExampleRow | undefined;
   for (;;) {
     const wanted = { dataset: id, asOf, limit: PAGE, offset: 0, ...(after && { after }) };

@@ -18,7 +18,7 @@ import { existingDataset } from "../existing.ts";
 import { Dataset, toWireDatasets } from "../shape.ts";
 import { findDataset, insertDataset } from "../store.ts";
 import { resolveVersion } from "../versions.ts";
-import { fileOf, type Format, createWriter } from "./download.ts";
+import { writeFile, type Format, createWriter } from "./download.ts";
 import { UploadForm } from "./form.ts";
 import { examplesIn } from "./upload.ts";
 
@@ -104,7 +104,7 @@ async function download(c: Context<App>, format: Format, id: string, version: st
   // A refusal comes before the answer begins.
   const writer = await createWriter(c.env, dataset, format, asOf);
   const [type, extension] = TYPES[format];
-  return jsonStream(fileOf(c.env, dataset, writer, asOf), {
+  return jsonStream(writeFile(c.env, dataset, writer, asOf), {
     "content-type": type,
     "content-disposition": `attachment; filename="${id}.${extension}"`,
     "x-content-type-options": "nosniff",

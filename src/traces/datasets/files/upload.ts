@@ -19,7 +19,7 @@ const WrittenExample = v.looseObject({ inputs, outputs, metadata, split, name })
  * The examples of the rows: the columns that the form names, or without them examples as a download of JSON Lines has them. The
  * first row is the newest example, because lists begin with the newest. @throws Problem 413, 422
  */
-export function examplesIn({ fields, file }: Upload, now: number, idOf: (row: number) => string): GivenExample[] {
+export function examplesIn({ fields, file }: Upload, now: number, makeId: (row: number) => string): GivenExample[] {
   const rows = readRows(file);
   const named = [fields.input_keys, fields.output_keys, fields.metadata_keys].flatMap((keys) => keys ?? []);
   const columns = new Set(rows.flatMap((row) => Object.keys(row)));
@@ -27,7 +27,7 @@ export function examplesIn({ fields, file }: Upload, now: number, idOf: (row: nu
   if (missing !== undefined) throw new Problem(422, `Invalid form: the file has no column ${JSON.stringify(missing)}.`);
   return rows.map((row, at) => {
     const content = fields.input_keys ? splitRow(row, fields) : writtenIn(row, at);
-    return givenExample(idOf(at), { ...content, created_at: now - at });
+    return givenExample(makeId(at), { ...content, created_at: now - at });
   });
 }
 

@@ -25,7 +25,7 @@ export interface Whose {
 /** The messages of one run; undefined when there is no such run. */
 export async function messagesOfRun(env: Env, whose: Whose): Promise<Message[] | undefined> {
   const room = { left: MOST };
-  for await (const run of runsOf(env, whose)) {
+  for await (const run of readRuns(env, whose)) {
     const own = await readMessages(env, run, room);
     // A chain without messages of its own has those of the models that it calls.
     return own.length > 0 ? own : gatherMessages(env, { ...whose, selection: modelsBelow(run) }, room);
@@ -37,7 +37,7 @@ export async function messagesOfRun(env: Env, whose: Whose): Promise<Message[] |
 export async function messagesOfThread(env: Env, whose: Whose): Promise<Message[] | undefined> {
   const room = { left: MOST };
   let messages: Message[] | undefined;
-  for await (const run of runsOf(env, whose)) {
+  for await (const run of readRuns(env, whose)) {
     const own = await readMessages(env, run, room);
     const turn = own.length > 0 ? own : await gatherMessages(env, { ...whose, selection: modelsBelow(run) }, room);
     messages = append(messages ?? [], turn);
@@ -53,7 +53,7 @@ const modelsBelow = ({ trace_id, id, is_root }: QueriedRun): RunSelection => ({
 
 async function gatherMessages(env: Env, whose: Whose, room: Room): Promise<Message[]> {
   let messages: Message[] = [];
-  for await (const run of runsOf(env, whose)) messages = append(messages, await readMessages(env, run, room));
+  for await (const run of readRuns(env, whose)) messages = append(messages, await readMessages(env, run, room));
   return messages;
 }
 
@@ -77,7 +77,7 @@ async function read(env: Env, payload: string | null, room: Room): Promise<unkno
 }
 
 /** Oldest first. */
-async function* runsOf(
+async function* readRuns(
   env: Env,
   { workspaceId, projectIds, selection }: Whose,
 ): AsyncGenerator<QueriedRun, void, void> {

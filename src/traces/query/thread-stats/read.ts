@@ -61,14 +61,14 @@ class Turns {
       last_end_time: this.#end === null ? null : isoFromMicros(this.#end),
       // The counter counts tokens in the place of microseconds.
       median_tokens: median === null ? null : Math.round(median * 1e6),
-      prompt_token_details: this.#detailsOf("prompt"),
-      completion_token_details: this.#detailsOf("completion"),
-      prompt_cost_details: this.#detailsOf("prompt_cost"),
-      completion_cost_details: this.#detailsOf("completion_cost"),
+      prompt_token_details: this.#readDetails("prompt"),
+      completion_token_details: this.#readDetails("completion"),
+      prompt_cost_details: this.#readDetails("prompt_cost"),
+      completion_cost_details: this.#readDetails("completion_cost"),
     };
   }
 
-  #detailsOf(side: Side): Counts {
+  #readDetails(side: Side): Counts {
     const sums = Object.entries(this.#details.get(side) ?? {});
     return Object.fromEntries(sums.map(([kind, sum]) => [kind, roundCost(sum)]));
   }

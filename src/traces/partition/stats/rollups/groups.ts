@@ -60,8 +60,8 @@ export const NO_SUMS: RunSums = {
   last_run_start_time: null,
 };
 
-/** Adds one row of `GROUPED`. `keyOf` says which group it belongs to. */
-export function addRun(groups: Groups, row: SqlStorageValue[], keyOf: (key: GroupKey) => string): void {
+/** Adds one row of `GROUPED`. `formatKey` says which group it belongs to. */
+export function addRun(groups: Groups, row: SqlStorageValue[], formatKey: (key: GroupKey) => string): void {
   const [start, name, run_type, status, is_root, model, end, first, ...counts] = row as [
     number,
     string,
@@ -81,7 +81,7 @@ export function addRun(groups: Groups, row: SqlStorageValue[], keyOf: (key: Grou
     is_root,
     model: model === null ? null : clip(String(model), MOST_OF_KEY),
   };
-  const group = findGroup(groups, keyOf(key), key);
+  const group = findGroup(groups, formatKey(key), key);
   group.run_count++;
   if (status === "error") group.error_count++;
   if (first !== null) group.streaming_count++;

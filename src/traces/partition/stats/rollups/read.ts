@@ -63,7 +63,7 @@ export function sumRuns(sql: SqlStorage, identity: PartitionIdentity, selection:
     for (const width of widths) {
       const blocks = blocksWith(sql, "has_sums", [width]).sealed;
       if (blocks.length === 0) continue;
-      const whole = addWhole(sql, identity, selection, { window, width, groups, by, keyOf: groupKey });
+      const whole = addWhole(sql, identity, selection, { window, width, groups, by, formatKey: groupKey });
       const among = [`AND ${blockSql("r.n")} IN (SELECT value FROM json_each(?))`, [JSON.stringify(blocks)]] as const;
       // What the window has of other hours is read.
       for (const edge of whole ? [[window[0], whole[0]] as const, [whole[1], window[1]] as const] : [window])
@@ -82,7 +82,7 @@ interface Adding {
   width: number;
   groups: Groups;
   by: SumsBy;
-  keyOf: (key: GroupKey) => string;
+  formatKey: (key: GroupKey) => string;
 }
 
 /** Adds the stored sums of this width that are within the window, and gives the bounds of what they cover. */
@@ -90,14 +90,14 @@ function addWhole(
   sql: SqlStorage,
   identity: PartitionIdentity,
   { startTime: _start, endTime: _end, ...timeless }: RunSelection,
-  { window: [from, to], width, groups, by, keyOf }: Adding,
+  { window: [from, to], width, groups, by, formatKey }: Adding,
 ): [number, number] | undefined {
   const step = width * HOUR_MICROS;
   const [first, last] = [Math.ceil(from / step) * step, Math.floor(to / step) * step];
   if (first >= last) return undefined;
   const condition = selectionCondition(sql, identity, timeless);
   const hours = { sql: `r.hour >= ? AND r.hour < ? AND ${condition.sql}`, values: [first, last, ...condition.values] };
-  addStored(sql, groups, { width, by, keyOf }, hours);
+  addStored(sql, groups, { width, by, formatKey }, hours);
   return [first, last];
 }
 

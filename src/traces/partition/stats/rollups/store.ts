@@ -78,7 +78,7 @@ export type SumsColumn = "name" | "run_type" | "status" | "model";
 export function addStored(
   sql: SqlStorage,
   groups: Groups,
-  { width, by, keyOf }: { width: number; by: SumsBy; keyOf: (key: GroupKey) => string },
+  { width, by, formatKey }: { width: number; by: SumsBy; formatKey: (key: GroupKey) => string },
   condition: { sql: string; values: (string | number)[] },
 ): void {
   const apart = [by.hour ? "r.hour" : [], by.column ? `r.${by.column}` : [], `r.block / ${JOINED}`].flat();
@@ -96,7 +96,7 @@ export function addStored(
   for (const row of rows) {
     const { hour, name, run_type, status, is_root, model, latencies, first_tokens, ...sums } = row as unknown as Joined;
     const key = { hour, name, run_type, status, is_root, model };
-    const group = findGroup(groups, keyOf(key), key);
+    const group = findGroup(groups, formatKey(key), key);
     addSums(group, { ...sums, latencies: {}, first_tokens: {} });
     for (const sketch of parseSketches(latencies)) addSketch(group.latencies, sketch);
     for (const sketch of parseSketches(first_tokens)) addSketch(group.first_tokens, sketch);
