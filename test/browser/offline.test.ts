@@ -38,6 +38,35 @@ describe.runIf(browserHere)("the chat without a connection", () => {
     await close();
   });
 
+  it("makes one thread of all messages that were written before it", async () => {
+    const { page, close } = await visit(stage);
+    await choose(page, "agent");
+    const threads: string[] = [];
+    const started = Promise.withResolvers<void>();
+    await page.route(/\/threads\/[^/]+\/commands$/, async (route) => {
+      if (route.request().postDataJSON().method === "run.start") {
+        threads.push(new URL(route.request().url()).pathname);
+        await started.promise;
+      }
+      await route.continue();
+    });
+    await page.context().setOffline(true);
+    await page.getByText("You are offline.").waitFor();
+    const queue = page.getByRole("list", { name: "Queued messages" });
+    for (const text of ["What is 2 * 3?", "What is 4 * 5?", "What is 7 * 7?"]) await say(page, text);
+    await expect.poll(async () => queue.getByRole("listitem").count()).toBe(3);
+    await page.context().setOffline(false);
+    await expect.poll(() => threads.length).toBeGreaterThan(0);
+    // Time for a second message to be sent before the server has the thread.
+    await page.waitForTimeout(1_000);
+    started.resolve();
+    await expectAnswer(page, "7 * 7 = 49.");
+    await settled(page);
+    expect(new Set(threads).size).toBe(1);
+    await expect.poll(async () => log(page).getByRole("article").count()).toBe(3);
+    await close();
+  });
+
   it("continues the branch that was in view, with all that was written for it", async () => {
     const { page, close } = await visit(stage);
     await choose(page, "agent");

@@ -132,16 +132,10 @@ export function useDriver(wiring: Wiring): Driver {
   const { thread, interrupts } = wiring.view;
   const settled = (threadId === undefined || thread.read !== undefined) && interrupts.length === 0 && !isOpen(wiring);
   const next = online && connected && settled ? queue[0]?.id : undefined;
-  /** A message of the queue makes the thread. The others are sent on that thread, once its id is known. */
-  const makesThread = useRef(false);
   useEffect(() => {
-    if (threadId !== undefined) makesThread.current = false;
-    if (makesThread.current) return;
     const message = dequeue(place, next);
-    if (!message) return;
-    makesThread.current = place === NEW;
-    drive.sendQueued(message);
-  }, [place, threadId, next, drive]);
+    if (message) drive.sendQueued(message);
+  }, [place, next, drive]);
 
   return {
     ...drive,
