@@ -82,7 +82,7 @@ export type FlowRule = v.InferOutput<typeof FlowRule>;
 export const MOST_RULES = 100;
 
 /** The rules that count: those of langgraph.json first, then the workspace's own whose ids are not taken (docs/flow-control.md). */
-export function inForce<Rule extends { id: string }>(deployed: Rule[], own: Rule[]): Rule[] {
+export function mergeRules<Rule extends { id: string }>(deployed: Rule[], own: Rule[]): Rule[] {
   const taken = new Set(deployed.map(({ id }) => id));
   return [...deployed, ...own.filter(({ id }) => !taken.has(id))];
 }

@@ -1,5 +1,5 @@
 /** The Durable Object of a thread, put together: threads/ runs it, streaming/ has its sockets, a2a/ its tasks. Wiring only. */
-import { onTask } from "./a2a/push.ts";
+import { pushTask } from "./a2a/push.ts";
 import type { Dialect } from "./streaming/dialect.ts";
 import { selectMethods } from "./streaming/events.ts";
 import type { Filter } from "./streaming/schema.ts";
@@ -15,7 +15,7 @@ export class Thread extends ThreadObject {
   private readonly pauses = new Pauses(() => this.lastSeq());
 
   constructor(ctx: DurableObjectState, env: Env) {
-    super(ctx, env, onTask);
+    super(ctx, env, pushTask);
     this.sockets = new Sockets(ctx, env, this, (query, framing) => this.read(query, framing, true));
   }
 

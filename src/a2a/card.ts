@@ -21,7 +21,7 @@ function securityOf1(origin: string) {
         oauth2SecurityScheme: {
           description: "OAuth 2.1; clients register themselves.",
           oauth2MetadataUrl: `${origin}/.well-known/oauth-authorization-server`,
-          flows: { authorizationCode: { ...flow(origin), pkceRequired: true } },
+          flows: { authorizationCode: { ...oauthFlow(origin), pkceRequired: true } },
         },
       },
     },
@@ -43,7 +43,7 @@ function securityOf03(origin: string) {
   };
 }
 
-const flow = (origin: string) => ({
+const oauthFlow = (origin: string) => ({
   authorizationUrl: `${origin}/oauth/authorize`,
   tokenUrl: `${origin}/oauth/token`,
   refreshUrl: `${origin}/oauth/token`,
@@ -51,7 +51,7 @@ const flow = (origin: string) => ({
 });
 
 /** What both generations have in common. */
-function common(assistant: Described): Json {
+function commonFields(assistant: Described): Json {
   const { name, graph_id, version, modes } = assistant;
   const { skills, provider, documentation_url, icon_url } = readSettings(assistant);
   const description = assistant.description || `The assistant "${name}" on the graph "${graph_id}".`;
@@ -77,7 +77,7 @@ export function card1(assistant: Described, origin: string): Json {
   const declared = extensions?.map(({ required, ...one }) => ({ ...one, ...(required && { required }) }));
   const url = cardUrl(assistant, origin);
   return {
-    ...common(assistant),
+    ...commonFields(assistant),
     supportedInterfaces: [
       { url, protocolBinding: "JSONRPC", protocolVersion: "1.0" },
       { url, protocolBinding: "JSONRPC", protocolVersion: "0.3" },

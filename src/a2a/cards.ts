@@ -15,7 +15,7 @@ import { query } from "../http/validate.ts";
 import type { Call } from "./call.ts";
 import { card1, type Described, hybridCard } from "./card.ts";
 import { readModes } from "./modes.ts";
-import { publicKeys, signed } from "./sign.ts";
+import { publicKeys, signCard } from "./sign.ts";
 import type { Generation } from "./types.ts";
 
 /** Seconds that a card may be kept. */
@@ -44,7 +44,7 @@ async function describe(c: Context<App>, idOrGraphId: string): Promise<{ card: D
 
 async function signedCard(card: Described, origin: string, generation: Generation, env: Env): Promise<Json> {
   const pure = card1(card, origin);
-  return signed(generation === "0.3" ? hybridCard(card, origin) : pure, pure, env, origin);
+  return signCard(generation === "0.3" ? hybridCard(card, origin) : pure, pure, env, origin);
 }
 
 async function cardResponse(c: Context<App>, id: string): Promise<Response> {

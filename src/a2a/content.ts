@@ -42,16 +42,17 @@ export const joinText = (parts: Part[]): string => parts.flatMap(({ text }) => t
 /** The part that a content block of a message amounts to; undefined for reasoning, tool calls and what is not known. */
 export function toPart(given: Json): Part | undefined {
   const { type } = given;
-  if (type === "text" || type === "text-plain") return string(given.text) ? { text: String(given.text) } : undefined;
+  if (type === "text" || type === "text-plain")
+    return readString(given.text) ? { text: String(given.text) } : undefined;
   if (type === "image_url") {
     const target = isObject(given.image_url) ? given.image_url.url : given.image_url;
     return typeof target === "string" ? toFilePart(target, {}) : undefined;
   }
   if (type !== "file" && type !== "image" && type !== "audio" && type !== "video") return undefined;
   const named = isObject(given.metadata) ? given.metadata : {};
-  const filename = string(given.filename) ?? string(named.filename) ?? string(named.name);
-  const mediaType = string(given.mimeType) ?? string(given.mime_type) ?? string(given.media_type);
-  const source = string(given.url) ?? string(given.data);
+  const filename = readString(given.filename) ?? readString(named.filename) ?? readString(named.name);
+  const mediaType = readString(given.mimeType) ?? readString(given.mime_type) ?? readString(given.media_type);
+  const source = readString(given.url) ?? readString(given.data);
   return source === undefined ? undefined : toFilePart(source, { filename, mediaType }, given.url === undefined);
 }
 
@@ -63,4 +64,4 @@ function toFilePart(source: string, names: Pick<Part, "filename" | "mediaType">,
   return { ...where, ...(filename && { filename }), ...(mediaType && { mediaType }) };
 }
 
-const string = (value: unknown): string | undefined => (typeof value === "string" && value ? value : undefined);
+const readString = (value: unknown): string | undefined => (typeof value === "string" && value ? value : undefined);

@@ -24,7 +24,7 @@ function present(values: Json): Json {
 const stateName = (state: State, generation: Generation) =>
   generation === "0.3" ? state : `TASK_STATE_${state.toUpperCase().replaceAll("-", "_")}`;
 
-function part(given: Part, generation: Generation): Json {
+function translatePart(given: Part, generation: Generation): Json {
   if (generation === "1.0") return present({ ...given });
   const { text, raw, url, data, filename, mediaType, metadata } = given;
   if (text !== undefined) return present({ kind: "text", text, metadata });
@@ -35,29 +35,29 @@ function part(given: Part, generation: Generation): Json {
   return present({ kind: "data", data: isObject(data) ? data : { value: data }, metadata });
 }
 
-function message(given: Message, generation: Generation): Json {
+function translateMessage(given: Message, generation: Generation): Json {
   const { role, parts, ...rest } = given;
-  const all = { ...rest, role, parts: parts.map((one) => part(one, generation)) };
+  const all = { ...rest, role, parts: parts.map((one) => translatePart(one, generation)) };
   return generation === "0.3"
     ? present({ kind: "message", ...all })
     : present({ ...all, role: `ROLE_${role.toUpperCase()}` });
 }
 
 function artifact({ parts, ...rest }: Artifact, generation: Generation): Json {
-  return present({ ...rest, parts: parts.map((one) => part(one, generation)) });
+  return present({ ...rest, parts: parts.map((one) => translatePart(one, generation)) });
 }
 
 function status(given: Status, generation: Generation): Json {
   const { state, timestamp } = given;
   return present({
     state: stateName(state, generation),
-    message: given.message && message(given.message, generation),
+    message: given.message && translateMessage(given.message, generation),
     timestamp,
   });
 }
 
 /** 0.3 callers read the answer from the status as well as from the artifacts (specification, section 4.4). */
-export function answered(task: Task): Status {
+export function answerStatus(task: Task): Status {
   const last = task.artifacts.at(-1);
   if (task.status.state !== "completed" || task.status.message || !last) return task.status;
   const answer: Message = {
@@ -71,26 +71,26 @@ export function answered(task: Task): Status {
 }
 
 /** `artifacts` is left out of lists that do not request them. */
-export function task(given: Task, generation: Generation, withArtifacts = true): Json {
+export function translateTask(given: Task, generation: Generation, withArtifacts = true): Json {
   const { id, contextId, history, artifacts } = given;
   return present({
     ...(generation === "0.3" && { kind: "task" }),
     id,
     contextId,
-    status: status(generation === "0.3" ? answered(given) : given.status, generation),
+    status: status(generation === "0.3" ? answerStatus(given) : given.status, generation),
     artifacts: withArtifacts ? artifacts.map((one) => artifact(one, generation)) : undefined,
-    history: history.map((one) => message(one, generation)),
+    history: history.map((one) => translateMessage(one, generation)),
   });
 }
 
 /** What 1.0 wraps in its kind, and 0.3 marks with it. */
 export function wrappedTask(given: Task, generation: Generation): Json {
-  return generation === "0.3" ? task(given, generation) : { task: task(given, generation) };
+  return generation === "0.3" ? translateTask(given, generation) : { task: translateTask(given, generation) };
 }
 
 /** An answer that is a message and no task. */
 export function wrappedMessage(given: Message, generation: Generation): Json {
-  return generation === "0.3" ? message(given, generation) : { message: message(given, generation) };
+  return generation === "0.3" ? translateMessage(given, generation) : { message: translateMessage(given, generation) };
 }
 
 /** An event of a stream. `final` says in 0.3 what 1.0 says by ending the stream. */

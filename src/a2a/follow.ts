@@ -101,7 +101,7 @@ async function* updates(
     let last: Update | undefined;
     tail ??= await openTail(ref, reducer, place, fresh);
     if (!tail && stays) {
-      if (!(yield* resting(ref, reducer, place))) return;
+      if (!(yield* waitForCaller(ref, reducer, place))) return;
       tail = await openTail(ref, reducer, place, true);
     }
     if (!tail) return;
@@ -125,7 +125,7 @@ async function* updates(
 const LOOK_MS = 2_000;
 
 /** Waits while the task waits for its caller. True when its next run is there, false when the task has ended. */
-async function* resting(
+async function* waitForCaller(
   ref: TaskRef,
   reducer: TaskReducer,
   place: number,

@@ -55,7 +55,7 @@ function partType({ text, data, mediaType }: Part): string {
 }
 
 /** Whether a mode such as `image/*` or `text` covers a media type. */
-function covers(mode: string, type: string): boolean {
+function coversType(mode: string, type: string): boolean {
   if (mode === "*" || mode === "*/*" || mode === type) return true;
   const [kind = ""] = mode.split("/");
   return (mode === kind || mode === `${kind}/*`) && type.split("/")[0] === kind;
@@ -65,11 +65,11 @@ function covers(mode: string, type: string): boolean {
 export function acceptParts(assistant: Assistant, { message, configuration }: Send): void {
   const { input_modes, output_modes } = readSettings(assistant);
   const refused =
-    input_modes && message.parts.find((part) => !input_modes.some((mode) => covers(mode, partType(part))));
+    input_modes && message.parts.find((part) => !input_modes.some((mode) => coversType(mode, partType(part))));
   if (refused) throw contentNotSupported("A part's media type is not one that this agent takes. See its card.");
   const { acceptedOutputModes: wanted } = configuration;
   if (!output_modes || wanted.length === 0) return;
-  if (!output_modes.some((mode) => wanted.some((want) => covers(want, mode) || covers(mode, want)))) {
+  if (!output_modes.some((mode) => wanted.some((want) => coversType(want, mode) || coversType(mode, want)))) {
     throw contentNotSupported("This agent answers in none of acceptedOutputModes. See its card.");
   }
 }

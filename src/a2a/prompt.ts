@@ -10,7 +10,7 @@ interface Question {
 }
 
 /** The question as text, if it has one. */
-export function words(value: unknown): string | undefined {
+export function readWords(value: unknown): string | undefined {
   if (typeof value === "string") return value;
   if (!isObject(value)) return undefined;
   const requests = Array.isArray(value.action_requests) ? value.action_requests.filter((one) => isObject(one)) : [];
@@ -22,7 +22,7 @@ export function words(value: unknown): string | undefined {
 /** For each question its words, and, unless they are all there is, its value with the id that answers can name. */
 export function promptParts(questions: Question[]): Part[] {
   const parts = questions.flatMap(({ id, value }): Part[] => {
-    const text = words(value);
+    const text = readWords(value);
     const data = typeof value === "string" && questions.length === 1 ? [] : [{ data: { id, value } }];
     return [...(text === undefined ? [] : [{ text }]), ...data];
   });

@@ -94,7 +94,7 @@ export async function deletePush(call: Call, given: unknown): Promise<unknown> {
 }
 
 /** Updates the task list when a task's run ends, or gives the call that tells a receiver the task's state. */
-export async function onTask(env: Env, effect: TaskEffect): Promise<HookCall | undefined> {
+export async function pushTask(env: Env, effect: TaskEffect): Promise<HookCall | undefined> {
   const { workspaceId, threadId, task_id, hook } = effect;
   const thread = threadStub(env, workspaceId, threadId);
   const view = await thread.task(task_id);

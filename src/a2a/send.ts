@@ -1,6 +1,6 @@
 /** `message/send`, `message/stream` and `tasks/resubscribe`: a task, and its updates. */
 import { type Call, callDatabase, params, project, shorten } from "./call.ts";
-import { answered, update, wrappedMessage, wrappedTask } from "./dialect.ts";
+import { answerStatus, update, wrappedMessage, wrappedTask } from "./dialect.ts";
 import { unsupported } from "./errors.ts";
 import { findTask } from "./find.ts";
 import { follow, followToEnd, readTask, type TaskRef } from "./follow.ts";
@@ -43,7 +43,7 @@ export async function send(call: Call, given: unknown): Promise<unknown> {
 /** An update as an event. The last one of 0.3 carries the answer in its status, as the task of `message/send` does. */
 function toWireUpdate(given: Update, reducer: TaskReducer, ids: TaskRef["ids"], generation: Generation): unknown {
   const isLast = given.kind === "status" && given.status.state === "completed";
-  const shown = isLast && generation === "0.3" ? { ...given, status: answered(reducer.task()) } : given;
+  const shown = isLast && generation === "0.3" ? { ...given, status: answerStatus(reducer.task()) } : given;
   return update(shown, ids, generation);
 }
 
@@ -105,10 +105,10 @@ export async function subscribe(call: Call, given: unknown): Promise<Response> {
   if (call.generation === "1.0" && isTerminal(reducer.state)) {
     throw unsupported(`The task is ${reducer.state}: nothing more comes. Get it instead.`);
   }
-  return rpcStream(call, resumed(call, ref, reducer, ended));
+  return rpcStream(call, followResumed(call, ref, reducer, ended));
 }
 
-async function* resumed(
+async function* followResumed(
   call: Call,
   ref: TaskRef,
   reducer: TaskReducer,

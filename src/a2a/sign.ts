@@ -40,7 +40,7 @@ function readSigningKey(env: Env): (JWK & { alg: string; kid: string }) | undefi
 }
 
 /** The card with its signatures; as it is when no key is configured. `card1` is the card with only the members of 1.0. */
-export async function signed(card: Json, card1: Json, env: Env, origin: string): Promise<Json> {
+export async function signCard(card: Json, card1: Json, env: Env, origin: string): Promise<Json> {
   const jwk = readSigningKey(env);
   if (!jwk) return card;
   const header = { alg: jwk.alg, kid: jwk.kid, typ: "JOSE", jku: `${origin}/.well-known/jwks.json` };

@@ -5,7 +5,7 @@ import { toProblem } from "../http/problem.ts";
 import { idempotentId } from "../http/idempotent-id.ts";
 import { readConfigurable, runRequest } from "../threads/requests/runs/request.ts";
 import type { Json } from "../json.ts";
-import { saysFirst } from "../threads/answers/first.ts";
+import { describeFirst } from "../threads/answers/first.ts";
 import type { RunRequest } from "../threads/rpc.ts";
 import { threadStub } from "../threads/stub.ts";
 import type { TaskView } from "../threads/types.ts";
@@ -102,7 +102,7 @@ async function buildRunRequest(call: Call, sent: Send, { ref, known }: Target, r
     throw toProblem(error).status === 404 ? taskNotFound() : error;
   });
   // Another message may have answered since the task was read.
-  const answers = answeredBy(given.command?.resume, waiting);
+  const answers = findAnswered(given.command?.resume, waiting);
   return { ...request, answers, task: { task_id: ref.runId, ...hooks(call, configuration.push, known?.view.hooks) } };
 }
 
@@ -113,7 +113,7 @@ async function buildRunRequest(call: Call, sent: Send, { ref, known }: Target, r
 async function refuseLate({ thread }: TaskRef, parts: Part[], waiting: TaskView["waiting"]): Promise<void> {
   const late = idsAnswered(parts).filter((id) => !waiting.some((question) => question.id === id));
   const [first] = late.length > 0 ? Object.values(await thread.answersTaken(late)) : [];
-  if (first) throw unsupported(`The question accepts one answer. ${saysFirst(first)}`);
+  if (first) throw unsupported(`The question accepts one answer. ${describeFirst(first)}`);
 }
 
 async function buildInput({ c, assistant }: Call, { message, metadata }: Send, runId: string): Promise<Json> {
@@ -147,7 +147,7 @@ function hooks(
 }
 
 /** The questions that a message answers; undefined when it answers none. */
-function answeredBy(resume: unknown, waiting: TaskView["waiting"]): string[] | undefined {
+function findAnswered(resume: unknown, waiting: TaskView["waiting"]): string[] | undefined {
   const ids = waiting.flatMap(({ id }) => id ?? []);
   const named = isObject(resume) ? ids.filter((id) => id in resume) : [];
   if (ids.length === 0) return undefined;

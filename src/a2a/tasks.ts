@@ -3,7 +3,7 @@ import { forEach } from "../threads/requests/fan-out.ts";
 import { deriveThreadId } from "../threads/thread-id.ts";
 import { mayFind, callUser } from "./allowed.ts";
 import { type Call, callDatabase, params, project, shorten } from "./call.ts";
-import { task as shownTask } from "./dialect.ts";
+import { translateTask as shownTask } from "./dialect.ts";
 import { invalidParams, notCancelable, RpcError, taskNotFound } from "./errors.ts";
 import { listedTask, findTask } from "./find.ts";
 import { readTask, taskNow } from "./follow.ts";

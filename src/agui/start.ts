@@ -60,7 +60,7 @@ export async function planStart(by: Caller, assistantId: string, input: RunAgent
   const configurable = { ...by.configurable, ag_ui: told };
   const request = await runRequest({ ...by, configurable }, threadId, body, runId);
   const known = again?.kept ?? found?.values?.messages;
-  const before = lacks(input, known) ? known : undefined;
+  const before = isMissing(input, known) ? known : undefined;
   return { thread, threadId, request: { ...request, ...(answers && { answers }) }, before };
 }
 
@@ -127,7 +127,7 @@ function freshMessages(input: RunAgentInput, known: unknown, again?: Message): J
   return fresh.filter((message) => message !== undefined);
 }
 
-function lacks(input: RunAgentInput, messages: unknown): boolean {
+function isMissing(input: RunAgentInput, messages: unknown): boolean {
   const sent = new Set(input.messages.map(({ id }) => id));
   return Array.isArray(messages) && messages.some((one) => isObject(one) && !sent.has(String(one.id)));
 }

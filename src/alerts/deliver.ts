@@ -48,7 +48,7 @@ const PROVIDERS: Record<
 };
 
 /** @throws when the receiver does not answer with a 2xx status */
-export async function tell(
+export async function deliver(
   env: Env,
   alert: AlertRow,
   number: number,
@@ -82,7 +82,7 @@ function buildCall(
       return {
         url: keys[number] ?? channel.url,
         headers: json,
-        body: JSON.stringify({ text: escaped(`${subject}\n${noticeText(alert, notice)}`) }),
+        body: JSON.stringify({ text: escapeText(`${subject}\n${noticeText(alert, notice)}`) }),
       };
     case "email": {
       const { url, headers: named, body } = PROVIDERS[channel.provider];
@@ -132,4 +132,4 @@ function noticeText({ condition, projectId, filter }: AlertRow, { value, at }: N
 }
 
 /** Slack reads these three as its own marks. */
-const escaped = (text: string) => text.replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll(">", "&gt;");
+const escapeText = (text: string) => text.replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll(">", "&gt;");

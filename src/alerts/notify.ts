@@ -4,7 +4,7 @@ import { database } from "../db/client.ts";
 import { logError } from "../http/log.ts";
 import { CONNECTIONS, inParallel } from "../http/parallel.ts";
 import { REQUEST_TIMEOUT_MS } from "../threads/tasks/call.ts";
-import { tell } from "./deliver.ts";
+import { deliver } from "./deliver.ts";
 import { openSecrets } from "./secrets.ts";
 import { type AlertEvent, type AlertRow, changeEvent, pendingEvents } from "./store.ts";
 
@@ -59,7 +59,7 @@ async function notify(
 
 async function deliveryFailure(env: Env, alert: AlertRow, number: number, event: AlertEvent): Promise<string | null> {
   try {
-    await tell(env, alert, number, await openSecrets(env, alert), event);
+    await deliver(env, alert, number, await openSecrets(env, alert), event);
     return null;
   } catch (failure) {
     logError(failure, { alert: alert.id, channel: number });

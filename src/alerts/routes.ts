@@ -9,7 +9,7 @@ import { newOrEarlier } from "../http/idempotent-id.ts";
 import { Problem } from "../http/problem.ts";
 import type { App } from "../http/types.ts";
 import { body, param, query } from "../http/validate.ts";
-import { tell } from "./deliver.ts";
+import { deliver } from "./deliver.ts";
 import { givenAlert } from "./given.ts";
 import { openSecrets } from "./secrets.ts";
 import { Alert, AlertChange, Tested, toWireAlert, toWireEvent } from "./row.ts";
@@ -37,7 +37,7 @@ export const alertRoutes = new Hono<App>()
     const { workspaceId } = c.get("principal");
     const db = database(c.env.DB);
     const { id, earlier } = await newOrEarlier(c, (one) => findAlert(db, workspaceId, one));
-    if (earlier) return wire(c, earlier);
+    if (earlier) return answerAlert(c, earlier);
     const now = Date.now();
     const row: AlertRow = {
       id,
@@ -54,10 +54,10 @@ export const alertRoutes = new Hono<App>()
     await audit(c, { action: "alert.created", targetId: id, detail: described(row) });
     if (!(await insertAlert(db, row)))
       throw new Problem(409, `A workspace has at most ${MOST_ALERTS} alerts. Delete one first.`);
-    return wire(c, row);
+    return answerAlert(c, row);
   })
   .get("/alerts/:alert_id", doc("Read an alert, with its state", Alert), param(AlertId), async (c) =>
-    wire(c, await existing(c, c.req.valid("param").alert_id)),
+    answerAlert(c, await requireAlert(c, c.req.valid("param").alert_id)),
   )
   .put(
     "/alerts/:alert_id",
@@ -65,16 +65,16 @@ export const alertRoutes = new Hono<App>()
     param(AlertId),
     body(AlertBody),
     async (c) => {
-      const before = await existing(c, c.req.valid("param").alert_id);
+      const before = await requireAlert(c, c.req.valid("param").alert_id);
       const given = await givenAlert(c, c.req.valid("json"), before.id, before);
       await audit(c, { action: "alert.updated", targetId: before.id, detail: described(given) });
       const row = await updateAlert(database(c.env.DB), before, given);
       if (!row) throw new Problem(404, "Alert not found.");
-      return wire(c, row);
+      return answerAlert(c, row);
     },
   )
   .delete("/alerts/:alert_id", doc("Delete an alert with its history", Message), param(AlertId), async (c) => {
-    const row = await existing(c, c.req.valid("param").alert_id);
+    const row = await requireAlert(c, c.req.valid("param").alert_id);
     await audit(c, { action: "alert.deleted", targetId: row.id, detail: { name: row.name } });
     await deleteAlert(database(c.env.DB), row.workspaceId, row.id);
     return c.json({ message: "Alert deleted" });
@@ -85,7 +85,7 @@ export const alertRoutes = new Hono<App>()
     param(AlertId),
     query(Paging),
     async (c) => {
-      const row = await existing(c, c.req.valid("param").alert_id);
+      const row = await requireAlert(c, c.req.valid("param").alert_id);
       return c.json((await listEvents(database(c.env.DB), row.id, c.req.valid("query"))).map(toWireEvent));
     },
   )
@@ -94,13 +94,13 @@ export const alertRoutes = new Hono<App>()
     doc("Call each channel of an alert once, as a test", Tested),
     param(AlertId),
     async (c) => {
-      const row = await existing(c, c.req.valid("param").alert_id);
+      const row = await requireAlert(c, c.req.valid("param").alert_id);
       await audit(c, { action: "alert.tested", targetId: row.id, detail: { name: row.name } });
       const secrets = await openSecrets(c.env, row);
       const notice = { from: row.state, to: "test" as const, value: row.value, at: Date.now() };
       const channels = await Promise.all(
         row.channels.map(async ({ type }, number) => {
-          const error = await tell(c.env, row, number, secrets, notice).then(
+          const error = await deliver(c.env, row, number, secrets, notice).then(
             () => null,
             (failure: unknown) => (failure instanceof Error ? failure.message : String(failure)),
           );
@@ -112,13 +112,13 @@ export const alertRoutes = new Hono<App>()
   );
 
 /** @throws Problem 404 */
-async function existing(c: Context<App>, id: string): Promise<AlertRow> {
+async function requireAlert(c: Context<App>, id: string): Promise<AlertRow> {
   const row = await findAlert(database(c.env.DB), c.get("principal").workspaceId, id);
   if (!row) throw new Problem(404, "Alert not found.");
   return row;
 }
 
-async function wire(c: Context<App>, row: AlertRow): Promise<Response> {
+async function answerAlert(c: Context<App>, row: AlertRow): Promise<Response> {
   return c.json(toWireAlert(row, await openSecrets(c.env, row)));
 }
 

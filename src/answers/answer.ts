@@ -15,7 +15,7 @@ import { actionsIn, faultOfDecisions } from "./review.ts";
 const AGENT = 300;
 
 const invalid = () => new Problem(404, "This link is not valid. It may have been revoked, or its thread deleted.");
-const gone = () => new Problem(410, "The question is no longer asked: the thread has moved on.");
+const questionGone = () => new Problem(410, "The question is no longer asked: the thread has moved on.");
 
 /** 404 for a token that this deployment has not made, 410 for one that has expired. */
 export async function heldLink(env: Env, token: string): Promise<HeldLink> {
@@ -31,7 +31,7 @@ type Open = Exclude<Standing, { state: "gone" }>;
 export async function readOpenLink(env: Env, { workspaceId, threadId, linkId }: HeldLink): Promise<Open> {
   const standing = await threadStub(env, workspaceId, threadId).askedBy(linkId);
   if (!standing) throw invalid();
-  if (standing.state === "gone") throw gone();
+  if (standing.state === "gone") throw questionGone();
   return standing;
 }
 
@@ -58,7 +58,7 @@ export async function answerBy(
   if (!outcome) throw invalid();
   if (outcome.state === "accepted") return { run_id: outcome.run_id };
   if (outcome.state === "answered") return { first: outcome.first };
-  throw gone();
+  throw questionGone();
 }
 
 function checkAnswer(value: unknown, only: unknown[] | undefined, answer: unknown): string | undefined {

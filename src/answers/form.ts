@@ -3,7 +3,7 @@ import { html } from "hono/html";
 import type { Html } from "../http/page.ts";
 import { parseJson } from "../http/json.ts";
 import type { Json } from "../json.ts";
-import { type Action, allowedBy, type DecisionType } from "./review.ts";
+import { type Action, limitDecisions, type DecisionType } from "./review.ts";
 
 /** Characters of a question that the page shows. */
 const SHOWN = 50_000;
@@ -22,7 +22,7 @@ export function actionFields(actions: Action[], only: unknown[] | undefined, giv
   if (actions.length > 1 || !first)
     return html`${cards}
       <div class="actions"><button class="primary">Send ${actions.length} decisions</button></div>`;
-  const buttons = allowedBy(first.allowed, only).map(
+  const buttons = limitDecisions(first.allowed, only).map(
     (type, i) =>
       html`<button class="${i === 0 ? "primary" : ""}" name="decision_1" value="${type}">${VERBS[type]}</button>`,
   );
@@ -35,7 +35,7 @@ function actionCard(
   n: number,
   { actions, only, given }: { actions: Action[]; only: unknown[] | undefined; given: URLSearchParams },
 ): Html {
-  const types = allowedBy(allowed, only);
+  const types = limitDecisions(allowed, only);
   const shown = JSON.stringify(args, null, 2);
   const choices = types.map(
     (type) =>
@@ -52,7 +52,7 @@ function actionCard(
   );
   return html`<fieldset>
     <legend>${actions.length > 1 ? `${n}. ${name}` : name}</legend>
-    ${description === undefined ? "" : html`<p>${clipped(description)}</p>`}
+    ${description === undefined ? "" : html`<p>${clip(description)}</p>`}
     ${
       types.includes("edit")
         ? html`<label class="field">
@@ -60,7 +60,7 @@ function actionCard(
             <textarea name="args_${n}" rows="${Math.min(12, shown.split("\n").length + 1)}" spellcheck="false">
 ${given.get(`args_${n}`) ?? shown}</textarea>
           </label>`
-        : html`<pre>${clipped(shown)}</pre>`
+        : html`<pre>${clip(shown)}</pre>`
     }
     ${
       types.includes("reject") || types.includes("respond")
@@ -77,9 +77,7 @@ ${given.get(`args_${n}`) ?? shown}</textarea>
 /** The question, and a field for a text or for JSON, or a button for each answer that the link accepts. */
 export function plainFields(value: unknown, only: unknown[] | undefined, given = new URLSearchParams()): Html {
   const isText = typeof value === "string";
-  const asked = isText
-    ? html`<p>${clipped(value)}</p>`
-    : html`<pre>${clipped(JSON.stringify(value, null, 2) ?? "")}</pre>`;
+  const asked = isText ? html`<p>${clip(value)}</p>` : html`<pre>${clip(JSON.stringify(value, null, 2) ?? "")}</pre>`;
   if (only) {
     const buttons = only.map((answer, index) => {
       const label = typeof answer === "string" ? answer : JSON.stringify(answer);
@@ -106,7 +104,7 @@ export function plainFields(value: unknown, only: unknown[] | undefined, given =
     <div class="actions"><button class="primary">Send the answer</button></div>`;
 }
 
-const clipped = (text: string): string => (text.length > SHOWN ? `${text.slice(0, SHOWN)}…` : text);
+const clip = (text: string): string => (text.length > SHOWN ? `${text.slice(0, SHOWN)}…` : text);
 
 type Read = { answer: unknown } | { fault: string };
 

@@ -1,7 +1,7 @@
 /** What a person sees who follows a link to a question. */
 import { html } from "hono/html";
 import { type Html, htmlPage } from "../http/page.ts";
-import { saysFirst, formatTime } from "../threads/answers/first.ts";
+import { describeFirst, formatTime } from "../threads/answers/first.ts";
 import type { FirstAnswer, Standing } from "../threads/answering.ts";
 import { actionFields, plainFields } from "./form.ts";
 import { actionsIn } from "./review.ts";
@@ -15,7 +15,7 @@ export function askPage(
 ) {
   const actions = actionsIn(value);
   const fields = actions ? actionFields(actions, link.answers, given) : plainFields(value, link.answers, given);
-  return unlisted(
+  return hideFromSearch(
     htmlPage(
       "A question",
       html`<h1>${actions ? "The agent needs your decision" : "The agent has a question"}</h1>
@@ -36,17 +36,17 @@ export function thanksPage() {
 
 /** For the one who comes second. */
 export function answeredPage(first: FirstAnswer, status: number) {
-  return messagePage("This question is answered", saysFirst(first), status);
+  return messagePage("This question is answered", describeFirst(first), status);
 }
 
 export function messagePage(title: string, message: string, status: number) {
   const content: Html = html`<h1>${title}</h1>
     <p class="soft">${message}</p>`;
-  return unlisted(htmlPage(title, content, status));
+  return hideFromSearch(htmlPage(title, content, status));
 }
 
 /** The address is a secret: no search engine lists it. */
-async function unlisted(page: Response | Promise<Response>): Promise<Response> {
+async function hideFromSearch(page: Response | Promise<Response>): Promise<Response> {
   const response = await page;
   response.headers.set("x-robots-tag", "noindex, nofollow");
   return response;

@@ -46,7 +46,7 @@ export function faultOfDecisions(actions: Action[], only: unknown[] | undefined,
 
 function checkDecision({ name, allowed }: Action, only: unknown[] | undefined, decision: unknown): string | undefined {
   const { type, edited_action, message } = isObject(decision) ? decision : ({} as Json);
-  const types = allowedBy(allowed, only);
+  const types = limitDecisions(allowed, only);
   if (!types.includes(type as DecisionType)) return `The decision on ${name} must be one of: ${types.join(", ")}.`;
   const isEdited = isObject(edited_action) && typeof edited_action.name === "string" && isObject(edited_action.args);
   if (type === "edit" && !isEdited) return `An edit of ${name} needs edited_action with name and args.`;
@@ -56,5 +56,5 @@ function checkDecision({ name, allowed }: Action, only: unknown[] | undefined, d
 }
 
 /** The types of decision that an action and the link both allow. */
-export const allowedBy = (allowed: DecisionType[], only: unknown[] | undefined): DecisionType[] =>
+export const limitDecisions = (allowed: DecisionType[], only: unknown[] | undefined): DecisionType[] =>
   only ? allowed.filter((one) => only.includes(one)) : allowed;

@@ -11,11 +11,11 @@ import { Problem } from "../http/problem.ts";
 import type { App } from "../http/types.ts";
 import { body, param, readBody } from "../http/validate.ts";
 import { urlOfLink } from "../threads/answers/token.ts";
-import { found, openThread } from "../threads/requests/access.ts";
+import { requireFound, openThread } from "../threads/requests/access.ts";
 import { answerBy, heldLink, readOpenLink } from "./answer.ts";
 import { readForm } from "./form.ts";
 import { answeredPage, askPage, messagePage, thanksPage } from "./page.ts";
-import { actionsIn, allowedBy } from "./review.ts";
+import { actionsIn, limitDecisions } from "./review.ts";
 import {
   Accepted,
   AnsweredBefore,
@@ -78,7 +78,7 @@ export const interruptLinks = new Hono<App>()
       const { thread_id, interrupt_id, link_id } = c.req.valid("param");
       const thread = openThread(c, thread_id);
       const links = await thread.listLinks(interrupt_id);
-      found(
+      requireFound(
         links.find(({ link }) => link.link_id === link_id),
         "Link",
       );
@@ -93,7 +93,7 @@ export const interruptLinks = new Hono<App>()
 async function checkAnswers(c: Context<App>, threadId: string, id: string, answers: unknown[]): Promise<void> {
   const interrupts = Object.values((await openThread(c, threadId).get(0))?.interrupts ?? {}).flat();
   const actions = actionsIn(interrupts.find((one) => one.id === id)?.value);
-  const refusing = actions?.find(({ allowed }) => allowedBy(allowed, answers).length === 0);
+  const refusing = actions?.find(({ allowed }) => limitDecisions(allowed, answers).length === 0);
   if (refusing)
     throw new Problem(
       422,

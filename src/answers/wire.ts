@@ -1,6 +1,6 @@
 /** Links and questions as they are answered. */
 import type * as v from "valibot";
-import { saysFirst } from "../threads/answers/first.ts";
+import { describeFirst } from "../threads/answers/first.ts";
 import type { AnswerLink, FirstAnswer, Standing } from "../threads/answering.ts";
 import type { AnsweredBefore, AskedQuestion, ListedLink } from "./schema.ts";
 
@@ -27,7 +27,7 @@ export function askedOnWire(standing: Standing): v.InferOutput<typeof AskedQuest
 }
 
 export function answeredBefore(first: FirstAnswer): v.InferOutput<typeof AnsweredBefore> {
-  const detail = `The question accepts one answer. ${saysFirst(first)}`;
+  const detail = `The question accepts one answer. ${describeFirst(first)}`;
   const problem = {
     type: "about:blank",
     title: "Conflict",

@@ -1,6 +1,6 @@
 /** Which budgets apply to a run, and what is spent of them. */
 import type { Budget, Period } from "../budget-rule.ts";
-import { inForce } from "../flow-rule.ts";
+import { mergeRules } from "../flow-rule.ts";
 import { applies, keyIn, type RunFacts } from "../flow/claim.ts";
 
 export type Unit = "dollars" | "tokens";
@@ -38,7 +38,7 @@ export const WARN_AT = 0.8;
 /** The budgets of the run: of langgraph.json first, then of the workspace. Undefined when none applies. */
 export function budgetsFor(deployed: Budget[], own: Budget[], facts: RunFacts): RunBudget[] | undefined {
   if (deployed.length === 0 && own.length === 0) return undefined;
-  const applying = inForce(deployed, own).flatMap((budget): RunBudget[] => {
+  const applying = mergeRules(deployed, own).flatMap((budget): RunBudget[] => {
     const { id, per, dollars, tokens, at_limit, webhook } = budget;
     const key = per === "day" ? keyIn(budget.key ?? "workspace", facts) : "";
     if (key === undefined || !applies(budget, facts)) return [];

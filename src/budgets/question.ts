@@ -27,7 +27,7 @@ const MOST = 1_000_000_000_000;
 
 export function questionFor(budget: RunBudget, spent: number, limit: number, runId: string, day?: string) {
   const { id, per, key, unit, limit: more } = budget;
-  const message = `${saysReached(budget, spent, limit)} Approve more to continue: {"approve": ${more}}.`;
+  const message = `${describeReached(budget, spent, limit)} Approve more to continue: {"approve": ${more}}.`;
   const dated = per === "day" && { day };
   const value: BudgetQuestion = {
     type: "budget",
@@ -46,7 +46,7 @@ export function questionFor(budget: RunBudget, spent: number, limit: number, run
 }
 
 /** Why the run stops. */
-export function saysReached({ id, per, key, unit }: RunBudget, spent: number, limit: number): string {
+export function describeReached({ id, per, key, unit }: RunBudget, spent: number, limit: number): string {
   const whose = key === "" ? "" : ` of "${key}"`;
   return `The budget "${id}"${whose} is reached: ${amount(spent, unit)} of ${amount(limit, unit)} a ${per}.`;
 }

@@ -3,7 +3,7 @@ import { Hono } from "hono";
 import * as v from "valibot";
 import { audit } from "../audit/record.ts";
 import { type Budget, BudgetBody, MOST_BUDGETS } from "../budget-rule.ts";
-import { inForce, RuleId } from "../flow-rule.ts";
+import { mergeRules, RuleId } from "../flow-rule.ts";
 import { webhookFault } from "../http/address.ts";
 import { documented, NOTHING } from "../http/documented.ts";
 import { whole } from "../http/fields.ts";
@@ -42,7 +42,7 @@ const Prices = v.object({
 });
 
 const shown = (budget: Budget, source: "deployment" | "workspace") => ({ ...budget, source });
-const priced = (prices: Price[], source: "workspace" | "deployment" | "list") =>
+const labelPrices = (prices: Price[], source: "workspace" | "deployment" | "list") =>
   prices.map((price) => ({ ...price, source }));
 
 /** `deployed`: the budgets of langgraph.json. The API reads them and changes none. */
@@ -57,7 +57,7 @@ export function budgetRoutes(deployed: Budget[]): Hono<App> {
       doc("List the budgets of the deployment, then of the workspace", v.object({ budgets: v.array(ShownBudget) })),
       async (c) => {
         const { budgets: own } = await workspaceBudgets(c.env, c.get("principal").workspaceId).read();
-        const budgets = inForce(deployed, own);
+        const budgets = mergeRules(deployed, own);
         return c.json({ budgets: budgets.map((one) => shown(one, isDeployed(one.id) ? "deployment" : "workspace")) });
       },
     )
@@ -110,7 +110,11 @@ export function budgetRoutes(deployed: Budget[]): Hono<App> {
         const { prices: own } = await workspaceBudgets(c.env, c.get("principal").workspaceId).read();
         const deployment = deploymentPrices(c.env.TRACE_PRICES);
         return c.json({
-          prices: [...priced(own, "workspace"), ...priced(deployment, "deployment"), ...priced(PRICES, "list")],
+          prices: [
+            ...labelPrices(own, "workspace"),
+            ...labelPrices(deployment, "deployment"),
+            ...labelPrices(PRICES, "list"),
+          ],
         });
       },
     )
@@ -124,7 +128,7 @@ export function budgetRoutes(deployed: Budget[]): Hono<App> {
         await workspaceBudgets(c.env, workspaceId).putPrices(prices);
         forgetBudgets(workspaceId);
         await audit(c, { action: "prices.updated", targetId: workspaceId, detail: { prices: prices.length } });
-        return c.json({ prices: priced(prices, "workspace") });
+        return c.json({ prices: labelPrices(prices, "workspace") });
       },
     );
 }

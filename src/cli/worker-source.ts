@@ -10,7 +10,7 @@ import { type Project, schemasFile } from "./project.ts";
 const HEADER = "// Generated from langgraph.json by weir on each build. `weir eject` makes it yours.";
 
 /** `lazy("./src/agent.ts:graph", () => import("../src/agent.ts"))` as seen from a file in `folder`. */
-function lazy(project: Project, folder: string, key: string, spec: string | Spec, query = ""): string {
+function lazyImport(project: Project, folder: string, key: string, spec: string | Spec, query = ""): string {
   const { file, name } = typeof spec === "string" ? splitSpec(spec) : spec;
   const path = resolve(project.root, file);
   if (!existsSync(path)) throw new Fault(`langgraph.json: "${key}" names ${file}, which does not exist.`);
@@ -21,7 +21,7 @@ function lazy(project: Project, folder: string, key: string, spec: string | Spec
 function components(project: Project, folder: string): string[] {
   const entries = Object.entries(project.config.ui ?? {}).map(([name, file]) => {
     const spec = { file, name: "default" };
-    const imported = lazy(project, folder, `ui.${name}`, spec, `?ui=${encodeURIComponent(name)}`);
+    const imported = lazyImport(project, folder, `ui.${name}`, spec, `?ui=${encodeURIComponent(name)}`);
     return `    // @ts-expect-error -- weir makes this module of the file\n    ${JSON.stringify(name)}: ${imported},`;
   });
   return entries.length === 0 ? [] : ["  ui: {", ...entries, "  },"];
@@ -48,7 +48,7 @@ function embedderName(embed: string): string[] {
 
 /** `store.index.embed`: a file of the project's, or `<provider>:<model>` of an installed package. */
 function embeddings(project: Project, folder: string, embed: string): string {
-  if (isPath(embed)) return lazy(project, folder, "store.index.embed", embed);
+  if (isPath(embed)) return lazyImport(project, folder, "store.index.embed", embed);
   const provider = embed.split(":")[0] ?? "";
   if (!embed.includes(":"))
     throw new Fault(
@@ -71,15 +71,15 @@ export function workerSource(project: Project, folder: string, main?: string, ej
   const { graphs, auth, http, store, a2a, evaluators = {} } = project.config;
   const entries = Object.entries(graphs).map(([id, graph]) => {
     const spec = typeof graph === "string" ? graph : graph.path;
-    return `    ${JSON.stringify(id)}: ${lazy(project, folder, `graphs.${id}`, spec)},`;
+    return `    ${JSON.stringify(id)}: ${lazyImport(project, folder, `graphs.${id}`, spec)},`;
   });
   const options = ["  graphs: {", ...entries, "  },"];
   options.push(...components(project, folder));
-  if (auth?.path) options.push(`  auth: ${lazy(project, folder, "auth.path", auth.path)},`);
-  if (http?.app) options.push(`  app: ${lazy(project, folder, "http.app", http.app)},`);
+  if (auth?.path) options.push(`  auth: ${lazyImport(project, folder, "auth.path", auth.path)},`);
+  if (http?.app) options.push(`  app: ${lazyImport(project, folder, "http.app", http.app)},`);
   if (a2a) options.push(`  a2a: ${JSON.stringify(a2a)},`);
   const scored = Object.entries(evaluators).map(
-    ([name, spec]) => `    ${JSON.stringify(name)}: ${lazy(project, folder, `evaluators.${name}`, spec)},`,
+    ([name, spec]) => `    ${JSON.stringify(name)}: ${lazyImport(project, folder, `evaluators.${name}`, spec)},`,
   );
   if (scored.length > 0) options.push("  evaluators: {", ...scored, "  },");
   const embed = store?.index?.embed;

@@ -2,7 +2,7 @@
 import type { Json } from "../json.ts";
 import { isObject } from "../http/json.ts";
 import { deriveUuid } from "../http/uuid.ts";
-import { type FlowRule, inForce } from "../flow-rule.ts";
+import { type FlowRule, mergeRules } from "../flow-rule.ts";
 
 /** What rules limit. */
 export interface Limits {
@@ -49,7 +49,7 @@ const LONGEST_KEY = 200;
 /** What the run must claim by the rules: of langgraph.json first, then of the workspace. Undefined when it need not wait. */
 export function flowFor(deployed: FlowRule[], own: FlowRule[], facts: RunFacts): RunFlow | undefined {
   if (deployed.length === 0 && own.length === 0) return undefined;
-  const applying = inForce(deployed, own).flatMap((rule) => {
+  const applying = mergeRules(deployed, own).flatMap((rule) => {
     const key = applies(rule, facts) ? keyIn(rule.key, facts) : undefined;
     return key === undefined ? [] : [{ rule, key }];
   });
@@ -76,7 +76,7 @@ export function pausesFor(own: Iterable<FlowRule>, facts: RunFacts): Need[] {
 }
 
 /** What a claim keeps of its run, for rules that pause it later: of metadata only what a rule may match, up to a size. */
-export function keptFacts({ metadata, ...facts }: RunFacts): RunFacts {
+export function pickFacts({ metadata, ...facts }: RunFacts): RunFacts {
   let size = 0;
   const kept = Object.entries(metadata).filter(([name, value]) => {
     const characters = name.length + (JSON.stringify(value) ?? "").length;
@@ -125,11 +125,11 @@ export function applies(
 export function keyIn(key: string, { assistantId, user, model, metadata }: RunFacts): string | undefined {
   if (key === "workspace") return "";
   if (key === "assistant") return assistantId;
-  if (key === "user") return bounded(user);
-  if (key === "model") return bounded(model);
+  if (key === "user") return boundKey(user);
+  if (key === "model") return boundKey(model);
   const value = metadata[key.slice("metadata.".length)];
-  return ["string", "number", "boolean"].includes(typeof value) ? bounded(String(value)) : undefined;
+  return ["string", "number", "boolean"].includes(typeof value) ? boundKey(String(value)) : undefined;
 }
 
-const bounded = (key: string | undefined): string | undefined =>
+const boundKey = (key: string | undefined): string | undefined =>
   key !== undefined && key.length > LONGEST_KEY ? deriveUuid(`flow key ${key}`) : key;

@@ -9,7 +9,7 @@ import { Problem } from "../http/problem.ts";
 import type { App } from "../http/types.ts";
 import { body, param, query } from "../http/validate.ts";
 import { forgetRules } from "./known.ts";
-import { FlowRule, inForce, MOST_RULES, RuleBody, RuleId } from "../flow-rule.ts";
+import { FlowRule, mergeRules, MOST_RULES, RuleBody, RuleId } from "../flow-rule.ts";
 import { flowControl, type Waiting } from "./rpc.ts";
 import type { PoolUse } from "./book.ts";
 
@@ -74,7 +74,7 @@ export function flowRoutes(deployed: FlowRule[]): Hono<App> {
       ),
       async (c) => {
         const own = await flowControl(c.env, c.get("principal").workspaceId).rules();
-        const rules = inForce(deployed, own);
+        const rules = mergeRules(deployed, own);
         return c.json({ rules: rules.map((rule) => shown(rule, isDeployed(rule.id) ? "deployment" : "workspace")) });
       },
     )

@@ -3,7 +3,7 @@ import { ProtocolError, ProtocolErrorCode } from "@modelcontextprotocol/server";
 import type { Assistant } from "../assistants/store.ts";
 import { isUuid } from "../http/uuid.ts";
 import type { Json } from "../json.ts";
-import { saysFirst } from "../threads/answers/first.ts";
+import { describeFirst } from "../threads/answers/first.ts";
 import type { Caller } from "../threads/requests/access.ts";
 import { describeActor, runRequest } from "../threads/requests/runs/request.ts";
 import type { RunRequest } from "../threads/rpc.ts";
@@ -42,7 +42,7 @@ export async function continueCall(
   const questions = waitingOn(await thread.get(0));
   if (questions.length === 0 || state !== encodeState(threadId, questions)) {
     const [first] = Object.values(await thread.answersTaken(Object.keys(responses)));
-    if (first) throw invalid(`The question accepts one answer. ${saysFirst(first)}`);
+    if (first) throw invalid(`The question accepts one answer. ${describeFirst(first)}`);
     const asks = questions.length > 0 ? "waits for answers to other questions" : "does not wait for an answer";
     throw invalid(`The thread ${asks}.`);
   }

@@ -47,7 +47,7 @@ function progressSender({ mcpReq }: ServerContext): ((event: LogEvent) => Promis
     if (method === "custom") hasWritten = true;
     // The steps of a graph that reports its own progress would count beside it.
     else if (hasWritten || ns.length > 0) return;
-    const { progress, total, message } = method === "custom" ? written(data) : readStep(data);
+    const { progress, total, message } = method === "custom" ? writeProgress(data) : readStep(data);
     // Each value must be larger than the one before.
     const grows = progress !== undefined && progress > last;
     last = grows ? progress : Math.max(last, 0) + 1;
@@ -62,7 +62,7 @@ interface Shown {
   message?: string;
 }
 
-function written(data: unknown): Shown {
+function writeProgress(data: unknown): Shown {
   if (!isObject(data)) return { message: readChunkText(data) };
   const { progress, total, message } = data;
   const known = typeof progress === "number" ? { progress, ...(typeof total === "number" && { total }) } : {};

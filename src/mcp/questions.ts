@@ -5,7 +5,7 @@ import {
   inputRequired,
   type InputRequiredResult,
 } from "@modelcontextprotocol/server";
-import { words } from "../a2a/prompt.ts";
+import { readWords } from "../a2a/prompt.ts";
 import type { OwnLink } from "../answers/own.ts";
 import { sha256 } from "../auth/secret.ts";
 import { isObject } from "../http/json.ts";
@@ -46,7 +46,7 @@ const withIds = (raised: Interrupt[]): Asked[] =>
  * may answer is decided by each call.
  */
 export function request(questions: Asked[], shows: Shows, threadId: string): InputRequiredResult {
-  const asked = [...byKey(questions)].filter(([, one]) => canShow(one, shows));
+  const asked = [...keyQuestions(questions)].filter(([, one]) => canShow(one, shows));
   const requests = asked.map(([key, { value, link }]) => {
     const own = ownRequest(value);
     if (own) return [key, toInput(own)];
@@ -72,7 +72,7 @@ export const canShow = (one: Asked, { forms, urls }: Shows): boolean =>
   forms || !isForPeople(one) || (urls && one.link !== undefined && !ownRequest(one.value));
 
 /** The questions by the keys of their requests: the graph's own name where no other question has it, else the id. */
-export function byKey(questions: Asked[]): Map<string, Asked> {
+export function keyQuestions(questions: Asked[]): Map<string, Asked> {
   const requestName = ({ value }: Asked) => ownRequest(value)?.name;
   const names = questions.map(requestName);
   const questionKey = (one: Asked) => {
@@ -106,7 +106,7 @@ export function waits(questions: Asked[], threadId: string): CallToolResult {
  * none was answered.
  */
 export function answersIn(questions: Asked[], responses: Record<string, unknown>): Json | undefined {
-  const asked = [...byKey(questions)].filter(([key]) => Object.hasOwn(responses, key));
+  const asked = [...keyQuestions(questions)].filter(([key]) => Object.hasOwn(responses, key));
   const answers = asked.map(([key, { id, value }]) => {
     const response = isObject(responses[key]) ? responses[key] : {};
     const own = ownRequest(value);
@@ -123,7 +123,7 @@ export function answersIn(questions: Asked[], responses: Record<string, unknown>
 function questionText(value: unknown): string {
   const own = ownRequest(value);
   if (own?.method === "elicitation/create") return own.params.message;
-  return words(value) ?? JSON.stringify(value) ?? "The run has paused.";
+  return readWords(value) ?? JSON.stringify(value) ?? "The run has paused.";
 }
 
 const DECISION = /^decision_(\d+)$/;

@@ -52,9 +52,9 @@ export function structured(state: Json, schema: OutputSchema | undefined): { str
 function toContent(message: unknown): ContentBlock[] {
   if (!isObject(message)) return [];
   const { content, additional_kwargs: beside } = message;
-  if (typeof content === "string" && content !== "") return [{ type: "text", text: content }, ...audioIn(beside)];
+  if (typeof content === "string" && content !== "") return [{ type: "text", text: content }, ...listAudio(beside)];
   const blocks = Array.isArray(content) ? content.filter((block) => isObject(block)) : [];
-  return [...blocks.flatMap((block) => toContentBlock(block) ?? []), ...audioIn(beside)];
+  return [...blocks.flatMap((block) => toContentBlock(block) ?? []), ...listAudio(beside)];
 }
 
 function toContentBlock(given: Json): ContentBlock | undefined {
@@ -69,7 +69,7 @@ function toContentBlock(given: Json): ContentBlock | undefined {
   return { type: "resource", resource: { uri: `data:${mediaType};base64,`, blob: raw, mimeType: mediaType } };
 }
 
-function audioIn(beside: unknown): ContentBlock[] {
+function listAudio(beside: unknown): ContentBlock[] {
   const audio = isObject(beside) ? beside.audio : undefined;
   if (!isObject(audio) || typeof audio.data !== "string") return [];
   const spoken = typeof audio.transcript === "string" ? [{ type: "text" as const, text: audio.transcript }] : [];

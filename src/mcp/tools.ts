@@ -85,12 +85,12 @@ export async function namesOfTools(env: Env, workspaceId: string, metadata?: Fil
 
 /** A default assistant is called by its graph id; any other by its name and the beginning of its id, for names may repeat. */
 function toolName({ assistant_id, graph_id, name }: Assistant): string {
-  if (isDefaultAssistant(assistant_id) && name === graph_id) return plain(graph_id, 64);
-  return `${plain(name, 55)}-${assistant_id.slice(0, 8)}`;
+  if (isDefaultAssistant(assistant_id) && name === graph_id) return toPlainText(graph_id, 64);
+  return `${toPlainText(name, 55)}-${assistant_id.slice(0, 8)}`;
 }
 
 /** Letters, digits, `_` and `-`: what every model provider takes as a tool's name. */
-function plain(text: string, length: number): string {
+function toPlainText(text: string, length: number): string {
   return text.replaceAll(/[^a-zA-Z0-9_-]+/g, "_").slice(0, length);
 }
 

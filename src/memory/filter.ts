@@ -15,7 +15,7 @@ export function isOperators(value: unknown): value is Partial<Record<Operator, u
 }
 
 /** The condition that the object in `column` passes `filter`: every field, every operator. */
-export function passes(column: AnyColumn, filter: Record<string, unknown>): SQL {
+export function whereFilter(column: AnyColumn, filter: Record<string, unknown>): SQL {
   const tests = Object.entries(filter).flatMap(([field, value]) =>
     isOperators(value)
       ? Object.entries(value).map(([operator, operand]) => test(column, field, operator as Operator, operand))

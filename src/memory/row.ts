@@ -78,16 +78,16 @@ export function splitLabels(namespace: string): string[] {
 export const itemPlace = (namespace: string, key: string) => ["store", namespace, key];
 
 export function toWire(ring: Ring, row: Row): Item {
-  return { ...wire(row), value: openJson(ring, row.value, itemPlace(row.namespace, row.key)) };
+  return { ...toWireItem(row), value: openJson(ring, row.value, itemPlace(row.namespace, row.key)) };
 }
 
 /** The item in a list. One whose key is destroyed has no value. */
 export function toListed(ring: Ring, row: Row): Item {
   const value = openListed(ring, row.value, itemPlace(row.namespace, row.key));
-  return value ? { ...wire(row), value } : { ...wire(row), value: {}, key_destroyed: true };
+  return value ? { ...toWireItem(row), value } : { ...toWireItem(row), value: {}, key_destroyed: true };
 }
 
-function wire({ namespace, key, value, createdAt, updatedAt }: Row): Item {
+function toWireItem({ namespace, key, value, createdAt, updatedAt }: Row): Item {
   return {
     namespace: splitLabels(namespace),
     key,

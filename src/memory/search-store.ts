@@ -5,7 +5,7 @@ import type { Database } from "../db/client.ts";
 import { storeItems } from "../db/schema.ts";
 import { bytesColumn, totalBytes } from "../db/size.ts";
 import { boundAnswer } from "../http/bytes.ts";
-import { passes } from "./filter.ts";
+import { whereFilter } from "./filter.ts";
 import { type Meaning, type MeaningSearch, rankItems } from "./meaning.ts";
 import type { Ring } from "../encryption/ring.ts";
 import { remoteProblem } from "../http/problem.ts";
@@ -42,7 +42,7 @@ export async function searchItems(
   const where = and(
     isUnder(workspaceId, search.prefix),
     isUnexpired(),
-    passes(storeItems.value, search.filter ?? {}),
+    whereFilter(storeItems.value, search.filter ?? {}),
     isSeen(search.sight),
   );
   const rows = await findItems(db, workspaceId, where, search, meaning);
@@ -67,8 +67,8 @@ async function findItems(
   meaning?: Meaning,
 ): Promise<Found[]> {
   const match = query && matchAny(query);
-  if (query && meaning) return byMeaning(db, { workspaceId, where, query, limit, offset }, meaning);
-  if (match) return byWords(db, where, `workspace_id : "${workspaceId}" AND text : (${match})`, { limit, offset });
+  if (query && meaning) return searchMeaning(db, { workspaceId, where, query, limit, offset }, meaning);
+  if (match) return searchWords(db, where, `workspace_id : "${workspaceId}" AND text : (${match})`, { limit, offset });
   const order = [desc(storeItems.updatedAt), desc(storeItems.id)];
   await boundAnswer(limit, () => {
     const page = db
@@ -86,7 +86,7 @@ async function findItems(
   return page.limit(limit).offset(offset).all();
 }
 
-async function byWords(
+async function searchWords(
   db: Database,
   where: SQL | undefined,
   match: string,
@@ -119,7 +119,7 @@ async function byWords(
   return page.limit(limit).offset(offset).all();
 }
 
-async function byMeaning(
+async function searchMeaning(
   db: Database,
   { offset, limit, ...search }: Omit<MeaningSearch, "wanted"> & { limit: number; offset: number },
   meaning: Meaning,

@@ -6,8 +6,8 @@ export type Index = false | string[] | null | undefined;
 
 export function selectTexts(value: Json, index: Index): string[] {
   if (index === false) return [];
-  if (!index) return strings(value);
-  return index.flatMap((path) => valuesAt(value, steps(path)).flatMap(strings));
+  if (!index) return listStrings(value);
+  return index.flatMap((path) => valuesAt(value, steps(path)).flatMap(listStrings));
 }
 
 /** A full-text query that matches any of the words, best matches first; undefined when `text` holds no word. */
@@ -16,10 +16,10 @@ export function matchAny(text: string): string | undefined {
   return words?.map((word) => `"${word}"`).join(" OR ");
 }
 
-function strings(value: unknown): string[] {
+function listStrings(value: unknown): string[] {
   if (typeof value === "string") return [value];
   if (typeof value === "number") return [String(value)];
-  return typeof value === "object" && value !== null ? Object.values(value).flatMap(strings) : [];
+  return typeof value === "object" && value !== null ? Object.values(value).flatMap(listStrings) : [];
 }
 
 function steps(path: string): string[] {

@@ -68,7 +68,7 @@ export async function joinsStream(call: Call): Promise<Response | void> {
 }
 
 /** Copying a thread. One that the user may not see is one that does not exist: a conflict, as for other callers. */
-export async function copies(call: Call): Promise<void> {
+export async function authorizeCopy(call: Call): Promise<void> {
   const [id = ""] = call.ids;
   const filter = await call.allowed("threads", "read", { thread_id: id });
   const metadata = await call.thread(id);
@@ -77,7 +77,7 @@ export async function copies(call: Call): Promise<void> {
 }
 
 /** Work on a thread of the streaming protocol, which makes the thread where there is none. */
-export function owns(action: "read" | "update" | "create_run"): Rule {
+export function requireOwner(action: "read" | "update" | "create_run"): Rule {
   return (call) => call.own(call.ids[0] ?? "", action);
 }
 

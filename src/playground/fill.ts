@@ -19,10 +19,10 @@ export interface Filled {
 }
 
 /** @throws Problem 404 for a prompt that is not there, 422 for a template that cannot be filled. */
-export async function filledCall(c: Context<App>, given: CallBody): Promise<Filled> {
+export async function fillCall(c: Context<App>, given: CallBody): Promise<Filled> {
   const { settings = {}, variables = {}, tools = [] } = given;
   const { prompt, template } = given.prompt
-    ? await committed(c, given.prompt.name, given.prompt.commit ?? "latest")
+    ? await findCommitted(c, given.prompt.name, given.prompt.commit ?? "latest")
     : { template: { messages: given.messages ?? [], format: given.template_format ?? "none", tools: [] } };
   const messages = fill(template, variables);
   if (messages.length === 0) throw new Problem(422, "Invalid body.messages: there is no message to send.");
@@ -37,7 +37,7 @@ export async function filledCall(c: Context<App>, given: CallBody): Promise<Fill
 
 const isGiven = ([, value]: [string, unknown]) => value !== undefined;
 
-async function committed(c: Context<App>, name: string, word: string) {
+async function findCommitted(c: Context<App>, name: string, word: string) {
   requirePermission(c.get("principal"), "prompts.read");
   const row = await existingPrompt(c, { owner: OWN, repo: name });
   const commit = await existingCommit(c, row, word);

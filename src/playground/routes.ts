@@ -10,7 +10,7 @@ import { Problem } from "../http/problem.ts";
 import type { App, IdempotencyKey } from "../http/types.ts";
 import { uuidv7 } from "../http/uuid.ts";
 import { body } from "../http/validate.ts";
-import { filledCall } from "./fill.ts";
+import { fillCall } from "./fill.ts";
 import { knownModels, reachModel } from "./model.ts";
 import { CALL_MS, callFrames } from "./run.ts";
 import { CallBody } from "./schema.ts";
@@ -35,7 +35,7 @@ export const playgroundRoutes = (deployed: Budget[]) =>
       const principal = c.get("principal");
       const { workspaceId } = principal;
       const model = reachModel(c.env, given.model);
-      const { call, prompt } = await filledCall(c, given);
+      const { call, prompt } = await fillCall(c, given);
       await limitPaid(c.env, principal);
       const id = uuidv7();
       const facts = { runId: id, workspaceId, model: model.name, provider: model.provider };

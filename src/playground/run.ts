@@ -49,7 +49,7 @@ export function callFrames(started: Started, kept: (work: Promise<void>) => void
     next: async () => {
       begun = true;
       waiting ??= frames.next();
-      const one = await before(PING_MS, waiting);
+      const one = await waitAtMost(PING_MS, waiting);
       if (one === undefined) return { done: false, value: PING };
       waiting = undefined;
       return one;
@@ -65,7 +65,7 @@ export function callFrames(started: Started, kept: (work: Promise<void>) => void
 }
 
 /** The value, or undefined when it does not come in time. */
-async function before<T>(millis: number, work: Promise<T>): Promise<T | undefined> {
+async function waitAtMost<T>(millis: number, work: Promise<T>): Promise<T | undefined> {
   const late = Promise.withResolvers<undefined>();
   const timer = setTimeout(() => late.resolve(undefined), millis);
   return Promise.race([work, late.promise]).finally(() => clearTimeout(timer));

@@ -2,7 +2,7 @@
 import type { Budget } from "../budget-rule.ts";
 import { budgetsFor, formatDay, type RunBudget } from "../budgets/claim.ts";
 import { knownBudgets } from "../budgets/known.ts";
-import { saysReached } from "../budgets/question.ts";
+import { describeReached } from "../budgets/question.ts";
 import { type Report, type Standing, workspaceBudgets } from "../budgets/rpc.ts";
 import { logError } from "../http/log.ts";
 import { Problem } from "../http/problem.ts";
@@ -38,7 +38,7 @@ export class Spending {
     const spending = new Spending(env, facts, budgets, prices);
     for (const { budget, spent, extra } of await spending.#report(undefined)) {
       const limit = budget.limit + extra;
-      if (spent >= limit) throw new Problem(402, saysReached(budget, spent, limit));
+      if (spent >= limit) throw new Problem(402, describeReached(budget, spent, limit));
     }
     return spending;
   }

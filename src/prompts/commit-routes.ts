@@ -13,7 +13,7 @@ import { body, param, query } from "../http/validate.ts";
 import { existingCommit, existingPrompt, OWN } from "./access.ts";
 import { findCommitById, listCommits } from "./commit-store.ts";
 import { commitPrompt } from "./commit.ts";
-import { pulled } from "./manifest.ts";
+import { pullManifest } from "./manifest.ts";
 import { Commit, openDescription, openManifest, toWireCommit } from "./row.ts";
 import * as schema from "./schema.ts";
 
@@ -72,7 +72,7 @@ export const commits = new Hono<App>()
       const prompt = await existingPrompt(c, path);
       const row = await existingCommit(c, prompt, commit);
       return withRing(c.env, prompt.workspaceId, (ring) => {
-        const shown = pulled(openManifest(ring, row), c.req.valid("query").include_model ?? false);
+        const shown = pullManifest(openManifest(ring, row), c.req.valid("query").include_model ?? false);
         return c.json({ commit_hash: row.hash, examples: [], description: openDescription(ring, row), ...shown });
       });
     },

@@ -14,7 +14,7 @@ const className = (value: Json): unknown => (Array.isArray(value.id) ? value.id.
  * A commit as it is pulled. A prompt that was pushed with its model is a sequence of both, and the model is left out unless
  * `include_model` requests it (`include_model` of the SDKs' `pullPrompt`).
  */
-export function pulled(manifest: Json, includeModel: boolean): Pulled {
+export function pullManifest(manifest: Json, includeModel: boolean): Pulled {
   const without = { model_provider: null, model_config: null };
   const { first, last } = isObject(manifest.kwargs) ? manifest.kwargs : {};
   if (className(manifest) !== "RunnableSequence" || !isObject(first)) return { manifest, ...without };

@@ -22,7 +22,7 @@ export async function insertPrompt(db: Database, row: PromptRow): Promise<boolea
 const countLikes = (more?: SQL) =>
   sql`(SELECT count(*) FROM prompt_likes l WHERE l.prompt_id = ${prompts.id}${more ? sql` AND ${more}` : sql``})`;
 
-function seenBy(db: Database, person: string) {
+function whereVisible(db: Database, person: string) {
   return db
     .select({
       ...getTableColumns(prompts),
@@ -38,7 +38,7 @@ export async function findPrompt(
   name: string,
   person: string,
 ): Promise<LikedPrompt | undefined> {
-  return seenBy(db, person)
+  return whereVisible(db, person)
     .where(and(ofWorkspace(workspaceId), eq(prompts.name, name)))
     .get();
 }
@@ -49,7 +49,7 @@ export async function findPromptById(
   id: string,
   person: string,
 ): Promise<LikedPrompt | undefined> {
-  return seenBy(db, person)
+  return whereVisible(db, person)
     .where(and(ofWorkspace(workspaceId), eq(prompts.id, id)))
     .get();
 }
@@ -87,7 +87,7 @@ export async function listPrompts(
 ): Promise<{ rows: LikedPrompt[] | undefined; total: number }> {
   const order = isAscending ? asc : desc;
   const where = matches(workspaceId, wanted);
-  const page = seenBy(db, person)
+  const page = whereVisible(db, person)
     .where(where)
     .orderBy(...(byLikes ? [order(countLikes())] : []), order(prompts.updatedAt), order(prompts.id))
     .limit(limit)

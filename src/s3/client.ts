@@ -2,7 +2,7 @@
 import { createHash } from "node:crypto";
 import { AwsV4Signer } from "aws4fetch";
 import { type BucketAddress, bucketUrl, encodeKey, signingRegion } from "./address.ts";
-import { element, readStoreError, notStored, StoreError, unreachable } from "./errors.ts";
+import { readElement, readStoreError, notStored, StoreError, unreachable } from "./errors.ts";
 import type { ObjectStore, Part } from "./object-store.ts";
 
 export interface S3Credentials {
@@ -85,7 +85,7 @@ export class S3Store implements ObjectStore {
       query: { uploads: "" },
       headers: this.objectHeaders(contentType),
     });
-    const id = element(text, "UploadId");
+    const id = readElement(text, "UploadId");
     if (!id) throw new StoreError("InvalidAnswer: the store gave no upload id", "InvalidAnswer", false);
     return id;
   }
@@ -137,7 +137,9 @@ export class S3Store implements ObjectStore {
   async openUploads(key: string): Promise<string[]> {
     const list = await this.sendIfAllowed({ method: "GET", key: "", query: { uploads: "", prefix: key } });
     const uploads = [...(list?.text.matchAll(/<Upload>[^]*?<\/Upload>/g) ?? [])].map(([upload]) => upload);
-    return uploads.flatMap((upload) => (element(upload, "Key") === key ? (element(upload, "UploadId") ?? []) : []));
+    return uploads.flatMap((upload) =>
+      readElement(upload, "Key") === key ? (readElement(upload, "UploadId") ?? []) : [],
+    );
   }
 
   /** Undefined when the store refuses: credentials that may only write are enough for an export. */

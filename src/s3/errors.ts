@@ -43,9 +43,9 @@ const WILL_STAY = new Set(["NotImplemented"]);
  * decoded texts: XML writes some characters of a credential as entities.
  */
 export function readStoreError(status: number, body: string, mask: (text: string) => string): StoreError {
-  const given = element(body, "Code") ?? `HTTP${status}`;
+  const given = readElement(body, "Code") ?? `HTTP${status}`;
   const code = mask(given);
-  const reason = mask(element(body, "Message") ?? hint(status)).slice(0, 300);
+  const reason = mask(readElement(body, "Message") ?? hint(status)).slice(0, 300);
   return new StoreError(`${code}: ${reason}`, code, isPermanent(status, given));
 }
 
@@ -80,7 +80,7 @@ export function unreachable(error: unknown): StoreError {
 }
 
 /** The text of an XML element, entities decoded. */
-export function element(xml: string, name: string): string | undefined {
+export function readElement(xml: string, name: string): string | undefined {
   const text = new RegExp(`<${name}>([^<]*)</${name}>`).exec(xml)?.[1];
   if (text === undefined || text === "") return undefined;
   return text

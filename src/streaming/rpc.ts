@@ -2,8 +2,8 @@
 import { keysFor } from "../encryption/load.ts";
 import { callObject } from "../http/calls.ts";
 import { retry } from "../http/outage.ts";
-import { inFrames } from "../threads/remote/frames.ts";
-import { resumed } from "../threads/remote/resume.ts";
+import { placeInFrames } from "../threads/remote/frames.ts";
+import { resumeBytes } from "../threads/remote/resume.ts";
 import { sleepOn } from "../threads/remote/sleep.ts";
 import type { ThreadRpc } from "../threads/rpc.ts";
 import { threadObject } from "../threads/stub.ts";
@@ -29,6 +29,6 @@ export async function streamEvents(
   const object = () => threadObject(env, workspaceId, threadId);
   const thread = () => callObject<StreamingRpc>(object(), keysFor(env, workspaceId));
   const open = async (last = after) => thread().streamEvents(filter, last, dialect);
-  const place = inFrames({ open, has: (seq) => thread().hasEvent(seq) });
-  return resumed(await retry(() => open()), place, (seen) => sleepOn(object(), seen));
+  const place = placeInFrames({ open, has: (seq) => thread().hasEvent(seq) });
+  return resumeBytes(await retry(() => open()), place, (seen) => sleepOn(object(), seen));
 }

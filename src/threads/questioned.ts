@@ -5,7 +5,7 @@ import { refuseBroken } from "./graph/continue.ts";
 import { Keyed } from "./keyed.ts";
 import type { Parts } from "./parts.ts";
 import { withLimitsNow } from "./runs/limits-now.ts";
-import { askedBy, continuing, listLinks, makeLink, ownLink, removeLink } from "./runs/links.ts";
+import { findAsked, findContinuing, listLinks, makeLink, ownLink, removeLink } from "./runs/links.ts";
 
 export abstract class Questioned extends Keyed implements LinkRpc {
   /** What the thread is made of. Throws when it cannot be read. */
@@ -32,7 +32,7 @@ export abstract class Questioned extends Keyed implements LinkRpc {
 
   async askedBy(linkId: string): Promise<Standing | undefined> {
     const { context, runner } = this.opened();
-    return askedBy(context, runner.open, linkId);
+    return findAsked(context, runner.open, linkId);
   }
 
   async answerLink(
@@ -42,14 +42,14 @@ export abstract class Questioned extends Keyed implements LinkRpc {
     const { context, runner } = this.opened();
     const accepted = { state: "accepted" as const, run_id: given.run_id };
     if (context.run(given.run_id)) return accepted;
-    const link = askedBy(context, runner.open, linkId)?.link;
+    const link = findAsked(context, runner.open, linkId)?.link;
     const { run_id, answer, actor } = given;
     const resume = link && { [link.interrupt_id]: answer ?? null };
-    const asked = resume && continuing(context, { run_id, resume, actor });
+    const asked = resume && findContinuing(context, { run_id, resume, actor });
     const request = asked && (await withLimitsNow(context, asked));
     if (request) await refuseBroken(context, runner, request);
     // From here on nothing waits, so that no other answer comes in between.
-    const standing = askedBy(context, runner.open, linkId);
+    const standing = findAsked(context, runner.open, linkId);
     if (standing?.state !== "waits") return standing;
     if (!request) return { state: "gone", link: standing.link };
     runner.create(request);

@@ -86,7 +86,7 @@ export function storedRun(row: RunRow): StoredRun {
 }
 
 /** The run in its next status, as a copy; throws when the machine has no such step. */
-export function transitioned(run: StoredRun, to: RunStatus): StoredRun {
+export function transition(run: StoredRun, to: RunStatus): StoredRun {
   if (!TRANSITIONS[run.status].includes(to)) throw new Error(`A ${run.status} run cannot become ${to}.`);
   return { ...run, status: to, outcome: { ...run.outcome, updated: Date.now() } };
 }
@@ -125,12 +125,12 @@ export function toWireRun(run: StoredRun, threadId: string): Run {
     metadata: { ...request.assistant.metadata, ...request.metadata },
     multitask_strategy: readStrategy(request),
     kwargs: toWireKwargs(request),
-    ...answeredBy(run),
+    ...describeAnswer(run),
     ...budgetsOn(run),
   };
 }
 
-function answeredBy({ request: { actor }, outcome }: StoredRun): Pick<Run, "answered"> {
+function describeAnswer({ request: { actor }, outcome }: StoredRun): Pick<Run, "answered"> {
   if (!actor?.via || !outcome.answered?.length) return {};
   return { answered: { via: actor.via, ...(actor.name !== undefined && { name: actor.name }) } };
 }

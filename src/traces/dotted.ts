@@ -1,6 +1,6 @@
 /** dotted_order: a run's place in its trace, as text that sorts in tree order. */
 import { isUuid, readUuidMillis } from "../http/uuid.ts";
-import { inRange } from "./time.ts";
+import { keepInRange } from "./time.ts";
 
 export interface Segment {
   /** Microseconds since the epoch. */
@@ -57,5 +57,5 @@ export function asUuid(value: unknown): string | undefined {
 /** The time inside a UUIDv7, microseconds; undefined for other ids, and for times that cannot be stored. */
 export function uuidTime(id: string): number | undefined {
   const millis = readUuidMillis(id);
-  return millis === undefined ? undefined : inRange(millis * 1000);
+  return millis === undefined ? undefined : keepInRange(millis * 1000);
 }

@@ -19,9 +19,9 @@ import {
   keepWrites,
 } from "./partition/delete.ts";
 import { Ending } from "./partition/ending.ts";
-import { dropExpired, keptUntil, learnKept } from "./partition/expire.ts";
-import { earlyFeedback, heldIds, heldWrites, shardsNeeded } from "./partition/growth.ts";
-import { keepTraces, keptAmong } from "./partition/kept.ts";
+import { dropExpired, readKeptUntil, loadKept } from "./partition/expire.ts";
+import { earlyFeedback, findHeldIds, heldWrites, shardsNeeded } from "./partition/growth.ts";
+import { keepTraces, findKept } from "./partition/kept.ts";
 import { identify, readIdentity, readMeta, writeMeta, writeTier } from "./partition/meta.ts";
 import { countChanged, readPage } from "./partition/page.ts";
 import { queryRuns, storedIds } from "./partition/read.ts";
@@ -45,7 +45,7 @@ import { hasTables, migrate } from "./partition/tables.ts";
 import { NO_THREAD_STATS, threadStats } from "./partition/stats/thread-stats.ts";
 import { listThreads } from "./partition/stats/threads.ts";
 import { traceTree } from "./partition/tree.ts";
-import { applyWrites, inGroups } from "./partition/write/write.ts";
+import { applyWrites, groupWrites } from "./partition/write/write.ts";
 import type { ChangedRequest, PageRequest, RunPage } from "./page.ts";
 import type { RuleRunsRequest, Settled, TakeRequest } from "./rule-rpc.ts";
 import { priceTable } from "./usage/prices.ts";
@@ -112,7 +112,7 @@ export class TracePartition extends DurableObject<Env> implements TracePartition
     this.gather.flush();
     this.learn(identity, shards);
     await this.scheduleRegistration();
-    return [...heldIds(this.sql, ids, traces), ...earlyFeedback(this.sql, ids)];
+    return [...findHeldIds(this.sql, ids, traces), ...earlyFeedback(this.sql, ids)];
   }
 
   async which(ids: string[]): Promise<string[]> {
@@ -221,7 +221,7 @@ export class TracePartition extends DurableObject<Env> implements TracePartition
   }
 
   async keptAmong(traceIds: string[]): Promise<string[]> {
-    return this.known(() => keptAmong(this.sql, traceIds)) ?? [];
+    return this.known(() => findKept(this.sql, traceIds)) ?? [];
   }
 
   async deleteTraces(traceIds: string[]): Promise<number> {
@@ -302,8 +302,8 @@ export class TracePartition extends DurableObject<Env> implements TracePartition
       if (this.held) this.gather.flush();
       return this.held && expiry() <= Date.now();
     };
-    if (!this.ending.isOn && isOver()) await learnKept(this.env, this.sql, identity);
-    if (this.ending.isOn || (isOver() && keptUntil(this.env, this.sql) <= Date.now()))
+    if (!this.ending.isOn && isOver()) await loadKept(this.env, this.sql, identity);
+    if (this.ending.isOn || (isOver() && readKeptUntil(this.env, this.sql) <= Date.now()))
       return this.destroy(identity).then(() => undefined);
     const isDropped = !isOver() || (await dropExpired(this.env, this.ctx.storage, identity, isOver));
     if (!this.held) return undefined;
@@ -313,7 +313,7 @@ export class TracePartition extends DurableObject<Env> implements TracePartition
     const isDone = await this.sealBlocks(isDayOver(identity.day));
     if (!this.held) return undefined;
     if (!isDone || !isDropped) return Date.now() + REGISTER_DELAY_MS;
-    const end = isOver() ? keptUntil(this.env, this.sql) : expiry();
+    const end = isOver() ? readKeptUntil(this.env, this.sql) : expiry();
     return Math.min(end, nextDue(this.sql), nextSeal(this.sql, identity.day));
   }
 
@@ -359,7 +359,7 @@ export class TracePartition extends DurableObject<Env> implements TracePartition
     const identity = this.told;
     if (!identity) throw new Error("A write came without the partition's identity.");
     const prefix = blobPrefix(identity.workspaceId, identity);
-    for (const group of this.held ? [...inGroups(this.sql, writes)] : [writes]) {
+    for (const group of this.held ? [...groupWrites(this.sql, writes)] : [writes]) {
       this.commit(identity, () => {
         const kept = keepWrites(this.sql, prefix, group);
         applyWrites(this.sql, prefix, dayBounds(identity.day), kept, priceTable(this.env.TRACE_PRICES));

@@ -29,7 +29,7 @@ const ISO = /^(\d{4}-\d\d-\d\d)(?:[T ](\d\d:\d\d(?::\d\d)?)(?:[.,](\d{1,9}))?)?\
  * or outside the years 1970 to 2254.
  */
 export function microsFromIso(text: string): number | undefined {
-  return inRange(isoMicros(text) ?? Number.NaN);
+  return keepInRange(isoMicros(text) ?? Number.NaN);
 }
 
 /** As `microsFromIso`, for all years. */
@@ -51,19 +51,19 @@ function isDate(date: string): boolean {
 }
 
 /** Microseconds within the range that can be stored exactly, else undefined. */
-export function inRange(micros: number): number | undefined {
+export function keepInRange(micros: number): number | undefined {
   return Number.isFinite(micros) && micros >= 0 && micros < 9_000_000_000_000_000 ? Math.floor(micros) : undefined;
 }
 
 /** Times come as ISO strings and as numbers of milliseconds (or seconds, micro- or nanoseconds), even in one object. */
 export function parseTime(value: unknown): number | undefined {
-  return inRange(parseMicros(value) ?? Number.NaN);
+  return keepInRange(parseMicros(value) ?? Number.NaN);
 }
 
 /** Whether the value is a time that cannot be stored: before 1970, or after 2254. */
 export function isOutsideTime(value: unknown): boolean {
   const micros = parseMicros(value);
-  return micros !== undefined && !Number.isNaN(micros) && inRange(micros) === undefined;
+  return micros !== undefined && !Number.isNaN(micros) && keepInRange(micros) === undefined;
 }
 
 function parseMicros(value: unknown): number | undefined {

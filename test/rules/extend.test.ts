@@ -7,7 +7,7 @@ import { database } from "../../src/db/client.ts";
 import { takeParts } from "../../src/rules/store.ts";
 import { workPart } from "../../src/rules/work.ts";
 import { extendTraces } from "../../src/traces/extend.ts";
-import { learnKept } from "../../src/traces/partition/expire.ts";
+import { loadKept } from "../../src/traces/partition/expire.ts";
 import { tracePartition } from "../../src/traces/stub.ts";
 import { dayBounds } from "../../src/traces/time.ts";
 import { type Caller, newCaller } from "../support/caller.ts";
@@ -236,7 +236,7 @@ describe("a rule that extends", () => {
     const { env: counted, isSpent } = countCalls(env, 2);
     const identity = { workspaceId: caller.workspaceId, projectId: project, day: SECOND, shard: 0 };
     await runInDurableObject(stub(SECOND), (_, { storage }) =>
-      learnKept(counted, storage.sql, { ...identity, traceTier: "shortlived" }),
+      loadKept(counted, storage.sql, { ...identity, traceTier: "shortlived" }),
     );
     expect(isSpent()).toBe(false);
   });

@@ -6,8 +6,8 @@ import { EventLog, type TokenWrite } from "../../src/threads/log/event-log.ts";
 import { asLine } from "../../src/threads/log/events.ts";
 import { tail } from "../../src/threads/log/tail.ts";
 import { Values } from "../../src/threads/log/values.ts";
-import { inFrames } from "../../src/threads/remote/frames.ts";
-import { resumed } from "../../src/threads/remote/resume.ts";
+import { placeInFrames } from "../../src/threads/remote/frames.ts";
+import { resumeBytes } from "../../src/threads/remote/resume.ts";
 import { newCaller } from "../support/caller.ts";
 import { get, newThread, say, stream } from "./client.ts";
 import { Tables } from "../../src/threads/storage/tables.ts";
@@ -202,7 +202,7 @@ function cutAfter(...texts: string[]): ReadableStream<Uint8Array> {
 /** What a client reads when the log then has only events after which `open` gives these. */
 async function readOn(first: ReadableStream<Uint8Array>, kept: number[], again: (after?: number) => string) {
   const open = async (after?: number) => new Blob([again(after)]).stream();
-  return new Response(resumed(first, inFrames({ open, has: async (seq) => kept.includes(seq) }))).text();
+  return new Response(resumeBytes(first, placeInFrames({ open, has: async (seq) => kept.includes(seq) }))).text();
 }
 
 describe("a stream that is cut", () => {

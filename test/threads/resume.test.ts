@@ -1,7 +1,7 @@
 /** Streams that continue where they were cut, and when that is given up. */
 import { afterEach, describe, expect, it, vi } from "vitest";
 import { sseResponse } from "../../src/http/sse.ts";
-import { type Place, resumed, WholeLines } from "../../src/threads/remote/resume.ts";
+import { type Place, resumeBytes, WholeLines } from "../../src/threads/remote/resume.ts";
 import type { EventLog } from "../../src/threads/log/event-log.ts";
 import { asLine } from "../../src/threads/log/events.ts";
 import { tail } from "../../src/threads/log/tail.ts";
@@ -48,7 +48,7 @@ describe("a stream that is cut", () => {
       opened += 1;
       throw cut();
     });
-    const stream = resumed(cutAfter(["a"]), place);
+    const stream = resumeBytes(cutAfter(["a"]), place);
     const text = new Response(stream).text().catch(String);
     await vi.advanceTimersByTimeAsync(29_000);
     const early = opened;
@@ -63,21 +63,21 @@ describe("a stream that is cut", () => {
     useFakeTime();
     let left = 40;
     const place = placeWith(async () => ((left -= 1) === 0 ? new Blob(["end"]).stream() : cutAfter(["b"], 5_000)));
-    expect(await outcome(resumed(cutAfter(["a"], 5_000), place), 300_000)).toBe(`a${"b".repeat(39)}end`);
+    expect(await outcome(resumeBytes(cutAfter(["a"], 5_000), place), 300_000)).toBe(`a${"b".repeat(39)}end`);
   });
 
   it("continues after a long silence in which it was open", async () => {
     useFakeTime();
     let left = 4;
     const place = placeWith(async () => ((left -= 1) === 0 ? new Blob(["end"]).stream() : cutAfter([], 40_000)));
-    expect(await outcome(resumed(cutAfter([], 40_000), place), 300_000)).toBe("end");
+    expect(await outcome(resumeBytes(cutAfter([], 40_000), place), 300_000)).toBe("end");
   });
 
   it("fails at once with an error that is no restart", async () => {
     const place = placeWith(async () => {
       throw new Error("a fault");
     });
-    await expect(new Response(resumed(cutAfter(["a"]), place)).text()).rejects.toThrow("a fault");
+    await expect(new Response(resumeBytes(cutAfter(["a"]), place)).text()).rejects.toThrow("a fault");
   });
 });
 
@@ -157,7 +157,7 @@ describe("a stream on which nothing happens", () => {
       },
     });
     const seen: string[] = [];
-    for await (const chunk of resumed(stream, place)) seen.push(new TextDecoder().decode(chunk));
+    for await (const chunk of resumeBytes(stream, place)) seen.push(new TextDecoder().decode(chunk));
     expect(seen).toEqual(["a", "b"]);
   });
 });

@@ -1,7 +1,7 @@
 /** Messages to and from a partition stay below the platform's 32 MiB, for any rows. */
 import { env, runInDurableObject } from "cloudflare:test";
 import { expect, it } from "vitest";
-import { inGroups } from "../../src/traces/partition/write/write.ts";
+import { groupWrites } from "../../src/traces/partition/write/write.ts";
 import { tracePartition } from "../../src/traces/stub.ts";
 import type { RunPosition, RunWrite } from "../../src/traces/types.ts";
 import { dayBounds } from "../../src/traces/time.ts";
@@ -114,7 +114,7 @@ it("patches to large runs are applied a few rows at a time", async () => {
   ];
   const object = env.TRACE_PARTITION.getByName(`${caller.workspaceId}/${await projectId(caller)}/${DAY}`);
   const groups = await runInDurableObject(object, (_, { storage }) =>
-    [...inGroups(storage.sql, writes)].map((group) => group.length),
+    [...groupWrites(storage.sql, writes)].map((group) => group.length),
   );
   expect(groups).toEqual([16, 16, 9]);
   await stub.upsert({ workspaceId: caller.workspaceId, ...place, traceTier: "longlived" }, writes);

@@ -4,7 +4,7 @@ import { expect, it } from "vitest";
 import { segment } from "../../src/traces/dotted.ts";
 import { deleteTraces, keepWrites, tracesBegunHere } from "../../src/traces/partition/delete.ts";
 import { putFeedback } from "../../src/traces/partition/feedback.ts";
-import { heldIds } from "../../src/traces/partition/growth.ts";
+import { findHeldIds } from "../../src/traces/partition/growth.ts";
 import { writeMeta } from "../../src/traces/partition/meta.ts";
 import { readPage } from "../../src/traces/partition/page.ts";
 import { queryRuns, storedIds } from "../../src/traces/partition/read.ts";
@@ -62,7 +62,7 @@ function expectRead(sql: SqlStorage, list: Map<string, Known>, gone: Set<string>
   expect(read({})).toEqual(shown(all));
   expect(read({ ids: [...ids, ...gone] })).toEqual(shown(all));
   expect(storedIds(sql, [...ids, ...gone]).sort()).toEqual([...ids].sort());
-  expect(heldIds(sql, ids, []).sort()).toEqual([...ids].sort());
+  expect(findHeldIds(sql, ids, []).sort()).toEqual([...ids].sort());
   const roots = all.filter(({ id, trace }) => id === trace);
   expect(read({ isRoot: true })).toEqual(shown(roots));
   expect(tracesBegunHere(sql, ids).sort()).toEqual([...ids].sort());
@@ -213,7 +213,7 @@ it("10,000 of one millisecond are found by few rows each", async () =>
     const reads: [string, () => unknown][] = [
       ["ids", () => queryRuns(counting, IDENTITY, { ...WHOLE, ids: [ids[5_000] as string] })],
       ["filter", () => queryRuns(counting, IDENTITY, { ...WHOLE, filter: `eq(id, "${ids[5_000]}")` })],
-      ["held", () => heldIds(counting, [ids[5_000] as string], [])],
+      ["held", () => findHeldIds(counting, [ids[5_000] as string], [])],
       ["stored", () => storedIds(counting, [ids[5_000] as string])],
     ];
     for (const [what, work] of reads) {

@@ -25,7 +25,7 @@ export function toFirstAnswer({ id, created, request }: StoredRun): FirstAnswer 
 }
 
 /** "Answered by link for Ana, 26 Nov 2026, 10:04 UTC." */
-export function saysFirst({ via, name, at }: Pick<FirstAnswer, "via" | "name" | "at">): string {
+export function describeFirst({ via, name, at }: Pick<FirstAnswer, "via" | "name" | "at">): string {
   return `Answered ${WORDS[via]}${name === undefined ? "" : ` for ${name}`}, ${formatTime(at)}.`;
 }
 
@@ -43,9 +43,9 @@ export function firstAnswer({ tables }: ThreadContext, interruptId: string, turn
 }
 
 /** Who was first to answer one of these questions. */
-export function saysTaken(context: ThreadContext, interruptIds: string[]): string | undefined {
+export function describeTaken(context: ThreadContext, interruptIds: string[]): string | undefined {
   const first = interruptIds.map((id) => firstAnswer(context, id)).find((one) => one !== undefined);
-  return first && saysFirst(first);
+  return first && describeFirst(first);
 }
 
 /** Keeps what the run answers, and queues its entries of the audit log. Called inside the transaction that begins the run. */

@@ -240,7 +240,7 @@ export class Checkpoints implements CheckpointStorage {
     this.#flushPlanned = false;
     const entries = [...this.#pending.values()];
     for (const late of this.#lateWrites.values()) this.#late.write(late, entries);
-    for (const { ids, texts } of packed(entries)) {
+    for (const { ids, texts } of packEntries(entries)) {
       ids.sort();
       this.tables.packs.insert(ids.at(-1) as string, ids[0] as string, `[${texts.join(",")}]`);
     }
@@ -322,7 +322,7 @@ export class Checkpoints implements CheckpointStorage {
 }
 
 /** The entries' ids and JSON, in groups whose JSON stays well below a row's limit. */
-function packed(entries: Entry[]): { ids: string[]; texts: string[] }[] {
+function packEntries(entries: Entry[]): { ids: string[]; texts: string[] }[] {
   const groups: { ids: string[]; texts: string[] }[] = [];
   let size = Number.POSITIVE_INFINITY;
   for (const entry of entries) {

@@ -102,13 +102,13 @@ function checkpointFrom(
   for (const [name, channel] of Object.entries(graph.channels as Record<string, Channel>)) {
     const before = checkpoint.channel_values[name];
     const arrived = pendingWrites.flatMap(([, written, value]) => (written === name ? [value] : []));
-    if (name.startsWith(JOIN) || isDeferred(channel)) channel_values[name] = reached(channel, before, arrived);
+    if (name.startsWith(JOIN) || isDeferred(channel)) channel_values[name] = reduceChannel(channel, before, arrived);
     else if (name.startsWith(TO_NODE) || (name === INPUT && !restarts)) continue;
     else if (!isOwn(name)) channel_values[name] = before;
     else if (!(name in values)) continue;
     else if (channel.lc_graph_name === "DeltaChannel") channel_values[name] = new DeltaSnapshot(values[name]);
     else if (PLAIN.includes(channel.lc_graph_name ?? "")) channel_values[name] = values[name];
-    else channel_values[name] = reached(channel, undefined, [values[name]]);
+    else channel_values[name] = reduceChannel(channel, undefined, [values[name]]);
   }
   for (const node of next) {
     const start = `${TO_NODE}${nameIn(node)}`;
@@ -133,7 +133,7 @@ interface Channel {
 }
 
 /** What a channel stores that has `before`, and to which `arrived` came. */
-function reached(channel: Channel, before: unknown, arrived: unknown[]): unknown {
+function reduceChannel(channel: Channel, before: unknown, arrived: unknown[]): unknown {
   const restored = channel.fromCheckpoint(before);
   if (arrived.length > 0) restored.update(arrived);
   return restored.checkpoint();

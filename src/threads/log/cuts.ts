@@ -47,13 +47,13 @@ function member(value: unknown, name: string): unknown {
 
 /** The delta's data with another text. */
 export function withText(data: unknown, places: Places, text: string): Json {
-  return places.reduce((whole, path) => replaced(whole, path, text), data) as Json;
+  return places.reduce((whole, path) => replaceAt(whole, path, text), data) as Json;
 }
 
-function replaced(value: unknown, [name, ...rest]: string[], text: string): unknown {
+function replaceAt(value: unknown, [name, ...rest]: string[], text: string): unknown {
   if (name === undefined) return text;
-  if (Array.isArray(value)) return value.map((item, i) => (String(i) === name ? replaced(item, rest, text) : item));
-  return { ...(value as Json), [name]: replaced((value as Json)[name], rest, text) };
+  if (Array.isArray(value)) return value.map((item, i) => (String(i) === name ? replaceAt(item, rest, text) : item));
+  return { ...(value as Json), [name]: replaceAt((value as Json)[name], rest, text) };
 }
 
 /** For each delta the distance of its number from the one before (of the first: the number), and its text's length. */
@@ -73,18 +73,18 @@ interface Part {
  * The events of a row after the sequence number `after`, as readers get them. Consecutive parts of an event are one, except
  * that one part ends at the number `seen`.
  */
-export function* unfold(events: Iterable<StoredEvent>, after: number, seen: number): Generator<StoredEvent> {
+export function* unfoldCuts(events: Iterable<StoredEvent>, after: number, seen: number): Generator<StoredEvent> {
   let merged: Part[] = [];
   for (const event of events) {
     if (event.cuts) {
       merged.push(...splitEvent(event));
       continue;
     }
-    yield* inOrder(merged, after, seen);
+    yield* orderParts(merged, after, seen);
     merged = [];
     if (event.seq > after) yield event;
   }
-  yield* inOrder(merged, after, seen);
+  yield* orderParts(merged, after, seen);
 }
 
 function splitEvent(event: StoredEvent): Part[] {
@@ -103,7 +103,7 @@ function splitEvent(event: StoredEvent): Part[] {
 }
 
 /** Merged events that are beside each other in a row overlap: their parts are put in order. */
-function* inOrder(parts: Part[], after: number, seen: number): Generator<StoredEvent> {
+function* orderParts(parts: Part[], after: number, seen: number): Generator<StoredEvent> {
   const left = parts.filter(({ seq }) => seq > after).toSorted((a, b) => a.seq - b.seq);
   let open: Part | undefined;
   for (const part of left) {

@@ -1,6 +1,6 @@
 /** Readers of the log: stored events in order, then new events. */
 import { type EventText, type Framing, PING, restMark, type TailQuery } from "./events.ts";
-import { unfold } from "./cuts.ts";
+import { unfoldCuts } from "./cuts.ts";
 import type { EventLog } from "./event-log.ts";
 import type { StoredEvent } from "./segments.ts";
 import type { EventsRow } from "../storage/rows.ts";
@@ -78,7 +78,7 @@ export function tail(
         if (over) return leave(controller);
         const rests = !query.cancelOnDisconnect && source.resting();
         const ms = inside ? Infinity : rests ? REST_MS : PING_MS;
-        if (await woken(ms, (resolve) => (wake = resolve))) continue;
+        if (await waitForWake(ms, (resolve) => (wake = resolve))) continue;
         if (!rests) return controller.enqueue(Uint8Array.of(PING));
         controller.enqueue(restMark(eventLog.visible));
         return leave(controller);
@@ -94,7 +94,7 @@ export function tail(
 }
 
 /** Whether the callback of `listen` is called within this many milliseconds. */
-async function woken(ms: number, listen: (wake: () => void) => void): Promise<boolean> {
+async function waitForWake(ms: number, listen: (wake: () => void) => void): Promise<boolean> {
   return new Promise((resolve) => {
     const timer = ms === Infinity ? undefined : setTimeout(() => resolve(false), ms);
     listen(() => {
@@ -126,7 +126,7 @@ function read(source: TailSource, cursor: number, query: TailQuery, framing: Fra
     }
     return text.length < AT_ONCE;
   };
-  const expand = (data: string) => expanded(JSON.parse(data) as Json, values);
+  const expand = (data: string) => expandValues(JSON.parse(data) as Json, values);
   const latest = source.eventLog.inMemory(cursor);
   if (latest) {
     latest.every((event) => take(event, () => ({ ...event, text: () => recent.text(event, expand) })));
@@ -136,7 +136,7 @@ function read(source: TailSource, cursor: number, query: TailQuery, framing: Fra
   let rows = 0;
   for (const row of tables.eventsAfter(cursor)) {
     const events = (JSON.parse(row.events) as StoredEvent[]).filter(isWanted);
-    for (const event of unfold(events, cursor, query.seen ?? 0)) {
+    for (const event of unfoldCuts(events, cursor, query.seen ?? 0)) {
       if (!take(event, () => storedText(event, row, values))) return { text, last };
     }
     last = Math.min(row.last_seq, visible);
@@ -150,12 +150,12 @@ function storedText({ meta, data, refs, ...event }: StoredEvent, row: EventsRow,
   return {
     ...event,
     meta: meta === undefined ? undefined : JSON.stringify((JSON.parse(row.metas) as unknown[])[meta]),
-    text: () => (refs ? expanded(data ?? {}, values) : JSON.stringify(data)),
+    text: () => (refs ? expandValues(data ?? {}, values) : JSON.stringify(data)),
   };
 }
 
 /** The event's data with what it refers to put back in, as JSON. */
-function expanded(data: Json, values: Values): string {
+function expandValues(data: Json, values: Values): string {
   if (typeof data.$b === "string") return values.readBlob(data.$b);
   if ("$x" in data) return values.flat(data.$x as Refs[string]);
   const state = values.flatAll(data.$v as Refs);

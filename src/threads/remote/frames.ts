@@ -20,7 +20,7 @@ interface Source {
  * is complete, and the bytes that came after it. Whole frames are passed on, because a token of which a half has been passed on
  * may be lost.
  */
-export function inFrames({ open, has, leave }: Source): Place {
+export function placeInFrames({ open, has, leave }: Source): Place {
   const decoder = new TextDecoder("latin1");
   /** The last event that is whole: another one has begun after it. */
   let whole: number | undefined;

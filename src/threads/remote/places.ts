@@ -7,7 +7,7 @@ import type { HistoryQuery, ThreadRpc } from "../rpc.ts";
 import type { ThreadState } from "../types.ts";
 
 /** In the result of a run. The result of a run that has ended never changes, so the place is a number of bytes. */
-export function inResult(open: Place["open"]): Place {
+export function placeInResult(open: Place["open"]): Place {
   let passed = 0;
   let known = 0;
   return {
@@ -25,7 +25,7 @@ export function inResult(open: Place["open"]): Place {
 }
 
 /** In the log: after the last event that was passed on. Without `after`, at the beginning of the run. */
-export function inLog(stub: () => ThreadRpc, query: Omit<TailQuery, "after"> & { after?: number }): Place {
+export function placeInLog(stub: () => ThreadRpc, query: Omit<TailQuery, "after"> & { after?: number }): Place {
   const lines = new WholeLines();
   const { runId } = query;
   let { after } = query;
@@ -55,7 +55,7 @@ export function inLog(stub: () => ThreadRpc, query: Omit<TailQuery, "after"> & {
 }
 
 /** In the history, which is newest first: before the last checkpoint that was passed on. */
-export function inHistory(stub: () => ThreadRpc, query: HistoryQuery): Place {
+export function placeInHistory(stub: () => ThreadRpc, query: HistoryQuery): Place {
   const lines = new WholeLines();
   let { limit } = query;
   let last: Uint8Array[] | undefined;

@@ -5,9 +5,9 @@ import type { Json } from "../../json.ts";
 import type { AnswerLink, FirstAnswer, GivenByLink, NewLink, Standing, Via } from "../answering.ts";
 import type { CopyPlace } from "../storage/copy-store.ts";
 import type { TailQuery } from "../log/events.ts";
-import { inFrames } from "./frames.ts";
-import { inHistory, inLog, inResult, unlessGone } from "./places.ts";
-import { type Place, resumed } from "./resume.ts";
+import { placeInFrames } from "./frames.ts";
+import { placeInHistory, placeInLog, placeInResult, unlessGone } from "./places.ts";
+import { type Place, resumeBytes } from "./resume.ts";
 import type { Sleep } from "./sleep.ts";
 import type * as rpc from "../rpc.ts";
 import type * as types from "../types.ts";
@@ -109,17 +109,17 @@ export class RemoteThread implements rpc.ThreadRpc {
 
   async startAndFollow(request: rpc.RunRequest, query: Omit<TailQuery, "after" | "runId">): Promise<Bytes> {
     const events = await retry(() => this.stub().startAndFollow(request, query));
-    return resumed(events, inLog(this.stub, { ...query, runId: request.run_id }), this.sleep);
+    return resumeBytes(events, placeInLog(this.stub, { ...query, runId: request.run_id }), this.sleep);
   }
 
   async startAndStream(request: rpc.RunRequest, options: rpc.RunStream): Promise<Bytes> {
     const frames = await retry(() => this.stub().startAndStream(request, options));
-    return resumed(frames, this.#inRun(request.run_id, options), this.sleep);
+    return resumeBytes(frames, this.#inRun(request.run_id, options), this.sleep);
   }
 
   async streamRun(runId: string, options: rpc.RunStream): Promise<Bytes> {
     const frames = await retry(() => this.stub().streamRun(runId, options));
-    return resumed(frames, this.#inRun(runId, options), this.sleep);
+    return resumeBytes(frames, this.#inRun(runId, options), this.sleep);
   }
 
   async streamThread(modes: string[], after?: number): Promise<Bytes> {
@@ -127,8 +127,8 @@ export class RemoteThread implements rpc.ThreadRpc {
     const last = await this.lastSeq();
     const from = after === undefined ? last : after > last ? 0 : after;
     const open = (seen = from) => this.stub().streamThread(modes, seen);
-    const place = inFrames({ open, has: (seq) => this.stub().hasEvent(seq) });
-    return resumed(await retry(() => open()), place, this.sleep);
+    const place = placeInFrames({ open, has: (seq) => this.stub().hasEvent(seq) });
+    return resumeBytes(await retry(() => open()), place, this.sleep);
   }
 
   async getRun(runId: string): Promise<types.Run | undefined> {
@@ -167,7 +167,7 @@ export class RemoteThread implements rpc.ThreadRpc {
 
   async join(runId: string): Promise<Bytes> {
     const open = () => retryUntilAnswered(() => this.stub().join(runId));
-    return resumed(await open(), inResult(open), this.sleep);
+    return resumeBytes(await open(), placeInResult(open), this.sleep);
   }
 
   async task(taskId: string): Promise<types.TaskView | undefined> {
@@ -187,7 +187,7 @@ export class RemoteThread implements rpc.ThreadRpc {
   }
 
   async follow(query: TailQuery): Promise<Bytes> {
-    return resumed(await retry(() => this.stub().follow(query)), inLog(this.stub, query), this.sleep);
+    return resumeBytes(await retry(() => this.stub().follow(query)), placeInLog(this.stub, query), this.sleep);
   }
 
   async lastSeq(runId?: string): Promise<number> {
@@ -211,7 +211,7 @@ export class RemoteThread implements rpc.ThreadRpc {
   }
 
   async history(query: rpc.HistoryQuery): Promise<Bytes> {
-    return resumed(await retry(() => this.stub().history(query)), inHistory(this.stub, query));
+    return resumeBytes(await retry(() => this.stub().history(query)), placeInHistory(this.stub, query));
   }
 
   async updateState(update: rpc.StateUpdate, checkpoint?: types.CheckpointAddress, graphId?: string) {
@@ -226,6 +226,6 @@ export class RemoteThread implements rpc.ThreadRpc {
     const leave = options.cancelOnDisconnect
       ? () => retry(() => this.stub().cancelMany({ runIds: [runId] }, "interrupt"))
       : undefined;
-    return inFrames({ open, has: (seq) => this.stub().hasEvent(seq), leave });
+    return placeInFrames({ open, has: (seq) => this.stub().hasEvent(seq), leave });
   }
 }

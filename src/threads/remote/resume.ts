@@ -27,7 +27,7 @@ const PATIENCE_MS = 30_000;
  * One stream made of `first` and, after each cut by an outage and each rest, of what `place.open` gives. Fails when no byte
  * arrives for 30 s after the first cut, and with every error that is not an outage. `sleep` waits through a rest.
  */
-export function resumed(first: Bytes, place: Place, sleep?: (after: number) => Sleep): Bytes {
+export function resumeBytes(first: Bytes, place: Place, sleep?: (after: number) => Sleep): Bytes {
   let reader: ReadableStreamDefaultReader<Uint8Array> | undefined = first.getReader();
   let left = false;
   let opened = Date.now();

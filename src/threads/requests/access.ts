@@ -59,7 +59,7 @@ export async function requireAssistant(env: Env, principal: Principal, idOrGraph
 }
 
 /** The value, or a 404 that names it. */
-export function found<T>(value: T | undefined, what: string): T {
+export function requireFound<T>(value: T | undefined, what: string): T {
   if (value === undefined) throw new Problem(404, `${what} not found.`);
   return value;
 }

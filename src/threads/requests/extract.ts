@@ -19,11 +19,11 @@ export const pathsFrom = (roots: readonly string[]) =>
   );
 
 /** What each path leads to, by its name; null where it leads to nothing. */
-export function extracted(from: Json, paths: Record<string, string>): Json {
-  return Object.fromEntries(Object.entries(paths).map(([name, path]) => [name, at(from, path)]));
+export function extractPaths(from: Json, paths: Record<string, string>): Json {
+  return Object.fromEntries(Object.entries(paths).map(([name, path]) => [name, readPath(from, path)]));
 }
 
-function at(from: Json, path: string): unknown {
+function readPath(from: Json, path: string): unknown {
   let value: unknown = from;
   for (const [, name, index] of path.matchAll(/([\w-]+)|\[(-?\d+)\]/g)) {
     if (typeof value !== "object" || value === null) return null;

@@ -13,11 +13,11 @@ import type { App } from "../../http/types.ts";
 import { body, param, query } from "../../http/validate.ts";
 import { idempotentId } from "../../http/idempotent-id.ts";
 import { authorize } from "../../users/authorize.ts";
-import { found, openThread } from "./access.ts";
+import { requireFound, openThread } from "./access.ts";
 import { forEach } from "./fan-out.ts";
 import { removeThread } from "./remove.ts";
 import { checkpointAddress } from "./runs/request.ts";
-import { extracted } from "./extract.ts";
+import { extractPaths } from "./extract.ts";
 import type { Json } from "../../json.ts";
 import { threadName } from "../named.ts";
 import { readStates } from "../stub.ts";
@@ -76,7 +76,7 @@ export const threads = new Hono<App>()
   )
   .get("/:thread_id", doc("Get a thread", Thread), param(schema.ThreadParam), query(schema.ThreadQuery), async (c) => {
     const { thread_id } = c.req.valid("param");
-    const thread = found(await openThread(c, thread_id).get(), threadName(thread_id));
+    const thread = requireFound(await openThread(c, thread_id).get(), threadName(thread_id));
     return c.json(c.req.valid("query").include?.includes("ttl") ? thread : withoutTtl(thread));
   })
   .patch(
@@ -125,7 +125,7 @@ export const threads = new Hono<App>()
       const { subgraphs, select } = c.req.valid("query");
       const { thread_id } = c.req.valid("param");
       const state = await openThread(c, thread_id).state({ subgraphs });
-      return c.json(selectedState(found(state, threadName(thread_id)), select));
+      return c.json(selectedState(requireFound(state, threadName(thread_id)), select));
     },
   )
   .get(
@@ -137,7 +137,7 @@ export const threads = new Hono<App>()
       const { thread_id, checkpoint_id } = c.req.valid("param");
       const { subgraphs, select } = c.req.valid("query");
       const state = await openThread(c, thread_id).state({ checkpoint: { checkpoint_id }, subgraphs });
-      return c.json(selectedState(found(state, threadName(thread_id)), select));
+      return c.json(selectedState(requireFound(state, threadName(thread_id)), select));
     },
   )
   .post(
@@ -149,7 +149,7 @@ export const threads = new Hono<App>()
       const { checkpoint, subgraphs, select } = c.req.valid("json");
       const { thread_id } = c.req.valid("param");
       const state = await openThread(c, thread_id).state({ checkpoint: checkpointAddress(checkpoint), subgraphs });
-      return c.json(selectedState(found(state, threadName(thread_id)), select));
+      return c.json(selectedState(requireFound(state, threadName(thread_id)), select));
     },
   )
   .post(
@@ -195,7 +195,7 @@ export const threads = new Hono<App>()
       if (!select && !extract) return jsonArrayOfLines(lines);
       return jsonArray(readStates(lines), (state) => ({
         ...selectedState(state, select),
-        ...(extract && { extracted: extracted({ ...state }, extract) }),
+        ...(extract && { extracted: extractPaths({ ...state }, extract) }),
       }));
     },
   )
@@ -218,6 +218,6 @@ export const threads = new Hono<App>()
     param(schema.ThreadParam),
     async (c) => {
       const { thread_id } = c.req.valid("param");
-      return c.json({ thread_id, ...found(await openThread(c, thread_id).storage(), threadName(thread_id)) });
+      return c.json({ thread_id, ...requireFound(await openThread(c, thread_id).storage(), threadName(thread_id)) });
     },
   );

@@ -3,7 +3,7 @@
  * threads.
  */
 import { selectFields } from "../../http/paging.ts";
-import { extracted } from "./extract.ts";
+import { extractPaths } from "./extract.ts";
 import { forEach } from "./fan-out.ts";
 import type { Json } from "../../json.ts";
 import { threadStub } from "../stub.ts";
@@ -29,20 +29,20 @@ export async function findThreads(env: Env, workspaceId: string, request: Reques
   const rows = await searchThreads(env, workspaceId, { ...rest, sortBy, sortOrder });
   const paths = Object.values(extract ?? {});
   const needsValues = (select?.includes("values") ?? true) || paths.some((path) => path.startsWith("values"));
-  const left = needsValues ? rows.filter(leftOut).length : 0;
+  const left = needsValues ? rows.filter(isLeftOut).length : 0;
   const threads = await forEach(rows, async (row) => {
-    if (!needsValues || !leftOut(row)) return toWire(row);
+    if (!needsValues || !isLeftOut(row)) return toWire(row);
     const thread = await threadStub(env, workspaceId, row.id).get(STATES_LIMIT / left);
     return { ...toWire(row), values: thread?.values ?? null };
   });
   return threads.map((thread) => ({
     ...selectFields(thread, select),
-    ...(extract && { extracted: extracted(thread, extract) }),
+    ...(extract && { extracted: extractPaths(thread, extract) }),
   }));
 }
 
 /** Whether the thread has a state that its index row is too short for. */
-const leftOut = (row: IndexRow): boolean => row.values === null && row.hasValues;
+const isLeftOut = (row: IndexRow): boolean => row.values === null && row.hasValues;
 
 function toWire(row: IndexRow): Json {
   return {

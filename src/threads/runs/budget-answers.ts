@@ -5,7 +5,7 @@ import type { WireCommand } from "../../runtime/drive.ts";
 import { pendingInterrupts, type ThreadRecord } from "../record.ts";
 import type { StoredRun } from "../run.ts";
 import { isFork } from "./continued.ts";
-import { answeredBy } from "./strict.ts";
+import { listAnswered } from "./strict.ts";
 
 type RequestedRun = Pick<StoredRun, "request" | "outcome">;
 
@@ -17,7 +17,7 @@ export interface Answered {
 }
 
 /** The questions of budgets that wait on the thread, by their ids. */
-function askedOn(thread: ThreadRecord): Map<string, BudgetQuestion> {
+function readAsked(thread: ThreadRecord): Map<string, BudgetQuestion> {
   const found = new Map<string, BudgetQuestion>();
   for (const interrupt of Object.values(thread.interrupts).flat()) {
     const question = budgetQuestion(interrupt);
@@ -28,14 +28,14 @@ function askedOn(thread: ThreadRecord): Map<string, BudgetQuestion> {
 
 /** The ids of the questions that the graph itself has asked. */
 export function graphQuestions(thread: ThreadRecord): string[] {
-  const asked = askedOn(thread);
+  const asked = readAsked(thread);
   return pendingInterrupts(thread).filter((id) => !asked.has(id));
 }
 
 /** Whether the run continues what waits for a budget: then it continues the count of the run that asked. */
 export function continuesAsked(run: RequestedRun, thread: ThreadRecord): boolean {
   const { input, command } = run.request;
-  return !isFork(run) && (command != null || input == null) && askedOn(thread).size > 0;
+  return !isFork(run) && (command != null || input == null) && readAsked(thread).size > 0;
 }
 
 /** What the run answers about budgets, and the command with what is left for the graph; undefined when nothing is. */
@@ -45,7 +45,7 @@ export function budgetAnswers(
 ): { answers: Answered[]; command: WireCommand | undefined } {
   const { request } = run;
   const { command } = request;
-  const asked = askedOn(thread);
+  const asked = readAsked(thread);
   if (!command || isFork(run) || asked.size === 0 || command.resume === undefined)
     return { answers: [], command: command ?? undefined };
   const { resume, ...rest } = command;
@@ -64,7 +64,7 @@ export function budgetAnswers(
   const approves = isObject(resume) && "approve" in resume;
   if (others.length > 0 && !approves)
     return { answers: [], command: without(rest, Object.fromEntries(others.map((id) => [id, resume]))) };
-  const wanted = answeredBy(request, pending);
+  const wanted = listAnswered(request, pending);
   const answers = [...asked].filter(([id]) => wanted.includes(id)).map(([id, one]) => read(id, one, resume));
   return { answers, command: without(rest, undefined) };
 }

@@ -29,7 +29,7 @@ export async function readSpending(
   const { answers } = budgetAnswers(run, thread);
   if (budgets.length === 0 && answers.length === 0) return undefined;
   // Of an attempt that follows a crash, the row has what the one before has spent.
-  run.outcome.spent ??= begun(run, thread, answers);
+  run.outcome.spent ??= beginSpending(run, thread, answers);
   for (const answer of answers) await carryOut(context, run, answer);
   const declined = answers.find(({ amount }) => amount === undefined);
   if (declined) throw new BudgetExceeded(`More of the budget "${declined.question.budget}" was not approved.`);
@@ -38,11 +38,11 @@ export async function readSpending(
   return new Spending(context, run, emitter, budgets, priceTable(context.env.TRACE_PRICES, prices));
 }
 
-function begun(run: StoredRun, thread: ThreadRecord, answers: Answered[]): Record<string, Spent> {
+function beginSpending(run: StoredRun, thread: ThreadRecord, answers: Answered[]): Record<string, Spent> {
   const continues = continuesAsked(run, thread);
   const states = (run.request.budgets ?? []).flatMap(({ id, per }) => {
     if (per === "day" || (per === "run" && !continues)) return [];
-    const { spent = 0, extra = 0, warned, approved = [] } = thread.spent?.[keptAs({ id, per })] ?? {};
+    const { spent = 0, extra = 0, warned, approved = [] } = thread.spent?.[spendingKey({ id, per })] ?? {};
     // A question that waits again, because the run that answered it was undone, has raised the limit already.
     const fresh = answers.filter(({ id: asked, question, amount }) => {
       return amount !== undefined && question.budget === id && !approved.includes(asked);
@@ -95,10 +95,10 @@ async function carryOut(context: ThreadContext, run: StoredRun, { id, question, 
 export function spentAfter({ spent }: ThreadRecord, { request, outcome }: StoredRun): ThreadRecord["spent"] {
   const own = (request.budgets ?? []).flatMap(({ id, per }) => {
     const state = per === "day" ? undefined : outcome.spent?.[id];
-    return state ? [[keptAs({ id, per }), state] as const] : [];
+    return state ? [[spendingKey({ id, per }), state] as const] : [];
   });
   return own.length > 0 ? { ...spent, ...Object.fromEntries(own) } : spent;
 }
 
 /** A budget whose period was changed begins to count again. */
-const keptAs = ({ id, per }: Pick<RunBudget, "id" | "per">): string => `${per} ${id}`;
+const spendingKey = ({ id, per }: Pick<RunBudget, "id" | "per">): string => `${per} ${id}`;

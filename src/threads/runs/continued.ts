@@ -5,7 +5,7 @@ import { pendingInterrupts } from "../record.ts";
 import type { RunRequest } from "../rpc.ts";
 import { type Outcome, type Refusal, type StoredRun, findTask } from "../run.ts";
 import { namesLatest } from "../graph/continue.ts";
-import { answeredBy, checkStrictResume } from "./strict.ts";
+import { listAnswered, checkStrictResume } from "./strict.ts";
 
 /** Whether a run that has begun continues from a checkpoint of the past. */
 export const isFork = ({ request, outcome }: Pick<StoredRun, "request" | "outcome">): boolean =>
@@ -15,16 +15,16 @@ export const isFork = ({ request, outcome }: Pick<StoredRun, "request" | "outcom
  * What a run that begins continues: whether its request names the latest checkpoint, why it is refused, and which questions it answers.
  * `seen`: its beginning is in the log, with what it answers.
  */
-export function continued(
+export function checkContinuation(
   context: ThreadContext,
   { request, outcome }: StoredRun,
   seen: boolean,
 ): Pick<Outcome, "at_latest" | "task_id"> & { refusal?: Refusal; answered: string[] } {
   const isLatest = outcome.at_latest ?? namesLatest(context.checkpoints, request.checkpoint);
-  if (!isLatest) return { answered: seen ? [] : answeredBy(request, questionsAt(context, request)) };
+  if (!isLatest) return { answered: seen ? [] : listAnswered(request, questionsAt(context, request)) };
   const pending = pendingInterrupts(context.record);
   const refusal = checkStrictResume(request, pending);
-  const answered = seen || refusal ? [] : answeredBy(request, pending);
+  const answered = seen || refusal ? [] : listAnswered(request, pending);
   const task_id = request.task ? undefined : taskThatAsked(context, answered);
   return { refusal, answered, ...(request.checkpoint && { at_latest: true }), ...(task_id && { task_id }) };
 }

@@ -35,7 +35,7 @@ const RECURSION_LIMIT = 25;
 /** Runs the graph to its end, its pause, its error or its stop; never throws. */
 export async function execute(execution: Execution): Promise<{ status: RunStatus; error?: RunError; tracer?: Tracer }> {
   const tracer = createTracer(execution);
-  return { ...(await ending(execution, tracer)), tracer };
+  return { ...(await endExecution(execution, tracer)), tracer };
 }
 
 /** The tracer of a run; undefined when the deployment does not trace its own runs. */
@@ -44,7 +44,7 @@ export function createTracer(execution: Pick<Execution, "env" | "run" | "thread"
   return project === undefined ? undefined : new Tracer(mergeMetadata(execution));
 }
 
-async function ending(
+async function endExecution(
   execution: Execution,
   tracer: Tracer | undefined,
 ): Promise<{ status: RunStatus; error?: RunError }> {

@@ -2,7 +2,7 @@
  * The slots of the run whose turn it is on this thread (docs/flow-control.md). A run without rules passes. Another one begins when
  * the workspace's limiter says so: as the answer to this thread's claim, or later by `ThreadRpc.grant`.
  */
-import { keptFacts, pausesFor, USUAL_PRIORITY } from "../../flow/claim.ts";
+import { pickFacts, pausesFor, USUAL_PRIORITY } from "../../flow/claim.ts";
 import { knownRules, peekRules } from "../../flow/known.ts";
 import { type Answer, flowControl, type NewClaim } from "../../flow/rpc.ts";
 import { logError } from "../../http/log.ts";
@@ -99,7 +99,7 @@ export class Gate {
     }
     const { id: runId, created, due, request } = run;
     const { flow = { priority: USUAL_PRIORITY, needs: [] } } = request;
-    const claim: NewClaim = { runId, threadId, created, due, ...flow, facts: keptFacts(facts) };
+    const claim: NewClaim = { runId, threadId, created, due, ...flow, facts: pickFacts(facts) };
     return flowControl(env, workspaceId).acquire(claim);
   }
 

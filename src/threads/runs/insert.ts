@@ -1,6 +1,6 @@
 /** What a request for a run becomes: a new run in the queue and its thread's record, or the run that it repeats. */
 import { remoteProblem } from "../../http/problem.ts";
-import { toFirstAnswer, firstAnswer, saysFirst } from "../answers/first.ts";
+import { toFirstAnswer, firstAnswer, describeFirst } from "../answers/first.ts";
 import type { FirstAnswer } from "../answering.ts";
 import type { ThreadContext } from "../context.ts";
 import { namesLatest } from "../graph/continue.ts";
@@ -9,7 +9,7 @@ import { newRecord, pendingInterrupts, type ThreadRecord } from "../record.ts";
 import type { RunRequest } from "../rpc.ts";
 import { isOpen, storedRun, type StoredRun, findTask } from "../run.ts";
 import { isInFlight } from "./queue.ts";
-import { answeredBy } from "./strict.ts";
+import { listAnswered } from "./strict.ts";
 import { absentThread } from "../named.ts";
 
 /**
@@ -47,7 +47,7 @@ export function checkAnswers(
   if (areWaitedFor(answers, context, open)) return;
   const first = answers.map((id) => answerTo(context, open, id)).find((one) => one !== undefined);
   const said = "The interrupt does not wait for an answer, or has been given one.";
-  throw remoteProblem(409, first ? `${said} ${saysFirst(first)}` : said);
+  throw remoteProblem(409, first ? `${said} ${describeFirst(first)}` : said);
 }
 
 /** The answer that the interrupt has taken: of an open run, or kept. */
@@ -62,7 +62,7 @@ export function findTaker(context: ThreadContext, open: readonly StoredRun[], id
   return open.find((run) => {
     if (!isInFlight(run)) return false;
     if (run.status === "running") return run.outcome.answered?.includes(id);
-    return namesLatest(context.checkpoints, run.request.checkpoint) && answeredBy(run.request, asked).includes(id);
+    return namesLatest(context.checkpoints, run.request.checkpoint) && listAnswered(run.request, asked).includes(id);
   });
 }
 

@@ -78,7 +78,7 @@ export function removeLink(context: ThreadContext, interruptId: string, linkId: 
 }
 
 /** Where the question of a link stands; undefined when there is no such link, or it has expired. */
-export function askedBy(context: ThreadContext, open: Open, linkId: string): Standing | undefined {
+export function findAsked(context: ThreadContext, open: Open, linkId: string): Standing | undefined {
   const { record } = context;
   const link = record && !record.temporary ? readLink(context, linkId) : undefined;
   return link && link.expires > Date.now() ? readStanding(context, open, link) : undefined;
@@ -101,7 +101,7 @@ function readStanding(context: ThreadContext, open: Open, link: AnswerLink): Sta
  * The run that resumes with these answers, by the ids of their questions: with what the run that asked was started with, as its user and in its task, and with its
  * webhook. Undefined when no run of the thread has asked.
  */
-export function continuing(
+export function findContinuing(
   context: ThreadContext,
   { run_id, resume, actor }: { run_id: string; resume: Json; actor: Actor },
 ): RunRequest | undefined {

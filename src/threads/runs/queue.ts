@@ -2,7 +2,7 @@
 import type { StoredRun } from "../run.ts";
 
 /** Open runs in the order in which they run. The sort is stable: of runs that are due together, the earlier one is first. */
-export function inOrder(open: readonly StoredRun[]): StoredRun[] {
+export function orderRuns(open: readonly StoredRun[]): StoredRun[] {
   return open.toSorted((a, b) => place(a) - place(b) || a.created - b.created);
 }
 

@@ -10,13 +10,13 @@ import { execute, createTracer } from "./execute.ts";
 import { readSpending } from "./budgets.ts";
 import { Gate } from "./gate.ts";
 import { listRunFeedback } from "./feedback.ts";
-import { recordAnswers, saysTaken, undoAnswers } from "../answers/first.ts";
+import { recordAnswers, describeTaken, undoAnswers } from "../answers/first.ts";
 import type { Outbox } from "../tasks/outbox.ts";
 import { queueSideEffects } from "../tasks/side-effects.ts";
 import type { ThreadContext } from "../context.ts";
 import { countAttempt, attemptsSpent, diedError, timeLeft } from "./attempts.ts";
 import { askedAtEnd, emitEnd, recordAfter, unusedBy } from "./ending.ts";
-import { continued } from "./continued.ts";
+import { checkContinuation } from "./continued.ts";
 import { checkAnswers, chooseWrite, newRun, repeatedRun, threadFor, withAssistants } from "./insert.ts";
 import type { ThreadRecord } from "../record.ts";
 import type { RunRequest } from "../rpc.ts";
@@ -31,9 +31,9 @@ import {
   type StoredRun,
   readStrategy,
   takesSlots,
-  transitioned,
+  transition,
 } from "../run.ts";
-import { inOrder, isInFlight } from "./queue.ts";
+import { orderRuns, isInFlight } from "./queue.ts";
 import { refusedError } from "./strict.ts";
 import { joinTask, queueTaskBegin } from "../tasks/tasks.ts";
 import { type PriorAttempt, readPriorAttempt } from "../log/prior-attempt.ts";
@@ -73,7 +73,7 @@ export class Runner {
     private readonly outbox: Outbox,
     private readonly arm: () => void,
   ) {
-    this.#open = inOrder(context.tables.runs.open().map(storedRun));
+    this.#open = orderRuns(context.tables.runs.open().map(storedRun));
     if (context.record) context.record = withAssistants(context.record, this.#open);
     this.#gate = new Gate(context, () => {
       this.#continue();
@@ -139,7 +139,7 @@ export class Runner {
     }, chooseWrite);
     if (isRead) eventLog.expectReader();
     this.context.keepRecord(record);
-    this.#open = inOrder([...before, run]);
+    this.#open = orderRuns([...before, run]);
     this.context.projectSoon(this);
     if (starts) this.#launch(run);
     if (strategy === "interrupt" || strategy === "rollback") for (const one of before) this.stop(one.id, strategy);
@@ -272,9 +272,9 @@ export class Runner {
     const again = seen && { attempt };
     const first = emitter.lifecycle([], { event: "running", graph_name: run.request.graph_id, ...again });
     emitter.emit("metadata", [], JSON.stringify({ run_id: run.id, attempt }));
-    const { answered, refusal, ...place } = continued(this.context, run, seen);
+    const { answered, refusal, ...place } = checkContinuation(this.context, run, seen);
     if (answered.length > 0) emitter.emit("input.answered", [], JSON.stringify({ interrupt_ids: answered }));
-    const begun = run.status === "pending" ? transitioned(run, "running") : run;
+    const begun = run.status === "pending" ? transition(run, "running") : run;
     const outcome: Outcome = {
       ...begun.outcome,
       ...countAttempt(run.outcome, prior),
@@ -322,7 +322,7 @@ export class Runner {
   }
 
   #refused(refusal: Refusal): RunError {
-    return refusedError(refusal, saysTaken(this.context, refusal.interrupt_ids));
+    return refusedError(refusal, describeTaken(this.context, refusal.interrupt_ids));
   }
 
   /** Ends a run whose process stopped too often. */
@@ -336,7 +336,7 @@ export class Runner {
 
   #end(given: StoredRun, emitter: Emitter, status: RunStatus, { reason, error, tracer, feedback }: Ending): void {
     const { eventLog, tables, values, checkpoints } = this.context;
-    const run = transitioned(given, status);
+    const run = transition(given, status);
     const { outcome } = run;
     outcome.first_event ??= emitter.firstAt;
     const before = this.context.record as ThreadRecord;

@@ -4,7 +4,7 @@
  */
 import type { LLMResult } from "@langchain/core/outputs";
 import { formatDay, type RunBudget, type Spent, WARN_AT } from "../../budgets/claim.ts";
-import { questionFor, saysReached } from "../../budgets/question.ts";
+import { questionFor, describeReached } from "../../budgets/question.ts";
 import { type Standing, workspaceBudgets } from "../../budgets/rpc.ts";
 import { logError } from "../../http/log.ts";
 import type { Decider, Question } from "../../runtime/guard.ts";
@@ -55,7 +55,7 @@ export class Spending implements Decider {
     });
     const ends = reached.find(({ budget }) => budget.at_limit === "end" || !this.#canAsk);
     if (ends) {
-      const error = new BudgetExceeded(saysReached(ends.budget, ends.spent, ends.limit));
+      const error = new BudgetExceeded(describeReached(ends.budget, ends.spent, ends.limit));
       this.ended.abort(error);
       throw error;
     }

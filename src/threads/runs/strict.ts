@@ -9,7 +9,7 @@ import type { Refusal } from "../run.ts";
 const INTERRUPT_ID = /^[0-9a-f]{32}$/;
 
 /** The ids of the pending questions that a command answers: those that it names, or all when it names none. */
-export function answeredBy({ command, answers }: RunRequest, pending: string[]): string[] {
+export function listAnswered({ command, answers }: RunRequest, pending: string[]): string[] {
   if (command?.resume === undefined) return [];
   const named = answers ?? namedIn(command.resume);
   return named.length > 0 ? pending.filter((id) => named.includes(id)) : pending;

@@ -9,7 +9,7 @@ import type { ThreadContext } from "../context.ts";
 import { refuseBroken } from "../graph/continue.ts";
 import type { StoredRun } from "../run.ts";
 import { withLimitsNow } from "./limits-now.ts";
-import { askedBy, continuing, ownLink } from "./links.ts";
+import { findAsked, findContinuing, ownLink } from "./links.ts";
 import type { Runner } from "./runner.ts";
 
 /** The questions of the run that still wait: on the wire, and those that the receiver may answer. */
@@ -48,7 +48,7 @@ export async function takeAnswer(
     console.warn(JSON.stringify({ level: "warn", thread: context.threadId, run: run_id, webhookAnswer: reason }));
   if (nestsDeeper(body.resume)) return ignore(`nests deeper than ${NESTING} levels`);
   const read = () => {
-    const standings = links.map((id) => askedBy(context, runner.open, id));
+    const standings = links.map((id) => findAsked(context, runner.open, id));
     const waiting = standings.flatMap((one) => (one?.state === "waits" ? [one.link.interrupt_id] : []));
     return buildResume(body.resume, waiting, links.length === 1);
   };
@@ -56,7 +56,7 @@ export async function takeAnswer(
   // A delivery that is repeated, and answered again, leads to the same run.
   const answer = { run_id: deriveUuid(`answer of the webhook of ${run_id}`), actor };
   const resume = read();
-  const asked = resume && continuing(context, { ...answer, resume });
+  const asked = resume && findContinuing(context, { ...answer, resume });
   if (!asked) return ignore("answers no question that waits");
   const request = await withLimitsNow(context, asked);
   try {

@@ -102,7 +102,7 @@ function matching(filter: ThreadFilter): SQL | undefined {
     unfinished && or(isOpen, eq(threads.status, "interrupted")),
     Object.keys(metadata).length > 0 ? contains(threads.metadata, metadata) : undefined,
     Object.keys(values).length > 0 ? contains(threads.values, values) : undefined,
-    ...query.map(says),
+    ...query.map(matchWord),
   );
 }
 
@@ -110,7 +110,7 @@ function matching(filter: ThreadFilter): SQL | undefined {
  * The word is in the title or in a message's text. The case of ASCII letters is ignored. `instr` because a pattern of
  * LIKE has at most 50 bytes. The text of the whole state is tested first, which is much cheaper than parsing it.
  */
-function says(word: string): SQL {
+function matchWord(word: string): SQL {
   const asJson = JSON.stringify(word).slice(1, -1);
   return sql`(
     instr(lower(coalesce(${threads.metadata} ->> '$.title', '')), lower(${word})) > 0

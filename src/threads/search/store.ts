@@ -20,12 +20,12 @@ export async function putThread(
 
 /** Removes a thread's row. */
 export async function removeThread(env: Env, workspaceId: string, id: string): Promise<void> {
-  await overShards(env, workspaceId, async (shard) => shard.remove([{ id }]));
+  await askShards(env, workspaceId, async (shard) => shard.remove([{ id }]));
 }
 
 /** Removes rows that have not been written since they were read. */
 export async function removeRows(env: Env, workspaceId: string, rows: RowVersion[]): Promise<void> {
-  if (rows.length > 0) await overShards(env, workspaceId, async (shard) => shard.remove(rows));
+  if (rows.length > 0) await askShards(env, workspaceId, async (shard) => shard.remove(rows));
 }
 
 /** The ids of threads by filter, in their order, from `offset` on; one more than `limit`, for paging. */
@@ -35,7 +35,7 @@ export async function threadIds(
   { limit, offset, ...filter }: ThreadFilter & { limit: number; offset: number },
 ): Promise<RowVersion[]> {
   await requireSearchable(env, workspaceId, filter);
-  const found = await overShards(env, workspaceId, async (shard) => shard.ids(filter, offset + limit + 1, 0));
+  const found = await askShards(env, workspaceId, async (shard) => shard.ids(filter, offset + limit + 1, 0));
   return found
     .flat()
     .sort((a, b) => (a.id < b.id ? -1 : 1))
@@ -49,13 +49,13 @@ export async function searchThreads(
   { limit, offset, ...page }: ThreadPage,
 ): Promise<IndexRow[]> {
   await requireSearchable(env, workspaceId, page);
-  const [only, ...others] = await overShards(env, workspaceId, async (shard, shards) =>
+  const [only, ...others] = await askShards(env, workspaceId, async (shard, shards) =>
     shards === 1
       ? shard.search({ ...page, limit: limit + 1, offset })
       : shard.search({ ...page, limit: offset + limit + 1, offset: 0 }),
   );
   if (others.length === 0) return openRows(env, workspaceId, only ?? []);
-  const before = ascending(page.sortBy);
+  const before = compareBy(page.sortBy);
   const all = [only ?? [], ...others].flat().sort((a, b) => (page.sortOrder === "asc" ? before(a, b) : before(b, a)));
   return openRows(env, workspaceId, all.slice(offset, offset + limit + 1));
 }
@@ -63,14 +63,14 @@ export async function searchThreads(
 /** How many rows a search would find. */
 export async function countThreads(env: Env, workspaceId: string, filter: ThreadFilter): Promise<number> {
   await requireSearchable(env, workspaceId, filter);
-  const counts = await overShards(env, workspaceId, async (shard) => shard.count(filter));
+  const counts = await askShards(env, workspaceId, async (shard) => shard.count(filter));
   return counts.reduce((sum, count) => sum + count, 0);
 }
 
 /** How many threads have each status. */
 export async function countByStatus(env: Env, workspaceId: string): Promise<Record<string, number>> {
   const sums: Record<string, number> = {};
-  for (const counts of await overShards(env, workspaceId, async (shard) => shard.countByStatus())) {
+  for (const counts of await askShards(env, workspaceId, async (shard) => shard.countByStatus())) {
     for (const [status, count] of Object.entries(counts)) sums[status] = (sums[status] ?? 0) + count;
   }
   return sums;
@@ -89,7 +89,7 @@ type Shard = ReturnType<typeof indexShard>;
 /**
  * Calls every shard. Nearly every workspace has one shard, so its part and the number of shards are read in one call.
  */
-async function overShards<T>(
+async function askShards<T>(
   env: Env,
   workspaceId: string,
   ask: (shard: Shard, shards: number) => Promise<T>,
@@ -108,7 +108,7 @@ const COLUMNS = {
   state_updated_at: "stateUpdatedAt",
 } as const satisfies Record<SortBy, keyof IndexRow>;
 
-function ascending(sortBy: SortBy): (a: IndexRow, b: IndexRow) => number {
+function compareBy(sortBy: SortBy): (a: IndexRow, b: IndexRow) => number {
   const column = COLUMNS[sortBy];
   return (a, b) => (a[column] === b[column] ? (a.id < b.id ? -1 : 1) : a[column] < b[column] ? -1 : 1);
 }

@@ -89,8 +89,8 @@ export const separate: Layout = {
   definition: (table) => SEPARATE[table],
   select: (_table, statement) => statement,
   insert: (table, columns, onConflict) => insertInto(table, columns, columns, onConflict),
-  update: (table, columns, key) => `UPDATE ${table} SET ${assigned(columns)} WHERE ${equal(key)}`,
-  remove: (table, key) => `DELETE FROM ${table} WHERE ${equal(key)}`,
+  update: (table, columns, key) => `UPDATE ${table} SET ${listAssignments(columns)} WHERE ${listConditions(key)}`,
+  remove: (table, key) => `DELETE FROM ${table} WHERE ${listConditions(key)}`,
 };
 
 /** The layout of a thread that this version has made. */
@@ -112,8 +112,8 @@ export const shared: Layout = {
       kindSql(table),
     ),
   update: (table, columns, key) =>
-    `UPDATE thread SET ${assigned(columnPlaces(table, columns))} WHERE ${rowsSql(table)} AND ${equal(columnPlaces(table, key))}`,
-  remove: (table, key) => `DELETE FROM thread WHERE ${rowsSql(table)} AND ${equal(columnPlaces(table, key))}`,
+    `UPDATE thread SET ${listAssignments(columnPlaces(table, columns))} WHERE ${rowsSql(table)} AND ${listConditions(columnPlaces(table, key))}`,
+  remove: (table, key) => `DELETE FROM thread WHERE ${rowsSql(table)} AND ${listConditions(columnPlaces(table, key))}`,
 };
 
 function insertInto(holder: string, columns: string[], set: string[], onConflict: OnConflict, kind?: string): string {
@@ -128,5 +128,5 @@ const columnPlaces = (table: TableName, columns: string[]): string[] =>
   columns.map((column) => (PLACES[table] as Record<string, string>)[column] ?? column);
 const kindSql = (table: TableName): string => (table === "thread" ? "''" : `'${table}'`);
 const rowsSql = (table: TableName): string => `kind = ${kindSql(table)}${table === "thread" ? " AND k1 = 1" : ""}`;
-const assigned = (columns: string[]): string => columns.map((column) => `${column} = ?`).join(", ");
-const equal = (columns: string[]): string => columns.map((column) => `${column} = ?`).join(" AND ");
+const listAssignments = (columns: string[]): string => columns.map((column) => `${column} = ?`).join(", ");
+const listConditions = (columns: string[]): string => columns.map((column) => `${column} = ?`).join(" AND ");

@@ -51,9 +51,9 @@ export const withMember = (object: string, name: string, json: string): string =
 /** A sealed record as its row holds it. The version before reads the format, answers 503 and writes nothing (db/format.ts). */
 const SEALED_RECORD = '{"format":2,"sealed":';
 
-export const wrapped = (record: string): string =>
+export const wrapRecord = (record: string): string =>
   isSealed(record) ? `${SEALED_RECORD}${JSON.stringify(record)}}` : record;
 
 /** What `wrapped` was given. */
-export const unwrapped = (held: string): string =>
+export const unwrapRecord = (held: string): string =>
   held.startsWith(SEALED_RECORD) ? (JSON.parse(held) as { sealed: string }).sealed : held;

@@ -13,8 +13,8 @@ import {
   SEGMENT_TEXTS,
   type SegmentRow,
   type WritesRow,
-  unwrapped,
-  wrapped,
+  unwrapRecord,
+  wrapRecord,
 } from "./rows.ts";
 import { type Row, Statements } from "./statements.ts";
 import { Vault } from "./vault.ts";
@@ -91,18 +91,18 @@ export class Tables {
     const first = ["record FROM thread", "request FROM runs", "body FROM outbox", "body FROM blobs"];
     return first
       .flatMap((what) => this.#sql.all(`SELECT ${what} LIMIT 1`))
-      .flatMap((row) => Object.values(row).map(unwrapped));
+      .flatMap((row) => Object.values(row).map(unwrapRecord));
   }
 
   thread(): string | undefined {
     const [row] = this.#sql.all<{ record: string }>("SELECT record FROM thread");
-    return row && this.#sql.texts.load(unwrapped(row.record), "thread");
+    return row && this.#sql.texts.load(unwrapRecord(row.record), "thread");
   }
 
   /** Writes the record (a JSON object), and with it the trace that is to be delivered and the end of the last run. */
   putThread(record: string): void {
     const whole = this.outbox.withTrace(this.runs.withEnding(record));
-    const held = wrapped(this.#sql.texts.store(whole, "thread"));
+    const held = wrapRecord(this.#sql.texts.store(whole, "thread"));
     this.#sql.insert("thread", { only: 1, record: held }, "replace");
   }
 

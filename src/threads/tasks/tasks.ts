@@ -20,7 +20,7 @@ function read(context: ThreadContext, taskId: string): Task | undefined {
   return text === undefined ? undefined : (JSON.parse(text) as Task);
 }
 
-function existing(context: ThreadContext, taskId: string): Task {
+function requireTask(context: ThreadContext, taskId: string): Task {
   const task = read(context, taskId);
   if (!task) throw remoteProblem(404, "Task not found.");
   return task;
@@ -67,7 +67,7 @@ export function setHook(
   hook: Json | undefined,
   most: number,
 ): void {
-  const task = existing(context, taskId);
+  const task = requireTask(context, taskId);
   const { [id]: _before, ...others } = task.hooks;
   if (hook && Object.keys(others).length >= most) throw remoteProblem(409, `A task has at most ${most} of these.`);
   const open = task.runs.some((runId) => isOpen(context.run(runId)?.status ?? "success"));
@@ -79,7 +79,7 @@ export function setHook(
 
 /** Marks a task without open runs as abandoned. */
 function markCanceled(context: ThreadContext, taskId: string): void {
-  const task = existing(context, taskId);
+  const task = requireTask(context, taskId);
   context.tables.transaction(() => {
     context.tables.putTask(taskId, JSON.stringify({ ...task, canceled: Date.now() }));
     queueTask(context, taskId, task.runs.at(-1) ?? "");

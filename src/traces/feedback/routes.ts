@@ -43,7 +43,7 @@ export const feedback = new Hono<App>()
   })
   .get("/feedback/:feedback_id", doc("Read feedback", StoredFeedback), param(FeedbackId), async (c) => {
     const { workspaceId } = c.get("principal");
-    return c.json((await existing(c.env, workspaceId, c.req.valid("param").feedback_id)).feedback);
+    return c.json((await requireFeedback(c.env, workspaceId, c.req.valid("param").feedback_id)).feedback);
   })
   .patch(
     "/feedback/:feedback_id",
@@ -56,7 +56,7 @@ export const feedback = new Hono<App>()
       const changes = Object.entries({ score, value, comment, correction, error, feedback_config });
       const given = Object.fromEntries(changes.filter(([, item]) => item !== undefined));
       const stored = await untilUnchanged(async () => {
-        const { place, feedback } = await existing(c.env, workspaceId, c.req.valid("param").feedback_id);
+        const { place, feedback } = await requireFeedback(c.env, workspaceId, c.req.valid("param").feedback_id);
         const project = await projectById(database(c.env.DB), workspaceId, place.projectId);
         if (!project) throw new Problem(404, "Feedback not found.");
         const modified_at = new Date(nextTime(Date.parse(feedback.modified_at))).toISOString();
@@ -85,7 +85,7 @@ export const feedback = new Hono<App>()
     return c.json({ message: "Feedback deleted" });
   });
 
-async function existing(env: Env, workspaceId: string, id: string) {
+async function requireFeedback(env: Env, workspaceId: string, id: string) {
   const place = await findPlace(database(env.DB), workspaceId, id);
   const [feedback] = place ? await loadFeedback(env, workspaceId, [place]) : [];
   if (!place || !feedback) throw new Problem(404, "Feedback not found.");

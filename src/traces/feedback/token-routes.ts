@@ -54,14 +54,14 @@ export const feedbackTokens = new Hono<App>()
     async (c) => {
       if (onlyLooks(c)) return c.body(null, 200, { "cache-control": "no-store" });
       await limitLink(c);
-      if (!wantsPage(c)) return give(c, c.req.valid("param").token, c.req.valid("query"));
+      if (!wantsPage(c)) return createFromToken(c, c.req.valid("param").token, c.req.valid("query"));
       try {
         const held = await findLiveToken(c.env, c.req.valid("param").token);
         if (new URL(c.req.url).search === "") return await askPage(held);
-        await give(c, c.req.valid("param").token, c.req.valid("query"));
+        await createFromToken(c, c.req.valid("param").token, c.req.valid("query"));
         return await thanksPage();
       } catch (error) {
-        return failed(toProblem(error));
+        return failurePage(toProblem(error));
       }
     },
   )
@@ -70,16 +70,16 @@ export const feedbackTokens = new Hono<App>()
     doc("Give feedback by a link", Message),
     param(TokenParam),
     body(Given, { limit: 200_000 }),
-    async (c) => give(c, c.req.valid("param").token, c.req.valid("json")),
+    async (c) => createFromToken(c, c.req.valid("param").token, c.req.valid("json")),
   );
 
-async function give(c: Context<App>, token: string, given: Given): Promise<Response> {
+async function createFromToken(c: Context<App>, token: string, given: Given): Promise<Response> {
   await limitAddress(c, "feedback");
   await giveByToken(c.env, await findLiveToken(c.env, token), given);
   return c.json(THANKS, 200, { "cache-control": "no-store" });
 }
 
-function failed(problem: Problem) {
+function failurePage(problem: Problem) {
   return failedPage(problem.detail, problem.status);
 }
 

@@ -126,7 +126,11 @@ async function* readLarge(stream: ReadableStream<Uint8Array>): AsyncGenerator<Ui
 }
 
 /** Reads the whole decoded body. 503 when the memory budget is used up. */
-export async function wholeBody(request: Request, claim: Claim, limit = WHOLE_BYTES): Promise<Uint8Array<ArrayBuffer>> {
+export async function readWholeBody(
+  request: Request,
+  claim: Claim,
+  limit = WHOLE_BYTES,
+): Promise<Uint8Array<ArrayBuffer>> {
   const chunks: Uint8Array<ArrayBuffer>[] = [];
   let size = 0;
   for await (const chunk of decodedBody(request, limit)) {

@@ -38,7 +38,7 @@ export function readField(
   masker?: Masker,
 ): Field | string | undefined {
   if (given === undefined || given === null || isNoise(name, given)) return undefined;
-  const fault = unfit(name, given);
+  const fault = findUnfit(name, given);
   if (fault) return fault;
   const value = masker ? masker.field(name, given) : given;
   // The sent text may have what the value has not, such as the first of two members of one name.
@@ -48,7 +48,7 @@ export function readField(
   return { content, ...readKnown(name, value) };
 }
 
-function unfit(name: LargeField, value: unknown): string | undefined {
+function findUnfit(name: LargeField, value: unknown): string | undefined {
   if (name === "events" && !Array.isArray(value)) return "expected a list";
   if (name === "extra" && !isObject(value)) return "expected an object";
   return nestsDeeper(value) ? `nested deeper than ${NESTING} levels` : undefined;

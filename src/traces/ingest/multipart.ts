@@ -26,7 +26,7 @@ const KEPT_BYTES = 256 * 1024;
 const MAX_PARTS = 20_000;
 const MAX_HEADER_BYTES = 16 * 1024;
 
-const damaged = (what: string) => new Problem(400, `Malformed multipart body: ${what}.`);
+const malformedPart = (what: string) => new Problem(400, `Malformed multipart body: ${what}.`);
 
 export function readBoundary(contentType: string | null): string {
   if (!/^multipart\/form-data\b/i.test(contentType ?? "")) {
@@ -34,7 +34,7 @@ export function readBoundary(contentType: string | null): string {
   }
   const match = /;\s*boundary=(?:"([^"]{1,200})"|([^\s;]{1,200}))/i.exec(contentType ?? "");
   const boundary = match?.[1] ?? match?.[2];
-  if (!boundary) throw damaged("the Content-Type names no boundary");
+  if (!boundary) throw malformedPart("the Content-Type names no boundary");
   return boundary;
 }
 
@@ -121,8 +121,10 @@ class Parser {
 
   /** Why the body cannot have ended here. */
   incomplete(): Problem {
-    if (this.state === "preamble") return damaged("its boundary does not occur");
-    return damaged(this.state === "head" ? "a part's headers have no end" : "it ends before its closing boundary");
+    if (this.state === "preamble") return malformedPart("its boundary does not occur");
+    return malformedPart(
+      this.state === "head" ? "a part's headers have no end" : "it ends before its closing boundary",
+    );
   }
 
   /** Reads one piece and returns what follows it; undefined when more bytes are needed. */
@@ -158,14 +160,14 @@ class Parser {
     const mark = this.input.take(2);
     if (mark === undefined) return undefined;
     if (mark === "--") return "end";
-    if (mark !== "\r\n") throw damaged("it ends before its closing boundary");
+    if (mark !== "\r\n") throw malformedPart("it ends before its closing boundary");
     if (this.count++ === MAX_PARTS) throw new Problem(413, `More than ${MAX_PARTS} parts. Send fewer runs at a time.`);
     return "head";
   }
 
   private readHead(): State | undefined {
     const head = this.input.until(HEAD_END);
-    if ((head?.byteLength ?? this.input.left) > MAX_HEADER_BYTES) throw damaged("a part's headers have no end");
+    if ((head?.byteLength ?? this.input.left) > MAX_HEADER_BYTES) throw malformedPart("a part's headers have no end");
     if (head) this.head = readHead(decoder.decode(head));
     return head && "data";
   }

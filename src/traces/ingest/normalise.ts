@@ -3,7 +3,7 @@ import { byteLength } from "../../http/bytes.ts";
 import { asUuid, parseDotted, type Segment, uuidTime } from "../dotted.ts";
 import { TAGS_BYTES } from "../limits.ts";
 import { LARGE_FIELDS, type LargeField, RUN_TYPES, type RunWrite } from "../types.ts";
-import { DAY_MICROS, inRange, isOutsideTime, parseTime } from "../time.ts";
+import { DAY_MICROS, keepInRange, isOutsideTime, parseTime } from "../time.ts";
 import type { Field } from "./field.ts";
 import type { Operation } from "./operations.ts";
 
@@ -39,8 +39,8 @@ export function readDraft(operation: Operation): Draft {
     kind,
     id,
     ...place.fields,
-    name: text("name", run["name"], 1_000, warnings),
-    run_type: text("run_type", run["run_type"], 60, warnings)?.toLowerCase(),
+    name: normaliseText("name", run["name"], 1_000, warnings),
+    run_type: normaliseText("run_type", run["run_type"], 60, warnings)?.toLowerCase(),
     start_time: segmentStart === undefined && stated === undefined ? undefined : start,
     start_is_derived: segmentStart === undefined || start === stated ? undefined : true,
     end_time: parseTime(run["end_time"]),
@@ -63,7 +63,7 @@ export function readDraft(operation: Operation): Draft {
     startIsCertain: write.start_time !== undefined,
     project: {
       id: asUuid(run["session_id"]),
-      name: text("session_name", run["session_name"], 500, warnings),
+      name: normaliseText("session_name", run["session_name"], 500, warnings),
     },
     warnings,
     refusal,
@@ -73,7 +73,7 @@ export function readDraft(operation: Operation): Draft {
 /** A run of 1969 or 2300 belongs to no day that can be stored. The day of its arrival would be wrong. */
 function findTimeFault(unread: unknown, segmentStart: number | undefined): string | undefined {
   if (isOutsideTime(unread)) return "start_time: outside the years 1970 to 2254";
-  const isOutside = segmentStart !== undefined && inRange(segmentStart) === undefined;
+  const isOutside = segmentStart !== undefined && keepInRange(segmentStart) === undefined;
   return isOutside ? "dotted_order: outside the years 1970 to 2254" : undefined;
 }
 
@@ -144,7 +144,7 @@ function consistentStart(stated: number | undefined, segmentStart: number | unde
   return day(stated) === day(segmentStart) ? stated : segmentStart;
 }
 
-function text(name: string, value: unknown, limit: number, warnings: string[]): string | undefined {
+function normaliseText(name: string, value: unknown, limit: number, warnings: string[]): string | undefined {
   if (value === undefined || value === null || value === "") return undefined;
   // SQLite stores UTF-8, which has no lone surrogates.
   const whole = (typeof value === "string" ? value : JSON.stringify(value)).toWellFormed();

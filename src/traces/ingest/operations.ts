@@ -108,7 +108,7 @@ export class Gathering {
     if (!data) return this.fault(id, `${shown}: too large`);
     if (kind === "attachment") return this.addAttachment(id, rest.join("."), type, data);
     try {
-      const json = trimmed(data);
+      const json = trim(data);
       if (kind === "feedback") return this.addFeedback(id, json);
       if (rest.length === 0) return this.addRunText(kind as Kind, json, id);
       this.addField(kind as Kind, id, rest.join("."), json);
@@ -265,7 +265,7 @@ function asLargeField(name: string): LargeField | undefined {
 }
 
 /** Copies a large part to a buffer of its size and frees the old buffer, which is up to half as large again. */
-function trimmed(data: Uint8Array): Uint8Array {
+function trim(data: Uint8Array): Uint8Array {
   if (data.byteLength <= LARGE_BYTES) return data;
   const exact = new Uint8Array(data);
   (data.buffer as ArrayBuffer).transfer(0);

@@ -7,7 +7,7 @@ import { documented } from "../../http/documented.ts";
 import { refuseManyValues } from "../../http/json-values.ts";
 import { Problem } from "../../http/problem.ts";
 import type { App } from "../../http/types.ts";
-import { decodedBody, wholeBody, withClaim } from "./body.ts";
+import { decodedBody, readWholeBody, withClaim } from "./body.ts";
 import { readBoundary, type Part, readParts } from "./multipart.ts";
 import { type Gathering, REQUEST_VALUES } from "./operations.ts";
 import { readElements, isObjectText, readMembers } from "./skim.ts";
@@ -64,11 +64,11 @@ function commonRoutes(): Hono<App> {
 type Take = (c: Context<App>, claim: Claim, body: Uint8Array) => Promise<Response>;
 
 function takeWhole(handle: Take): (c: Context<App>) => Promise<Response> {
-  return (c) => withClaim(c, async (claim) => handle(c, claim, await wholeJson(c.req.raw, claim)));
+  return (c) => withClaim(c, async (claim) => handle(c, claim, await readWholeJson(c.req.raw, claim)));
 }
 
-async function wholeJson(request: Request, claim: Claim): Promise<Uint8Array<ArrayBuffer>> {
-  const bytes = await wholeBody(request, claim);
+async function readWholeJson(request: Request, claim: Claim): Promise<Uint8Array<ArrayBuffer>> {
+  const bytes = await readWholeBody(request, claim);
   refuseManyValues(bytes, REQUEST_VALUES);
   return bytes;
 }
@@ -135,7 +135,7 @@ function isTraceRun(names: Set<string>): boolean {
 function dispatch(isOurs: (names: Set<string>) => boolean, handle: Take): MiddlewareHandler<App> {
   return async (c, next) => {
     const taken = await withClaim(c, async (claim) => {
-      const bytes = await wholeJson(c.req.raw, claim);
+      const bytes = await readWholeJson(c.req.raw, claim);
       const isTrace = isOurs(namesIn(bytes));
       requirePermission(c.get("principal"), isTrace ? "traces.write" : "runs.create");
       if (isTrace) return handle(c, claim, bytes);

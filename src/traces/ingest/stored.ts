@@ -112,7 +112,7 @@ async function upsert(env: Env, { partition, shards, work }: Batch, batched: boo
   const stub = tracePartition(env, partition.workspaceId, partition);
   const left = new Set<string>();
   try {
-    for (const part of inParts(work)) {
+    for (const part of splitWork(work)) {
       const writes = part.map(({ draft }) => draft.write);
       const answer = await stub.upsert(partition, writes, { batched, shards });
       noteShards(partition, answer.shards);
@@ -130,7 +130,7 @@ async function upsert(env: Env, { partition, shards, work }: Batch, batched: boo
 }
 
 /** Cuts work into parts that each fit in one RPC. */
-function* inParts(work: Work[]): Generator<Work[]> {
+function* splitWork(work: Work[]): Generator<Work[]> {
   let part: Work[] = [];
   let weight = 0;
   for (const item of work) {

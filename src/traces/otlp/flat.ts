@@ -11,7 +11,7 @@ export function unflatten(attributes: Attributes, prefix: string): Record<string
   return [...groups.entries()]
     .sort(([a], [b]) => a - b)
     .map(([index, entries]) =>
-      nested(
+      nestAttributes(
         Object.fromEntries(
           entries.map(([name, value]) => [name.slice(prefix.length + String(index).length + 2), value]),
         ),
@@ -20,7 +20,7 @@ export function unflatten(attributes: Attributes, prefix: string): Record<string
 }
 
 /** `{"a.b": 1, "c.0.d": 2}` as `{a: {b: 1}, c: [{d: 2}]}`. */
-export function nested(flat: Attributes): Record<string, unknown> {
+export function nestAttributes(flat: Attributes): Record<string, unknown> {
   const root = Object.create(null) as Record<string, unknown>;
   for (const [name, value] of Object.entries(flat)) {
     const path = name.split(".").slice(0, 20);
@@ -51,11 +51,11 @@ export function parsed(value: unknown): unknown {
 }
 
 /** A text with characters, else undefined. */
-export function text(value: unknown): string | undefined {
+export function readText(value: unknown): string | undefined {
   return typeof value === "string" && value !== "" ? value : undefined;
 }
 
 /** The first of these attributes that is a text with characters. */
 export function firstText(attributes: Attributes, names: readonly string[]): string | undefined {
-  return names.map((name) => text(attributes[name])).find((value) => value !== undefined);
+  return names.map((name) => readText(attributes[name])).find((value) => value !== undefined);
 }

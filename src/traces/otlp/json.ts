@@ -23,29 +23,31 @@ function readSpan(span: Json, resource: Attributes): OtlpSpan {
     traceId: id(span["traceId"]),
     spanId: id(span["spanId"]),
     parentSpanId: id(span["parentSpanId"]),
-    name: text(span["name"]),
+    name: readText(span["name"]),
     start: micros(span["startTimeUnixNano"]),
     end: micros(span["endTimeUnixNano"]),
     attributes: attributes(span["attributes"]),
     resource,
     events: objects(span["events"]).map(readEvent),
-    status: { code: code === "STATUS_CODE_ERROR" ? 2 : Number(code) || 0, message: text(status["message"]) },
+    status: { code: code === "STATUS_CODE_ERROR" ? 2 : Number(code) || 0, message: readText(status["message"]) },
   };
 }
 
 function readEvent(event: Json): OtlpEvent {
   return {
-    name: text(event["name"]),
+    name: readText(event["name"]),
     time: micros(event["timeUnixNano"]),
     attributes: attributes(event["attributes"]),
   };
 }
 
 function attributes(list: unknown, depth = 0): Attributes {
-  return toAttributes(objects(list).map((entry) => [text(entry["key"]), value(entry["value"], depth)] as const));
+  return toAttributes(
+    objects(list).map((entry) => [readText(entry["key"]), readValue(entry["value"], depth)] as const),
+  );
 }
 
-function value(given: unknown, depth: number): unknown {
+function readValue(given: unknown, depth: number): unknown {
   if (!isObject(given) || depth > MAX_ATTRIBUTE_DEPTH) return null;
   if ("stringValue" in given) return given["stringValue"];
   if ("boolValue" in given) return given["boolValue"];
@@ -54,7 +56,7 @@ function value(given: unknown, depth: number): unknown {
   if ("bytesValue" in given) return given["bytesValue"];
   const { arrayValue, kvlistValue } = given;
   if (isObject(arrayValue))
-    return Array.isArray(arrayValue["values"]) ? arrayValue["values"].map((item) => value(item, depth + 1)) : [];
+    return Array.isArray(arrayValue["values"]) ? arrayValue["values"].map((item) => readValue(item, depth + 1)) : [];
   return isObject(kvlistValue) ? attributes(kvlistValue["values"], depth + 1) : null;
 }
 
@@ -62,7 +64,7 @@ function objects(value: unknown): Json[] {
   return Array.isArray(value) ? value.filter(isObject) : [];
 }
 
-function text(value: unknown): string {
+function readText(value: unknown): string {
   return typeof value === "string" ? value : "";
 }
 

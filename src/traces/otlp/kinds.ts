@@ -1,6 +1,6 @@
 /** The run type and the name of a span. */
 import { RUN_TYPES } from "../types.ts";
-import { firstText, text } from "./flat.ts";
+import { firstText, readText } from "./flat.ts";
 import type { Attributes, OtlpSpan } from "./span.ts";
 
 /** By `gen_ai.operation.name`, and by OpenLLMetry's type of a request. */
@@ -50,14 +50,14 @@ const AI_SDK: [RegExp, string][] = [
 
 /** The run type that the first convention found states; "chain" when none does. */
 export function readRunType(attributes: Attributes): string {
-  const stated = text(attributes["langsmith.span.kind"])?.toLowerCase();
+  const stated = readText(attributes["langsmith.span.kind"])?.toLowerCase();
   if (stated && RUN_TYPES.has(stated)) return stated;
   if (attributes["gen_ai.tool.name"] !== undefined) return "tool";
-  const operation = OPERATIONS.get(text(attributes["gen_ai.operation.name"])?.toLowerCase() ?? "");
+  const operation = OPERATIONS.get(readText(attributes["gen_ai.operation.name"])?.toLowerCase() ?? "");
   if (operation) return operation;
   const kind = firstText(attributes, ["openinference.span.kind", "traceloop.span.kind"])?.toLowerCase();
   if (kind) return RUN_TYPES.has(kind) ? kind : (KINDS.get(kind) ?? "chain");
-  const ofAiSdk = text(attributes["ai.operationId"]);
+  const ofAiSdk = readText(attributes["ai.operationId"]);
   if (ofAiSdk) return AI_SDK.find(([pattern]) => pattern.test(ofAiSdk))?.[1] ?? "chain";
   const request = firstText(attributes, ["traceloop.llm.request.type", "llm.request.type"]);
   if (request) return OPERATIONS.get(request.toLowerCase()) ?? "llm";
@@ -73,11 +73,11 @@ const TOOLS = ["tool.name", "gen_ai.tool.name", "ai.toolCall.name"];
 
 /** The name of the run: of its tool, agent or workflow if the span has one, else the span's. */
 export function readRunName({ attributes, name }: OtlpSpan): string {
-  const operation = text(attributes["gen_ai.operation.name"]) ?? "";
+  const operation = readText(attributes["gen_ai.operation.name"]) ?? "";
   const owner = NAMES.find(([pattern]) => pattern.test(operation))?.[1];
   return (
     firstText(attributes, ["langsmith.trace.name", "traceloop.entity.name", ...TOOLS]) ??
-    (owner === undefined ? undefined : text(attributes[owner])) ??
+    (owner === undefined ? undefined : readText(attributes[owner])) ??
     readFunctionId(attributes) ??
     name
   );
@@ -85,6 +85,6 @@ export function readRunName({ attributes, name }: OtlpSpan): string {
 
 /** The `functionId` of a whole operation of the AI SDK. Its calls of the model have it, too. */
 function readFunctionId(attributes: Attributes): string | undefined {
-  const isWhole = /^ai\.\w+$/.test(text(attributes["ai.operationId"]) ?? "");
-  return isWhole ? text(attributes["ai.telemetry.functionId"]) : undefined;
+  const isWhole = /^ai\.\w+$/.test(readText(attributes["ai.operationId"]) ?? "");
+  return isWhole ? readText(attributes["ai.telemetry.functionId"]) : undefined;
 }

@@ -1,6 +1,6 @@
 /** Inputs and outputs of a span: the attributes of several conventions, the first that is there counts. */
 import { isObject } from "../../http/json.ts";
-import { nested, parsed, unflatten } from "./flat.ts";
+import { nestAttributes, parsed, unflatten } from "./flat.ts";
 import { toMessages } from "./message.ts";
 import type { Attributes, OtlpSpan } from "./span.ts";
 
@@ -8,68 +8,68 @@ type Reading = (span: OtlpSpan) => object | undefined;
 
 const INPUTS: Reading[] = [
   // OpenLLMetry, and the LangSmith SDK's bridge.
-  whole("gen_ai.prompt", "input"),
+  readWhole("gen_ai.prompt", "input"),
   indexed("gen_ai.prompt", "messages"),
   // OpenTelemetry: model calls, agents and workflows, tools, retrieval, memory.
   messages("gen_ai.input.messages", "gen_ai.system_instructions"),
-  whole("gen_ai.tool.call.arguments", "input"),
-  whole("gen_ai.retrieval.query.text", "query"),
-  whole("gen_ai.memory.query.text", "query"),
+  readWhole("gen_ai.tool.call.arguments", "input"),
+  readWhole("gen_ai.retrieval.query.text", "query"),
+  readWhole("gen_ai.memory.query.text", "query"),
   // OpenInference.
   indexed("llm.input_messages", "messages"),
   messages("llm.input_messages"),
-  numbered("llm.prompts", "prompts", ({ prompt }) => at(prompt, "text")),
+  readNumbered("llm.prompts", "prompts", ({ prompt }) => readMember(prompt, "text")),
   rerank,
-  whole("input.value", "input"),
-  numbered("embedding.embeddings", "input", ({ embedding }) => at(embedding, "text")),
+  readWhole("input.value", "input"),
+  readNumbered("embedding.embeddings", "input", ({ embedding }) => readMember(embedding, "text")),
   // Vercel AI SDK.
   messages("ai.prompt.messages"),
   readAiSdkPrompt,
-  whole("ai.toolCall.args", "input"),
+  readWhole("ai.toolCall.args", "input"),
   list("ai.values", "input"),
-  whole("ai.value", "input"),
+  readWhole("ai.value", "input"),
   // OpenLLMetry, Logfire.
-  whole("traceloop.entity.input", "input"),
-  whole("prompt", "input"),
-  whole("tool_arguments", "input"),
+  readWhole("traceloop.entity.input", "input"),
+  readWhole("prompt", "input"),
+  readWhole("tool_arguments", "input"),
   eventValue("gen_ai.content.prompt", "gen_ai.prompt", "input"),
   eventMessages(["gen_ai.system.message", "gen_ai.user.message"], "messages"),
 ];
 
 const OUTPUTS: Reading[] = [
-  whole("gen_ai.completion", "output"),
+  readWhole("gen_ai.completion", "output"),
   indexed("gen_ai.completion", "messages"),
   messages("gen_ai.output.messages"),
-  whole("gen_ai.tool.call.result", "output"),
-  whole("gen_ai.retrieval.documents", "documents"),
-  whole("gen_ai.memory.records", "records"),
+  readWhole("gen_ai.tool.call.result", "output"),
+  readWhole("gen_ai.retrieval.documents", "documents"),
+  readWhole("gen_ai.memory.records", "records"),
   indexed("llm.output_messages", "messages"),
   messages("llm.output_messages"),
-  numbered("llm.choices", "completions", ({ completion }) => at(completion, "text")),
+  readNumbered("llm.choices", "completions", ({ completion }) => readMember(completion, "text")),
   documents("retrieval.documents"),
   documents("reranker.output_documents"),
-  whole("output.value", "output"),
-  numbered("embedding.embeddings", "embeddings", ({ embedding }) => at(embedding, "vector")),
+  readWhole("output.value", "output"),
+  readNumbered("embedding.embeddings", "embeddings", ({ embedding }) => readMember(embedding, "vector")),
   readAiSdkAnswer,
-  whole("ai.toolCall.result", "output"),
+  readWhole("ai.toolCall.result", "output"),
   list("ai.embeddings", "embeddings"),
-  whole("ai.embedding", "embedding"),
+  readWhole("ai.embedding", "embedding"),
   list("ai.ranking", "ranking"),
-  whole("traceloop.entity.output", "output"),
-  whole("all_messages_events", "messages"),
-  whole("tool_response", "output"),
+  readWhole("traceloop.entity.output", "output"),
+  readWhole("all_messages_events", "messages"),
+  readWhole("tool_response", "output"),
   eventValue("gen_ai.content.completion", "gen_ai.completion", "output"),
   eventMessages(["gen_ai.choice", "gen_ai.assistant.message", "gen_ai.tool.message"], "messages"),
 ];
 
 /** The span's inputs, by the first convention that has them. */
 export function readInputs(span: OtlpSpan): object | undefined {
-  return first(INPUTS, span);
+  return findFirst(INPUTS, span);
 }
 
 /** What came out of the span, likewise. */
 export function readOutputs(span: OtlpSpan): object | undefined {
-  return first(OUTPUTS, span);
+  return findFirst(OUTPUTS, span);
 }
 
 /** An event of OpenTelemetry that holds the messages instead of the span. */
@@ -79,7 +79,7 @@ const DETAILS = "gen_ai.client.inference.operation.details";
 export const CONTENT_EVENT =
   /^(exception|gen_ai\.(content\..*|(system|user|assistant|tool)\.message|choice|client\.inference\.operation\.details))$/;
 
-function first(readings: Reading[], span: OtlpSpan): object | undefined {
+function findFirst(readings: Reading[], span: OtlpSpan): object | undefined {
   const details = span.events.find(({ name }) => name === DETAILS)?.attributes;
   const read = details ? { ...span, attributes: { ...details, ...span.attributes } } : span;
   for (const reading of readings) {
@@ -90,7 +90,7 @@ function first(readings: Reading[], span: OtlpSpan): object | undefined {
 }
 
 /** One attribute, JSON or plain text. */
-function whole(name: string, key: string): Reading {
+function readWhole(name: string, key: string): Reading {
   return ({ attributes }) => asObject(attributes[name], key);
 }
 
@@ -109,11 +109,11 @@ function messages(name: string, instructions?: string): Reading {
     const system = instructions === undefined ? undefined : parsed(attributes[instructions]);
     if ((value ?? undefined) === undefined && (system ?? undefined) === undefined) return undefined;
     const before = (system ?? undefined) === undefined ? [] : [{ role: "system", content: system }];
-    return { messages: toMessages(Array.isArray(value) || before.length > 0 ? [...before, ...asList(value)] : value) };
+    return { messages: toMessages(Array.isArray(value) || before.length > 0 ? [...before, ...toList(value)] : value) };
   };
 }
 
-function asList(value: unknown): unknown[] {
+function toList(value: unknown): unknown[] {
   return Array.isArray(value) ? value : (value ?? undefined) === undefined ? [] : [value];
 }
 
@@ -129,7 +129,7 @@ function indexed(prefix: string, key: string): Reading {
 }
 
 /** `prefix.0.a.b`, … as a list of what `pick` finds in each object. */
-function numbered(prefix: string, key: string, pick: (item: Attributes) => unknown): Reading {
+function readNumbered(prefix: string, key: string, pick: (item: Attributes) => unknown): Reading {
   return ({ attributes }) => {
     const items = unflatten(attributes, prefix)
       .map(pick)
@@ -164,7 +164,7 @@ function readAiSdkPrompt({ attributes }: OtlpSpan): object | undefined {
   if (!isObject(prompt) || !Array.isArray(prompt["messages"])) return prompt;
   const { system, messages: sent, ...rest } = prompt;
   const before = system === undefined ? [] : [{ role: "system", content: system }];
-  return { messages: toMessages([...before, ...asList(sent)]), ...rest };
+  return { messages: toMessages([...before, ...toList(sent)]), ...rest };
 }
 
 /** What the AI SDK says of an answer: an object, or text, reasoning and calls of tools. */
@@ -190,7 +190,7 @@ function eventMessages(names: string[], key: string): Reading {
     const found = events.filter(({ name }) => names.includes(name));
     if (found.length === 0) return undefined;
     const items = found.map(({ name, attributes }) => {
-      const { message, ...rest } = nested(attributes);
+      const { message, ...rest } = nestAttributes(attributes);
       const role = /^gen_ai\.(\w+)\.message$/.exec(name)?.[1] ?? "assistant";
       return { role, ...rest, ...(isObject(message) ? message : {}) };
     });
@@ -198,7 +198,7 @@ function eventMessages(names: string[], key: string): Reading {
   };
 }
 
-function at(value: unknown, key: string): unknown {
+function readMember(value: unknown, key: string): unknown {
   return isObject(value) ? value[key] : undefined;
 }
 

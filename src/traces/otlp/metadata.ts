@@ -1,6 +1,6 @@
 /** The metadata of a span, its model's parameters among them. */
 import { isObject } from "../../http/json.ts";
-import { firstText, parsed, text, unflatten } from "./flat.ts";
+import { firstText, parsed, readText, unflatten } from "./flat.ts";
 import type { Attributes, OtlpSpan } from "./span.ts";
 import { readUsage } from "./usage.ts";
 
@@ -55,12 +55,12 @@ const PROVIDERS = ["gen_ai.provider.name", "gen_ai.system", "llm.provider", "llm
 export function readMetadata({ attributes, resource }: OtlpSpan): Record<string, unknown> {
   const whole = parsed(attributes["metadata"]);
   const metadata: Record<string, unknown> = {
-    ...prefixed(resource),
-    ...prefixed(attributes),
+    ...pickPrefixed(resource),
+    ...pickPrefixed(attributes),
     ...(isObject(whole) && whole),
   };
   for (const [key, names] of Object.entries(NAMED)) {
-    const value = firstText(attributes, names) ?? (key === "thread_id" ? text(resource["session.id"]) : undefined);
+    const value = firstText(attributes, names) ?? (key === "thread_id" ? readText(resource["session.id"]) : undefined);
     if (value !== undefined) metadata[key] ??= value;
   }
   const provider = readProvider(attributes);
@@ -73,7 +73,7 @@ export function readMetadata({ attributes, resource }: OtlpSpan): Record<string,
 }
 
 /** Attributes that are metadata: those with a prefix without it, and those of no convention that is read. */
-function prefixed(attributes: Attributes): Record<string, unknown> {
+function pickPrefixed(attributes: Attributes): Record<string, unknown> {
   const entries = Object.entries(attributes).flatMap(([name, value]) => {
     const prefix = PREFIXES.find((one) => name.startsWith(one));
     if (prefix) return [[name.slice(prefix.length), value] as const];

@@ -5,7 +5,7 @@ import { refuseManyValues } from "../../http/json-values.ts";
 import { isObject, parseJson } from "../../http/json.ts";
 import { Problem } from "../../http/problem.ts";
 import type { App } from "../../http/types.ts";
-import { wholeBody, withClaim } from "../ingest/body.ts";
+import { readWholeBody, withClaim } from "../ingest/body.ts";
 import type { Gathering } from "../ingest/operations.ts";
 import { Intake } from "../ingest/intake.ts";
 import { spansFromJson } from "./json.ts";
@@ -26,7 +26,7 @@ export const otlp = new Hono<App>().post(
   async (c) => {
     const isJson = /^application\/json\b/i.test(c.req.header("content-type") ?? "");
     const result = await withClaim(c, async (claim) => {
-      const bytes = await wholeBody(c.req.raw, claim, OTLP_BYTES);
+      const bytes = await readWholeBody(c.req.raw, claim, OTLP_BYTES);
       await claim.hold(OBJECTS * bytes.byteLength);
       const spans = isJson ? spansFromJson(parseBody(bytes)) : readSpans(c, bytes);
       if (spans.length > MAX_SPANS) throw tooManySpans();

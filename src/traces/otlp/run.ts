@@ -1,7 +1,7 @@
 /** From a span to a run of a trace, as the LangSmith platform maps it (reference: tracing, section 2.7). */
 import { addDashes } from "../../http/uuid.ts";
 import { asUuid } from "../dotted.ts";
-import { text } from "./flat.ts";
+import { readText } from "./flat.ts";
 import { readRunName, readRunType } from "./kinds.ts";
 import { CONTENT_EVENT, readInputs, readOutputs } from "./messages.ts";
 import { readInvocation, readMetadata } from "./metadata.ts";
@@ -23,7 +23,7 @@ export function toRun(
     id: readRunId(span),
     trace_id: asUuid(attributes["langsmith.trace.id"]) ?? addDashes(span.traceId),
     parent_run_id: parentId,
-    dotted_order: text(attributes["langsmith.span.dotted_order"]),
+    dotted_order: readText(attributes["langsmith.span.dotted_order"]),
     is_root: isRoot && attributes["langsmith.span.dotted_order"] === undefined ? true : undefined,
     name: readRunName(span),
     run_type: readRunType(attributes),
@@ -47,7 +47,7 @@ export function toRun(
     extra: {
       metadata: readMetadata(span),
       invocation_params: readInvocation(attributes),
-      runtime: { sdk: text(span.resource["telemetry.sdk.name"]) ?? "opentelemetry" },
+      runtime: { sdk: readText(span.resource["telemetry.sdk.name"]) ?? "opentelemetry" },
     },
   };
 }
@@ -55,7 +55,9 @@ export function toRun(
 /** The project: what LangSmith's attribute says, else the header of the request, else the project of OpenInference. */
 function readProject({ attributes, resource }: OtlpSpan, header: string | undefined): string | undefined {
   const own = "langsmith.trace.session_name";
-  return text(attributes[own]) ?? text(resource[own]) ?? header ?? text(resource["openinference.project.name"]);
+  return (
+    readText(attributes[own]) ?? readText(resource[own]) ?? header ?? readText(resource["openinference.project.name"])
+  );
 }
 
 /** The run's id: the LangSmith SDK's own, else from the span id. */
@@ -64,7 +66,7 @@ export function readRunId({ attributes, spanId }: OtlpSpan): string {
 }
 
 function findParent({ parentSpanId, attributes }: OtlpSpan, runIds: Map<string, string>): string | undefined {
-  const known = text(attributes["langsmith.traceable_parent_otel_span_id"]) ?? parentSpanId;
+  const known = readText(attributes["langsmith.traceable_parent_otel_span_id"]) ?? parentSpanId;
   if (known === "" || /^0+$/.test(known)) return undefined;
   return runIds.get(known) ?? spanUuid(known);
 }
@@ -78,8 +80,8 @@ function spanUuid(hex: string): string {
 function readError({ events, status }: OtlpSpan): string | undefined {
   const exception = events.find(({ name }) => name === "exception")?.attributes;
   if (exception) {
-    const message = text(exception["exception.message"]) ?? text(exception["exception.type"]) ?? "exception";
-    const stack = text(exception["exception.stacktrace"]);
+    const message = readText(exception["exception.message"]) ?? readText(exception["exception.type"]) ?? "exception";
+    const stack = readText(exception["exception.stacktrace"]);
     return stack ? `${message}\n\n${stack}` : message;
   }
   return status.code === 2 ? status.message || "error" : undefined;

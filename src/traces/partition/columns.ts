@@ -26,7 +26,7 @@ export function readColumns(
   runs: Weighed[],
   { texts, light }: { texts: string[]; light: string[] },
 ): { texts: Texts[]; light: string[] } {
-  const parts = [...inParts(runs)].map((numbers) => readPart(sql, numbers, texts, light));
+  const parts = [...splitRuns(runs)].map((numbers) => readPart(sql, numbers, texts, light));
   return {
     texts: texts.map((_, index) => joinTexts(parts.map((part) => part.texts[index] as Texts))),
     light: light.map((_, index) => `[${parts.map((part) => part.light[index]?.slice(1, -1)).join()}]`),
@@ -34,7 +34,7 @@ export function readColumns(
 }
 
 /** The numbers of the runs that are read at once. */
-function* inParts(runs: Weighed[]): Generator<number[]> {
+function* splitRuns(runs: Weighed[]): Generator<number[]> {
   let numbers: number[] = [];
   let size = 0;
   for (const { n, weight } of runs) {

@@ -6,7 +6,7 @@ import { blobPrefix, tracePartition } from "../stub.ts";
 import type { PartitionIdentity } from "../types.ts";
 import { crossingUnkept } from "./crossing.ts";
 import { DELETED_AT_ONCE, dropOthers, tracesBegunHere } from "./delete.ts";
-import { holdsKept, holdsOthers, keepTraces, keptAmong } from "./kept.ts";
+import { holdsKept, holdsOthers, keepTraces, findKept } from "./kept.ts";
 import { computeExpiry, deleteLinks } from "./register.ts";
 import { clearOpenBlocks } from "./seal.ts";
 
@@ -14,7 +14,7 @@ import { clearOpenBlocks } from "./seal.ts";
 const STEPS_AT_ONCE = 5;
 
 /** When the kept traces are to be deleted: as those of a `longlived` project. Milliseconds; 0 without a kept trace. */
-export function keptUntil(env: Env, sql: SqlStorage): number {
+export function readKeptUntil(env: Env, sql: SqlStorage): number {
   if (!holdsKept(sql)) return 0;
   return computeExpiry(env, sql, { traceTier: "longlived", retentionDays: null, legalHold: false }) ?? 0;
 }
@@ -23,7 +23,7 @@ export function keptUntil(env: Env, sql: SqlStorage): number {
  * Notes which of the traces that began on an earlier day are kept there. A rule tells the day of a trace's root, because runs
  * of later days can come at any time.
  */
-export async function learnKept(env: Env, sql: SqlStorage, identity: PartitionIdentity): Promise<void> {
+export async function loadKept(env: Env, sql: SqlStorage, identity: PartitionIdentity): Promise<void> {
   const { workspaceId, projectId } = identity;
   for (let traces = crossingUnkept(sql, ""); traces.length > 0; traces = crossingUnkept(sql, traces.at(-1)?.id ?? "")) {
     const begun = Map.groupBy(traces, (trace) => trace.day);
@@ -52,7 +52,7 @@ export async function dropExpired(
     await deleteLinks(env, identity, (shared) => {
       if (!isOver()) return [];
       const begun = tracesBegunHere(sql, shared);
-      const kept = new Set(keptAmong(sql, begun));
+      const kept = new Set(findKept(sql, begun));
       return begun.filter((id) => !kept.has(id));
     });
   }

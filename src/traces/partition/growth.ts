@@ -32,7 +32,7 @@ export function earlyFeedback(sql: SqlStorage, runIds: string[]): string[] {
  * The ids of runs and traces in this shard, of deleted ones, and of traces whose feedback came first. `traces` are the ids that are
  * of a trace for certain: a run below the root goes to its trace, not to its own feedback.
  */
-export function heldIds(sql: SqlStorage, ids: string[], traces: string[]): string[] {
+export function findHeldIds(sql: SqlStorage, ids: string[], traces: string[]): string[] {
   if (ids.length === 0) return [];
   const rows = sql.exec<{ id: string }>(
     `SELECT j.value AS id FROM json_each(?) j WHERE EXISTS ${numbersOfId("j.value")}
@@ -48,6 +48,6 @@ export function heldIds(sql: SqlStorage, ids: string[], traces: string[]): strin
 /** The writes of what this shard holds. */
 export function heldWrites(sql: SqlStorage, writes: RunWrite[]): RunWrite[] {
   const traces = writes.map(findTraceId).filter((id) => id !== undefined);
-  const held = new Set(heldIds(sql, [...new Set(writes.flatMap(lookupIds))], [...new Set(traces)]));
+  const held = new Set(findHeldIds(sql, [...new Set(writes.flatMap(lookupIds))], [...new Set(traces)]));
   return writes.filter((write) => lookupIds(write).some((id) => held.has(id)));
 }

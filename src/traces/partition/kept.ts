@@ -6,7 +6,7 @@ export function keepTraces(sql: SqlStorage, traceIds: string[]): void {
 }
 
 /** Which of these traces are kept. */
-export function keptAmong(sql: SqlStorage, traceIds: string[]): string[] {
+export function findKept(sql: SqlStorage, traceIds: string[]): string[] {
   const rows = sql.exec<{ trace_id: string }>(
     "SELECT trace_id FROM kept WHERE trace_id IN (SELECT value FROM json_each(?))",
     JSON.stringify(traceIds),

@@ -26,7 +26,7 @@ export function forgetMoves(sql: SqlStorage, ids: string[]): void {
 }
 
 /** The runs that have moved from one side of a position to the other after the change `since`. */
-export function movedAcross(sql: SqlStorage, after: RunPosition, since: number): MovedRun[] {
+export function listMovedAcross(sql: SqlStorage, after: RunPosition, since: number): MovedRun[] {
   const first = new Map<string, number>();
   for (const { id, from, change } of readMeta(sql, "moves") ?? [])
     if (change > since && !first.has(id)) first.set(id, from);

@@ -17,7 +17,7 @@ import { firstInsertedAfter, lastChange } from "./changes.ts";
 import { readColumns, type Weighed } from "./columns.ts";
 import { rawFeedback } from "./feedback.ts";
 import { holdsKept } from "./kept.ts";
-import { movedAcross } from "./moves.ts";
+import { listMovedAcross } from "./moves.ts";
 import { selectionCondition } from "./selection.ts";
 
 /** All other light fields are short. A deep dotted_order or many tags can weigh more than the payloads. */
@@ -60,7 +60,7 @@ function readRuns(sql: SqlStorage, identity: PartitionIdentity, request: PageReq
   const payloads = request.fields.filter(isPayload);
   const prefix = blobPrefix(identity.workspaceId, identity);
   const { after, movedSince, skip = [] } = request;
-  const moved = after && movedSince !== undefined ? movedAcross(sql, after, movedSince) : [];
+  const moved = after && movedSince !== undefined ? listMovedAcross(sql, after, movedSince) : [];
   const read = moved.flatMap(({ id, wasRead }) => (wasRead ? [id] : []));
   const page: Begun = {
     runs: [],

@@ -3,7 +3,7 @@ import type { Condition } from "../filter/sql.ts";
 import { joinPayloads, payloadSql } from "../packs.ts";
 import type { QueryRequest, RunSelection } from "../rpc.ts";
 import type { PartitionIdentity, QueriedRun } from "../types.ts";
-import { byBlock, type Source, selectSource } from "./blocks/candidates.ts";
+import { narrowByBlock, type Source, selectSource } from "./blocks/candidates.ts";
 import { readWanted } from "./blocks/wanted.ts";
 import { tierSql } from "../tier.ts";
 import { queriedRun, type Row } from "./queried-run.ts";
@@ -60,7 +60,7 @@ function collect(sql: SqlStorage, identity: PartitionIdentity, given: QueryReque
     limit: request.limit - first.rows.length,
     maxBytes: request.maxBytes - first.bytes,
   };
-  const blocks = byBlock(sql, source);
+  const blocks = narrowByBlock(sql, source);
   const half = blocks.runs / 2;
   const expected = (newest / first.rows.length) * rest.limit;
   const isLong = expected > half && startAt(sql, rest, half) !== undefined;

@@ -5,7 +5,7 @@ import { addRun, GROUPED, GROUPED_COLUMNS, type Groups } from "./stats/rollups/g
 import { writeSums } from "./stats/rollups/store.ts";
 import { runsOfBlocks, sealable } from "./blocks/blocks.ts";
 import { writeBounds } from "./blocks/bounds.ts";
-import { MARKED, marked, PAYLOAD_TEXTS, RUN_TEXTS } from "./blocks/document.ts";
+import { MARKED, markValue, PAYLOAD_TEXTS, RUN_TEXTS } from "./blocks/document.ts";
 import { GramSet, SLICE_ROWS, SLICES } from "./blocks/grams.ts";
 
 /** A block with more text has no grams, characters: nearly every gram would be among them, and hashing takes too long. */
@@ -16,14 +16,14 @@ const COLUMNS = [GROUPED, ...MARKED.map((column) => `r.${column}`), ...TEXTS].jo
 
 const HOUR_MS = 3_600_000;
 
-const overAt = (day: string) => dayBounds(day).end / 1000 + HOUR_MS;
+const sealTime = (day: string) => dayBounds(day).end / 1000 + HOUR_MS;
 
 /** Whether few runs of the day come any more. */
-export const isDayOver = (day: string): boolean => Date.now() >= overAt(day);
+export const isDayOver = (day: string): boolean => Date.now() >= sealTime(day);
 
 /** When full blocks with many pending runs are to be sealed, milliseconds. Infinity when there are none. */
 export const nextSeal = (sql: SqlStorage, day: string): number =>
-  !isDayOver(day) && sealable(sql, true).length > 0 ? overAt(day) : Infinity;
+  !isDayOver(day) && sealable(sql, true).length > 0 ? sealTime(day) : Infinity;
 
 /** The most blocks that one alarm seals. A block takes about 20 ms. */
 const SEALED_AT_ONCE = 100;
@@ -60,7 +60,7 @@ export function sealBlock(sql: SqlStorage, block: number): void {
     addRun(groups, row, (key) => JSON.stringify(key));
     MARKED.forEach((column, i) => {
       const value = row[GROUPED_COLUMNS.length + i] as string | null;
-      if (value !== null) grams.add(marked(column, value));
+      if (value !== null) grams.add(markValue(column, value));
     });
     for (const text of row.slice(GROUPED_COLUMNS.length + MARKED.length) as (string | null)[]) {
       room -= text?.length ?? 0;

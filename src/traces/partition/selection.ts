@@ -4,7 +4,7 @@ import { parseFilter } from "../filter/filter.ts";
 import type { RunSelection } from "../rpc.ts";
 import type { PartitionIdentity } from "../types.ts";
 import { selectSource } from "./blocks/candidates.ts";
-import { wantedBy } from "./blocks/wanted.ts";
+import { wantFilter } from "./blocks/wanted.ts";
 import { numbersOfTraces, OF_TRACES } from "../run-groups.ts";
 import { OF_IDS } from "../run-ids.ts";
 
@@ -40,7 +40,7 @@ export function selectionCondition(sql: SqlStorage, identity: PartitionIdentity,
   if (selection.traceFilter) {
     const filter = parseFilter(selection.traceFilter);
     const root = compileFilter(filter, "root", constants);
-    const source = selectSource(sql, wantedBy(filter), "root");
+    const source = selectSource(sql, wantFilter(filter), "root");
     const where = `root.is_root = 1 AND ${source.sql} AND ${root.sql}`;
     // Of many roots, each run looks for its own: most lists end long before the last run.
     const passes = source.isSmall
@@ -51,7 +51,7 @@ export function selectionCondition(sql: SqlStorage, identity: PartitionIdentity,
   if (selection.treeFilter) {
     const filter = parseFilter(selection.treeFilter);
     const any = compileFilter(filter, "tree", constants);
-    const source = selectSource(sql, wantedBy(filter), "tree");
+    const source = selectSource(sql, wantFilter(filter), "tree");
     const traces = `SELECT DISTINCT tree.trace_id AS id FROM ${source.from} WHERE ${source.sql} AND ${any.sql}`;
     const passes = source.isSmall ? `r.n IN ${numbersOfTraces(traces)}` : `r.trace_id IN (${traces})`;
     add(`(${passes} OR ${AMONG})`, ...source.values, ...any.values, JSON.stringify(selection.treeElsewhere ?? []));

@@ -62,14 +62,14 @@ async function* writePieces(blobs: Blobs, pieces: string[]): AsyncGenerator<Uint
     else if (kind === "json") yield* object.body;
     else {
       yield encoder.encode('"');
-      for await (const chunk of object.body) yield escaped(chunk);
+      for await (const chunk of object.body) yield escapeChunk(chunk);
       yield encoder.encode('"');
     }
   }
 }
 
 /** Escapes UTF-8 text for a JSON string. All escaped characters are ASCII, so chunks can be escaped separately. */
-function escaped(chunk: Uint8Array): Uint8Array {
+function escapeChunk(chunk: Uint8Array): Uint8Array {
   const isPlain = chunk.every((byte) => byte >= 0x20 && byte !== 0x22 && byte !== 0x5c);
   if (isPlain) return chunk;
   // Latin-1 maps each byte to one character.

@@ -36,7 +36,7 @@ export async function findRuns(env: Env, workspaceId: string, find: Find): Promi
   const selection = after ? narrowSelection(find.selection, order, after) : find.selection;
   const scope = await resolveScope(env, database(env.DB), workspaceId, find.projectIds, selection, order);
   const runs: QueriedRun[] = [];
-  for (const partitions of wholeDays(scope)) {
+  for (const partitions of groupByDay(scope)) {
     const wanted = limit + 1 - runs.length;
     const page = await askAll(env, workspaceId, partitions, { ...find, selection }, wanted);
     runs.push(...page.runs);
@@ -44,10 +44,10 @@ export async function findRuns(env: Env, workspaceId: string, find: Find): Promi
       const shown = runs.slice(0, limit);
       const last = shown.at(-1);
       const next = last ? { start_time: last.start_time, id: last.id } : null;
-      return { runs: await whole(env, shown, find.values), next };
+      return { runs: await loadPayloads(env, shown, find.values), next };
     }
   }
-  return { runs: await whole(env, runs, find.values), next: null };
+  return { runs: await loadPayloads(env, runs, find.values), next: null };
 }
 
 /** Checks the filters of a selection. An empty filter is no filter. @throws Problem 400 */
@@ -62,7 +62,7 @@ function narrowSelection(selection: RunSelection, order: "asc" | "desc", after: 
 }
 
 /** Groups of partitions to ask at once; a day is never split, for its runs have to be sorted together. */
-function wholeDays(scope: Place[]): Place[][] {
+function groupByDay(scope: Place[]): Place[][] {
   const groups: Place[][] = [];
   for (const partition of scope) {
     const group = groups.at(-1);
@@ -101,7 +101,7 @@ async function askAll(
 }
 
 /** Loads payloads from R2 or replaces them by placeholders. */
-async function whole(env: Env, runs: QueriedRun[], values: LargeField[] = []): Promise<QueriedRun[]> {
+async function loadPayloads(env: Env, runs: QueriedRun[], values: LargeField[] = []): Promise<QueriedRun[]> {
   const filled: QueriedRun[] = [];
   for (const { large, ...run } of runs) {
     for (const field of LARGE_FIELDS) {

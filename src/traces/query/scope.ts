@@ -38,10 +38,10 @@ export async function resolveScope(
   const { first, last } = windowDays(selection);
   const found =
     projectIds.length > 0
-      ? await ofProjects(db, workspaceId, projectIds, first, last)
+      ? await placesOfProjects(db, workspaceId, projectIds, first, last)
       : await withoutProject(env, db, workspaceId, selection, recent);
   const inWindow = found.filter(({ day }) => day >= first && day <= last);
-  const wanted = await ofTrace(env, workspaceId, inWindow, selection);
+  const wanted = await placesOfTrace(env, workspaceId, inWindow, selection);
   const sign = order === "asc" ? 1 : -1;
   return wanted.sort((a, b) => sign * (a.day < b.day ? -1 : a.day > b.day ? 1 : 0));
 }
@@ -50,7 +50,12 @@ export async function resolveScope(
  * The partitions around the time in the id of a trace, if one of them has its root. A random id can look like one with a time,
  * and a trace that is sent again can have new days and its old id: its days are then not known.
  */
-async function ofTrace(env: Env, workspaceId: string, places: Place[], selection: RunSelection): Promise<Place[]> {
+async function placesOfTrace(
+  env: Env,
+  workspaceId: string,
+  places: Place[],
+  selection: RunSelection,
+): Promise<Place[]> {
   const { traceId, ids } = selection;
   const time = traceId === undefined || ids ? undefined : uuidTime(traceId);
   if (traceId === undefined || time === undefined) return places;
@@ -66,7 +71,7 @@ async function ofTrace(env: Env, workspaceId: string, places: Place[], selection
   return held.flat().length > 0 ? near : places;
 }
 
-async function ofProjects(
+async function placesOfProjects(
   db: Database,
   workspaceId: string,
   projectIds: string[],

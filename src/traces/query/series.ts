@@ -104,13 +104,13 @@ function toWire({ key: _key, durations, ...sums }: Stats): v.InferOutput<typeof 
   return {
     ...sums,
     total_cost: roundCost(sums.total_cost),
-    latency_p50: quantile(durations, 0.5),
-    latency_p99: quantile(durations, 0.99),
+    latency_p50: computeQuantile(durations, 0.5),
+    latency_p99: computeQuantile(durations, 0.99),
   };
 }
 
 /** The duration, in seconds, that this share of the runs does not exceed, to 2.5 %. Null without an ended run. */
-function quantile(durations: Stats["durations"], share: number): number | null {
+function computeQuantile(durations: Stats["durations"], share: number): number | null {
   const sorted = Object.entries(durations)
     .map(([step, runs]): [number, number] => [Number(step), runs])
     .sort(([a], [b]) => a - b);

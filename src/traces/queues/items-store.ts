@@ -33,7 +33,7 @@ const reviews = (what: SQL, which: SQL) =>
 const isReserved = (now: number) => sql`r.status = 'viewed' AND r.reserved_until > ${now}`;
 
 /** The items of a section, as it is for one reviewer. Each item of the queue is in one of the three. */
-function inSection(section: Section, queue: QueueRow, reviewer: string, now: number): SQL | undefined {
+function whereSection(section: Section, queue: QueueRow, reviewer: string, now: number): SQL | undefined {
   if (section === "all") return undefined;
   if (section === "archived") return isNotNull(annotationItems.completedAt);
   const mine = reviews(sql`count(*)`, sql`r.reviewer = ${reviewer} AND r.status = 'completed'`);
@@ -65,7 +65,7 @@ function whereItems(queue: QueueRow, wanted: ItemsWanted, now: number): SQL | un
   const { runId, startTime, completedAt } = annotationItems;
   return and(
     ofQueue(queue),
-    inSection(wanted.section, queue, wanted.reviewer, now),
+    whereSection(wanted.section, queue, wanted.reviewer, now),
     wanted.item === undefined ? undefined : eq(annotationItems.id, wanted.item),
     type && (type === "RUN" ? isNotNull(runId) : isNull(runId)),
     archived === undefined ? undefined : archived ? isNotNull(completedAt) : isNull(completedAt),

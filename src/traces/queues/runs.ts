@@ -82,7 +82,7 @@ export async function itemsFor(
 ): Promise<{ rows: ItemRow[]; runs: QueriedRun[] }> {
   const { workspaceId } = queue;
   const now = Date.now();
-  const runs = await givenRuns(c.env, workspaceId, given);
+  const runs = await findGivenRuns(c.env, workspaceId, given);
   await requireProjects(c, given);
   const rows = given.map((one, place): ItemRow => {
     const common = {
@@ -114,7 +114,7 @@ export async function itemsFor(
 }
 
 /** The runs by id, found by their project and time where these are given. */
-async function givenRuns(env: Env, workspaceId: string, given: AddItem[]): Promise<Map<string, QueriedRun>> {
+async function findGivenRuns(env: Env, workspaceId: string, given: AddItem[]): Promise<Map<string, QueriedRun>> {
   const found = new Map<string, QueriedRun>();
   const wanted = given.filter(({ run_id, item_type }) => run_id !== undefined && item_type !== "THREAD");
   const findPlace = (one: AddItem) => {

@@ -23,7 +23,7 @@ import { NAMES_V1, payloadNames, runV1, runV2, valuePayloads } from "../query/sh
 import { Run, SelectedRun } from "../query/wire.ts";
 import type { LargeField, QueriedRun } from "../types.ts";
 import type { Json } from "../../json.ts";
-import { sharedBy } from "./share.ts";
+import { requireShare } from "./share.ts";
 import type { ShareRow } from "../store/share-store.ts";
 
 const doc = documented("Shares");
@@ -56,12 +56,12 @@ export const publicShares = new Hono<App>()
     c.redirect(`/public/${c.req.valid("param").share_token}/datasets`),
   )
   .get("/public/:share_token/run", doc("The root run of a shared trace", Run), param(Token), async (c) => {
-    const share = await sharedBy(c.env, c.req.valid("param").share_token, "run");
+    const share = await requireShare(c.env, c.req.valid("param").share_token, "run");
     return sharedRun(c, share, share.targetId);
   })
   .get("/public/:share_token/run/:run_id", doc("A run of a shared trace", Run), param(RunOfToken), async (c) => {
     const { share_token, run_id } = c.req.valid("param");
-    return sharedRun(c, await sharedBy(c.env, share_token, "run"), run_id);
+    return sharedRun(c, await requireShare(c.env, share_token, "run"), run_id);
   })
   .post(
     "/public/:share_token/runs/query",
@@ -69,7 +69,7 @@ export const publicShares = new Hono<App>()
     param(Token),
     body(QueryRunsV1),
     async (c) => {
-      const share = await sharedBy(c.env, c.req.valid("param").share_token, "run");
+      const share = await requireShare(c.env, c.req.valid("param").share_token, "run");
       const find = { ids: c.req.valid("json").id, limit: MOST_RUNS, payloads: selectPayloads(NAMES_V1) };
       const runs = await sharedRuns(c.env, share, find);
       const context = await readContext(c.env, serverAddress(c), share.workspaceId, runs);
@@ -85,7 +85,7 @@ export const publicShares = new Hono<App>()
     param(Token),
     query(ListRuns),
     async (c) => {
-      const share = await sharedBy(c.env, c.req.valid("param").share_token, "run");
+      const share = await requireShare(c.env, c.req.valid("param").share_token, "run");
       const { id: ids, limit, offset } = c.req.valid("query");
       const find = { ids, limit: limit + offset, payloads: selectPayloads(NAMES_V1) };
       const runs = (await sharedRuns(c.env, share, find)).slice(offset);
@@ -97,7 +97,7 @@ export const publicShares = new Hono<App>()
     },
   )
   .get("/public/:share_token/datasets", doc("A shared dataset", Dataset), param(Token), async (c) => {
-    const { workspaceId, targetId } = await sharedBy(c.env, c.req.valid("param").share_token, "dataset");
+    const { workspaceId, targetId } = await requireShare(c.env, c.req.valid("param").share_token, "dataset");
     const db = database(c.env.DB);
     const row = await findDataset(db, workspaceId, targetId);
     if (!row) throw new Problem(404, "Dataset not found.");
@@ -110,7 +110,7 @@ export const publicShares = new Hono<App>()
     param(Token),
     query(ListShared),
     async (c) => {
-      const { workspaceId, targetId } = await sharedBy(c.env, c.req.valid("param").share_token, "dataset");
+      const { workspaceId, targetId } = await requireShare(c.env, c.req.valid("param").share_token, "dataset");
       const wanted = { ...c.req.valid("query"), dataset: targetId };
       const db = database(c.env.DB);
       await boundAnswer(wanted.limit, () => measureExamples(db, workspaceId, wanted));
@@ -129,7 +129,7 @@ export const publicSharesV2 = new Hono<App>()
     async (c) => {
       const { share_token, run_id } = c.req.valid("param");
       const given = c.req.valid("query");
-      const share = await sharedBy(c.env, share_token, "run");
+      const share = await requireShare(c.env, share_token, "run");
       const selects = parseSelects(given.selects ?? given["selects[]"]);
       const payloads = selectPayloads(payloadNames(selects));
       const find = { ids: [run_id], limit: 1, payloads, values: valuePayloads(selects) };
@@ -147,7 +147,7 @@ export const publicSharesV2 = new Hono<App>()
     param(Token),
     body(QueryRuns),
     async (c) => {
-      const share = await sharedBy(c.env, c.req.valid("param").share_token, "run");
+      const share = await requireShare(c.env, c.req.valid("param").share_token, "run");
       const selects = parseSelects(c.req.valid("json").selects);
       const payloads = selectPayloads(payloadNames(selects));
       const runs = await sharedRuns(c.env, share, { limit: MOST_RUNS, payloads, values: valuePayloads(selects) });

@@ -47,7 +47,7 @@ export async function knownShare(env: Env, target: Target): Promise<Share | unde
 }
 
 /** What the token lets its holder read. @throws Problem 404 */
-export async function sharedBy(env: Env, token: string, kind: ShareRow["kind"]): Promise<ShareRow> {
+export async function requireShare(env: Env, token: string, kind: ShareRow["kind"]): Promise<ShareRow> {
   const row = await findShareByHash(database(env.DB), sha256(token));
   if (row?.kind !== kind) throw new Problem(404, "This link is not valid, or is no longer shared.");
   return row;

@@ -22,14 +22,15 @@ export interface Usage {
 
 /** The usage in `usage_metadata` of outputs or metadata. */
 export function statedUsage(value: unknown): Usage | undefined {
-  return fromUsageMetadata(at(value, "usage_metadata"));
+  return fromUsageMetadata(readMember(value, "usage_metadata"));
 }
 
 /** The usage in LangChain's `generations`, or in the legacy `llm_output.token_usage`. */
 export function derivedUsage(outputs: unknown): Usage | undefined {
-  const legacy = at(outputs, "llm_output");
+  const legacy = readMember(outputs, "llm_output");
   return (
-    fromGenerations(at(outputs, "generations")) ?? fromTokenUsage(at(legacy, "token_usage") ?? at(legacy, "tokenUsage"))
+    fromGenerations(readMember(outputs, "generations")) ??
+    fromTokenUsage(readMember(legacy, "token_usage") ?? readMember(legacy, "tokenUsage"))
   );
 }
 
@@ -51,8 +52,10 @@ function fromGenerations(value: unknown): Usage | undefined {
   if (!Array.isArray(value)) return undefined;
   let sum: Usage | undefined;
   for (const generation of value.flat()) {
-    const message = at(generation, "message");
-    const found = fromUsageMetadata(at(message, "usage_metadata") ?? at(at(message, "kwargs"), "usage_metadata"));
+    const message = readMember(generation, "message");
+    const found = fromUsageMetadata(
+      readMember(message, "usage_metadata") ?? readMember(readMember(message, "kwargs"), "usage_metadata"),
+    );
     if (found) sum = sum ? addUsage(sum, found) : found;
   }
   return sum;
@@ -131,6 +134,6 @@ function amount(value: unknown): number | undefined {
   return typeof number === "number" && Number.isFinite(number) && number >= 0 ? number : undefined;
 }
 
-function at(value: unknown, key: string): unknown {
+function readMember(value: unknown, key: string): unknown {
   return isObject(value) ? value[key] : undefined;
 }

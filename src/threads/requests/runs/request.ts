@@ -105,14 +105,14 @@ export async function runRequest(
   ]);
   const facts = readFacts(by, threadId, assistant, { ...body, metadata });
   const { config, checkpoint, checkpoint_id, feedback_keys, langsmith_tracer } = body;
-  const { configurable: given = {}, ...settings } = defined(config ?? {}) as { configurable?: Json };
+  const { configurable: given = {}, ...settings } = dropUndefined(config ?? {}) as { configurable?: Json };
   // Some clients name the checkpoint among the configurables. It must count only until the run has one of its own.
   const { checkpoint_id: named, ...others } = withoutIdentity(given);
   // The path selects the thread. A thread id in the checkpoint's address is ignored.
   const { thread_id: _, ...address } = checkpoint ?? {};
   const at: CheckpointAddress = {
     ...(typeof named === "string" && { checkpoint_id: named }),
-    ...defined(address),
+    ...dropUndefined(address),
     ...(checkpoint_id && { checkpoint_id }),
   };
   return {
@@ -139,7 +139,7 @@ export async function runRequest(
     on_disconnect: body.on_disconnect ?? undefined,
     webhook: body.webhook ?? undefined,
     feedback_keys: feedback_keys == null ? undefined : [...new Set([feedback_keys].flat())],
-    langsmith_tracer: langsmith_tracer ? defined(langsmith_tracer) : undefined,
+    langsmith_tracer: langsmith_tracer ? dropUndefined(langsmith_tracer) : undefined,
     configurable: by.configurable,
     depth: by.principal.depth,
     flow: flowFor(deployed.flow, rules, facts),
@@ -180,6 +180,6 @@ function nodes(given: string | string[] | null | undefined): "*" | string[] | un
   return given === "*" ? "*" : [given].flat();
 }
 
-function defined(values: object): Json {
+function dropUndefined(values: object): Json {
   return Object.fromEntries(Object.entries(values).filter(([, value]) => value !== null && value !== undefined));
 }

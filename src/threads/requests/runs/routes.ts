@@ -12,7 +12,7 @@ import type { App } from "../../../http/types.ts";
 import { body, param, query } from "../../../http/validate.ts";
 import { readWebhook } from "../../../users/webhook.ts";
 import { idempotentId } from "../../../http/idempotent-id.ts";
-import { found, openThread } from "../access.ts";
+import { requireFound, openThread } from "../access.ts";
 import { cancelEverywhere } from "./busy.ts";
 import { forEach } from "../fan-out.ts";
 import { readConfigurable, runRequest } from "./request.ts";
@@ -54,10 +54,10 @@ async function statelessRequest(c: C, given: schema.RunCreate, runId = idempoten
 }
 
 /** The run as it was accepted. Whether it has already begun depends on the moment, and clients compare the status. */
-const accepted = (run: Run): Run => (run.status === "running" ? { ...run, status: "pending" } : run);
+const showAccepted = (run: Run): Run => (run.status === "running" ? { ...run, status: "pending" } : run);
 
 function created(c: C, run: Run, base: string): Response {
-  return c.json(accepted(run), 200, { "content-location": `${base}/runs/${run.run_id}` });
+  return c.json(showAccepted(run), 200, { "content-location": `${base}/runs/${run.run_id}` });
 }
 
 /** Waits for the result of a run that is there. */
@@ -67,7 +67,7 @@ function waitForResult(c: C, threadId: string, runId: string, cancelOnDisconnect
 
 /** The same for a run that a client names; 404 when there is none. */
 async function joinedResult(c: C, threadId: string, runId: string, cancelOnDisconnect: boolean): Promise<Response> {
-  found(await openThread(c, threadId).getRun(runId), "Run");
+  requireFound(await openThread(c, threadId).getRun(runId), "Run");
   return waitForResult(c, threadId, runId, cancelOnDisconnect);
 }
 
@@ -152,12 +152,12 @@ export const threadRuns = new Hono<App>()
   )
   .get("/:thread_id/runs/:run_id", doc("Get a run", Run), param(schema.RunParam), async (c) => {
     const { thread_id, run_id } = c.req.valid("param");
-    return c.json(found(await openThread(c, thread_id).getRun(run_id), "Run"));
+    return c.json(requireFound(await openThread(c, thread_id).getRun(run_id), "Run"));
   })
   .delete("/:thread_id/runs/:run_id", doc("Delete a run", NOTHING), param(schema.RunParam), async (c) => {
     const { thread_id, run_id } = c.req.valid("param");
     const thread = openThread(c, thread_id);
-    found(await thread.getRun(run_id), "Run");
+    requireFound(await thread.getRun(run_id), "Run");
     await audit(c, { action: "run.deleted", targetId: run_id, detail: { thread_id } });
     if (!(await thread.deleteRun(run_id))) throw new Problem(404, "Run not found.");
     return c.body(null, 204);
@@ -226,7 +226,7 @@ export const statelessRuns = new Hono<App>()
         statelessRequest(c, one, idempotentId(c, String(n))),
       );
       return c.json(
-        await forEach(requests, async (request) => accepted(await openThread(c, request.run_id).startRun(request))),
+        await forEach(requests, async (request) => showAccepted(await openThread(c, request.run_id).startRun(request))),
       );
     },
   )

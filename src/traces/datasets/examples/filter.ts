@@ -36,17 +36,17 @@ function compileFilter(filter: Filter, left: { values: number }, levels: number)
     if (values.some((value) => Array.isArray(value) || isObject(value))) {
       throw invalid("has(metadata, …) takes an object of plain values; use the parameter metadata for others");
     }
-    spend(left, values.length);
+    spendValues(left, values.length);
     return contains(examples.metadata, metadata);
   }
   if (op === "exists") {
-    spend(left, 1);
+    spendValues(left, 1);
     return sql`EXISTS (SELECT 1 FROM json_each(${examples.metadata}) m WHERE m.key = ${filter.key})`;
   }
   throw invalid("a filter of examples takes and, or, not, has(metadata, …) and exists(metadata, …)");
 }
 
-function spend(left: { values: number }, values: number): void {
+function spendValues(left: { values: number }, values: number): void {
   left.values -= values;
   if (left.values < 0) throw invalid(`a filter of examples holds at most ${MOST_VALUES} values`);
 }

@@ -31,12 +31,12 @@ async function changeOnce(
 ): Promise<Set<string>> {
   const rows = await metadataOfExamples(db, workspaceId, datasetId, ids);
   if (rows.length === 0) return new Set();
-  const metadata = rows.map((row) => ({ ...row, metadata: applied(row.metadata, operations) }));
+  const metadata = rows.map((row) => ({ ...row, metadata: applyOperations(row.metadata, operations) }));
   await writeVersion(db, workspaceId, datasetId, { replaced: rows, metadata });
   return new Set(rows.map(({ id }) => id));
 }
 
-function applied(metadata: ExampleRow["metadata"], operations: MetadataOperation[]): ExampleRow["metadata"] {
+function applyOperations(metadata: ExampleRow["metadata"], operations: MetadataOperation[]): ExampleRow["metadata"] {
   const entries = new Map(Object.entries(metadata));
   for (const { key, operation, value, values = [] } of operations) {
     if (operation === "SET") entries.set(key, value ?? null);

@@ -59,7 +59,7 @@ export async function sourceRuns(
   for (const { head } of taking) {
     const run = runs.find(({ id }) => id === head.source_run_id);
     if (!run) throw new Problem(404, `Run ${head.source_run_id ?? ""} not found.`);
-    const source = await taken(env, run, head.use_source_run_io === true, head.use_source_run_attachments ?? []);
+    const source = await takeRun(env, run, head.use_source_run_io === true, head.use_source_run_attachments ?? []);
     bytes += (source.inputs?.byteLength ?? 0) + (source.outputs?.byteLength ?? 0);
     for (const { data } of source.attachments) bytes += data.byteLength;
     if (bytes > MOST_BYTES) throw new Problem(413, `A request takes over at most ${MOST_BYTES} bytes from runs.`);
@@ -68,7 +68,7 @@ export async function sourceRuns(
   return sources;
 }
 
-async function taken(env: Env, run: QueriedRun, io: boolean, names: string[]): Promise<SourceRun> {
+async function takeRun(env: Env, run: QueriedRun, io: boolean, names: string[]): Promise<SourceRun> {
   const attachments: NewAttachment[] = [];
   for (const name of names) {
     const known = run.attachments.find((attachment) => attachment.name === name);

@@ -75,7 +75,7 @@ export async function updateExamples(env: Env, dataset: DatasetRow, given: Given
   const ids = given.map(({ id }) => id);
   const known = await knownIds(db, workspaceId, dataset.id, ids);
   const missing = ids.find((id) => !known.has(id));
-  if (missing !== undefined) throw await absent(db, workspaceId, missing);
+  if (missing !== undefined) throw await explainAbsent(db, workspaceId, missing);
   const blobs = new Blobs(datasetPrefix(workspaceId, dataset.id), await loadRing(env, workspaceId));
   const enforce = enforceSchemas(dataset);
   for (const example of given) enforce(example.id, example);
@@ -89,7 +89,7 @@ export async function updateExamples(env: Env, dataset: DatasetRow, given: Given
   return { ids, asOf };
 }
 
-async function absent(db: Database, workspaceId: string, id: string): Promise<Problem> {
+async function explainAbsent(db: Database, workspaceId: string, id: string): Promise<Problem> {
   const [elsewhere] = await listDatasetIds(db, workspaceId, [id]);
   if (elsewhere === undefined) return new Problem(404, `Example ${id} not found in this dataset.`);
   return new Problem(409, `Example ${id} belongs to another dataset.`);

@@ -85,7 +85,7 @@ export const experimentRowsV2 = new Hono<App>().post(
       after: readCursor(given.cursor),
     };
     const runsWanted = { experimentIds: experiment_ids, payloads, values: valuePayloads(selects) };
-    const { page, runs } = await fitting(c.env, dataset, wanted, page_size, runsWanted);
+    const { page, runs } = await findFitting(c.env, dataset, wanted, page_size, runsWanted);
     const next_cursor = writeCursor(page.next);
     const shown = (run: QueriedRun, context: ShapeContext) => runV2(run, selects, context);
     return answer(c, page, runs, shown, (items) => ({ items, next_cursor }));
@@ -93,7 +93,7 @@ export const experimentRowsV2 = new Hono<App>().post(
 );
 
 /** A page whose runs can be held at once: it is halved until they can. */
-async function fitting(
+async function findFitting(
   env: Env,
   dataset: DatasetRow,
   wanted: Omit<RowsWanted, "limit">,

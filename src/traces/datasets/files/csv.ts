@@ -23,7 +23,7 @@ export function* readCsv(text: string): Generator<CsvRecord, void, void> {
       record.cells.push(cell.text);
       line += cell.breaks;
       more = text[cell.end] === ",";
-      at = more ? cell.end + 1 : afterBreak(text, cell.end);
+      at = more ? cell.end + 1 : skipBreak(text, cell.end);
       if (more) continue;
       if (record.cells.length > 1 || cell.isQuoted || cell.text !== "") yield record;
     }
@@ -62,7 +62,7 @@ function quotedCell(text: string, at: number, line: number): Cell {
   }
 }
 
-const afterBreak = (text: string, at: number): number => at + (text.startsWith("\r\n", at) ? 2 : 1);
+const skipBreak = (text: string, at: number): number => at + (text.startsWith("\r\n", at) ? 2 : 1);
 
 const invalid = (line: number, what: string) => new Problem(422, `Invalid file, line ${line}: ${what}.`);
 

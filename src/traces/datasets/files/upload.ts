@@ -26,7 +26,7 @@ export function examplesIn({ fields, file }: Upload, now: number, makeId: (row: 
   const missing = named.find((key) => !columns.has(key));
   if (missing !== undefined) throw new Problem(422, `Invalid form: the file has no column ${JSON.stringify(missing)}.`);
   return rows.map((row, at) => {
-    const content = fields.input_keys ? splitRow(row, fields) : writtenIn(row, at);
+    const content = fields.input_keys ? splitRow(row, fields) : readWritten(row, at);
     return givenExample(makeId(at), { ...content, created_at: now - at });
   });
 }
@@ -49,7 +49,7 @@ function parseCell(value: unknown, isChat: boolean): unknown {
   return Array.isArray(messages) || isObject(messages) ? messages : value;
 }
 
-function writtenIn(row: Row, at: number) {
+function readWritten(row: Row, at: number) {
   if (!isObject(row["inputs"])) {
     throw new Problem(422, `Invalid form.input_keys: is required, because row ${at + 1} has no object inputs.`);
   }

@@ -34,7 +34,7 @@ export function selectSource(sql: SqlStorage, wanted: Wanted, alias = "r"): Sour
 }
 
 /** The same runs, read block by block, and how many they are at most. */
-export function byBlock(sql: SqlStorage, { values, ...source }: Source): { source: Source; runs: number } {
+export function narrowByBlock(sql: SqlStorage, { values, ...source }: Source): { source: Source; runs: number } {
   const all = () => Object.values(blocksWith(sql, "has_grams")).flat();
   const blocks = values[0] === undefined ? all() : (JSON.parse(values[0]) as number[]);
   return {

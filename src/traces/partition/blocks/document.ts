@@ -18,7 +18,7 @@ export function isMarked(column: string): column is MarkedColumn {
 }
 
 /** The text of a whole value: the marks around it distinguish `step` from `steps`. */
-export function marked(column: MarkedColumn, value: string): string {
+export function markValue(column: MarkedColumn, value: string): string {
   return `\u0001${MARKS[column]}:${value}\u0002`;
 }
 

@@ -5,7 +5,7 @@ import type { Literal } from "../../filter/syntax.ts";
 import { patternPieces } from "../../filter/values.ts";
 import type { RunSelection } from "../../rpc.ts";
 import { type Bounded, isBounded } from "./bounds.ts";
-import { isMarked, marked } from "./document.ts";
+import { isMarked, markValue } from "./document.ts";
 import { GRAM } from "./grams.ts";
 
 /** `undefined` says nothing: any block may have such a run. */
@@ -22,43 +22,43 @@ export function readWanted({ filter, threadId, parentRunId, runType }: RunSelect
   const equal = Object.entries(columns).map(([column, value]) =>
     value === undefined ? undefined : compared(column, "eq", value),
   );
-  return all([...equal, filter ? wantedBy(parseFilter(filter)) : undefined]);
+  return wantAll([...equal, filter ? wantFilter(parseFilter(filter)) : undefined]);
 }
 
-export function wantedBy(filter: Filter): Wanted {
+export function wantFilter(filter: Filter): Wanted {
   switch (filter.op) {
     case "and":
-      return all(filter.args.map(wantedBy));
+      return wantAll(filter.args.map(wantFilter));
     case "or":
-      return any(filter.args.map(wantedBy));
+      return any(filter.args.map(wantFilter));
     case "compare":
       return compared(filter.field, filter.comparison, filter.value);
     case "in":
       return any(filter.values.map((value) => compared(filter.field, "eq", value)));
     case "tag":
-      return text(JSON.stringify(filter.tag));
+      return wantText(JSON.stringify(filter.tag));
     case "exists":
-      return text(`${JSON.stringify(filter.key)}:`);
+      return wantText(`${JSON.stringify(filter.key)}:`);
     case "contains":
       return contained(filter.metadata);
     case "search":
-      return any([text(filter.text), text(escaped(filter.text))]);
+      return any([wantText(filter.text), wantText(escapeValue(filter.text))]);
     case "pair":
       return pair(filter.kind, filter.tests);
     case "not":
-      return wantedByNot(filter.arg);
+      return wantNot(filter.arg);
   }
 }
 
 /** What a run that does not pass a filter wants. Grams say nothing of what a run lacks. */
-function wantedByNot(filter: Filter): Wanted {
+function wantNot(filter: Filter): Wanted {
   switch (filter.op) {
     case "and":
-      return any(filter.args.map(wantedByNot));
+      return any(filter.args.map(wantNot));
     case "or":
-      return all(filter.args.map(wantedByNot));
+      return wantAll(filter.args.map(wantNot));
     case "not":
-      return wantedBy(filter.arg);
+      return wantFilter(filter.arg);
     case "tag":
       return { bounded: { withoutTag: filter.tag } };
     case "compare":
@@ -77,13 +77,13 @@ const OPPOSITE = { gt: "lte", gte: "lt", lt: "gte", lte: "gt", eq: "neq", neq: "
 /** A run without a value passes no comparison but that with null, so it passes the opposite of each. */
 function comparedByNot(column: string, comparison: Comparison, value: Literal): Wanted {
   if (comparison === "like") return undefined;
-  const opposite = bounded(column, OPPOSITE[comparison], value);
+  const opposite = wantBounded(column, OPPOSITE[comparison], value);
   const isOrdered = comparison !== "eq" && comparison !== "neq";
-  return isOrdered ? any([opposite, bounded(column, "eq", null)]) : opposite;
+  return isOrdered ? any([opposite, wantBounded(column, "eq", null)]) : opposite;
 }
 
 /** Texts are not compared by their order, which is not the same here and in SQLite. */
-function bounded(column: string, comparison: Comparison, value: Literal): Wanted {
+function wantBounded(column: string, comparison: Comparison, value: Literal): Wanted {
   const isText = isMarked(column);
   if (!isBounded(column) || comparison === "like" || (isText && comparison === "eq" && value !== null))
     return undefined;
@@ -91,7 +91,7 @@ function bounded(column: string, comparison: Comparison, value: Literal): Wanted
   return { bounded: { column, comparison, value: value as string | number | null } };
 }
 
-function all(parts: Wanted[]): Wanted {
+function wantAll(parts: Wanted[]): Wanted {
   const known = parts.filter((part) => part !== undefined);
   return known.length === 0 ? undefined : { all: known };
 }
@@ -101,23 +101,23 @@ function any(parts: Wanted[]): Wanted {
   return parts.includes(undefined) ? undefined : { any: parts };
 }
 
-function text(whole: string): Wanted {
+function wantText(whole: string): Wanted {
   const known = whole.slice(0, MOST);
   return known.length < GRAM ? undefined : { text: known };
 }
 
 /** A string as it is inside JSON. An unpaired surrogate would be an escape there. */
-function escaped(value: string): string {
+function escapeValue(value: string): string {
   return JSON.stringify(value.slice(0, MOST).replace(/[\uD800-\uDBFF]$/, "")).slice(1, -1);
 }
 
 function compared(column: string, comparison: Comparison, value: Literal): Wanted {
-  const within = bounded(column, comparison, value);
+  const within = wantBounded(column, comparison, value);
   if (within !== undefined) return within;
   if (typeof value !== "string" || !(isMarked(column) || column === "error")) return undefined;
-  if (comparison === "like") return all(literals(value).map(text));
+  if (comparison === "like") return wantAll(literals(value).map(wantText));
   if (comparison !== "eq") return undefined;
-  return text(isMarked(column) ? marked(column, value) : value);
+  return wantText(isMarked(column) ? markValue(column, value) : value);
 }
 
 function literals(pattern: string): string[] {
@@ -126,11 +126,11 @@ function literals(pattern: string): string[] {
 
 /** Entries of a JSON object, as JSON.stringify writes them. */
 function contained(entries: { [key: string]: Json }): Wanted {
-  return all(
+  return wantAll(
     Object.entries(entries).map(([key, value]) => {
       const name = `${JSON.stringify(key)}:`;
-      if (isJsonObject(value)) return all([text(`${name}{`), contained(value)]);
-      return text(typeof value === "number" ? name : name + JSON.stringify(value));
+      if (isJsonObject(value)) return wantAll([wantText(`${name}{`), contained(value)]);
+      return wantText(typeof value === "number" ? name : name + JSON.stringify(value));
     }),
   );
 }
@@ -145,21 +145,21 @@ function pair(kind: Kind, tests: PairTest[]): Wanted {
   const [key, value] = [equal("key"), equal("value")];
   const entry = kind === "metadata" ? member(key, value) : listed(key, value);
   const patterns = tests.filter(({ operator }) => operator === "like").flatMap((test) => literals(String(test.value)));
-  return all([entry, ...patterns.map((piece) => (isPlain(piece) ? text(escaped(piece)) : undefined))]);
+  return wantAll([entry, ...patterns.map((piece) => (isPlain(piece) ? wantText(escapeValue(piece)) : undefined))]);
 }
 
 /** `"key":"value"` */
 function member(key: PairTest["value"] | undefined, value: PairTest["value"] | undefined): Wanted {
   const name = typeof key === "string" ? `${JSON.stringify(key)}:` : ":";
-  if (typeof value !== "string" || AMBIGUOUS.test(value)) return text(name);
-  return text(`${name}"${escaped(value)}${value.length < MOST ? '"' : ""}`);
+  if (typeof value !== "string" || AMBIGUOUS.test(value)) return wantText(name);
+  return wantText(`${name}"${escapeValue(value)}${value.length < MOST ? '"' : ""}`);
 }
 
 /** `["path","value"]` */
 function listed(key: PairTest["value"] | undefined, value: PairTest["value"] | undefined): Wanted {
   const name = typeof key === "string" ? `[${JSON.stringify(key)},` : ",";
-  if (typeof value !== "string") return text(name);
-  return text(`${name}"${escaped(value)}${value.length < MOST ? '"]' : ""}`);
+  if (typeof value !== "string") return wantText(name);
+  return wantText(`${name}"${escapeValue(value)}${value.length < MOST ? '"]' : ""}`);
 }
 
 /** A value that is an object or a number is compared as SQLite writes it. */

@@ -135,11 +135,11 @@ export function mergeRun(row: WholeRow, write: RunWrite, day: Day, prices: Price
 }
 
 function mergePayloads(row: WholeRow, write: RunWrite, wins: (field: Field) => boolean): void {
-  if (write.inputs && !losesToFuller(row.inputs, write.inputs) && wins("inputs")) {
+  if (write.inputs && !isLessComplete(row.inputs, write.inputs) && wins("inputs")) {
     setPayload(row, "inputs", write.inputs);
     row.input_pairs = write.input_pairs ?? null;
   }
-  if (write.outputs && !losesToFuller(row.outputs, write.outputs) && wins("outputs")) {
+  if (write.outputs && !isLessComplete(row.outputs, write.outputs) && wins("outputs")) {
     setPayload(row, "outputs", write.outputs);
     row.output_pairs = write.output_pairs ?? null;
   }
@@ -150,7 +150,7 @@ function mergePayloads(row: WholeRow, write: RunWrite, wins: (field: Field) => b
 }
 
 /** `{}` means "nothing to say": SDKs send it where they leave a field out. */
-function losesToFuller(stored: string | null, { ...payload }: PayloadWrite): boolean {
+function isLessComplete(stored: string | null, { ...payload }: PayloadWrite): boolean {
   return stored !== null && "text" in payload && payload.text === "{}";
 }
 

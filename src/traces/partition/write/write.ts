@@ -39,7 +39,7 @@ const STORED_BYTES = 16 * 1024 * 1024;
 const MOST_OF_RUN = 4_000_000;
 
 /** Groups writes for `applyWrites`. A batch of small patches can refer to runs that together do not fit in memory. */
-export function* inGroups(sql: SqlStorage, writes: RunWrite[]): Generator<RunWrite[]> {
+export function* groupWrites(sql: SqlStorage, writes: RunWrite[]): Generator<RunWrite[]> {
   const stored = sql.exec<{ id: string; bytes: number }>(
     `SELECT id, bytes FROM runs WHERE n IN ${OF_IDS}`,
     JSON.stringify(writes.map(({ id }) => id)),

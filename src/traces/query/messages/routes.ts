@@ -32,7 +32,12 @@ export const threadMessages = new Hono<App>().get(
   query(ReadThread),
   async (c) => {
     const { thread_id } = c.req.valid("param");
-    const messages = await ofThread(c.env, c.get("principal").workspaceId, c.req.valid("query").session_id, thread_id);
+    const messages = await readThread(
+      c.env,
+      c.get("principal").workspaceId,
+      c.req.valid("query").session_id,
+      thread_id,
+    );
     const all_messages = messages.map((message) => JSON.stringify(message)).join("\n\n");
     return c.json({ thread_id, previews: { all_messages } });
   },
@@ -58,12 +63,12 @@ export const messagesV2 = new Hono<App>()
     async (c) => {
       const { thread_id } = c.req.valid("param");
       return c.json(
-        page(await ofThread(c.env, c.get("principal").workspaceId, c.req.valid("query").project_id, thread_id)),
+        page(await readThread(c.env, c.get("principal").workspaceId, c.req.valid("query").project_id, thread_id)),
       );
     },
   );
 
-async function ofThread(env: Env, workspaceId: string, projectId: string, threadId: string): Promise<Message[]> {
+async function readThread(env: Env, workspaceId: string, projectId: string, threadId: string): Promise<Message[]> {
   const selection = { threadId, isRoot: true };
   const messages = await messagesOfThread(env, { workspaceId, projectIds: [projectId], selection });
   if (!messages) throw new Problem(404, "The project has no such thread.");
