@@ -15,7 +15,7 @@ import type { Config } from "./config.ts";
 import { crons, threadCrons } from "./crons/routes.ts";
 import { deploys } from "./deploys/routes.ts";
 import { encryption } from "./encryption/routes.ts";
-import { documented } from "./http/documented.ts";
+import { createDoc } from "./http/documented.ts";
 import { flowRoutes } from "./flow/routes.ts";
 import { drainBody } from "./http/drain.ts";
 import { crossOrigin, hardening, identified } from "./http/headers.ts";
@@ -116,6 +116,6 @@ export function createApp({ http, flow, budgets }: Config): Hono<App> {
   if (!http.disable_a2a) app.route("/a2a", a2a);
   if (!http.disable_agui) app.route("/agui", agui);
   if (!http.disable_ui) app.route("/ui", ui);
-  app.get("/openapi.json", documented("System")("This description"), openapi(app));
+  app.get("/openapi.json", createDoc("System")("This description"), openapi(app));
   return app;
 }

@@ -24,7 +24,7 @@ import { installLogger } from "./runtime/logger.ts";
 import { type UiFiles, uis } from "./ui/files.ts";
 import { type Custom, custom } from "./users/registry.ts";
 
-export { redeployed } from "./redeploy.ts";
+export { hasRedeployed } from "./redeploy.ts";
 export { Thread } from "./thread.ts";
 export type { EvaluatedRun, Evaluator } from "./users/registry.ts";
 export { embeddingsFrom, workersAiEmbeddings } from "./memory/embeddings.ts";
@@ -75,7 +75,7 @@ export function createWeir({ graphs: entries, app, config: given = {}, schemas =
   return {
     async fetch(request, env, ctx) {
       try {
-        return await (await loadApp()).fetch(unmounted(request, config.http.mount_prefix), env, ctx);
+        return await (await loadApp()).fetch(removePrefix(request, config.http.mount_prefix), env, ctx);
       } catch (error) {
         return problemResponse(toProblem(error));
       }
@@ -112,7 +112,7 @@ export function createWeir({ graphs: entries, app, config: given = {}, schemas =
 }
 
 /** The request as the routes know it, without the prefix that all of them have outside. */
-function unmounted(request: Request, prefix: string | undefined): Request {
+function removePrefix(request: Request, prefix: string | undefined): Request {
   if (!prefix) return request;
   const url = new URL(request.url);
   // Metadata of an address with a path is found at the root, with that path behind its name (RFC 8414 and 9728, section 3.1).

@@ -7,7 +7,7 @@ import { sha256 } from "../auth/secret.ts";
 import type { Json } from "../json.ts";
 import { database } from "../db/client.ts";
 import { AnyObject } from "../http/answers.ts";
-import { documented } from "../http/documented.ts";
+import { createDoc } from "../http/documented.ts";
 import { serverAddress } from "../http/origin.ts";
 import { Problem } from "../http/problem.ts";
 import type { App } from "../http/types.ts";
@@ -73,7 +73,7 @@ export async function extendedCard({ c, assistant, generation }: Call): Promise<
   return signedCard(card, origin, generation, c.env);
 }
 
-const doc = documented("A2A");
+const doc = createDoc("A2A");
 const CARD = { 200: AnyObject, 304: {} };
 const CardQuery = v.object({ assistant_id: v.optional(v.pipe(v.string(), v.maxLength(200))) });
 

@@ -12,7 +12,7 @@ const HEADERS = ["a2a-extensions", "x-a2a-extensions"];
  * The headers of the answer: the requested extensions that the card declares. Throws −32008 when the card requires an
  * extension that the call does not request.
  */
-export function activated(c: Context<App>, assistant: Assistant): Record<string, string> {
+export function activateExtensions(c: Context<App>, assistant: Assistant): Record<string, string> {
   const declared = readSettings(assistant).extensions ?? [];
   const asked = HEADERS.flatMap((name) => c.req.header(name)?.split(",") ?? []).map((uri) => uri.trim());
   const missing = declared.find(({ uri, required }) => required && !asked.includes(uri));

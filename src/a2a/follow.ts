@@ -20,7 +20,7 @@ export interface TaskRef {
 const isOpen = ({ status }: TaskRun) => status === "pending" || status === "running";
 
 /** The updates of one event, with what the log alone does not say. */
-async function feed({ thread, runId }: TaskRef, reducer: TaskReducer, event: LogEvent): Promise<Update[]> {
+async function feedEvent({ thread, runId }: TaskRef, reducer: TaskReducer, event: LogEvent): Promise<Update[]> {
   if (event.method !== "lifecycle" || event.ns.length > 0) return reducer.apply(event);
   const { event: what } = event.data as { event: string };
   if (what === "interrupted") {
@@ -43,7 +43,7 @@ export async function readTask(ref: TaskRef, view: TaskView): Promise<{ reducer:
     if (first_seq !== undefined) {
       const query = { after: first_seq - 1, runId: run.run_id, methods: METHODS, replayOnly: true };
       for await (const event of readEvents(await ref.thread.follow(query))) {
-        await feed(ref, reducer, event);
+        await feedEvent(ref, reducer, event);
         if (event.seq === last_seq) break;
       }
     }
@@ -106,7 +106,7 @@ async function* updates(
     }
     if (!tail) return;
     for await (const event of readEvents(tail)) {
-      for (const update of await feed(ref, reducer, event)) {
+      for (const update of await feedEvent(ref, reducer, event)) {
         if (update.kind === "status" && isSettled(update.status.state)) last = update;
         else yield update;
       }

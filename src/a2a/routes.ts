@@ -1,7 +1,7 @@
 /** `POST /a2a/{assistant_id}`: both generations of A2A on one address. The method's name selects the generation. */
 import { type Context, Hono } from "hono";
 import { describeRoute } from "hono-openapi";
-import { documented, RPC } from "../http/documented.ts";
+import { createDoc, RPC } from "../http/documented.ts";
 import * as v from "valibot";
 import { resolveAssistant } from "../assistants/store.ts";
 import { database } from "../db/client.ts";
@@ -21,7 +21,7 @@ import {
   RpcError,
   versionNotSupported,
 } from "./errors.ts";
-import { activated } from "./extensions.ts";
+import { activateExtensions } from "./extensions.ts";
 import { deletePush, getPush, listPush, setPush } from "./push.ts";
 import { failure, jsonWhenReady, rpcEvent, success } from "./respond.ts";
 import { CONTEXT_LENGTH, Envelope, List, PushQuery, Send, SetPush, TaskQuery } from "./schema.ts";
@@ -140,7 +140,7 @@ async function answer(c: Context<App>): Promise<Response> {
     if (!assistant || !(await mayUse(c.get("principal"), assistant)))
       return Response.json(refusal(new RpcError(-32602, "No assistant of this id.")), { status: 404 });
     const call = { c, assistant, workspaceId, envelope, generation };
-    const extensions = Object.entries(activated(c, assistant));
+    const extensions = Object.entries(activateExtensions(c, assistant));
     const result = method.handler(call, envelope.params ?? {});
     const response = streams(method)
       ? ((await result) as Response)
@@ -154,7 +154,7 @@ async function answer(c: Context<App>): Promise<Response> {
   }
 }
 
-const doc = documented("A2A")("Agent2Agent JSON-RPC 2.0, versions 0.3 and 1.0", RPC);
+const doc = createDoc("A2A")("Agent2Agent JSON-RPC 2.0, versions 0.3 and 1.0", RPC);
 const given = describeRoute({
   requestBody: { required: true, content: { "application/json": { schema: { type: "object" } } } },
 });

@@ -181,7 +181,7 @@ export async function start(call: Call, sent: Send): Promise<Started> {
     const created_at = new Date().toISOString();
     try {
       const events = await ref.thread.startAndFollow(request, { methods: METHODS });
-      return await started(call, target, request, created_at, events);
+      return await startRun(call, target, request, created_at, events);
     } catch (error) {
       // The question has been answered in the meantime: the message is now the task's next message.
       if (attempt === TRIES || request.answers === undefined || toProblem(error).status !== 409) throw error;
@@ -189,7 +189,7 @@ export async function start(call: Call, sent: Send): Promise<Started> {
   }
 }
 
-async function started(
+async function startRun(
   call: Call,
   { ref, known }: Target,
   { run_id, configurable = {} }: RunRequest,

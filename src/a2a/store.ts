@@ -49,18 +49,18 @@ export async function listTasks(
   return db
     .select()
     .from(a2aTasks)
-    .where(and(matching(filter), from))
+    .where(and(whereTasks(filter), from))
     .orderBy(desc(updatedAt), desc(id))
     .limit(limit + 1)
     .all();
 }
 
 export async function countTasks(db: Database, filter: TaskFilter): Promise<number> {
-  const row = await db.select({ n: count() }).from(a2aTasks).where(matching(filter)).get();
+  const row = await db.select({ n: count() }).from(a2aTasks).where(whereTasks(filter)).get();
   return row?.n ?? 0;
 }
 
-function matching({ workspaceId, assistantId, threadId, state, after }: TaskFilter): SQL | undefined {
+function whereTasks({ workspaceId, assistantId, threadId, state, after }: TaskFilter): SQL | undefined {
   return and(
     eq(a2aTasks.workspaceId, workspaceId),
     eq(a2aTasks.assistantId, assistantId),

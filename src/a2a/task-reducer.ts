@@ -288,7 +288,7 @@ export class TaskReducer {
     if (update.kind !== "artifact") return;
     const { artifact, append } = update;
     const before = this.#artifacts.get(artifact.artifactId);
-    const parts = append && before ? joined(before.parts, artifact.parts) : artifact.parts;
+    const parts = append && before ? joinParts(before.parts, artifact.parts) : artifact.parts;
     this.#artifacts.set(artifact.artifactId, { ...before, ...artifact, parts });
   }
 }
@@ -310,7 +310,7 @@ function failure(error: unknown): string {
 }
 
 /** Joins consecutive text parts into one. */
-function joined(parts: Part[], more: Part[]): Part[] {
+function joinParts(parts: Part[], more: Part[]): Part[] {
   const all = [...parts];
   for (const part of more) {
     const last = all.at(-1);

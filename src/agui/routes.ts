@@ -1,7 +1,7 @@
 /** `POST /agui/{assistant_id}`: a run, or a thread, in the Agent-User Interaction protocol (AG-UI), as server-sent events. */
 import { Hono } from "hono";
 import * as v from "valibot";
-import { documented, EVENTS } from "../http/documented.ts";
+import { createDoc, EVENTS } from "../http/documented.ts";
 import { logError } from "../http/log.ts";
 import { toProblem } from "../http/problem.ts";
 import { sseFrame, sseResponse } from "../http/sse.ts";
@@ -15,7 +15,7 @@ import { RunAgentInput } from "./schema.ts";
 import type { AguiEvent } from "./speech.ts";
 import { planStart } from "./start.ts";
 
-const doc = (summary: string) => documented("AG-UI")(summary, EVENTS);
+const doc = (summary: string) => createDoc("AG-UI")(summary, EVENTS);
 
 const Path = v.object({ assistant_id: v.pipe(v.string(), v.maxLength(255)) });
 

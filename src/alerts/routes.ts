@@ -4,7 +4,7 @@ import { type Context, Hono } from "hono";
 import { audit } from "../audit/record.ts";
 import { database } from "../db/client.ts";
 import { Message } from "../http/answers.ts";
-import { documented } from "../http/documented.ts";
+import { createDoc } from "../http/documented.ts";
 import { newOrEarlier } from "../http/idempotent-id.ts";
 import { Problem } from "../http/problem.ts";
 import type { App } from "../http/types.ts";
@@ -26,7 +26,7 @@ import {
   updateAlert,
 } from "./store.ts";
 
-const doc = documented("Alerts");
+const doc = createDoc("Alerts");
 
 export const alertRoutes = new Hono<App>()
   .get("/alerts", doc("List alerts, with their states", v.array(Alert)), query(Paging), async (c) => {
@@ -51,7 +51,7 @@ export const alertRoutes = new Hono<App>()
       createdAt: now,
       updatedAt: now,
     };
-    await audit(c, { action: "alert.created", targetId: id, detail: described(row) });
+    await audit(c, { action: "alert.created", targetId: id, detail: describeAlert(row) });
     if (!(await insertAlert(db, row)))
       throw new Problem(409, `A workspace has at most ${MOST_ALERTS} alerts. Delete one first.`);
     return answerAlert(c, row);
@@ -67,7 +67,7 @@ export const alertRoutes = new Hono<App>()
     async (c) => {
       const before = await requireAlert(c, c.req.valid("param").alert_id);
       const given = await givenAlert(c, c.req.valid("json"), before.id, before);
-      await audit(c, { action: "alert.updated", targetId: before.id, detail: described(given) });
+      await audit(c, { action: "alert.updated", targetId: before.id, detail: describeAlert(given) });
       const row = await updateAlert(database(c.env.DB), before, given);
       if (!row) throw new Problem(404, "Alert not found.");
       return answerAlert(c, row);
@@ -122,7 +122,7 @@ async function answerAlert(c: Context<App>, row: AlertRow): Promise<Response> {
   return c.json(toWireAlert(row, await openSecrets(c.env, row)));
 }
 
-const described = ({ name, projectId, condition, isEnabled, channels }: AlertColumns) => ({
+const describeAlert = ({ name, projectId, condition, isEnabled, channels }: AlertColumns) => ({
   name,
   session_id: projectId,
   metric: condition.metric,

@@ -3,7 +3,7 @@ import { type Context, Hono, type MiddlewareHandler } from "hono";
 import * as v from "valibot";
 import { audit } from "../audit/record.ts";
 import { limitAddress, limitLink } from "../auth/limits.ts";
-import { documented, either, json, media, NOTHING, PROBLEM } from "../http/documented.ts";
+import { createDoc, eitherBody, json, media, NOTHING, PROBLEM } from "../http/documented.ts";
 import { idempotentId } from "../http/idempotent-id.ts";
 import { serverAddress } from "../http/origin.ts";
 import { toProblem } from "../http/problem.ts";
@@ -30,7 +30,7 @@ import {
 } from "./schema.ts";
 import { answeredBefore, askedOnWire, linkOnWire, listedOnWire } from "./wire.ts";
 
-const doc = documented("Interrupts");
+const doc = createDoc("Interrupts");
 /** Bytes of an answer. */
 const ANSWER_LIMIT = 256 * 1024;
 const PRIVATE = { "cache-control": "no-store", "referrer-policy": "no-referrer", "x-robots-tag": "noindex, nofollow" };
@@ -130,8 +130,8 @@ export const answers = new Hono<App>()
   .get(
     "/answers/:token",
     doc("The question of a link, as JSON or as a page with a form; it answers nothing", {
-      200: either(json(AskedQuestion), media("text/html")),
-      default: either(PROBLEM, media("text/html")),
+      200: eitherBody(json(AskedQuestion), media("text/html")),
+      default: eitherBody(PROBLEM, media("text/html")),
     }),
     param(TokenParam),
     async (c) => {
@@ -151,10 +151,10 @@ export const answers = new Hono<App>()
   .post(
     "/answers/:token",
     doc("Answer the question of a link; the form of its page posts here, too", {
-      200: either(json(Accepted), media("text/html")),
+      200: eitherBody(json(Accepted), media("text/html")),
       // A problem: the deployed graph cannot continue the thread.
-      409: either(json(AnsweredBefore), PROBLEM, media("text/html")),
-      default: either(PROBLEM, media("text/html")),
+      409: eitherBody(json(AnsweredBefore), PROBLEM, media("text/html")),
+      default: eitherBody(PROBLEM, media("text/html")),
     }),
     param(TokenParam),
     formFirst,

@@ -4,7 +4,7 @@ import * as v from "valibot";
 import { database } from "../db/client.ts";
 import type { Graph } from "../graphs/entry.ts";
 import { AnyObject } from "../http/answers.ts";
-import { documented } from "../http/documented.ts";
+import { createDoc } from "../http/documented.ts";
 import { Problem } from "../http/problem.ts";
 import type { App } from "../http/types.ts";
 import { param, query } from "../http/validate.ts";
@@ -14,7 +14,7 @@ import { loadGraph } from "./graph.ts";
 import { AssistantPath, GraphQuery, SubgraphPath, SubgraphsQuery } from "./schema.ts";
 import { type Assistant, resolveAssistant } from "./store.ts";
 
-const doc = documented("Assistants");
+const doc = createDoc("Assistants");
 
 const Drawing = v.object({ nodes: v.array(AnyObject), edges: v.array(AnyObject) });
 const { state_schema: shape } = GraphSchemas.entries;

@@ -4,7 +4,7 @@ import * as v from "valibot";
 import { audit } from "../audit/record.ts";
 import { database } from "../db/client.ts";
 import { Count, selectableList } from "../http/answers.ts";
-import { documented, NOTHING } from "../http/documented.ts";
+import { createDoc, NOTHING } from "../http/documented.ts";
 import { cutPage, selectFields } from "../http/paging.ts";
 import { Problem } from "../http/problem.ts";
 import type { App } from "../http/types.ts";
@@ -34,7 +34,7 @@ import {
 } from "./store.ts";
 import { activateVersion, listVersions, updateAssistant } from "./version-store.ts";
 
-const doc = documented("Assistants");
+const doc = createDoc("Assistants");
 const notFound = () => new Problem(404, "Assistant not found.");
 
 function requireGraph(graphId: string | undefined): void {

@@ -3,7 +3,7 @@ import { Hono } from "hono";
 import * as v from "valibot";
 import { type Database, database } from "../db/client.ts";
 import { Count, Time } from "../http/answers.ts";
-import { documented, either, json, media } from "../http/documented.ts";
+import { createDoc, eitherBody, json, media } from "../http/documented.ts";
 import { pagingQuery } from "../http/fields.ts";
 import { cutPage } from "../http/paging.ts";
 import type { App } from "../http/types.ts";
@@ -48,8 +48,8 @@ const AuditLogQuery = v.object({
 
 export const auditTrail = new Hono<App>().get(
   "/audit-log",
-  documented("Workspaces and keys")("Sign-ins and changes, newest first; with format=ndjson all of them, one a line", {
-    200: either(json(v.array(Entry)), media("application/x-ndjson")),
+  createDoc("Workspaces and keys")("Sign-ins and changes, newest first; with format=ndjson all of them, one a line", {
+    200: eitherBody(json(v.array(Entry)), media("application/x-ndjson")),
   }),
   query(AuditLogQuery),
   async (c) => {

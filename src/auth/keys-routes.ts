@@ -5,7 +5,7 @@ import { type Context, Hono } from "hono";
 import { audit } from "../audit/record.ts";
 import { database } from "../db/client.ts";
 import { CHANGED, untilUnchanged } from "../db/unchanged.ts";
-import { documented, NOTHING } from "../http/documented.ts";
+import { createDoc, NOTHING } from "../http/documented.ts";
 import { newSecretId } from "../http/idempotent-id.ts";
 import { Problem } from "../http/problem.ts";
 import type { App } from "../http/types.ts";
@@ -17,7 +17,7 @@ import type { Permission, Principal, Scope } from "../principal.ts";
 import { CreateKey, DeleteKey, KeyParam, RollKey, UpdateKey } from "./schema.ts";
 import { type ApiKeyRow, findKey, hasExpired, insertKey, listKeys, MOST_KEYS, rollKey, updateKey } from "./store.ts";
 
-const doc = documented("Workspaces and keys");
+const doc = createDoc("Workspaces and keys");
 
 const toIso = (time: number | null) => (time === null ? null : new Date(time).toISOString());
 const members = {

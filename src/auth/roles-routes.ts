@@ -3,7 +3,7 @@ import { Hono } from "hono";
 import * as v from "valibot";
 import { audit } from "../audit/record.ts";
 import { database } from "../db/client.ts";
-import { documented, NOTHING } from "../http/documented.ts";
+import { createDoc, NOTHING } from "../http/documented.ts";
 import { Problem } from "../http/problem.ts";
 import type { App } from "../http/types.ts";
 import { body, param } from "../http/validate.ts";
@@ -13,7 +13,7 @@ import { ROLES } from "./roles.ts";
 import { deleteUnusedRole, findRole, isRoleUsed, listRoles, putRole } from "./roles-store.ts";
 import { RoleName } from "./schema.ts";
 
-const doc = documented("Workspaces and keys");
+const doc = createDoc("Workspaces and keys");
 
 const RoleParam = v.object({ name: RoleName });
 const Role = v.strictObject({

@@ -4,7 +4,7 @@ import { Id, Time } from "../http/answers.ts";
 import { Hono } from "hono";
 import { audit } from "../audit/record.ts";
 import { database } from "../db/client.ts";
-import { documented } from "../http/documented.ts";
+import { createDoc } from "../http/documented.ts";
 import { Problem } from "../http/problem.ts";
 import type { App } from "../http/types.ts";
 import { newOrEarlier } from "../http/idempotent-id.ts";
@@ -15,7 +15,7 @@ import { ORGANIZATION_ID } from "../principal.ts";
 import { CreateWorkspace } from "./schema.ts";
 import { findWorkspace, insertWorkspace, listWorkspaces, type WorkspaceRow } from "./store.ts";
 
-const doc = documented("Workspaces and keys");
+const doc = createDoc("Workspaces and keys");
 const Workspace = v.pipe(
   v.object({
     id: v.string(),

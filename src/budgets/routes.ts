@@ -5,7 +5,7 @@ import { audit } from "../audit/record.ts";
 import { type Budget, BudgetBody, MOST_BUDGETS } from "../budget-rule.ts";
 import { mergeRules, RuleId } from "../flow-rule.ts";
 import { webhookFault } from "../http/address.ts";
-import { documented, NOTHING } from "../http/documented.ts";
+import { createDoc, NOTHING } from "../http/documented.ts";
 import { whole } from "../http/fields.ts";
 import { Problem } from "../http/problem.ts";
 import type { App } from "../http/types.ts";
@@ -16,7 +16,7 @@ import { formatDay } from "./claim.ts";
 import { forgetBudgets } from "./known.ts";
 import { workspaceBudgets } from "./rpc.ts";
 
-const doc = documented("Budgets");
+const doc = createDoc("Budgets");
 
 const BudgetParam = v.object({ budget_id: RuleId });
 const UseQuery = v.object({
@@ -41,7 +41,7 @@ const Prices = v.object({
   prices: v.array(v.object({ ...PriceShape.entries, source: v.picklist(["workspace", "deployment", "list"]) })),
 });
 
-const shown = (budget: Budget, source: "deployment" | "workspace") => ({ ...budget, source });
+const showBudget = (budget: Budget, source: "deployment" | "workspace") => ({ ...budget, source });
 const labelPrices = (prices: Price[], source: "workspace" | "deployment" | "list") =>
   prices.map((price) => ({ ...price, source }));
 
@@ -58,7 +58,9 @@ export function budgetRoutes(deployed: Budget[]): Hono<App> {
       async (c) => {
         const { budgets: own } = await workspaceBudgets(c.env, c.get("principal").workspaceId).read();
         const budgets = mergeRules(deployed, own);
-        return c.json({ budgets: budgets.map((one) => shown(one, isDeployed(one.id) ? "deployment" : "workspace")) });
+        return c.json({
+          budgets: budgets.map((one) => showBudget(one, isDeployed(one.id) ? "deployment" : "workspace")),
+        });
       },
     )
     .get(
@@ -89,7 +91,7 @@ export function budgetRoutes(deployed: Budget[]): Hono<App> {
           throw new Problem(409, `A workspace has at most ${MOST_BUDGETS} budgets. Delete one first.`);
         forgetBudgets(workspaceId);
         await audit(c, { action: "budget.updated", targetId: budget.id, detail: { ...budget } });
-        return c.json(shown(budget, "workspace"));
+        return c.json(showBudget(budget, "workspace"));
       },
     )
     .delete("/budgets/:budget_id", doc("Delete a budget of the workspace", NOTHING), param(BudgetParam), async (c) => {

@@ -8,7 +8,7 @@ import { resolveAssistant } from "../assistants/store.ts";
 import { database } from "../db/client.ts";
 import { CHANGED, untilUnchanged } from "../db/unchanged.ts";
 import { Count, selectableList } from "../http/answers.ts";
-import { NOTHING, documented } from "../http/documented.ts";
+import { NOTHING, createDoc } from "../http/documented.ts";
 import { cutPage, selectFields } from "../http/paging.ts";
 import { Problem } from "../http/problem.ts";
 import type { App } from "../http/types.ts";
@@ -35,7 +35,7 @@ import { threadName } from "../threads/named.ts";
 import { forEach } from "../threads/requests/fan-out.ts";
 import { threadsFor } from "./start.ts";
 
-const doc = documented("Crons");
+const doc = createDoc("Crons");
 const notFound = () => new Problem(404, "Cron not found.");
 
 /** Who makes or changes a cron decides what it runs. @throws Problem 403 without `runs.create` */

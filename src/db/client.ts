@@ -1,9 +1,9 @@
 import { drizzle } from "drizzle-orm/d1";
 import * as schema from "./schema.ts";
 
-const open = (binding: D1Database) => drizzle(binding, { schema });
+const openDatabase = (binding: D1Database) => drizzle(binding, { schema });
 
-export type Database = ReturnType<typeof open>;
+export type Database = ReturnType<typeof openDatabase>;
 
 /** Drizzle builds the relations of all tables each time it is opened, so each binding is opened once. */
 const opened = new WeakMap<D1Database, Database>();
@@ -11,7 +11,7 @@ const opened = new WeakMap<D1Database, Database>();
 export function database(binding: D1Database): Database {
   const known = opened.get(binding);
   if (known) return known;
-  const fresh = open(binding);
+  const fresh = openDatabase(binding);
   opened.set(binding, fresh);
   return fresh;
 }

@@ -1,14 +1,14 @@
 /** `/graphs`: the deployed graphs, and whether the threads of a workspace continue on those of another bundle. */
 import * as v from "valibot";
 import { Hono } from "hono";
-import { documented } from "../http/documented.ts";
+import { createDoc } from "../http/documented.ts";
 import type { App } from "../http/types.ts";
 import { body } from "../http/validate.ts";
 import { checkThreads } from "./check.ts";
 import { describeGraphs } from "./graphs.ts";
 import { CheckGraphs, CheckPage, DescribedGraph } from "./schema.ts";
 
-const doc = documented("Deploys");
+const doc = createDoc("Deploys");
 
 const Graphs = v.object({ graphs: v.record(v.string(), DescribedGraph) });
 

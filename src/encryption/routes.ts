@@ -4,7 +4,7 @@ import { Hono } from "hono";
 import * as v from "valibot";
 import { audit } from "../audit/record.ts";
 import { database } from "../db/client.ts";
-import { documented } from "../http/documented.ts";
+import { createDoc } from "../http/documented.ts";
 import { Problem } from "../http/problem.ts";
 import type { App } from "../http/types.ts";
 import { body, param } from "../http/validate.ts";
@@ -21,7 +21,7 @@ const DestroyKey = v.strictObject({
   confirm: v.string(),
 });
 
-const doc = documented("Workspaces and keys");
+const doc = createDoc("Workspaces and keys");
 
 const toIso = (at: number | null) => (at === null ? null : new Date(at).toISOString());
 

@@ -3,7 +3,7 @@ import * as v from "valibot";
 import { Hono } from "hono";
 import { audit } from "../audit/record.ts";
 import { database } from "../db/client.ts";
-import { documented } from "../http/documented.ts";
+import { createDoc } from "../http/documented.ts";
 import { cutPage } from "../http/paging.ts";
 import { Problem } from "../http/problem.ts";
 import type { App } from "../http/types.ts";
@@ -30,7 +30,7 @@ import {
 import { CONNECTIONS, inParallel } from "../http/parallel.ts";
 import { changedWindows } from "./ledger/late.ts";
 
-const doc = documented("Bulk export");
+const doc = createDoc("Bulk export");
 
 /** The export of this id in the caller's workspace, or 404. */
 async function requireExport(

@@ -3,7 +3,7 @@ import { Count, Id, Time } from "../http/answers.ts";
 import { Hono } from "hono";
 import * as v from "valibot";
 import { audit } from "../audit/record.ts";
-import { documented, NOTHING } from "../http/documented.ts";
+import { createDoc, NOTHING } from "../http/documented.ts";
 import { whole } from "../http/fields.ts";
 import { Problem } from "../http/problem.ts";
 import type { App } from "../http/types.ts";
@@ -13,7 +13,7 @@ import { FlowRule, mergeRules, MOST_RULES, RuleBody, RuleId } from "../flow-rule
 import { flowControl, type Waiting } from "./rpc.ts";
 import type { PoolUse } from "./book.ts";
 
-const doc = documented("Flow control");
+const doc = createDoc("Flow control");
 
 const RuleParam = v.object({ rule_id: RuleId });
 const UseQuery = v.object({ limit: v.optional(whole(1, 1_000), "100") });
@@ -45,7 +45,7 @@ const WaitingRun = v.object({
   since: Time,
 });
 
-const shown = (rule: FlowRule, source: "deployment" | "workspace") => ({ ...rule, source });
+const showRule = (rule: FlowRule, source: "deployment" | "workspace") => ({ ...rule, source });
 
 const shownUse = ({ oldest, starts, tokens, ...use }: PoolUse): v.InferOutput<typeof Use> => ({
   ...use,
@@ -54,7 +54,7 @@ const shownUse = ({ oldest, starts, tokens, ...use }: PoolUse): v.InferOutput<ty
   oldest_at: oldest === undefined ? null : new Date(oldest).toISOString(),
 });
 
-const shownWaiting = ({ due, ...waiting }: Waiting): v.InferOutput<typeof WaitingRun> => ({
+const showWaiting = ({ due, ...waiting }: Waiting): v.InferOutput<typeof WaitingRun> => ({
   ...waiting,
   since: new Date(due).toISOString(),
 });
@@ -75,7 +75,7 @@ export function flowRoutes(deployed: FlowRule[]): Hono<App> {
       async (c) => {
         const own = await flowControl(c.env, c.get("principal").workspaceId).rules();
         const rules = mergeRules(deployed, own);
-        return c.json({ rules: rules.map((rule) => shown(rule, isDeployed(rule.id) ? "deployment" : "workspace")) });
+        return c.json({ rules: rules.map((rule) => showRule(rule, isDeployed(rule.id) ? "deployment" : "workspace")) });
       },
     )
     .put(
@@ -91,7 +91,7 @@ export function flowRoutes(deployed: FlowRule[]): Hono<App> {
           throw new Problem(409, `A workspace has at most ${MOST_RULES} rules. Delete one first.`);
         forgetRules(workspaceId);
         await audit(c, { action: "flow_rule.updated", targetId: rule.id, detail: rule });
-        return c.json(shown(rule, "workspace"));
+        return c.json(showRule(rule, "workspace"));
       },
     )
     .delete(
@@ -132,7 +132,7 @@ export function flowRoutes(deployed: FlowRule[]): Hono<App> {
       async (c) => {
         const { rule, key, limit } = c.req.valid("query");
         const runs = await flowControl(c.env, c.get("principal").workspaceId).waiting(rule, key, limit);
-        return c.json({ runs: runs.map(shownWaiting) });
+        return c.json({ runs: runs.map(showWaiting) });
       },
     );
 }

@@ -14,7 +14,7 @@ export const media = (type: string) => ({ content: { [type]: { schema: { type: "
 
 export const json = (schema: Schema) => ({ content: { "application/json": { schema: resolver(schema) } } });
 
-export const either = (...bodies: Body[]): Body => ({
+export const eitherBody = (...bodies: Body[]): Body => ({
   content: Object.assign({}, ...bodies.map(({ content }) => content)) as NonNullable<Body["content"]>,
 });
 
@@ -35,8 +35,8 @@ export const PROBLEM = {
   content: { "application/problem+json": { schema: { $ref: "#/components/schemas/Problem" } } },
 };
 export const RPC: Answers = {
-  200: either(json(v.union([RpcAnswer, v.array(RpcAnswer)])), EVENTS[200]),
-  default: either(json(RpcAnswer), PROBLEM),
+  200: eitherBody(json(v.union([RpcAnswer, v.array(RpcAnswer)])), EVENTS[200]),
+  default: eitherBody(json(RpcAnswer), PROBLEM),
 };
 
 const DESCRIPTIONS: Record<string, string> = {
@@ -53,7 +53,7 @@ const DESCRIPTIONS: Record<string, string> = {
  * The description of a route in /openapi.json: its group, what it does, and its answers, which are those with status 200 where one
  * shape is given. The rest comes from its schemas.
  */
-export const documented = (group: string) => (summary: string, answers?: Schema | Answers) =>
+export const createDoc = (group: string) => (summary: string, answers?: Schema | Answers) =>
   describeRoute({ tags: [group], summary, ...(answers && { responses: toResponses(answers) }) });
 
 function toResponses(answers: Schema | Answers): Responses {

@@ -6,8 +6,8 @@ import { type LogEvent, readEvents } from "../threads/log/events.ts";
 import type { Caller } from "../threads/requests/access.ts";
 import { readJson, threadStub } from "../threads/stub.ts";
 import { METHODS } from "./progress.ts";
-import { type Asked, canShow, isForPeople, questionsIn, request, type Shows, waits } from "./questions.ts";
-import { type OutputSchema, structured, toResult } from "./result.ts";
+import { type Asked, canShow, isForPeople, questionsIn, request, type Shows, askInText } from "./questions.ts";
+import { type OutputSchema, structureState, toResult } from "./result.ts";
 
 export interface ToolRun {
   id: string;
@@ -63,7 +63,7 @@ export async function waitsFor(
   run: ToolRun,
 ): Promise<CallToolResult> {
   const linked = await withLinks(by, threadId, questions, run);
-  return { ...waits(linked, threadId), ...structured(state, run.schema) };
+  return { ...askInText(linked, threadId), ...structureState(state, run.schema) };
 }
 
 async function withLinks(

@@ -83,7 +83,7 @@ export function keyQuestions(questions: Asked[]): Map<string, Asked> {
 }
 
 /** For clients without elicitation, and for a person who did not answer. */
-export function waits(questions: Asked[], threadId: string): CallToolResult {
+export function askInText(questions: Asked[], threadId: string): CallToolResult {
   const asked = questions.map(({ id, value, link }) => {
     const text = questionText(value);
     const whole = typeof value === "string" ? "" : `\n${JSON.stringify(value)}`;

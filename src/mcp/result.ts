@@ -35,11 +35,11 @@ export function toResult(state: Json, schema: OutputSchema | undefined): CallToo
   const said = Array.isArray(state.messages) ? toContent(state.messages.at(-1)) : [];
   const { messages: _, ...others } = state;
   const content = said.length > 0 ? said : [{ type: "text" as const, text: JSON.stringify(others) }];
-  return { content, ...structured(state, schema), isError: false };
+  return { content, ...structureState(state, schema), isError: false };
 }
 
 /** The members that their schema describes. Clients refuse a whole result for a member that does not fit, so it is left out. */
-export function structured(state: Json, schema: OutputSchema | undefined): { structuredContent?: Json } {
+export function structureState(state: Json, schema: OutputSchema | undefined): { structuredContent?: Json } {
   if (!schema) return {};
   const fits = ([name, member]: [string, unknown]) =>
     Object.hasOwn(state, name) &&

@@ -4,7 +4,7 @@
  */
 import { Hono } from "hono";
 import * as v from "valibot";
-import { documented, RPC } from "../http/documented.ts";
+import { createDoc, RPC } from "../http/documented.ts";
 import { Problem } from "../http/problem.ts";
 import type { App } from "../http/types.ts";
 import { query } from "../http/validate.ts";
@@ -12,7 +12,7 @@ import { serverFor } from "./server.ts";
 import { traceServer } from "./traces/server.ts";
 import { answerMcp } from "./transport.ts";
 
-const doc = documented("MCP");
+const doc = createDoc("MCP");
 
 function refuse(): never {
   throw new Problem(405, "This endpoint is stateless: it takes POST only.", { headers: { allow: "POST" } });

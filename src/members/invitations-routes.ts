@@ -4,7 +4,7 @@ import { Hono } from "hono";
 import { audit } from "../audit/record.ts";
 import { newSecret, sha256 } from "../auth/secret.ts";
 import { database } from "../db/client.ts";
-import { documented, NOTHING } from "../http/documented.ts";
+import { createDoc, NOTHING } from "../http/documented.ts";
 import { newSecretId } from "../http/idempotent-id.ts";
 import { serverAddress, isKnownOrigin } from "../http/origin.ts";
 import { cutPage } from "../http/paging.ts";
@@ -23,7 +23,7 @@ import { checkRoleGiven } from "./rights.ts";
 import { Invite, MemberParam, Paging } from "./schema.ts";
 import { Invitation, NewInvitation, toWireInvitation } from "./wire.ts";
 
-const doc = documented("Members");
+const doc = createDoc("Members");
 const notFound = () => new Problem(404, "Invitation not found, or accepted.");
 
 export const invitations = new Hono<App>()

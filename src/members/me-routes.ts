@@ -6,7 +6,7 @@ import { nameCaller } from "../auth/caller.ts";
 import { endSession, findSession, listSessions } from "../auth/session-store.ts";
 import { findWorkspace } from "../auth/store.ts";
 import { database } from "../db/client.ts";
-import { documented, NOTHING } from "../http/documented.ts";
+import { createDoc, NOTHING } from "../http/documented.ts";
 import { Problem } from "../http/problem.ts";
 import type { App } from "../http/types.ts";
 import { param } from "../http/validate.ts";
@@ -15,7 +15,7 @@ import { OwnSessionParam } from "./schema.ts";
 import { findMember, listMemberships } from "./store.ts";
 import { Self, Session, toWireMember, toWireSession } from "./wire.ts";
 
-const doc = documented("Members");
+const doc = createDoc("Members");
 
 const Me = v.object({
   /** The user of the deployment's own `Auth`, else the credential: the name of the caller among reviewers of a queue. */

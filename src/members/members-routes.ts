@@ -4,7 +4,7 @@ import { Hono } from "hono";
 import { audit } from "../audit/record.ts";
 import { endSession, listSessions } from "../auth/session-store.ts";
 import { database } from "../db/client.ts";
-import { documented, NOTHING } from "../http/documented.ts";
+import { createDoc, NOTHING } from "../http/documented.ts";
 import { newOrEarlier } from "../http/idempotent-id.ts";
 import { cutPage } from "../http/paging.ts";
 import { Problem } from "../http/problem.ts";
@@ -25,7 +25,7 @@ import {
 } from "./store.ts";
 import { Member, Session, toWireMember, toWireSession } from "./wire.ts";
 
-const doc = documented("Members");
+const doc = createDoc("Members");
 const notFound = () => new Problem(404, "Member not found.");
 
 export const members = new Hono<App>()

@@ -3,7 +3,7 @@ import { Hono } from "hono";
 import * as v from "valibot";
 import { database } from "../db/client.ts";
 import { loadRing, withRing } from "../encryption/load.ts";
-import { documented, NOTHING } from "../http/documented.ts";
+import { createDoc, NOTHING } from "../http/documented.ts";
 import type { App } from "../http/types.ts";
 import { body, parse, query } from "../http/validate.ts";
 import { mayReplace, authorizeItem } from "./allowed.ts";
@@ -14,7 +14,7 @@ import { FoundItem, Item } from "./row.ts";
 import { searchItems } from "./search-store.ts";
 import { deleteItem, getItem, namespacesUnder, putItems, refreshesOnRead } from "./store.ts";
 
-const doc = documented("Store");
+const doc = createDoc("Store");
 
 export const memory = new Hono<App>()
   .put("/items", doc("Write an item", NOTHING), body(AskedItem), async (c) => {

@@ -3,7 +3,7 @@ import { dataLines } from "./data-lines.ts";
 import { readToolCalls, completionId, type NativeAnswer, readText } from "./workers-ai-answer.ts";
 
 /** Older models send `{"response": "text"}` per event; newer ones send OpenAI's chunks, which pass unchanged. */
-export function streamed(answer: ReadableStream<Uint8Array>, model: string): ReadableStream<Uint8Array> {
+export function translateStream(answer: ReadableStream<Uint8Array>, model: string): ReadableStream<Uint8Array> {
   const id = completionId();
   let finish: string | undefined = "stop";
   const chunk = (delta: object, more: object = {}) => {

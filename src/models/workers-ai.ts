@@ -3,7 +3,7 @@
  * AI has no tools and calls the REST API with a token, so ChatOpenAI is used with this `fetch` instead.
  */
 import { readToolCalls, completionId, type NativeAnswer, readText } from "./workers-ai-answer.ts";
-import { streamed } from "./workers-ai-stream.ts";
+import { translateStream } from "./workers-ai-stream.ts";
 
 /** The part of the platform's `Ai` binding that is used. */
 export interface AiBinding {
@@ -33,7 +33,7 @@ export function workersAi(ai: AiBinding): typeof fetch {
       return refusal(readStatus(error), error instanceof Error ? error.message : String(error));
     }
     if (answer instanceof ReadableStream) {
-      return new Response(streamed(answer as ReadableStream<Uint8Array>, model), {
+      return new Response(translateStream(answer as ReadableStream<Uint8Array>, model), {
         headers: { "content-type": "text/event-stream" },
       });
     }

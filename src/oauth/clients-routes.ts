@@ -4,7 +4,7 @@ import { Hono } from "hono";
 import * as v from "valibot";
 import { audit } from "../audit/record.ts";
 import { database } from "../db/client.ts";
-import { documented, NOTHING } from "../http/documented.ts";
+import { createDoc, NOTHING } from "../http/documented.ts";
 import { pagingQuery } from "../http/fields.ts";
 import { cutPage } from "../http/paging.ts";
 import { Problem } from "../http/problem.ts";
@@ -13,7 +13,7 @@ import { param, query } from "../http/validate.ts";
 import { isDocumentId } from "./client-document.ts";
 import { type AllowedClient, listClients, listGrantIds, revokeClient } from "./clients-store.ts";
 
-const doc = documented("OAuth");
+const doc = createDoc("OAuth");
 
 const iso = (time: number) => new Date(time).toISOString();
 

@@ -4,7 +4,7 @@ import { Hono } from "hono";
 import * as v from "valibot";
 import { audit } from "../audit/record.ts";
 import { database } from "../db/client.ts";
-import { documented, NOTHING } from "../http/documented.ts";
+import { createDoc, NOTHING } from "../http/documented.ts";
 import { pagingQuery } from "../http/fields.ts";
 import { cutPage } from "../http/paging.ts";
 import { Problem } from "../http/problem.ts";
@@ -12,7 +12,7 @@ import type { App } from "../http/types.ts";
 import { query } from "../http/validate.ts";
 import { findGrant, listGrants, revokeGrant } from "./store.ts";
 
-const doc = documented("OAuth");
+const doc = createDoc("OAuth");
 
 const Grant = v.pipe(
   v.object({

@@ -7,7 +7,7 @@ import { limitAddress } from "../auth/limits.ts";
 import { audit } from "../audit/record.ts";
 import { database } from "../db/client.ts";
 import { AnyObject } from "../http/answers.ts";
-import { documented, either, json as jsonBody, media, PROBLEM } from "../http/documented.ts";
+import { createDoc, eitherBody, json as jsonBody, media, PROBLEM } from "../http/documented.ts";
 import { decodeJson } from "../http/json.ts";
 import type { App } from "../http/types.ts";
 import { readCounted } from "../http/validate.ts";
@@ -26,10 +26,10 @@ import { ClientMetadata, Introspection, Refusal, RegisteredClient, Tokens } from
 import { insertClient } from "./store.ts";
 import { issueTokens, revokeToken } from "./token.ts";
 
-const doc = (summary: string, answers: Parameters<ReturnType<typeof documented>>[1] & object) =>
-  documented("OAuth")(summary, { default: Refusal, ...answers });
+const doc = (summary: string, answers: Parameters<ReturnType<typeof createDoc>>[1] & object) =>
+  createDoc("OAuth")(summary, { default: Refusal, ...answers });
 /** Pages of a person, which lead back to the client. */
-const PAGE = { 200: media("text/html"), 302: {}, 303: {}, default: either(media("text/html"), jsonBody(Refusal)) };
+const PAGE = { 200: media("text/html"), 302: {}, 303: {}, default: eitherBody(media("text/html"), jsonBody(Refusal)) };
 const METADATA = { 200: jsonBody(AnyObject) };
 const RESOURCE = "/.well-known/oauth-protected-resource";
 
@@ -76,7 +76,7 @@ export const oauth = new Hono<App>()
     doc("The same, where clients of OpenID Connect look for it (RFC 8414, section 5)", METADATA),
     describeServer,
   )
-  .get(`${RESOURCE}/:path{.*}?`, documented("OAuth")("Protected resource metadata (RFC 9728)", METADATA), (c) => {
+  .get(`${RESOURCE}/:path{.*}?`, createDoc("OAuth")("Protected resource metadata (RFC 9728)", METADATA), (c) => {
     const { pathname } = new URL(c.req.url);
     const metadata = resourceMetadata(requireIssuer(c), pathname.slice(RESOURCE.length).replace(/\/$/, ""));
     return metadata ? c.json(metadata, 200, { "cache-control": "max-age=300" }) : c.notFound();

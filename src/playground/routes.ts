@@ -4,7 +4,7 @@ import * as v from "valibot";
 import { audit } from "../audit/record.ts";
 import { limitPaid } from "../auth/limits.ts";
 import type { Budget } from "../budget-rule.ts";
-import { documented, EVENTS } from "../http/documented.ts";
+import { createDoc, EVENTS } from "../http/documented.ts";
 import { sseResponse } from "../http/sse.ts";
 import { Problem } from "../http/problem.ts";
 import type { App, IdempotencyKey } from "../http/types.ts";
@@ -16,7 +16,7 @@ import { CALL_MS, callFrames } from "./run.ts";
 import { CallBody } from "./schema.ts";
 import { Spending } from "./spend.ts";
 
-const doc = documented("Playground");
+const doc = createDoc("Playground");
 
 const Models = v.pipe(
   v.object({ models: v.array(v.object({ provider: v.string(), model: v.string(), is_available: v.boolean() })) }),

@@ -6,7 +6,7 @@ import { nameCaller } from "../auth/caller.ts";
 import { database } from "../db/client.ts";
 import { withRing } from "../encryption/load.ts";
 import { AnyObject, Count } from "../http/answers.ts";
-import { documented } from "../http/documented.ts";
+import { createDoc } from "../http/documented.ts";
 import { newOrEarlier } from "../http/idempotent-id.ts";
 import type { App } from "../http/types.ts";
 import { body, param, query } from "../http/validate.ts";
@@ -17,7 +17,7 @@ import { pullManifest } from "./manifest.ts";
 import { Commit, openDescription, openManifest, toWireCommit } from "./row.ts";
 import * as schema from "./schema.ts";
 
-const doc = documented("Prompts");
+const doc = createDoc("Prompts");
 
 const Pulled = v.pipe(
   v.object({

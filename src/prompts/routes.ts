@@ -8,7 +8,7 @@ import { database } from "../db/client.ts";
 import { isTaken } from "../db/unchanged.ts";
 import { loadRing, withRing } from "../encryption/load.ts";
 import { Count, Message, Time } from "../http/answers.ts";
-import { documented } from "../http/documented.ts";
+import { createDoc } from "../http/documented.ts";
 import { newOrEarlier } from "../http/idempotent-id.ts";
 import { Problem } from "../http/problem.ts";
 import type { App } from "../http/types.ts";
@@ -30,7 +30,7 @@ import {
 } from "./store.ts";
 import { tags } from "./tag-routes.ts";
 
-const doc = documented("Prompts");
+const doc = createDoc("Prompts");
 
 const OnePrompt = v.object({ repo: Prompt });
 const Settings = v.pipe(

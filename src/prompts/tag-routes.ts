@@ -4,7 +4,7 @@ import * as v from "valibot";
 import type { Context } from "hono";
 import { audit } from "../audit/record.ts";
 import { database } from "../db/client.ts";
-import { documented, NOTHING } from "../http/documented.ts";
+import { createDoc, NOTHING } from "../http/documented.ts";
 import { Problem } from "../http/problem.ts";
 import type { App } from "../http/types.ts";
 import { body, param } from "../http/validate.ts";
@@ -15,7 +15,7 @@ import { Tag, toWireTag } from "./row.ts";
 import * as schema from "./schema.ts";
 import type { LikedPrompt } from "./store.ts";
 
-const doc = documented("Prompts");
+const doc = createDoc("Prompts");
 
 export const tags = new Hono<App>()
   .post(

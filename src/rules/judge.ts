@@ -9,7 +9,7 @@ import { workersAi } from "../models/workers-ai.ts";
 import { addCost, priceTable } from "../traces/usage/prices.ts";
 import { Final, isRefusal, Unusable } from "./errors.ts";
 import { type ChatMessage, renderMessages } from "./prompt.ts";
-import { parsed, type RuleRun } from "./run.ts";
+import { parseOrText, type RuleRun } from "./run.ts";
 import { type Score, parseScores } from "./scores.ts";
 import { evaluatorName, type RuleCall } from "./call.ts";
 
@@ -31,7 +31,7 @@ export async function judge(call: RuleCall, one: Judge, key: string | undefined,
     return { scores: await askAssistant(call, one, one.model.assistant_id, messages), cost: 0 };
   }
   const answer = await askModel(call, one, one.model, key, messages);
-  return { scores: inSchema(one, parsed(jsonIn(answer.text))), cost: answer.cost };
+  return { scores: inSchema(one, parseOrText(jsonIn(answer.text))), cost: answer.cost };
 }
 
 /** The scores of the members that the schema has. */
@@ -84,7 +84,7 @@ async function askModel(
   const bytes = await readWithin(response, ANSWER_BYTES, signal);
   if (!bytes) throw new Final("The answer of the judge is too large.");
   if (!response.ok) throw failure(response.status, `The model answered ${response.status}.`);
-  const answer = parsed(new TextDecoder().decode(bytes));
+  const answer = parseOrText(new TextDecoder().decode(bytes));
   const content = isObject(answer) ? readContent(answer) : undefined;
   if (content === undefined) throw new Error("The model did not answer as OpenAI's chat completions do.");
   const { prices } = await knownBudgets(env, rule.workspaceId);
@@ -151,12 +151,12 @@ async function waitForRun(call: RuleCall, key: string, body: string, signal: Abo
   const text = await response.text();
   if (!response.ok)
     throw failure(response.status, `The run of the judge was answered with ${response.status}: ${text.slice(0, 300)}`);
-  const state = parsed(text);
+  const state = parseOrText(text);
   if (!isObject(state)) throw new Unusable("The judge answered no state.");
   if (isObject(state["__error__"]))
     throw new Unusable(`The run of the judge failed: ${String(state["__error__"]["message"]).slice(0, 300)}`);
   if (isObject(state["structuredResponse"])) return state["structuredResponse"];
   const last = Array.isArray(state["messages"]) ? (state["messages"].at(-1) as unknown) : undefined;
   const content = isObject(last) ? last["content"] : undefined;
-  return typeof content === "string" ? parsed(jsonIn(content)) : state;
+  return typeof content === "string" ? parseOrText(jsonIn(content)) : state;
 }

@@ -4,7 +4,7 @@ import { type Context, Hono } from "hono";
 import { audit } from "../audit/record.ts";
 import { database } from "../db/client.ts";
 import { Message } from "../http/answers.ts";
-import { documented } from "../http/documented.ts";
+import { createDoc } from "../http/documented.ts";
 import { newOrEarlier } from "../http/idempotent-id.ts";
 import { Problem } from "../http/problem.ts";
 import type { App } from "../http/types.ts";
@@ -30,7 +30,7 @@ import {
   updateRule,
 } from "./store.ts";
 
-const doc = documented("Rules");
+const doc = createDoc("Rules");
 
 export const rules = new Hono<App>()
   .get("/runs/rules", doc("List the rules on runs", v.array(Rule)), query(ListRules), async (c) => {
@@ -42,7 +42,7 @@ export const rules = new Hono<App>()
     const { workspaceId } = c.get("principal");
     const db = database(c.env.DB);
     const { id, earlier } = await newOrEarlier(c, (one) => findRule(db, workspaceId, one));
-    if (earlier) return c.json(await wire(c, earlier));
+    if (earlier) return c.json(await answerRule(c, earlier));
     const now = Date.now();
     const row: RuleRow = {
       id,
@@ -52,30 +52,30 @@ export const rules = new Hono<App>()
       createdAt: now,
       updatedAt: now,
     };
-    await audit(c, { action: "run_rule.created", targetId: id, detail: described(row) });
+    await audit(c, { action: "run_rule.created", targetId: id, detail: describeRule(row) });
     if (!(await insertRule(db, row)))
       throw new Problem(409, `A workspace has at most ${MOST_RULES} rules. Delete one first.`);
     if (given.backfill_from !== undefined) await backfill(c, row, { start_time: given.backfill_from });
-    return c.json(await wire(c, row));
+    return c.json(await answerRule(c, row));
   })
   .get("/runs/rules/:rule_id", doc("Read a rule", Rule), param(RuleId), async (c) =>
-    c.json(await wire(c, await existing(c))),
+    c.json(await answerRule(c, await requireRule(c))),
   )
   .patch("/runs/rules/:rule_id", doc("Replace a rule", Rule), param(RuleId), body(RuleBody), async (c) => {
     const given = c.req.valid("json");
-    const before = await existing(c);
+    const before = await requireRule(c);
     const row = { ...before, ...(await givenRule(c, given, before.id, before)), updatedAt: Date.now() };
     // A rule that was off does not work on what came in the meantime.
     if (row.isEnabled && !before.isEnabled) row.since = row.updatedAt;
     if (row.projectId !== before.projectId)
       throw new Problem(409, "The project of a rule does not change. Create another rule.");
-    await audit(c, { action: "run_rule.updated", targetId: row.id, detail: described(row) });
+    await audit(c, { action: "run_rule.updated", targetId: row.id, detail: describeRule(row) });
     if (!(await updateRule(database(c.env.DB), row))) throw new Problem(404, "Rule not found.");
     if (given.backfill_from !== undefined) await backfill(c, row, { start_time: given.backfill_from });
-    return c.json(await wire(c, row));
+    return c.json(await answerRule(c, row));
   })
   .delete("/runs/rules/:rule_id", doc("Delete a rule; its feedback stays", Message), param(RuleId), async (c) => {
-    const row = await existing(c);
+    const row = await requireRule(c);
     await audit(c, { action: "run_rule.deleted", targetId: row.id, detail: { name: row.name } });
     await deleteRule(database(c.env.DB), row.workspaceId, row.id);
     return c.json({ message: "Rule deleted" });
@@ -86,7 +86,7 @@ export const rules = new Hono<App>()
     param(RuleId),
     query(ListLogs),
     async (c) => {
-      const row = await existing(c);
+      const row = await requireRule(c);
       return c.json(await readLog(c.env, row, c.req.valid("query")));
     },
   )
@@ -95,7 +95,7 @@ export const rules = new Hono<App>()
     doc("List the backfills of a rule, newest first", v.array(Backfill)),
     param(RuleId),
     async (c) => {
-      const row = await existing(c);
+      const row = await requireRule(c);
       return c.json((await listBackfills(database(c.env.DB), row.id, 100)).map(toWireBackfill));
     },
   )
@@ -105,14 +105,14 @@ export const rules = new Hono<App>()
     param(RuleId),
     body(BackfillBody),
     async (c) => {
-      const row = await existing(c);
+      const row = await requireRule(c);
       await audit(c, { action: "run_rule.backfilled", targetId: row.id, detail: { ...c.req.valid("json") } });
       return c.json(await backfill(c, row, c.req.valid("json")));
     },
   );
 
 /** @throws Problem 404 */
-async function existing(c: Context<App>): Promise<RuleRow> {
+async function requireRule(c: Context<App>): Promise<RuleRow> {
   const { rule_id } = c.req.param() as { rule_id: string };
   const row = await findRule(database(c.env.DB), c.get("principal").workspaceId, rule_id.toLowerCase());
   if (!row) throw new Problem(404, "Rule not found.");
@@ -156,7 +156,7 @@ async function backfill(
 /** Parts that begin at once. The sweep of the next minute wakes the others. */
 const AT_ONCE = 10;
 
-const described = ({ name, projectId, samplingRate, isEnabled, actions }: RuleRow) => ({
+const describeRule = ({ name, projectId, samplingRate, isEnabled, actions }: RuleRow) => ({
   name,
   session_id: projectId,
   sampling_rate: samplingRate,
@@ -174,7 +174,7 @@ async function wireAll(c: Context<App>, rows: RuleRow[]) {
 }
 
 /** @throws Problem 404 */
-async function wire(c: Context<App>, row: RuleRow) {
+async function answerRule(c: Context<App>, row: RuleRow) {
   const [shown] = await wireAll(c, [row]);
   if (!shown) throw new Problem(404, "Rule not found.");
   return shown;

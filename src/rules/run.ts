@@ -44,7 +44,7 @@ export function valueAt(run: RuleRun, path: string): unknown {
 export const asText = (value: unknown): string =>
   typeof value === "string" ? value : value === undefined || value === null ? "" : JSON.stringify(value);
 
-export const parsed = (text: string): unknown => {
+export const parseOrText = (text: string): unknown => {
   try {
     return parseExact(text);
   } catch {

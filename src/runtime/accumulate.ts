@@ -1,7 +1,7 @@
 /** Adds up the streamed chunks of messages, for the classic `messages` mode whose events hold the message so far. */
 import type { Json } from "../json.ts";
 import { AIMessageChunk } from "@langchain/core/messages";
-import { wire, wireChunk } from "./serde.ts";
+import { toWireJson, wireChunk } from "./serde.ts";
 
 export class Accumulator {
   #messages = new Map<string, AIMessageChunk>();
@@ -9,7 +9,7 @@ export class Accumulator {
   /** The message so far, in wire form, and whether this was its first chunk. */
   add(chunk: Json & { id: string }): { message: string; first: boolean } {
     const first = !this.#messages.has(chunk.id);
-    return { message: wire(this.take(chunk)), first };
+    return { message: toWireJson(this.take(chunk)), first };
   }
 
   /** Takes a chunk in without writing the sum out, which costs as much as the message is long. */

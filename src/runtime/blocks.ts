@@ -40,7 +40,7 @@ export class MessageBlocks {
   /** Ends the message: every open block, then message-finish. `final` is the aggregated message, when there is one. */
   finish(final?: BaseMessage): MessageEvent[] {
     const events = [...this.#open.values()].map(({ index, block }) =>
-      this.#event("content-block-finish", { index, content: finished(block) }),
+      this.#event("content-block-finish", { index, content: finishBlock(block) }),
     );
     const usage = (final as { usage_metadata?: unknown } | undefined)?.usage_metadata ?? this.#usage;
     const metadata = final?.response_metadata;
@@ -122,7 +122,7 @@ export class MessageBlocks {
     const events: MessageEvent[] = [];
     const added = Object.entries(members).filter(([name, value]) => adds(block, name, value));
     if (added.length > 0) {
-      Object.assign(block, merged(block, Object.fromEntries(added)));
+      Object.assign(block, mergeBlock(block, Object.fromEntries(added)));
       // The clients replace members by those of a block-delta: they are whole, and only what has deltas of its own is left out.
       const fields = Object.fromEntries(Object.entries(block).filter(([name]) => !isIncrement(block, name)));
       events.push(this.#event("content-block-delta", { index, delta: { type: "block-delta", fields } }));
@@ -186,7 +186,7 @@ const isIncrement = ({ type }: Block, name: string): boolean =>
   name === "data" || name === "index" || (name === type && (type === "text" || type === "reasoning"));
 
 /** The members of a block and those of its next chunk, added up. */
-function merged(before: Record<string, unknown>, more: Record<string, unknown>): Record<string, unknown> {
+function mergeBlock(before: Record<string, unknown>, more: Record<string, unknown>): Record<string, unknown> {
   const result = new Map(Object.entries(before));
   for (const [name, value] of Object.entries(more)) {
     const known = result.get(name);
@@ -194,7 +194,7 @@ function merged(before: Record<string, unknown>, more: Record<string, unknown>):
     if (typeof known === "string" && typeof value === "string" && !NAMES.has(name)) result.set(name, known + value);
     else if (Array.isArray(known) && Array.isArray(value))
       result.set(name, [...(known as unknown[]), ...(value as unknown[])]);
-    else result.set(name, isObject(known) && isObject(value) ? merged(known, value) : value);
+    else result.set(name, isObject(known) && isObject(value) ? mergeBlock(known, value) : value);
   }
   return Object.fromEntries(result);
 }
@@ -205,7 +205,7 @@ function toolDelta({ id, name, args }: Block): Record<string, unknown> {
   return { type: "block-delta", fields: { type: "tool_call_chunk", id, name, args } };
 }
 
-function finished(block: Block): Block {
+function finishBlock(block: Block): Block {
   if (block.type !== "tool_call_chunk") return block;
   const { id, name, args } = block;
   try {

@@ -47,12 +47,12 @@ function ofAnthropic(given: Given, [source, start, end]: [string, string, string
     source,
     ...(typeof address === "string" && { url: address }),
     ...(typeof document_title === "string" && { title: document_title }),
-    ...placed("startIndex", from),
-    ...placed("endIndex", to),
+    ...placeCitation("startIndex", from),
+    ...placeCitation("endIndex", to),
     citedText,
   };
 }
 
 /** The index of a result of a search in the web is encrypted, and often no number. */
-const placed = (name: string, index: unknown): Given =>
+const placeCitation = (name: string, index: unknown): Given =>
   Number.isFinite(Number(index)) ? { [name]: Number(index) } : {};

@@ -1,19 +1,19 @@
 /** LangGraph's `debug` chunks as the Agent Server puts them on the wire: no callbacks, no internal keys, checkpoints by address. */
 import type { Json } from "../json.ts";
-import { wire } from "./serde.ts";
+import { toWireJson } from "./serde.ts";
 
 /** A `debug` chunk in wire form, as JSON. */
 export function wireDebug(chunk: unknown): string {
   const { type, payload, ...rest } = chunk as Json & { type: string; payload: Json };
-  if (type === "checkpoint") return wire({ ...rest, type, payload: checkpoint(payload) });
-  return wire({ ...rest, type, payload: task(payload) });
+  if (type === "checkpoint") return toWireJson({ ...rest, type, payload: checkpoint(payload) });
+  return toWireJson({ ...rest, type, payload: task(payload) });
 }
 
 function checkpoint({ parentConfig, config, tasks, ...rest }: Json): Json {
   return {
     ...rest,
-    config: external(config),
-    parent_config: external(parentConfig),
+    config: toExternal(config),
+    parent_config: toExternal(parentConfig),
     checkpoint: readAddress(config),
     parent_checkpoint: readAddress(parentConfig),
     tasks: (tasks as Json[]).map(task),
@@ -25,7 +25,7 @@ function task({ state, ...rest }: Json): Json {
   return at ? { ...rest, checkpoint: at } : state === undefined ? rest : { ...rest, state };
 }
 
-function external(config: unknown): unknown {
+function toExternal(config: unknown): unknown {
   const configurable = (config as { configurable?: Json } | undefined)?.configurable;
   if (!configurable) return config;
   const { callbacks: _callbacks, ...rest } = config as Json;

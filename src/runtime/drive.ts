@@ -101,7 +101,7 @@ async function stream(graph: Graph, input: unknown, options: DriveOptions, sink:
       ...(options.events ? [] : [new DispatchedEvents((event) => sink.event(event))]),
       ...((options.callbacks as []) ?? []),
     ],
-    ...defined({
+    ...dropUndefined({
       context: options.context,
       metadata: Object.fromEntries(Object.entries(options.metadata).slice(-MOST_METADATA)),
       tags: options.tags,
@@ -140,6 +140,6 @@ function writerNamespace(): string[] {
   return namespace ? namespace.split("|").slice(0, -1) : [];
 }
 
-function defined<T extends Record<string, unknown>>(values: T): Partial<T> {
+function dropUndefined<T extends Record<string, unknown>>(values: T): Partial<T> {
   return Object.fromEntries(Object.entries(values).filter(([, value]) => value !== undefined)) as Partial<T>;
 }

@@ -67,7 +67,7 @@ export function keyTasks(graph: { nodes: Record<string, object> }): void {
       const runnable = getNode.call(this);
       // LangGraph also looks for a nested graph in the runnable, so only `invoke` differs.
       const invoke: Invoke = (input, config) => {
-        const work = () => runnable?.invoke(input, keyed(config as TaskConfig));
+        const work = () => runnable?.invoke(input, addKey(config as TaskConfig));
         const { checkpoint_ns: ns, [AROUND]: around } = (config as TaskConfig).configurable;
         return around ? around(ns, work) : work();
       };
@@ -86,7 +86,7 @@ export function keysFrom(origin: (checkpointId: string) => string, around?: Arou
   return { idempotency_key: undefined, [PARENT]: parent, [AROUND]: around };
 }
 
-function keyed(config: TaskConfig): TaskConfig {
+function addKey(config: TaskConfig): TaskConfig {
   const parent = config.configurable[PARENT];
   if (!parent) return config;
   const { langgraph_step: step, langgraph_path: path } = config.metadata;

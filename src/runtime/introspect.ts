@@ -49,11 +49,11 @@ export async function introspectSchemas(graph: Graph, types: TypedSchemas = {}):
   const { _inputDefinition: input, _outputDefinition: output, _schemaDefinition: state } = requireBuilder(graph);
   // LangGraph before 0.3 has no such module: its graphs have no runtime schemas.
   const zod = await import("@langchain/langgraph/zod/schema").catch(() => undefined);
-  const context = attempt(() => zod?.getConfigTypeSchema(graph)) ?? named(types.config) ?? null;
+  const context = attempt(() => zod?.getConfigTypeSchema(graph)) ?? addDraft(types.config) ?? null;
   return {
-    input_schema: attempt(() => zod?.getInputTypeSchema(graph)) ?? named(types.input) ?? byName(input),
-    output_schema: attempt(() => zod?.getOutputTypeSchema(graph)) ?? named(types.output) ?? byName(output),
-    state_schema: attempt(() => zod?.getStateTypeSchema(graph)) ?? named(types.state) ?? byName(state),
+    input_schema: attempt(() => zod?.getInputTypeSchema(graph)) ?? addDraft(types.input) ?? byName(input),
+    output_schema: attempt(() => zod?.getOutputTypeSchema(graph)) ?? addDraft(types.output) ?? byName(output),
+    state_schema: attempt(() => zod?.getStateTypeSchema(graph)) ?? addDraft(types.state) ?? byName(state),
     config_schema: context,
     context_schema: context,
   };
@@ -73,7 +73,7 @@ export async function subgraphSchemas(
 }
 
 /** A schema of types, with the draft that it is written in. */
-const named = (schema: JsonSchema | undefined): JsonSchema | undefined => schema && { ...schema, $schema: DRAFT };
+const addDraft = (schema: JsonSchema | undefined): JsonSchema | undefined => schema && { ...schema, $schema: DRAFT };
 
 function requireBuilder(graph: Graph): Builder {
   return (graph as { builder?: Builder }).builder ?? {};

@@ -120,7 +120,7 @@ export function messageClass({ id }: Constructed): MessageClass | undefined {
 }
 
 /** What LangChain keeps of an object of the user that has a member `lc`, within an object of its own. */
-export function escaped(record: JsonObject): { value: unknown } | undefined {
+export function readEscaped(record: JsonObject): { value: unknown } | undefined {
   return Object.hasOwn(record, "__lc_escaped__") && Object.keys(record).length === 1
     ? { value: record["__lc_escaped__"] }
     : undefined;

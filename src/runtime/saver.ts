@@ -128,7 +128,7 @@ export class Saver extends BaseCheckpointSaver {
       checkpoint,
       metadata: { ...saved.metadata },
       parentConfig: saved.parentId === undefined ? undefined : this.#config(saved.ns, saved.parentId),
-      pendingWrites: current(writes).map(({ taskId, channel, value }): CheckpointPendingWrite => [
+      pendingWrites: keepCurrent(writes).map(({ taskId, channel, value }): CheckpointPendingWrite => [
         taskId,
         channel,
         value,
@@ -153,7 +153,7 @@ export class Saver extends BaseCheckpointSaver {
  * Without the questions and failures that their tasks have left behind. LangGraph keeps them until the step ends, and then
  * shows a question as open that was answered while others of the same step wait.
  */
-export function current(writes: SavedWrite[]): SavedWrite[] {
+export function keepCurrent(writes: SavedWrite[]): SavedWrite[] {
   const outcomes = [ERROR, INTERRUPT];
   const last = new Map<string, string>();
   for (const { taskId, index, channel } of writes) {

@@ -11,7 +11,7 @@ interface Room {
 }
 
 /** The wire form of a live value, without a detour over `toJSON`, which for a message makes its stored form. */
-function plain(value: unknown, room: Room): unknown {
+function toPlain(value: unknown, room: Room): unknown {
   if (typeof value === "string") {
     room.left -= value.length + 3;
     return room.left < 0 ? value.slice(0, Math.max(0, value.length + room.left)) : value;
@@ -29,7 +29,7 @@ function plain(value: unknown, room: Room): unknown {
   if (value instanceof Error) return members({ error: value.name, message: value.message }, room);
   if (value instanceof Uint8Array) return items(value, room);
   if (isSend(value)) return members({ node: value.node, args: value.args }, room);
-  if (typeof value.toJSON === "function") return plain((value.toJSON as () => unknown)(), room);
+  if (typeof value.toJSON === "function") return toPlain((value.toJSON as () => unknown)(), room);
   return members(value, room);
 }
 
@@ -50,7 +50,7 @@ function items(list: Iterable<unknown>, room: Room): unknown[] {
   const kept: unknown[] = [];
   for (const item of list) {
     if (room.left < 0) break;
-    kept.push(plain(item, room));
+    kept.push(toPlain(item, room));
   }
   return kept;
 }
@@ -60,15 +60,15 @@ function members(object: object, room: Room): Record<string, unknown> {
   for (const [key, part] of Object.entries(object)) {
     room.left -= key.length + 4;
     if (room.left < 0) break;
-    kept.push([key, plain(part, room)]);
+    kept.push([key, toPlain(part, room)]);
   }
   return Object.fromEntries(kept);
 }
 
 /** The wire form of a live value. Throws a TypeError for a value with a cycle. */
-export function wire(value: unknown): string {
+export function toWireJson(value: unknown): string {
   try {
-    return JSON.stringify(plain(value, { left: Infinity })) ?? "null";
+    return JSON.stringify(toPlain(value, { left: Infinity })) ?? "null";
   } catch (error) {
     if (!(error instanceof RangeError)) throw error;
     throw new TypeError("A value that contains itself cannot be sent.", { cause: error });
@@ -76,22 +76,22 @@ export function wire(value: unknown): string {
 }
 
 /** The name of a member for a key of a map: an object has no text of its own, or may have none at all. */
-export const memberName = (key: unknown): string => (isObject(key) ? wire(key) : String(key));
+export const memberName = (key: unknown): string => (isObject(key) ? toWireJson(key) : String(key));
 
 /** The wire form of an object of about `most` characters; of a longer one about the first `kept`, and `cut: true`. */
 export function wireWithin(value: object, most: number, kept: number): string {
   const room = { left: most };
-  const whole = plain(value, room);
+  const whole = toPlain(value, room);
   // What has to be escaped is longer as text than it was counted.
   const text = room.left < 0 ? undefined : JSON.stringify(whole);
   if (text !== undefined && text.length <= most) return text;
-  return JSON.stringify({ ...(plain(value, { left: kept }) as object), cut: true });
+  return JSON.stringify({ ...(toPlain(value, { left: kept }) as object), cut: true });
 }
 
 /** A streamed message's wire form: a chunk says that it is one (`AIMessageChunk`), as clients of the classic modes expect. */
 export function wireChunk(message: object): string {
   const name = (message.constructor as { lc_name?: () => string }).lc_name?.() ?? "";
-  const text = wire(message);
+  const text = toWireJson(message);
   // The type is what the wire form writes last; a token's cost is what matters here.
   return name.endsWith("MessageChunk") ? text.replace(/"type":"\w+"\}$/, `"type":"${name}"}`) : text;
 }
@@ -102,6 +102,6 @@ const LONGEST_MESSAGE = 32_000;
 /** `{error, message}` of any thrown value, in the format of the Agent Server's `error` event. */
 export function errorBody(error: unknown): { error: string; message: string } {
   const name = error instanceof Error ? error.name : "Error";
-  const message = error instanceof Error ? error.message : typeof error === "string" ? error : wire(error);
+  const message = error instanceof Error ? error.message : typeof error === "string" ? error : toWireJson(error);
   return { error: name.slice(0, 200), message: message.slice(0, LONGEST_MESSAGE) };
 }

@@ -29,12 +29,12 @@ export const DEEPEST = 8;
 const known = new WeakMap<Graph, { shape: GraphShape; fingerprint: string }>();
 
 /** The shape of a compiled graph. */
-export const describeShape = (graph: Graph): GraphShape => described(graph).shape;
+export const describeShape = (graph: Graph): GraphShape => describeGraph(graph).shape;
 
 /** Names a shape: two graphs with the same nodes, edges, channels, interrupts and nested graphs have the same one. */
-export const fingerprint = (graph: Graph): string => described(graph).fingerprint;
+export const fingerprint = (graph: Graph): string => describeGraph(graph).fingerprint;
 
-function described(graph: Graph) {
+function describeGraph(graph: Graph) {
   const found = known.get(graph);
   if (found) return found;
   const shape = shapeAt(graph, 0);

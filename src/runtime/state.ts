@@ -8,7 +8,7 @@ import { readAddress } from "./debug.ts";
 import { bind, command, type WireCommand } from "./drive.ts";
 import type { Graph } from "./graph.ts";
 import { withId } from "./older.ts";
-import { errorBody, wire } from "./serde.ts";
+import { errorBody, toWireJson } from "./serde.ts";
 
 export interface SnapshotOptions {
   threadId: string;
@@ -35,7 +35,7 @@ export async function readSnapshot(
 
 /** The same as wire JSON text. */
 export async function readState(graph: Graph, saver: BaseCheckpointSaver, options: SnapshotOptions): Promise<string> {
-  return wire(threadState(await readSnapshot(graph, saver, options)));
+  return toWireJson(threadState(await readSnapshot(graph, saver, options)));
 }
 
 /** States newest first, each as wire JSON text. */
@@ -52,7 +52,7 @@ export async function* readHistory(
     before,
     filter,
   })) {
-    yield wire(threadState(snapshot));
+    yield toWireJson(threadState(snapshot));
     left -= 1;
     if (left <= 0) return;
   }

@@ -7,7 +7,7 @@ import {
   type Builtin,
   findBuiltin,
   type Constructed,
-  escaped,
+  readEscaped,
   holdsLoadable,
   isConstructed,
   isLoadable,
@@ -81,7 +81,7 @@ function reviveWith(stored: unknown, foreign: (record: Constructed) => unknown):
   const partOfMessage = (value: unknown): unknown => {
     if (Array.isArray(value)) return value.map(partOfMessage);
     if (!isObject(value)) return value;
-    const own = escaped(value);
+    const own = readEscaped(value);
     if (own) return structuredClone(own.value);
     return "lc" in value ? part(value) : mapMembers(value, partOfMessage);
   };
@@ -142,7 +142,7 @@ export function flatten(value: unknown): unknown {
 function flattenPart(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(flattenPart);
   if (!isObject(value)) return value;
-  const own = escaped(value);
+  const own = readEscaped(value);
   if (own) return own.value;
   return "lc" in value ? flatten(value) : mapMembers(value, flattenPart);
 }

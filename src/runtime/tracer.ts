@@ -140,7 +140,7 @@ export class Tracer extends BaseCallbackHandler {
 
   override handleToolStart(tool: Serialized, input: string, runId: string, ...rest: OfCall): void {
     const [parent, tags, metadata, name] = rest;
-    this.#begin(runId, parent, name ?? readName(tool), "tool", parsed(input), tags, metadata);
+    this.#begin(runId, parent, name ?? readName(tool), "tool", parseInput(input), tags, metadata);
   }
 
   override handleToolEnd(output: unknown, runId: string): void {
@@ -280,7 +280,7 @@ function readName(serialized: Serialized): string {
   return serialized?.id?.at(-1) ?? "run";
 }
 
-function parsed(input: string): unknown {
+function parseInput(input: string): unknown {
   try {
     return JSON.parse(input);
   } catch {

@@ -3,7 +3,7 @@ import { Hono } from "hono";
 import * as v from "valibot";
 import { audit } from "../audit/record.ts";
 import { defaultGraphId } from "../assistants/defaults.ts";
-import { documented, NOTHING } from "../http/documented.ts";
+import { createDoc, NOTHING } from "../http/documented.ts";
 import { Id, Time } from "../http/answers.ts";
 import { jsonArrayOfLines } from "../http/array.ts";
 import { cutPage } from "../http/paging.ts";
@@ -22,7 +22,7 @@ import { searchThreads } from "../threads/search/store.ts";
 import { authorize } from "../users/authorize.ts";
 import { Bootstrap, ThreadsQuery } from "./schema.ts";
 
-const doc = documented("Application");
+const doc = createDoc("Application");
 
 const UNTITLED = "New conversation";
 const Titled = v.object({ id: Id, title: v.string(), updatedAt: Time });

@@ -1,7 +1,7 @@
 /** The streaming protocol's routes: commands, the stream of events, and the WebSocket that carries both. */
 import { type Context, Hono } from "hono";
 import { describeRequest } from "../auth/holds.ts";
-import { documented, EVENTS } from "../http/documented.ts";
+import { createDoc, EVENTS } from "../http/documented.ts";
 import { retry } from "../http/outage.ts";
 import { Problem } from "../http/problem.ts";
 import { sseBytes } from "../http/sse.ts";
@@ -18,7 +18,7 @@ import { ANY_ASSISTANT, Command, Filter } from "./schema.ts";
 import { CALLER_HEADER, type SocketCaller } from "./socket.ts";
 import { findStart } from "./stream.ts";
 
-const doc = documented("Streaming");
+const doc = createDoc("Streaming");
 
 /** Served under `/threads`, where the SDK's clients look, and under `/api/threads`, where applications do. */
 export const streaming = new Hono<App>()

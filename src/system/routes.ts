@@ -3,7 +3,7 @@ import { Hono } from "hono";
 import * as v from "valibot";
 import { audit } from "../audit/record.ts";
 import { isOpen } from "../auth/authenticate.ts";
-import { documented, either, json, media } from "../http/documented.ts";
+import { createDoc, eitherBody, json, media } from "../http/documented.ts";
 import { Flag } from "../http/fields.ts";
 import type { App } from "../http/types.ts";
 import { Problem } from "../http/problem.ts";
@@ -14,7 +14,7 @@ import { measure, Metric, prometheus } from "./metrics.ts";
 import { Truncate, truncate } from "./truncate.ts";
 import { Usage, usage, UsageQuery } from "./usage.ts";
 
-const doc = documented("System");
+const doc = createDoc("System");
 const Done = v.object({ ok: v.boolean() });
 
 export const system = new Hono<App>()
@@ -33,7 +33,7 @@ export const system = new Hono<App>()
   .get(
     "/metrics",
     doc("The workspace's figures, for Prometheus or as JSON", {
-      200: either(media("text/plain"), json(v.array(Metric))),
+      200: eitherBody(media("text/plain"), json(v.array(Metric))),
     }),
     query(v.object({ format: v.optional(v.picklist(["prometheus", "json"]), "prometheus") })),
     async (c) => {

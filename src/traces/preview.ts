@@ -6,14 +6,14 @@ export const PREVIEW = 300;
 export function preview(text: string | null): string | null {
   if (text === null) return null;
   const value: unknown = JSON.parse(text);
-  return (sole(value) ?? text).slice(0, PREVIEW);
+  return (findSole(value) ?? text).slice(0, PREVIEW);
 }
 
-function sole(value: unknown): string | undefined {
+function findSole(value: unknown): string | undefined {
   if (typeof value === "string") return value;
   if (typeof value !== "object" || value === null) return undefined;
   const items: unknown[] = Array.isArray(value) ? value.slice(-1) : Object.values(value);
   const content = (value as { content?: unknown }).content;
   if (typeof content === "string") return content;
-  return items.length === 1 ? sole(items[0]) : undefined;
+  return items.length === 1 ? findSole(items[0]) : undefined;
 }

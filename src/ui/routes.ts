@@ -8,7 +8,7 @@ import * as v from "valibot";
 import type { Principal } from "../principal.ts";
 import { resolveAssistant } from "../assistants/store.ts";
 import { database } from "../db/client.ts";
-import { documented, either, media } from "../http/documented.ts";
+import { createDoc, eitherBody, media } from "../http/documented.ts";
 import { serverAddress } from "../http/origin.ts";
 import { Problem } from "../http/problem.ts";
 import type { App } from "../http/types.ts";
@@ -24,8 +24,8 @@ const Component = v.object({
   name: v.pipe(v.string(), v.nonEmpty(), v.maxLength(200), v.regex(/^[^\x00-\x1f\x7f]*$/, "has control characters")),
 });
 
-const doc = documented("Generative UI");
-const FILE = { 200: either(media("text/javascript"), media("text/css"), media("text/plain")), 304: {} };
+const doc = createDoc("Generative UI");
+const FILE = { 200: eitherBody(media("text/javascript"), media("text/css"), media("text/plain")), 304: {} };
 
 const CORP = "cross-origin-resource-policy";
 /** A browser takes this header of a 304 too. */

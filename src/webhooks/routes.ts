@@ -6,7 +6,7 @@ import { audit } from "../audit/record.ts";
 import { sealSecret } from "../encryption/secrets.ts";
 import { newSecret } from "../auth/secret.ts";
 import { database } from "../db/client.ts";
-import { documented, NOTHING } from "../http/documented.ts";
+import { createDoc, NOTHING } from "../http/documented.ts";
 import { newSecretId } from "../http/idempotent-id.ts";
 import { Problem } from "../http/problem.ts";
 import type { App } from "../http/types.ts";
@@ -26,7 +26,7 @@ const RotateSecret = v.strictObject({
   ),
 });
 
-const doc = documented("Workspaces and keys");
+const doc = createDoc("Workspaces and keys");
 
 const secret = { id: Id, hint: v.string(), created_at: Time, expires_at: v.nullable(Time) };
 const Secret = v.pipe(v.object(secret), v.title("WebhookSecret"));

@@ -1,7 +1,7 @@
 /** A file of a package in the bundle of `weir dev`, when what it exports is known only as it is loaded. */
 import { build } from "esbuild";
 import { expect, it } from "vitest";
-import { standIn } from "../../src/cli/bundle/split.ts";
+import { createStandIn } from "../../src/cli/bundle/split.ts";
 
 /** What a project imports of the file, whose package the stand-in takes from elsewhere. */
 async function imported(file: string): Promise<unknown> {
@@ -17,7 +17,7 @@ async function imported(file: string): Promise<unknown> {
         setup(plugin) {
           plugin.onResolve({ filter: /^\.\/index/ }, () => ({ path: `/node_modules/unfit/${file}` }));
           plugin.onLoad({ filter: /unfit/ }, ({ path }) => ({
-            contents: standIn({ key: "package1" }, path.endsWith(".mjs")).replace(
+            contents: createStandIn({ key: "package1" }, path.endsWith(".mjs")).replace(
               'weirLoad("package1")',
               '{ word: "given" }',
             ),

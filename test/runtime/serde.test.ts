@@ -8,7 +8,7 @@ import {
   ToolMessage,
 } from "@langchain/core/messages";
 import { describe, expect, it } from "vitest";
-import { wire, wireWithin } from "../../src/runtime/serde.ts";
+import { toWireJson, wireWithin } from "../../src/runtime/serde.ts";
 
 const MESSAGES: BaseMessage[] = [
   new HumanMessage({ content: "h", name: "bob", id: "1" }),
@@ -23,28 +23,28 @@ const MESSAGES: BaseMessage[] = [
 describe("the wire form", () => {
   it.each(MESSAGES)("of a message is its data and its type, flat: %#", (message) => {
     const { type, data } = message.toDict();
-    expect(wire([message])).toBe(JSON.stringify([{ ...data, type }]));
+    expect(toWireJson([message])).toBe(JSON.stringify([{ ...data, type }]));
   });
 
   it("of what JSON has no name for is what comes nearest", () => {
     const odd = { map: new Map([["k", new Set([1n])]]), at: new Date(0), error: new Error("no"), none: undefined };
-    expect(JSON.parse(wire(odd))).toEqual({
+    expect(JSON.parse(toWireJson(odd))).toEqual({
       map: { k: ["1"] },
       at: "1970-01-01T00:00:00.000Z",
       error: { error: "Error", message: "no" },
     });
-    expect(wire(undefined)).toBe("null");
+    expect(toWireJson(undefined)).toBe("null");
   });
 
   it("keeps a member that is called like an object's prototype", () => {
     const text = '{"__proto__":{"a":1},"b":2}';
-    expect(wire(JSON.parse(text))).toBe(text);
+    expect(toWireJson(JSON.parse(text))).toBe(text);
   });
 
   it("of a value that contains itself is refused", () => {
     const self: Record<string, unknown> = {};
     self["self"] = self;
-    expect(() => wire({ self })).toThrow(TypeError);
+    expect(() => toWireJson({ self })).toThrow(TypeError);
   });
 });
 
@@ -52,7 +52,7 @@ describe("a payload of a trace", () => {
   const state = { messages: Array.from({ length: 1_000 }, (_, i) => new HumanMessage(`message ${i}`)) };
 
   it("is whole when it fits", () => {
-    expect(wireWithin(state, 1_000_000, 100)).toBe(wire(state));
+    expect(wireWithin(state, 1_000_000, 100)).toBe(toWireJson(state));
   });
 
   it("is its beginning, and says so, when it does not", () => {

@@ -5,7 +5,7 @@ import { Send } from "@langchain/langgraph";
 import { MemorySaver } from "@langchain/langgraph-checkpoint";
 import { afterEach, describe, expect, it } from "vitest";
 import { NESTING } from "../../src/http/json.ts";
-import { wire } from "../../src/runtime/serde.ts";
+import { toWireJson } from "../../src/runtime/serde.ts";
 import { dump, flatten, revive } from "../../src/runtime/stored.ts";
 import { type Random, seeded } from "../support/random.ts";
 
@@ -75,7 +75,7 @@ describe("what only looks like a record", () => {
       expect(stored(given)).toStrictEqual(given);
       expect(JSON.stringify(await revive(given))).toBe(JSON.stringify(given));
       expect(JSON.stringify(flatten(given))).toBe(JSON.stringify(given));
-      expect(wire(await revive(given))).toBe(JSON.stringify(given));
+      expect(toWireJson(await revive(given))).toBe(JSON.stringify(given));
     }
   });
 
@@ -135,7 +135,7 @@ describe("what is a record", () => {
   it("reads as text where the key of a map has no text", async () => {
     const keyed = new Map([[JSON.parse('{"toString":1}') as object, 1]]);
     expect(flatten(stored(keyed))).toStrictEqual({ '{"toString":1}': 1 });
-    expect(wire(keyed)).toBe(JSON.stringify({ '{"toString":1}': 1 }));
+    expect(toWireJson(keyed)).toBe(JSON.stringify({ '{"toString":1}': 1 }));
   });
 
   it("shares nothing with another reading", async () => {
@@ -184,7 +184,7 @@ describe("a secret of the environment", () => {
   ])("is in nothing that is revived: %j", async (value) => {
     for (const name of NAMES) process.env[name] = SECRET;
     const revived = await revive([value]);
-    for (const text of [dump(revived), wire(revived), JSON.stringify(flatten([value]))])
+    for (const text of [dump(revived), toWireJson(revived), JSON.stringify(flatten([value]))])
       expect(text).not.toContain(SECRET);
   });
 
@@ -241,7 +241,7 @@ describe("any JSON", () => {
       const text = JSON.stringify(value);
       const revived = await revive(value);
       JSON.stringify(flatten(value));
-      wire(revived);
+      toWireJson(revived);
       dump(revived);
       expect(JSON.stringify(value), "changed by a reading").toBe(text);
     }
@@ -259,7 +259,7 @@ describe("any JSON", () => {
       for (let level = 0; level < NESTING; level += 1) value = around(value);
       const revived = await revive(value);
       expect(dump(revived).length).toBeGreaterThan(NESTING);
-      wire(revived);
+      toWireJson(revived);
       JSON.stringify(flatten(value));
     }
   });

@@ -5,7 +5,7 @@
 import { DurableObject } from "cloudflare:workers";
 import { echo } from "../../examples/demo/src/echo.ts";
 import { sseFrame } from "../../src/http/sse.ts";
-import { wire } from "../../src/runtime/serde.ts";
+import { toWireJson } from "../../src/runtime/serde.ts";
 
 const MODES = ["values", "updates"] as const;
 
@@ -26,7 +26,7 @@ export class Thread extends DurableObject<Env> {
     return new ReadableStream<Uint8Array>({
       async start(controller) {
         controller.enqueue(frame("metadata", JSON.stringify({ run_id: id })));
-        for await (const [mode, chunk] of await events) controller.enqueue(frame(mode, wire(chunk)));
+        for await (const [mode, chunk] of await events) controller.enqueue(frame(mode, toWireJson(chunk)));
         controller.close();
       },
     });

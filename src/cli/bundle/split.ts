@@ -18,7 +18,7 @@ export async function splitBundler(project: Project): Promise<Bundler> {
   const wanted = new Set<string>();
   const own = await bundler(project, {
     banner: `import { load as ${LOAD} } from "./${PACKAGES}";`,
-    plugin: standIns((path) => {
+    plugin: createStandIns((path) => {
       wanted.add(path);
       return packages.files[path];
     }),
@@ -47,14 +47,14 @@ export async function splitBundler(project: Project): Promise<Bundler> {
 }
 
 /** Puts a stand-in for each file of a package, which takes from the module what the file exports. */
-function standIns(packagedAs: (path: string) => Packaged | undefined): Plugin {
+function createStandIns(packagedAs: (path: string) => Packaged | undefined): Plugin {
   const runtime = new Set(Object.values(MODULES));
   return {
     name: "weir-split",
     setup(build) {
       build.onLoad({ filter: /\.[cm]?[jt]sx?$/ }, ({ path }) => {
         if (!path.includes("node_modules") && !runtime.has(path)) return undefined;
-        return { contents: standIn(packagedAs(path), /\.m[jt]s$/.test(path)), loader: "js" };
+        return { contents: createStandIn(packagedAs(path), /\.m[jt]s$/.test(path)), loader: "js" };
       });
       build.onResolve({ filter: /^weir:package:/ }, ({ path }) => ({ path, namespace: "weir-split" }));
       build.onLoad({ filter: /.*/, namespace: "weir-split" }, ({ path }) => ({
@@ -69,7 +69,7 @@ function standIns(packagedAs: (path: string) => Packaged | undefined): Plugin {
 const loadingModule = (key: string): string => `module.exports = ${LOAD}(${JSON.stringify(key)});`;
 
 /** With the names that the file exports, a wrong one is found as in the file itself. A file that is not in the module yet exports anything. */
-export function standIn(packaged: Packaged | undefined, isModule: boolean): string {
+export function createStandIn(packaged: Packaged | undefined, isModule: boolean): string {
   const { key, names, more } = packaged ?? { key: "" };
   // esbuild takes a file for a module by its ending, and a module has no `module.exports`.
   if (!names && isModule) return `export * from ${JSON.stringify(`weir:package:${key}`)};`;

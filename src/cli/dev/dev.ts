@@ -12,7 +12,7 @@ import { Front } from "./front.ts";
 import { introduction, localKey } from "./introduce.ts";
 import { sourcePlaces } from "./frames.ts";
 import { type LocalConfig, localConfig, stateFolder } from "./local-config.ts";
-import { plain } from "./output.ts";
+import { stripColors } from "./output.ts";
 import type { Server } from "./server.ts";
 import { type Translated, translateConfig } from "./translate.ts";
 import { Watch } from "./watch.ts";
@@ -152,7 +152,7 @@ export class Dev {
     const [{ Server }, { readModules }] = await Promise.all([import("./server.ts"), import("./modules.ts")]);
     if (!this.#server) {
       const inSources = sourcePlaces(project.root, project.weirDir);
-      const onLine = (line: string) => print(inSources(plain(line)));
+      const onLine = (line: string) => print(inSources(stripColors(line)));
       const onLost = (fault: Fault) => this.#lost.reject(fault);
       this.#server = new Server({ persistTo: stateFolder(project), onLine, trace, onLost });
     }

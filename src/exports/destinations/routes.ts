@@ -6,7 +6,7 @@ import { audit } from "../../audit/record.ts";
 import { database } from "../../db/client.ts";
 import type { DestinationConfig } from "../../db/exports.ts";
 import { endpointFault } from "../../http/address.ts";
-import { documented, NOTHING } from "../../http/documented.ts";
+import { createDoc, NOTHING } from "../../http/documented.ts";
 import { Problem } from "../../http/problem.ts";
 import type { App } from "../../http/types.ts";
 import { body, param } from "../../http/validate.ts";
@@ -26,7 +26,7 @@ import {
   updateCredentials,
 } from "./store.ts";
 
-const doc = documented("Bulk export");
+const doc = createDoc("Bulk export");
 const notFound = () => new Problem(404, "Destination not found.");
 
 const text = v.nullable(v.string());

@@ -1,6 +1,6 @@
 /** The writes of tasks under a checkpoint: which of the stored ones count, and which of them are questions. */
 import { withId } from "../../runtime/older.ts";
-import { current } from "../../runtime/saver.ts";
+import { keepCurrent } from "../../runtime/saver.ts";
 import { flatten } from "../../runtime/stored.ts";
 import type { Interrupt, Interrupts } from "../types.ts";
 
@@ -47,4 +47,4 @@ export function unusedAnswers(stored: StoredWrite[], runId: string): Set<string>
 }
 
 const waiting = (stored: StoredWrite[]) =>
-  current(countingWrites(stored).map(([taskId, index, channel, value]) => ({ taskId, index, channel, value })));
+  keepCurrent(countingWrites(stored).map(([taskId, index, channel, value]) => ({ taskId, index, channel, value })));

@@ -22,7 +22,7 @@ export async function loadGraph(graphId: string, config: Json, env: Env, access:
 
 /** What the factory of the run's graph is called with. */
 export function buildConfig({ run, thread }: RunOfThread) {
-  const { config, context } = merged(run.request, thread);
+  const { config, context } = mergeConfig(run.request, thread);
   const configurable = { ...config.configurable, ...run.request.configurable, ...runIds({ run, thread }) };
   return { ...config, configurable, context, metadata: mergeMetadata({ run, thread }) };
 }
@@ -49,7 +49,7 @@ interface MergedConfig {
 }
 
 /** The assistant's config, under the thread's, under the run's own; the same for `context`. */
-function merged(request: RunRequest, thread: ThreadRecord): { config: MergedConfig; context: Json } {
+function mergeConfig(request: RunRequest, thread: ThreadRecord): { config: MergedConfig; context: Json } {
   const layers = [request.assistant.config, thread.config, request.config ?? {}] as Partial<MergedConfig>[];
   const config: MergedConfig = {
     tags: layers.flatMap((layer) => layer.tags ?? []),

@@ -4,7 +4,7 @@ import { isObject } from "../../http/json.ts";
 import type { MessageEvent } from "../../runtime/blocks.ts";
 import { wireDebug } from "../../runtime/debug.ts";
 import type { DriveSink } from "../../runtime/drive.ts";
-import { wire, wireChunk } from "../../runtime/serde.ts";
+import { toWireJson, wireChunk } from "../../runtime/serde.ts";
 import { canonical } from "./canonical.ts";
 import { checkedCustom } from "./custom.ts";
 import type { EventMethod } from "./events.ts";
@@ -55,14 +55,14 @@ export class Emitter implements DriveSink {
     else if (mode === "debug") this.emit("debug", ns, wireDebug(payload));
     else {
       if (mode === "custom") checkedCustom(payload);
-      this.emit(mode as EventMethod, ns, wire(payload));
+      this.emit(mode as EventMethod, ns, toWireJson(payload));
     }
   }
 
   tuple(ns: string[], message: BaseMessage, metadata: Record<string, unknown>): void {
     this.#open(ns);
     let meta = this.#metas.get(metadata);
-    if (meta === undefined) this.#metas.set(metadata, (meta = wire(metadata)));
+    if (meta === undefined) this.#metas.set(metadata, (meta = toWireJson(metadata)));
     this.emit("tuple", ns, wireChunk(message), { meta, token: this.token });
   }
 
@@ -70,20 +70,20 @@ export class Emitter implements DriveSink {
     const isDelta = event.event === "content-block-delta";
     if (isDelta) this.deltas += 1;
     // A message that began and one that ended are facts: an attempt that begins again takes the place of what is open.
-    this.emit("messages", ns, wire(event), { node, ...(isDelta && { token: this.token }) });
+    this.emit("messages", ns, toWireJson(event), { node, ...(isDelta && { token: this.token }) });
   }
 
   tool(ns: string[], event: Record<string, unknown>): void {
     this.#open(ns);
-    this.emit("tools", ns, wire(event));
+    this.emit("tools", ns, toWireJson(event));
   }
 
   extension(ns: string[], name: string, payload: unknown): void {
-    this.emit("extension", ns, wire({ name, payload }));
+    this.emit("extension", ns, toWireJson({ name, payload }));
   }
 
   event(event: unknown): void {
-    this.emit("events", [], wire(event));
+    this.emit("events", [], toWireJson(event));
   }
 
   /** Appends one event of this run. `data` is JSON. */
@@ -113,7 +113,7 @@ export class Emitter implements DriveSink {
     if (this.#closed) return;
     if (isObject(payload) && "__interrupt__" in payload) {
       if (ns.length === 0) this.interrupted = true;
-      this.emit("values", ns, wire(payload));
+      this.emit("values", ns, toWireJson(payload));
       return;
     }
     if (!isObject(payload)) {
@@ -141,17 +141,17 @@ export class Emitter implements DriveSink {
     const { __metadata__: mark, ...plain } = payload as { __metadata__?: { cached?: boolean } };
     if (this.prior && mark?.cached) {
       // LangGraph repeats the writes of nodes that finished before a crash.
-      const data = wire(plain);
+      const data = toWireJson(plain);
       const kept = data.length > INLINE_EVENT ? this.#apart(data) : data;
       if (!this.prior.updates.has(`${ns.join("|")} ${canonical(JSON.parse(kept))}`)) this.emit("updates", ns, data);
       return;
     }
-    this.emit("updates", ns, wire(payload));
+    this.emit("updates", ns, toWireJson(payload));
     for (const { id, value } of raised ?? []) {
       // A nested graph's interrupt is reported again by each graph around it.
       if (id === undefined || this.requested.has(id)) continue;
       this.requested.add(id);
-      this.emit("input.requested", ns, wire({ interrupt_id: id, payload: value }));
+      this.emit("input.requested", ns, toWireJson({ interrupt_id: id, payload: value }));
     }
   }
 
@@ -163,13 +163,13 @@ export class Emitter implements DriveSink {
       const { input, ...rest } = task;
       const whole = isObject(input);
       const data = whole ? { $t: rest, $v: this.#refs(ns, input) } : task;
-      this.emit("tasks", ns, wire(data), { refs: whole });
+      this.emit("tasks", ns, toWireJson(data), { refs: whole });
       // The process has already stopped once in this run. After another stop, the log shows at which node.
       if (this.prior) this.eventLog.flush();
       else this.eventLog.taskBegins();
       return;
     }
-    this.emit("tasks", ns, wire(task));
+    this.emit("tasks", ns, toWireJson(task));
     this.eventLog.taskFinished();
     const interrupts = task.interrupts as Interrupt[];
     if (ns.length === 0 && interrupts.length > 0) this.interrupts[String(task.id)] = interrupts;

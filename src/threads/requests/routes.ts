@@ -4,7 +4,7 @@ import * as v from "valibot";
 import { audit } from "../../audit/record.ts";
 import { jsonArray, jsonArrayOfLines } from "../../http/array.ts";
 import { Count, Id, selectable, selectableList } from "../../http/answers.ts";
-import { documented, EVENTS, NOTHING } from "../../http/documented.ts";
+import { createDoc, EVENTS, NOTHING } from "../../http/documented.ts";
 import { isObject } from "../../http/json.ts";
 import { cutPage, selectFields } from "../../http/paging.ts";
 import { Problem } from "../../http/problem.ts";
@@ -26,7 +26,7 @@ import * as schema from "./schema.ts";
 import { findThreads } from "./search.ts";
 import { countThreads } from "../search/store.ts";
 
-const doc = documented("Threads");
+const doc = createDoc("Threads");
 
 /** `include=ttl` shows it. Other answers leave it out. */
 function withoutTtl<T extends object>(thread: T): Omit<T, "ttl"> {

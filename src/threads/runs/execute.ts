@@ -106,7 +106,7 @@ async function start(execution: Execution, tracer: Tracer | undefined): Promise<
     },
     emitter,
   );
-  await (spending ? counted(spending, driving) : driving);
+  await (spending ? countSpending(spending, driving) : driving);
   saver.check();
 }
 
@@ -117,7 +117,7 @@ async function refuseToDrop(...[graph, place]: Parameters<typeof missingTo>): Pr
 }
 
 /** Waits until all that the graph has spent is known. A budget that has ended it is its error, also when a node caught it. */
-async function counted(spending: Spending, driving: Promise<void>): Promise<void> {
+async function countSpending(spending: Spending, driving: Promise<void>): Promise<void> {
   const { signal } = spending.ended;
   try {
     await driving;

@@ -52,7 +52,7 @@ export function selectIds(db: Database, { limit, offset, sortBy, sortOrder, ...f
   const inOrder = sql`ORDER BY ${column} ${direction}, id ${direction}`;
   const page = sql`LIMIT ${limit} OFFSET ${offset}`;
   const read = (query: SQL) => db.all<{ id: string }>(query).map(({ id }) => id);
-  const where = matching(filter);
+  const where = whereThreads(filter);
   const isIndexed = INDEXED.includes(sortBy);
   if (!where && isIndexed) return read(sql`SELECT id FROM threads ${inOrder} ${page}`);
   if (where && isIndexed && !filter.ids) {
@@ -78,12 +78,12 @@ function toIndexRow({ flags, ...row }: typeof threads.$inferSelect): IndexRow {
 
 /** Threads by filter, in the order of their ids. */
 export function selectVersions(db: Database, filter: ThreadFilter, limit: number, offset: number): RowVersion[] {
-  return db.all(sql`SELECT id, revision FROM ${fromFor(filter)} WHERE ${matching(filter) ?? sql`1`}
+  return db.all(sql`SELECT id, revision FROM ${fromFor(filter)} WHERE ${whereThreads(filter) ?? sql`1`}
     ORDER BY id LIMIT ${limit} OFFSET ${offset}`);
 }
 
 export function selectCount(db: Database, filter: ThreadFilter): number {
-  const query = sql`SELECT count(*) n FROM ${fromFor(filter)} WHERE ${matching(filter) ?? sql`1`}`;
+  const query = sql`SELECT count(*) n FROM ${fromFor(filter)} WHERE ${whereThreads(filter) ?? sql`1`}`;
   return db.get<{ n: number }>(query).n;
 }
 
@@ -91,7 +91,7 @@ export function selectCount(db: Database, filter: ThreadFilter): number {
 const fromFor = ({ ids, values = {}, query = [] }: ThreadFilter): SQL =>
   ids || Object.keys(values).length > 0 || query.length > 0 ? sql`threads` : NARROW;
 
-function matching(filter: ThreadFilter): SQL | undefined {
+function whereThreads(filter: ThreadFilter): SQL | undefined {
   const { ids, metadata = {}, values = {}, status, open, unfinished, after, query = [] } = filter;
   const isOpen = or(gt(threads.flags, 1), eq(threads.status, "busy"));
   return and(

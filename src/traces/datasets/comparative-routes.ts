@@ -5,7 +5,7 @@ import * as v from "valibot";
 import { audit } from "../../audit/record.ts";
 import { database } from "../../db/client.ts";
 import { maxBytes, METADATA_BYTES } from "../../http/bytes.ts";
-import { documented } from "../../http/documented.ts";
+import { createDoc } from "../../http/documented.ts";
 import { choosing, many, optional, pagingQuery, Uuid } from "../../http/fields.ts";
 import { JsonMembers } from "../../http/json.ts";
 import { Problem } from "../../http/problem.ts";
@@ -16,7 +16,7 @@ import { Time } from "../time.ts";
 import { type ComparativeRow, deleteComparative, insertComparative, listComparatives } from "./comparative-store.ts";
 import { existingDataset, existingExperiments, knownExperiments } from "./existing.ts";
 
-const doc = documented("Experiments");
+const doc = createDoc("Experiments");
 
 const Comparison = v.pipe(
   v.object({

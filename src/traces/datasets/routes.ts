@@ -5,7 +5,7 @@ import * as v from "valibot";
 import { audit } from "../../audit/record.ts";
 import { database } from "../../db/client.ts";
 import { isTaken } from "../../db/unchanged.ts";
-import { documented } from "../../http/documented.ts";
+import { createDoc } from "../../http/documented.ts";
 import { Uuid } from "../../http/fields.ts";
 import { Problem } from "../../http/problem.ts";
 import type { App } from "../../http/types.ts";
@@ -17,7 +17,7 @@ import { CreateDataset, ListDatasets, UpdateDataset } from "./schema.ts";
 import { Dataset, toWireDatasets } from "./shape.ts";
 import { type DatasetRow, findDataset, insertDataset, listDatasets, updateDataset } from "./store.ts";
 
-const doc = documented("Datasets");
+const doc = createDoc("Datasets");
 
 const DatasetId = v.object({ dataset_id: Uuid });
 const TAKEN = "A dataset with this name or id exists.";

@@ -3,7 +3,7 @@ import { Id, Time } from "../../http/answers.ts";
 import { type Context, Hono } from "hono";
 import * as v from "valibot";
 import { database } from "../../db/client.ts";
-import { documented } from "../../http/documented.ts";
+import { createDoc } from "../../http/documented.ts";
 import { pagingQuery } from "../../http/fields.ts";
 import { Problem } from "../../http/problem.ts";
 import type { App } from "../../http/types.ts";
@@ -16,7 +16,7 @@ import type { DatasetRow } from "./store.ts";
 import { listVersions, saveTag, listTags } from "./version-store.ts";
 import { LATEST, resolveVersion } from "./versions.ts";
 
-const doc = documented("Datasets");
+const doc = createDoc("Datasets");
 
 const Version = v.object({ as_of: Time, tags: v.array(v.string()) });
 const SplitNames = v.array(v.string());

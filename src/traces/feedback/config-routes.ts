@@ -5,14 +5,14 @@ import { Hono } from "hono";
 import { audit } from "../../audit/record.ts";
 import { database } from "../../db/client.ts";
 import type { FeedbackConfig } from "../../db/traces.ts";
-import { NOTHING, documented } from "../../http/documented.ts";
+import { NOTHING, createDoc } from "../../http/documented.ts";
 import { Problem } from "../../http/problem.ts";
 import type { App } from "../../http/types.ts";
 import { body, query } from "../../http/validate.ts";
 import { ConfigKey, CreateConfig, ListConfigs, UpdateConfig } from "./schema.ts";
 import { type ConfigRow, addConfig, changeConfig, deleteConfig, findConfig, listConfigs } from "./token-store.ts";
 
-const doc = documented("Feedback");
+const doc = createDoc("Feedback");
 
 const Config = v.pipe(
   v.object({

@@ -62,12 +62,12 @@ export async function storeFeedback(
   withinBytes(masked, FEEDBACK_BYTES, "the feedback as a whole");
   const stored = await tracePartition(env, workspaceId, identity).putFeedback(identity, masked, asRead);
   if (!stored) return undefined;
-  await savePlace(database(env.DB), { workspaceId, projectId, day, shard, ...listed(stored) });
+  await savePlace(database(env.DB), { workspaceId, projectId, day, shard, ...toListed(stored) });
   return stored;
 }
 
 /** What lists of feedback select by. */
-export function listed(feedback: StoredFeedback) {
+export function toListed(feedback: StoredFeedback) {
   return {
     id: feedback.id,
     runId: feedback.run_id,

@@ -5,7 +5,7 @@
 import { database } from "../../db/client.ts";
 import { tracePartition } from "../stub.ts";
 import type { PartitionIdentity } from "../types.ts";
-import { listed } from "./create.ts";
+import { toListed } from "./create.ts";
 import { movePlace } from "./store.ts";
 
 /** Feedback per RPC, as in load.ts. */
@@ -26,7 +26,7 @@ export async function moveFeedback(
       if (shard === undefined || shard === from.shard) continue;
       const place = { ...from, shard };
       if (await tracePartition(env, workspaceId, place).takeFeedback(place, feedback)) {
-        await movePlace(database(env.DB), { workspaceId, projectId, day, shard, ...listed(feedback) });
+        await movePlace(database(env.DB), { workspaceId, projectId, day, shard, ...toListed(feedback) });
         await here.handOver(feedback);
       } else await here.deleteFeedback(feedback.id);
     }

@@ -6,7 +6,7 @@ import { Hono } from "hono";
 import { audit } from "../../audit/record.ts";
 import { database } from "../../db/client.ts";
 import { CHANGED, nextTime, untilUnchanged } from "../../db/unchanged.ts";
-import { documented } from "../../http/documented.ts";
+import { createDoc } from "../../http/documented.ts";
 import { isObject } from "../../http/json.ts";
 import { CONNECTIONS, inParallel } from "../../http/parallel.ts";
 import { Problem } from "../../http/problem.ts";
@@ -23,7 +23,7 @@ import { loadFeedback } from "./load.ts";
 import { FeedbackId, ListFeedback, UpdateFeedback } from "./schema.ts";
 import { deletePlace, findPlace, listPlaces } from "./store.ts";
 
-const doc = documented("Feedback");
+const doc = createDoc("Feedback");
 
 export const feedback = new Hono<App>()
   .on(

@@ -4,7 +4,7 @@ import { type Context, Hono } from "hono";
 import { audit } from "../../audit/record.ts";
 import { limitAddress, limitLink } from "../../auth/limits.ts";
 import { AnyObject, Message } from "../../http/answers.ts";
-import { documented, either, json, media, PROBLEM } from "../../http/documented.ts";
+import { createDoc, eitherBody, json, media, PROBLEM } from "../../http/documented.ts";
 import { serverAddress } from "../../http/origin.ts";
 import { type Problem, toProblem } from "../../http/problem.ts";
 import type { App } from "../../http/types.ts";
@@ -13,7 +13,7 @@ import { CreateTokens, Given, GivenInQuery, ListTokens, TokenParam } from "./sch
 import { askPage, failedPage, thanksPage } from "./token-page.ts";
 import { readExpiry, giveByToken, findLiveToken, issueTokens, listTokens, ShownToken } from "./tokens.ts";
 
-const doc = documented("Feedback");
+const doc = createDoc("Feedback");
 const THANKS = { message: "Feedback received" };
 
 export const feedbackTokens = new Hono<App>()
@@ -46,8 +46,8 @@ export const feedbackTokens = new Hono<App>()
   .get(
     "/feedback/tokens/:token",
     doc("Give feedback by a link; a browser that gives none yet gets a form", {
-      200: either(json(AnyObject), media("text/html")),
-      default: either(PROBLEM, media("text/html")),
+      200: eitherBody(json(AnyObject), media("text/html")),
+      default: eitherBody(PROBLEM, media("text/html")),
     }),
     param(TokenParam),
     query(GivenInQuery),

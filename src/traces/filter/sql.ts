@@ -55,7 +55,7 @@ class Compiler {
     switch (filter.op) {
       case "and":
       case "or":
-        return balanced(
+        return joinBalanced(
           filter.args.map((arg) => this.compile(arg)),
           filter.op.toUpperCase(),
         );
@@ -164,7 +164,7 @@ class Compiler {
       }
       return `EXISTS (${entry} ${this.sameJson(alias, value)})`;
     });
-    return tests.length === 0 ? "1" : balanced(tests, "AND");
+    return tests.length === 0 ? "1" : joinBalanced(tests, "AND");
   }
 
   private sameJson(alias: string, value: Exclude<Json, { [key: string]: Json }>): string {
@@ -191,12 +191,12 @@ class Compiler {
     const column = (part: PairPart) => parts[part] ?? "NULL";
     if (tests.every(({ operator }) => operator === "neq")) {
       const named = tests.map(({ part, value }) => this.test(column(part), "eq", asKept(kind, part, value)));
-      return `(NOT ${exists(balanced(named, "OR"))})`;
+      return `(NOT ${exists(joinBalanced(named, "OR"))})`;
     }
     const passed = tests.map(({ part, operator, value }) =>
       this.test(column(part), operator, asKept(kind, part, value)),
     );
-    return exists(balanced(passed, "AND"));
+    return exists(joinBalanced(passed, "AND"));
   }
 
   /** The run again, as `o` with its payloads: they are read for runs that pass the other tests. */
@@ -253,8 +253,8 @@ function isPayload(field: SearchField): field is "inputs" | "outputs" {
 }
 
 /** `a AND (b AND c)` in halves, for SQLite bounds the depth of an expression. */
-function balanced(tests: string[], operator: string): string {
+function joinBalanced(tests: string[], operator: string): string {
   if (tests.length === 1) return tests[0] as string;
   const middle = tests.length >> 1;
-  return `(${balanced(tests.slice(0, middle), operator)} ${operator} ${balanced(tests.slice(middle), operator)})`;
+  return `(${joinBalanced(tests.slice(0, middle), operator)} ${operator} ${joinBalanced(tests.slice(middle), operator)})`;
 }

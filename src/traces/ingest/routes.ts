@@ -3,7 +3,7 @@ import type { Context, MiddlewareHandler } from "hono";
 import { Hono } from "hono";
 import type { Claim } from "../../http/budget.ts";
 import { AnyObject } from "../../http/answers.ts";
-import { documented } from "../../http/documented.ts";
+import { createDoc } from "../../http/documented.ts";
 import { refuseManyValues } from "../../http/json-values.ts";
 import { Problem } from "../../http/problem.ts";
 import type { App } from "../../http/types.ts";
@@ -14,7 +14,7 @@ import { readElements, isObjectText, readMembers } from "./skim.ts";
 import { Intake } from "./intake.ts";
 import { requirePermission } from "../../auth/require.ts";
 
-const doc = documented("Traces");
+const doc = createDoc("Traces");
 const TAKEN = { 202: AnyObject };
 const batchRoute = doc("Take a batch of runs as JSON: {post, patch}", TAKEN);
 const runRoute = doc("Take one run", TAKEN);

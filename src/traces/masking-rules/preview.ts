@@ -79,13 +79,13 @@ function visibleContent(run: QueriedRun): Record<string, unknown> {
   const fields = LARGE_FIELDS.flatMap((name) => {
     const text = run.previews?.[name] ?? run[name];
     if (text === null || text === undefined) return [];
-    return [[name, name === "error" ? text : parsed(text)] as const];
+    return [[name, name === "error" ? text : parseOrText(text)] as const];
   });
   const attachments = run.attachments.map(({ name }) => name);
   return { name: run.name, tags: run.tags, ...Object.fromEntries(fields), attachments };
 }
 
-function parsed(text: string): unknown {
+function parseOrText(text: string): unknown {
   try {
     return parseExact(text);
   } catch {

@@ -4,7 +4,7 @@ import * as v from "valibot";
 import { requirePermission } from "../../auth/require.ts";
 import { audit } from "../../audit/record.ts";
 import { database } from "../../db/client.ts";
-import { documented } from "../../http/documented.ts";
+import { createDoc } from "../../http/documented.ts";
 import { Uuid } from "../../http/fields.ts";
 import { Problem } from "../../http/problem.ts";
 import type { App } from "../../http/types.ts";
@@ -15,7 +15,7 @@ import { Preview, previewRules } from "./preview.ts";
 import { type MaskRule, MaskRules } from "../masking/rules.ts";
 import { readRules, writeRules } from "../masking/store.ts";
 
-const doc = documented("Workspaces and keys");
+const doc = createDoc("Workspaces and keys");
 
 /** What the audit trail says of a rule. Its pattern may be the secret itself. */
 const describeRule = ({ type, name, ...rule }: MaskRule) => ({ type, name, ...("set" in rule && { set: rule.set }) });

@@ -52,7 +52,7 @@ export class Masker {
   /** A field of a run: the same value when nothing of it is masked. */
   field(name: string, value: unknown): unknown {
     const states = this.#paths.map((rule): State => [rule, 0]);
-    return searched(() => this.#value(value, this.#below(states, name)));
+    return searchOrTooLarge(() => this.#value(value, this.#below(states, name)));
   }
 
   /** The name of an attachment. Those that are masked alike stay apart, and the same name gets the same one again. */
@@ -117,7 +117,7 @@ export class Masker {
   }
 
   #masked(text: string): string {
-    return searched(() => {
+    return searchOrTooLarge(() => {
       let masked = this.expressions ? this.expressions(text) : text;
       for (const { mask, mark } of this.#sets) masked = mask(masked, mark);
       return masked;
@@ -139,7 +139,7 @@ export class Masker {
 }
 
 /** The stack is too small for a match of millions of characters, and for a value that nests thousands of levels deep. */
-function searched<T>(search: () => T): T | typeof TOO_LARGE {
+function searchOrTooLarge<T>(search: () => T): T | typeof TOO_LARGE {
   try {
     return search();
   } catch (error) {

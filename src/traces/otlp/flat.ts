@@ -44,7 +44,7 @@ function lists(value: unknown): unknown {
 }
 
 /** JSON texts as what they say, other values as they are. */
-export function parsed(value: unknown): unknown {
+export function parseValue(value: unknown): unknown {
   if (typeof value !== "string" || !/^\s*[[{"]/.test(value)) return value;
   const json = parseBoundedJson(value);
   return json === undefined ? value : json;

@@ -1,6 +1,6 @@
 /** Inputs and outputs of a span: the attributes of several conventions, the first that is there counts. */
 import { isObject } from "../../http/json.ts";
-import { nestAttributes, parsed, unflatten } from "./flat.ts";
+import { nestAttributes, parseValue, unflatten } from "./flat.ts";
 import { toMessages } from "./message.ts";
 import type { Attributes, OtlpSpan } from "./span.ts";
 
@@ -9,14 +9,14 @@ type Reading = (span: OtlpSpan) => object | undefined;
 const INPUTS: Reading[] = [
   // OpenLLMetry, and the LangSmith SDK's bridge.
   readWhole("gen_ai.prompt", "input"),
-  indexed("gen_ai.prompt", "messages"),
+  readIndexed("gen_ai.prompt", "messages"),
   // OpenTelemetry: model calls, agents and workflows, tools, retrieval, memory.
   messages("gen_ai.input.messages", "gen_ai.system_instructions"),
   readWhole("gen_ai.tool.call.arguments", "input"),
   readWhole("gen_ai.retrieval.query.text", "query"),
   readWhole("gen_ai.memory.query.text", "query"),
   // OpenInference.
-  indexed("llm.input_messages", "messages"),
+  readIndexed("llm.input_messages", "messages"),
   messages("llm.input_messages"),
   readNumbered("llm.prompts", "prompts", ({ prompt }) => readMember(prompt, "text")),
   rerank,
@@ -38,12 +38,12 @@ const INPUTS: Reading[] = [
 
 const OUTPUTS: Reading[] = [
   readWhole("gen_ai.completion", "output"),
-  indexed("gen_ai.completion", "messages"),
+  readIndexed("gen_ai.completion", "messages"),
   messages("gen_ai.output.messages"),
   readWhole("gen_ai.tool.call.result", "output"),
   readWhole("gen_ai.retrieval.documents", "documents"),
   readWhole("gen_ai.memory.records", "records"),
-  indexed("llm.output_messages", "messages"),
+  readIndexed("llm.output_messages", "messages"),
   messages("llm.output_messages"),
   readNumbered("llm.choices", "completions", ({ completion }) => readMember(completion, "text")),
   documents("retrieval.documents"),
@@ -98,15 +98,15 @@ function readWhole(name: string, key: string): Reading {
 function list(name: string, key: string): Reading {
   return ({ attributes }) => {
     const value = attributes[name];
-    return Array.isArray(value) ? { [key]: value.map(parsed) } : undefined;
+    return Array.isArray(value) ? { [key]: value.map(parseValue) } : undefined;
   };
 }
 
 /** A list of messages, with the instructions before them if the convention keeps these apart. */
 function messages(name: string, instructions?: string): Reading {
   return ({ attributes }) => {
-    const value = parsed(attributes[name]);
-    const system = instructions === undefined ? undefined : parsed(attributes[instructions]);
+    const value = parseValue(attributes[name]);
+    const system = instructions === undefined ? undefined : parseValue(attributes[instructions]);
     if ((value ?? undefined) === undefined && (system ?? undefined) === undefined) return undefined;
     const before = (system ?? undefined) === undefined ? [] : [{ role: "system", content: system }];
     return { messages: toMessages(Array.isArray(value) || before.length > 0 ? [...before, ...toList(value)] : value) };
@@ -118,7 +118,7 @@ function toList(value: unknown): unknown[] {
 }
 
 /** `prefix.0.role`, `prefix.0.message.content`, … as a list of messages. */
-function indexed(prefix: string, key: string): Reading {
+function readIndexed(prefix: string, key: string): Reading {
   return ({ attributes }) => {
     const items = unflatten(attributes, prefix).map((item) => {
       const { message, ...rest } = item;
@@ -148,7 +148,7 @@ function documents(prefix: string): Reading {
 function documentsIn(attributes: Attributes, prefix: string): object[] {
   return unflatten(attributes, prefix).map(({ document }) => {
     const { content, metadata, ...rest } = isObject(document) ? document : {};
-    return { page_content: content ?? "", metadata: parsed(metadata) ?? {}, type: "Document", ...rest };
+    return { page_content: content ?? "", metadata: parseValue(metadata) ?? {}, type: "Document", ...rest };
   });
 }
 
@@ -172,7 +172,7 @@ function readAiSdkAnswer({ attributes }: OtlpSpan): object | undefined {
   const of = (name: string) => attributes[`ai.response.${name}`] ?? attributes[`ai.result.${name}`];
   const object = of("object");
   if (object !== undefined) return asObject(object, "output");
-  const [said, reasoning, calls] = [of("text"), of("reasoning"), parsed(of("toolCalls"))];
+  const [said, reasoning, calls] = [of("text"), of("reasoning"), parseValue(of("toolCalls"))];
   if (said === undefined && calls === undefined) return undefined;
   const parts = [
     ...(reasoning === undefined ? [] : [{ type: "reasoning", text: reasoning }]),
@@ -203,7 +203,7 @@ function readMember(value: unknown, key: string): unknown {
 }
 
 function asObject(given: unknown, key: string): object | undefined {
-  const value = parsed(given);
+  const value = parseValue(given);
   if (value === undefined || value === null) return undefined;
   return isObject(value) ? value : { [key]: value };
 }

@@ -1,6 +1,6 @@
 /** The metadata of a span, its model's parameters among them. */
 import { isObject } from "../../http/json.ts";
-import { firstText, parsed, readText, unflatten } from "./flat.ts";
+import { firstText, parseValue, readText, unflatten } from "./flat.ts";
 import type { Attributes, OtlpSpan } from "./span.ts";
 import { readUsage } from "./usage.ts";
 
@@ -53,7 +53,7 @@ const PROVIDERS = ["gen_ai.provider.name", "gen_ai.system", "llm.provider", "llm
 
 /** The metadata of the span's run, over that of its resource. */
 export function readMetadata({ attributes, resource }: OtlpSpan): Record<string, unknown> {
-  const whole = parsed(attributes["metadata"]);
+  const whole = parseValue(attributes["metadata"]);
   const metadata: Record<string, unknown> = {
     ...pickPrefixed(resource),
     ...pickPrefixed(attributes),
@@ -103,7 +103,7 @@ const INVOCATION = [
 
 /** `extra.invocation_params` of a span. */
 export function readInvocation(attributes: Attributes): Record<string, unknown> {
-  const stated = parsed(attributes["llm.invocation_parameters"]);
+  const stated = parseValue(attributes["llm.invocation_parameters"]);
   const params: Record<string, unknown> = isObject(stated) ? { ...stated } : {};
   for (const name of INVOCATION) {
     const value = attributes[`gen_ai.request.${name}`];
@@ -114,9 +114,9 @@ export function readInvocation(attributes: Attributes): Record<string, unknown> 
     reasoning_effort: attributes["gen_ai.request.reasoning.level"],
     stop: attributes["gen_ai.request.stop_sequences"],
     response_model: attributes["gen_ai.response.model"],
-    functions: parsed(attributes["llm.request.functions"]),
+    functions: parseValue(attributes["llm.request.functions"]),
     tools: readTools(attributes),
-    tool_choice: parsed(attributes["ai.prompt.toolChoice"]),
+    tool_choice: parseValue(attributes["ai.prompt.toolChoice"]),
     tool_name: attributes["gen_ai.tool.name"],
   };
   for (const [name, value] of Object.entries(more)) if (value !== undefined) params[name] = value;
@@ -125,10 +125,12 @@ export function readInvocation(attributes: Attributes): Record<string, unknown> 
 
 /** The tools that a model was offered. */
 function readTools(attributes: Attributes): unknown {
-  const whole = parsed(attributes["gen_ai.tool.definitions"]) ?? parsed(attributes["tools"]);
+  const whole = parseValue(attributes["gen_ai.tool.definitions"]) ?? parseValue(attributes["tools"]);
   if (whole !== undefined) return whole;
   const ofAiSdk = attributes["ai.prompt.tools"];
-  if (Array.isArray(ofAiSdk)) return ofAiSdk.map(parsed);
-  const schemas = unflatten(attributes, "llm.tools").map(({ tool }) => isObject(tool) && parsed(tool["json_schema"]));
+  if (Array.isArray(ofAiSdk)) return ofAiSdk.map(parseValue);
+  const schemas = unflatten(attributes, "llm.tools").map(
+    ({ tool }) => isObject(tool) && parseValue(tool["json_schema"]),
+  );
   return schemas.length > 0 ? schemas : undefined;
 }

@@ -1,6 +1,6 @@
 /** Traces over OTLP/HTTP, in protobuf and JSON. */
 import { type Context, Hono } from "hono";
-import { documented } from "../../http/documented.ts";
+import { createDoc } from "../../http/documented.ts";
 import { refuseManyValues } from "../../http/json-values.ts";
 import { isObject, parseJson } from "../../http/json.ts";
 import { Problem } from "../../http/problem.ts";
@@ -9,7 +9,7 @@ import { readWholeBody, withClaim } from "../ingest/body.ts";
 import type { Gathering } from "../ingest/operations.ts";
 import { Intake } from "../ingest/intake.ts";
 import { spansFromJson } from "./json.ts";
-import { parsed } from "./flat.ts";
+import { parseValue } from "./flat.ts";
 import { responseToProtobuf, spansFromProtobuf } from "./protobuf.ts";
 import { readRunId, toRun } from "./run.ts";
 import { MAX_SPANS, type OtlpSpan, tooManySpans } from "./span.ts";
@@ -22,7 +22,7 @@ const MAX_VALUES = 600_000;
 
 export const otlp = new Hono<App>().post(
   "/otel/v1/traces",
-  documented("Traces")("Take spans over OTLP/HTTP (protobuf or JSON)"),
+  createDoc("Traces")("Take spans over OTLP/HTTP (protobuf or JSON)"),
   async (c) => {
     const isJson = /^application\/json\b/i.test(c.req.header("content-type") ?? "");
     const result = await withClaim(c, async (claim) => {
@@ -66,7 +66,7 @@ function gather(gathering: Gathering, spans: OtlpSpan[], project: string | undef
     }
     const run = toRun(span, runIds, project);
     gathering.addRun("post", run);
-    addAttachments(gathering, String(run["id"]), parsed(span.attributes["langsmith.attachments"]));
+    addAttachments(gathering, String(run["id"]), parseValue(span.attributes["langsmith.attachments"]));
   }
 }
 

@@ -1,6 +1,6 @@
 /** Tokens and costs that a span reports, under the names of each convention. */
 import { isObject } from "../../http/json.ts";
-import { parsed } from "./flat.ts";
+import { parseValue } from "./flat.ts";
 import type { Attributes } from "./span.ts";
 
 /** The names of each count, of which the first that is a number counts. */
@@ -71,7 +71,7 @@ const OUTPUT_DETAILS: Names = {
 
 /** The `usage_metadata` of a span; undefined when it reports no tokens and no costs. */
 export function readUsage(attributes: Attributes): object | undefined {
-  const stated = parsed(attributes["langsmith.usage_metadata"]);
+  const stated = parseValue(attributes["langsmith.usage_metadata"]);
   if (isObject(stated)) return stated;
   const counts = readNumbers(attributes, COUNTS);
   if (counts === undefined) return undefined;

@@ -36,7 +36,7 @@ export class Ending {
 
   /** @throws 503 */
   refuse(): void {
-    if (this.isOn) throw destroyed();
+    if (this.isOn) throw destructionProblem();
   }
 
   /** Prepares a write. @throws 503 when the partition is destroyed at the same time */
@@ -44,15 +44,16 @@ export class Ending {
     this.refuse();
     const last = this.#last;
     const prepared = await prepare();
-    if (this.isOn || this.#last !== last) throw destroyed();
+    if (this.isOn || this.#last !== last) throw destructionProblem();
     return prepared;
   }
 
   /** Ingest stores objects in R2 before the writes that refer to them. @throws 503 when they were deleted in between */
   async refuseLost(bucket: R2Bucket, prefix: string, writes: RunWrite[]): Promise<void> {
     if (this.#last === undefined || Date.now() > this.#last.at + UPLOAD_MS) return;
-    if (!(await hasBlobs(bucket, prefix, writes))) throw destroyed();
+    if (!(await hasBlobs(bucket, prefix, writes))) throw destructionProblem();
   }
 }
 
-const destroyed = () => remoteProblem(503, "The traces of this day are being deleted. Send the request again.");
+const destructionProblem = () =>
+  remoteProblem(503, "The traces of this day are being deleted. Send the request again.");

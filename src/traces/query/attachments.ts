@@ -3,7 +3,7 @@ import * as v from "valibot";
 import { Hono } from "hono";
 import { openBlobs } from "../../encryption/blobs.ts";
 import { sealText, unseal } from "../../auth/seal.ts";
-import { documented } from "../../http/documented.ts";
+import { createDoc } from "../../http/documented.ts";
 import { Problem } from "../../http/problem.ts";
 import type { App } from "../../http/types.ts";
 import { attachmentKey } from "../ingest/payloads.ts";
@@ -35,7 +35,7 @@ export async function attachmentUrls(env: Env, origin: string, runs: QueriedRun[
 
 export const attachments = new Hono<App>().get(
   `${ATTACHMENTS_PATH}/:token`,
-  documented("Traces")("An attachment of a run, by the link that the run shows"),
+  createDoc("Traces")("An attachment of a run, by the link that the run shows"),
   async (c) => {
     const object = await openBlobs(c.env).get(await readAttachmentKey(c.env, c.req.param("token")));
     if (!object) throw new Problem(404, "The attachment does not exist.");

@@ -4,7 +4,7 @@ import { type Context, Hono } from "hono";
 import { audit } from "../../audit/record.ts";
 import * as v from "valibot";
 import { database } from "../../db/client.ts";
-import { documented } from "../../http/documented.ts";
+import { createDoc } from "../../http/documented.ts";
 import { choosing, optional, unserved, Uuid } from "../../http/fields.ts";
 import { CONNECTIONS, inParallel } from "../../http/parallel.ts";
 import { Problem } from "../../http/problem.ts";
@@ -20,7 +20,7 @@ import { allPlaces } from "../store/partition-store.ts";
 import { findProject } from "../store/project-store.ts";
 import { ThreadId } from "./schema.ts";
 
-const doc = documented("Traces");
+const doc = createDoc("Traces");
 
 const Deleted = v.object({ ...Message.entries, traces: Count, runs: Count });
 

@@ -4,7 +4,7 @@ import { type Context, Hono } from "hono";
 import { openBlobs } from "../../encryption/blobs.ts";
 import * as v from "valibot";
 import { database } from "../../db/client.ts";
-import { documented, either, EVENTS, json } from "../../http/documented.ts";
+import { createDoc, eitherBody, EVENTS, json } from "../../http/documented.ts";
 import { serverAddress } from "../../http/origin.ts";
 import { Problem } from "../../http/problem.ts";
 import type { App } from "../../http/types.ts";
@@ -37,7 +37,7 @@ import { listThreads, TracedThread } from "./threads.ts";
 import { readTree } from "./tree.ts";
 import { SelectedRun } from "./wire.ts";
 
-const doc = documented("Traces");
+const doc = createDoc("Traces");
 
 const next_cursor = v.nullable(v.string());
 const RunPage = v.object({ items: v.array(SelectedRun), next_cursor, has_more: v.boolean() });
@@ -52,12 +52,12 @@ const TurnPage = v.object({ items: v.array(SelectedRun), next_cursor });
 type Query = v.InferOutput<typeof QueryV2>;
 
 export const runQueriesV2 = new Hono<App>()
-  .post("/runs/query", doc("Find runs", { 200: either(json(RunPage), EVENTS[200]) }), body(QueryV2), async (c) =>
+  .post("/runs/query", doc("Find runs", { 200: eitherBody(json(RunPage), EVENTS[200]) }), body(QueryV2), async (c) =>
     pageAnswer(c, await readPage(c, c.req.valid("json"), {})),
   )
   .post(
     "/traces/query",
-    doc("Find traces by their root runs", { 200: either(json(TracePage), EVENTS[200]) }),
+    doc("Find traces by their root runs", { 200: eitherBody(json(TracePage), EVENTS[200]) }),
     body(QueryTraces),
     async (c) => {
       const { project_id, trace_ids, filter, ...wanted } = c.req.valid("json");
@@ -126,7 +126,7 @@ export const runQueriesV2 = new Hono<App>()
   )
   .post(
     "/threads/query",
-    doc("Threads of a project", { 200: either(json(ThreadPage), EVENTS[200]) }),
+    doc("Threads of a project", { 200: eitherBody(json(ThreadPage), EVENTS[200]) }),
     body(QueryThreads),
     async (c) => {
       const {

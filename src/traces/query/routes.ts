@@ -4,7 +4,7 @@ import { Hono } from "hono";
 import { openBlobs } from "../../encryption/blobs.ts";
 import * as v from "valibot";
 import { database } from "../../db/client.ts";
-import { documented } from "../../http/documented.ts";
+import { createDoc } from "../../http/documented.ts";
 import { serverAddress } from "../../http/origin.ts";
 import { Problem } from "../../http/problem.ts";
 import type { App } from "../../http/types.ts";
@@ -27,7 +27,7 @@ import { projectStats, RunStats } from "./stats.ts";
 import { listThreads, TracedThread } from "./threads.ts";
 import { Run } from "./wire.ts";
 
-const doc = documented("Traces");
+const doc = createDoc("Traces");
 const FoundRuns = v.object({
   runs: selectableList(Run),
   cursors: v.object({ next: v.nullable(v.string()) }),

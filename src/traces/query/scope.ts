@@ -89,7 +89,7 @@ async function withoutProject(
   { ids, traceId, parentRunId }: RunSelection,
   recent: number,
 ): Promise<Place[]> {
-  if (ids) return distinct([...(await locateRuns(env, db, workspaceId, ids)).values()]);
+  if (ids) return dropDuplicates([...(await locateRuns(env, db, workspaceId, ids)).values()]);
   const anchor = traceId ?? parentRunId;
   if (anchor === undefined) return listWorkspacePartitions(db, workspaceId, {}, recent);
   const place = (await locateRuns(env, db, workspaceId, [anchor])).get(anchor);
@@ -98,7 +98,7 @@ async function withoutProject(
   return listPartitions(db, workspaceId, place.projectId, place.day, LAST_DAY);
 }
 
-function distinct(places: Place[]): Place[] {
+function dropDuplicates(places: Place[]): Place[] {
   return [...new Map(places.map((place) => [`${place.projectId}/${place.day}/${place.shard}`, place])).values()];
 }
 

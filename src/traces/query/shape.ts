@@ -50,7 +50,7 @@ const appPath = (run: QueriedRun) => `/traces/${run.trace_id}?project=${run.sess
 type Fields<Shape> = { [Name in keyof Shape]: (run: QueriedRun, context: ShapeContext) => unknown };
 
 /** The fields of these names. A name that is no field is left out. */
-function shown(
+function showRun(
   fields: Fields<Record<string, unknown>>,
   names: string[],
   run: QueriedRun,
@@ -121,7 +121,7 @@ const ALWAYS_V1 = `id name run_type trace_id dotted_order status session_id app_
 /** The run with the selected fields, or with all; what identifies it is always there. */
 export function runV1(run: QueriedRun, select: Set<string> | undefined, context: ShapeContext): object {
   const names = select ? [...new Set([...ALWAYS_V1, ...select])] : Object.keys(V1);
-  return shown(V1, names, run, context);
+  return showRun(V1, names, run, context);
 }
 
 /** The names of the first generation, for those who select none. */
@@ -199,7 +199,7 @@ export const NAMES_V2 = new Set(Object.keys(V2));
 
 /** Without a selection the second generation shows the id only. */
 export function runV2(run: QueriedRun, selects: Set<string>, context: ShapeContext): object {
-  return shown(V2, ["id", ...selects], run, context);
+  return showRun(V2, ["id", ...selects], run, context);
 }
 
 /** Selected fields that need payloads under another name. */

@@ -6,7 +6,7 @@ import { audit } from "../../audit/record.ts";
 import { nameCaller } from "../../auth/caller.ts";
 import { requirePermission } from "../../auth/require.ts";
 import { database } from "../../db/client.ts";
-import { documented } from "../../http/documented.ts";
+import { createDoc } from "../../http/documented.ts";
 import { Problem } from "../../http/problem.ts";
 import type { App } from "../../http/types.ts";
 import { body, param, query } from "../../http/validate.ts";
@@ -24,7 +24,7 @@ import {
 import { QueueItem, SeenQueueItem, toWireItem, toWireSeen } from "./row.ts";
 import * as schema from "./schema.ts";
 
-const doc = documented("Annotation queues");
+const doc = createDoc("Annotation queues");
 
 const SECTIONS = ["needs_my_review", "needs_others_review", "archived"] as const;
 

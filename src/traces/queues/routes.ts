@@ -7,7 +7,7 @@ import { nameCaller } from "../../auth/caller.ts";
 import { requirePermission } from "../../auth/require.ts";
 import { database } from "../../db/client.ts";
 import { isTaken } from "../../db/unchanged.ts";
-import { documented } from "../../http/documented.ts";
+import { createDoc } from "../../http/documented.ts";
 import { Problem } from "../../http/problem.ts";
 import type { App } from "../../http/types.ts";
 import { body, param, query } from "../../http/validate.ts";
@@ -32,7 +32,7 @@ import {
   updateQueue,
 } from "./store.ts";
 
-const doc = documented("Annotation queues");
+const doc = createDoc("Annotation queues");
 
 const CountedQueue = v.object({ ...Queue.entries, total_runs: Count });
 const Added = v.object({ ...Message.entries, count: Count });

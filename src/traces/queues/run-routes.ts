@@ -7,7 +7,7 @@ import { nameCaller } from "../../auth/caller.ts";
 import { requirePermission } from "../../auth/require.ts";
 import { database } from "../../db/client.ts";
 import { openBlobs } from "../../encryption/blobs.ts";
-import { documented } from "../../http/documented.ts";
+import { createDoc } from "../../http/documented.ts";
 import { serverAddress } from "../../http/origin.ts";
 import { Problem } from "../../http/problem.ts";
 import type { App } from "../../http/types.ts";
@@ -23,7 +23,7 @@ import { pageOfRuns, type SeenRun } from "./runs.ts";
 import * as schema from "./schema.ts";
 import type { AddItem } from "./schema.ts";
 
-const doc = documented("Annotation queues");
+const doc = createDoc("Annotation queues");
 
 const QueuedRun = v.object({ ...Run.entries, ...QueueInfo.entries });
 const Removed = v.object({ ...Message.entries, count: Count });

@@ -6,7 +6,7 @@ import { audit } from "../../audit/record.ts";
 import { database } from "../../db/client.ts";
 import { CHANGED, isTaken, untilUnchanged } from "../../db/unchanged.ts";
 import { METADATA_BYTES, withinBytes } from "../../http/bytes.ts";
-import { documented } from "../../http/documented.ts";
+import { createDoc } from "../../http/documented.ts";
 import { Problem } from "../../http/problem.ts";
 import type { App } from "../../http/types.ts";
 import { isUuid } from "../../http/uuid.ts";
@@ -37,7 +37,7 @@ import {
   UpdateProject,
 } from "./schema.ts";
 
-const doc = documented("Projects");
+const doc = createDoc("Projects");
 
 const text = v.nullable(v.string());
 const time = v.nullable(Time);

@@ -5,7 +5,7 @@ import * as v from "valibot";
 import { limitLink } from "../../auth/limits.ts";
 import { database } from "../../db/client.ts";
 import { boundAnswer } from "../../http/bytes.ts";
-import { documented } from "../../http/documented.ts";
+import { createDoc } from "../../http/documented.ts";
 import { choosing, many, optional, pagingQuery, Uuid } from "../../http/fields.ts";
 import { serverAddress } from "../../http/origin.ts";
 import { Problem } from "../../http/problem.ts";
@@ -26,7 +26,7 @@ import type { Json } from "../../json.ts";
 import { requireShare } from "./share.ts";
 import type { ShareRow } from "../store/share-store.ts";
 
-const doc = documented("Shares");
+const doc = createDoc("Shares");
 
 const RunsOfShare = v.object({ runs: v.array(Run), cursors: v.object({ next: v.null() }) });
 

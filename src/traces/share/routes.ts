@@ -4,7 +4,7 @@ import { type Context, Hono } from "hono";
 import * as v from "valibot";
 import { audit } from "../../audit/record.ts";
 import { database } from "../../db/client.ts";
-import { documented, NOTHING } from "../../http/documented.ts";
+import { createDoc, NOTHING } from "../../http/documented.ts";
 import { choosing, optional, unread, Uuid } from "../../http/fields.ts";
 import { Problem } from "../../http/problem.ts";
 import type { App } from "../../http/types.ts";
@@ -15,7 +15,7 @@ import { Time } from "../time.ts";
 import { knownShare, type LinkEnd, Share, createShare, type ShareTarget } from "./share.ts";
 import { deleteShare } from "../store/share-store.ts";
 
-const doc = documented("Shares");
+const doc = createDoc("Shares");
 
 const RunShare = v.object({ run_id: Id, ...Share.entries });
 const DatasetShare = v.object({ dataset_id: Id, ...Share.entries });

@@ -1,7 +1,7 @@
 /** `/api/v1/activity`: the open runs of a workspace, and a stream of the threads that change, so that a page need not poll. */
 import { Hono } from "hono";
 import * as v from "valibot";
-import { documented, EVENTS } from "../../../http/documented.ts";
+import { createDoc, EVENTS } from "../../../http/documented.ts";
 import { whole } from "../../../http/fields.ts";
 import { sseFrame, sseResponse } from "../../../http/sse.ts";
 import type { App } from "../../../http/types.ts";
@@ -18,7 +18,7 @@ const RunsQuery = v.object({ threads: v.optional(whole(1, 500), "200") });
 export const activity = new Hono<App>()
   .get(
     "/activity/runs",
-    documented("Threads")(
+    createDoc("Threads")(
       "The running and pending runs of all threads, oldest first",
       v.object({ runs: v.array(OpenRun), complete: v.boolean() }),
     ),
@@ -27,12 +27,12 @@ export const activity = new Hono<App>()
   )
   .get(
     "/activity/stream",
-    documented("Threads")("Which threads of the workspace change, as they change (SSE)", EVENTS),
+    createDoc("Threads")("Which threads of the workspace change, as they change (SSE)", EVENTS),
     async (c) => {
       const { workspaceId } = c.get("principal");
       const shards = await readShards(c.env, workspaceId);
       const following = Array.from({ length: shards }, (_, shard) => follow(c.env, workspaceId, shard));
-      return sseResponse(merged(following));
+      return sseResponse(mergeStreams(following));
     },
   );
 
@@ -59,7 +59,7 @@ async function* follow(env: Env, workspaceId: string, shard: number): AsyncGener
 }
 
 /** The items of all, as they come. */
-async function* merged(sources: AsyncGenerator<string>[]): AsyncGenerator<string> {
+async function* mergeStreams(sources: AsyncGenerator<string>[]): AsyncGenerator<string> {
   const pending = new Map(sources.map((source) => [source, readNext(source)]));
   try {
     while (pending.size > 0) {

@@ -3,7 +3,7 @@ import { type Context, Hono } from "hono";
 import * as v from "valibot";
 import { audit } from "../../../audit/record.ts";
 import { selectableList } from "../../../http/answers.ts";
-import { documented, EVENTS, NOTHING } from "../../../http/documented.ts";
+import { createDoc, EVENTS, NOTHING } from "../../../http/documented.ts";
 import { serverAddress } from "../../../http/origin.ts";
 import { sseBytes } from "../../../http/sse.ts";
 import { cutPage, selectFields } from "../../../http/paging.ts";
@@ -22,7 +22,7 @@ import * as schema from "./schema.ts";
 import { ThreadParam } from "../schema.ts";
 import { waitResponse } from "./wait.ts";
 
-const doc = documented("Runs");
+const doc = createDoc("Runs");
 const runBody = body(schema.RunCreate, { members: schema.RUN_MEMBERS });
 type C = Context<App>;
 
@@ -56,7 +56,7 @@ async function statelessRequest(c: C, given: schema.RunCreate, runId = idempoten
 /** The run as it was accepted. Whether it has already begun depends on the moment, and clients compare the status. */
 const showAccepted = (run: Run): Run => (run.status === "running" ? { ...run, status: "pending" } : run);
 
-function created(c: C, run: Run, base: string): Response {
+function answerCreated(c: C, run: Run, base: string): Response {
   return c.json(showAccepted(run), 200, { "content-location": `${base}/runs/${run.run_id}` });
 }
 
@@ -108,7 +108,7 @@ export const threadRuns = new Hono<App>()
     const { thread_id } = c.req.valid("param");
     const request = await readRunRequest(c, thread_id, c.req.valid("json"));
     const run = await openThread(c, thread_id).startRun(request);
-    return created(c, run, `/threads/${thread_id}`);
+    return answerCreated(c, run, `/threads/${thread_id}`);
   })
   .post(
     "/:thread_id/runs/stream",
@@ -199,7 +199,7 @@ export const threadRuns = new Hono<App>()
 export const statelessRuns = new Hono<App>()
   .post("/", doc("Start a stateless run in the background", Run), runBody, async (c) => {
     const request = await statelessRequest(c, c.req.valid("json"));
-    return created(c, await openThread(c, request.run_id).startRun(request), "");
+    return answerCreated(c, await openThread(c, request.run_id).startRun(request), "");
   })
   .post(
     "/stream",

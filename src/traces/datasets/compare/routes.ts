@@ -5,7 +5,7 @@ import { openBlobs } from "../../../encryption/blobs.ts";
 import * as v from "valibot";
 import { requirePermission } from "../../../auth/require.ts";
 import { database } from "../../../db/client.ts";
-import { documented } from "../../../http/documented.ts";
+import { createDoc } from "../../../http/documented.ts";
 import { Uuid, whole } from "../../../http/fields.ts";
 import { Problem } from "../../../http/problem.ts";
 import type { App } from "../../../http/types.ts";
@@ -21,7 +21,7 @@ import { type ComparedRun, compareRuns, hasChange, meanScores, type Row, sortByC
 import { ComparedRow, pageRows, Scores } from "./page.ts";
 import { experimentRuns } from "./runs.ts";
 
-const doc = documented("Experiments");
+const doc = createDoc("Experiments");
 
 const MOST_EXPERIMENTS = 5;
 const MOST_EXAMPLES = 10_000;

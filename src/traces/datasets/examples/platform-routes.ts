@@ -4,7 +4,7 @@ import { Count, Id, Message, Time } from "../../../http/answers.ts";
 import { type Context, Hono } from "hono";
 import { audit } from "../../../audit/record.ts";
 import { database } from "../../../db/client.ts";
-import { documented, NOTHING } from "../../../http/documented.ts";
+import { createDoc, NOTHING } from "../../../http/documented.ts";
 import { Problem } from "../../../http/problem.ts";
 import type { App } from "../../../http/types.ts";
 import { body, param } from "../../../http/validate.ts";
@@ -19,7 +19,7 @@ import { knownIds } from "./store.ts";
 import { createExamples, eraseForGood, removeExamples, updateExamples, type Written } from "./write.ts";
 import type { DatasetRow } from "../store.ts";
 
-const doc = documented("Examples");
+const doc = createDoc("Examples");
 
 const Statuses = v.object({
   statuses: v.array(

@@ -5,7 +5,7 @@ import { type Context, Hono } from "hono";
 import { audit } from "../../../audit/record.ts";
 import { database } from "../../../db/client.ts";
 import { boundAnswer } from "../../../http/bytes.ts";
-import { documented } from "../../../http/documented.ts";
+import { createDoc } from "../../../http/documented.ts";
 import { serverAddress } from "../../../http/origin.ts";
 import { Problem } from "../../../http/problem.ts";
 import type { App } from "../../../http/types.ts";
@@ -20,7 +20,7 @@ import { checkSources } from "./source.ts";
 import { countMatching, type ExampleRow, findExamples, listExamples, measureExamples } from "./store.ts";
 import { createExamples, removeExamples, updateExamples, type Written } from "./write.ts";
 
-const doc = documented("Examples");
+const doc = createDoc("Examples");
 
 const Changed = v.object({ message: v.string(), count: Count, example_ids: v.array(Id) });
 

@@ -156,7 +156,7 @@ function toCreated(
     ...bodyColumns("inputs", blobs, inputs),
     ...bodyColumns("outputs", blobs, outputs),
     metadata: buildMetadata(head.metadata ?? {}, head.split, BASE_SPLIT),
-    attachments: listed(attachments),
+    attachments: listAttachments(attachments),
     sourceRunId: head.source_run_id ?? null,
   };
 }
@@ -177,7 +177,7 @@ function placedChange({ head, operations, ...given }: GivenExample, blobs: Blobs
     ...inputs,
     ...outputs,
     metadata: buildMetadata(head.metadata ?? row.metadata, head.split, row.metadata["dataset_split"] ?? BASE_SPLIT),
-    attachments: listed([...keepBodies(row.attachments, operations, added), ...added]),
+    attachments: listAttachments([...keepBodies(row.attachments, operations, added), ...added]),
     sourceRunId: head.source_run_id ?? row.sourceRunId,
   });
 }
@@ -194,7 +194,7 @@ function buildMetadata(metadata: ExampleRow["metadata"], split: string[] | undef
 }
 
 /** A later attachment replaces an earlier one of the same name. */
-function listed(attachments: ExampleAttachment[]): ExampleAttachment[] {
+function listAttachments(attachments: ExampleAttachment[]): ExampleAttachment[] {
   const byName = new Map(attachments.map((attachment) => [attachment.name, attachment]));
   return withinBytes([...byName.values()], ATTACHMENT_LIST_BYTES, "the list of attachments");
 }

@@ -5,7 +5,7 @@ import { type Context, Hono } from "hono";
 import { requirePermission } from "../../../auth/require.ts";
 import { database } from "../../../db/client.ts";
 import { openBlobs } from "../../../encryption/blobs.ts";
-import { documented } from "../../../http/documented.ts";
+import { createDoc } from "../../../http/documented.ts";
 import { serverAddress } from "../../../http/origin.ts";
 import { Problem } from "../../../http/problem.ts";
 import type { App } from "../../../http/types.ts";
@@ -27,7 +27,7 @@ import { pageOfRows, type RowPage, type RowsWanted } from "./rows.ts";
 import { PAGE_BYTES, type RunsWanted, runsOfRows } from "./runs.ts";
 import { QueryRows, QueryRowsV2 } from "./schema.ts";
 
-const doc = documented("Experiments");
+const doc = createDoc("Experiments");
 const SUMMARY = "Examples with the runs of experiments on them";
 const Rows = v.array(v.object({ ...Example.entries, runs: selectableList(Run) }));
 const RowsV2 = v.object({

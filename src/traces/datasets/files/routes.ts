@@ -2,7 +2,7 @@
 import { type Context, Hono } from "hono";
 import * as v from "valibot";
 import { database } from "../../../db/client.ts";
-import { documented } from "../../../http/documented.ts";
+import { createDoc } from "../../../http/documented.ts";
 import { Uuid } from "../../../http/fields.ts";
 import { jsonStream } from "../../../http/json-stream.ts";
 import { Problem } from "../../../http/problem.ts";
@@ -22,7 +22,7 @@ import { writeFile, type Format, createWriter } from "./download.ts";
 import { UploadForm } from "./form.ts";
 import { examplesIn } from "./upload.ts";
 
-const doc = documented("Datasets");
+const doc = createDoc("Datasets");
 const DatasetId = v.object({ dataset_id: Uuid });
 const Download = v.object({ as_of: v.optional(AsOf) });
 

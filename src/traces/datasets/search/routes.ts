@@ -4,7 +4,7 @@ import { type Context, Hono } from "hono";
 import * as v from "valibot";
 import { database } from "../../../db/client.ts";
 import { openBlobs } from "../../../encryption/blobs.ts";
-import { documented } from "../../../http/documented.ts";
+import { createDoc } from "../../../http/documented.ts";
 import { choosing, optional, Uuid } from "../../../http/fields.ts";
 import { JsonObject } from "../../../http/json.ts";
 import { serverAddress } from "../../../http/origin.ts";
@@ -21,7 +21,7 @@ import { existingDataset } from "../existing.ts";
 import { LATEST, resolveVersion } from "../versions.ts";
 import { searchExamples } from "./search.ts";
 
-const doc = documented("Examples");
+const doc = createDoc("Examples");
 
 const Search = choosing({
   inputs: JsonObject,

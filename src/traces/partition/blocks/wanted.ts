@@ -20,7 +20,7 @@ const AMBIGUOUS = /^(?:[-+.\d]|true$|false$|null$|[{[])/i;
 export function readWanted({ filter, threadId, parentRunId, runType }: RunSelection): Wanted {
   const columns = { thread_id: threadId, parent_run_id: parentRunId, run_type: runType };
   const equal = Object.entries(columns).map(([column, value]) =>
-    value === undefined ? undefined : compared(column, "eq", value),
+    value === undefined ? undefined : wantComparison(column, "eq", value),
   );
   return wantAll([...equal, filter ? wantFilter(parseFilter(filter)) : undefined]);
 }
@@ -32,15 +32,15 @@ export function wantFilter(filter: Filter): Wanted {
     case "or":
       return any(filter.args.map(wantFilter));
     case "compare":
-      return compared(filter.field, filter.comparison, filter.value);
+      return wantComparison(filter.field, filter.comparison, filter.value);
     case "in":
-      return any(filter.values.map((value) => compared(filter.field, "eq", value)));
+      return any(filter.values.map((value) => wantComparison(filter.field, "eq", value)));
     case "tag":
       return wantText(JSON.stringify(filter.tag));
     case "exists":
       return wantText(`${JSON.stringify(filter.key)}:`);
     case "contains":
-      return contained(filter.metadata);
+      return wantContained(filter.metadata);
     case "search":
       return any([wantText(filter.text), wantText(escapeValue(filter.text))]);
     case "pair":
@@ -111,7 +111,7 @@ function escapeValue(value: string): string {
   return JSON.stringify(value.slice(0, MOST).replace(/[\uD800-\uDBFF]$/, "")).slice(1, -1);
 }
 
-function compared(column: string, comparison: Comparison, value: Literal): Wanted {
+function wantComparison(column: string, comparison: Comparison, value: Literal): Wanted {
   const within = wantBounded(column, comparison, value);
   if (within !== undefined) return within;
   if (typeof value !== "string" || !(isMarked(column) || column === "error")) return undefined;
@@ -125,11 +125,11 @@ function literals(pattern: string): string[] {
 }
 
 /** Entries of a JSON object, as JSON.stringify writes them. */
-function contained(entries: { [key: string]: Json }): Wanted {
+function wantContained(entries: { [key: string]: Json }): Wanted {
   return wantAll(
     Object.entries(entries).map(([key, value]) => {
       const name = `${JSON.stringify(key)}:`;
-      if (isJsonObject(value)) return wantAll([wantText(`${name}{`), contained(value)]);
+      if (isJsonObject(value)) return wantAll([wantText(`${name}{`), wantContained(value)]);
       return wantText(typeof value === "number" ? name : name + JSON.stringify(value));
     }),
   );
@@ -143,7 +143,7 @@ function pair(kind: Kind, tests: PairTest[]): Wanted {
   if (kind === "feedback" || tests.every(({ operator }) => operator === "neq")) return undefined;
   const equal = (part: string) => tests.find((test) => test.part === part && test.operator === "eq")?.value;
   const [key, value] = [equal("key"), equal("value")];
-  const entry = kind === "metadata" ? member(key, value) : listed(key, value);
+  const entry = kind === "metadata" ? member(key, value) : wantPair(key, value);
   const patterns = tests.filter(({ operator }) => operator === "like").flatMap((test) => literals(String(test.value)));
   return wantAll([entry, ...patterns.map((piece) => (isPlain(piece) ? wantText(escapeValue(piece)) : undefined))]);
 }
@@ -156,7 +156,7 @@ function member(key: PairTest["value"] | undefined, value: PairTest["value"] | u
 }
 
 /** `["path","value"]` */
-function listed(key: PairTest["value"] | undefined, value: PairTest["value"] | undefined): Wanted {
+function wantPair(key: PairTest["value"] | undefined, value: PairTest["value"] | undefined): Wanted {
   const name = typeof key === "string" ? `[${JSON.stringify(key)},` : ",";
   if (typeof value !== "string") return wantText(name);
   return wantText(`${name}"${escapeValue(value)}${value.length < MOST ? '"]' : ""}`);

@@ -2,7 +2,7 @@
 import { Hono } from "hono";
 import * as v from "valibot";
 import { AnyObject } from "../../../http/answers.ts";
-import { documented } from "../../../http/documented.ts";
+import { createDoc } from "../../../http/documented.ts";
 import { choosing, Uuid } from "../../../http/fields.ts";
 import { Problem } from "../../../http/problem.ts";
 import type { App } from "../../../http/types.ts";
@@ -11,7 +11,7 @@ import { RunId, ThreadId } from "../schema.ts";
 import { messagesOfRun, messagesOfThread } from "./read.ts";
 import type { Message } from "./said.ts";
 
-const doc = documented("Traces");
+const doc = createDoc("Traces");
 
 const ALL = "all_messages";
 const Texts = v.object({ thread_id: v.string(), previews: v.object({ all_messages: v.string() }) });

@@ -2,7 +2,7 @@
 import * as v from "valibot";
 import { AnyObject, Count, Time } from "../../../http/answers.ts";
 import { Hono } from "hono";
-import { documented } from "../../../http/documented.ts";
+import { createDoc } from "../../../http/documented.ts";
 import { Problem } from "../../../http/problem.ts";
 import type { App } from "../../../http/types.ts";
 import { body, param, query } from "../../../http/validate.ts";
@@ -11,7 +11,7 @@ import { checkSelection } from "../find.ts";
 import { QueryThreadStats, ReadThreadStats, ThreadId } from "../schema.ts";
 import { readThreadStats } from "./read.ts";
 
-const doc = documented("Traces");
+const doc = createDoc("Traces");
 
 type Figures = Awaited<ReturnType<typeof readThreadStats>>;
 type Shape = Record<string, [name: string, value: (figures: Figures) => unknown]>;
@@ -113,7 +113,7 @@ export const threadStats = new Hono<App>()
       };
       checkSelection(selection);
       const figures = await readThreadStats(c.env, c.get("principal").workspaceId, project_id, selection);
-      return c.json(shown(OF_ALL, names, figures));
+      return c.json(showFigures(OF_ALL, names, figures));
     },
   )
   .get(
@@ -128,7 +128,7 @@ export const threadStats = new Hono<App>()
       checkSelection(selection);
       const figures = await readThreadStats(c.env, c.get("principal").workspaceId, session_id, selection);
       if (figures.run_count === 0 && !filter) throw new Problem(404, "The project has no such thread.");
-      return c.json(shown(OF_ONE, names, figures));
+      return c.json(showFigures(OF_ONE, names, figures));
     },
   );
 
@@ -144,7 +144,7 @@ function namesIn(shape: Shape, given: string | string[]): string[] {
 }
 
 /** A figure that is not known is left out. */
-function shown(shape: Shape, names: string[], figures: Figures): object {
+function showFigures(shape: Shape, names: string[], figures: Figures): object {
   const members = names.flatMap((name) => (shape[name] ? [shape[name]] : []));
   const known = members.map(([member, value]) => [member, value(figures) ?? undefined]);
   return { ...Object.fromEntries(known), complete: figures.complete };
