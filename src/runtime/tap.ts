@@ -88,7 +88,7 @@ export class Tap extends BaseCallbackHandler {
     this.#messages(call, call.blocks.delta(chunk));
   }
 
-  override handleLLMEnd(output: LLMResult, runId: string): void {
+  override async handleLLMEnd(output: LLMResult, runId: string): Promise<void> {
     const call = this.#models.get(runId);
     this.#models.delete(runId);
     if (!call) return;
@@ -96,6 +96,8 @@ export class Tap extends BaseCallbackHandler {
     if (call.messageId !== undefined) {
       if (message) setId(message, call.messageId);
       this.#messages(call, call.blocks.finish(message));
+      // The node ends in one turn of the event loop. The last tokens of this run and of others are sent before it.
+      await new Promise((resolve) => setTimeout(resolve));
     } else if (message && isBaseMessage(message)) this.#whole(call, message, `run-${runId}`, "model");
   }
 
