@@ -50,26 +50,42 @@ async function readOn(thread: string, seen: Event[], maxBytes?: number): Promise
 
 const pause = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
 
-it("every event comes once and in order, with one beginning and one end, through kills and lost connections", async () => {
-  const threads = Array.from({ length: 5 }, () => ({ id: crypto.randomUUID(), seen: [] as Event[] }));
-  for (const [i, { id }] of threads.entries()) {
-    const input = { messages: [{ type: "human", content: SAYS[i % SAYS.length] }] };
-    const answer = await post(`/threads/${id}/commands`, {
-      id: 1,
-      method: "run.start",
-      params: { assistant_id: i === 3 ? "research" : "agent", input },
-    });
-    expect(await answer.json()).toMatchObject({ type: "success", meta: { applied_through_seq: 1 } });
-  }
+/** Runs that are open at each kill. */
+const OPEN = 5;
+
+async function start(n: number): Promise<{ id: string; seen: Event[] }> {
+  const id = crypto.randomUUID();
+  const input = { messages: [{ type: "human", content: SAYS[n % SAYS.length] }] };
+  const answer = await post(`/threads/${id}/commands`, {
+    id: 1,
+    method: "run.start",
+    params: { assistant_id: n % OPEN === 3 ? "research" : "agent", input },
+  });
+  expect(await answer.json()).toMatchObject({ type: "success", meta: { applied_through_seq: 1 } });
+  return { id, seen: [] };
+}
+
+const EVENTS_ONCE =
+  "every event comes once and in order, with one beginning and one end, through kills and lost connections";
+
+it(EVENTS_ONCE, { timeout: 120_000 + KILLS * 20_000 }, async () => {
+  const threads: { id: string; seen: Event[] }[] = [];
   for (let kill = 0; kill < KILLS; kill++) {
-    const reading = threads.map(async ({ id, seen }) =>
-      seen.some(isEnd) ? undefined : readOn(id, seen, random.next() < 0.3 ? random.between(500, 20_000) : undefined),
+    const open = threads.filter(({ seen }) => !seen.some(isEnd));
+    while (open.length < OPEN) {
+      const begun = await start(threads.length);
+      threads.push(begun);
+      open.push(begun);
+    }
+    const reading = open.map(async ({ id, seen }) =>
+      readOn(id, seen, random.next() < 0.3 ? random.between(500, 20_000) : undefined),
     );
     await pause(random.between(50, 600));
     await server.kill();
     await Promise.all(reading);
     await server.restart();
   }
+  console.log(`kills: ${KILLS}, runs: ${threads.length}`);
   for (const { id, seen } of threads) {
     while (!seen.some(isEnd)) await readOn(id, seen);
     expect(seen.filter(isRoot).map(({ params }) => params.data.event)).toEqual(["running", "completed"]);
