@@ -1,5 +1,9 @@
 /** The steps by which runs, feedback and links come. */
 import { runInDurableObject } from "cloudflare:test";
+import { env } from "cloudflare:workers";
+import { database } from "../../../src/db/client.ts";
+import { extendTraces } from "../../../src/traces/extend.ts";
+import { locateRuns } from "../../../src/traces/locate.ts";
 import { dayOf } from "./days.ts";
 import { objectText } from "./json.ts";
 import { DAY, isoOf } from "./programs.ts";
@@ -111,6 +115,22 @@ async function link({ weir, links }: World, project: World["project"], trace: st
   })) as { share_token: string };
   project.shared.add(trace);
   links.push({ project, trace, token: share_token });
+}
+
+/** Keeps the trace of the oldest root, as a rule does that matches a run of it. */
+export async function keepTrace({ given, weir, project, session }: World): Promise<void> {
+  if (given.kept === "none") return;
+  const own = project.runs.filter(({ runType }) => runType !== "tool");
+  const trace = own.findLast(({ isRoot }) => isRoot)?.traceId;
+  const run = own.find(({ traceId, isRoot }) => traceId === trace && isRoot === (given.kept === "root"));
+  if (!run) return;
+  const { workspaceId } = weir.caller;
+  const place = (await locateRuns(env, database(env.DB), workspaceId, [run.id])).get(run.id);
+  const { traceId: trace_id, start: start_time, dotted: dotted_order } = run;
+  const matched = { session_id: session, trace_id, start_time, dotted_order, shard: place?.shard ?? 0 };
+  await extendTraces(env, workspaceId, [matched]);
+  const root = own.find(({ id }) => id === run.traceId);
+  project.kept.set(run.traceId, new Set([run.day, root?.day ?? run.day]));
 }
 
 /** What is changed of the project while it has runs. */

@@ -26,6 +26,8 @@ export const DIMENSIONS = {
   feedback: ["none", "after", "before", "before child"],
   /** What is changed of the project after the runs arrived. */
   project: ["plain", "tier", "held"],
+  /** What a rule keeps for longer: the trace of a root or of a run below one. */
+  kept: ["none", "root", "child"],
   /** What is shared. */
   share: ["none", "own", "same id"],
   /** What is exported, and what happens during it. */
@@ -50,6 +52,7 @@ export const PLAIN: Case = {
   shards: "one",
   feedback: "none",
   project: "plain",
+  kept: "none",
   share: "none",
   export: "none",
   removal: "none",
@@ -82,6 +85,10 @@ const EXCLUSIONS = [
   {
     when: { removal: ["expiry"], afterwards: ["during"], shards: ["grown"] },
     because: "What arrives in one shard keeps that shard, and the other one expires.",
+  },
+  {
+    when: { kept: ["root", "child"], removal: ["expiry"], afterwards: ["during"] },
+    because: "What expires beside a kept trace leaves in one transaction, during which nothing arrives.",
   },
   {
     when: { volume: ["uneven", "many days"], export: ["window", "schedule", "cancelled", "resealed", "moved"] },

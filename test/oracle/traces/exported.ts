@@ -32,7 +32,10 @@ export function sameRows(rows: readonly Row[], { project, weir }: World, runs: r
   const byId = new Map(rows.map((row) => [row.id, row]));
   const trees = Map.groupBy(project.runs, ({ traceId }) => traceId);
   for (const run of runs) {
-    const wanted = modelRow(run, trees.get(run.traceId) ?? [], { session: weir.id(project.name), tier: project.tier });
+    const wanted = modelRow(run, trees.get(run.traceId) ?? [], {
+      session: weir.id(project.name),
+      tier: project.readTier(run),
+    });
     const apart = columnApart(unmarked(readRow(byId.get(run.id) ?? {})), unmarked(wanted));
     if (apart !== undefined) throw new Error(`of the exported row of ${run.id} ${apart}`);
   }

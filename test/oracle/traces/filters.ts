@@ -40,7 +40,12 @@ export const not = (part: Condition): Condition => ({
 type TextField = "name" | "run_type" | "status" | "error" | "thread_id" | "id" | "trace_id" | "trace_tier";
 
 function fieldOf(run: Run, project: Project, field: TextField): string | null {
-  const other = { run_type: run.runType, thread_id: run.threadId, trace_id: run.traceId, trace_tier: project.tier };
+  const other = {
+    run_type: run.runType,
+    thread_id: run.threadId,
+    trace_id: run.traceId,
+    trace_tier: project.readTier(run),
+  };
   return field in other ? other[field as keyof typeof other] : run[field as "name" | "status" | "error" | "id"];
 }
 

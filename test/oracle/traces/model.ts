@@ -8,6 +8,8 @@ export class Project {
   isHeld = false;
   isDeleted = false;
   readonly shared = new Set<string>();
+  /** Traces that a rule keeps as long as those of a `longlived` project, with the days that know it. */
+  readonly kept = new Map<string, Set<string>>();
   readonly #runs = new Map<string, Run>();
   #sorted: Run[] | undefined;
   readonly #feedback = new Map<string, Feedback>();
@@ -64,6 +66,7 @@ export class Project {
     for (const trace of traces) {
       this.#deleted.add(trace);
       this.shared.delete(trace);
+      this.kept.delete(trace);
       for (const run of this.runs.filter(({ traceId }) => traceId === trace)) {
         this.#deleted.add(run.id);
         this.#remove(run);
@@ -76,10 +79,19 @@ export class Project {
     return this.deleteTraces(this.runs.flatMap(({ threadId, traceId }) => (threadId === thread ? [traceId] : [])));
   }
 
-  /** The runs of a day leave at the end of its retention. What comes later is stored. */
+  /** The runs of a day leave at the end of its retention, but those of kept traces. What comes later is stored. */
   expire(day: string): void {
     if (this.isHeld) return;
-    for (const run of this.runs.filter((one) => one.day === day)) this.#remove(run);
+    for (const run of this.runs.filter((one) => one.day === day)) {
+      const days = this.kept.get(run.traceId);
+      // A day asks that of the root when its own time is over.
+      if (days) days.add(day);
+      else this.#remove(run);
+    }
+  }
+
+  readTier({ traceId, day }: Run): "longlived" | "shortlived" {
+    return this.kept.get(traceId)?.has(day) ? "longlived" : this.tier;
   }
 
   delete(): boolean {
@@ -89,6 +101,7 @@ export class Project {
     this.#sorted = undefined;
     this.#feedback.clear();
     this.shared.clear();
+    this.kept.clear();
     return true;
   }
 

@@ -87,4 +87,15 @@ export const TRACE_MUTATIONS: Mutation<Case>[] = [
       },
     ],
   },
+  {
+    name: "the end of a day deletes kept traces",
+    among: { kept: ["root", "child"], removal: ["expiry"] },
+    patches: [
+      {
+        file: "src/traces/partition/kept.ts",
+        find: "INSERT OR IGNORE INTO kept (trace_id) SELECT value FROM json_each(?)",
+        replace: "INSERT OR IGNORE INTO kept (trace_id) SELECT value FROM json_each(?) WHERE 0",
+      },
+    ],
+  },
 ];

@@ -52,7 +52,7 @@ function portionOf(n: number, writes: readonly Write[], project: string): Portio
       const model = new Project(project);
       model.take(writes);
       const trees = Map.groupBy(model.runs, ({ traceId }) => traceId);
-      const rowOf = (run: Run) => modelRow(run, trees.get(run.traceId) ?? [], { session, tier: model.tier });
+      const rowOf = (run: Run) => modelRow(run, trees.get(run.traceId) ?? [], { session, tier: model.readTier(run) });
       return new Map(model.runs.map((run) => [run.id, rowOf(run)]));
     },
   };

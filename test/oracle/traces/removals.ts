@@ -60,12 +60,14 @@ export function doomedOf(world: World): Doomed {
   }
 }
 
-/** Makes every day of the project as old as its retention, and runs the alarms. */
+const DAY_MS = 86_400_000;
+
+/** Makes every day of the project older than its retention, and younger than that of kept traces, and runs the alarms. */
 async function expire({ weir, project, session }: World): Promise<number> {
   await weir.call(`/sessions/${session}`, { method: "PATCH", body: { retention_days: 1 } });
   for (const place of await weir.places(project.name))
     await runInDurableObject(weir.object(project.name, place), (_, { storage }) =>
-      storage.sql.exec("UPDATE meta SET value = '0' WHERE name = 'written'"),
+      storage.sql.exec("UPDATE meta SET value = ? WHERE name = 'written'", String(Date.now() - 30 * DAY_MS)),
     );
   // A restart ends the alarm's call, and the platform runs the alarm again.
   return weir.alarms(project.name).then(

@@ -1,7 +1,7 @@
 /** Carries out a case on the product and on the model, and compares after its steps. */
 import type { Caller } from "../../support/caller.ts";
 import { generator, randomOf } from "../../support/random.ts";
-import { arrive, changeProject, fill, makeProjects, share } from "./arrivals.ts";
+import { arrive, changeProject, fill, keepTrace, makeProjects, share } from "./arrivals.ts";
 import { compareAll, compareChanged, compareRest } from "./comparisons.ts";
 import { type Case, PLAIN } from "./dimensions.ts";
 import { exportRuns } from "./exports.ts";
@@ -24,6 +24,7 @@ const before: Step[] = [
   ["compare what arrived", compareAll],
   ["share", share],
   ["change the project", changeProject],
+  ["keep a trace", keepTrace],
   ["compare what is changed", compareChanged],
   ["export", (world) => world.note(() => exportRuns(world))],
 ];

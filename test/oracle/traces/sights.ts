@@ -43,7 +43,7 @@ export class Sights {
       error: run.error,
       tags: run.tags,
       thread_id: run.threadId,
-      trace_tier: this.project.tier,
+      trace_tier: this.project.readTier(run),
       total_tokens: figuresOf([run], this.project.runs).total_tokens,
       feedback_stats: feedbackOf(
         Object.fromEntries([...given].map(([key, own]) => [key, feedbackFigures(own.map(({ score }) => score))])),
