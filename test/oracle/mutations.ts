@@ -42,15 +42,15 @@ export const MUTATIONS: Mutation<Case>[] = [
     "a run begins without its slots",
     { slots: ["taken"] },
     "runs/gate.ts",
-    'if (!run.request.flow || run.status === "running") return true;',
+    'if (run.status === "running") return true;',
     "if (run.status) return true;",
   ),
   one(
     "the slots of a run are not given back at its end",
     { slots: ["free", "taken"] },
     "tasks/side-effects.ts",
-    "if (run.request.flow) queueSlots(context, run, tracer);",
-    "if (run.request.flow && run.outcome.attempt > 9) queueSlots(context, run, tracer);",
+    "if (takesSlots(run)) queueSlots(context, run, tracer);",
+    "if (takesSlots(run) && run.outcome.attempt > 9) queueSlots(context, run, tracer);",
   ),
   one(
     "the limiter's call begins no run",
@@ -94,7 +94,7 @@ export const MUTATIONS: Mutation<Case>[] = [
     "a cursor inside a compacted message gets the whole message again",
     { lifecycle: ["compaction", "ttl keep_latest"] },
     "log/tail.ts",
-    "unfold(events, cursor, query.seen ?? 0)",
+    "unfoldCuts(events, cursor, query.seen ?? 0)",
     "events.values()",
   ),
   one(
@@ -114,7 +114,7 @@ export const MUTATIONS: Mutation<Case>[] = [
     ["checkpoints/checkpoints.ts", "writes: full.writes.filter(isOfOthers)", "writes: full.writes"],
     [
       "checkpoints/checkpoints.ts",
-      "for (const row of this.tables.writesOf(runId)) filterRow(this.tables, row, isOfOthers);",
+      "for (const row of this.tables.readWrites(runId)) filterRow(this.tables, row, isOfOthers);",
       "",
     ],
   ),
@@ -157,21 +157,21 @@ export const MUTATIONS: Mutation<Case>[] = [
     "a copy loses the questions that wait",
     { lifecycle: ["copy"] },
     "copy.ts",
-    "...own, rest, error: undefined",
-    '...own, rest: "idle", interrupts: {}, error: undefined',
+    "...record, ...own, format",
+    '...record, ...own, rest: "idle", interrupts: {}, format',
   ),
   several(
     "a ttl deletes a thread with a run that is not due",
     { kind: ["delayed"], lifecycle: ["ttl delete"] },
     [
       "alarm.ts",
-      "runner.open.length > 0 ? undefined : deletionOf(record)",
-      "runner.busy ? undefined : deletionOf(record)",
+      "runner.open.length > 0 ? undefined : deletionTime(record)",
+      "runner.busy ? undefined : deletionTime(record)",
     ],
     [
       "alarm.ts",
-      "runner.open.length === 0 && (deletionOf(context.record)",
-      "!runner.busy && (deletionOf(context.record)",
+      "runner.open.length === 0 && (deletionTime(context.record)",
+      "!runner.busy && (deletionTime(context.record)",
     ],
     [
       "thread.ts",
@@ -204,7 +204,7 @@ export const MUTATIONS: Mutation<Case>[] = [
     "a question accepts a second answer",
     { stop: ["cancel", "rollback", "replace", "timeout"], pause: ["interrupt", "nested", "parallel", "twice"] },
     "runs/insert.ts",
-    "if (areWaitedFor(answers, record, open)) return;",
+    "if (areWaitedFor(answers, context, open)) return;",
     "if (answers.length >= 0) return;",
   ),
   one(
@@ -219,7 +219,7 @@ export const MUTATIONS: Mutation<Case>[] = [
     among: { repetition: ["expired key"] },
     patches: [
       {
-        file: "src/idempotency/middleware.ts",
+        file: "src/http/idempotent-id.ts",
         find: "if (epoch !== undefined) texts.push(String(epoch));",
         replace: "",
       },

@@ -13,7 +13,7 @@ export const TRACE_MUTATIONS: Mutation<Case>[] = [
         replace: "return held.length >= 0 ? near : places;",
       },
       {
-        file: "src/traces/dotted.ts",
+        file: "src/http/uuid.ts",
         find: "const VERSION_7 = /^.{14}7.{4}[89ab]/i;",
         replace: "const VERSION_7 = /^.{14}7/i;",
       },
@@ -25,7 +25,7 @@ export const TRACE_MUTATIONS: Mutation<Case>[] = [
     patches: [
       {
         file: "src/traces/partition/ending.ts",
-        find: "refuse(): void {\n    if (this.isOn) throw destroyed();",
+        find: "refuse(): void {\n    if (this.isOn) throw destructionProblem();",
         replace: "refuse(): void {",
       },
     ],
