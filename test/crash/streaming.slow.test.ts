@@ -65,37 +65,40 @@ async function start(n: number): Promise<{ id: string; seen: Event[] }> {
   return { id, seen: [] };
 }
 
-const EVENTS_ONCE =
-  "every event comes once and in order, with one beginning and one end, through kills and lost connections";
+const timeout = 120_000 + KILLS * 20_000;
 
-it(EVENTS_ONCE, { timeout: 120_000 + KILLS * 20_000 }, async () => {
-  const threads: { id: string; seen: Event[] }[] = [];
-  for (let kill = 0; kill < KILLS; kill++) {
-    const open = threads.filter(({ seen }) => !seen.some(isEnd));
-    while (open.length < OPEN) {
-      const begun = await start(threads.length);
-      threads.push(begun);
-      open.push(begun);
+it(
+  "every event comes once and in order, with one beginning and end, through kills and lost connections",
+  { timeout },
+  async () => {
+    const threads: { id: string; seen: Event[] }[] = [];
+    for (let kill = 0; kill < KILLS; kill++) {
+      const open = threads.filter(({ seen }) => !seen.some(isEnd));
+      while (open.length < OPEN) {
+        const begun = await start(threads.length);
+        threads.push(begun);
+        open.push(begun);
+      }
+      const reading = open.map(async ({ id, seen }) =>
+        readOn(id, seen, random.next() < 0.3 ? random.between(500, 20_000) : undefined),
+      );
+      await pause(random.between(50, 600));
+      await server.kill();
+      await Promise.all(reading);
+      await server.restart();
     }
-    const reading = open.map(async ({ id, seen }) =>
-      readOn(id, seen, random.next() < 0.3 ? random.between(500, 20_000) : undefined),
-    );
-    await pause(random.between(50, 600));
-    await server.kill();
-    await Promise.all(reading);
-    await server.restart();
-  }
-  console.log(`kills: ${KILLS}, runs: ${threads.length}`);
-  for (const { id, seen } of threads) {
-    while (!seen.some(isEnd)) await readOn(id, seen);
-    expect(seen.filter(isRoot).map(({ params }) => params.data.event)).toEqual(["running", "completed"]);
-    expect(seen.map(({ seq }) => seq)).toEqual([...new Set(seen.map(({ seq }) => seq))].sort((a, b) => a - b));
-    expect(new Set(seen.map((event) => event.event_id)).size).toBe(seen.length);
-    const replay: Event[] = [];
-    await readOn(id, replay);
-    expectKept(numberEvents(seen), numberEvents(replay));
-  }
-});
+    console.log(`kills: ${KILLS}, runs: ${threads.length}`);
+    for (const { id, seen } of threads) {
+      while (!seen.some(isEnd)) await readOn(id, seen);
+      expect(seen.filter(isRoot).map(({ params }) => params.data.event)).toEqual(["running", "completed"]);
+      expect(seen.map(({ seq }) => seq)).toEqual([...new Set(seen.map(({ seq }) => seq))].sort((a, b) => a - b));
+      expect(new Set(seen.map((event) => event.event_id)).size).toBe(seen.length);
+      const replay: Event[] = [];
+      await readOn(id, replay);
+      expectKept(numberEvents(seen), numberEvents(replay));
+    }
+  },
+);
 
 it("the stock client continues automatically, over both transports", async () => {
   const client = new Client({ apiUrl: server.url, apiKey: server.key });

@@ -3,7 +3,6 @@ import { FakeListChatModel } from "@langchain/core/utils/testing";
 import { MessagesAnnotation, StateGraph } from "@langchain/langgraph";
 import { expect, it } from "vitest";
 import { drive, type DriveSink } from "../../src/runtime/drive.ts";
-import type { Graph } from "../../src/runtime/graph.ts";
 
 it("a turn of the event loop is between the last token and the end of its node", async () => {
   const model = new FakeListChatModel({ responses: ["one two three"] });
@@ -33,7 +32,7 @@ it("a turn of the event loop is between the last token and the end of its node",
     debug: false,
     events: false,
   };
-  await drive(graph as unknown as Graph, { messages: [{ role: "user", content: "hi" }] }, options, sink);
+  await drive(graph, { messages: [{ role: "user", content: "hi" }] }, options, sink);
   expect(seen.filter((one) => one === "token").length).toBeGreaterThan(1);
   expect(seen.slice(seen.lastIndexOf("token"), seen.indexOf("updates"))).toContain("turn");
 });
