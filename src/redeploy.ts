@@ -26,7 +26,7 @@ export function noteDeployed(deployed: Deployed): void {
  * Removes what only an earlier call deployed, and loads the modules again that were loaded then. False when one of them cannot be
  * loaded: packages that stay loaded may refuse what they have already, so it is to be tried in an isolate of its own.
  */
-export async function hasRedeployed(): Promise<boolean> {
+export async function redeployed(): Promise<boolean> {
   if (!last) return false;
   remove(graphs, last.graphs);
   remove(builtSchemas, last.schemas);

@@ -24,7 +24,7 @@ import { installLogger } from "./runtime/logger.ts";
 import { type UiFiles, uis } from "./ui/files.ts";
 import { type Custom, custom } from "./users/registry.ts";
 
-export { hasRedeployed } from "./redeploy.ts";
+export { redeployed } from "./redeploy.ts";
 export { Thread } from "./thread.ts";
 export type { EvaluatedRun, Evaluator } from "./users/registry.ts";
 export { embeddingsFrom, workersAiEmbeddings } from "./memory/embeddings.ts";
