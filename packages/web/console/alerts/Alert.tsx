@@ -10,8 +10,8 @@ import { State } from "../../page/State.tsx";
 import { Loaded } from "../../page/states.tsx";
 import { Time } from "../../page/Time.tsx";
 import { useAction } from "../../ui/action.ts";
-import { Button } from "../../ui/Button.tsx";
 import { Fact } from "../Fact.tsx";
+import { ItemActions } from "../ItemActions.tsx";
 import work from "../work.module.css";
 import { AlertForm } from "./AlertForm.tsx";
 import { ChannelList } from "./ChannelList.tsx";
@@ -36,20 +36,14 @@ export function Alert({ id }: { id: string }) {
       tools={
         alert.data &&
         may("traces.write") && (
-          <div className={work.acts}>
-            <Button
-              disabled={pause.busy}
-              onClick={() => alert.data && void setEnabled(alert.data, !alert.data.is_enabled)}
-            >
-              {alert.data.is_enabled ? "Pause" : "Resume"}
-            </Button>
-            <Button aria-pressed={editing} onClick={() => setEditing(!editing)}>
-              Edit
-            </Button>
-            <Button look="danger" onClick={() => setAsked(true)}>
-              Delete
-            </Button>
-          </div>
+          <ItemActions
+            enabled={alert.data.is_enabled}
+            busy={pause.busy}
+            editing={editing}
+            onToggle={() => alert.data && void setEnabled(alert.data, !alert.data.is_enabled)}
+            onEdit={() => setEditing(!editing)}
+            onDelete={() => setAsked(true)}
+          />
         )
       }
     >

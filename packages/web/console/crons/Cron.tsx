@@ -3,7 +3,6 @@ import { useState } from "react";
 import { Link } from "wouter";
 import { useMay } from "../../api/me.ts";
 import { useAssistants } from "../../api/queries.ts";
-import { Button } from "../../ui/Button.tsx";
 import { Payload } from "../../ui/Payload.tsx";
 import { exactTime } from "../../ui/time.ts";
 import { Back } from "../../page/Back.tsx";
@@ -11,6 +10,7 @@ import { ConfirmDelete } from "../../page/ConfirmDelete.tsx";
 import { Page } from "../../page/Page.tsx";
 import { State } from "../../page/State.tsx";
 import { Loaded } from "../../page/states.tsx";
+import { ItemActions } from "../ItemActions.tsx";
 import work from "../work.module.css";
 import { toBody, type Cron as CronRow, toDraft } from "./draft.ts";
 import { Firings } from "./Firings.tsx";
@@ -45,15 +45,13 @@ export function Cron({ id }: { id: string }) {
       tools={
         cron.data &&
         may("crons.write") && (
-          <div className={work.acts}>
-            <Button onClick={() => void pause(!cron.data?.enabled)}>{cron.data.enabled ? "Pause" : "Resume"}</Button>
-            <Button aria-pressed={editing} onClick={() => setEditing(!editing)}>
-              Edit
-            </Button>
-            <Button look="danger" onClick={() => setAsked(true)}>
-              Delete
-            </Button>
-          </div>
+          <ItemActions
+            enabled={cron.data.enabled}
+            editing={editing}
+            onToggle={() => void pause(!cron.data?.enabled)}
+            onEdit={() => setEditing(!editing)}
+            onDelete={() => setAsked(true)}
+          />
         )
       }
     >

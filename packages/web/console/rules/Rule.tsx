@@ -9,10 +9,10 @@ import { Page } from "../../page/Page.tsx";
 import { State } from "../../page/State.tsx";
 import { Loaded } from "../../page/states.tsx";
 import { useAction } from "../../ui/action.ts";
-import { Button } from "../../ui/Button.tsx";
 import { costText, countText } from "../../ui/format.ts";
 import { exactTime } from "../../ui/time.ts";
 import { Fact } from "../Fact.tsx";
+import { ItemActions } from "../ItemActions.tsx";
 import work from "../work.module.css";
 import { Backfills } from "./Backfills.tsx";
 import { toBody, toDraft } from "./draft.ts";
@@ -40,20 +40,14 @@ export function Rule({ id }: { id: string }) {
       tools={
         rule.data &&
         may("traces.write") && (
-          <div className={work.acts}>
-            <Button
-              disabled={pause.busy}
-              onClick={() => rule.data && void setEnabled(rule.data, !rule.data.is_enabled)}
-            >
-              {rule.data.is_enabled ? "Pause" : "Resume"}
-            </Button>
-            <Button aria-pressed={editing} onClick={() => setEditing(!editing)}>
-              Edit
-            </Button>
-            <Button look="danger" onClick={() => setAsked(true)}>
-              Delete
-            </Button>
-          </div>
+          <ItemActions
+            enabled={rule.data.is_enabled}
+            busy={pause.busy}
+            editing={editing}
+            onToggle={() => rule.data && void setEnabled(rule.data, !rule.data.is_enabled)}
+            onEdit={() => setEditing(!editing)}
+            onDelete={() => setAsked(true)}
+          />
         )
       }
     >
