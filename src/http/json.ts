@@ -60,6 +60,15 @@ export function parseExact(text: string): unknown {
   );
 }
 
+/** As `parseExact`. Undefined when the text is not JSON. */
+export function tryParseExact(text: string): unknown {
+  try {
+    return parseExact(text);
+  } catch {
+    return undefined;
+  }
+}
+
 export const isExactNumber = (value: unknown): value is ExactNumber => exact.isRawJSON(value);
 
 /** Whether a value of `parseExact` is an object with members. */

@@ -3,13 +3,13 @@ import type { Judge, JudgeModel } from "../db/rules.ts";
 import { knownBudgets } from "../budgets/known.ts";
 import { addressFault } from "../http/address.ts";
 import { readWithin } from "../http/bounded.ts";
-import { isObject } from "../http/json.ts";
+import { isObject, tryParseExact } from "../http/json.ts";
 import { callOwn } from "../loopback/install.ts";
 import { workersAi } from "../models/workers-ai.ts";
 import { addCost, priceTable } from "../traces/usage/prices.ts";
 import { Final, isRefusal, Unusable } from "./errors.ts";
 import { type ChatMessage, renderMessages } from "./prompt.ts";
-import { parseOrText, type RuleRun } from "./run.ts";
+import type { RuleRun } from "./run.ts";
 import { type Score, parseScores } from "./scores.ts";
 import { evaluatorName, type RuleCall } from "./call.ts";
 
@@ -31,7 +31,7 @@ export async function judge(call: RuleCall, one: Judge, key: string | undefined,
     return { scores: await askAssistant(call, one, one.model.assistant_id, messages), cost: 0 };
   }
   const answer = await askModel(call, one, one.model, key, messages);
-  return { scores: inSchema(one, parseOrText(jsonIn(answer.text))), cost: answer.cost };
+  return { scores: inSchema(one, tryParseExact(jsonIn(answer.text))), cost: answer.cost };
 }
 
 /** The scores of the members that the schema has. */
@@ -84,7 +84,7 @@ async function askModel(
   const bytes = await readWithin(response, ANSWER_BYTES, signal);
   if (!bytes) throw new Final("The answer of the judge is too large.");
   if (!response.ok) throw failure(response.status, `The model answered ${response.status}.`);
-  const answer = parseOrText(new TextDecoder().decode(bytes));
+  const answer = tryParseExact(new TextDecoder().decode(bytes));
   const content = isObject(answer) ? readContent(answer) : undefined;
   if (content === undefined) throw new Error("The model did not answer as OpenAI's chat completions do.");
   const { prices } = await knownBudgets(env, rule.workspaceId);
@@ -151,12 +151,12 @@ async function waitForRun(call: RuleCall, key: string, body: string, signal: Abo
   const text = await response.text();
   if (!response.ok)
     throw failure(response.status, `The run of the judge was answered with ${response.status}: ${text.slice(0, 300)}`);
-  const state = parseOrText(text);
+  const state = tryParseExact(text);
   if (!isObject(state)) throw new Unusable("The judge answered no state.");
   if (isObject(state["__error__"]))
     throw new Unusable(`The run of the judge failed: ${String(state["__error__"]["message"]).slice(0, 300)}`);
   if (isObject(state["structuredResponse"])) return state["structuredResponse"];
   const last = Array.isArray(state["messages"]) ? (state["messages"].at(-1) as unknown) : undefined;
   const content = isObject(last) ? last["content"] : undefined;
-  return typeof content === "string" ? parseOrText(jsonIn(content)) : state;
+  return typeof content === "string" ? tryParseExact(jsonIn(content)) : state;
 }

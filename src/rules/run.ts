@@ -1,6 +1,5 @@
 /** A run as the actions of rules get it: the platform's own shape, with its payloads. */
 import { openBlobs } from "../encryption/blobs.ts";
-import { parseExact } from "../http/json.ts";
 import { payloadText } from "../traces/query/answer.ts";
 import { readContext } from "../traces/query/context.ts";
 import { runV1 } from "../traces/query/shape.ts";
@@ -43,11 +42,3 @@ export function valueAt(run: RuleRun, path: string): unknown {
 /** A value in a prompt. */
 export const asText = (value: unknown): string =>
   typeof value === "string" ? value : value === undefined || value === null ? "" : JSON.stringify(value);
-
-export const parseOrText = (text: string): unknown => {
-  try {
-    return parseExact(text);
-  } catch {
-    return undefined;
-  }
-};

@@ -15,7 +15,7 @@ import {
   SEARCH_FIELDS,
   type SearchField,
 } from "./fields.ts";
-import { type ExactNumber, hasMembers, parseExact } from "../../http/json.ts";
+import { type ExactNumber, hasMembers, tryParseExact } from "../../http/json.ts";
 import { type Call, type Literal, type Node, readSyntax } from "./syntax.ts";
 import { FilterProblem } from "./tokens.ts";
 import { checkPattern, toLiteral } from "./values.ts";
@@ -151,20 +151,11 @@ function readHas(call: Call): Filter {
 }
 
 function readObject(text: string, at: number): { [key: string]: Json } {
-  const value = parseExactOrUndefined(text);
+  const value = tryParseExact(text);
   if (!hasMembers(value)) throw new FilterProblem("has(metadata, …) takes a JSON object in a string", at);
   const leaves = JSON.stringify(value).split(",").length;
   if (leaves > 20) throw new FilterProblem("has(metadata, …) takes at most 20 entries", at);
   return value as { [key: string]: Json };
-}
-
-/** The value of a JSON text, with all digits of its integers. Undefined when it is none. */
-function parseExactOrUndefined(text: string): unknown {
-  try {
-    return parseExact(text);
-  } catch {
-    return undefined;
-  }
 }
 
 function readExists(call: Call): Filter {
