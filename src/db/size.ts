@@ -8,7 +8,7 @@ export function bytesColumn(...columns: AnyColumn[]): SQL.Aliased<number> {
   return sql<number>`${sql.join(sizes, sql` + `)}`.as("bytes");
 }
 
-/** The sum of `bytes` over the rows of a query that selects `bytesOf`. */
+/** The sum of `bytes` over the rows of a query that selects `bytesColumn`. */
 export async function totalBytes(db: Database, query: SQLWrapper): Promise<number> {
   const row = await db.get<{ total: number | null }>(sql`SELECT sum(bytes) AS total FROM (${query})`);
   return row?.total ?? 0;

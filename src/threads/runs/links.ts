@@ -67,7 +67,7 @@ export function listLinks(context: ThreadContext, open: Open, interruptId: strin
   return validLinks(context)
     .filter((link) => link.interrupt_id === interruptId)
     .sort((a, b) => a.created - b.created)
-    .map((link) => readStanding(context, open, link));
+    .map((link) => judgeLink(context, open, link));
 }
 
 export function removeLink(context: ThreadContext, interruptId: string, linkId: string): boolean {
@@ -81,10 +81,10 @@ export function removeLink(context: ThreadContext, interruptId: string, linkId: 
 export function findAsked(context: ThreadContext, open: Open, linkId: string): Standing | undefined {
   const { record } = context;
   const link = record && !record.temporary ? readLink(context, linkId) : undefined;
-  return link && link.expires > Date.now() ? readStanding(context, open, link) : undefined;
+  return link && link.expires > Date.now() ? judgeLink(context, open, link) : undefined;
 }
 
-function readStanding(context: ThreadContext, open: Open, link: AnswerLink): Standing {
+function judgeLink(context: ThreadContext, open: Open, link: AnswerLink): Standing {
   const { record, tables } = context;
   const { interrupt_id, turn } = link;
   const isOfTurn = tables.answers.turn(interrupt_id) === turn;
