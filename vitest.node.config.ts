@@ -1,7 +1,7 @@
 import { join } from "node:path";
 import { defineConfig } from "vitest/config";
 import manifest from "./package.json" with { type: "json" };
-import { ALL, SOAK } from "./test/support/thorough.ts";
+import { ALL, POLL_MS, SOAK } from "./test/support/thorough.ts";
 
 const resolve = {
   // What a project's code imports of the package.
@@ -25,6 +25,7 @@ const test = {
   setupFiles: ["./test/support/node-setup.ts"],
   testTimeout: 120_000,
   hookTimeout: 120_000,
+  expect: { poll: { timeout: POLL_MS } },
 };
 
 export default defineConfig({

@@ -1,6 +1,6 @@
 import { cloudflareTest, readD1Migrations } from "@cloudflare/vitest-plugin";
 import { defineConfig } from "vitest/config";
-import { ALL } from "./test/support/thorough.ts";
+import { ALL, POLL_MS } from "./test/support/thorough.ts";
 
 /** The environment variables that decide what the tests try, and how they report it. */
 const SETTINGS = [
@@ -34,7 +34,7 @@ const ALONE = [
   "test/security/{a-burst-does-not-delay-others,a-user-runs-only-what-they-may}.test.ts",
   "test/http/sse.test.ts",
   "test/threads/{first-byte,own-webhook,resume}.test.ts",
-  "test/exports/lease.test.ts",
+  "test/exports/lease.slow.test.ts",
   "test/flow/{minute,singleton}.test.ts",
   // Its applications would answer what other tests ask of the server itself.
   "test/config/settings.test.ts",
@@ -83,7 +83,11 @@ export default defineConfig(async () => {
         },
       },
     });
-  const test = { setupFiles: ["./test/support/workers-setup.ts"], testTimeout: 60_000 };
+  const test = {
+    setupFiles: ["./test/support/workers-setup.ts"],
+    testTimeout: 60_000,
+    expect: { poll: { timeout: POLL_MS } },
+  };
   const nowhere = [
     "test/{cli,compat,docs,conformance,crash,browser,bench,upgrade,smoke,fuzz,scripts,soak}/**",
     "node_modules/**",

@@ -160,7 +160,7 @@ const rows = ENTRIES.map((entry) => rowOf(entry, all));
 const page = `# Scoreboard
 
 Public clients and suites, unmodified, against this server. \`npm run scoreboard\` runs their tests and writes this page from the reports;
-\`npm test\` runs the same tests.
+\`npm run test:all\` runs the same tests.
 
 | Client or suite | Version | Cases | Passed | Failed | Remarks |
 |---|---|---|---|---|---|

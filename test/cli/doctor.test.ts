@@ -1,16 +1,12 @@
-import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { checkVersions, nodeFinding, run } from "../../src/cli/doctor.ts";
 import { missingExports } from "../../src/cli/exports.ts";
 import { installedVersion, satisfies } from "../../src/cli/installed.ts";
-import { generate } from "../../src/cli/generate.ts";
-import { bundler } from "../../src/cli/bundle/bundle.ts";
 import { NAME, PEERS } from "../../src/cli/package.ts";
 import { findProject } from "../../src/cli/project.ts";
-
-const ROOT = join(import.meta.dirname, "..", "..");
 
 let root: string;
 beforeEach(() => {
@@ -155,29 +151,4 @@ test("a package with Weir's former name is a failed check, another project's and
   expect(foreign.code).toBe(1);
   write({ "node_modules/weir/package.json": '{"version": "1.0.0", "bin": {"weir": "dist/cli/main.js"}}' });
   expect((await doctor()).said).toMatch(/FAILED {2}weir 1\.0\.0\n +It is an earlier version of Weir/);
-});
-
-test.each([
-  ["imports Weir by its name", `${NAME}/offline-model`, undefined, /delay/],
-  ["imports Weir by its former name", "weir/offline-model", undefined, /delay/],
-  ["has another project's package `weir`", "weir", "another project", /another project/],
-])("a project that %s gets that package", async (_, name, foreign, expected) => {
-  write({
-    ...GOOD,
-    "agent.ts": `import * as used from "${name}";\nexport const graph = { invoke: () => used, stream() {} };`,
-  });
-  for (const scope of ["@langchain", "zod"]) {
-    mkdirSync(join(root, "node_modules"), { recursive: true });
-    symlinkSync(join(ROOT, "node_modules", scope), join(root, "node_modules", scope));
-  }
-  if (foreign)
-    write({
-      "node_modules/weir/package.json": '{"version": "0.1.0", "main": "index.js"}',
-      "node_modules/weir/index.js": `export const words = "${foreign}";`,
-    });
-  const project = await findProject(root);
-  await generate(project);
-  const made = await bundler(project);
-  const { code } = await made.bundle().finally(() => made.dispose());
-  expect(new TextDecoder().decode(code)).toMatch(expected);
 });

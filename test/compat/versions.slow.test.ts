@@ -1,14 +1,12 @@
 /**
  * The versions of LangGraph that a project may bring: the lowest, one of each generation that emits in another way, and the
- * newest. Each runs the same graphs in a real server (fixture/graphs.ts). `npm run test:soak` runs all of them, other runs
- * the lowest and the newest.
+ * newest. Each runs the same graphs in a real server (fixture/graphs.ts).
  */
 import { join } from "node:path";
 import { Client } from "@langchain/langgraph-sdk";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { startServer, type TestServer } from "../support/server.ts";
 import { bundled, installed } from "./project.ts";
-import { someOf } from "../support/thorough.ts";
 
 const zod3 = { zod: "3.25.76" };
 const VERSIONS: [langgraph: string, others: Record<string, string>][] = [
@@ -26,7 +24,7 @@ interface State {
 }
 const input = { messages: [{ role: "user", content: "hi" }] };
 
-describe.each(someOf(VERSIONS, 2))("LangGraph %s", (version, others) => {
+describe.each(VERSIONS)("LangGraph %s", (version, others) => {
   let server: TestServer;
   let client: Client<State>;
 

@@ -6,10 +6,10 @@ import { countsOf, describe as textOf } from "../history/report.ts";
 import { type Proxy, startProxy } from "../support/proxy.ts";
 import type { TestServer } from "../support/server.ts";
 import { sharedServer } from "../support/shared-server.ts";
-import { amount } from "../support/thorough.ts";
+import { ALL, amount } from "../support/thorough.ts";
 
 const SEED = Number(process.env.SEED ?? 1);
-const SECONDS = amount("SECONDS", 5, 60);
+const SECONDS = amount("SECONDS", ALL ? 5 : 2, 60);
 
 let proxy: Proxy;
 let server: TestServer;

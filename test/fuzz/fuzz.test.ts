@@ -7,10 +7,10 @@ import { fuzz, leaks } from "./run.ts";
 import { startFuzzed } from "./server.ts";
 import { faultOf } from "./verdict.ts";
 import { makeWorld, type World } from "./world.ts";
-import { amount } from "../support/thorough.ts";
+import { ALL, amount } from "../support/thorough.ts";
 
 const SEED = Number(process.env.SEED ?? 1);
-const REQUESTS = amount("REQUESTS", 500, 100_000);
+const REQUESTS = amount("REQUESTS", ALL ? 500 : 200, 100_000);
 
 describe("a fault is", () => {
   const answer = { status: 200, retryAfter: undefined, text: "{}", milliseconds: 1 };

@@ -1,5 +1,6 @@
 import { afterEach, describe, expect, it, vi } from "vitest";
 import { Budget } from "../../src/http/budget.ts";
+import { POLL_MS } from "../support/thorough.ts";
 
 afterEach(() => void vi.useRealTimers());
 
@@ -21,7 +22,7 @@ describe("a budget of memory", () => {
     await oldest!.hold(80);
     const admitted: number[] = [];
     const waiting = others.map((claim, i) => claim.hold(40).then(() => admitted.push(i)));
-    await vi.waitFor(() => expect(others.every(({ moved }) => moved > 0)).toBe(true));
+    await vi.waitFor(() => expect(others.every(({ moved }) => moved > 0)).toBe(true), POLL_MS);
     expect(admitted).toEqual([]);
     // What holds less makes room without an end.
     await oldest!.hold(20);

@@ -5,6 +5,7 @@ import { forgetCredentials } from "../../src/auth/credential-cache.ts";
 import { ORIGIN } from "../oauth/person.ts";
 import { installProvider, ISSUER, provider, signBy, stranger, Visitor } from "../oauth/provider.ts";
 import { ADMIN_KEY, type Caller, newCaller, send } from "../support/caller.ts";
+import { POLL_MS } from "../support/thorough.ts";
 
 installProvider();
 
@@ -306,7 +307,10 @@ describe("a session", () => {
       .run();
     forgetCredentials();
     await visitor.go("/api/v1/me");
-    await vi.waitFor(async () => expect(await used.first<number>("last_used_at")).toBeGreaterThan(Date.now() - 60_000));
+    await vi.waitFor(
+      async () => expect(await used.first<number>("last_used_at")).toBeGreaterThan(Date.now() - 60_000),
+      POLL_MS,
+    );
   });
 });
 

@@ -14,6 +14,7 @@ import {
   traced,
   USAGE,
 } from "../support/playground.ts";
+import { POLL_MS } from "../support/thorough.ts";
 
 afterEach(() => {
   vi.unstubAllGlobals();
@@ -71,7 +72,7 @@ it("while the model answers it is a 409, and a call that its reader has left sta
     const response = await post(caller, "k");
     expect(response.status).toBe(200);
     return response.text();
-  });
+  }, POLL_MS);
   expect(again).toMatch(
     /^event: run\n.*\n\nevent: error\ndata: \{"kind":"cancelled","message":"Stopped by the caller\."/,
   );

@@ -19,6 +19,7 @@ import {
   stream,
   traced,
 } from "../support/playground.ts";
+import { POLL_MS } from "../support/thorough.ts";
 
 afterEach(() => {
   vi.unstubAllGlobals();
@@ -137,7 +138,7 @@ describe("a call", () => {
       const found = (await traced(caller)).find(({ extra }) => extra.metadata["prompt"] === "counts");
       if (!found) throw new Error("not traced");
       return found;
-    });
+    }, POLL_MS);
     expect(run.extra.metadata["prompt_commit"]).toMatch(/^[0-9a-f]{64}$/);
     const other = await newCaller();
     expect((await post(other, call)).status).toBe(404);

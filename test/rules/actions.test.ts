@@ -9,6 +9,7 @@ import { ask } from "../support/examples.ts";
 import { newRule, readRule, sendRuns, workOnce, workUntil } from "../support/rules.ts";
 import { stubFetch } from "../support/stub-fetch.ts";
 import { DAY, NOON } from "../support/traces.ts";
+import { POLL_MS } from "../support/thorough.ts";
 
 const HOOK = "https://rules.example.com/hook";
 const BASE = "https://models.example.com/v1";
@@ -195,7 +196,7 @@ describe("after a kill", () => {
     const rule = await newRule(caller, { code_evaluators: [{ code: "slow" }] });
     const [run] = await send([{ name: "a" }]);
     void workOnce(caller, rule);
-    await vi.waitFor(() => expect(began).toEqual([run!.id]));
+    await vi.waitFor(() => expect(began).toEqual([run!.id]), POLL_MS);
     isKilled = false;
     // Another worker does not get the run before the lease of the first one ends.
     await workOnce(caller, rule);

@@ -107,7 +107,7 @@ async function newToken(
   return { ask, end: end === "revoked" ? revoke : expire };
 }
 
-describe("with a deleted key", () => {
+describe.concurrent("with a deleted key", () => {
   it("every stream ends with an error event, and every socket closes with 4401", async () => {
     const caller = await newCaller();
     const { ask, end } = await newKey(caller);
@@ -133,7 +133,7 @@ describe("with a deleted key", () => {
   });
 });
 
-describe.each(["revoked", "expired"] as const)("with a token that is %s", (how) => {
+describe.concurrent.each(["revoked", "expired"] as const)("with a token that is %s", (how) => {
   it("the stream and the socket end", async () => {
     const { ask, end } = await newToken(await newCaller(), how);
     const thread = await newThread(ask);
@@ -147,7 +147,7 @@ describe.each(["revoked", "expired"] as const)("with a token that is %s", (how) 
   });
 });
 
-describe("a credential that may do less than when it opened a stream", () => {
+describe.concurrent("a credential that may do less than when it opened a stream", () => {
   const KEYS = "/api/v1/api-keys";
   const admin = (caller: Caller, path: string, method: string, body: object) =>
     send(path, { method, body, headers: { "x-api-key": ADMIN_KEY, "x-tenant-id": caller.workspaceId } });

@@ -4,6 +4,7 @@ import { type Caller } from "./caller.ts";
 import { ask } from "./examples.ts";
 import { type SseEvent, sseEvents } from "./sse.ts";
 import { stubFetch } from "./stub-fetch.ts";
+import { POLL_MS } from "./thorough.ts";
 
 export const BASE = "https://models.example.com/v1";
 export const OPENAI = { provider: "openai", model: "gpt-4o-mini", base_url: BASE, api_key: "sk-of-the-caller" };
@@ -50,7 +51,7 @@ export const eventuallyTraced = (caller: Caller) =>
     const [run] = await traced(caller);
     if (!run) throw new Error("not traced");
     return run;
-  });
+  }, POLL_MS);
 
 export const chunk = (delta: object, more: object = {}) =>
   `data: ${JSON.stringify({ choices: [{ index: 0, delta, finish_reason: null, ...more }] })}\n\n`;

@@ -7,6 +7,9 @@ export const SOAK = process.env.SOAK === "true";
 /** Whether all files and all cases are tried. */
 export const ALL = SOAK || process.env.ALL_TESTS === "true";
 
+/** How long `expect.poll` and `vi.waitFor` wait. A run under the load of other tests takes longer than the second of Vitest's default. */
+export const POLL_MS = 20_000;
+
 /** All cases, or in `npm test` `count` of them: the first, the last, and others evenly between. */
 export function someOf<T>(cases: readonly T[], count: number): T[] {
   if (ALL || cases.length <= count) return [...cases];

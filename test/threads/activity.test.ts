@@ -4,6 +4,7 @@ import { expect, it, vi } from "vitest";
 import { indexShard } from "../../src/threads/search/rpc.ts";
 import { type Caller, newCaller, send } from "../support/caller.ts";
 import { newThread } from "./client.ts";
+import { POLL_MS } from "../support/thorough.ts";
 
 const PATH = "/api/v1/activity/stream";
 
@@ -50,7 +51,7 @@ it("says first when the last change was, if there was one", async () => {
   expect(await opened()).toEqual({ unchanged_ms: null });
   const before = Date.now();
   await newThread(caller);
-  await vi.waitFor(async () => expect(await opened()).toEqual({ unchanged_ms: expect.any(Number) }));
+  await vi.waitFor(async () => expect(await opened()).toEqual({ unchanged_ms: expect.any(Number) }), POLL_MS);
   const { unchanged_ms } = (await opened()) as { unchanged_ms: number };
   expect(unchanged_ms).toBeGreaterThanOrEqual(0);
   expect(unchanged_ms).toBeLessThanOrEqual(Date.now() - before);
@@ -79,7 +80,7 @@ it("lists open runs whose inputs together are larger than one answer", async () 
     const answer = await caller.fetch("/api/v1/activity/runs");
     const { runs, complete } = await answer.json<{ runs: object[]; complete: boolean }>();
     expect([runs.length, complete]).toEqual([8, true]);
-  });
+  }, POLL_MS);
 });
 
 it("lists the runs that are open on all threads, and those of no other workspace", async () => {
@@ -92,7 +93,7 @@ it("lists the runs that are open on all threads, and those of no other workspace
     (await caller.fetch(`/threads/${id}/runs`, { body: later })).json<{ run_id: string }>();
   const [first, second] = [await newThread(caller), await newThread(caller)];
   const runs = [await started(first), await started(first), await started(second)].map(({ run_id }) => run_id);
-  await vi.waitFor(async () => expect((await open(caller)).runs).toHaveLength(3));
+  await vi.waitFor(async () => expect((await open(caller)).runs).toHaveLength(3), POLL_MS);
   const { runs: found, complete } = await open(caller);
   expect(new Set(found.map(({ run_id }) => run_id))).toEqual(new Set(runs));
   expect(found).toMatchObject([{ status: "pending" }, { status: "pending" }, { status: "pending" }]);

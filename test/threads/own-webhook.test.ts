@@ -15,6 +15,7 @@ import { custom } from "../../src/users/registry.ts";
 import { type Caller, newCaller, send } from "../support/caller.ts";
 import * as pack from "../users/pack.ts";
 import { rowsIn } from "../support/thread-tables.ts";
+import { POLL_MS } from "../support/thorough.ts";
 
 interface Got {
   id: string;
@@ -64,7 +65,7 @@ it("is called with the run, for its user, and signed", async () => {
   const other = (await (await user("bob", "/threads", {})).json<{ thread_id: string }>()).thread_id;
   const body = { assistant_id: "echo", input: {}, webhook: "/hooks/first?x=1" };
   expect(await (await user("ada", `/threads/${thread}/runs/wait`, body)).json()).toEqual({ who: "ada" });
-  await vi.waitFor(() => expect(by("first")).toHaveLength(1));
+  await vi.waitFor(() => expect(by("first")).toHaveLength(1), POLL_MS);
   const [{ body: run, sees } = { body: {}, sees: [] }] = by("first");
   expect(run).toMatchObject({ thread_id: thread, status: "success", values: { who: "ada" } });
   expect(sees).toContain(thread);
@@ -100,7 +101,7 @@ it("is stored with its address, which an earlier version calls after a rollback,
   statuses = [500];
   const [caller, thread] = [await newCaller(), crypto.randomUUID()];
   await run(caller, thread, "/hooks/kept?x=1#part");
-  await vi.waitFor(async () => expect(await waiting(caller, thread)).toMatchObject([{ attempts: 1 }]));
+  await vi.waitFor(async () => expect(await waiting(caller, thread)).toMatchObject([{ attempts: 1 }]), POLL_MS);
   const [row] = await waiting(caller, thread);
   expect(JSON.parse(row?.body ?? "")).toMatchObject({
     url: "https://weir.test/hooks/kept?x=1",
@@ -121,7 +122,7 @@ it("of a cron is stored and shown in the same way, and called by its runs", asyn
   const url = "https://weir.test/hooks/cron";
   expect((await stored()).payload).toMatchObject({ webhook: url, own_webhook: { path: "/hooks/cron", url } });
   await threadsFor(env).start(await stored(), { threadId: crypto.randomUUID(), runId: crypto.randomUUID() });
-  await vi.waitFor(() => expect(by("cron")).toHaveLength(1));
+  await vi.waitFor(() => expect(by("cron")).toHaveLength(1), POLL_MS);
   // An earlier version leaves the path where it is.
   const change = { method: "PATCH", body: { webhook: "https://hooks.example/cron" } };
   const changed = await (await caller.fetch(`/runs/crons/${made.cron_id}`, change)).json<{ payload: object }>();
@@ -132,7 +133,7 @@ it("of a cron is stored and shown in the same way, and called by its runs", asyn
 it("is no built-in route, also when the app passes the call on", async () => {
   const [caller, thread] = [await newCaller(), crypto.randomUUID()];
   await run(caller, thread, `/threads/${thread}/copy`);
-  await vi.waitFor(async () => expect(await waiting(caller, thread)).toMatchObject([{ attempts: 1 }]));
+  await vi.waitFor(async () => expect(await waiting(caller, thread)).toMatchObject([{ attempts: 1 }]), POLL_MS);
   expect(await (await caller.fetch("/threads/count", { body: {} })).json()).toBe(1);
   expect((await caller.fetch(`/threads/${thread}/copy`, { body: {} })).status).toBe(200);
 });
@@ -143,7 +144,7 @@ it.each([
   ["/hooks/caf%C3%A9", "café"],
 ])("is found as the server finds it: %s", async (webhook, id) => {
   await run(await newCaller(), crypto.randomUUID(), webhook);
-  await vi.waitFor(() => expect(by(id)).toHaveLength(1));
+  await vi.waitFor(() => expect(by(id)).toHaveLength(1), POLL_MS);
 });
 
 it.each(["//", "//hooks/first", "/\\hooks/first", "/.//hooks/first", "/\t/hooks/first"])(

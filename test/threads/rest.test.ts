@@ -52,26 +52,29 @@ const OPEN: Record<string, (caller: Caller, thread: string) => Promise<Response>
     caller.fetch(`/threads/${thread}/stream/events`, { body: { channels: ["custom"] } }),
 };
 
-it.each(Object.keys(OPEN))("%s: sleeps between runs, and misses nothing when its object hibernates", async (name) => {
-  const open = OPEN[name] as (typeof OPEN)[string];
-  const caller = await newCaller();
-  const thread = await newThread(caller);
-  const streams = [gather(await open(caller, thread)), gather(await open(caller, thread))];
-  for (let run = 0; run < 3; run += 1) {
-    await asleep(caller, thread).toMatchObject({ streams: 2, sockets: 0, asleep: 2 });
-    await evictDurableObject(objectOf(caller, thread));
-    await wait(caller, thread);
-  }
-  await asleep(caller, thread).toMatchObject({ asleep: 2 });
-  const replay = gather(await open(caller, thread));
-  await asleep(caller, thread).toMatchObject({ asleep: 3 });
-  expect(parseFrames(replay.text()).length > 0).toBe(name !== "a stream that shows nothing of these runs");
-  for (const stream of streams) expect(stream.text()).toBe(replay.text());
-  for (const stream of [...streams, replay]) await stream.leave();
-  await asleep(caller, thread).toMatchObject({ streams: 0, asleep: 0 });
-});
+it.concurrent.each(Object.keys(OPEN))(
+  "%s: sleeps between runs, and misses nothing when its object hibernates",
+  async (name) => {
+    const open = OPEN[name] as (typeof OPEN)[string];
+    const caller = await newCaller();
+    const thread = await newThread(caller);
+    const streams = [gather(await open(caller, thread)), gather(await open(caller, thread))];
+    for (let run = 0; run < 3; run += 1) {
+      await asleep(caller, thread).toMatchObject({ streams: 2, sockets: 0, asleep: 2 });
+      await evictDurableObject(objectOf(caller, thread));
+      await wait(caller, thread);
+    }
+    await asleep(caller, thread).toMatchObject({ asleep: 2 });
+    const replay = gather(await open(caller, thread));
+    await asleep(caller, thread).toMatchObject({ asleep: 3 });
+    expect(parseFrames(replay.text()).length > 0).toBe(name !== "a stream that shows nothing of these runs");
+    for (const stream of streams) expect(stream.text()).toBe(replay.text());
+    for (const stream of [...streams, replay]) await stream.leave();
+    await asleep(caller, thread).toMatchObject({ streams: 0, asleep: 0 });
+  },
+);
 
-it("a stream that sleeps ends when its thread is deleted", async () => {
+it.concurrent("a stream that sleeps ends when its thread is deleted", async () => {
   const caller = await newCaller();
   const thread = await newThread(caller);
   const stream = gather(await caller.fetch(`/threads/${thread}${CLASSIC}`));
@@ -81,7 +84,7 @@ it("a stream that sleeps ends when its thread is deleted", async () => {
   await expect.poll(stream.ended, { timeout: 10_000 }).toBe(true);
 });
 
-it("the stream and the result of a run that waits for its time sleep until then", async () => {
+it.concurrent("the stream and the result of a run that waits for its time sleep until then", async () => {
   const caller = await newCaller();
   const thread = await newThread(caller);
   const body = { assistant_id: "echo", input: say("late"), after_seconds: HOUR };
@@ -103,7 +106,7 @@ it("the stream and the result of a run that waits for its time sleep until then"
   await asleep(caller, thread).toMatchObject({ streams: 0, asleep: 0 });
 });
 
-it("a run that ends when its reader leaves keeps its reader connected while it waits", async () => {
+it.concurrent("a run that ends when its reader leaves keeps its reader connected while it waits", async () => {
   const caller = await newCaller();
   const thread = await newThread(caller);
   const body = { assistant_id: "echo", input: say("late"), after_seconds: HOUR, on_disconnect: "cancel" };

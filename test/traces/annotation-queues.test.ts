@@ -4,6 +4,7 @@ import { beforeAll, describe, expect, it, vi } from "vitest";
 import { type Caller, newCaller } from "../support/caller.ts";
 import { ask, newDataset } from "../support/examples.ts";
 import { NOON, runParts, sendMultipart, sentRun } from "../support/traces.ts";
+import { POLL_MS } from "../support/thorough.ts";
 
 interface Queue {
   id: string;
@@ -163,7 +164,10 @@ describe("runs", () => {
       const read = await ask<{ runs: { id: string; trace_tier: string }[] }>(caller, "/runs/query", { body });
       return runs.map((id) => read.runs.find((run) => run.id === id)?.trace_tier);
     };
-    await vi.waitFor(async () => expect(await tiers()).toEqual(["longlived", "shortlived", "longlived", "shortlived"]));
+    await vi.waitFor(
+      async () => expect(await tiers()).toEqual(["longlived", "shortlived", "longlived", "shortlived"]),
+      POLL_MS,
+    );
     const permissions = ["queues.write", "queues.read", "traces.read"];
     await ask(caller, "/api/v1/roles/queuer", { method: "PUT", body: { permissions } });
     const { key } = await ask<{ key: string }>(caller, "/api/v1/api-keys", { body: { role: "queuer" } });

@@ -6,7 +6,7 @@ import { expect, it } from "vitest";
 import { inParallel } from "../../../src/http/parallel.ts";
 import { forgetExports } from "../../exports/support.ts";
 import { newCaller } from "../../support/caller.ts";
-import { amount, SOAK } from "../../support/thorough.ts";
+import { ALL, amount, SOAK } from "../../support/thorough.ts";
 import { coveringArray, excludedIn } from "../covering.ts";
 import { type Case, type Dimension, PLAIN, SPACE } from "./dimensions.ts";
 import { type Failure, runCase, shown } from "./run-case.ts";
@@ -21,7 +21,7 @@ const SHRINK = process.env.SHRINK === "true";
 function chosen(): { cases: Case[]; tuples: number } {
   const only = process.env.ONLY;
   if (!only) {
-    const many = { attempts: SOAK ? 1 : ATTEMPTS, most: amount("CASES", Infinity, 2_000) };
+    const many = { attempts: SOAK ? 1 : ATTEMPTS, most: amount("CASES", ALL ? Infinity : 20, 2_000) };
     const { cases, tuples } = coveringArray(SPACE, SOAK ? 3 : 2, SEED, many);
     return { cases: cases as Case[], tuples };
   }

@@ -9,6 +9,7 @@ import { abortsDuring } from "../support/aborts.ts";
 import { type Caller, newCaller } from "../support/caller.ts";
 import { seeded } from "../support/random.ts";
 import { get, newThread, say, stream } from "./client.ts";
+import { POLL_MS } from "../support/thorough.ts";
 
 type Json = Record<string, unknown>;
 
@@ -142,7 +143,7 @@ it("one that fails half-way leaves nothing", async () => {
     () => "copied",
     () => "failed",
   );
-  await vi.waitUntil(() => reached);
+  await vi.waitUntil(() => reached, POLL_MS);
   await abortAllDurableObjects();
   expect(await copying).toBe("failed");
   expect(await rowsOf(target)).toBe(0);

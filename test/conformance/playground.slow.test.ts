@@ -4,6 +4,7 @@ import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { afterAll, beforeAll, expect, it, vi } from "vitest";
 import { startKillable, type TestServer } from "../support/server.ts";
+import { POLL_MS } from "../support/thorough.ts";
 
 let provider: Server;
 let server: TestServer;
@@ -49,7 +50,7 @@ it.for(["before its answer", "in its answer"] as const)("a model that hangs %s i
   let text = "";
   while (!text.includes(where === "in its answer" ? '"One"' : "run_id")) text += (await reader.read()).value;
   const { run_id } = JSON.parse(/data: (.*)/.exec(text)?.[1] ?? "{}") as { run_id: string };
-  await vi.waitFor(() => expect(calls.begun).toBe(begun + 1));
+  await vi.waitFor(() => expect(calls.begun).toBe(begun + 1), POLL_MS);
   gone.abort();
   const run = await vi.waitFor(
     async () => {
@@ -61,5 +62,5 @@ it.for(["before its answer", "in its answer"] as const)("a model that hangs %s i
     { timeout: 9_000, interval: 50 },
   );
   expect(run).toMatchObject({ error: "Stopped by the caller.", extra: { metadata: { error_kind: "cancelled" } } });
-  await vi.waitFor(() => expect(calls.left).toBe(calls.begun));
+  await vi.waitFor(() => expect(calls.left).toBe(calls.begun), POLL_MS);
 });

@@ -1,0 +1,224 @@
+import { describe, expect, it } from "vitest";
+import { startServer } from "../support/server.ts";
+import {
+  expectAnswer,
+  answers,
+  browserHere,
+  choose,
+  composer,
+  eventually,
+  focused,
+  onStage,
+  log,
+  numbersTo,
+  say,
+  settled,
+  strip,
+  visit,
+} from "./page.ts";
+
+describe.runIf(browserHere)("the threads and turns of a conversation in the browser", () => {
+  const stage = onStage(() => startServer({ OFFLINE_MODEL_DELAY_MS: "15" }));
+
+  it("folds the list of threads by shortcut while the composer has the focus", async () => {
+    const { page, close } = await visit(stage);
+    await composer(page).focus();
+    const threads = page.getByRole("searchbox", { name: "Search threads" });
+    await threads.waitFor();
+    await page.keyboard.press("Control+b");
+    await threads.waitFor({ state: "detached" });
+    await focused(page, composer(page));
+    await page.keyboard.press("Control+b");
+    await threads.waitFor();
+    await focused(page, composer(page));
+    expect(await threads.isVisible()).toBe(true);
+    await close();
+  });
+
+  it("queues what is written during a run", async () => {
+    const { page, close } = await visit(stage);
+    await choose(page, "agent");
+    await say(page, "count to 80");
+    await expectAnswer(page, " 10 ");
+    await say(page, "Hello");
+    await page.getByRole("list", { name: "Queued messages" }).getByText("Hello").waitFor();
+    await expectAnswer(page, "message 2 of this conversation");
+    await settled(page);
+    expect(await answers(page).first().textContent()).toBe(numbersTo(80));
+    await close();
+  });
+
+  it("renames and deletes a thread of the list by keyboard", async () => {
+    const thread = await threadOf(1, "to rename");
+    const { page, troubles, close } = await visit(stage, { path: `/chat/${thread}` });
+    await page.getByRole("button", { name: "More about to rename 0" }).focus();
+    await page.keyboard.press("Enter");
+    await focused(page, page.getByRole("menuitem", { name: "Rename" }));
+    await page.keyboard.press("Escape");
+    const more = page.getByRole("button", { name: "More about to rename 0" });
+    await focused(page, more);
+    await page.keyboard.press("Enter");
+    await page.getByRole("menuitem", { name: "Rename" }).click();
+    await focused(page, page.getByRole("textbox", { name: "Title of the thread" }));
+    await page.keyboard.type("A new name");
+    await page.keyboard.press("Enter");
+    await page.getByRole("link", { name: "A new name" }).waitFor();
+    await page.getByRole("button", { name: "More about A new name" }).click();
+    await page.getByRole("menuitem", { name: "Delete…" }).click();
+    await page.getByRole("alertdialog").getByRole("button", { name: "Delete thread" }).click();
+    await page.getByRole("link", { name: "A new name" }).waitFor({ state: "detached" });
+    await page.waitForURL("**/chat");
+    expect(troubles).toEqual([]);
+    await close();
+  });
+
+  it("shows a short run that the API made on the thread in view", async () => {
+    const thread = await threadOf(1);
+    const { page, close } = await visit(stage, { path: `/chat/${thread}` });
+    await expectAnswer(page, "message 0");
+    await settled(page);
+    await runOn(thread, "from elsewhere");
+    await expectAnswer(page, "from elsewhere");
+    await settled(page);
+    expect(await log(page).getByRole("article").count()).toBe(2);
+    await close();
+  });
+
+  it("edits a message on a branch of its own, and goes between the branches", async () => {
+    const { page, close } = await visit(stage);
+    await choose(page, "agent");
+    for (const [i, text] of ["First", "Second"].entries()) {
+      await say(page, text);
+      await expectAnswer(page, `message ${i + 1} of`);
+      await settled(page);
+    }
+    const second = log(page).getByRole("article").last();
+    await second.getByRole("button", { name: "Edit message" }).click();
+    await page.getByRole("textbox", { name: "Edit message" }).fill("Another");
+    await page.getByRole("button", { name: "Send as new branch" }).click();
+    await expectAnswer(page, 'You said: "Another"');
+    await settled(page);
+    await second.getByText("2 of 2").waitFor();
+    await second.getByRole("button", { name: "Previous branch, 2 of 2" }).click();
+    await page.waitForURL(/\?at=/);
+    await second.getByText("Second", { exact: true }).waitFor();
+    await strip(page).getByText("Branch 1 of 2").waitFor();
+
+    await say(page, "Third");
+    await eventually(
+      () => log(page).getByRole("article").allTextContents(),
+      (turns) => {
+        expect(turns).toHaveLength(3);
+        expect(turns[1]).toContain("Second");
+        expect(turns[2]).toContain("message 3 of this conversation");
+      },
+    );
+    await settled(page);
+    await page.reload();
+    await log(page).getByText("Third", { exact: true }).waitFor();
+    expect(await log(page).getByText("Another", { exact: true }).count()).toBe(0);
+    await close();
+  });
+
+  it("opens a settled thread without a run in view, and reads no values of its history", async () => {
+    const thread = await threadOf(30);
+    const { page, close } = await visit(stage, { path: "/traces" });
+    await page.evaluate(`
+      window.seen = [];
+      new MutationObserver(() => window.seen.push(document.querySelector("[data-strip]")?.textContent ?? ""))
+        .observe(document.body, { childList: true, subtree: true, characterData: true });
+    `);
+    const sizes: number[] = [];
+    page.on("response", (response) => {
+      const request = response.request();
+      if (!response.url().endsWith("/history") || !request.postData()?.includes("extract")) return;
+      void response.body().then((body) => sizes.push(body.length));
+    });
+    await page.evaluate(`history.pushState(null, "", "/chat/${thread}")`);
+    await answers(page).nth(29).waitFor();
+    await log(page).getByRole("button", { name: "Edit message" }).last().waitFor();
+    const seen = await page.evaluate<string[]>("window.seen");
+    expect(seen.filter((text) => text.includes("Running"))).toEqual([]);
+    // 30 runs of an echo write 90 checkpoints. With their values they are 450 KB.
+    expect(sizes.reduce((sum, size) => sum + size, 0)).toBeLessThan(100_000);
+    await close();
+  });
+
+  it("finds threads that are not in the list by the words of their messages", async () => {
+    await Promise.all(Array.from({ length: 55 }, (_, i) => threadOf(1, `filler ${i}`)));
+    const { page, close } = await visit(stage, { path: "/chat" });
+    const threads = page.getByRole("link", { name: /Find the |filler|message 0/ });
+    await threads.first().waitFor();
+    await page.getByRole("searchbox", { name: "Search threads" }).fill("MESSAGE 29");
+    await eventually(
+      () => page.getByRole("link", { name: /message 0/ }).count(),
+      (count) => expect(count).toBe(1),
+    );
+    expect(await page.getByRole("link", { name: /filler/ }).count()).toBe(0);
+    await page.getByRole("searchbox", { name: "Search threads" }).fill("nowhere");
+    await page.getByText("No thread contains “nowhere”.").waitFor();
+    await page.getByRole("button", { name: "Clear search" }).click();
+    await page
+      .getByRole("link", { name: /filler/ })
+      .first()
+      .waitFor();
+    await close();
+  });
+
+  it("sends attached images and files, shows them after a reload, and refuses what the assistant does not take", async () => {
+    const { page, troubles, close } = await visit(stage, { path: "/chat" });
+    await choose(page, "echo");
+    const pixel = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==";
+    const picker = page.locator('input[type="file"]');
+    await picker.setInputFiles([
+      { name: "dot.png", mimeType: "image/png", buffer: Buffer.from(pixel, "base64") },
+      { name: "a.pdf", mimeType: "application/pdf", buffer: Buffer.from("%PDF-1.4") },
+      { name: "a.zip", mimeType: "application/zip", buffer: Buffer.from("PK") },
+    ]);
+    await page
+      .getByRole("alert")
+      .getByText("“a.zip” is not attached. This assistant takes images and PDF files.")
+      .waitFor();
+    const attached = page.getByRole("list", { name: "Attachments" }).getByRole("listitem");
+    expect(await attached.allTextContents()).toEqual(["dot.png", "a.pdf"]);
+    await say(page, "What is this?");
+    await expectAnswer(page, "You said: What is this?");
+    await settled(page);
+    const look = async () => {
+      const image = log(page).getByRole("img", { name: "Attached image" });
+      await image.waitFor();
+      await eventually(
+        () => page.evaluate('document.querySelector("[role=log] img").naturalWidth'),
+        (width) => expect(width).toBe(1),
+      );
+      await log(page).getByRole("link", { name: "a.pdf" }).waitFor();
+    };
+    await look();
+    await page.reload();
+    await look();
+    expect(await attached.count()).toBe(0);
+    expect(troubles).toEqual([]);
+    await close();
+  });
+
+  async function post(path: string, body: unknown): Promise<{ thread_id: string }> {
+    const headers = { ...stage.server.headers, "content-type": "application/json" };
+    const answer = await fetch(stage.server.url + path, { method: "POST", headers, body: JSON.stringify(body) });
+    expect(answer.status).toBeLessThan(300);
+    return answer.json<{ thread_id: string }>();
+  }
+
+  /** Runs the echo on a thread to its end. */
+  const runOn = (thread: string, content: string) =>
+    post(`/threads/${thread}/runs/wait`, {
+      assistant_id: "echo",
+      input: { messages: [{ role: "user", content }] },
+    });
+
+  /** A thread of this many runs of the echo, each of which says `text` and its number. */
+  async function threadOf(runs: number, text = "message"): Promise<string> {
+    const { thread_id } = await post("/threads", { metadata: { graph_id: "echo" } });
+    for (let i = 0; i < runs; i += 1) await runOn(thread_id, `${text} ${i}`);
+    return thread_id;
+  }
+});
