@@ -2,7 +2,7 @@
 import "../support/graphs.ts";
 import { runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, vi } from "vitest";
 import { sha256 } from "../../src/auth/secret.ts";
 import { forgetCredentials } from "../../src/auth/credential-cache.ts";
 import { threadObject } from "../../src/threads/stub.ts";
@@ -10,6 +10,7 @@ import { message1 } from "../a2a/rpc.ts";
 import { newTokens } from "../oauth/person.ts";
 import { ADMIN_KEY, type Caller, newCaller, send } from "../support/caller.ts";
 import type { UserAuth } from "../../src/users/registry.ts";
+import { POLL_MS } from "../support/thorough.ts";
 import { deployUsers, userCalled } from "./users.ts";
 
 type Fetch = (path: string, options?: { body?: unknown; headers?: Record<string, string> }) => Promise<Response>;
@@ -39,7 +40,8 @@ const STREAMS: Record<string, (ask: Fetch, thread: string) => Promise<Response>>
   "POST /agui/{assistant}/connect": async (ask, thread) => {
     await ask(`/threads/${thread}/runs`, { body: run });
     // The run begins a moment later.
-    await expect.poll(async () => (await ask(`/threads/${thread}`)).json()).toMatchObject({ status: "busy" });
+    const show = async () => (await ask(`/threads/${thread}`)).json();
+    await vi.waitFor(async () => expect(await show()).toMatchObject({ status: "busy" }), POLL_MS);
     return ask("/agui/actor/connect", { body: { threadId: thread, runId: "c", messages: [] } });
   },
   "A2A message/stream": (ask) => {
@@ -116,7 +118,7 @@ describe.concurrent("with a deleted key", () => {
     const [asking, reading] = await Promise.all([open(ask, thread), open(ask, thread)]);
     command(asking);
     command(reading, "subscription.subscribe", { channels: ["values", "lifecycle"] });
-    await expect.poll(() => asking.frames.length + reading.frames.length).toBe(2);
+    await vi.waitFor(() => expect(asking.frames.length + reading.frames.length).toBe(2), POLL_MS);
     const before = [asking, reading].map(({ frames }) => frames.length);
     await end();
     command(asking);
@@ -216,7 +218,7 @@ describe.concurrent("a credential that may do less than when it opened a stream"
     const socket = await open(ask, thread);
     await change(caller, id);
     command(socket);
-    await expect.poll(() => socket.frames.length).toBe(1);
+    await vi.waitFor(() => expect(socket.frames).toHaveLength(1), POLL_MS);
     expect(socket.frames[0]).toContain('"success"');
     socket.socket.close();
   });

@@ -1,9 +1,10 @@
 /** Streams over SSE while no run is in progress: they leave nothing open in the thread's object, and miss nothing. */
 import { evictDurableObject, runDurableObjectAlarm, runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
-import { expect, it } from "vitest";
+import { expect, it, vi } from "vitest";
 import type { Thread } from "../../src/thread.ts";
 import { type Caller, newCaller } from "../support/caller.ts";
+import { POLL_MS } from "../support/thorough.ts";
 import { newThread, parseFrames, say } from "./client.ts";
 import { changeRow, rowsIn } from "../support/thread-tables.ts";
 
@@ -11,8 +12,9 @@ const HOUR = 3_600;
 const objectOf = ({ workspaceId }: Caller, thread: string) => env.THREAD.getByName(`${workspaceId}:${thread}`);
 const figuresOf = async (caller: Caller, thread: string) =>
   runInDurableObject(objectOf(caller, thread), (object: Thread) => object.figures());
-const asleep = (caller: Caller, thread: string) =>
-  expect.poll(async () => figuresOf(caller, thread), { timeout: 10_000 });
+// `expect.poll` needs the test that it is in, which tests at the same time do not know.
+const asleep = (caller: Caller, thread: string, figures: object) =>
+  vi.waitFor(async () => expect(await figuresOf(caller, thread)).toMatchObject(figures), POLL_MS);
 const wait = async (caller: Caller, thread: string) =>
   (await caller.fetch(`/threads/${thread}/runs/wait`, { body: { assistant_id: "echo", input: say("hi") } })).json();
 
@@ -60,17 +62,17 @@ it.concurrent.each(Object.keys(OPEN))(
     const thread = await newThread(caller);
     const streams = [gather(await open(caller, thread)), gather(await open(caller, thread))];
     for (let run = 0; run < 3; run += 1) {
-      await asleep(caller, thread).toMatchObject({ streams: 2, sockets: 0, asleep: 2 });
+      await asleep(caller, thread, { streams: 2, sockets: 0, asleep: 2 });
       await evictDurableObject(objectOf(caller, thread));
       await wait(caller, thread);
     }
-    await asleep(caller, thread).toMatchObject({ asleep: 2 });
+    await asleep(caller, thread, { asleep: 2 });
     const replay = gather(await open(caller, thread));
-    await asleep(caller, thread).toMatchObject({ asleep: 3 });
+    await asleep(caller, thread, { asleep: 3 });
     expect(parseFrames(replay.text()).length > 0).toBe(name !== "a stream that shows nothing of these runs");
     for (const stream of streams) expect(stream.text()).toBe(replay.text());
     for (const stream of [...streams, replay]) await stream.leave();
-    await asleep(caller, thread).toMatchObject({ streams: 0, asleep: 0 });
+    await asleep(caller, thread, { streams: 0, asleep: 0 });
   },
 );
 
@@ -78,10 +80,10 @@ it.concurrent("a stream that sleeps ends when its thread is deleted", async () =
   const caller = await newCaller();
   const thread = await newThread(caller);
   const stream = gather(await caller.fetch(`/threads/${thread}${CLASSIC}`));
-  await asleep(caller, thread).toMatchObject({ asleep: 1 });
+  await asleep(caller, thread, { asleep: 1 });
   await evictDurableObject(objectOf(caller, thread));
   await caller.fetch(`/threads/${thread}`, { method: "DELETE" });
-  await expect.poll(stream.ended, { timeout: 10_000 }).toBe(true);
+  await vi.waitFor(() => expect(stream.ended()).toBe(true), POLL_MS);
 });
 
 it.concurrent("the stream and the result of a run that waits for its time sleep until then", async () => {
@@ -91,7 +93,7 @@ it.concurrent("the stream and the result of a run that waits for its time sleep 
   const { run_id } = await (await caller.fetch(`/threads/${thread}/runs`, { body })).json<{ run_id: string }>();
   const stream = gather(await caller.fetch(`/threads/${thread}/runs/${run_id}/stream`));
   const result = caller.fetch(`/threads/${thread}/runs/${run_id}/join`);
-  await asleep(caller, thread).toMatchObject({ asleep: 2 });
+  await asleep(caller, thread, { asleep: 2 });
   await evictDurableObject(objectOf(caller, thread));
   await runInDurableObject(objectOf(caller, thread), (_, { storage }) => {
     const [row] = rowsIn<{ request: string }>(storage, "SELECT request FROM runs");
@@ -100,10 +102,10 @@ it.concurrent("the stream and the result of a run that waits for its time sleep 
   });
   await evictDurableObject(objectOf(caller, thread));
   await runDurableObjectAlarm(objectOf(caller, thread));
-  await expect.poll(stream.ended, { timeout: 10_000 }).toBe(true);
+  await vi.waitFor(() => expect(stream.ended()).toBe(true), POLL_MS);
   expect(parseFrames(stream.text()).at(-1)).toMatchObject({ event: "values" });
   expect(await (await result).json()).toMatchObject({ messages: [{ content: "late" }, { content: "You said: late" }] });
-  await asleep(caller, thread).toMatchObject({ streams: 0, asleep: 0 });
+  await asleep(caller, thread, { streams: 0, asleep: 0 });
 });
 
 it.concurrent("a run that ends when its reader leaves keeps its reader connected while it waits", async () => {
@@ -116,5 +118,5 @@ it.concurrent("a run that ends when its reader leaves keeps its reader connected
   await stream.leave();
   const status = async () =>
     (await (await caller.fetch(`/threads/${thread}/runs`)).json<{ status: string }[]>()).map((run) => run.status);
-  await expect.poll(status, { timeout: 10_000 }).toEqual(["interrupted"]);
+  await vi.waitFor(async () => expect(await status()).toEqual(["interrupted"]), POLL_MS);
 });
