@@ -8,7 +8,7 @@ import type { Run } from "./run.ts";
 import { feedbackOf, type Json, same, seenOf } from "./same.ts";
 import type { Weir } from "./weir.ts";
 
-const PAGE = 17;
+const PAGE = 5;
 /** More runs than a query needs to read whole. */
 const MANY = 200;
 const NO_FILLER = 'neq(run_type, "tool")';
