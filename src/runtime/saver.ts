@@ -55,11 +55,15 @@ const INTERRUPT = "__interrupt__";
 export class Saver extends BaseCheckpointSaver {
   #failure: unknown;
 
-  /** `metadata` goes into every checkpoint written through this saver: the run's id, assistant and so on. */
+  /**
+   * `metadata` goes into every checkpoint written through this saver: the run's id, assistant and so on. `stop` is aborted when the
+   * run is stopped.
+   */
   constructor(
     private readonly storage: CheckpointStorage,
     private readonly threadId: string,
     private readonly metadata: Record<string, unknown> = {},
+    private readonly stop?: AbortSignal,
   ) {
     super();
   }
@@ -105,7 +109,10 @@ export class Saver extends BaseCheckpointSaver {
   override async putWrites(config: RunnableConfig, writes: PendingWrite[], taskId: string): Promise<void> {
     const { ns, id } = address(config);
     if (id === undefined) throw new Error("Writes belong to a checkpoint: checkpoint_id is missing.");
-    const rows = writes.map(([channel, value], i) => ({ taskId, index: WRITES_IDX_MAP[channel] ?? i, channel, value }));
+    // What a task says that is stopped is no failure of it, and would take the place of its question.
+    const told = this.stop?.aborted ? writes.filter(([channel]) => channel !== ERROR) : writes;
+    if (told.length === 0) return;
+    const rows = told.map(([channel, value], i) => ({ taskId, index: WRITES_IDX_MAP[channel] ?? i, channel, value }));
     const { run_id: runId } = this.metadata;
     this.storage.putWrites(ns, id, rows, typeof runId === "string" ? runId : undefined);
   }

@@ -1,9 +1,6 @@
-import { env } from "cloudflare:workers";
 import { beforeEach, describe, expect, it } from "vitest";
-import { exportDestinations } from "../../src/db/exports.ts";
 import { cancelExport, listExportRuns, readProgress } from "../../src/exports/store.ts";
 import { advance } from "../../src/exports/advance.ts";
-import { plan } from "../../src/exports/plan.ts";
 import { sweep } from "../../src/exports/schedule.ts";
 import { LIMITS } from "../../src/exports/limits.ts";
 import { newCaller } from "../support/caller.ts";
@@ -153,34 +150,6 @@ describe("an export", () => {
     await world.settle({ minutes: 2 });
     expect(await exportRow(world, job.id)).toMatchObject({ status: "TIMEDOUT" });
     expect((await runsOf(world, job.id)).every(({ status }) => status === "TIMEDOUT")).toBe(true);
-  });
-
-  it("lays down no runs when it is cancelled while it is planned", async () => {
-    const { world, job } = await exporting();
-    await cancelExport(world.deps.db, job.id, world.clock.now);
-    // The planner read the export before it was cancelled.
-    await plan(world.deps, job);
-    expect(await runsOf(world, job.id)).toEqual([]);
-  });
-
-  it("continues when the replacement of a ciphertext of an older key fails", async () => {
-    const { world, job } = await exporting();
-    const { db } = world.deps;
-    world.deps.keys = { DB: env.DB, ENCRYPTION_KEY: btoa("n".repeat(32)), ENCRYPTION_KEYS_OLD: env.ENCRYPTION_KEY };
-    let failures = 0;
-    world.deps.db = new Proxy(db, {
-      get: (target, name) =>
-        name === "update"
-          ? (table: Parameters<typeof db.update>[0]) => {
-              if (table !== exportDestinations || failures > 0) return target.update(table);
-              failures++;
-              throw new Error("D1_ERROR: Network connection lost.");
-            }
-          : (Reflect.get(target, name) as unknown),
-    });
-    await world.settle({ minutes: 5 });
-    expect(failures).toBe(1);
-    expect(await exportRow(world, job.id)).toMatchObject({ status: "COMPLETED", error: null });
   });
 
   it("stops within a slice when it is cancelled, and leaves no upload open", async () => {

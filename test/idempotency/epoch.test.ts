@@ -47,17 +47,6 @@ describe.each(["stream", "wait"])("POST /runs/%s under an Idempotency-Key", (kin
     expect((await caller.fetch(`/threads/${run}/runs/${run}`)).status).toBe(404);
     expect(await runOf(`/runs/${kind}`)).not.toBe(run);
   });
-
-  it("makes another run on a thread that is kept after 24 hours", async () => {
-    vi.useFakeTimers({ toFake: ["Date"], now: Date.now() });
-    const thread = await newThread(caller);
-    const run = await runOf(`/threads/${thread}/runs/${kind}`);
-    await pass(23 * HOUR, thread);
-    expect(await runOf(`/threads/${thread}/runs/${kind}`)).toBe(run);
-    await pass(2 * HOUR, thread);
-    expect(await runOf(`/threads/${thread}/runs/${kind}`)).not.toBe(run);
-    expect(await get<object[]>(caller, `/threads/${thread}/runs`)).toHaveLength(2);
-  });
 });
 
 it("the thread of a stateless run without a key is deleted after a minute", async () => {

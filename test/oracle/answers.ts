@@ -1,5 +1,6 @@
 /** Requests for the run under test, for answers to its questions, and the same requests again. */
 import type { RunSpec } from "./model.ts";
+import { heldBy } from "./stops.ts";
 import { Mismatch, type World } from "./world.ts";
 
 /** Starts the run, twice at the same moment where the case repeats requests. */
@@ -22,11 +23,22 @@ async function twice(world: World, spec: RunSpec, how: Parameters<World["start"]
   world.expect(`the run of the repeated request for ${spec.name}`, world.weir.ids.get(spec.name), first);
 }
 
+/** The last turn, from where the case says. */
+export async function startLast(world: World): Promise<void> {
+  const { model, weir } = world;
+  const from = world.given.from === "earlier" && model.exists ? model.earlier?.id : undefined;
+  if (from !== undefined)
+    world.forkedFrom = await weir.checkpoint(model.checkpoints.toReversed().findIndex(({ id }) => id === from));
+  await world.start({ name: "t3", turn: "t3", from }, { key: `${world.id} t3`, checkpoint: world.forkedFrom });
+  if (model.exists) await world.finish("t3");
+}
+
 /** The same request again, when its run has ended. */
 export async function again(world: World, name: string): Promise<void> {
   if (!world.model.exists) return;
   const first = world.weir.ids.get(name);
-  const status = await world.weir.start({ name, turn: "t3", webhook: true }, { key: `${world.id} ${name}` });
+  const how = { key: `${world.id} ${name}`, checkpoint: world.forkedFrom };
+  const status = await world.weir.start({ name, turn: "t3", webhook: true }, how);
   world.expect("the repeated request", status, 200);
   world.expect("the run of the repeated request", world.weir.ids.get(name), first);
 }
@@ -38,7 +50,7 @@ export async function answerAll(world: World, holds: boolean): Promise<void> {
     const { asks } = model;
     const atOnce = asks.length > 1 && !holds ? asks.slice(0, 1) : asks;
     const isLast = atOnce.length === asks.length && !(world.given.pause === "twice" && asks[0] === "One?");
-    if (isLast && holds) world.hold("close");
+    if (isLast && holds) world.hold(heldBy(world.given));
     const answers = Object.fromEntries(atOnce.map((question) => [question, `yes${n}`]));
     const spec: RunSpec = { name: `a${n}`, ...(atOnce.length > 0 && { answers }) };
     await startAnswer(world, spec);
@@ -62,7 +74,7 @@ async function startAnswer(world: World, spec: RunSpec): Promise<void> {
 /** Another answer to the same question, while the run that answers it is at work, is refused. */
 async function expectTaken(world: World, { name, answers }: RunSpec): Promise<void> {
   if (!answers) return;
-  await world.weir.reaches("close");
+  await world.weir.reaches(heldBy(world.given));
   const other = Object.fromEntries(Object.keys(answers).map((question) => [question, "late"]));
   const status = await world.weir.start({ name: "late", answers: other }, { reader: "protocol", commandId: 999 });
   if (status === 200) world.weir.results.delete("late");

@@ -1,4 +1,5 @@
 /** What is checked when a case is at rest: searches, streams, effects, storage. */
+import type { Event } from "../streaming/client.ts";
 import * as gates from "./gates.ts";
 import { said as answerOf } from "./model-graph.ts";
 import { pause } from "./patience.ts";
@@ -47,6 +48,13 @@ export async function checkReaders(world: World): Promise<void> {
   const seen = weir.transcript ?? [];
   const before = [...seen, ...events.filter(({ seq }) => seq > (seen.at(-1)?.seq ?? 0))];
   const whole = protocolTexts(before);
+  world.expect("the events besides texts", events.filter(isFact), before.filter(isFact));
+  const ids = new Set(before.map(({ event_id }) => event_id));
+  world.expect(
+    "new ids of known events",
+    events.filter(({ event_id }) => !ids.has(event_id)),
+    [],
+  );
   for (const cursor of sample(
     before.map(({ seq }) => seq),
     () => random.next(),
@@ -63,6 +71,7 @@ export async function checkReaders(world: World): Promise<void> {
   for (const { name, spoke } of model.runs.filter(({ ran }) => ran)) {
     const frames = await weir.frames(name);
     const known = weir.transcripts.get(name) ?? frames;
+    const isFirstLook = !weir.transcripts.has(name);
     const texts = classicTexts(known);
     if (spoke !== undefined)
       world.expect(`the message of ${name} in its stream`, [...texts.values()].includes(answerOf(spoke)), true);
@@ -70,12 +79,17 @@ export async function checkReaders(world: World): Promise<void> {
       known.map((frame) => frame.id ?? "-1"),
       () => random.next(),
     )) {
-      const had = classicTexts(known.slice(0, known.findIndex((frame) => frame.id === id) + 1));
-      expectTexts(world, `the stream of ${name} after ${id}`, classicTexts(await weir.frames(name, id), had), texts);
+      const seen = known.findLastIndex((frame) => frame.id === id) + 1;
+      const rest = await weir.frames(name, id);
+      if (isFirstLook) world.expect(`the frames of ${name} after ${id}`, rest, known.slice(seen));
+      const had = classicTexts(known.slice(0, seen));
+      expectTexts(world, `the stream of ${name} after ${id}`, classicTexts(rest, had), texts);
     }
     weir.transcripts.set(name, known);
   }
 }
+
+const isFact = ({ method, params }: Event) => method !== "messages" || params.data.event !== "content-block-delta";
 
 function sample<T>(all: T[], next: () => number): T[] {
   const unique = [...new Set(all)];

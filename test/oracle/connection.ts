@@ -85,10 +85,10 @@ export class Connection {
   }
 
   /** A stop is accepted and stored, and the process stops before the run's end is: nothing after the stop is committed. */
-  async stopAndDie(run: string): Promise<void> {
+  async stopAndDie(run: string, how: "interrupt" | "rollback"): Promise<void> {
     await runInDurableObject(this.stub, async (thread, state) => {
       const die = state.abort.bind(state);
-      const stopped = (thread as unknown as ThreadRpc).cancel(run, "interrupt", false);
+      const stopped = (thread as unknown as ThreadRpc).cancel(run, how, false);
       const fail = () => {
         throw new Error("The process stops.");
       };

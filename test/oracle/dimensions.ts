@@ -8,6 +8,8 @@ export const DIMENSIONS = {
   pause: ["none", "interrupt", "nested", "parallel", "breakpoint", "twice"],
   /** What stops it, or the run that answers its last question. */
   stop: ["none", "cancel", "rollback", "replace", "timeout", "kill", "kill after stop"],
+  /** Which node is at work when the run with the last answer is stopped: the last one, or one that has just got its answer. */
+  at: ["last node", "asking node"],
   /** What happens to the thread. */
   lifecycle: ["none", "prune", "ttl delete", "ttl keep_latest", "copy", "compaction", "deletion", "run deletion"],
   /** When that happens: while it pauses, after the stop, or at the end. */
@@ -22,6 +24,8 @@ export const DIMENSIONS = {
   values: ["plain", "edited", "look-alike", "delta", "items", "large"],
   /** Whether a rule of flow control holds for its runs, and whether its slots are taken when a run is made. */
   slots: ["none", "free", "taken"],
+  /** Where the last run begins: at the latest checkpoint, or at an earlier one where nothing waits. */
+  from: ["latest", "earlier"],
 } as const;
 
 export type Dimension = keyof typeof DIMENSIONS;
@@ -35,6 +39,7 @@ export const PLAIN: Case = {
   kind: "immediate",
   pause: "none",
   stop: "none",
+  at: "last node",
   lifecycle: "none",
   moment: "end",
   reader: "join",
@@ -42,6 +47,7 @@ export const PLAIN: Case = {
   graph: "same",
   values: "plain",
   slots: "none",
+  from: "latest",
 };
 
 interface Exclusion {
@@ -102,6 +108,14 @@ export const EXCLUSIONS: Exclusion[] = [
   {
     when: { lifecycle: ["none"], moment: ["pause", "stop"] },
     because: "Nothing happens, so it has no moment.",
+  },
+  {
+    when: { pause: ["none", "breakpoint"], at: ["asking node"] },
+    because: "No node asks.",
+  },
+  {
+    when: { kind: ["stateless", "batch"], at: ["asking node"] },
+    because: "A stateless run takes no answer.",
   },
   {
     when: { pause: ["parallel"], graph: ["renamed"] },

@@ -26,7 +26,7 @@ export function close(graph: string, node: string, how: "closed" | "stubborn" = 
 }
 
 export function open(graph: string): void {
-  for (const node of ["speak", "close"]) {
+  for (const node of ["speak", "ask", "right", "close"]) {
     closed.delete(key(graph, node));
     reached.delete(key(graph, node));
   }

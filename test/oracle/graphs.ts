@@ -120,9 +120,16 @@ const turnOf = (state: State): string => {
 };
 const isQuestion = (state: State) => turnOf(state).endsWith("?");
 
+/** Asks, and passes the gate of the node with the answer. */
+async function answerTo(question: string, node: string, config: LangGraphRunnableConfig): Promise<string> {
+  const answer = String(interrupt(question));
+  await passGate(node, question, config);
+  return answer;
+}
+
 const inner = new StateGraph(Inner)
   .addNode("first", () => ({ log: ["first"] }))
-  .addNode("deep", () => ({ log: [`deep:${String(interrupt("Deep?"))}`] }))
+  .addNode("deep", async (_state, config) => ({ log: [`deep:${await answerTo("Deep?", "ask", config)}`] }))
   .addEdge(START, "first")
   .addEdge("first", "deep")
   .addEdge("deep", END)
@@ -134,10 +141,14 @@ type Node = (state: State, config: LangGraphRunnableConfig) => Promise<object> |
 const MIDDLE: Record<Pause, Record<string, Node>> = {
   none: { ask: () => ({ log: ["ask"] }) },
   breakpoint: { ask: () => ({ log: ["ask"] }) },
-  interrupt: { ask: (state) => ({ log: [isQuestion(state) ? `ask:${String(interrupt("Ask?"))}` : "ask"] }) },
+  interrupt: {
+    ask: async (state, config) => ({
+      log: [isQuestion(state) ? `ask:${await answerTo("Ask?", "ask", config)}` : "ask"],
+    }),
+  },
   twice: {
-    ask: (state) => ({
-      log: [isQuestion(state) ? `ask:${String(interrupt("One?"))},${String(interrupt("Two?"))}` : "ask"],
+    ask: async (state, config) => ({
+      log: [isQuestion(state) ? `ask:${String(interrupt("One?"))},${await answerTo("Two?", "ask", config)}` : "ask"],
     }),
   },
   nested: { ask: async (state) => ({ log: isQuestion(state) ? (await inner.invoke({ log: [] })).log : ["ask"] }) },
@@ -147,7 +158,9 @@ const MIDDLE: Record<Pause, Record<string, Node>> = {
       return { log: ["free"] };
     },
     left: (state) => ({ log: [isQuestion(state) ? `left:${String(interrupt("Left?"))}` : "left"] }),
-    right: (state) => ({ log: [isQuestion(state) ? `right:${String(interrupt("Right?"))}` : "right"] }),
+    right: async (state, config) => ({
+      log: [isQuestion(state) ? `right:${await answerTo("Right?", "right", config)}` : "right"],
+    }),
   },
 };
 

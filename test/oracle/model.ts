@@ -47,6 +47,8 @@ export interface RunSpec {
   afterMs?: number;
   strategy?: "reject" | "interrupt" | "rollback";
   webhook?: boolean;
+  /** The id of the checkpoint where it begins; the latest when absent. */
+  from?: number;
 }
 
 export interface Run extends RunSpec {
@@ -221,6 +223,11 @@ export class Model {
     this.checkpoints = [];
   }
 
+  /** The oldest checkpoint at which nothing waits, besides the latest. */
+  get earlier(): Checkpoint | undefined {
+    return this.checkpoints.slice(0, -1).find(({ tasks }) => tasks.length === 0);
+  }
+
   /** Deletes a run with its checkpoints and all that it wrote. */
   removeRun(name: string): void {
     const run = this.run(name);
@@ -281,7 +288,8 @@ export class Model {
 
   /** Gives the run's input to the graph: a new turn, or answers to what waits. */
   #take(run: Run): void {
-    const { step = -2, values } = this.latest ?? { values: EMPTY };
+    const begin = this.checkpoints.find(({ id }) => id === run.from) ?? this.latest;
+    const { step = -2, values } = begin ?? { values: EMPTY };
     if (run.turn === undefined) {
       for (const task of this.latest?.tasks ?? []) {
         const [question] = asked(task);
@@ -337,6 +345,7 @@ export class Model {
       if (run.ran) this.failed = run.failedBefore;
     } else {
       if (run.ran) this.failed = status === "error" || status === "timeout";
+      if (run.stopped) this.#askAgain(run);
       if (status !== "error" && status !== "timeout")
         run.result = { ...structuredClone(this.values), asks: run.stopped ? [] : this.asks };
     }
@@ -354,6 +363,12 @@ export class Model {
         one.answers = one.answers.filter(({ by }) => by !== name);
         if (one.result?.by === name) delete one.result;
       }
+  }
+
+  /** A question whose node has not ended with the answer waits again. */
+  #askAgain({ name }: Run): void {
+    for (const one of this.latest?.tasks ?? [])
+      if (!one.result) one.answers = one.answers.filter(({ by }) => by !== name);
   }
 
   /** What happens on a thread starts its lifetime again. */

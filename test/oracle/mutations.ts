@@ -214,6 +214,52 @@ export const MUTATIONS: Mutation<Case>[] = [
     "if (fingerprint === undefined) return undefined;",
     "if (fingerprint !== null) return undefined;",
   ),
+  one(
+    "a run takes the place only of runs that are due",
+    { kind: ["delayed"] },
+    "runs/runner.ts",
+    "for (const one of before) this.stop(one.id, strategy);",
+    "for (const one of before) if (isInFlight(one)) this.stop(one.id, strategy);",
+  ),
+  one(
+    "a run that is replaced is rolled back, whichever the strategy",
+    { stop: ["replace"] },
+    "runs/runner.ts",
+    "this.stop(one.id, strategy);",
+    'this.stop(one.id, strategy && "rollback");',
+  ),
+  one(
+    "a run begins at the latest checkpoint, whichever it names",
+    { from: ["earlier"] },
+    "runs/execute.ts",
+    "const from = begun || !isFork(run) ? undefined : request.checkpoint;",
+    "const from = begun || !isFork(run) || run.id ? undefined : request.checkpoint;",
+  ),
+  one(
+    "an answer stays whose run is stopped while its node is at work",
+    { at: ["asking node"], stop: ["cancel", "replace", "timeout", "kill after stop"] },
+    "runs/runner.ts",
+    "if (reason && outcome.answered) checkpoints.removeAnswers(run.id);",
+    "",
+  ),
+  one(
+    "a stopped run leaves the values of its last step",
+    { at: ["asking node"], pause: ["parallel"], stop: ["cancel", "replace", "timeout", "kill after stop"] },
+    "runs/runner.ts",
+    "emitter.values = (await readWritten(this.context)) ?? emitter.values;",
+    "emitter.values = (await readWritten(this.context)) && emitter.values;",
+  ),
+  {
+    name: "the error of a stopped task takes the place of its question",
+    among: { at: ["asking node"], pause: ["parallel"], stop: ["cancel", "replace", "timeout", "kill after stop"] },
+    patches: [
+      {
+        file: "src/runtime/saver.ts",
+        find: "this.stop?.aborted ? writes.filter(([channel]) => channel !== ERROR) : writes;",
+        replace: "writes;",
+      },
+    ],
+  },
   {
     name: "a key that has expired gives the run of its first request",
     among: { repetition: ["expired key"] },

@@ -4,7 +4,7 @@ import * as answers from "./answers.ts";
 import * as happenings from "./happenings.ts";
 import type { RunSpec } from "./model.ts";
 import * as stops from "./stops.ts";
-import { stepsWhileWaiting } from "./waiting.ts";
+import { startInPlace, startSooner, stepsWhileWaiting } from "./waiting.ts";
 import type { World } from "./world.ts";
 
 export interface Step {
@@ -53,9 +53,11 @@ function threaded(given: Case): Step[] {
     ...(kind === "delayed"
       ? [
           step("t2 in an hour", async (world) => {
-            await world.start({ ...t2, afterMs: DELAY }, { kind, reader, key: keyOf(world, "t2") });
+            await startInPlace(world, { ...t2, afterMs: DELAY }, { kind, reader, key: keyOf(world, "t2") });
           }),
           ...stepsWhileWaiting(check),
+          // What is held is t2.
+          ...(holds ? [] : [step("a run that is due sooner", (world) => startSooner(world, 0.9 * DELAY))]),
           step("a part of the hour passes", (world) => world.advance(0.7 * DELAY)),
           step("the hour is over", async (world) => {
             if (holds) world.hold("speak");
@@ -76,11 +78,7 @@ function threaded(given: Case): Step[] {
     ...(stopsItself ? [] : [...answerSteps(given), ...happens("stop")]),
     step("what is left", answers.completeAll),
     check,
-    step("t3", async (world) => {
-      await world.start({ name: "t3", turn: "t3" }, { key: `${world.id} t3` });
-      if (!world.model.exists) return;
-      await world.finish("t3");
-    }),
+    step("t3", answers.startLast),
     ...(repetition === "key" || repetition === "expired key"
       ? [step("t3 again", (world) => answers.again(world, "t3"))]
       : []),
@@ -119,7 +117,7 @@ function answerSteps(given: Case): Step[] {
   const last = stops.needsHold(given);
   return [
     step("answers", async (world) => answers.answerAll(world, last)),
-    ...stops.stepsOf(given, "last answer", "close"),
+    ...stops.stepsOf(given, "last answer", stops.heldBy(given)),
   ];
 }
 

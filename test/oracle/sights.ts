@@ -18,6 +18,7 @@ interface WireThread {
 }
 
 interface Task {
+  id: string;
   name: string;
   interrupts: { value: unknown }[];
 }
@@ -26,12 +27,15 @@ export class Sights extends Connection {
   /** The events that a reader of the streaming protocol has seen, and the frames that readers of runs have. */
   transcript: Event[] | undefined;
   readonly transcripts = new Map<string, SseEvent[]>();
+  /** The questions by their tasks, as the thread and as its state show them. */
+  readonly asked: { thread: unknown; state: unknown } = { thread: {}, state: {} };
 
   /** The thread. A lifetime that is near `left` milliseconds is shown as `left`: the case itself takes time. */
   async thread(left = 0): Promise<unknown> {
     const thread = await this.json<WireThread>(`${this.path}?include=ttl`);
     if (typeof thread === "number") return thread;
     const { status, values, interrupts, ttl } = thread;
+    this.asked.thread = interrupts;
     const real = ttl && Date.parse(ttl.expires_at) - Date.now();
     return {
       status,
@@ -44,6 +48,8 @@ export class Sights extends Connection {
   async state(): Promise<unknown> {
     const state = await this.json<{ values: unknown; next: string[]; tasks: Task[] }>(`${this.path}/state`);
     if (typeof state === "number") return state;
+    const asking = state.tasks.filter(({ interrupts }) => interrupts.length > 0);
+    this.asked.state = Object.fromEntries(asking.map(({ id, interrupts }) => [id, interrupts]));
     const asks = state.tasks.flatMap(({ interrupts }) => interrupts.map(({ value }) => String(value))).sort(byText);
     return { values: valuesOf(state.values), next: state.next.sort(byText), asks };
   }
@@ -57,6 +63,12 @@ export class Sights extends Connection {
       const { log, said, doc } = valuesOf(values);
       return { source, step, next: next.sort(), log: log.join(), said: [said.length, said.at(-1)], doc };
     });
+  }
+
+  /** The address of a checkpoint, by its place in the history. */
+  async checkpoint(place: number): Promise<unknown> {
+    const states = await this.json<{ checkpoint: unknown }[]>(`${this.path}/history?limit=100`);
+    return typeof states === "number" ? states : states[place]?.checkpoint;
   }
 
   async runs(): Promise<unknown> {

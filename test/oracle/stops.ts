@@ -2,7 +2,7 @@
 import type { Case } from "./dimensions.ts";
 import * as gates from "./gates.ts";
 import type { Step } from "./program.ts";
-import type { World } from "./world.ts";
+import type { Gate, World } from "./world.ts";
 
 const HOUR = 3_600_000;
 
@@ -12,8 +12,14 @@ export function needsHold({ stop, lifecycle, moment }: Case): boolean {
   return stop !== "none" || inFlight;
 }
 
+/** The node that is at work when the run with the last answer is stopped. */
+export function heldBy({ at, pause }: Case): Gate {
+  if (at === "last node") return "close";
+  return pause === "parallel" ? "right" : "ask";
+}
+
 /** The steps that stop a run that waits at the gate of `node`, or let it end. */
-export function stepsOf(given: Case, name: string, node: "speak" | "close"): Step[] {
+export function stepsOf(given: Case, name: string, node: Gate): Step[] {
   const target = (world: World) => (name === "last answer" ? (world.model.runs.at(-1)?.name ?? "") : name);
   const { stop } = given;
   // What happens to its thread comes next, and opens the gate.
@@ -40,13 +46,16 @@ export function stepsOf(given: Case, name: string, node: "speak" | "close"): Ste
   return [{ name: `${stop} of ${name}`, work }, end];
 }
 
-type Stop = (world: World, run: string, node: "speak" | "close") => Promise<void>;
+type Stop = (world: World, run: string, node: Gate) => Promise<void>;
 
 export async function cancel(world: World, run: string, action: "interrupt" | "rollback", wait = true): Promise<void> {
   const path = `${world.weir.path}/runs/${world.weir.ids.get(run)}/cancel?wait=${wait ? 1 : 0}&action=${action}`;
   const { status } = await world.weir.call(path, { method: "POST" });
   world.expect("the answer to cancel", status, wait ? 204 : 202);
 }
+
+/** Either way to stop a run for another one, by the case's seed. */
+export const eitherStop = ({ random }: World) => (random.next() < 0.5 ? "interrupt" : "rollback");
 
 const STOPS: Record<Exclude<Case["stop"], "none">, Stop> = {
   async cancel(world, run) {
@@ -61,7 +70,7 @@ const STOPS: Record<Exclude<Case["stop"], "none">, Stop> = {
 
   /** Another run takes its place. */
   async replace(world) {
-    await world.start({ name: "r", turn: "r", strategy: "rollback" });
+    await world.start({ name: "r", turn: "r", strategy: eitherStop(world) });
     world.release();
     await world.finish("r");
   },
@@ -86,8 +95,9 @@ const STOPS: Record<Exclude<Case["stop"], "none">, Stop> = {
   /** The stop is accepted, and the process stops before the run has ended. */
   async "kill after stop"(world, run, node) {
     world.hold(node, "stubborn");
-    await world.weir.stopAndDie(world.weir.ids.get(run) ?? "");
-    world.model.stop(run, "interrupt");
+    const how = eitherStop(world);
+    await world.weir.stopAndDie(world.weir.ids.get(run) ?? "", how);
+    world.model.stop(run, how);
     await world.weir.runs();
     await world.finish(run);
   },

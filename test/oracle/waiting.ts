@@ -1,8 +1,10 @@
 /** What happens on a thread while a delayed run waits: it is as at rest, and takes other runs. */
 import { ahead } from "../support/clock.ts";
 import { LATE_MS } from "./patience.ts";
+import type { RunSpec } from "./model.ts";
 import type { Step } from "./program.ts";
-import { cancel } from "./stops.ts";
+import { cancel, eitherStop } from "./stops.ts";
+import type { Start } from "./weir.ts";
 import { Mismatch, type World } from "./world.ts";
 
 const HOUR = 3_600_000;
@@ -29,7 +31,7 @@ async function update(world: World): Promise<void> {
 async function startOthers(world: World): Promise<void> {
   await world.start({ name: "only", turn: "only", strategy: "reject" });
   await world.start({ name: "later", turn: "later", afterMs: 2 * HOUR });
-  const how = world.random.next() < 0.5 ? "interrupt" : "rollback";
+  const how = eitherStop(world);
   await cancel(world, "later", how);
   world.model.stop("later", how);
   world.hold("speak");
@@ -39,6 +41,16 @@ async function startOthers(world: World): Promise<void> {
   await world.finish("now");
   await world.finish("next");
 }
+
+/** A run that is requested while another one waits takes its place: neither is due. */
+export async function startInPlace(world: World, spec: RunSpec, how: Start): Promise<void> {
+  await world.start({ name: "early", turn: "early", afterMs: 2 * HOUR });
+  await world.start({ ...spec, strategy: eitherStop(world) }, how);
+}
+
+/** Of runs that are due when an alarm comes, the one that was due first begins first, though it was requested last. */
+export const startSooner = async (world: World, due: number): Promise<void> =>
+  world.start({ name: "sooner", turn: "sooner", afterMs: due });
 
 /** The steps between the request for a delayed run and its begin. */
 export function stepsWhileWaiting(check: Step): Step[] {

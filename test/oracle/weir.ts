@@ -24,6 +24,8 @@ export interface Start {
   key?: string;
   /** The id of the command of the streaming protocol. */
   commandId?: number;
+  /** The address of the checkpoint where the run begins. */
+  checkpoint?: unknown;
 }
 
 export class Weir extends Sights {
@@ -33,12 +35,13 @@ export class Weir extends Sights {
   #questions = new Map<string, string>();
 
   /** Starts a run. The status of the answer. */
-  async start(spec: RunSpec, { kind = "immediate", reader = "join", key, commandId }: Start = {}): Promise<number> {
+  async start(spec: RunSpec, how: Start = {}): Promise<number> {
+    const { kind = "immediate", reader = "join", key, commandId, checkpoint } = how;
     if (kind === "stateless" || kind === "batch") return this.#startStateless(spec, kind, reader, key);
     if (kind === "cron") return this.#startCron(spec);
     if (reader === "protocol" && !spec.breakpoint) return this.#command(spec, commandId, key);
     const route = reader === "wait" ? "/wait" : reader === "start" || reader === "cursor" ? "/stream" : "";
-    const body = await this.#body(spec);
+    const body = { ...(await this.#body(spec)), ...(checkpoint !== undefined && { checkpoint }) };
     return this.#started(spec.name, `${this.path}/runs${route}`, body, reader, key);
   }
 

@@ -8,6 +8,9 @@ import { takeSlots } from "./slots.ts";
 import { difference, modelValues } from "./views.ts";
 import type { Start, Weir } from "./weir.ts";
 
+/** A node that can be made to wait. */
+export type Gate = "speak" | "ask" | "right" | "close";
+
 /** What has been seen differs from what must be. */
 export class Mismatch extends Error {}
 
@@ -16,6 +19,8 @@ export class World {
   readonly left: { weir: Weir; model: Model }[] = [];
   /** Begins the Idempotency-Keys of the case. */
   readonly id = crypto.randomUUID();
+  /** The address of the checkpoint where the last run began, if it is not the latest one. */
+  forkedFrom: unknown;
 
   constructor(
     public weir: Weir,
@@ -36,7 +41,7 @@ export class World {
   }
 
   /** Closes the gate of a node. */
-  hold(node: "speak" | "close", how: "closed" | "stubborn" = "closed"): void {
+  hold(node: Gate, how: "closed" | "stubborn" = "closed"): void {
     gates.close(this.weir.graphId, node, how);
     this.model.closed.add(node === "close" ? this.model.last : node);
   }
@@ -119,6 +124,7 @@ export class World {
       next: model.next,
       asks: model.asks,
     });
+    this.expect("the questions of GET /state", weir.asked.state, weir.asked.thread);
     if (!this.heavy) await this.checkHistory();
   }
 

@@ -1,16 +1,7 @@
 /** Graphs that ask questions: alone, nested, side by side, twice in one node; and one whose messages are replayed. */
 import "../../src/runtime/als.ts";
 import { AIMessage, type BaseMessage } from "@langchain/core/messages";
-import {
-  Annotation,
-  END,
-  interrupt,
-  type LangGraphRunnableConfig,
-  MessagesDeltaValue,
-  START,
-  StateGraph,
-  StateSchema,
-} from "@langchain/langgraph";
+import { Annotation, END, interrupt, MessagesDeltaValue, START, StateGraph, StateSchema } from "@langchain/langgraph";
 import type { GraphFactory } from "../../src/graphs/entry.ts";
 import { graphs } from "../../src/graphs/index.ts";
 
@@ -26,17 +17,11 @@ const did = (name: string) => () => {
   return { said: [name] };
 };
 
-/** How long the graph `patient` works with an answer. */
-export const waits = { ms: 0 };
-
-const asks =
-  (name: string, work = { ms: 0 }) =>
-  async (_state: unknown, config: LangGraphRunnableConfig) => {
-    const answer: unknown = interrupt(`${name}?`);
-    await pause(work.ms, config.signal);
-    ran.push(name);
-    return { said: [`${name}: ${JSON.stringify(answer)}`] };
-  };
+const asks = (name: string) => () => {
+  const answer: unknown = interrupt(`${name}?`);
+  ran.push(name);
+  return { said: [`${name}: ${JSON.stringify(answer)}`] };
+};
 
 /** Resolves after `ms`, or rejects when the run is stopped. */
 const pause = (ms: number, signal?: AbortSignal) =>
@@ -103,13 +88,6 @@ const twice = new StateGraph(State)
   .addEdge("ask", END)
   .compile({ name: "twice" });
 
-/** Takes its time with an answer. */
-const patient = new StateGraph(State)
-  .addNode("ask", asks("ask", waits))
-  .addEdge(START, "ask")
-  .addEdge("ask", END)
-  .compile({ name: "patient" });
-
 const delta = new StateGraph(new StateSchema({ messages: MessagesDeltaValue }))
   .addNode("answer", ({ messages }: { messages: BaseMessage[] }) => ({
     messages: [new AIMessage(`${messages.length} so far`)],
@@ -132,4 +110,4 @@ const breakable: GraphFactory = async () => {
   return plain;
 };
 
-Object.assign(graphs, { plain, nested, parallel, twice, patient, delta, breakable });
+Object.assign(graphs, { plain, nested, parallel, twice, delta, breakable });

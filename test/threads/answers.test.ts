@@ -1,10 +1,9 @@
 /** Answers to questions that are undone, not used, given twice, or given to a graph that cannot be made. */
-import { abortAllDurableObjects } from "cloudflare:test";
-import { beforeEach, describe, expect, it } from "vitest";
+import { beforeEach, expect, it } from "vitest";
 import { graphs } from "../../src/graphs/index.ts";
 import { read as readEvents } from "../streaming/client.ts";
 import { type Caller, newCaller } from "../support/caller.ts";
-import { factory, ran, waits } from "../support/pausing-graphs.ts";
+import { factory, ran } from "../support/pausing-graphs.ts";
 import { pause } from "../support/aborts.ts";
 import { get, newThread } from "./client.ts";
 
@@ -61,70 +60,6 @@ it("an answer that names the latest checkpoint executes no node again that has e
   const { said } = await wait(caller, thread, { assistant_id: "nested", command, checkpoint });
   expect(said).toEqual(["beside", "before", 'inner: "yes"', "last"]);
   expect(ran).toEqual(["inner", "last"]);
-});
-
-describe("an answer that is undone", () => {
-  const resumeWith = (question: Question, how: string, answer: string) => ({
-    resume: how === "by its id" ? { [question.id]: answer } : answer,
-  });
-
-  it.each([
-    ["rollback", "alone"],
-    ["rollback", "by its id"],
-  ])("with its run (%s), given %s, leaves the question open", async (action, how) => {
-    const caller = await newCaller();
-    const { thread, question } = await asked(caller, "plain");
-    // "slow" leads the graph to a node that does not end by itself.
-    const first = { assistant_id: "plain", command: resumeWith(question, how, "slow yes") };
-    const run = await start(caller, thread, first);
-    await expect.poll(() => ran).toEqual(["first", "ask"]);
-    expect((await cancel(caller, thread, run, action)).status).toBe(204);
-    expect(await questionsOf(caller, thread)).toEqual([question]);
-    expect(await get(caller, `/threads/${thread}`)).toMatchObject({ status: "interrupted" });
-    const next = { assistant_id: "plain", command: resumeWith(question, how, "no") };
-    expect(await wait(caller, thread, next)).toMatchObject({ said: ["first", 'ask: "no"'] });
-  });
-
-  it("by the next run (multitask_strategy) does not count", async () => {
-    const caller = await newCaller();
-    const { thread, question } = await asked(caller, "plain");
-    await start(caller, thread, { assistant_id: "plain", command: resumeWith(question, "alone", "slow yes") });
-    await expect.poll(() => ran).toEqual(["first", "ask"]);
-    const command = resumeWith(question, "alone", "no");
-    const next = { assistant_id: "plain", command, multitask_strategy: "rollback" };
-    expect(await wait(caller, thread, next)).toMatchObject({ said: ["first", 'ask: "no"'] });
-  });
-
-  it.each([
-    ["interrupt", "alone"],
-    ["interrupt", "by its id"],
-    ["rollback", "by its id"],
-  ])("while its node is at work (%s), given %s, does not count", async (action, how) => {
-    const caller = await newCaller();
-    waits.ms = 60_000;
-    const { thread, question } = await asked(caller, "patient");
-    const command = resumeWith(question, how, "yes");
-    const run = await start(caller, thread, { assistant_id: "patient", command });
-    await isRunning(caller, thread, run);
-    await pause(200);
-    expect((await cancel(caller, thread, run, action)).status).toBe(204);
-    expect(await questionsOf(caller, thread)).toEqual([question]);
-    waits.ms = 0;
-    const next = { assistant_id: "patient", command: resumeWith(question, how, "no") };
-    expect(await wait(caller, thread, next)).toMatchObject({ said: ['ask: "no"'] });
-  });
-});
-
-it("an answer to a nested question is undone with its run", async () => {
-  const caller = await newCaller();
-  const { thread, question } = await asked(caller, "nested");
-  const run = await start(caller, thread, { assistant_id: "nested", command: { resume: "yes" } });
-  await get(caller, `/threads/${thread}/runs/${run}/join`);
-  expect((await caller.fetch(`/threads/${thread}/runs/${run}`, { method: "DELETE" })).status).toBe(204);
-  expect(await questionsOf(caller, thread)).toEqual([question]);
-  const { said } = await wait(caller, thread, { assistant_id: "nested", command: { resume: "no" } });
-  expect(said).toContain('inner: "no"');
-  expect(said).not.toContain('inner: "yes"');
 });
 
 it("readers of the log find a question again whose answer was undone", async () => {
@@ -211,31 +146,4 @@ it("a command is taken for an answer, and not for a repetition, while its questi
   expect(await respond("ok")).toMatchObject({ type: "success" });
   const state = () => get(caller, `/threads/${thread}`);
   await expect.poll(state).toMatchObject({ status: "idle", values: { said: ['["ok","ok"]'] } });
-});
-
-it("a stop survives a crash before the run's end, with the state of its last step", async () => {
-  const caller = await newCaller();
-  const { thread } = await asked(caller, "plain");
-  const run = await start(caller, thread, { assistant_id: "plain", command: { resume: "slow" } });
-  await expect.poll(() => ran).toEqual(["first", "ask"]);
-  const values = { said: ["first", 'ask: "slow"'] };
-  await pause(300);
-  await caller.fetch(`/threads/${thread}/runs/${run}/cancel`, { method: "POST" });
-  await abortAllDurableObjects();
-  expect(await get(caller, `/threads/${thread}/runs/${run}/join`)).toMatchObject(values);
-  expect(await get(caller, `/threads/${thread}/runs/${run}`)).toMatchObject({ status: "interrupted" });
-  expect(await get(caller, `/threads/${thread}`)).toMatchObject({ values, status: "interrupted" });
-});
-
-it("a second question of one node is shown as the first one is", async () => {
-  const caller = await newCaller();
-  const { thread } = await asked(caller, "twice");
-  await wait(caller, thread, { assistant_id: "twice", command: { resume: "ok" } });
-  expect(await get(caller, `/threads/${thread}/state`)).toMatchObject({ next: ["ask"], tasks: [{ name: "ask" }] });
-  const run = await start(caller, thread, { assistant_id: "twice", command: { resume: "wait" } });
-  await isRunning(caller, thread, run);
-  await cancel(caller, thread, run, "interrupt");
-  await caller.fetch(`/threads/${thread}/runs/${run}`, { method: "DELETE" });
-  expect(await get(caller, `/threads/${thread}`)).toMatchObject({ status: "interrupted" });
-  expect(await questionsOf(caller, thread)).toMatchObject([{ value: "two?" }]);
 });

@@ -129,20 +129,3 @@ it("counts a run's time from its first attempt", async () => {
   const result = await get(caller, `/threads/${thread}/runs/${run}/join`);
   expect(result).toMatchObject({ __error__: { error: "TimeoutError" } });
 });
-
-it.each(["interrupt", "rollback"])("a cancellation (%s) that was accepted survives a restart", async (action) => {
-  const caller = await newCaller();
-  const thread = await newThread(caller);
-  heavy.begun = 0;
-  const run = await started(caller, thread);
-  await expect.poll(() => heavy.begun).toBe(1);
-  const path = `/threads/${thread}/runs/${run}`;
-  const cancelled = await caller.fetch(`${path}/cancel?wait=0&action=${action}`, { method: "POST" });
-  expect(cancelled.status).toBe(202);
-  await abortAllDurableObjects();
-  const [open, next] = action === "rollback" ? ["idle", []] : ["interrupted", ["heavy"]];
-  await expect.poll(async () => (await get<{ status: string }>(caller, `/threads/${thread}`)).status).toBe(open);
-  expect((await get<{ next: string[] }>(caller, `/threads/${thread}/state`)).next).toEqual(next);
-  expect((await caller.fetch(path)).status).toBe(action === "rollback" ? 404 : 200);
-  expect(heavy.begun).toBe(1);
-});

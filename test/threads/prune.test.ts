@@ -1,13 +1,11 @@
 /** What is left of a thread when all but its latest checkpoint is deleted, and when a run is. */
-import { abortAllDurableObjects, runDurableObjectAlarm, runInDurableObject } from "cloudflare:test";
+import { runDurableObjectAlarm } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { beforeEach, expect, it } from "vitest";
 import { graphs } from "../../src/graphs/index.ts";
-import type { ThreadRecord } from "../../src/threads/record.ts";
 import { type Caller, newCaller } from "../support/caller.ts";
 import { factory, ran } from "../support/pausing-graphs.ts";
 import { get, newThread, say } from "./client.ts";
-import { changeRecord, recordIn } from "../support/thread-tables.ts";
 
 type Json = Record<string, unknown>;
 type Question = { id: string; value: string };
@@ -39,23 +37,6 @@ async function questionsOf(caller: Caller, thread: string): Promise<Question[]> 
   return Object.values(interrupts).flat();
 }
 
-it("a nested question stays answerable, and what has finished does not run again", async () => {
-  const caller = await newCaller();
-  const thread = await newThread(caller);
-  await wait(caller, thread, { assistant_id: "nested", input: { said: ["go"] } });
-  expect(ran.toSorted()).toEqual(["before", "beside"]);
-  const [question] = await questionsOf(caller, thread);
-  await prune(caller, thread);
-  expect(await historyOf(caller, thread)).toHaveLength(1);
-  expect(await questionsOf(caller, thread)).toEqual([question]);
-  const answered = await wait(caller, thread, {
-    assistant_id: "nested",
-    command: { resume: { [question!.id]: "yes" } },
-  });
-  expect(answered).toMatchObject({ said: expect.arrayContaining(["go", 'inner: "yes"', "beside", "last"]) });
-  expect(ran.toSorted()).toEqual(["before", "beside", "inner", "last"]);
-});
-
 it("several questions of a nested graph are all shown, and all stay", async () => {
   const caller = await newCaller();
   const thread = await newThread(caller);
@@ -67,20 +48,6 @@ it("several questions of a nested graph are all shown, and all stay", async () =
   const resume = Object.fromEntries(questions.map(({ id, value }) => [id, `${value}!`]));
   const { said } = await wait(caller, thread, { assistant_id: "parallel", command: { resume } });
   expect((said as string[]).toSorted()).toEqual(['left: "left?!"', 'right: "right?!"']);
-});
-
-it("messages that are replayed from earlier checkpoints are stored in the latest", async () => {
-  const caller = await newCaller();
-  const thread = await newThread(caller);
-  const turn = { assistant_id: "delta", input: say("hi") };
-  for (let i = 0; i < 3; i += 1) await wait(caller, thread, turn);
-  const before = await get<{ values: Json }>(caller, `/threads/${thread}/state`);
-  await prune(caller, thread);
-  expect(await historyOf(caller, thread)).toHaveLength(1);
-  expect((await get<{ values: Json }>(caller, `/threads/${thread}/state`)).values).toEqual(before.values);
-  expect((await get<{ values: Json }>(caller, `/threads/${thread}`)).values).toEqual(before.values);
-  const { messages } = (await wait(caller, thread, turn)) as { messages: { content: string }[] };
-  expect(messages.map(({ content }) => content).slice(-4)).toEqual(["hi", "5 so far", "hi", "7 so far"]);
 });
 
 it("an update of a state that is replayed is shown by its thread", async () => {
@@ -109,26 +76,6 @@ it("without its graph, nothing is deleted from which a state is replayed", async
   expect((await get<{ values: Json }>(caller, `/threads/${thread}/state`)).values).toEqual(values);
 });
 
-it("keep_latest as a TTL works after each change", async () => {
-  const caller = await newCaller();
-  const thread = await newThread(caller, { ttl: { strategy: "keep_latest", ttl: 60 } });
-  const expire = () =>
-    runInDurableObject(objectOf(caller, thread), (_, { storage }) => {
-      changeRecord(storage, { ttl: { ...recordIn<ThreadRecord>(storage).ttl, expires: 1 } });
-    });
-  for (let i = 1; i <= 2; i += 1) {
-    await wait(caller, thread, { assistant_id: "echo", input: say(`turn ${i}`) });
-    expect((await historyOf(caller, thread)).length).toBeGreaterThan(1);
-    await expire();
-    await abortAllDurableObjects();
-    await get(caller, `/threads/${thread}`);
-    await runDurableObjectAlarm(objectOf(caller, thread));
-    expect(await historyOf(caller, thread)).toHaveLength(1);
-    const { ttl } = await get<{ ttl: Json }>(caller, `/threads/${thread}?include=ttl`);
-    expect(ttl).toMatchObject({ strategy: "keep_latest", ttl_minutes: 60 });
-  }
-});
-
 it("a thread with a run in flight is pruned after that run", async () => {
   const caller = await newCaller();
   const thread = await newThread(caller);
@@ -145,21 +92,6 @@ it("a thread with a run in flight is pruned after that run", async () => {
   await expect.poll(pruned).toBe(1);
   const { values } = await get<{ values: { messages: unknown[] } }>(caller, `/threads/${thread}/state`);
   expect(values.messages).toHaveLength(4);
-});
-
-it("a deleted run takes its checkpoints and its answers with it", async () => {
-  const caller = await newCaller();
-  const thread = await newThread(caller);
-  await wait(caller, thread, { assistant_id: "nested", input: { said: ["go"] } });
-  const questions = await questionsOf(caller, thread);
-  const { values } = await get<{ values: Json }>(caller, `/threads/${thread}`);
-  await wait(caller, thread, { assistant_id: "nested", command: { resume: "yes" } });
-  const [last] = await get<{ run_id: string }[]>(caller, `/threads/${thread}/runs`);
-  expect((await caller.fetch(`/threads/${thread}/runs/${last!.run_id}`, { method: "DELETE" })).status).toBe(204);
-  expect(await questionsOf(caller, thread)).toEqual(questions);
-  expect(await get(caller, `/threads/${thread}`)).toMatchObject({ status: "interrupted", values });
-  const { said } = await wait(caller, thread, { assistant_id: "nested", command: { resume: "no" } });
-  expect(said).toContain('inner: "no"');
 });
 
 it("later turns stay whole when an earlier run is deleted", async () => {

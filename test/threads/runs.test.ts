@@ -48,23 +48,6 @@ describe("a run", () => {
     for (const message of last) expect(sums.get(message.id)).toBe(message.content);
   });
 
-  it("pauses at an interrupt and continues with a command", async () => {
-    const caller = await newCaller();
-    const thread = await newThread(caller);
-    await stream(caller, thread, {
-      assistant_id: "approval",
-      input: say("Send an email to ada@example.com saying hello"),
-    });
-    const paused = await get<{ status: string; interrupts: Record<string, unknown[]> }>(caller, `/threads/${thread}`);
-    expect(paused.status).toBe("interrupted");
-    expect(Object.values(paused.interrupts).flat()).toHaveLength(1);
-    await stream(caller, thread, {
-      assistant_id: "approval",
-      command: { resume: { decisions: [{ type: "approve" }] } },
-    });
-    expect(await get(caller, `/threads/${thread}`)).toMatchObject({ status: "idle", interrupts: {} });
-  });
-
   it("takes `false` for an answer", async () => {
     const caller = await newCaller();
     const thread = await newThread(caller);
@@ -80,24 +63,6 @@ describe("a run", () => {
     expect(got.map((frame) => frame.event)).not.toContain("error");
     expect(got.at(-1)?.data.sent ?? []).toEqual([]);
     expect(await get(caller, `/threads/${thread}`)).toMatchObject({ status: "idle" });
-  });
-
-  it("can be joined after its end, from any event that was seen", async () => {
-    const caller = await newCaller();
-    const thread = await newThread(caller);
-    const got = await stream(caller, thread, {
-      assistant_id: "agent",
-      input: say("What time is it in Tokyo?"),
-      stream_mode: ["values", "messages-tuple"],
-    });
-    const runId = String(got[0]?.data.run_id);
-    for (const cut of [0, 3, got.length - 1]) {
-      const headers = { "last-event-id": String(got[cut]?.id) };
-      const rest = parseFrames(
-        await (await caller.fetch(`/threads/${thread}/runs/${runId}/stream`, { headers })).text(),
-      );
-      expect(rest).toEqual(got.slice(cut + 1));
-    }
   });
 
   it("continues after its object was lost, and no finished node runs twice", async () => {
@@ -135,21 +100,18 @@ describe("concurrent runs on a thread", () => {
     expect(values.messages.map((m) => m.type)).toEqual(["human", "ai", "human", "ai", "human", "ai"]);
   });
 
-  it("give way with `interrupt`, and vanish with `rollback`", async () => {
-    const caller = await newCaller();
-    const thread = await newThread(caller);
-    const start = async (strategy: string) => {
-      const body = { assistant_id: "agent", input: say(strategy), multitask_strategy: strategy };
-      return (await (await caller.fetch(`/threads/${thread}/runs`, { body })).json<{ run_id: string }>()).run_id;
-    };
-    const first = await start("enqueue");
-    const second = await start("interrupt");
-    const third = await start("rollback");
-    await get(caller, `/threads/${thread}/runs/${third}/join`);
-    expect(await get(caller, `/threads/${thread}/runs/${first}`)).toMatchObject({ status: "interrupted" });
-    expect((await caller.fetch(`/threads/${thread}/runs/${second}`)).status).toBe(404);
-    expect(await get(caller, `/threads/${thread}/runs/${third}`)).toMatchObject({ status: "success" });
-  });
+  it.each(["interrupt", "rollback"])(
+    "take the place of one that waits for its time, and stream all of their events (%s)",
+    async (multitask_strategy) => {
+      const caller = await newCaller();
+      const thread = await newThread(caller);
+      const body = { assistant_id: "echo", input: say("hi") };
+      await caller.fetch(`/threads/${thread}/runs`, { body: { ...body, after_seconds: 3_600 } });
+      const frames = await stream(caller, thread, { ...body, multitask_strategy });
+      expect(frames.map(({ event }) => event)).toEqual(["metadata", "values", "values"]);
+      expect(frames[0]).toMatchObject({ data: { attempt: 1 } });
+    },
+  );
 });
 
 describe("another workspace", () => {

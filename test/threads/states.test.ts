@@ -1,13 +1,12 @@
-/** States of any JSON, of many items, and of nodes that change in place what they got. */
+/** States of any JSON, and updates that are lists. */
 import { abortAllDurableObjects } from "cloudflare:test";
-import { afterEach, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { type Caller, newCaller } from "../support/caller.ts";
-import { failing } from "../support/state-graphs.ts";
+import "../support/state-graphs.ts";
 import { get, newThread } from "./client.ts";
 
 type Json = Record<string, unknown>;
 interface Message {
-  content: string;
   additional_kwargs: Json;
 }
 interface Values extends Json {
@@ -19,11 +18,7 @@ interface State {
   values: Values;
 }
 
-afterEach(() => {
-  failing.now = false;
-});
-
-async function wait(caller: Caller, thread: string, input: Json | null): Promise<Values> {
+async function wait(caller: Caller, thread: string, input: Json): Promise<Values> {
   const body = { assistant_id: "states", input };
   const answer = await caller.fetch(`/threads/${thread}/runs/wait`, { body });
   expect(answer.status).toBe(200);
@@ -31,7 +26,6 @@ async function wait(caller: Caller, thread: string, input: Json | null): Promise
 }
 
 const stateOf = async (caller: Caller, thread: string) => (await get<State>(caller, `/threads/${thread}/state`)).values;
-const texts = ({ messages }: Values) => messages.map(({ content }) => content);
 
 const LOOKALIKES = [
   { lc: 2 },
@@ -75,71 +69,6 @@ describe("what looks like a record of the stored form", () => {
     await abortAllDurableObjects();
     expect(await stateOf(caller, thread)).toMatchObject(kept);
   });
-});
-
-describe("a node that changes in place what it got", () => {
-  const given = {
-    messages: [{ role: "user", content: "hi" }],
-    items: [{ deep: [{ text: "a" }] }],
-    note: { text: "n" },
-  };
-
-  it("has its change stored with what it returns, and in no state before", async () => {
-    const caller = await newCaller();
-    const thread = await newThread(caller);
-    await wait(caller, thread, given);
-    const answered = await wait(caller, thread, { act: "edit" });
-    const edited = { items: [{ deep: [{ text: "a +edited" }] }, { last: true }], note: { text: "n +edited" } };
-    expect(answered).toMatchObject(edited);
-    expect(texts(answered)).toEqual(["hi +edited", "edited"]);
-    for (const lost of [false, true]) {
-      if (lost) await abortAllDurableObjects();
-      const values = await stateOf(caller, thread);
-      expect(values).toMatchObject(edited);
-      expect(texts(values)).toEqual(["hi +edited", "edited"]);
-      const [, ...before] = await get<State[]>(caller, `/threads/${thread}/history`);
-      expect(JSON.stringify(before.map((state) => state.values))).not.toContain("+edited");
-    }
-  });
-
-  it("has its change stored with channels that no node wrote, too", async () => {
-    const caller = await newCaller();
-    const thread = await newThread(caller);
-    await wait(caller, thread, given);
-    await wait(caller, thread, { act: "hide" });
-    const values = await stateOf(caller, thread);
-    expect([texts(values), values.note]).toEqual([["hi +hidden"], { text: "n +hidden" }]);
-  });
-
-  it("does not show it to the run that tries again", async () => {
-    const caller = await newCaller();
-    const thread = await newThread(caller);
-    await wait(caller, thread, given);
-    failing.now = true;
-    await wait(caller, thread, { act: "fail" });
-    for (let times = 0; times < 2; times += 1) await wait(caller, thread, null);
-    expect(texts(await stateOf(caller, thread))).toEqual(["hi"]);
-    failing.now = false;
-    expect(texts(await wait(caller, thread, null))).toEqual(["hi +footer", "done"]);
-    expect(texts(await stateOf(caller, thread))).toEqual(["hi +footer", "done"]);
-  });
-});
-
-it("a state of 200,000 items is written, read, copied and continued", async () => {
-  const caller = await newCaller();
-  const thread = await newThread(caller);
-  expect((await wait(caller, thread, { act: "grow" })).items.length).toBe(200_000);
-  await abortAllDurableObjects();
-  const { items } = await stateOf(caller, thread);
-  expect([items.length, items.at(-1)]).toEqual([200_000, 9]);
-  const history = await get<State[]>(caller, `/threads/${thread}/history?limit=2`);
-  expect(history[0]?.values.items.length).toBe(200_000);
-  const copied = await caller.fetch(`/threads/${thread}/copy`, { method: "POST" });
-  const { thread_id } = await copied.json<{ thread_id: string }>();
-  for (const id of [thread, thread_id]) {
-    expect((await wait(caller, id, { act: "more" })).items.slice(-2)).toEqual([9, "more"]);
-    expect((await stateOf(caller, id)).items.length).toBe(200_001);
-  }
 });
 
 describe("an update that is a list", () => {

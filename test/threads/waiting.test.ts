@@ -5,7 +5,7 @@ import { threadsFor } from "../../src/crons/start.ts";
 import { threadObject } from "../../src/threads/stub.ts";
 import { type Caller, newCaller } from "../support/caller.ts";
 import { newThread, say } from "./client.ts";
-import { expire, TTL } from "./expire.ts";
+import { expire } from "./expire.ts";
 
 type Remove = (caller: Caller, thread: string) => Promise<unknown>;
 
@@ -15,7 +15,6 @@ const expired =
     expire(() => threadObject(env, workspaceId, thread), change);
 
 it.each<[by: string, remove: Remove]>([
-  ["its TTL", expired(TTL)],
   ["the end of a stateless run", expired({ temporary: { until: 1 } })],
   ["a cron", async ({ workspaceId }, thread) => expect(await threadsFor(env).remove(workspaceId, thread)).toBe(false)],
 ])("a run that waits to begin keeps its thread from being deleted by %s", async (_, remove) => {

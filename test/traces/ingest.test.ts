@@ -123,40 +123,6 @@ describe("multipart", () => {
 });
 
 describe("merging", () => {
-  const patchOf = (run: Record<string, unknown>) => ({
-    id: run["id"],
-    trace_id: run["trace_id"],
-    dotted_order: run["dotted_order"],
-    session_name: "tests",
-    end_time: NOON / 1000 + 5,
-    outputs: { done: true },
-    extra: { metadata: { a: 1 } },
-  });
-
-  it("gives the same run whichever of post and patch comes first, however often", async () => {
-    const seen: unknown[] = [];
-    for (const order of [
-      ["post", "patch"],
-      ["patch", "post"],
-      ["patch", "post", "patch", "post"],
-    ] as const) {
-      const caller = await newCaller();
-      const run = sentRun(NOON, {
-        id: undefined,
-        inputs: { q: 1 },
-        extra: { metadata: { a: 0, b: 2 }, runtime: { sdk: "js" } },
-      });
-      run.id = run.trace_id;
-      for (const kind of order) await sendMultipart(caller, runParts(kind, kind === "post" ? run : patchOf(run)));
-      const [stored, ...rest] = await storedRuns(caller);
-      expect(rest).toEqual([]);
-      expect(stored).toMatchObject({ status: "success", inputs: '{"q":1}', outputs: '{"done":true}' });
-      seen.push({ extra: JSON.parse(stored!.extra!), end: stored!.end_time });
-    }
-    const expected = { extra: { metadata: { a: 1, b: 2 }, runtime: { sdk: "js" } }, end: NOON + 5000 };
-    expect(seen).toEqual([expected, expected, expected]);
-  });
-
   it("keeps a stated start beside a dotted_order of another time, in any order", async () => {
     const moved = NOON + 3_600_000_000;
     const run = sentRun(NOON);

@@ -5,7 +5,6 @@ import { type Caller, newCaller } from "../support/caller.ts";
 import { ask } from "../support/examples.ts";
 import { DAY, NOON, projectId, runParts, type Sent, sendMultipart, sentRun, storedRuns } from "../support/traces.ts";
 
-const DAY_MICROS = 86_400_000_000;
 const DAYS = [DAY, "2026-11-21"];
 
 let caller: Caller;
@@ -54,34 +53,6 @@ const feedbackOf = async (run: Sent) =>
   });
 const places = async (id: string) =>
   env.DB.prepare("SELECT count(*) AS n FROM feedback_places WHERE id = ?").bind(id).first("n");
-
-describe("the deletion of a thread that fails on a day", () => {
-  it.each([DAY, "2026-11-21"])("deletes everything when it is sent again: %s", async (failing) => {
-    const name = `thread ${failing}`;
-    const extra = { metadata: { thread_id: "t" } };
-    // The child on the other day says nothing of the thread, and the second trace is the other way round.
-    const root = sentRun(NOON, { session_name: name, extra });
-    const child = sentRun(NOON + DAY_MICROS, { session_name: name }, root);
-    const other = sentRun(NOON + 5, { session_name: name });
-    const turn = sentRun(NOON + DAY_MICROS + 5, { session_name: name, extra }, other);
-    await send([root, child, other, turn]);
-    const project = await projectId(caller, name);
-    await ask(caller, `/runs/${root.id}/share`, { method: "PUT", body: {} });
-    const object = objectOf(project, failing);
-    await runInDurableObject(object, (partition) => {
-      partition.deleteTraces = async () => Promise.reject(new Error("no such day today"));
-    });
-    const path = `/api/v2/threads/t?project_id=${project}`;
-    expect((await caller.fetch(path, { method: "DELETE" })).status).toBe(500);
-    await runInDurableObject(object, (partition) => void delete (partition as { deleteTraces?: unknown }).deleteTraces);
-    expect((await caller.fetch(path, { method: "DELETE" })).status).toBe(200);
-    expect(await stored(name)).toEqual([]);
-    const shares = await env.DB.prepare("SELECT count(*) AS n FROM shares WHERE project_id = ?")
-      .bind(project)
-      .first("n");
-    expect(shares).toBe(0);
-  });
-});
 
 describe("feedback that was deleted while D1 was away", () => {
   it("of a trace: leaves its place in D1 until the alarm", async () => {
@@ -155,20 +126,6 @@ describe("feedback on a deleted trace", () => {
     });
     expect((await caller.fetch("/feedback", { body: given })).status).toBe(200);
   });
-});
-
-it("a trace's link stays when another project's trace of the same id is deleted", async () => {
-  const run = sentRun(NOON, { session_name: "shared" });
-  await send([run]);
-  await ask(caller, `/runs/${run.id}/share`, { method: "PUT", body: {} });
-  await send([{ ...run, session_name: "copied" }]);
-  const remove = async (name: string) =>
-    ask(caller, "/runs/delete", { body: { session_id: await projectId(caller, name), trace_ids: [run.id] } });
-  const links = () => env.DB.prepare("SELECT count(*) AS n FROM shares WHERE target_id = ?").bind(run.id).first("n");
-  await remove("copied");
-  expect(await links()).toBe(1);
-  await remove("shared");
-  expect(await links()).toBe(0);
 });
 
 describe("the tier of a project", () => {

@@ -65,19 +65,6 @@ describe("a query", () => {
     expect(await names(caller, { parent_run: root.id, order: "asc" })).toEqual(["child", "late child"]);
   });
 
-  it("is paged without a gap and without a repetition", async () => {
-    for (const order of ["asc", "desc"]) {
-      const seen: string[] = [];
-      let cursor: string | null = null;
-      do {
-        const page: Page = await (await query(caller, { session: [session], limit: 1, order, cursor })).json<Page>();
-        seen.push(...page.runs.map(({ name }) => name));
-        cursor = page.cursors.next;
-      } while (cursor);
-      expect(seen.toSorted()).toEqual(["child", "earlier", "late child", "root"]);
-    }
-  });
-
   it("gives the fields that are selected, and those that every run has", async () => {
     const response = await query(caller, { session: [session], select: ["tags"], filter: 'eq(name, "root")' });
     const [run] = (await response.json<{ runs: object[] }>()).runs;

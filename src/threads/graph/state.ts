@@ -11,6 +11,7 @@ import type { ThreadContext } from "../context.ts";
 import { restartTtl, type ThreadRecord } from "../record.ts";
 import { storedRun, type StoredRun } from "../run.ts";
 import type { Json } from "../../json.ts";
+import type { Refs } from "../log/values.ts";
 import type { HistoryQuery, StateQuery, StateUpdate } from "../rpc.ts";
 import type { CheckpointAddress, ThreadState } from "../types.ts";
 
@@ -153,23 +154,43 @@ export async function applyUpdates(
   return { checkpoint: written };
 }
 
+/** References to the values of a snapshot: with what ended tasks of the next step have written, as a run that pauses leaves it. */
+const encodeValues = ({ values: store }: ThreadContext, values: unknown): Refs =>
+  Object.fromEntries(
+    Object.entries((values ?? {}) as Json).flatMap(([channel, value]) =>
+      value === undefined ? [] : [[channel, store.encode(`|${channel}`, value)] as const],
+    ),
+  );
+
+/**
+ * The values that a run leaves which was stopped while other tasks of its step had ended; undefined when none had, or when
+ * the state cannot be read.
+ */
+export async function readWritten(context: ThreadContext): Promise<Refs | undefined> {
+  try {
+    const graph = await graphOfThread(context, "threads.read");
+    if (!graph) return undefined;
+    const { values, tasks } = await readSnapshot(graph, saver(context), { threadId: context.threadId });
+    return tasks.some(({ result }) => result != null) ? encodeValues(context, values) : undefined;
+  } catch (error) {
+    logError(error, { thread: context.threadId, while: "reading what a stopped run has written" });
+    return undefined;
+  }
+}
+
 /** Makes the thread's record show its latest checkpoint. */
 export async function refresh(context: ThreadContext, graph: Graph): Promise<void> {
   const { values, next } = await readSnapshot(graph, saver(context), { threadId: context.threadId });
   const { record } = context;
   if (!record) return;
   const now = Date.now();
-  // With what ended tasks of the next step have written, as a run that pauses leaves it.
-  const refs = Object.entries((values ?? {}) as Json).flatMap(([channel, value]) =>
-    value === undefined ? [] : [[channel, context.values.encode(`|${channel}`, value)] as const],
-  );
   const interrupts = context.checkpoints.questions();
   const waits = next.length > 0 || Object.keys(interrupts).length > 0;
   const refreshed: ThreadRecord = {
     ...record,
     updated: now,
     stateUpdated: now,
-    values: Object.fromEntries(refs),
+    values: encodeValues(context, values),
     interrupts,
     rest: waits ? "interrupted" : "idle",
     error: undefined,

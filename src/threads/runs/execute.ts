@@ -81,7 +81,7 @@ async function start(execution: Execution, tracer: Tracer | undefined): Promise<
   if (begun || isContinuing(request)) await refuseToDrop(graph, { ...place, checkpointId });
   const modes = request.stream_mode ?? [];
   const ids = { ...runIds(execution), ...(await describeWriter(graph, request.graph_id)) };
-  const saver = new Saver(checkpoints, thread.thread_id, { ...request.metadata, ...ids });
+  const saver = new Saver(checkpoints, thread.thread_id, { ...request.metadata, ...ids }, signal);
   const driving = drive(
     graph,
     begun ? null : input(run, thread, isMigrated(checkpoints)),

@@ -22,7 +22,7 @@ import type { ThreadRecord } from "../record.ts";
 import type { RunRequest } from "../rpc.ts";
 import type { CancelAction, Run, RunError, RunStatus, StopReason } from "../types.ts";
 import { isMigrated } from "../graph/continue.ts";
-import { hasNextStep } from "../graph/state.ts";
+import { hasNextStep, readWritten } from "../graph/state.ts";
 import {
   busy,
   type Outcome,
@@ -314,6 +314,8 @@ export class Runner {
       const reason = stop.signal.reason as StopReason | undefined;
       // A graph that was stopped between two steps waits there, as one that paused itself.
       if (reason === "interrupt") emitter.interrupted ||= await hasNextStep(this.context);
+      if (reason === "interrupt" || reason === "timeout")
+        emitter.values = (await readWritten(this.context)) ?? emitter.values;
       this.#end(run, emitter, status, { reason, error, tracer, feedback });
     };
     ctx.waitUntil(work());

@@ -102,7 +102,8 @@ export async function compareAll(world: World): Promise<void> {
   await inParallel([...some.entries()], AT_ONCE, ([n, condition]) =>
     world.note(() => sights.filter(condition, kinds[n % kinds.length])),
   );
-  await world.note(() => new Sums(world.weir, project).stats(GENERAL[random.between(0, GENERAL.length)]));
+  for (const kind of ["filter", "tree_filter"] as const)
+    await world.note(() => new Sums(world.weir, project).stats(GENERAL[random.between(0, GENERAL.length)], kind));
   const [first] = runs;
   if (first) {
     await world.note(() => sights.one(runs[random.between(0, runs.length)] ?? first));
@@ -110,7 +111,21 @@ export async function compareAll(world: World): Promise<void> {
     await world.note(() => sights.trace((runs.at(-1) ?? first).traceId));
   }
   await world.note(() => sights.selected(SELECTED[random.between(0, SELECTED.length)] ?? []));
+  await compareOverMidnight(world, sights);
   await compareFigures(world);
+}
+
+/** Filters on a whole trace that has runs on two days: a run of each day selects all of it. */
+async function compareOverMidnight(world: World, sights: Sights): Promise<void> {
+  const { weir, project } = world;
+  const root = project.runs.find((run) => run.isRoot && project.treeOf(run).some(({ day }) => day !== run.day));
+  const other = root && project.treeOf(root).find(({ day }) => day !== root.day);
+  if (!root || !other) return;
+  await world.note(() => sights.filter(eq("id", root.id), "trace_filter"));
+  for (const { id } of [root, other]) {
+    await world.note(() => sights.filter(eq("id", id), "tree_filter"));
+    await world.note(() => new Sums(weir, project).stats(eq("id", id), "tree_filter"));
+  }
 }
 
 /** What sums everything up. */

@@ -8,6 +8,18 @@ export interface Condition {
   holds: (run: Run, project: Project) => boolean;
 }
 
+/** What a condition is about: a run, the root of its trace, or any run of its trace. */
+export type FilterKind = "filter" | "trace_filter" | "tree_filter";
+
+/** The runs that a condition selects, newest first. */
+export const selectedBy = ({ holds }: Condition, kind: FilterKind, project: Project): Run[] =>
+  project.runs.filter((run) => {
+    if (kind === "filter") return holds(run, project);
+    const root = project.rootOf(run);
+    if (kind === "trace_filter") return root !== undefined && holds(root, project);
+    return project.treeOf(run).some((one) => holds(one, project));
+  });
+
 /** A string of the filter language. */
 export const quoted = (text: string): string => JSON.stringify(text);
 

@@ -98,4 +98,26 @@ export const TRACE_MUTATIONS: Mutation<Case>[] = [
       },
     ],
   },
+  {
+    name: "a filter on a trace does not look on the day before",
+    among: { times: ["crossing midnight", "day boundary"] },
+    patches: [
+      {
+        file: "src/traces/query/midnight.ts",
+        find: "...(await passing(earlier, began, treeFilter, false)),",
+        replace: "...(await passing(earlier, began, treeFilter, false)).slice(0, 0),",
+      },
+    ],
+  },
+  {
+    name: "a page begins with the last run of the page before",
+    among: { volume: ["few"] },
+    patches: [
+      {
+        file: "src/traces/partition/read.ts",
+        find: '${order === "asc" ? ">" : "<"} (?, ?)',
+        replace: '${order === "asc" ? ">" : "<="} (?, ?)',
+      },
+    ],
+  },
 ];

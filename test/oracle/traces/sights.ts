@@ -1,14 +1,14 @@
 /** The runs that are visible of a project, on the product and on the model. */
-import type { Condition } from "./filters.ts";
+import { type Condition, type FilterKind, selectedBy } from "./filters.ts";
 import { feedbackFigures, figuresOf } from "./figures.ts";
 import type { Value } from "./json.ts";
 import type { Project } from "./model.ts";
-import { isoOf } from "./programs.ts";
+import { DAY, isoOf } from "./programs.ts";
 import type { Run } from "./run.ts";
 import { feedbackOf, type Json, same, seenOf } from "./same.ts";
 import type { Weir } from "./weir.ts";
 
-const PAGE = 17;
+const PAGE = 5;
 /** More runs than a query needs to read whole. */
 const MANY = 200;
 const NO_FILLER = 'neq(run_type, "tool")';
@@ -65,8 +65,8 @@ export class Sights {
     return found;
   }
 
-  async #ids(what: string, body: Json, wanted: readonly Run[]): Promise<void> {
-    const real = await this.query({ select: ["id"], ...body });
+  async #ids(what: string, body: Json, wanted: readonly Run[], limit?: number): Promise<void> {
+    const real = await this.query({ select: ["id"], ...body }, limit);
     same(
       what,
       real.map(({ id }) => id ?? null),
@@ -77,7 +77,7 @@ export class Sights {
   /** Every run as a whole, in both orders, in pages. */
   async runs(): Promise<void> {
     const small = this.project.runs.length <= MANY;
-    if (small) await this.#ids("all runs, oldest first", { order: "asc" }, this.project.runs.toReversed());
+    if (small) await this.#ids("all runs, oldest first", { order: "asc" }, this.project.runs.toReversed(), PAGE);
     const wanted = this.project.runs.filter(({ runType }) => runType !== "tool");
     const real = await this.query({ filter: NO_FILLER }, PAGE);
     same(
@@ -90,6 +90,13 @@ export class Sights {
       const seen = seenOf(real[n] ?? {}, model);
       same(`run ${run.id}`, { ...seen, feedback_stats: feedbackOf(seen.feedback_stats) }, model);
     }
+  }
+
+  /** The same within a window that begins after some roots. */
+  async #sinceNewestDay(what: string, body: Json, wanted: readonly Run[]): Promise<void> {
+    const from = Math.floor((this.project.runs[0]?.start ?? 0) / DAY) * DAY;
+    const some = wanted.filter(({ start }) => start >= from);
+    return this.#ids(`${what} since ${isoOf(from)}`, { ...body, start_time: isoOf(from) }, some);
   }
 
   async one(run: Run): Promise<void> {
@@ -117,15 +124,14 @@ export class Sights {
     same(`tree of ${traceId}`, items.map(({ id }) => id).toSorted(), wanted.map(({ id }) => id).toSorted());
   }
 
-  async filter({ text, holds }: Condition, kind: "filter" | "trace_filter" | "tree_filter" = "filter"): Promise<void> {
-    const passes = (run: Run) => holds(run, this.project);
-    const wanted = this.project.runs.filter((run) => {
-      if (kind === "filter") return passes(run);
-      const root = this.project.rootOf(run);
-      return kind === "tree_filter" ? this.project.treeOf(run).some(passes) : root !== undefined && passes(root);
-    });
+  async filter(condition: Condition, kind: FilterKind = "filter"): Promise<void> {
+    const { text } = condition;
+    const wanted = selectedBy(condition, kind, this.project);
     const what = `${kind} ${text.slice(0, 300)}`;
-    if (this.project.runs.length <= MANY) return this.#ids(what, { [kind]: text }, wanted);
+    if (this.project.runs.length <= MANY) {
+      await this.#ids(what, { [kind]: text }, wanted);
+      return kind === "filter" ? undefined : this.#sinceNewestDay(what, { [kind]: text }, wanted);
+    }
     // Without the fillers, whose pages take long.
     const own = kind === "filter" ? `and(${text}, ${NO_FILLER})` : NO_FILLER;
     await this.#ids(

@@ -1,5 +1,5 @@
 /** What sums a project up, on the product and on the model: statistics, series, threads, feedback. */
-import type { Condition } from "./filters.ts";
+import { type Condition, type FilterKind, selectedBy } from "./filters.ts";
 import { figuresOf, groupsOf, statsOf, threadsOf } from "./figures.ts";
 import { shownOf, textOf } from "./json.ts";
 import type { Project } from "./model.ts";
@@ -18,15 +18,15 @@ export class Sums {
     return this.weir.id(this.project.name);
   }
 
-  async stats(condition?: Condition): Promise<void> {
-    const runs = this.project.runs.filter((run) => condition?.holds(run, this.project) ?? true);
+  async stats(condition?: Condition, kind: FilterKind = "filter"): Promise<void> {
+    const runs = condition ? selectedBy(condition, kind, this.project) : this.project.runs;
     const wanted = statsOf(this.project, runs);
-    const body = { session: [this.#session], ...(condition && { filter: condition.text }) };
+    const body = { session: [this.#session], ...(condition && { [kind]: condition.text }) };
     const real = (await this.weir.call("/runs/stats", { body })) as Json;
     const last = real.last_run_start_time;
     const seen = seenOf(real, wanted);
     same(
-      `stats ${condition?.text.slice(0, 300) ?? ""}`,
+      `stats ${kind} ${condition?.text.slice(0, 300) ?? ""}`,
       {
         ...seen,
         latency_p50: near(real.latency_p50, wanted.latency_p50),
