@@ -7,7 +7,7 @@ const ROOT = join(import.meta.dirname, "..");
 const WEB = join(ROOT, "dist", "web");
 
 /** When the newest file below a folder of the repository was written. */
-function newest(...folder: string[]): number {
+function findNewest(...folder: string[]): number {
   return readdirSync(join(ROOT, ...folder), { recursive: true, withFileTypes: true })
     .filter((entry) => entry.isFile())
     .reduce((latest, entry) => Math.max(latest, statSync(join(entry.parentPath, entry.name)).mtimeMs), 0);
@@ -27,14 +27,14 @@ const isDue = (index: string, source: number) => !existsSync(index) || statSync(
 
 /** The documentation, into dist/web/docs. */
 export function buildDocs(): void {
-  if (!isDue(join(WEB, "docs", "index.html"), newest("docs"))) return;
+  if (!isDue(join(WEB, "docs", "index.html"), findNewest("docs"))) return;
   rmSync(join(WEB, "docs"), { recursive: true, force: true });
   run("documentation", "vitepress/bin/vitepress.js", "build", "docs");
 }
 
 /** The page, into dist/web, and the documentation, which the build of the page removes. */
 export function buildPage(): void {
-  if (isDue(join(WEB, "index.html"), newest("packages", "web")))
+  if (isDue(join(WEB, "index.html"), findNewest("packages", "web")))
     run("page", "vite/bin/vite.js", "build", "packages/web");
   buildDocs();
 }

@@ -22,24 +22,24 @@ type Schema = v.GenericSchema & {
 };
 
 /** A schema without what makes it optional or checks it further. */
-function bare(schema: Schema): Schema {
-  if (schema.wrapped) return bare(schema.wrapped);
+function unwrap(schema: Schema): Schema {
+  if (schema.wrapped) return unwrap(schema.wrapped);
   const [first] = schema.pipe ?? [];
-  return first && first !== schema ? bare(first) : schema;
+  return first && first !== schema ? unwrap(first) : schema;
 }
 
 /** The type in the words of JSON. */
-function typeOf(given: Schema): string {
-  const schema = bare(given);
+function describeType(given: Schema): string {
+  const schema = unwrap(given);
   switch (schema.type) {
     case "union":
-      return (schema.options as Schema[]).map(typeOf).join(" or ");
+      return (schema.options as Schema[]).map(describeType).join(" or ");
     case "picklist":
       return (schema.options as string[]).map((one) => `\`"${one}"\``).join(" or ");
     case "array":
-      return schema.item ? `list of ${typeOf(schema.item)}` : "list";
+      return schema.item ? `list of ${describeType(schema.item)}` : "list";
     case "record":
-      return schema.value ? `object of ${typeOf(schema.value)}` : "object";
+      return schema.value ? `object of ${describeType(schema.value)}` : "object";
     case "loose_object":
     case "strict_object":
       return "object";
@@ -53,17 +53,17 @@ function typeOf(given: Schema): string {
 const LIMITLESS = new Set(["graphs"]);
 
 /** Each key with its path, those of objects before their members. */
-function rowsOf(schema: Schema, prefix = ""): { path: string; type: string; fallback: unknown }[] {
-  return Object.entries(bare(schema).entries ?? {}).flatMap(([key, member]) => {
+function listRows(schema: Schema, prefix = ""): { path: string; type: string; fallback: unknown }[] {
+  return Object.entries(unwrap(schema).entries ?? {}).flatMap(([key, member]) => {
     const path = `${prefix}${key}`;
-    const row = { path, type: typeOf(member), fallback: member.default };
-    const inner = LIMITLESS.has(path) ? [] : rowsOf(member, `${path}.`);
+    const row = { path, type: describeType(member), fallback: member.default };
+    const inner = LIMITLESS.has(path) ? [] : listRows(member, `${path}.`);
     return inner.length > 0 ? inner : [row];
   });
 }
 
 function langgraphTable(): string {
-  const rows = rowsOf(LanggraphConfig as unknown as Schema);
+  const rows = listRows(LanggraphConfig as unknown as Schema);
   const missing = rows.filter(({ path }) => !ABOUT[path]).map(({ path }) => path);
   const gone = Object.keys(ABOUT).filter((path) => !rows.some((row) => row.path === path));
   if (missing.length > 0) throw new Error(`scripts/configuration-text.ts says nothing about ${missing.join(", ")}.`);

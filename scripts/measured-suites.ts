@@ -126,7 +126,7 @@ const SUITES: Measured[] = [
 const cell = (text: string) => text.replaceAll("|", "\\|");
 
 /** The section of the page. */
-export function measuredSection(): string {
+export function renderSection(): string {
   const rows = SUITES.map(({ suite, source, passed, failed, remarks = "" }) => {
     const reasons = [...failed.map((one) => `${one}.`), remarks].filter(Boolean).join(" ");
     return `| ${[suite, source, passed, cell(reasons)].join(" | ")} |`;

@@ -29,7 +29,7 @@ function methods(): Record<string, string[]> {
 }
 
 /** `part.method version` of every test that passed; a failed test takes its methods out again. */
-function shown(report: Report): Set<string> {
+function listShown(report: Report): Set<string> {
   const passed = new Set<string>();
   const failed = new Set<string>();
   for (const { name, assertionResults } of report.testResults) {
@@ -49,7 +49,7 @@ const file = join(mkdtempSync(join(tmpdir(), "weir-")), "report.json");
 const vitest = join(ROOT, "node_modules", "vitest", "vitest.mjs");
 const config = ["--config", "vitest.node.config.ts", "--reporter=json", `--outputFile=${file}`];
 spawnSync(process.execPath, [vitest, "run", ...config, "test/conformance"], { cwd: ROOT, stdio: "inherit" });
-const passed = shown(JSON.parse(readFileSync(file, "utf8")) as Report);
+const passed = listShown(JSON.parse(readFileSync(file, "utf8")) as Report);
 
 const rows: string[] = [];
 const missing: string[] = [];

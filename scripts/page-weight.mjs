@@ -8,12 +8,12 @@ const size = (file) => gzipSync(readFileSync(new URL(file, DIST)), { level: 9 })
 const kb = (bytes) => `${(bytes / 1000).toFixed(1)} KB`;
 
 /** A chunk and everything it imports at once: what must arrive before it runs. */
-function together(names, seen = new Set()) {
+function collectFiles(names, seen = new Set()) {
   for (const name of names) {
     const chunk = manifest[name];
     if (seen.has(chunk.file)) continue;
     seen.add(chunk.file);
-    together(chunk.imports ?? [], seen);
+    collectFiles(chunk.imports ?? [], seen);
   }
   return seen;
 }
@@ -25,20 +25,20 @@ const script = names.find((name) => html.includes(` src="/${manifest[name].file}
 const entry = names.filter((name) => manifest[name].file.endsWith(".js") && html.includes(manifest[name].file));
 const views = manifest[script].dynamicImports.filter((name) => !entry.includes(name));
 const assets = readdirSync(new URL("assets/", DIST)).map((name) => `assets/${name}`);
-const total = (files) => [...files].reduce((sum, file) => sum + size(file), 0);
-const first = together(entry);
+const sumSizes = (files) => [...files].reduce((sum, file) => sum + size(file), 0);
+const first = collectFiles(entry);
 
 /** The views that are opened most. */
 const SMALL = ["chat/Chat.tsx", "trace/Traces.tsx"];
 
 const figures = [
-  ["entry", total(first), 125_000],
+  ["entry", sumSizes(first), 125_000],
   ...views.flatMap((view) => {
-    const whole = together([...entry, view]);
-    return [[`first view: entry and ${view}`, total(whole), SMALL.includes(view) ? 150_000 : 200_000]];
+    const whole = collectFiles([...entry, view]);
+    return [[`first view: entry and ${view}`, sumSizes(whole), SMALL.includes(view) ? 150_000 : 200_000]];
   }),
-  ["frame of diagrams, before the kind of the first", total(together(["diagram.html"])), 300_000],
-  ["styles of all views", total(assets.filter((file) => file.endsWith(".css"))), 40_000],
+  ["frame of diagrams, before the kind of the first", sumSizes(collectFiles(["diagram.html"])), 300_000],
+  ["styles of all views", sumSizes(assets.filter((file) => file.endsWith(".css"))), 40_000],
 ];
 console.log("\nPage weight, gzip:");
 for (const name of names.filter((name) => manifest[name].file.endsWith(".js"))) {

@@ -6,7 +6,7 @@ import { spawnSync } from "node:child_process";
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { measuredSection } from "./measured-suites.ts";
+import { renderSection } from "./measured-suites.ts";
 
 const ROOT = join(import.meta.dirname, "..");
 
@@ -132,13 +132,13 @@ const { dependencies, devDependencies } = JSON.parse(readFileSync(join(ROOT, "pa
 };
 const versions = { ...dependencies, ...devDependencies };
 /** `npm:` names another package than the dependency's own name. */
-const versionOf = (dependency: string) => (versions[dependency] ?? "").replace(/^npm:.*@/, "");
+const readVersion = (dependency: string) => (versions[dependency] ?? "").replace(/^npm:.*@/, "");
 
 const cell = (text: string) => text.replaceAll("|", "\\|").replaceAll(/\s*\n\s*/g, " ");
 /** The Python SDK's version is in the titles of its cases. */
-const titled = (cases: Case[]) => cases.map(({ name }) => /> (\d+\.\d+[^ :]*)[^>]*:/.exec(name)?.[1]).find(Boolean);
+const findTitle = (cases: Case[]) => cases.map(({ name }) => /> (\d+\.\d+[^ :]*)[^>]*:/.exec(name)?.[1]).find(Boolean);
 
-function rowOf({ client, dependency, files, cases, note = "" }: Entry, all: Case[]): string {
+function formatRow({ client, dependency, files, cases, note = "" }: Entry, all: Case[]): string {
   const own = all.filter(({ name }) => files.some((file) => name.startsWith(file)) && (cases?.test(name) ?? true));
   const count = (...states: string[]) => own.filter(({ status }) => states.includes(status)).length;
   const skipped = own.filter(({ status }) => status !== "passed" && status !== "failed");
@@ -147,7 +147,7 @@ function rowOf({ client, dependency, files, cases, note = "" }: Entry, all: Case
     ...own.filter(({ status }) => status === "failed").map(({ name, reason }) => `${name}: ${reason.split("\n")[0]}`),
     ...skipped.map(({ name }) => `Not run: ${name.split(" > ").at(-1)}.`),
   ];
-  const version = dependency === undefined ? (titled(own) ?? "") : versionOf(dependency);
+  const version = dependency === undefined ? (findTitle(own) ?? "") : readVersion(dependency);
   const numbers = [count("passed", "failed"), count("passed"), count("failed")];
   return `| ${[client, version, ...numbers, cell(reasons.filter(Boolean).join(" "))].join(" | ")} |`;
 }
@@ -156,7 +156,7 @@ const files = [...new Set(ENTRIES.flatMap((entry) => entry.files))];
 const inNode = files.filter((file) => file.startsWith("test/conformance/"));
 const inWorkers = files.filter((file) => !inNode.includes(file));
 const all = [...run("workers", inWorkers), ...run("node", inNode)];
-const rows = ENTRIES.map((entry) => rowOf(entry, all));
+const rows = ENTRIES.map((entry) => formatRow(entry, all));
 const page = `# Scoreboard
 
 Public clients and suites, unmodified, against this server. \`npm run scoreboard\` runs their tests and writes this page from the reports;
@@ -166,7 +166,7 @@ Public clients and suites, unmodified, against this server. \`npm run scoreboard
 |---|---|---|---|---|---|
 ${rows.join("\n")}
 
-${measuredSection()}`;
+${renderSection()}`;
 const path = join(ROOT, "docs", "scoreboard.md");
 writeFileSync(path, page);
 spawnSync(join(ROOT, "node_modules", ".bin", "oxfmt"), [path], { stdio: "inherit" });

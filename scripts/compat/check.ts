@@ -4,7 +4,7 @@ import { createWriteStream } from "node:fs";
 import { join } from "node:path";
 import { Client } from "@langchain/langgraph-sdk";
 import { quietPort } from "../local-server.ts";
-import { langgraphOf } from "./prepare.ts";
+import { readLanggraphVersion } from "./prepare.ts";
 import type { Project } from "./projects.ts";
 
 const MAIN = join(import.meta.dirname, "..", "..", "src", "cli", "main.ts");
@@ -33,12 +33,12 @@ export async function check(project: Project, root: string, provider: string): P
     });
   const ended = new Promise<void>((resolve) => child.once("exit", () => resolve()));
   try {
-    const key = await ready(() => output, ended);
+    const key = await waitUntilReady(() => output, ended);
     const client = new Client({ apiUrl: `http://127.0.0.1:${port}`, apiKey: key, callerOptions: { maxRetries: 0 } });
     const graphs: Outcome["graphs"] = {};
-    for (const [graph, input] of Object.entries(project.runs ?? (await usual(client))))
+    for (const [graph, input] of Object.entries(project.runs ?? (await findUsualInput(client))))
       graphs[graph] = await run(client, graph, input);
-    return { langgraph: langgraphOf(root), graphs };
+    return { langgraph: readLanggraphVersion(root), graphs };
   } finally {
     child.kill("SIGTERM");
     const late = setTimeout(() => child.kill("SIGKILL"), 15_000);
@@ -61,7 +61,7 @@ function environment(provider: string): Record<string, string> {
 }
 
 /** The key that `weir dev` prints when it is ready. Rejects with what it printed when it ends, or after two minutes. */
-async function ready(output: () => string, ended: Promise<void>): Promise<string> {
+async function waitUntilReady(output: () => string, ended: Promise<void>): Promise<string> {
   const over = ended.then(() => "over" as const);
   for (let attempt = 0; attempt < 240; attempt += 1) {
     const [, key] = /x-api-key: ([^"\s]+)/.exec(output()) ?? [];
@@ -73,7 +73,7 @@ async function ready(output: () => string, ended: Promise<void>): Promise<string
 }
 
 /** A message to the first assistant. */
-async function usual(client: Client): Promise<Record<string, unknown>> {
+async function findUsualInput(client: Client): Promise<Record<string, unknown>> {
   const assistants = await client.assistants.search({ limit: 100 });
   const graph =
     assistants.find(({ graph_id }) => graph_id === "agent")?.graph_id ?? assistants.at(-1)?.graph_id ?? "agent";

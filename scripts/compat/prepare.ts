@@ -6,7 +6,7 @@ import { dirname, join } from "node:path";
 import type { Project } from "./projects.ts";
 
 /** Where the repositories are: GitHub, or the folder that WEIR_COMPAT_MIRROR names, with one at `<owner>+<name>/repo` each. */
-function sourceOf(repository: string): string {
+function findSource(repository: string): string {
   const mirror = process.env.WEIR_COMPAT_MIRROR;
   return mirror ? join(mirror, repository.replace("/", "+"), "repo") : `https://github.com/${repository}.git`;
 }
@@ -24,7 +24,7 @@ function run(command: string, args: string[], cwd: string): void {
  * The folder of the project's langgraph.json, with its packages installed, without those that are `absent` from the
  * registry. Throws when it cannot be had.
  */
-export function prepared(project: Project, work: string): { root: string; absent: string[] } {
+export function prepareProject(project: Project, work: string): { root: string; absent: string[] } {
   const { repository, ref, dir = "" } = project;
   const checkout = join(work, repository.replace("/", "+"), dir.replaceAll("/", "+") || "root");
   const root = join(checkout, dir);
@@ -32,13 +32,13 @@ export function prepared(project: Project, work: string): { root: string; absent
   if (existsSync(note)) return { root, absent: readFileSync(note, "utf8").split("\n").filter(Boolean) };
   rmSync(checkout, { recursive: true, force: true });
   mkdirSync(checkout, { recursive: true });
-  run("git", ["clone", "--quiet", "--no-checkout", sourceOf(repository), checkout], work);
+  run("git", ["clone", "--quiet", "--no-checkout", findSource(repository), checkout], work);
   // Of a large repository only the project, and what is beside it at the root.
   if (dir) run("git", ["sparse-checkout", "set", dir], checkout);
   run("git", ["checkout", "--quiet", ref], checkout);
-  published(root);
+  usePublished(root);
   const absent: string[] = [];
-  installed(root, checkout, absent);
+  installDependencies(root, checkout, absent);
   if (isOld(root)) run("npm", RAISED, root);
   writeFileSync(note, absent.join("\n"));
   const example = join(root, ".env.example");
@@ -57,7 +57,7 @@ function edit(root: string, change: (manifest: Manifest) => void): void {
 }
 
 /** Packages of the project's own monorepo become the published ones, as with the command that copies a template. */
-function published(root: string): void {
+function usePublished(root: string): void {
   edit(root, ({ dependencies = {}, devDependencies = {} }) => {
     for (const ranges of [dependencies, devDependencies])
       for (const [name, range] of Object.entries(ranges)) if (range.startsWith("workspace:")) ranges[name] = "*";
@@ -82,7 +82,7 @@ const NPM = ["install", "--no-audit", "--no-fund", "--ignore-scripts", "--replac
  * Installs the workspace around the project, if there is one, else the project's own folder: what the lock file says, or
  * where that cannot be had, the versions of the commit's day, or else the newest.
  */
-function installed(root: string, checkout: string, absent: string[]): void {
+function installDependencies(root: string, checkout: string, absent: string[]): void {
   const folders = [root];
   for (let at = root; at !== checkout;) folders.push((at = dirname(at)));
   const locked = folders.find((folder) => LOCKS.some((name) => existsSync(join(folder, name))));
@@ -144,10 +144,10 @@ function dayAfter(checkout: string): string {
  */
 const RAISED = ["update", "--no-audit", "--no-fund", "--ignore-scripts", "--replace-registry-host=always", "--force"];
 
-const isOld = (root: string): boolean => /^0\.(1\.|2\.([0-9]|[1-4][0-9]|5[0-6])$)/.test(langgraphOf(root));
+const isOld = (root: string): boolean => /^0\.(1\.|2\.([0-9]|[1-4][0-9]|5[0-6])$)/.test(readLanggraphVersion(root));
 
 /** The version of LangGraph that is installed. */
-export function langgraphOf(root: string): string {
+export function readLanggraphVersion(root: string): string {
   const require = createRequire(join(root, "package.json"));
   try {
     const file = require.resolve("@langchain/langgraph/package.json");

@@ -12,7 +12,7 @@ interface Tool {
 }
 
 /** What the model says to a request of either API: a forced tool, a schema, or a sentence. */
-function said({ tools, tool_choice: choice, response_format, text }: Body): Said {
+function createSaid({ tools, tool_choice: choice, response_format, text }: Body): Said {
   const format = (response_format ?? (text as Body | undefined)?.format) as
     | { type?: string; schema?: unknown; json_schema?: { schema?: unknown } }
     | undefined;
@@ -30,7 +30,7 @@ function said({ tools, tool_choice: choice, response_format, text }: Body): Said
 const words = (text: string): string[] => text.match(/\S+\s*/g) ?? [];
 
 export function chatCompletions(body: Body, response: ServerResponse): void {
-  const { text, call } = said(body);
+  const { text, call } = createSaid(body);
   const usage = { prompt_tokens: 5, completion_tokens: 5, total_tokens: 10 };
   const calls = call && [
     { index: 0, id: `call_${Date.now()}`, type: "function", function: { name: call.name, arguments: call.args } },
@@ -58,7 +58,7 @@ export function chatCompletions(body: Body, response: ServerResponse): void {
 }
 
 export function responses(body: Body, response: ServerResponse): void {
-  const { text, call } = said(body);
+  const { text, call } = createSaid(body);
   const item = call
     ? {
         type: "function_call",

@@ -17,14 +17,14 @@ const ROUTES: [end: string, answer: (body: Body, response: ServerResponse) => vo
 /** Starts it. `asked` are the paths of the requests so far. */
 export async function startProvider(): Promise<{ url: string; asked: string[]; stop(): void }> {
   const asked: string[] = [];
-  const server = createServer((request, response) => void answered(request, response, asked));
+  const server = createServer((request, response) => void answerRequest(request, response, asked));
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
   const address = server.address();
   const port = typeof address === "object" ? address?.port : 0;
   return { url: `http://127.0.0.1:${port}`, asked, stop: () => server.close() };
 }
 
-async function answered(request: IncomingMessage, response: ServerResponse, asked: string[]): Promise<void> {
+async function answerRequest(request: IncomingMessage, response: ServerResponse, asked: string[]): Promise<void> {
   let text = "";
   for await (const chunk of request) text += String(chunk);
   const path = (request.url ?? "").split("?")[0] ?? "";

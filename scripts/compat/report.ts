@@ -37,10 +37,10 @@ function line(row: Row): string {
   const { repository, ref, dir = "" } = project;
   const link = `[${repository}${dir && ` ${dir}`}](https://github.com/${repository}/tree/${ref}/${dir})`;
   const graphs = Object.keys(outcome?.graphs ?? {}).map((graph) => `\`${graph}\``);
-  return `| ${link} | ${outcome?.langgraph ?? ""} | ${graphs.join(", ")} | ${resultOf(row)} |`;
+  return `| ${link} | ${outcome?.langgraph ?? ""} | ${graphs.join(", ")} | ${describeResult(row)} |`;
 }
 
-function resultOf(row: Row): string {
+function describeResult(row: Row): string {
   const { project, outcome, failure } = row;
   if (isComplete(row)) {
     const paused = Object.values(outcome?.graphs ?? {}).some(({ status }) => status === "interrupted");

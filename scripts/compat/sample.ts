@@ -8,7 +8,7 @@ const DEPTH = 8;
 export function sample(schema: unknown, root: Schema = schema as Schema, depth = 0): unknown {
   if (typeof schema !== "object" || schema === null) return "text";
   const given = schema as Schema;
-  if (typeof given.$ref === "string") return sample(resolved(given.$ref, root), root, depth + 1);
+  if (typeof given.$ref === "string") return sample(resolveRef(given.$ref, root), root, depth + 1);
   if ("const" in given) return given.const;
   if (Array.isArray(given.enum)) return given.enum[0];
   const choice = [given.anyOf, given.oneOf].find(Array.isArray) as unknown[] | undefined;
@@ -30,7 +30,7 @@ function object({ properties = {}, required }: Schema, root: Schema, depth: numb
   return Object.fromEntries(entries.map(([key, value]) => [key, sample(value, root, depth + 1)]));
 }
 
-function resolved(ref: string, root: Schema): unknown {
+function resolveRef(ref: string, root: Schema): unknown {
   let at: unknown = root;
   for (const part of ref.replace(/^#\/?/, "").split("/").filter(Boolean)) at = (at as Schema | undefined)?.[part];
   return at;

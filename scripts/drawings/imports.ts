@@ -8,23 +8,23 @@ export type Imports = Map<string, Map<string, number>>;
 const IMPORT = /^\s*(?:import|export)\b[^"';]*?\bfrom "(\.[^"]+)"|\bimport\("(\.[^"]+)"\)|^import "(\.[^"]+)"/gm;
 
 /** `skip` leaves parts out. A file of the folder itself is a part, too, by its name. */
-export function importsOf(folder: string, skip: string[] = []): Imports {
-  const partOf = (file: string) => {
+export function readImports(folder: string, skip: string[] = []): Imports {
+  const findPart = (file: string) => {
     const [first = ""] = relative(folder, file).split(sep);
     return first;
   };
   const files = readdirSync(folder, { recursive: true, withFileTypes: true })
     .filter((entry) => entry.isFile() && /\.tsx?$/.test(entry.name) && !entry.name.endsWith(".d.ts"))
     .map((entry) => join(entry.parentPath, entry.name))
-    .filter((file) => !skip.includes(partOf(file)))
+    .filter((file) => !skip.includes(findPart(file)))
     .sort();
-  const parts: Imports = new Map([...new Set(files.map(partOf))].sort().map((part) => [part, new Map()]));
+  const parts: Imports = new Map([...new Set(files.map(findPart))].sort().map((part) => [part, new Map()]));
   for (const file of files) {
     for (const [, from, later, only] of readFileSync(file, "utf8").matchAll(IMPORT)) {
       const target = join(dirname(file), from ?? later ?? only ?? "");
-      const part = partOf(target);
-      if (relative(folder, target).startsWith("..") || !parts.has(part) || part === partOf(file)) continue;
-      const counts = parts.get(partOf(file));
+      const part = findPart(target);
+      if (relative(folder, target).startsWith("..") || !parts.has(part) || part === findPart(file)) continue;
+      const counts = parts.get(findPart(file));
       counts?.set(part, (counts.get(part) ?? 0) + 1);
     }
   }

@@ -12,7 +12,7 @@ export interface Drawn {
 }
 
 export function layered(imports: Imports): Drawn {
-  const order = inOrder(imports);
+  const order = sortParts(imports);
   const place = new Map(order.map((part, i) => [part, i]));
   const isDown = ([from, to]: Arrow) => (place.get(from) ?? 0) < (place.get(to) ?? 0);
   const arrows = [...imports].flatMap(([from, targets]) => [...targets.keys()].map((to): Arrow => [from, to]));
@@ -25,28 +25,28 @@ export function layered(imports: Imports): Drawn {
     reached.set(part, new Set(next.flatMap((other) => [other, ...(reached.get(other) ?? [])])));
     depths.set(part, Math.max(0, ...next.map((other) => (depths.get(other) ?? 0) + 1)));
   }
-  const implied = ([from, to]: Arrow) =>
+  const isImplied = ([from, to]: Arrow) =>
     [...(below.get(from) ?? [])].some((via) => via !== to && reached.get(via)?.has(to));
-  const down = arrows.filter((arrow) => isDown(arrow) && !implied(arrow));
+  const down = arrows.filter((arrow) => isDown(arrow) && !isImplied(arrow));
   const layers: string[][] = [];
   for (const part of order) (layers[depths.get(part) ?? 0] ??= []).push(part);
-  return { layers: untangled(layers.toReversed(), down), down, up: arrows.filter((arrow) => !isDown(arrow)) };
+  return { layers: untangle(layers.toReversed(), down), down, up: arrows.filter((arrow) => !isDown(arrow)) };
 }
 
 /**
  * The parts, so that few imports point back: none where there are no circles. With circles, each part goes to its best
  * place until none has a better one.
  */
-function inOrder(imports: Imports): string[] {
-  let order = topological(imports);
-  const back = (parts: string[]) => {
+function sortParts(imports: Imports): string[] {
+  let order = sortTopologically(imports);
+  const listBack = (parts: string[]) => {
     const place = new Map(parts.map((part, i) => [part, i]));
     const isBack = (from: string, to: string) => (place.get(from) ?? 0) > (place.get(to) ?? 0);
     return [...imports].flatMap(([from, counts]) =>
       [...counts].map(([to, count]) => (isBack(from, to) ? 1_000 + count : 0)),
     );
   };
-  const cost = (parts: string[]) => back(parts).reduce((sum, one) => sum + one, 0);
+  const cost = (parts: string[]) => listBack(parts).reduce((sum, one) => sum + one, 0);
   for (let least = Infinity; cost(order) < least;) {
     least = cost(order);
     for (const part of imports.keys()) {
@@ -59,7 +59,7 @@ function inOrder(imports: Imports): string[] {
 }
 
 /** Each part before what it imports, where there are no circles. */
-function topological(imports: Imports): string[] {
+function sortTopologically(imports: Imports): string[] {
   const visited = new Set<string>();
   const order: string[] = [];
   const visit = (part: string) => {
@@ -73,10 +73,10 @@ function topological(imports: Imports): string[] {
 }
 
 /** Each layer in the order of what its parts are joined to, so that few arrows cross. */
-function untangled(layers: string[][], arrows: Arrow[]): string[][] {
+function untangle(layers: string[][], arrows: Arrow[]): string[][] {
   const place = new Map<string, number>();
   const note = (layer: string[]) => layer.forEach((part, i) => place.set(part, (i + 1) / (layer.length + 1)));
-  const wanted = (part: string): number => {
+  const computeWanted = (part: string): number => {
     const joined = arrows.flatMap(([from, to]) => (from === part ? [to] : to === part ? [from] : []));
     const sum = joined.reduce((total, other) => total + (place.get(other) ?? 0), 0);
     return joined.length > 0 ? sum / joined.length : (place.get(part) ?? 0);
@@ -84,7 +84,7 @@ function untangled(layers: string[][], arrows: Arrow[]): string[][] {
   layers.forEach(note);
   for (let pass = 0; pass < 8; pass += 1) {
     for (const layer of layers) {
-      const places = new Map(layer.map((part) => [part, wanted(part)]));
+      const places = new Map(layer.map((part) => [part, computeWanted(part)]));
       layer.sort((a, b) => (places.get(a) ?? 0) - (places.get(b) ?? 0) || (a < b ? -1 : 1));
       note(layer);
     }

@@ -1,7 +1,7 @@
 /** `npm run drawings`: draws the imports of src/ into docs/drawings. test/docs/drawings.test.ts fails when they are stale. */
 import { mkdirSync, readdirSync, writeFileSync } from "node:fs";
 import { join, relative } from "node:path";
-import { importsOf } from "./imports.ts";
+import { readImports } from "./imports.ts";
 import { layered } from "./layers.ts";
 import { svg } from "./svg.ts";
 
@@ -14,10 +14,10 @@ const BESIDE = ["node_modules", "vite.config.ts"];
 
 /** The drawings by file name. */
 export function drawings(): Record<string, string> {
-  const server = layered(importsOf(SRC, ["cli"]));
-  const threads = layered(importsOf(join(SRC, "threads")));
-  const traces = layered(importsOf(join(SRC, "traces")));
-  const page = layered(importsOf(WEB, BESIDE));
+  const server = layered(readImports(SRC, ["cli"]));
+  const threads = layered(readImports(join(SRC, "threads")));
+  const traces = layered(readImports(join(SRC, "traces")));
+  const page = layered(readImports(WEB, BESIDE));
   return {
     "server.svg": svg(server, "The folders of src and what they import"),
     "threads.svg": svg(threads, "The folders of src/threads and what they import"),
@@ -27,7 +27,7 @@ export function drawings(): Record<string, string> {
 }
 
 /** The arrows that point up, in these folders and in the folders within: `src/threads: log -> runs`. */
-export function upward(roots = [SRC, WEB]): string[] {
+export function listUpward(roots = [SRC, WEB]): string[] {
   const folders = roots.flatMap((root) =>
     readdirSync(root, { recursive: true, withFileTypes: true })
       .filter((entry) => entry.isDirectory())
@@ -35,13 +35,13 @@ export function upward(roots = [SRC, WEB]): string[] {
       .filter((folder) => !folder.includes("node_modules")),
   );
   return [...roots, ...folders.sort()].flatMap((folder) =>
-    layered(importsOf(folder, BESIDE)).up.map(([from, to]) => `${relative(ROOT, folder)}: ${from} -> ${to}`),
+    layered(readImports(folder, BESIDE)).up.map(([from, to]) => `${relative(ROOT, folder)}: ${from} -> ${to}`),
   );
 }
 
 if (process.argv[1] === import.meta.filename) {
   mkdirSync(FOLDER, { recursive: true });
   for (const [name, text] of Object.entries(drawings())) writeFileSync(join(FOLDER, name), text);
-  const up = upward();
+  const up = listUpward();
   console.log(up.length === 0 ? "No arrow points up." : `Arrows that point up:\n${up.join("\n")}`);
 }

@@ -40,7 +40,7 @@ function collectFailures(modules: readonly TestModule[], errors: readonly unknow
   return rest.length === 0 ? failures : [...failures, { name: "outside of any test", errors: rest }];
 }
 
-export function reportOf(modules: readonly TestModule[], errors: readonly unknown[], reason: string): Report {
+export function createReport(modules: readonly TestModule[], errors: readonly unknown[], reason: string): Report {
   const states = modules.flatMap((module) => [...module.children.allTests()].map((test) => test.result().state));
   const count = (...wanted: string[]) => states.filter((state) => wanted.includes(state)).length;
   const success =
@@ -61,6 +61,6 @@ export function reportOf(modules: readonly TestModule[], errors: readonly unknow
 export default class implements Reporter {
   onTestRunEnd(modules: readonly TestModule[], errors: readonly unknown[], reason: string): void {
     const file = process.env.TEST_REPORT;
-    if (file) writeFileSync(file, JSON.stringify(reportOf(modules, errors, reason)));
+    if (file) writeFileSync(file, JSON.stringify(createReport(modules, errors, reason)));
   }
 }

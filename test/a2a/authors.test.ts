@@ -3,7 +3,7 @@ import "../support/graphs.ts";
 import { afterEach, beforeAll, describe, expect, it } from "vitest";
 import { custom } from "../../src/users/registry.ts";
 import { type Caller, newCaller, send } from "../support/caller.ts";
-import { events, type Json, message03, message1, raw, type Reply, result } from "./rpc.ts";
+import { events, type Json, message03, message1, sendRaw, type Reply, result } from "./rpc.ts";
 
 let caller: Caller;
 beforeAll(async () => {
@@ -14,14 +14,14 @@ afterEach(() => {
 });
 
 const say = async (text: string) => (await result(caller, "SendMessage", { message: message1(text) })).task;
-const saidOf = (task: Json): string => task.status.message.parts[0].text;
+const readText = (task: Json): string => task.status.message.parts[0].text;
 
 describe("an event of the writer", () => {
   it("that is invalid fails in the node that writes it, with the reason", async () => {
     const task = await say("misspelt");
     expect(task.status.state).toBe("TASK_STATE_FAILED");
-    expect(saidOf(task)).toMatch(/Invalid a2a\.artifact\.parts: is required/);
-    expect(saidOf(await say("nothing"))).toMatch(/must be an object with artifact, status or message/);
+    expect(readText(task)).toMatch(/Invalid a2a\.artifact\.parts: is required/);
+    expect(readText(await say("nothing"))).toMatch(/must be an object with artifact, status or message/);
   });
 
   it("keeps extensions, references and metadata", async () => {
@@ -36,7 +36,7 @@ describe("an event of the writer", () => {
 });
 
 it("a validator's error has a readable message", async () => {
-  const text = saidOf(await say("strict"));
+  const text = readText(await say("strict"));
   expect(text).toMatch(/^The input does not fit this agent: city: .+; days\.0: /);
   expect(text).not.toContain("{");
 });
@@ -54,13 +54,13 @@ describe("a card", () => {
     icon_url: "https://weir.example/icon.png",
     skills: [{ id: "s", name: "Sum", description: "Adds.", tags: ["math"] }],
   };
-  const cardOf = async (headers: Record<string, string> = {}) =>
+  const fetchCard = async (headers: Record<string, string> = {}) =>
     (await send("/a2a/actor/.well-known/agent-card.json", { headers })).json<Json>();
 
   it("says what the code of the graph says, and an assistant's own metadata before it", async () => {
     custom.a2a = { actor: { ...about, extensions: [{ uri: "https://x.example/v1" }], output_modes: 7 } };
     for (const version of ["1.0", "0.3"]) {
-      expect(await cardOf({ "a2a-version": version })).toMatchObject({
+      expect(await fetchCard({ "a2a-version": version })).toMatchObject({
         provider: about.provider,
         documentationUrl: about.documentation_url,
         iconUrl: about.icon_url,
@@ -79,15 +79,15 @@ describe("a card", () => {
     custom.a2a = { actor: { extensions: [{ uri: "https://x.example/v1" }, { uri: "https://x.example/v2" }] } };
     const call = { jsonrpc: "2.0", id: 1, method: "SendMessage", params: { message: message1("hi") } };
     const asking = { "a2a-extensions": "https://x.example/v2, https://other.example" };
-    const answer = await raw(caller, call, { headers: asking });
+    const answer = await sendRaw(caller, call, { headers: asking });
     expect(answer.headers.get("a2a-extensions")).toBe("https://x.example/v2");
     const old = { ...call, method: "message/stream", params: { message: message03("hi") } };
-    const stream = await raw(caller, old, { headers: { "x-a2a-extensions": "https://x.example/v1" } });
+    const stream = await sendRaw(caller, old, { headers: { "x-a2a-extensions": "https://x.example/v1" } });
     expect(stream.headers.get("x-a2a-extensions")).toBe("https://x.example/v1");
     await stream.text();
     custom.a2a = { actor: { extensions: [{ uri: "https://x.example/v1", required: true }] } };
-    expect((await (await raw(caller, call)).json<Reply>()).error?.code).toBe(-32008);
-    const with1 = await raw(caller, call, { headers: { "a2a-extensions": "https://x.example/v1" } });
+    expect((await (await sendRaw(caller, call)).json<Reply>()).error?.code).toBe(-32008);
+    const with1 = await sendRaw(caller, call, { headers: { "a2a-extensions": "https://x.example/v1" } });
     expect((await with1.json<Reply>()).result).toBeDefined();
   });
 });

@@ -21,7 +21,7 @@ const read = async (path: string, headers: Record<string, string> = {}) => {
   const response = await send(path, { headers });
   return { response, card: await response.json<Json>() };
 };
-const byQuery = (id: string) => `/.well-known/agent-card.json?assistant_id=${id}`;
+const toCardPath = (id: string) => `/.well-known/agent-card.json?assistant_id=${id}`;
 
 async function newAssistant(body: Json): Promise<string> {
   const made = await caller.fetch("/assistants", { body: { graph_id: "actor", ...body } });
@@ -30,7 +30,11 @@ async function newAssistant(body: Json): Promise<string> {
 
 describe("an agent card", () => {
   it("is found without a credential, at both addresses, by the requested version", async () => {
-    for (const path of [byQuery("echo"), "/a2a/echo/.well-known/agent-card.json", "/a2a/echo/.well-known/agent.json"]) {
+    for (const path of [
+      toCardPath("echo"),
+      "/a2a/echo/.well-known/agent-card.json",
+      "/a2a/echo/.well-known/agent.json",
+    ]) {
       const { card } = await read(path, now);
       v.parse(Card1, card);
       for (const headers of [{}, { "a2a-version": "0.3" }]) {
@@ -47,14 +51,14 @@ describe("an agent card", () => {
     const skills = [{ id: "s", name: "Sum", description: "Adds.", tags: ["math"], examples: ["1+1"] }];
     const a2a = { skills, input_modes: ["text/plain"], output_modes: ["text/plain", "image/png"] };
     const id = await newAssistant({ name: "Adder", description: "It adds.", metadata: { a2a } });
-    const { card } = await read(byQuery(id), now);
+    const { card } = await read(toCardPath(id), now);
     v.parse(Card1, card);
     expect(card).toMatchObject({ name: "Adder", description: "It adds.", skills, defaultInputModes: ["text/plain"] });
     const plain = await newAssistant({
       name: "Plain",
       metadata: { a2a: { skills: [], input_modes: [], output_modes: 7 } },
     });
-    const fallback = (await read(byQuery(plain), now)).card;
+    const fallback = (await read(toCardPath(plain), now)).card;
     v.parse(Card1, fallback);
     expect(fallback.skills).toMatchObject([{ id: "actor", tags: ["actor"] }]);
   });
@@ -62,7 +66,7 @@ describe("an agent card", () => {
   it("offers what the graph's state can hold: without messages there is no place for text", async () => {
     const own = await newAssistant({ graph_id: "scales" });
     const named = await newAssistant({ graph_id: "scales", metadata: { a2a: { input_modes: ["application/cbor"] } } });
-    const modes = async (id: string) => (await read(byQuery(id), now)).card.defaultInputModes;
+    const modes = async (id: string) => (await read(toCardPath(id), now)).card.defaultInputModes;
     expect(await modes("scales")).toEqual(["application/json"]);
     expect(await modes(own)).toEqual(["application/json"]);
     expect(await modes(named)).toEqual(["application/cbor"]);
@@ -73,20 +77,20 @@ describe("an agent card", () => {
 
   it("may be kept, and is not sent again unchanged", async () => {
     const id = await newAssistant({ name: "Cached" });
-    const { response } = await read(byQuery(id));
+    const { response } = await read(toCardPath(id));
     expect(response.headers.get("cache-control")).toMatch(/max-age=\d+/);
     expect(response.headers.get("vary")?.toLowerCase()).toContain("a2a-version");
     expect(Date.parse(response.headers.get("last-modified") ?? "")).not.toBeNaN();
     const etag = response.headers.get("etag") ?? "";
-    expect((await send(byQuery(id), { headers: { "if-none-match": etag } })).status).toBe(304);
-    expect((await send(byQuery(id), { headers: { "if-none-match": etag, ...now } })).status).toBe(200);
+    expect((await send(toCardPath(id), { headers: { "if-none-match": etag } })).status).toBe(304);
+    expect((await send(toCardPath(id), { headers: { "if-none-match": etag, ...now } })).status).toBe(200);
     await caller.fetch(`/assistants/${id}`, { method: "PATCH", body: { name: "Changed" } });
-    expect((await send(byQuery(id), { headers: { "if-none-match": etag } })).status).toBe(200);
+    expect((await send(toCardPath(id), { headers: { "if-none-match": etag } })).status).toBe(200);
   });
 
   it("has addresses of this server, with any header of a proxy or an attacker", async () => {
     const get = async (bindings: Partial<Env>, url: string, headers: Record<string, string>) => {
-      const request = new Request(url + byQuery("echo"), { headers: { ...now, ...headers } });
+      const request = new Request(url + toCardPath("echo"), { headers: { ...now, ...headers } });
       const response = await app.fetch(request, { ...env, ...bindings }, createExecutionContext());
       return (await response.json<Json>()).supportedInterfaces[0].url as string;
     };
@@ -102,7 +106,7 @@ describe("an agent card", () => {
   });
 
   it("of an unknown assistant is not found; without a name it is a 400, and none are listed", async () => {
-    expect((await send(byQuery(crypto.randomUUID()))).status).toBe(404);
+    expect((await send(toCardPath(crypto.randomUUID()))).status).toBe(404);
     const { response, card } = await read("/.well-known/agent-card.json");
     expect(response.status).toBe(400);
     expect(card.detail).toContain("assistant_id");
@@ -132,11 +136,16 @@ describe("an agent card", () => {
       const keys = await get("/.well-known/jwks.json");
       expect(keys.keys).toMatchObject([{ kid: "k1", kty: "EC" }]);
       expect(keys.keys[0]).not.toHaveProperty("d");
-      const card = await get(byQuery("echo"), now);
+      const card = await get(toCardPath("echo"), now);
       v.parse(Card1, card);
-      const hybrid = await get(byQuery("echo"));
+      const hybrid = await get(toCardPath("echo"));
       v.parse(Card03, hybrid);
-      for (const one of [card, hybrid, await resolve(byQuery("echo")), await resolve(byQuery("echo"), fetchHybrid)]) {
+      for (const one of [
+        card,
+        hybrid,
+        await resolve(toCardPath("echo")),
+        await resolve(toCardPath("echo"), fetchHybrid),
+      ]) {
         await verify(one as never);
         await expect(verify({ ...one, name: "Forged" } as never)).rejects.toThrow("No valid signatures");
       }
@@ -146,7 +155,7 @@ describe("an agent card", () => {
       const params = { one: false, two: null, three: "", four: [], five: { six: {} }, seven: 0, eight: [""] };
       const extensions = [{ uri: "https://x.example/e", description: "", required: false, params }];
       const id = await newAssistant({ name: "Extended", metadata: { a2a: { extensions } } });
-      const cards = [await get(byQuery(id), now), await get(byQuery(id)), await resolve(byQuery(id))];
+      const cards = [await get(toCardPath(id), now), await get(toCardPath(id)), await resolve(toCardPath(id))];
       for (const card of cards) await expect(verify(card as never)).resolves.toBeUndefined();
     });
   });
@@ -158,7 +167,7 @@ describe("an agent card", () => {
     expect(await result(caller, "GetExtendedAgentCard", {}, { agent: "echo" })).toMatchObject({ name: "Our echo" });
     const old = await result(caller, "agent/getAuthenticatedExtendedCard", undefined, { agent: "echo" });
     expect(old).toMatchObject({ name: "Our echo", protocolVersion: "0.3.0" });
-    expect((await read(byQuery("echo"), now)).card.name).toBe("echo");
+    expect((await read(toCardPath("echo"), now)).card.name).toBe("echo");
   });
 });
 

@@ -5,7 +5,7 @@ import { beforeAll, expect, it } from "vitest";
 import { graphs } from "../../src/graphs/index.ts";
 import { type Caller, newCaller } from "../support/caller.ts";
 import { get } from "../threads/client.ts";
-import { events, type Json, message03, message1, raw, result } from "./rpc.ts";
+import { events, type Json, message03, message1, sendRaw, result } from "./rpc.ts";
 
 /** Threads whose answered run may end. */
 const released = new Set<string>();
@@ -37,14 +37,14 @@ interface Way {
   send: (method: string, params: Json, headers?: Record<string, string>) => Promise<string>;
 }
 
-const stateOf = (one: Json): string => (one.task ?? one.statusUpdate ?? one).status.state;
+const readState = (one: Json): string => (one.task ?? one.statusUpdate ?? one).status.state;
 const waits = async (method: string, params: Json, headers?: Record<string, string>) => {
   // The same id each time: a repeated request is the same in every byte.
-  const response = await raw(caller, { jsonrpc: "2.0", id: "w", method, params }, { agent, headers });
-  return stateOf((await response.json<{ result: Json }>()).result);
+  const response = await sendRaw(caller, { jsonrpc: "2.0", id: "w", method, params }, { agent, headers });
+  return readState((await response.json<{ result: Json }>()).result);
 };
 const streams = async (method: string, params: Json, headers?: Record<string, string>) =>
-  stateOf((await events(caller, method, params, { agent, headers })).at(-1));
+  readState((await events(caller, method, params, { agent, headers })).at(-1));
 
 const WAYS: Way[] = [
   { name: "1.0, waiting", message: message1, method: "SendMessage", send: waits },
@@ -53,26 +53,26 @@ const WAYS: Way[] = [
   { name: "0.3, streaming", message: message03, method: "message/stream", send: streams },
 ];
 
-async function asked({ message }: Way): Promise<{ taskId: string; contextId: string }> {
+async function askQuestion({ message }: Way): Promise<{ taskId: string; contextId: string }> {
   const old = message === message03;
   const answer = await result(caller, old ? "message/send" : "SendMessage", { message: message("ask") }, { agent });
   const { id, contextId } = answer.task ?? answer;
   return { taskId: id, contextId };
 }
 
-const runsOf = (contextId: string) => get<Json[]>(caller, `/threads/${contextId}/runs`);
+const listRuns = (contextId: string) => get<Json[]>(caller, `/threads/${contextId}/runs`);
 
 async function untilRuns(contextId: string, count: number): Promise<void> {
-  while ((await runsOf(contextId)).length < count) await new Promise((resolve) => setTimeout(resolve, 5));
+  while ((await listRuns(contextId)).length < count) await new Promise((resolve) => setTimeout(resolve, 5));
 }
 
-async function said(contextId: string): Promise<string[]> {
+async function readSaid(contextId: string): Promise<string[]> {
   const { values } = await get<{ values: { messages: Json[] } }>(caller, `/threads/${contextId}/state`);
   return values.messages.map(({ content }) => String(content));
 }
 
 it.each(WAYS)("loses none: $name", async (way) => {
-  const { taskId, contextId } = await asked(way);
+  const { taskId, contextId } = await askQuestion(way);
   const texts = ["blue", "green"];
   const keys = texts.map(() => ({ "idempotency-key": crypto.randomUUID() }));
   const params = texts.map((text) => ({ message: way.message(text, { taskId, contextId }) }));
@@ -84,7 +84,7 @@ it.each(WAYS)("loses none: $name", async (way) => {
     new Set(["completed"]),
   );
 
-  const all = (await said(contextId)).join("\n");
+  const all = (await readSaid(contextId)).join("\n");
   for (const text of texts) {
     const times = [`You chose ${text}.`, `You said: ${text}.`].filter((one) => all.includes(one));
     expect(times).toHaveLength(1);
@@ -95,12 +95,12 @@ it.each(WAYS)("loses none: $name", async (way) => {
   for (const [i, one] of params.entries()) {
     expect((await way.send(way.method, one, keys[i])).toLowerCase()).toContain("completed");
   }
-  expect(await runsOf(contextId)).toHaveLength(3);
-  expect((await said(contextId)).join("\n")).toBe(all);
+  expect(await listRuns(contextId)).toHaveLength(3);
+  expect((await readSaid(contextId)).join("\n")).toBe(all);
 });
 
 it("puts the second message into the task of a caller that does not wait", async () => {
-  const { taskId, contextId } = await asked(WAYS[0] as Way);
+  const { taskId, contextId } = await askQuestion(WAYS[0] as Way);
   const send = async (text: string) =>
     (
       await result(
@@ -114,11 +114,11 @@ it("puts the second message into the task of a caller that does not wait", async
   expect(tasks.map(({ id }) => id)).toEqual([taskId, taskId]);
   await untilRuns(contextId, 3);
   released.add(contextId);
-  while ((await runsOf(contextId)).some(({ status }) => status !== "success" && status !== "interrupted")) {
+  while ((await listRuns(contextId)).some(({ status }) => status !== "success" && status !== "interrupted")) {
     await new Promise((resolve) => setTimeout(resolve, 5));
   }
   const { history } = await result(caller, "GetTask", { id: taskId }, { agent });
   const sentTexts = history.filter(({ role }: Json) => role === "ROLE_USER").map(({ parts }: Json) => parts[0].text);
   expect(sentTexts.toSorted()).toEqual(["ask", "blue", "green"]);
-  expect((await said(contextId)).filter((text) => /blue|green/.test(text))).toHaveLength(3);
+  expect((await readSaid(contextId)).filter((text) => /blue|green/.test(text))).toHaveLength(3);
 });

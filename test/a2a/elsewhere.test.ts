@@ -4,7 +4,7 @@ import { env } from "cloudflare:workers";
 import { afterEach, expect, it, vi } from "vitest";
 import type { Thread } from "../../src/thread.ts";
 import type { RunRequest } from "../../src/threads/rpc.ts";
-import { endOf, give, type Json, link, questionsOf } from "../answers/ask.ts";
+import { waitForEnd, give, type Json, link, listQuestions } from "../answers/ask.ts";
 import { command } from "../streaming/client.ts";
 import { type Caller, newCaller } from "../support/caller.ts";
 import "../support/pausing-graphs.ts";
@@ -31,7 +31,7 @@ const CHANNELS: Record<string, Answer> = {
   "a link": async (caller, thread, id) => give((await link(caller, thread, { id, value: "ask?" })).path, "yes"),
 };
 
-const begun = async (caller: Caller, configuration?: Json): Promise<{ id: string; thread: string }> => {
+const beginTask = async (caller: Caller, configuration?: Json): Promise<{ id: string; thread: string }> => {
   const message = { ...message1(""), parts: [{ data: { said: [] } }] };
   const { task } = await result(caller, "SendMessage", { message, configuration }, { agent: "plain" });
   return { id: task.id, thread: task.id.slice(0, 36) };
@@ -45,10 +45,10 @@ it.each(Object.entries(CHANNELS))("%s", async (_name, answer) => {
     return new Response();
   });
   const url = "https://push.example/elsewhere";
-  const { id, thread } = await begun(caller, { taskPushNotificationConfig: { url } });
-  const [question] = await questionsOf(caller, thread);
+  const { id, thread } = await beginTask(caller, { taskPushNotificationConfig: { url } });
+  const [question] = await listQuestions(caller, thread);
   await answer(caller, thread, question!.id);
-  await endOf(caller, thread);
+  await waitForEnd(caller, thread);
   const task = await result(caller, "GetTask", { id }, { agent: "plain" });
   expect(task.status.state).toBe("TASK_STATE_COMPLETED");
   expect(task.artifacts.at(-1).parts).toEqual([{ data: { said: ["first", 'ask: "yes"'] } }]);
@@ -64,8 +64,8 @@ it.each(Object.entries(CHANNELS))("%s", async (_name, answer) => {
 
 it("the beginning of the run is visible to who is told of it", async () => {
   const caller = await newCaller();
-  const { thread } = await begun(caller);
-  const [question] = await questionsOf(caller, thread);
+  const { thread } = await beginTask(caller);
+  const [question] = await listQuestions(caller, thread);
   const stub = env.THREAD.getByName(`${caller.workspaceId}:${thread}`);
   const [first, visible] = await runInDurableObject(stub, async (object: Thread, { storage }) => {
     const [row] = rowsIn<{ request: string }>(storage, "SELECT request FROM runs");
@@ -83,19 +83,19 @@ it("a task that asks again waits again, and an answer over A2A continues it", as
   const message = { ...message1(""), parts: [{ data: { said: [] } }] };
   const { task } = await result(caller, "SendMessage", { message }, { agent: "twice" });
   const thread = task.id.slice(0, 36);
-  await CHANNELS["the streaming protocol"]!(caller, thread, (await questionsOf(caller, thread))[0]!.id);
-  await expect.poll(async () => (await questionsOf(caller, thread))[0]?.value).toBe("two?");
+  await CHANNELS["the streaming protocol"]!(caller, thread, (await listQuestions(caller, thread))[0]!.id);
+  await expect.poll(async () => (await listQuestions(caller, thread))[0]?.value).toBe("two?");
   const again = await result(caller, "GetTask", { id: task.id }, { agent: "twice" });
   expect([again.status.state, again.status.message.parts]).toEqual(["TASK_STATE_INPUT_REQUIRED", [{ text: "two?" }]]);
   const second = { ...message1("2"), taskId: task.id };
   const { task: done } = await result(caller, "SendMessage", { message: second }, { agent: "twice" });
   expect(done.status.state).toBe("TASK_STATE_COMPLETED");
-  expect(await endOf(caller, thread)).toEqual({ said: ['["yes","2"]'] });
+  expect(await waitForEnd(caller, thread)).toEqual({ said: ['["yes","2"]'] });
 });
 
 it("a thread that moves on without an answer cancels its task", async () => {
   const caller = await newCaller();
-  const { id, thread } = await begun(caller);
+  const { id, thread } = await beginTask(caller);
   const body = { assistant_id: "plain", input: { said: [] } };
   await (await caller.fetch(`/threads/${thread}/runs/wait`, { body })).text();
   const task = await result(caller, "GetTask", { id }, { agent: "plain" });

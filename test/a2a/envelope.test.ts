@@ -1,7 +1,7 @@
 import "../support/graphs.ts";
 import { beforeAll, describe, expect, it } from "vitest";
 import { type Caller, newCaller } from "../support/caller.ts";
-import { type Json, message03, message1, raw, type Reply, rpc } from "./rpc.ts";
+import { type Json, message03, message1, sendRaw, type Reply, rpc } from "./rpc.ts";
 import { checkFailure } from "./shapes.ts";
 
 let caller: Caller;
@@ -10,7 +10,7 @@ beforeAll(async () => {
 });
 
 const call = (more: Json) => ({ jsonrpc: "2.0", id: 1, method: "GetTask", params: { id: "x" }, ...more });
-const deep = (levels: number) => `${"[".repeat(levels)}${"]".repeat(levels)}`;
+const nestLists = (levels: number) => `${"[".repeat(levels)}${"]".repeat(levels)}`;
 const send = (message: unknown, more: Json = {}) => call({ method: "SendMessage", params: { message, ...more } });
 const parts = (...given: unknown[]) => send(message1("", { parts: given }));
 
@@ -58,12 +58,12 @@ const TABLE: [name: string, body: unknown, code: number, id: unknown][] = [
   ["a contextId without end", send(message1("x", { contextId: "x".repeat(2_000) })), -32602, 1],
   ["a taskId that is no task's", send(message1("x", { taskId: "nope" })), -32001, 1],
   ["an id of a task with odd letters", call({ params: { id: "a'; DROP TABLE tasks;--" } }), -32001, 1],
-  ["deep JSON", `{"jsonrpc":"2.0","id":1,"method":"GetTask","params":{"id":${deep(200)}}}`, -32600, null],
+  ["deep JSON", `{"jsonrpc":"2.0","id":1,"method":"GetTask","params":{"id":${nestLists(200)}}}`, -32600, null],
 ];
 
 describe("a fault", () => {
   it.each(TABLE)("%s is refused with its code", async (_name, body, code, id) => {
-    const response = await raw(caller, body, { headers: { "content-type": "application/json" } });
+    const response = await sendRaw(caller, body, { headers: { "content-type": "application/json" } });
     expect(response.status).toBe(200);
     expect(response.headers.get("content-type")).toContain("application/json");
     const reply = await response.json<Reply>();
@@ -72,7 +72,7 @@ describe("a fault", () => {
   });
 
   it("deeper than any parser goes is refused too", async () => {
-    const response = await raw(caller, deep(200_000));
+    const response = await sendRaw(caller, nestLists(200_000));
     expect((await response.json<Reply>()).error?.code).toBeLessThan(-32599);
   });
 
@@ -93,18 +93,20 @@ describe("a fault", () => {
 
 describe("an envelope", () => {
   it.each([["a text"], [""], [7], [0], [-1], ["\n"]])("has its id %j echoed", async (id) => {
-    const reply = await (await raw(caller, { ...send(message1("hi")), id })).json<Reply>();
+    const reply = await (await sendRaw(caller, { ...send(message1("hi")), id })).json<Reply>();
     expect(reply.id).toBe(id);
     expect(reply.result.task.status.state).toBe("TASK_STATE_COMPLETED");
   });
 
   it("must be sent as JSON", async () => {
     for (const type of ["text/plain", "application/x-www-form-urlencoded", "multipart/form-data; boundary=x"]) {
-      const response = await raw(caller, JSON.stringify(send(message1("hi"))), { headers: { "content-type": type } });
+      const response = await sendRaw(caller, JSON.stringify(send(message1("hi"))), {
+        headers: { "content-type": type },
+      });
       expect((await response.json<Reply>()).error?.code).toBe(-32005);
     }
     const charset = { "content-type": "application/json; charset=utf-8" };
-    const fine = await raw(caller, JSON.stringify(send(message1("hi"))), { headers: charset });
+    const fine = await sendRaw(caller, JSON.stringify(send(message1("hi"))), { headers: charset });
     expect((await fine.json<Reply>()).result).toBeDefined();
   });
 
@@ -112,13 +114,13 @@ describe("an envelope", () => {
     const found = await caller.fetch("/assistants/search", { body: { graph_id: "actor" } });
     const [{ assistant_id }] = await found.json<[{ assistant_id: string }]>();
     for (const path of ["/a2a/actor/", `/a2a/${assistant_id}`, `/a2a/${assistant_id}/`]) {
-      const reply = await (await raw(caller, send(message1("hi")), { path })).json<Reply>();
+      const reply = await (await sendRaw(caller, send(message1("hi")), { path })).json<Reply>();
       expect(reply.result).toBeDefined();
     }
   });
 
   it("to an assistant that does not exist is answered 404", async () => {
-    const response = await raw(caller, send(message1("hi")), { agent: crypto.randomUUID() });
+    const response = await sendRaw(caller, send(message1("hi")), { agent: crypto.randomUUID() });
     expect(response.status).toBe(404);
     expect((await response.json<Reply>()).error?.message).toContain("assistant");
   });
@@ -145,11 +147,13 @@ describe("an envelope", () => {
   });
 
   it("says what its metadata must be", async () => {
-    const told = async (metadata: unknown) =>
-      (await (await raw(caller, { ...send(message1("hi")), metadata })).json<Reply>()).error?.message;
-    expect(await told("x")).toBe("metadata must be an object.");
-    expect(await told({ thread_id: 5 })).toBe("metadata.thread_id must be a string of at most 1000 characters.");
-    expect(await told({ thread_id: "x".repeat(2_000) })).toMatch(/at most 1000/);
+    const readErrorMessage = async (metadata: unknown) =>
+      (await (await sendRaw(caller, { ...send(message1("hi")), metadata })).json<Reply>()).error?.message;
+    expect(await readErrorMessage("x")).toBe("metadata must be an object.");
+    expect(await readErrorMessage({ thread_id: 5 })).toBe(
+      "metadata.thread_id must be a string of at most 1000 characters.",
+    );
+    expect(await readErrorMessage({ thread_id: "x".repeat(2_000) })).toMatch(/at most 1000/);
   });
 
   it("may bring an empty text, or an empty file", async () => {
@@ -174,13 +178,15 @@ describe("an envelope", () => {
       '"role"',
       '"metadata":{"__proto__":{"polluted":true},"constructor":1,"thread_id":null},"role"',
     );
-    const reply = await (await raw(caller, body, { headers: { "content-type": "application/json" } })).json<Reply>();
+    const reply = await (
+      await sendRaw(caller, body, { headers: { "content-type": "application/json" } })
+    ).json<Reply>();
     expect(reply.result.task.status.state).toBe("TASK_STATE_COMPLETED");
     expect(({} as Json).polluted).toBeUndefined();
   });
 
   it("larger than the limit is refused", async () => {
-    const response = await raw(caller, send(message1("x".repeat(9 * 1024 * 1024))));
+    const response = await sendRaw(caller, send(message1("x".repeat(9 * 1024 * 1024))));
     expect(response.status).toBe(413);
     expect((await response.json<Reply>()).error?.code).toBe(-32602);
   });
@@ -188,40 +194,40 @@ describe("an envelope", () => {
 
 describe("a fault in the words of 0.3", () => {
   const old = (more: Json) => ({ jsonrpc: "2.0", id: 1, method: "message/send", params: {}, ...more });
-  const codeOf = async (body: Json) => (await (await raw(caller, body)).json<Reply>()).error?.code;
+  const readErrorCode = async (body: Json) => (await (await sendRaw(caller, body)).json<Reply>()).error?.code;
 
   it("is the request's own, also where the id is missing or null", async () => {
     for (const id of [undefined, null]) {
-      expect(await codeOf(old({ id, method: "no/such" }))).toBe(-32601);
-      expect(await codeOf(old({ id, method: 7 }))).toBe(-32600);
-      expect(await codeOf(old({ id, params: { message: "hi" } }))).toBe(-32602);
-      expect(await codeOf(old({ id, params: { message: message03("hi") } }))).toBe(-32600);
+      expect(await readErrorCode(old({ id, method: "no/such" }))).toBe(-32601);
+      expect(await readErrorCode(old({ id, method: 7 }))).toBe(-32600);
+      expect(await readErrorCode(old({ id, params: { message: "hi" } }))).toBe(-32602);
+      expect(await readErrorCode(old({ id, params: { message: message03("hi") } }))).toBe(-32600);
     }
   });
 
   it("is the id's where that is of another type", async () => {
-    for (const id of [{ bad: "type" }, [1], true, 1.5]) expect(await codeOf(old({ id }))).toBe(-32600);
+    for (const id of [{ bad: "type" }, [1], true, 1.5]) expect(await readErrorCode(old({ id }))).toBe(-32600);
   });
 
   it("is one event of a streaming method, unless the caller takes JSON only", async () => {
     for (const method of ["message/stream", "tasks/resubscribe"]) {
-      const response = await raw(caller, old({ method, params: { message: {} } }));
+      const response = await sendRaw(caller, old({ method, params: { message: {} } }));
       expect(response.headers.get("content-type")).toContain("text/event-stream");
       const [event, ...more] = (await response.text()).split("\n\n").filter((one) => one && !one.startsWith(":"));
       expect(more).toEqual([]);
       expect(JSON.parse(String(event?.slice("data: ".length)))).toMatchObject({ id: 1, error: { code: -32602 } });
-      const json = await raw(caller, old({ method }), { headers: { accept: "application/json" } });
+      const json = await sendRaw(caller, old({ method }), { headers: { accept: "application/json" } });
       expect(json.headers.get("content-type")).toContain("application/json");
     }
-    const now = await raw(caller, old({ method: "SendStreamingMessage" }));
+    const now = await sendRaw(caller, old({ method: "SendStreamingMessage" }));
     expect(now.headers.get("content-type")).toContain("application/json");
   });
 
   it("is a part without a kind", async () => {
     const parts = [{ text: "hi" }];
-    expect(await codeOf(old({ params: { message: { ...message03("x"), parts } } }))).toBe(-32602);
+    expect(await readErrorCode(old({ params: { message: { ...message03("x"), parts } } }))).toBe(-32602);
     const now = call({ method: "SendMessage", params: { message: message1("x", { parts }) } });
-    expect((await (await raw(caller, now)).json<Reply>()).result).toBeDefined();
+    expect((await (await sendRaw(caller, now)).json<Reply>()).result).toBeDefined();
   });
 
   it("names what a task does not have", async () => {

@@ -4,7 +4,7 @@ import { TaskReducer } from "../../src/a2a/task-reducer.ts";
 import type { EventMethod, LogEvent } from "../../src/threads/log/events.ts";
 
 /** A fold, and what goes into it. */
-function begun() {
+function beginTask() {
   const fold = new TaskReducer({ taskId: "t", contextId: "c" });
   let seq = 0;
   const take = (method: EventMethod, ns: string[], data: object) => {
@@ -24,7 +24,7 @@ function begun() {
 }
 
 it("a message that several attempts begin is one artifact, also when an attempt stops before its first text", () => {
-  const { fold, take, say, start, words } = begun();
+  const { fold, take, say, start, words } = beginTask();
   start(1);
   say({ event: "message-start", role: "ai", id: "first" });
   words("1 ", "2 ", "3 ");
@@ -42,17 +42,17 @@ it("a message that several attempts begin is one artifact, also when an attempt 
 });
 
 it("only the last message is an artifact; earlier ones are in the status and the history", () => {
-  const { fold, take, say, start, words } = begun();
+  const { fold, take, say, start, words } = beginTask();
   start(1);
-  const said = (id: string, ...texts: string[]) => [
+  const speakMessage = (id: string, ...texts: string[]) => [
     ...say({ event: "message-start", role: "ai", id }),
     ...words(...texts),
     ...say({ event: "message-finish" }),
   ];
-  said("first", "Let me ", "look.");
+  speakMessage("first", "Let me ", "look.");
   // A message that only calls tools says nothing.
-  said("second");
-  const updates = said("third", "It is ", "42.");
+  speakMessage("second");
+  const updates = speakMessage("third", "It is ", "42.");
   expect(updates).toMatchObject([
     { kind: "status", status: { state: "working", message: { role: "agent", parts: [{ text: "Let me look." }] } } },
     {
@@ -74,7 +74,7 @@ it("only the last message is an artifact; earlier ones are in the status and the
 });
 
 it("a task that is read while its answer is said has one artifact, and the next message still takes its place", () => {
-  const { fold, take, say, start, words } = begun();
+  const { fold, take, say, start, words } = beginTask();
   start(1);
   for (const text of ["one", "two", "three"]) {
     say({ event: "message-start", role: "ai", id: text });

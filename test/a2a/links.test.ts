@@ -39,15 +39,15 @@ interface Given {
   interrupts: string[];
   answer_links: { interrupt_id: string; answer_url: string; expires_at: string }[];
 }
-const pathOf = ({ answer_links }: Given) => new URL(answer_links[0]?.answer_url ?? "").pathname;
-const metadataOf = (task: Any): Given => task.status.message.metadata;
+const readLinkPath = ({ answer_links }: Given) => new URL(answer_links[0]?.answer_url ?? "").pathname;
+const readMetadata = (task: Any): Given => task.status.message.metadata;
 
 describe.each(["1.0", "0.3"] as const)("a task of %s that waits", (generation) => {
   const way = ways[generation];
 
   it("has a link to answer its question, also when it is read again", async () => {
     const sent = await way.send("ask");
-    const given = metadataOf(sent);
+    const given = readMetadata(sent);
     expect(given.answer_links).toEqual([
       {
         interrupt_id: given.interrupts[0],
@@ -55,11 +55,11 @@ describe.each(["1.0", "0.3"] as const)("a task of %s that waits", (generation) =
         expires_at: expect.stringMatching(/Z$/),
       },
     ]);
-    expect(await (await look(pathOf(given))).text()).toContain("Which one?");
-    const again = metadataOf(await way.get(sent.id));
+    expect(await (await look(readLinkPath(given))).text()).toContain("Which one?");
+    const again = readMetadata(await way.get(sent.id));
     expect(again.answer_links).toMatchObject([{ expires_at: given.answer_links[0]?.expires_at }]);
-    expect((await give(pathOf(again), "the link's")).status).toBe(200);
-    expect((await give(pathOf(given), "late")).status).toBe(409);
+    expect((await give(readLinkPath(again), "the link's")).status).toBe(200);
+    expect((await give(readLinkPath(given), "late")).status).toBe(409);
     const task = `${sent.id}`;
     await expect.poll(async () => (await way.get(task)).status.state).toMatch(/completed/i);
     const done = await way.get(task);
@@ -71,21 +71,21 @@ describe.each(["1.0", "0.3"] as const)("a task of %s that waits", (generation) =
     const { id, last } = await way.stream("ask");
     expect(last.metadata).toEqual(last.status.message.metadata);
     expect(last.metadata.answer_links).toHaveLength(1);
-    expect((await give(pathOf(last.metadata), "x")).status).toBe(200);
+    expect((await give(readLinkPath(last.metadata), "x")).status).toBe(200);
     await expect.poll(async () => (await way.get(id)).status.state).toMatch(/completed/i);
   });
 
   it("has none in a list", async () => {
     const { id } = await way.send("ask");
     const row = (await way.list()).find((one: Any) => one.id === id);
-    expect(metadataOf(row).interrupts).toHaveLength(1);
-    expect(metadataOf(row).answer_links).toBeUndefined();
+    expect(readMetadata(row).interrupts).toHaveLength(1);
+    expect(readMetadata(row).answer_links).toBeUndefined();
   });
 });
 
 it("a task that waits on several questions has a link for each", async () => {
   const { task } = await result(caller, "SendMessage", { message: message1("go") }, { agent: "asker" });
-  const { interrupts, answer_links } = metadataOf(task);
+  const { interrupts, answer_links } = readMetadata(task);
   expect(answer_links.map(({ interrupt_id }) => interrupt_id)).toEqual(interrupts);
   expect(interrupts).toHaveLength(2);
 });
@@ -98,8 +98,8 @@ it("a push notification of a waiting task has the link", async () => {
   });
   const configuration = { taskPushNotificationConfig: { url: "https://push.example/links" } };
   const { id } = await ways["1.0"].send("ask", { configuration });
-  const waiting = () => pushed.find(({ task }) => task.status.state === "TASK_STATE_INPUT_REQUIRED");
-  await expect.poll(waiting, { timeout: 20_000 }).toBeDefined();
-  expect((await give(pathOf(metadataOf(waiting().task)), "pushed")).status).toBe(200);
+  const findWaiting = () => pushed.find(({ task }) => task.status.state === "TASK_STATE_INPUT_REQUIRED");
+  await expect.poll(findWaiting, { timeout: 20_000 }).toBeDefined();
+  expect((await give(readLinkPath(readMetadata(findWaiting().task)), "pushed")).status).toBe(200);
   await expect.poll(() => get(caller, `/threads/${id.split(":")[0]}`)).toMatchObject({ status: "idle" });
 });

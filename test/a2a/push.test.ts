@@ -35,7 +35,7 @@ beforeEach(() => {
 afterEach(() => vi.unstubAllGlobals());
 
 const HOOK = "https://push.example/a2a";
-const threadOf = (taskId: string) => taskId.split(":")[0] ?? "";
+const toThreadId = (taskId: string) => taskId.split(":")[0] ?? "";
 const code = async (method: string, params: Json) => (await rpc(caller, method, params)).error?.code;
 const send = async (text: string, push?: Json, more: Json = {}, configuration: Json = {}) => {
   const all = { ...configuration, ...(push && { taskPushNotificationConfig: { url: HOOK, ...push } }) };
@@ -43,41 +43,42 @@ const send = async (text: string, push?: Json, more: Json = {}, configuration: J
 };
 const rest = () => send("ask");
 /** A configuration as it is read back. */
-const readBack = (given: Json) => JSON.parse(JSON.stringify(given).replace(/,"credentials":"[^"]*"/, ""));
-const statesOf = (all: Pushed[]) => all.map(({ body }) => (body.task ?? body).status.state.replace("TASK_STATE_", ""));
+const dropCredentials = (given: Json) => JSON.parse(JSON.stringify(given).replace(/,"credentials":"[^"]*"/, ""));
+const listStates = (all: Pushed[]) =>
+  all.map(({ body }) => (body.task ?? body).status.state.replace("TASK_STATE_", ""));
 
 /** The states sent so far, once the thread's outbox is empty. */
-async function told(taskId: string): Promise<string[]> {
-  const stub = env.THREAD.getByName(`${caller.workspaceId}:${threadOf(taskId)}`);
+async function readTold(taskId: string): Promise<string[]> {
+  const stub = env.THREAD.getByName(`${caller.workspaceId}:${toThreadId(taskId)}`);
   const sql = "SELECT * FROM outbox WHERE kind <> 'trace'";
   const left = () => runInDurableObject(stub, (_, { storage }) => rowsIn(storage, sql));
   await expect.poll(left, { timeout: 20_000 }).toEqual([]);
-  return statesOf(pushed);
+  return listStates(pushed);
 }
 
 describe("a push notification", () => {
   it("reports the beginning, each pause and the end, in order, with the task's state", async () => {
     const asked = await send("ask", { id: "mine" });
-    expect((await told(asked.id)).at(-1)).toBe("INPUT_REQUIRED");
+    expect((await readTold(asked.id)).at(-1)).toBe("INPUT_REQUIRED");
     await send("red", undefined, { taskId: asked.id });
     // A beginning is left out when the end has overtaken it.
-    expect((await told(asked.id)).join(" ")).toMatch(/^(WORKING )?INPUT_REQUIRED (WORKING )?COMPLETED$/);
+    expect((await readTold(asked.id)).join(" ")).toMatch(/^(WORKING )?INPUT_REQUIRED (WORKING )?COMPLETED$/);
     for (const { body } of pushed) checkResult("SendStreamingMessage", body);
     expect(pushed.at(-1)?.body.task).toEqual(await result(caller, "GetTask", { id: asked.id }));
   });
 
   it("reports the beginning of long work immediately", async () => {
     const { id } = await send("forever", {}, {}, { returnImmediately: true });
-    await expect.poll(() => statesOf(pushed)).toEqual(["WORKING"]);
+    await expect.poll(() => listStates(pushed)).toEqual(["WORKING"]);
     await result(caller, "CancelTask", { id });
-    expect(await told(id)).toEqual(["WORKING", "CANCELED"]);
+    expect(await readTold(id)).toEqual(["WORKING", "CANCELED"]);
   });
 
   it("is in the format of the generation that requested it, with what was configured", async () => {
     const push = { url: HOOK, token: "t0k", authentication: { schemes: ["Basic"], credentials: "dTpw" } };
     const configuration = { pushNotificationConfig: push };
     const old = await result(caller, "message/send", { message: message03("hello"), configuration });
-    expect((await told(old.id)).at(-1)).toBe("completed");
+    expect((await readTold(old.id)).at(-1)).toBe("completed");
     const { headers, body, redirect } = pushed.at(-1)!;
     checkResult("tasks/get", body);
     expect(body.id).toBe(old.id);
@@ -90,9 +91,9 @@ describe("a push notification", () => {
     ]);
     pushed = [];
     const { id } = await send("hello");
-    expect(await told(id)).toEqual([]);
+    expect(await readTold(id)).toEqual([]);
     const bare = await send("hello", {});
-    expect((await told(bare.id)).at(-1)).toBe("COMPLETED");
+    expect((await readTold(bare.id)).at(-1)).toBe("COMPLETED");
     expect([...pushed.at(-1)!.headers]).toEqual([
       ["a2a-version", "1.0"],
       ["content-type", "application/a2a+json"],
@@ -102,41 +103,41 @@ describe("a push notification", () => {
 
   it("is sent again until the receiver takes it, and then no more", async () => {
     const { id } = await rest();
-    await told(id);
+    await readTold(id);
     // While this one is under way, the alarm comes as well.
-    const slowly = async () => {
+    const answerSlowly = async () => {
       await new Promise((resolve) => setTimeout(resolve, 300));
       return new Response("", { status: 500 });
     };
-    answers = [slowly, () => Response.redirect("https://elsewhere.example/", 307)];
+    answers = [answerSlowly, () => Response.redirect("https://elsewhere.example/", 307)];
     await result(caller, "CreateTaskPushNotificationConfig", { taskId: id, url: HOOK });
-    expect(await told(id)).toEqual(["INPUT_REQUIRED", "INPUT_REQUIRED", "INPUT_REQUIRED"]);
+    expect(await readTold(id)).toEqual(["INPUT_REQUIRED", "INPUT_REQUIRED", "INPUT_REQUIRED"]);
     expect(new Set(pushed.map(({ url }) => url))).toEqual(new Set([HOOK]));
   });
 
   it("comes at once for a task that has ended before its receiver was set", async () => {
     const { id } = await send("hello");
-    await told(id);
+    await readTold(id);
     await result(caller, "CreateTaskPushNotificationConfig", { taskId: id, url: HOOK });
-    expect(await told(id)).toEqual(["COMPLETED"]);
+    expect(await readTold(id)).toEqual(["COMPLETED"]);
   });
 
   it("is not sent after the receiver was deleted", async () => {
     const { id } = await send("ask", { id: "mine" });
-    await told(id);
+    await readTold(id);
     await result(caller, "DeleteTaskPushNotificationConfig", { taskId: id, id: "mine" });
     pushed = [];
     await send("red", undefined, { taskId: id });
-    expect(await told(id)).toEqual([]);
+    expect(await readTold(id)).toEqual([]);
   });
 
   it("is not sent to a private address, even if one was set when that was allowed", async () => {
     const { id } = await rest();
-    const thread = threadStub(env, caller.workspaceId, threadOf(id));
+    const thread = threadStub(env, caller.workspaceId, toThreadId(id));
     const config = { id: "old", url: "https://169.254.169.254/latest" };
     await thread.setHook(id.split(":")[1] as string, "old", { generation: "1.0", config }, 10);
     await send("red", undefined, { taskId: id });
-    expect(await told(id)).toEqual([]);
+    expect(await readTold(id)).toEqual([]);
   });
 });
 
@@ -146,7 +147,9 @@ describe("push configuration", () => {
     const url = HOOK;
     const config = { taskId, id: "one", url, token: "t", authentication: { scheme: "Bearer", credentials: "c" } };
     expect(await result(caller, "CreateTaskPushNotificationConfig", config)).toEqual(config);
-    expect(await result(caller, "GetTaskPushNotificationConfig", { taskId, id: "one" })).toEqual(readBack(config));
+    expect(await result(caller, "GetTaskPushNotificationConfig", { taskId, id: "one" })).toEqual(
+      dropCredentials(config),
+    );
     const old = {
       taskId,
       pushNotificationConfig: { id: "two", url, authentication: { schemes: ["Basic"], credentials: "x" } },
@@ -156,11 +159,11 @@ describe("push configuration", () => {
     expect((await result(caller, "ListTaskPushNotificationConfigs", { taskId })).configs).toHaveLength(2);
     expect(
       await result(caller, "tasks/pushNotificationConfig/get", { id: taskId, pushNotificationConfigId: "two" }),
-    ).toEqual(readBack(old));
+    ).toEqual(dropCredentials(old));
     for (const _ of [1, 2]) await result(caller, "DeleteTaskPushNotificationConfig", { taskId, id: "one" });
     await result(caller, "tasks/pushNotificationConfig/delete", { id: taskId, pushNotificationConfigId: "two" });
     expect(await code("GetTaskPushNotificationConfig", { taskId, id: "one" })).toBe(-32001);
-    await told(taskId);
+    await readTold(taskId);
   });
 
   it("has the id default when it is the task's first without an id, and then one of its own", async () => {
@@ -175,14 +178,14 @@ describe("push configuration", () => {
     expect(second).not.toBe("default");
     expect(await read({ pushNotificationConfigId: "default" })).toBe(`${HOOK}/1`);
     expect(await read({ pushNotificationConfigId: second })).toBe(`${HOOK}/2`);
-    await told(taskId);
+    await readTold(taskId);
     const sent = await send("ask", {});
-    const named = async () =>
+    const listConfigIds = async () =>
       (await result(caller, "ListTaskPushNotificationConfigs", { taskId: sent.id })).configs.map(({ id }: Json) => id);
-    expect(await named()).toEqual(["default"]);
+    expect(await listConfigIds()).toEqual(["default"]);
     await send("red", { url: `${HOOK}/2` }, { taskId: sent.id });
-    expect(await named()).toEqual(["default", expect.stringMatching(/^[0-9a-f-]{36}$/)]);
-    await told(sent.id);
+    expect(await listConfigIds()).toEqual(["default", expect.stringMatching(/^[0-9a-f-]{36}$/)]);
+    await readTold(sent.id);
   });
 
   it("takes public https addresses only, one line a secret, and ten at most", async () => {
@@ -211,6 +214,6 @@ describe("push configuration", () => {
     expect(pushed).toEqual([]);
     for (let i = 0; i < 10; i += 1) expect(await set({ id: `n${i}` })).toBeUndefined();
     expect(await set({ id: "one too many" })).toBe(-32004);
-    expect(await told(taskId)).toHaveLength(10);
+    expect(await readTold(taskId)).toHaveLength(10);
   });
 });

@@ -18,17 +18,17 @@ beforeAll(async () => {
   caller = await newCaller();
 });
 
-const textOf = (parts: Json[]) => parts.map(({ text }) => text ?? "").join("");
+const joinText = (parts: Json[]) => parts.map(({ text }) => text ?? "").join("");
 const read = (id: string) => result(caller, "GetTask", { id }, { agent });
 
 /** The artifacts that a reader of a stream has received, by their ids. */
 function artifactsIn(stream: Any[]): Record<string, string> {
   const known: Record<string, string> = {};
   for (const { task, artifactUpdate } of stream) {
-    for (const { artifactId, parts } of task?.artifacts ?? []) known[artifactId] = textOf(parts);
+    for (const { artifactId, parts } of task?.artifacts ?? []) known[artifactId] = joinText(parts);
     if (!artifactUpdate) continue;
     const { artifact, append } = artifactUpdate;
-    known[artifact.artifactId] = (append ? known[artifact.artifactId] : "") + textOf(artifact.parts);
+    known[artifact.artifactId] = (append ? known[artifact.artifactId] : "") + joinText(artifact.parts);
   }
   return known;
 }

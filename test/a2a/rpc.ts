@@ -22,7 +22,7 @@ export interface RpcOptions {
   metadata?: Json;
 }
 
-export async function raw(
+export async function sendRaw(
   caller: Caller,
   body: unknown,
   options: RpcOptions & { path?: string } = {},
@@ -32,7 +32,7 @@ export async function raw(
 
 export async function rpc(caller: Caller, method: string, params?: unknown, options: RpcOptions = {}): Promise<Reply> {
   const body = { jsonrpc: "2.0", id: (lastId += 1), method, params, metadata: options.metadata };
-  const response = await raw(caller, body, options);
+  const response = await sendRaw(caller, body, options);
   // A streaming method of 0.3 answers with an event, also when it refuses.
   const text = (await response.text()).replace(/^data: /, "");
   const reply = JSON.parse(text) as Reply;
@@ -60,7 +60,11 @@ export async function events(
 }
 
 export async function* stream(caller: Caller, method: string, params: unknown, options: RpcOptions = {}) {
-  const response = await raw(caller, { jsonrpc: "2.0", id: "s", method, params, metadata: options.metadata }, options);
+  const response = await sendRaw(
+    caller,
+    { jsonrpc: "2.0", id: "s", method, params, metadata: options.metadata },
+    options,
+  );
   if (!response.headers.get("content-type")?.startsWith("text/event-stream")) throw new Error(await response.text());
   for await (const { data } of sseEvents(response)) {
     const reply = data as Reply;

@@ -174,11 +174,11 @@ describe("the list", () => {
     const second = await list({ pageSize: 3, pageToken: first.nextPageToken });
     expect([...first.tasks, ...second.tasks].map(({ id }: Json) => id)).toEqual(ids);
     expect(second.nextPageToken).toBe("");
-    const only = async (params: Json) => (await list(params)).tasks.map(({ id }: Json) => id);
-    expect(await only({ status: "TASK_STATE_FAILED" })).toEqual([made[2]?.id]);
-    expect(await only({ status: "TASK_STATE_INPUT_REQUIRED" })).toEqual([made[3]?.id]);
-    expect(await only({ contextId: made[0]?.contextId })).toEqual([made[0]?.id]);
-    expect(await only({ statusTimestampAfter: made[1]?.status.timestamp })).toEqual(ids.slice(0, 3));
+    const listTaskIds = async (params: Json) => (await list(params)).tasks.map(({ id }: Json) => id);
+    expect(await listTaskIds({ status: "TASK_STATE_FAILED" })).toEqual([made[2]?.id]);
+    expect(await listTaskIds({ status: "TASK_STATE_INPUT_REQUIRED" })).toEqual([made[3]?.id]);
+    expect(await listTaskIds({ contextId: made[0]?.contextId })).toEqual([made[0]?.id]);
+    expect(await listTaskIds({ statusTimestampAfter: made[1]?.status.timestamp })).toEqual(ids.slice(0, 3));
     for (const wrong of [{ pageSize: 101 }, { pageToken: "x" }, { status: "DONE" }, { statusTimestampAfter: "soon" }]) {
       expect((await rpc(own, "ListTasks", wrong)).error?.code).toBe(-32602);
     }

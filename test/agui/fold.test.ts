@@ -28,7 +28,7 @@ const toolDelta = (fields: Json) =>
   block("delta", 1, { delta: { type: "block-delta", fields: { type: "tool_call_chunk", ...fields } } });
 
 /** The events of a run, without their times. */
-function told(...events: LogEvent[]): Json[] {
+function apply(...events: LogEvent[]): Json[] {
   const fold = new EventReducer({ threadId: "t", runId: "r" });
   return events.flatMap((one) => fold.apply(one)).map(({ timestamp: _timestamp, ...rest }) => rest);
 }
@@ -37,7 +37,7 @@ const FINISHED = { type: "RUN_FINISHED", threadId: "t", runId: "r", outcome: { t
 
 describe("a message", () => {
   it("is reasoning, text and tool calls, each opened and closed once", () => {
-    const events = told(
+    const events = apply(
       message({ event: "message-start", id: "m" }),
       block("delta", 0, { delta: { type: "reasoning-delta", reasoning: "hm" } }),
       block("delta", 0, { delta: { type: "text-delta", text: "a" } }),
@@ -75,14 +75,14 @@ describe("a message", () => {
     ];
     const closed = ["TEXT_MESSAGE_START", "TEXT_MESSAGE_CONTENT", "TEXT_MESSAGE_END"];
     const types = (events: Json[]) => events.map(({ type }) => type);
-    expect(types(told(...begun, event("metadata", { attempt: 2 })))).toEqual(closed);
-    expect(types(told(...begun, event("metadata", { attempt: 1 })))).toEqual(closed.slice(0, 2));
-    expect(types(told(...begun, END))).toEqual([...closed, "RUN_FINISHED"]);
+    expect(types(apply(...begun, event("metadata", { attempt: 2 })))).toEqual(closed);
+    expect(types(apply(...begun, event("metadata", { attempt: 1 })))).toEqual(closed.slice(0, 2));
+    expect(types(apply(...begun, END))).toEqual([...closed, "RUN_FINISHED"]);
   });
 
   it("of a node within a subgraph, or of a person, is not streamed", () => {
     const nested = { ...message({ event: "message-start", id: "m" }), ns: ["a:1", "b:2"] };
-    expect(told(nested, message({ event: "message-start", id: "h", role: "human" }))).toEqual([]);
+    expect(apply(nested, message({ event: "message-start", id: "h", role: "human" }))).toEqual([]);
   });
 });
 
@@ -90,7 +90,7 @@ describe("a run", () => {
   it("shows its state as a snapshot and patches, and its messages apart", () => {
     const tool = { type: "tool", id: "t1", tool_call_id: "c", content: "42" };
     const old = { type: "tool", id: "t0", tool_call_id: "b", content: "old" };
-    const events = told(
+    const events = apply(
       event("values", { messages: [old], list: [1], gone: 1 }),
       event("values", { messages: [old, tool], list: [1, 2], "a/b": { c: 1 } }),
       event("values", { __interrupt__: [] }),
@@ -114,7 +114,7 @@ describe("a run", () => {
 
   it("shows a step while a task of the node is at work", () => {
     const at = (task: string, what: string) => event("lifecycle", { event: what }, [`n:${task}`]);
-    const events = told(
+    const events = apply(
       at("1", "started"),
       at("2", "started"),
       at("1", "completed"),
@@ -140,15 +140,15 @@ describe("a run", () => {
     [{ event: "interrupted", reason: "cancel" }, { outcome: { type: "cancelled" } }],
     [{ event: "interrupted", reason: "breakpoint" }, { outcome: { interrupts: [{ id: "breakpoint" }] } }],
   ])("ends as %j says", (data, expected) => {
-    expect(told(event("lifecycle", data)).at(-1)).toMatchObject(expected);
+    expect(apply(event("lifecycle", data)).at(-1)).toMatchObject(expected);
   });
 
   it("ends with its questions", () => {
-    const asked = (interrupt_id: string, payload: unknown) => event("input.requested", { interrupt_id, payload });
-    const [end] = told(
-      asked("1", "Which colour?"),
-      asked("2", { reason: "tool", message: "May I?", tool_call_id: "c", response_schema: { type: "object" } }),
-      asked("3", { action_requests: [{ description: "Send it?" }] }),
+    const ask = (interrupt_id: string, payload: unknown) => event("input.requested", { interrupt_id, payload });
+    const [end] = apply(
+      ask("1", "Which colour?"),
+      ask("2", { reason: "tool", message: "May I?", tool_call_id: "c", response_schema: { type: "object" } }),
+      ask("3", { action_requests: [{ description: "Send it?" }] }),
       event("lifecycle", { event: "interrupted", reason: "input" }),
     );
     expect(end?.outcome).toMatchObject({
@@ -174,7 +174,7 @@ describe("a run", () => {
 
   it("shows custom events by their names", () => {
     expect(
-      told(event("custom", { name: "a", payload: 1 }), event("custom", { name: "b", x: 2 }), event("custom", 3)),
+      apply(event("custom", { name: "a", payload: 1 }), event("custom", { name: "b", x: 2 }), event("custom", 3)),
     ).toEqual([
       { type: "CUSTOM", name: "a", value: 1 },
       { type: "CUSTOM", name: "b", value: { x: 2 } },
@@ -184,10 +184,10 @@ describe("a run", () => {
 });
 
 describe("an event that a graph dispatches", () => {
-  const dispatched = (name: string, data: unknown) => event("events", { event: "on_custom_event", name, data });
+  const emit = (name: string, data: unknown) => event("events", { event: "on_custom_event", name, data });
 
   it("is a custom event of its name, and no other event of LangChain is", () => {
-    const events = told(dispatched("a", { x: 1 }), dispatched("b", null), event("events", { event: "on_chain_end" }));
+    const events = apply(emit("a", { x: 1 }), emit("b", null), event("events", { event: "on_chain_end" }));
     expect(events).toEqual([
       { type: "CUSTOM", name: "a", value: { x: 1 } },
       { type: "CUSTOM", name: "b", value: null },
@@ -195,13 +195,13 @@ describe("an event that a graph dispatches", () => {
   });
 
   it.each(["", "copilotkit_"])("may be a message, once, or a tool call, by the name %j", (prefix) => {
-    const own = dispatched(`${prefix}manually_emit_message`, { message_id: "m", message: "hi" });
-    const call = dispatched(`${prefix}manually_emit_tool_call`, { id: "c", name: "f", args: { x: 1 } });
+    const own = emit(`${prefix}manually_emit_message`, { message_id: "m", message: "hi" });
+    const call = emit(`${prefix}manually_emit_tool_call`, { id: "c", name: "f", args: { x: 1 } });
     const streamed = [
       message({ event: "message-start", id: "m" }),
       block("delta", 0, { delta: { type: "text-delta", text: "hi" } }),
     ];
-    expect(told(own, ...streamed, call)).toEqual([
+    expect(apply(own, ...streamed, call)).toEqual([
       { type: "TEXT_MESSAGE_START", messageId: "m", role: "assistant" },
       { type: "TEXT_MESSAGE_CONTENT", messageId: "m", delta: "hi" },
       { type: "TEXT_MESSAGE_END", messageId: "m" },
@@ -212,9 +212,9 @@ describe("an event that a graph dispatches", () => {
   });
 
   it("may be a state, which the next change is relative to", () => {
-    const events = told(
+    const events = apply(
       event("values", { a: 1, messages: [] }),
-      dispatched("manually_emit_state", { a: 2, messages: [1] }),
+      emit("manually_emit_state", { a: 2, messages: [1] }),
       event("values", { a: 3, messages: [] }),
     );
     expect(events).toEqual([
@@ -230,7 +230,7 @@ describe("an event that a graph dispatches", () => {
     ["manually_emit_tool_call", { id: "c" }],
     ["manually_emit_state", "text"],
   ])("is a custom event where %s has other members", (name, value) => {
-    expect(told(dispatched(name, value))).toEqual([{ type: "CUSTOM", name, value }]);
+    expect(apply(emit(name, value))).toEqual([{ type: "CUSTOM", name, value }]);
   });
 });
 
@@ -265,7 +265,7 @@ describe("a client that opens a thread", () => {
 
 describe("a conversation up to a message", () => {
   const messages = (...given: [string, string][]) => given.map(([role, id]) => ({ role, id, content: "" }));
-  const found = (sent: Json[], known: unknown) =>
+  const find = (sent: Json[], known: unknown) =>
     findRegeneration(parse(RunAgentInput, { threadId: "t", runId: "r", messages: sent }, "body"), known);
   const known = [
     { type: "human", id: "u1" },
@@ -276,20 +276,20 @@ describe("a conversation up to a message", () => {
 
   it("that has an answer is answered again", () => {
     const sent = messages(["user", "u1"], ["assistant", "a1"], ["user", "u2"]);
-    expect(found(sent, known)).toMatchObject({ message: { id: "u2" }, kept: known.slice(0, 2) });
-    expect(found(sent.slice(0, 1), known)).toMatchObject({ message: { id: "u1" }, kept: [] });
-    expect(found(messages(["system", "new"], ["user", "u1"], ["activity", "x"]), known)).toBeDefined();
+    expect(find(sent, known)).toMatchObject({ message: { id: "u2" }, kept: known.slice(0, 2) });
+    expect(find(sent.slice(0, 1), known)).toMatchObject({ message: { id: "u1" }, kept: [] });
+    expect(find(messages(["system", "new"], ["user", "u1"], ["activity", "x"]), known)).toBeDefined();
   });
 
   it("is continued when it ends with something new, with no message of the person, or without an answer", () => {
-    expect(found(messages(["user", "u1"], ["assistant", "a1"], ["user", "new"]), known)).toBeUndefined();
-    expect(found(messages(["assistant", "new"], ["user", "u1"]), known)).toBeUndefined();
-    expect(found(messages(["user", "u1"], ["assistant", "a1"]), known)).toBeUndefined();
-    expect(found(messages(["user", "u1"], ["tool", "new"]), known)).toBeUndefined();
-    expect(found(messages(["user", "u1"]), known.slice(0, 1))).toBeUndefined();
-    expect(found(messages(["user", "u1"]), [known[0], { type: "system", id: "s" }])).toBeUndefined();
-    expect(found([], known)).toBeUndefined();
-    expect(found(messages(["user", "u1"]), undefined)).toBeUndefined();
+    expect(find(messages(["user", "u1"], ["assistant", "a1"], ["user", "new"]), known)).toBeUndefined();
+    expect(find(messages(["assistant", "new"], ["user", "u1"]), known)).toBeUndefined();
+    expect(find(messages(["user", "u1"], ["assistant", "a1"]), known)).toBeUndefined();
+    expect(find(messages(["user", "u1"], ["tool", "new"]), known)).toBeUndefined();
+    expect(find(messages(["user", "u1"]), known.slice(0, 1))).toBeUndefined();
+    expect(find(messages(["user", "u1"]), [known[0], { type: "system", id: "s" }])).toBeUndefined();
+    expect(find([], known)).toBeUndefined();
+    expect(find(messages(["user", "u1"]), undefined)).toBeUndefined();
   });
 });
 

@@ -56,11 +56,11 @@ afterEach(async () => {
 
 const send = (runs: Record<string, unknown>[]) => sendRuns(caller, (now + 1_000) * 1000, runs);
 
-async function bodyOf(more: object) {
+async function buildBody(more: object) {
   const usual = { name: "errors", metric: "error_rate", threshold: 0.5, channels: [{ type: "webhook", url: HOOK }] };
   return { ...usual, session_id: await projectId(caller), ...more };
 }
-const newAlert = async (more: object = {}) => ask<Alert>(caller, "/api/v1/alerts", { body: await bodyOf(more) });
+const newAlert = async (more: object = {}) => ask<Alert>(caller, "/api/v1/alerts", { body: await buildBody(more) });
 const read = ({ id }: Alert) => ask<Alert>(caller, `/api/v1/alerts/${id}`);
 const history = ({ id }: Alert) => ask<Change[]>(caller, `/api/v1/alerts/${id}/history`);
 
@@ -174,7 +174,7 @@ describe("an alert", () => {
       .bind(alert.id)
       .first<string>("secrets");
     expect(stored).not.toContain("key-of-mail");
-    const changed = await bodyOf({ channels: alert.channels });
+    const changed = await buildBody({ channels: alert.channels });
     await ask(caller, `/api/v1/alerts/${alert.id}`, { method: "PUT", body: changed });
     answers = [200, 401];
     const test = async () => ask(caller, `/api/v1/alerts/${alert.id}/test`, { method: "POST" });
@@ -211,7 +211,7 @@ describe("an alert", () => {
       .first();
     expect(JSON.stringify(row)).not.toContain("secret-of-slack");
     const put = async (channels: object[]) =>
-      caller.fetch(`/api/v1/alerts/${alert.id}`, { method: "PUT", body: await bodyOf({ channels }) });
+      caller.fetch(`/api/v1/alerts/${alert.id}`, { method: "PUT", body: await buildBody({ channels }) });
     expect((await put(alert.channels)).status).toBe(200);
     await ask(caller, `/api/v1/alerts/${alert.id}/test`, { method: "POST" });
     expect(sent.map(({ url }) => url)).toEqual([channels[0]?.url]);
@@ -242,7 +242,7 @@ describe("a request for an alert", () => {
     )
       .bind(JSON.stringify(Array.from({ length: 98 }, (_, at) => at)), id)
       .run();
-    const body = await bodyOf({ is_enabled: false });
+    const body = await buildBody({ is_enabled: false });
     const answers = await Promise.all([1, 2, 3].map(async () => caller.fetch("/api/v1/alerts", { body })));
     expect(answers.filter(({ status }) => status === 409)).toHaveLength(2);
   });
@@ -259,7 +259,7 @@ describe("a request for an alert", () => {
     [{ channels: [{ ...MAIL, api_key: "********" }] }, 422, "body.channels.0.api_key"],
     [{ channels: [{ type: "slack", url: "https://hooks.slack.com/********" }] }, 422, "body.channels.0.url"],
   ])("%j is answered with %i", async (more, status, text) => {
-    const response = await caller.fetch("/api/v1/alerts", { body: await bodyOf(more) });
+    const response = await caller.fetch("/api/v1/alerts", { body: await buildBody(more) });
     expect([response.status, (await response.json<{ detail: string }>()).detail]).toEqual([
       status,
       expect.stringContaining(text),

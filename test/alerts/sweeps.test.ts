@@ -47,12 +47,12 @@ afterEach(async () => {
   await env.DB.prepare("UPDATE alerts SET is_enabled = 0 WHERE workspace_id = ?").bind(caller.workspaceId).run();
 });
 
-async function bodyOf(more: object) {
+async function buildBody(more: object) {
   const channels = URLS.map((url) => ({ type: "webhook", url }));
   const usual = { name: "errors", metric: "error_rate", threshold: 0.5, fire_after: 1, window_minutes: 5, channels };
   return { ...usual, session_id: await projectId(caller), ...more };
 }
-const newAlert = async (more: object = {}) => ask<Alert>(caller, "/api/v1/alerts", { body: await bodyOf(more) });
+const newAlert = async (more: object = {}) => ask<Alert>(caller, "/api/v1/alerts", { body: await buildBody(more) });
 const read = ({ id }: Alert) => ask<Alert>(caller, `/api/v1/alerts/${id}`);
 const history = ({ id }: Alert) => ask<object[]>(caller, `/api/v1/alerts/${id}/history`);
 const sweep = (after: number) => sweepAlerts(countCalls(env), (now += after));
@@ -110,14 +110,14 @@ it("an alert that cannot be measured keeps its state, and no other from its turn
 it("a sweep that may ask D1 no more leaves alerts and notifications to the next one", async () => {
   const made: Alert[] = [];
   for (let n = 0; n < 12; n++) made.push(await newAlert({ name: `alert ${n}` }));
-  const evaluated = async () => (await Promise.all(made.map(read))).filter(({ value }) => value === 1).length;
+  const countEvaluated = async () => (await Promise.all(made.map(read))).filter(({ value }) => value === 1).length;
   let sweeps = 0;
-  for (; (await evaluated()) < made.length && sweeps < 50; sweeps++)
+  for (; (await countEvaluated()) < made.length && sweeps < 50; sweeps++)
     await sweepAlerts(countCalls(env, 20), (now += MINUTE));
   expect(sweeps).toBeGreaterThan(1);
   for (; sent.length < made.length * URLS.length && sweeps < 50; sweeps++)
     await sweepAlerts(countCalls(env, 20), (now += 1_000));
-  expect(await evaluated()).toBe(made.length);
+  expect(await countEvaluated()).toBe(made.length);
   expect(sent).toHaveLength(made.length * URLS.length);
 });
 
@@ -127,7 +127,7 @@ it("a change by a request keeps an evaluation that was made since the request re
     await sweep(MINUTE);
     expect(await read(alert)).toMatchObject({ state: "firing" });
   };
-  const body = await bodyOf({ name: "renamed", channels: [] });
+  const body = await buildBody({ name: "renamed", channels: [] });
   beforeUpdate("alerts", fire);
   const changed = await ask<Alert>(caller, `/api/v1/alerts/${alert.id}`, { method: "PUT", body });
   const shown = await read(alert);
@@ -142,11 +142,12 @@ function beforeUpdate(table: string, first: () => Promise<void>): void {
   // eslint-disable-next-line typescript/unbound-method -- It is called with the database below.
   const { prepare } = prototype;
   let isDone = false;
-  const late = (statement: D1PreparedStatement): D1PreparedStatement =>
+  const delayStatement = (statement: D1PreparedStatement): D1PreparedStatement =>
     new Proxy(statement, {
       get: (target, name) => {
         const method = Reflect.get(target, name) as (...given: unknown[]) => unknown;
-        if (name === "bind") return (...given: unknown[]) => late(method.apply(target, given) as D1PreparedStatement);
+        if (name === "bind")
+          return (...given: unknown[]) => delayStatement(method.apply(target, given) as D1PreparedStatement);
         return async (...given: unknown[]) => {
           await first();
           return method.apply(target, given);
@@ -157,6 +158,6 @@ function beforeUpdate(table: string, first: () => Promise<void>): void {
     const statement = prepare.call(this, sql);
     if (isDone || !sql.startsWith(`update "${table}"`)) return statement;
     isDone = true;
-    return late(statement);
+    return delayStatement(statement);
   });
 }

@@ -16,7 +16,7 @@ export interface Link {
   expires_at: string;
 }
 
-export async function questionsOf(caller: Caller, thread: string): Promise<Question[]> {
+export async function listQuestions(caller: Caller, thread: string): Promise<Question[]> {
   const { interrupts } = await get<{ interrupts: Record<string, Question[]> }>(caller, `/threads/${thread}`);
   return Object.values(interrupts).flat();
 }
@@ -26,7 +26,7 @@ export async function ask(caller: Caller, assistant_id: string, input: Json = { 
   const thread = await newThread(caller);
   const body = { assistant_id, input, ...more };
   await (await caller.fetch(`/threads/${thread}/runs/wait`, { body })).text();
-  const [question] = await questionsOf(caller, thread);
+  const [question] = await listQuestions(caller, thread);
   return { thread, question: question! };
 }
 
@@ -35,10 +35,10 @@ export async function mailTo(caller: Caller, ...to: string[]) {
   return ask(caller, "approval", { messages: [{ role: "user", content }] });
 }
 
-export const linksOf = (thread: string, { id }: Question) => `/threads/${thread}/interrupts/${id}/links`;
+export const toLinksPath = (thread: string, { id }: Question) => `/threads/${thread}/interrupts/${id}/links`;
 
 export async function link(caller: Caller, thread: string, question: Question, body: Json = {}): Promise<Link> {
-  const answer = await caller.fetch(linksOf(thread, question), { body });
+  const answer = await caller.fetch(toLinksPath(thread, question), { body });
   const made = await answer.json<Link>();
   expect([answer.status, made]).toEqual([200, expect.objectContaining({ link_id: expect.any(String) })]);
   return { ...made, path: new URL(made.url).pathname };
@@ -60,7 +60,7 @@ export const submit = async (path: string, fields: Record<string, string>) =>
 export const look = async (path: string) => send(path, { headers: { ...anyAddress(), accept: "text/html" } });
 
 /** The values that the thread has at its end. */
-export async function endOf(caller: Caller, thread: string): Promise<Json> {
+export async function waitForEnd(caller: Caller, thread: string): Promise<Json> {
   await expect
     .poll(() => get<Json>(caller, `/threads/${thread}`), { timeout: 10_000 })
     .toMatchObject({ status: "idle" });

@@ -6,13 +6,13 @@ import { type Caller, newCaller } from "../support/caller.ts";
 import "../support/pausing-graphs.ts";
 import { stubFetch } from "../support/stub-fetch.ts";
 import { get, newThread } from "../threads/client.ts";
-import { ask, endOf, give, type Json, link, questionsOf } from "./ask.ts";
+import { ask, waitForEnd, give, type Json, link, listQuestions } from "./ask.ts";
 
 afterEach(() => {
   vi.unstubAllGlobals();
 });
 
-const newest = async (caller: Caller, thread: string) => (await get<Json[]>(caller, `/threads/${thread}/runs`))[0];
+const readNewest = async (caller: Caller, thread: string) => (await get<Json[]>(caller, `/threads/${thread}/runs`))[0];
 const waits = (rule: string, reason: string) => ({ status: "pending", waiting_for: [{ rule, key: "", reason }] });
 const remove = async (caller: Caller, rule: string) => caller.fetch(`/api/v1/flow/rules/${rule}`, { method: "DELETE" });
 
@@ -22,10 +22,10 @@ it("an answer by link waits while a rule pauses the thread, and the question is 
   const { path } = await link(caller, thread, question);
   await putRule(caller, "stop", { match: { thread }, paused: true });
   expect((await give(path, "yes")).status).toBe(200);
-  await expect.poll(() => newest(caller, thread)).toMatchObject(waits("stop", "paused"));
+  await expect.poll(() => readNewest(caller, thread)).toMatchObject(waits("stop", "paused"));
   expect((await give(path, "late")).status).toBe(409);
   await remove(caller, "stop");
-  expect(await endOf(caller, thread)).toEqual({ said: ["first", 'ask: "yes"'] });
+  expect(await waitForEnd(caller, thread)).toEqual({ said: ["first", 'ask: "yes"'] });
 });
 
 it("so does an answer by webhook", async () => {
@@ -36,9 +36,9 @@ it("so does an answer by webhook", async () => {
     return Response.json({ resume: "yes" });
   });
   const { thread } = await ask(caller, "plain", { said: [] }, { webhook: "https://limits.example/run" });
-  await expect.poll(() => newest(caller, thread)).toMatchObject(waits("stop", "paused"));
+  await expect.poll(() => readNewest(caller, thread)).toMatchObject(waits("stop", "paused"));
   await remove(caller, "stop");
-  expect(await endOf(caller, thread)).toEqual({ said: ["first", 'ask: "yes"'] });
+  expect(await waitForEnd(caller, thread)).toEqual({ said: ["first", 'ask: "yes"'] });
 });
 
 it("a rule that is newer than the question counts, and one that is gone does not", async () => {
@@ -49,11 +49,11 @@ it("a rule that is newer than the question counts, and one that is gone does not
   await putRule(caller, "new", { concurrency: 1 });
   const links = [await link(caller, one.thread, one.question), await link(caller, two.thread, two.question)];
   const { run_id } = await (await give(links[0]!.path, "slow")).json<{ run_id: string }>();
-  await expect.poll(() => newest(caller, one.thread)).toMatchObject({ status: "running" });
+  await expect.poll(() => readNewest(caller, one.thread)).toMatchObject({ status: "running" });
   await give(links[1]!.path, "yes");
-  await expect.poll(() => newest(caller, two.thread)).toMatchObject(waits("new", "concurrency"));
+  await expect.poll(() => readNewest(caller, two.thread)).toMatchObject(waits("new", "concurrency"));
   await caller.fetch(`/threads/${one.thread}/runs/${run_id}/cancel`, { method: "POST" });
-  await endOf(caller, two.thread);
+  await waitForEnd(caller, two.thread);
 });
 
 it("a budget that is newer than the question counts", async () => {
@@ -61,10 +61,10 @@ it("a budget that is newer than the question counts", async () => {
   const thread = await newThread(caller);
   const input = { name: crypto.randomUUID() };
   await (await caller.fetch(`/threads/${thread}/runs/wait`, { body: { assistant_id: "longer", input } })).text();
-  const [question] = await questionsOf(caller, thread);
+  const [question] = await listQuestions(caller, thread);
   const { path } = await link(caller, thread, question!);
   await put(caller, "each-run", { per: "run", tokens: TOKENS });
   expect((await give(path, "yes")).status).toBe(200);
-  const asks = async () => (await questionsOf(caller, thread)).map(({ value }) => value);
+  const asks = async () => (await listQuestions(caller, thread)).map(({ value }) => value);
   await expect.poll(asks).toMatchObject([{ type: "budget", budget: "each-run", spent: TOKENS }]);
 });

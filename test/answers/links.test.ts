@@ -8,11 +8,11 @@ import { graphs } from "../../src/graphs/index.ts";
 import { read } from "../streaming/client.ts";
 import { newCaller, send } from "../support/caller.ts";
 import "../support/pausing-graphs.ts";
-import { ask, endOf, give, type Json, link, linksOf, look, mailTo, questionsOf, submit } from "./ask.ts";
+import { ask, waitForEnd, give, type Json, link, toLinksPath, look, mailTo, listQuestions, submit } from "./ask.ts";
 
 const NAMED = /^The question accepts one answer\. Answered by link for Ana, \d+ \w+ \d{4}, \d\d:\d\d UTC\.$/;
 
-async function audited(workspaceId: string) {
+async function listAudited(workspaceId: string) {
   const rows = await env.DB.prepare(
     "select action, actor_kind, actor_id, target_id, detail from audit_log where workspace_id = ? and action like 'interrupt%' order by rowid",
   )
@@ -43,7 +43,7 @@ describe("a link", () => {
         answered: expect.objectContaining({ via: "link", name: "Ana" }),
       }),
     ]);
-    expect(await endOf(caller, thread)).toEqual({ said: ["first", 'ask: "yes"'] });
+    expect(await waitForEnd(caller, thread)).toEqual({ said: ["first", 'ask: "yes"'] });
     const runs = await get<Json[]>(caller, `/threads/${thread}/runs`);
     expect(runs.map(({ answered }) => answered)).toEqual([{ via: "link", name: "Ana" }, undefined]);
     expect(runs[0]?.run_id).toBe(accepted.run_id);
@@ -54,15 +54,15 @@ describe("a link", () => {
     expect(await (await look(bo.path)).text()).toContain("Answered by link for Ana");
     const page = await submit(bo.path, { answer: "late", format: "text" });
     expect([page.status, await page.text()]).toEqual([409, expect.stringContaining("Answered by link for Ana")]);
-    const listed = await get<Json[]>(caller, linksOf(thread, question));
+    const listed = await get<Json[]>(caller, toLinksPath(thread, question));
     expect(listed.map(({ name, state }) => [name, state])).toEqual([
       ["Ana", "answered"],
       ["Bo", "answered"],
     ]);
     expect(JSON.stringify(listed)).not.toContain("url");
     expect((await get<Json[]>(caller, `/threads/${thread}/runs`)).length).toBe(2);
-    await expect.poll(async () => (await audited(caller.workspaceId)).length).toBe(3);
-    const [made, , answered] = await audited(caller.workspaceId);
+    await expect.poll(async () => (await listAudited(caller.workspaceId)).length).toBe(3);
+    const [made, , answered] = await listAudited(caller.workspaceId);
     expect(made).toMatchObject({ action: "interrupt_link.created", target_id: ana.link_id });
     expect(answered).toMatchObject({ action: "interrupt.answered", actor_kind: "link", actor_id: ana.link_id });
     expect(answered).toMatchObject({ target_id: question.id, detail: { via: "link", name: "Ana", thread_id: thread } });
@@ -79,7 +79,7 @@ describe("a link", () => {
     expect(page.headers.get("referrer-policy")).toBe("same-origin");
     expect(page.headers.get("content-security-policy")).toMatch(/^default-src 'none'; /);
     expect(await page.text()).toContain("ask?");
-    expect(await questionsOf(caller, thread)).toEqual([question]);
+    expect(await listQuestions(caller, thread)).toEqual([question]);
   });
 
   it("is refused when it is forged, changed, expired or revoked", async () => {
@@ -109,14 +109,14 @@ describe("a link", () => {
       expect([path, (await give(path, "yes")).status, (await look(path)).status]).toEqual([path, 404, 404]);
     const late = await sealText(env, JSON.stringify([...held.slice(0, 4), Date.now() - 1]), "interrupt link");
     expect([(await give(at(late), "yes")).status, (await look(at(late))).status]).toEqual([410, 410]);
-    const one = `${linksOf(thread, question)}/${made.link_id}`;
+    const one = `${toLinksPath(thread, question)}/${made.link_id}`;
     const elsewhere = one.replace(question.id, "f".repeat(32));
     expect((await caller.fetch(elsewhere, { method: "DELETE" })).status).toBe(404);
     expect((await caller.fetch(one, { method: "DELETE" })).status).toBe(204);
     expect((await caller.fetch(one, { method: "DELETE" })).status).toBe(404);
     expect([(await give(made.path, "yes")).status, (await look(made.path)).status]).toEqual([404, 404]);
-    expect(await questionsOf(caller, thread)).toEqual([question]);
-    expect((await audited(caller.workspaceId)).map(({ action }) => action)).toEqual([
+    expect(await listQuestions(caller, thread)).toEqual([question]);
+    expect((await listAudited(caller.workspaceId)).map(({ action }) => action)).toEqual([
       "interrupt_link.created",
       "interrupt_link.revoked",
     ]);
@@ -126,7 +126,7 @@ describe("a link", () => {
     const [caller, other] = [await newCaller(), await newCaller()];
     const { thread, question } = await ask(caller, "plain");
     const make = async (by: typeof caller, id: string, body: Json = {}) =>
-      (await by.fetch(linksOf(thread, { id, value: "" }), { body })).status;
+      (await by.fetch(toLinksPath(thread, { id, value: "" }), { body })).status;
     expect(await make(caller, "f".repeat(32))).toBe(404);
     expect(await make(other, question.id)).toBe(404);
     for (const body of [
@@ -140,7 +140,7 @@ describe("a link", () => {
       expect([body, await make(caller, question.id, body)]).toEqual([body, 422]);
     const answer = { assistant_id: "plain", command: { resume: { [question.id]: "api" } } };
     await (await caller.fetch(`/threads/${thread}/runs/wait`, { body: answer })).text();
-    const refused = await caller.fetch(linksOf(thread, question), { body: {} });
+    const refused = await caller.fetch(toLinksPath(thread, question), { body: {} });
     expect([refused.status, await refused.text()]).toEqual([409, expect.stringContaining("Answered over the API")]);
   });
 
@@ -164,9 +164,9 @@ describe("a link", () => {
     const copy = await (
       await caller.fetch(`/threads/${copied.thread}/copy`, { method: "POST" })
     ).json<{ thread_id: string }>();
-    expect((await caller.fetch(linksOf(copy.thread_id, copied.question), { body: {} })).status).toBe(409);
+    expect((await caller.fetch(toLinksPath(copy.thread_id, copied.question), { body: {} })).status).toBe(409);
     expect((await give(third.path, "yes")).status).toBe(200);
-    expect(await questionsOf(caller, copy.thread_id)).toEqual([copied.question]);
+    expect(await listQuestions(caller, copy.thread_id)).toEqual([copied.question]);
   });
 
   it("is for one of the questions that a node asks one after another under one id", async () => {
@@ -174,11 +174,11 @@ describe("a link", () => {
     const { thread, question } = await ask(caller, "twice");
     const [one, other] = [await link(caller, thread, question), await link(caller, thread, question)];
     expect((await give(one.path, 1)).status).toBe(200);
-    await expect.poll(() => questionsOf(caller, thread)).toEqual([{ id: question.id, value: "two?" }]);
+    await expect.poll(() => listQuestions(caller, thread)).toEqual([{ id: question.id, value: "two?" }]);
     expect((await give(other.path, 2)).status).toBe(409);
     const next = await link(caller, thread, question);
     expect((await give(next.path, { two: 2 })).status).toBe(200);
-    expect(await endOf(caller, thread)).toEqual({ said: ['[1,{"two":2}]'] });
+    expect(await waitForEnd(caller, thread)).toEqual({ said: ['[1,{"two":2}]'] });
   });
 
   it("can be answered again when the answer was undone", async () => {
@@ -190,7 +190,7 @@ describe("a link", () => {
     expect((await give(path, "yes")).status).toBe(409);
     await caller.fetch(`/threads/${thread}/runs/${run_id}/cancel?wait=1&action=rollback`, { method: "POST" });
     expect((await give(path, "yes")).status).toBe(200);
-    expect(await endOf(caller, thread)).toEqual({ said: ["first", 'ask: "yes"'] });
+    expect(await waitForEnd(caller, thread)).toEqual({ said: ["first", 'ask: "yes"'] });
   });
 
   it("waits again, also in the log, when the run that answered is deleted", async () => {
@@ -198,7 +198,7 @@ describe("a link", () => {
     const { thread, question } = await ask(caller, "plain");
     const { path } = await link(caller, thread, question);
     const { run_id } = await (await give(path, "no")).json<{ run_id: string }>();
-    await endOf(caller, thread);
+    await waitForEnd(caller, thread);
     expect((await give(path, "yes")).status).toBe(409);
     await caller.fetch(`/threads/${thread}/runs/${run_id}`, { method: "DELETE" });
     const isAsked = ({ method }: { method: string }) => method === "input.requested";
@@ -209,7 +209,7 @@ describe("a link", () => {
       { interrupt_id: question.id, payload: "ask?" },
     ]);
     expect((await give(path, "yes")).status).toBe(200);
-    expect(await endOf(caller, thread)).toEqual({ said: ["first", 'ask: "yes"'] });
+    expect(await waitForEnd(caller, thread)).toEqual({ said: ["first", 'ask: "yes"'] });
   });
 
   it("is gone, and not answered, when a run from an earlier checkpoint answers there", async () => {
@@ -219,17 +219,17 @@ describe("a link", () => {
     const run = async (body: Json) =>
       (await caller.fetch(`/threads/${thread}/runs/wait`, { body: { assistant_id: "plain", ...body } })).text();
     await run({ input: { said: [] } });
-    const [second] = await questionsOf(caller, thread);
+    const [second] = await listQuestions(caller, thread);
     const { path } = await link(caller, thread, second!);
     await run({ command: { resume: "there" }, checkpoint });
     expect((await give(path, "yes")).status).toBe(410);
     const [last] = await get<Json[]>(caller, `/threads/${thread}/runs`);
     expect(last).toMatchObject({ status: "success", answered: { via: "api" } });
-    const answered = async () => {
-      const rows = await audited(caller.workspaceId);
+    const listAnswered = async () => {
+      const rows = await listAudited(caller.workspaceId);
       return rows.flatMap(({ action, target_id }) => (action === "interrupt.answered" ? target_id : []));
     };
-    await expect.poll(answered).toEqual([question.id]);
+    await expect.poll(listAnswered).toEqual([question.id]);
   });
 
   it("is answered after many runs that were refused", async () => {
@@ -239,19 +239,19 @@ describe("a link", () => {
     const other = { assistant_id: "plain", strict_resume: true, command: { resume: { ["0".repeat(32)]: "x" } } };
     for (let i = 0; i < 51; i += 1) await (await caller.fetch(`/threads/${thread}/runs/wait`, { body: other })).text();
     expect((await give(path, "yes")).status).toBe(200);
-    await endOf(caller, thread);
+    await waitForEnd(caller, thread);
   });
 
   it("is for each of several questions of a nested graph", async () => {
     const caller = await newCaller();
     const { thread } = await ask(caller, "parallel");
-    const questions = await questionsOf(caller, thread);
+    const questions = await listQuestions(caller, thread);
     const links = await Promise.all(questions.map((question) => link(caller, thread, question)));
     for (const [i, { path }] of links.entries()) {
       expect((await give(path, questions[i]?.value)).status).toBe(200);
       await expect.poll(async () => (await get<Json>(caller, `/threads/${thread}`)).status).not.toBe("busy");
     }
-    expect(await endOf(caller, thread)).toEqual({ said: ['left: "left?"', 'right: "right?"'] });
+    expect(await waitForEnd(caller, thread)).toEqual({ said: ['left: "left?"', 'right: "right?"'] });
   });
 
   it("says which nodes the deployed graph lacks to continue, and waits", async () => {
@@ -268,7 +268,7 @@ describe("a link", () => {
     ]);
     graphs[id] = graphs.plain!;
     expect((await give(path, "yes")).status).toBe(200);
-    await endOf(caller, thread);
+    await waitForEnd(caller, thread);
     delete graphs[id];
   });
 
@@ -281,7 +281,7 @@ describe("a link", () => {
     expect((await submit(path, { choice: "2" })).status).toBe(422);
     expect(await (await look(path)).text()).toContain("{&quot;no&quot;:1}");
     expect((await submit(path, { choice: "1" })).status).toBe(200);
-    expect(await endOf(caller, thread)).toEqual({ said: ["first", 'ask: {"no":1}'] });
+    expect(await waitForEnd(caller, thread)).toEqual({ said: ["first", 'ask: {"no":1}'] });
   });
 });
 
@@ -298,17 +298,17 @@ describe("actions to review", () => {
     expect((await give(path, { decisions: [] })).status).toBe(422);
     const args = { to: "eve@example.com", subject: "S", body: "B" };
     expect((await submit(path, { decision_1: "edit", args_1: JSON.stringify(args), message_1: "" })).status).toBe(200);
-    expect(await endOf(caller, thread)).toMatchObject({ sent: [args] });
+    expect(await waitForEnd(caller, thread)).toMatchObject({ sent: [args] });
 
     const rejected = await mailTo(caller, "bob@example.com");
     const only = await link(caller, rejected.thread, rejected.question, { answers: ["reject"] });
     expect((await submit(only.path, { decision_1: "approve" })).status).toBe(422);
     expect((await submit(only.path, { decision_1: "reject", message_1: "not now" })).status).toBe(200);
-    const { messages } = (await endOf(caller, rejected.thread)) as { messages: Json[] };
+    const { messages } = (await waitForEnd(caller, rejected.thread)) as { messages: Json[] };
     expect(JSON.stringify(messages)).toContain("Not sent: not now");
     const unfit = await mailTo(caller, "eve@example.com");
-    expect((await caller.fetch(linksOf(unfit.thread, unfit.question), { body: { answers: ["later"] } })).status).toBe(
-      422,
-    );
+    expect(
+      (await caller.fetch(toLinksPath(unfit.thread, unfit.question), { body: { answers: ["later"] } })).status,
+    ).toBe(422);
   });
 });

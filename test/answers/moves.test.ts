@@ -13,9 +13,9 @@ import { command } from "../streaming/client.ts";
 import { type Caller, newCaller, send } from "../support/caller.ts";
 import "../support/pausing-graphs.ts";
 import { seeded } from "../support/random.ts";
-import { amount } from "../support/thorough.ts";
+import { chooseAmount } from "../support/thorough.ts";
 import { get } from "../threads/client.ts";
-import { ask, give, type Json, type Link, linksOf, type Question } from "./ask.ts";
+import { ask, give, type Json, type Link, toLinksPath, type Question } from "./ask.ts";
 
 interface Run extends Json {
   run_id: string;
@@ -60,7 +60,7 @@ class Thread {
     readonly graph: string,
   ) {}
 
-  takenOf(id: string): Taken[] {
+  getTaken(id: string): Taken[] {
     const known = this.taken.get(id) ?? [];
     this.taken.set(id, known);
     return known;
@@ -74,21 +74,21 @@ class Thread {
   async settle(): Promise<void> {
     const status = async () => (await get(this.caller, this.path(""))).status;
     for (let tries = 0; (await status()) === "busy"; tries += 1) {
-      if (tries === 500) this.same("the thread", "busy", "at rest");
+      if (tries === 500) this.expectSame("the thread", "busy", "at rest");
       await new Promise((resolve) => setTimeout(resolve, 10));
     }
     const { interrupts } = await get<{ interrupts: Record<string, Question[]> }>(this.caller, this.path(""));
     this.pending = Object.values(interrupts).flat();
     const shown = (await this.state()).interrupts;
-    this.same("interrupts of the thread and of its state", sorted(this.pending), sorted(shown));
+    this.expectSame("interrupts of the thread and of its state", sortQuestions(this.pending), sortQuestions(shown));
   }
 
   /** The run was stopped or removed: what it took and what waits again is as before. `before`: what waited then. */
-  undone(run: string, before: Question[] = []): void {
+  checkUndone(run: string, before: Question[] = []): void {
     for (const { id, value } of this.pending) {
-      const last = this.takenOf(id).at(-1);
+      const last = this.getTaken(id).at(-1);
       const waited = before.some((one) => one.id === id && JSON.stringify(one.value) === JSON.stringify(value));
-      if (!waited && last?.run === run && JSON.stringify(last.value) === JSON.stringify(value)) this.takenOf(id).pop();
+      if (!waited && last?.run === run && JSON.stringify(last.value) === JSON.stringify(value)) this.getTaken(id).pop();
     }
   }
 
@@ -102,21 +102,25 @@ class Thread {
       if (interrupt_id !== undefined) open.add(interrupt_id);
       for (const id of interrupt_ids) open.delete(id);
     }
-    this.same("open questions of the log", [...open].sort(), [...new Set(this.pending.map(({ id }) => id))].sort());
+    this.expectSame(
+      "open questions of the log",
+      [...open].sort(),
+      [...new Set(this.pending.map(({ id }) => id))].sort(),
+    );
   }
 
   async check(): Promise<void> {
     for (const one of this.links) {
       const answer = await send(one.path, { headers: { "cf-connecting-ip": crypto.randomUUID() } });
       const seen = answer.status === 200 ? String((await answer.json<Json>()).state) : String(answer.status);
-      const taken = this.takenOf(one.id).length;
+      const taken = this.getTaken(one.id).length;
       const waits = one.turn === taken && this.pending.some(({ id }) => id === one.id);
       const wanted = one.turn < taken ? "answered" : waits ? "waits" : "410";
-      this.same(`link ${one.link_id} of turn ${one.turn}`, seen, wanted);
+      this.expectSame(`link ${one.link_id} of turn ${one.turn}`, seen, wanted);
     }
   }
 
-  same(what: string, seen: unknown, wanted: unknown): void {
+  expectSame(what: string, seen: unknown, wanted: unknown): void {
     if (isDeepStrictEqual(seen, wanted)) return;
     const { graph, moves } = this;
     throw new Error(JSON.stringify({ seed: random.seed, graph, moves, what, seen, wanted }, undefined, 2));
@@ -125,34 +129,34 @@ class Thread {
   async link(): Promise<void> {
     if (this.pending.length === 0) return;
     const question = pick(this.pending);
-    const answer = await this.caller.fetch(linksOf(this.id, question), { body: {} });
+    const answer = await this.caller.fetch(toLinksPath(this.id, question), { body: {} });
     const given = await answer.json<Link>();
-    this.same("a link is made", [answer.status, answer.ok ? "" : given], [200, ""]);
+    this.expectSame("a link is made", [answer.status, answer.ok ? "" : given], [200, ""]);
     const made = { ...given, path: new URL(given.url).pathname };
-    this.links.push({ ...made, id: question.id, turn: this.takenOf(question.id).length });
+    this.links.push({ ...made, id: question.id, turn: this.getTaken(question.id).length });
   }
 
   async start(body: Json): Promise<Run> {
     const answer = await this.caller.fetch(this.path("/runs"), { body: { assistant_id: this.graph, ...body } });
     const run = await answer.json<Run>();
-    this.same("a run is accepted", [answer.status, answer.ok ? "" : run], [200, ""]);
+    this.expectSame("a run is accepted", [answer.status, answer.ok ? "" : run], [200, ""]);
     return run;
   }
 
   /** Gives the question an answer; gives the run. */
   async answer(question: Question, how: string, answer: string): Promise<string> {
-    const links = this.links.filter(({ id, turn }) => id === question.id && turn === this.takenOf(id).length);
+    const links = this.links.filter(({ id, turn }) => id === question.id && turn === this.getTaken(id).length);
     const alone = this.pending.length === 1;
     let run: string;
     if (how === "link" && links.length > 0) {
       const response = await give(pick(links).path, answer);
       const body = await response.json<Json>();
-      this.same("an answer by link", [response.status, response.ok ? "" : body], [200, ""]);
+      this.expectSame("an answer by link", [response.status, response.ok ? "" : body], [200, ""]);
       run = String(body.run_id);
     } else if (how === "protocol") {
       const given = { namespace: [], interrupt_id: question.id, response: answer };
       const told = await command(this.caller, this.id, "input.respond", given);
-      this.same("an answer by the protocol", [told.type, told.message], ["success", undefined]);
+      this.expectSame("an answer by the protocol", [told.type, told.message], ["success", undefined]);
       run = (await this.runs())[0]!.run_id;
     } else {
       const resume = how === "plain" && alone ? answer : { [question.id]: answer };
@@ -160,12 +164,13 @@ class Thread {
       const more = how === "head" ? { checkpoint } : how === "strict" ? { strict_resume: true } : {};
       run = (await this.start({ command: { resume }, ...more })).run_id;
     }
-    this.takenOf(question.id).push({ run, value: question.value });
+    this.getTaken(question.id).push({ run, value: question.value });
     return run;
   }
 }
 
-const sorted = (questions: Question[]) => questions.map(({ id, value }) => `${id} ${JSON.stringify(value)}`).sort();
+const sortQuestions = (questions: Question[]) =>
+  questions.map(({ id, value }) => `${id} ${JSON.stringify(value)}`).sort();
 const HOW = ["link", "protocol", "api", "plain", "strict", "head"];
 
 type Move = (thread: Thread) => Promise<void>;
@@ -190,9 +195,9 @@ const MOVES: Record<string, Move> = {
     for (const [i, question] of asked.entries()) await thread.answer(question, hows[i]!, `t${i}`);
   },
   async late(thread) {
-    const open = thread.links.filter(({ id, turn }) => turn < thread.takenOf(id).length);
+    const open = thread.links.filter(({ id, turn }) => turn < thread.getTaken(id).length);
     if (open.length === 0) return;
-    thread.same("a late answer", (await give(pick(open).path, "late")).status, 409);
+    thread.expectSame("a late answer", (await give(pick(open).path, "late")).status, 409);
   },
   async paused(thread) {
     if (thread.pending.length === 0) return;
@@ -211,7 +216,7 @@ const MOVES: Record<string, Move> = {
     if (end === "delete") await thread.caller.fetch(thread.path(`/runs/${run}`), { method: "DELETE" });
     if (end !== "resume") {
       await thread.settle();
-      thread.undone(run);
+      thread.checkUndone(run);
       await thread.check();
     }
     await thread.caller.fetch(`/api/v1/flow/rules/${rule}`, { method: "DELETE" });
@@ -240,9 +245,9 @@ const MOVES: Record<string, Move> = {
     await thread.settle();
     if (end === "by interrupt") thread.links = thread.links.filter(({ id }) => id !== question.id);
     const exists = (await thread.caller.fetch(thread.path(`/runs/${run}`))).ok;
-    if (!exists && end === "by rollback" && thread.takenOf(question.id).at(-1)?.run === run)
-      thread.takenOf(question.id).pop();
-    else thread.undone(run);
+    if (!exists && end === "by rollback" && thread.getTaken(question.id).at(-1)?.run === run)
+      thread.getTaken(question.id).pop();
+    else thread.checkUndone(run);
   },
   async input(thread) {
     thread.movedOn = true;
@@ -259,12 +264,12 @@ const MOVES: Record<string, Move> = {
     thread.moves.push(`${JSON.stringify(resume)} ${history.findIndex((one) => one.checkpoint === checkpoint)}`);
     const { run_id } = await thread.start({ ...resume, checkpoint_id: checkpoint.checkpoint_id });
     const [question] = interrupts;
-    if (question && "command" in resume) thread.takenOf(question.id).push({ run: run_id, value: question.value });
+    if (question && "command" in resume) thread.getTaken(question.id).push({ run: run_id, value: question.value });
   },
   async update(thread) {
     thread.movedOn = true;
     const { status } = await thread.caller.fetch(thread.path("/state"), { body: { values: { said: ["by hand"] } } });
-    thread.same("an update", [200, 422].includes(status), true);
+    thread.expectSame("an update", [200, 422].includes(status), true);
   },
   async "run deletion"(thread) {
     const runs = await thread.runs();
@@ -274,7 +279,7 @@ const MOVES: Record<string, Move> = {
     thread.moves.push(String(runs.findIndex((one) => one.run_id === run_id)));
     await thread.caller.fetch(thread.path(`/runs/${run_id}`), { method: "DELETE" });
     await thread.settle();
-    thread.undone(run_id, before);
+    thread.checkUndone(run_id, before);
     thread.movedOn ||= before.some(({ id }) => !thread.pending.some((one) => one.id === id));
   },
   async restart() {
@@ -290,9 +295,13 @@ const MOVES: Record<string, Move> = {
       thread.caller,
       `/threads/${thread_id}`,
     );
-    thread.same("questions of the copy", sorted(Object.values(interrupts).flat()), sorted(thread.pending));
+    thread.expectSame(
+      "questions of the copy",
+      sortQuestions(Object.values(interrupts).flat()),
+      sortQuestions(thread.pending),
+    );
     const state = await get<State>(thread.caller, `/threads/${thread_id}/state`);
-    thread.same("questions of the copy's state", sorted(state.interrupts), sorted(thread.pending));
+    thread.expectSame("questions of the copy's state", sortQuestions(state.interrupts), sortQuestions(thread.pending));
   },
 };
 
@@ -303,7 +312,7 @@ async function stop(thread: Thread, run: string, action: string): Promise<void> 
 // oxlint-disable-next-line vitest/expect-expect -- they are in the moves and in `check`
 it("a link waits while its question does", { timeout: 600_000 }, async () => {
   const caller = await newCaller();
-  for (let n = 0; n < amount("THREADS", 20, 300); n += 1) {
+  for (let n = 0; n < chooseAmount("THREADS", 20, 300); n += 1) {
     const graph = GRAPHS[n % GRAPHS.length]!;
     const asked = await ask(caller, graph);
     const thread = new Thread(caller, asked.thread, graph);

@@ -5,9 +5,9 @@ import { command } from "../streaming/client.ts";
 import { type Caller, newCaller } from "../support/caller.ts";
 import "../support/pausing-graphs.ts";
 import { seeded } from "../support/random.ts";
-import { amount } from "../support/thorough.ts";
+import { chooseAmount } from "../support/thorough.ts";
 import { get } from "../threads/client.ts";
-import { endOf, give, type Json, link, type Link, type Question, questionsOf, submit } from "./ask.ts";
+import { waitForEnd, give, type Json, link, type Link, type Question, listQuestions, submit } from "./ask.ts";
 
 interface Asked {
   caller: Caller;
@@ -22,11 +22,11 @@ type Told = string | undefined;
 type Channel = (asked: Asked, answer: string, which: number) => Promise<Told>;
 
 /** Asked over A2A, so that it can also be answered there. */
-async function asked(caller: Caller): Promise<Asked> {
+async function askQuestion(caller: Caller): Promise<Asked> {
   const message = { messageId: crypto.randomUUID(), role: "ROLE_USER", parts: [{ data: { said: [] } }] };
   const task = String(((await rpc(caller, "/a2a/plain", "SendMessage", { message })).task as Json).id);
   const thread = task.slice(0, 36);
-  const [question] = await questionsOf(caller, thread);
+  const [question] = await listQuestions(caller, thread);
   const links = [
     await link(caller, thread, question!, { name: "Ana" }),
     await link(caller, thread, question!, { name: "Bo" }),
@@ -41,11 +41,11 @@ async function rpc(caller: Caller, path: string, method: string, params: Json): 
   return answer.result ?? { refused: answer.error };
 }
 
-const toldBy = async (response: Response): Promise<Told> => (response.ok ? undefined : response.text());
+const readTold = async (response: Response): Promise<Told> => (response.ok ? undefined : response.text());
 
 const CHANNELS: Record<string, Channel> = {
-  link: async ({ links }, answer, which) => toldBy(await give(links[which]!.path, answer)),
-  form: async ({ links }, answer, which) => toldBy(await submit(links[which]!.path, { answer, format: "text" })),
+  link: async ({ links }, answer, which) => readTold(await give(links[which]!.path, answer)),
+  form: async ({ links }, answer, which) => readTold(await submit(links[which]!.path, { answer, format: "text" })),
   async protocol({ caller, thread, question }, response) {
     const given = await command(caller, thread, "input.respond", {
       namespace: [],
@@ -74,12 +74,12 @@ const CHANNELS: Record<string, Channel> = {
 const NAMES = Object.keys(CHANNELS);
 
 async function expectOneAnswer(first: string, second: string, between?: () => Promise<unknown>): Promise<void> {
-  const one = await asked(await newCaller());
-  const from = (name: string, which: number) => CHANNELS[name]!(one, `${name} ${which}`, which);
+  const one = await askQuestion(await newCaller());
+  const answerFrom = (name: string, which: number) => CHANNELS[name]!(one, `${name} ${which}`, which);
   const told = between
-    ? [await from(first, 0), await between().then(() => from(second, 1))]
-    : await Promise.all([from(first, 0), from(second, 1)]);
-  const { said } = (await endOf(one.caller, one.thread)) as { said: string[] };
+    ? [await answerFrom(first, 0), await between().then(() => answerFrom(second, 1))]
+    : await Promise.all([answerFrom(first, 0), answerFrom(second, 1)]);
+  const { said } = (await waitForEnd(one.caller, one.thread)) as { said: string[] };
   const winner = told.indexOf(undefined);
   const label = `${first} and ${second}${between ? ", one after the other" : ""}`;
   expect([label, said]).toEqual([label, ["first", `ask: "${[first, second][winner]} ${winner}"`]]);
@@ -100,7 +100,7 @@ it("each pair of different channels, one after the other and with a restart betw
 
 it("random pairs at the same moment", async () => {
   const random = seeded("answers at the same moment");
-  for (let i = 0; i < amount("PAIRS", 12, 200); i += 1) {
+  for (let i = 0; i < chooseAmount("PAIRS", 12, 200); i += 1) {
     const [first, second] = [NAMES[random.between(0, NAMES.length)]!, NAMES[random.between(0, NAMES.length)]!];
     await expectOneAnswer(first, second);
   }

@@ -6,7 +6,7 @@ import { newCaller } from "../support/caller.ts";
 import "../support/pausing-graphs.ts";
 import { stubFetch } from "../support/stub-fetch.ts";
 import { get } from "../threads/client.ts";
-import { ask, endOf, give, type Json, questionsOf } from "./ask.ts";
+import { ask, waitForEnd, give, type Json, listQuestions } from "./ask.ts";
 
 const State = Annotation.Root({
   said: Annotation<string[]>({ reducer: (before, more) => [...before, ...more], default: () => [] }),
@@ -55,7 +55,7 @@ it("carries the question with a link, and the run that the link resumes calls it
   const { answer_url, expires_at } = asked!.interrupts![0]!;
   expect(Date.parse(expires_at)).toBeGreaterThan(Date.now() + 3 * 24 * 3_600_000);
   expect((await give(new URL(answer_url).pathname, "yes")).status).toBe(200);
-  await endOf(caller, thread);
+  await waitForEnd(caller, thread);
   await expect.poll(() => received.length).toBe(2);
   expect(received[1]).toMatchObject({ status: "success", values: { said: ["first", 'ask: "yes"'] } });
   expect(received[1]).not.toHaveProperty("interrupts");
@@ -68,16 +68,16 @@ it("is answered in the response: one question with a value, several by their ids
   });
   const caller = await newCaller();
   const one = await ask(caller, "plain", { said: [] }, webhook());
-  expect(await endOf(caller, one.thread)).toEqual({ said: ["first", "ask: false"] });
+  expect(await waitForEnd(caller, one.thread)).toEqual({ said: ["first", "ask: false"] });
   const two = await ask(caller, "both", { said: [] }, webhook());
-  expect(await endOf(caller, two.thread)).toEqual({ said: ['left: "to left?"', 'right: "to right?"'] });
+  expect(await waitForEnd(caller, two.thread)).toEqual({ said: ['left: "to left?"', 'right: "to right?"'] });
   await expect.poll(() => received.length).toBe(4);
-  const audited = async () =>
+  const listAudited = async () =>
     (await (await caller.fetch("/api/v1/audit-log?action=interrupt.answered")).json<Json[]>()).map(
       ({ detail }) => detail,
     );
-  await expect.poll(async () => (await audited()).length).toBe(3);
-  expect(await audited()).toContainEqual(expect.objectContaining({ via: "webhook", thread_id: one.thread }));
+  await expect.poll(async () => (await listAudited()).length).toBe(3);
+  expect(await listAudited()).toContainEqual(expect.objectContaining({ via: "webhook", thread_id: one.thread }));
 });
 
 it.each([
@@ -91,7 +91,7 @@ it.each([
   const { thread, question } = await ask(caller, "plain", { said: [] }, webhook());
   await expect.poll(() => received.length).toBe(1);
   await new Promise((resolve) => setTimeout(resolve, 100));
-  expect(await questionsOf(caller, thread)).toEqual([question]);
+  expect(await listQuestions(caller, thread)).toEqual([question]);
   expect(await get<Json[]>(caller, `/threads/${thread}/runs`)).toHaveLength(1);
 });
 
@@ -106,7 +106,7 @@ it("counts for the questions that wait when others have been answered in the mea
     return Response.json({ resume: Object.fromEntries(interrupts.map(({ id }) => [id, "by webhook"])) });
   });
   const { thread } = await ask(caller, "parallel", { said: [] }, webhook());
-  expect(await endOf(caller, thread)).toEqual({ said: ['left: "by webhook"', 'right: "by link"'] });
+  expect(await waitForEnd(caller, thread)).toEqual({ said: ['left: "by webhook"', 'right: "by link"'] });
   expect(sizes[0]).toBe(2);
 });
 
@@ -122,7 +122,7 @@ it("answers nothing without ids where it was asked several questions, and one st
   const { thread } = await ask(caller, "parallel", { said: [] }, webhook());
   await expect.poll(() => sizes).toEqual([2, 1]);
   await new Promise((resolve) => setTimeout(resolve, 100));
-  expect(await questionsOf(caller, thread)).toHaveLength(1);
+  expect(await listQuestions(caller, thread)).toHaveLength(1);
 });
 
 it("comes second when a link was answered while it thought", async () => {
@@ -138,7 +138,7 @@ it("comes second when a link was answered while it thought", async () => {
     return Response.json({ resume: "by webhook" });
   });
   const { thread } = await ask(caller, "plain", { said: [] }, webhook());
-  expect(await endOf(caller, thread)).toEqual({ said: ["first", 'ask: "by link"'] });
+  expect(await waitForEnd(caller, thread)).toEqual({ said: ["first", 'ask: "by link"'] });
   expect(answered).toEqual([200]);
   expect(await (await give(path, "late")).json()).toMatchObject({ status: 409, answered: { via: "link" } });
   expect(await get<Json[]>(caller, `/threads/${thread}/runs`)).toHaveLength(2);

@@ -25,7 +25,7 @@ async function add(at = Date.now(), workspaceId: string | null = caller.workspac
     .run();
 }
 
-async function exported(headers: Record<string, string> = {}): Promise<AuditEntryWire[]> {
+async function exportEntries(headers: Record<string, string> = {}): Promise<AuditEntryWire[]> {
   const text = await (
     await caller.fetch("/api/v1/audit-log?format=ndjson", { headers })
   )
@@ -48,12 +48,12 @@ const rows = async () =>
 describe("the chain", () => {
   it("begins at 1, and is whole in every export", async () => {
     await add();
-    const entries = (await exported()).toSorted((a, b) => (a.seq ?? 0) - (b.seq ?? 0));
+    const entries = (await exportEntries()).toSorted((a, b) => (a.seq ?? 0) - (b.seq ?? 0));
     expect(entries.map(({ seq }) => seq)).toEqual(entries.map((_, place) => place + 1));
     expect(entries[0]).toMatchObject({ action: "workspace.created", prev_hash: GENESIS });
     expect(faults(entries)).toEqual([]);
     await add();
-    expect(faults(await exported())).toEqual([]);
+    expect(faults(await exportEntries())).toEqual([]);
   });
 
   it("has neither a fork nor a gap when many write and chain at the same time", async () => {
@@ -63,8 +63,8 @@ describe("the chain", () => {
       if (i % 10 === 0) await chainAll(db);
     });
     await Promise.all(work);
-    await Promise.all([chain(db, caller.workspaceId), chain(db, caller.workspaceId), exported()]);
-    const entries = await exported();
+    await Promise.all([chain(db, caller.workspaceId), chain(db, caller.workspaceId), exportEntries()]);
+    const entries = await exportEntries();
     expect(entries.filter(({ action }) => action === "api_key.updated")).toHaveLength(60);
     expect(faults(entries)).toEqual([]);
     const places = (await rows()).map(({ seq }) => seq);
@@ -78,14 +78,14 @@ describe("the chain", () => {
     expect(some.filter(({ seq }) => seq !== null)).toHaveLength(200);
     await chainAll(db);
     expect((await rows()).every(({ seq }) => seq !== null)).toBe(true);
-    expect(faults(await exported())).toEqual([]);
+    expect(faults(await exportEntries())).toEqual([]);
   });
 
   it("of one workspace says nothing about another, and the deployment has its own", async () => {
     const other = await newCaller();
     await add(Date.now(), null);
-    await exported();
-    const both = await exported({ "x-api-key": ADMIN_KEY, "x-tenant-id": caller.workspaceId });
+    await exportEntries();
+    const both = await exportEntries({ "x-api-key": ADMIN_KEY, "x-tenant-id": caller.workspaceId });
     expect(new Set(both.map(({ workspace_id }) => workspace_id))).toEqual(new Set([caller.workspaceId, null]));
     expect(JSON.stringify(both)).not.toContain(other.workspaceId);
     const own = verifyAudit(both, []).find(({ workspaceId }) => workspaceId === caller.workspaceId);
@@ -93,7 +93,7 @@ describe("the chain", () => {
   });
 
   it("no place is taken twice, also by hand", async () => {
-    await exported();
+    await exportEntries();
     const twice = env.DB.prepare("update audit_log set seq = 1 where workspace_id = ? and seq = 2").bind(
       caller.workspaceId,
     );
@@ -102,7 +102,8 @@ describe("the chain", () => {
 });
 
 describe("an entry that was", () => {
-  const seqOf = (entries: AuditEntryWire[], seq: number) => entries.find((one) => one.seq === seq) as AuditEntryWire;
+  const findEntry = (entries: AuditEntryWire[], seq: number) =>
+    entries.find((one) => one.seq === seq) as AuditEntryWire;
   const CASES: Record<string, (entries: AuditEntryWire[]) => AuditEntryWire[]> = {
     "changed in its action": (all) => all.map((one) => (one.seq === 2 ? { ...one, action: "api_key.deleted" } : one)),
     "changed in its detail": (all) => all.map((one) => (one.seq === 2 ? { ...one, detail: {} } : one)),
@@ -111,14 +112,14 @@ describe("an entry that was", () => {
     "moved to another workspace": (all) => all.map((one) => ({ ...one, workspace_id: "another" })),
     removed: (all) => all.filter(({ seq }) => seq !== 2),
     "removed at the old end": (all) => all.filter(({ seq }) => seq !== 1),
-    "put in the place of another": (all) => all.map((one) => (one.seq === 2 ? { ...seqOf(all, 3), seq: 2 } : one)),
-    added: (all) => [...all, { ...seqOf(all, 2), id: "new" }],
+    "put in the place of another": (all) => all.map((one) => (one.seq === 2 ? { ...findEntry(all, 3), seq: 2 } : one)),
+    added: (all) => [...all, { ...findEntry(all, 2), id: "new" }],
     "left without a place": (all) => all.map((one) => (one.seq === 2 ? { ...one, seq: null } : one)),
   };
   it.for(Object.entries(CASES))("%s is found", async ([, change]) => {
     await add();
     await add();
-    const entries = await exported();
+    const entries = await exportEntries();
     expect(faults(entries)).toEqual([]);
     expect(faults(change(entries))).not.toEqual([]);
   });
@@ -141,7 +142,7 @@ describe("a daily root", () => {
     await chainAll(db);
     await keepAllRoots();
     const root = (await read()) as AuditRoot;
-    const entries = await exported();
+    const entries = await exportEntries();
     expect(root).toMatchObject({ workspace_id: caller.workspaceId, day });
     expect(faults(entries, [root])).toEqual([]);
     expect(verifyAudit(entries, [root])[0]).toMatchObject({ roots: 1 });
@@ -158,7 +159,7 @@ describe("a daily root", () => {
       .bind(caller.workspaceId)
       .run();
     await env.DB.prepare("delete from audit_roots where workspace_id = ?").bind(caller.workspaceId).run();
-    const forged = await exported();
+    const forged = await exportEntries();
     expect(faults(forged)).toEqual([]);
     expect(faults(forged, [root])).toEqual([expect.stringContaining("not the one that the root")]);
   });
@@ -186,7 +187,7 @@ describe("a daily root", () => {
 
   it("keeps what is left verifiable after the old end was deleted, and without it nothing is", async () => {
     const admin = { "x-api-key": ADMIN_KEY, "x-tenant-id": caller.workspaceId };
-    const deployment = async () => (await exported(admin)).filter(({ workspace_id }) => workspace_id === null);
+    const deployment = async () => (await exportEntries(admin)).filter(({ workspace_id }) => workspace_id === null);
     const long = now - 40 * DAY;
     await add(long, null, "credential.refused");
     await chainAll(db);

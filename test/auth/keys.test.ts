@@ -34,14 +34,14 @@ describe("API keys", () => {
 
   it("may be sent twice, as the LangSmith SDK for Python does, but not two of them", async () => {
     const [one, other] = [await newCaller(), await newCaller()];
-    const listed = async (key: string, tenant = one.workspaceId) =>
+    const readListStatus = async (key: string, tenant = one.workspaceId) =>
       (await send("/api/v1/api-keys", { headers: { "x-api-key": key, "x-tenant-id": tenant } })).status;
-    expect(await listed(`${one.key}, ${one.key}`, `${one.workspaceId}, ${one.workspaceId}`)).toBe(200);
-    expect(await listed(`${one.key}, ${other.key}`)).toBe(401);
-    expect(await listed(`${one.key},`)).toBe(401);
-    expect(await listed(one.key, `${one.workspaceId}, ${other.workspaceId}`)).toBe(403);
-    expect(await listed(`${ADMIN_KEY}, ${ADMIN_KEY}`)).toBe(200);
-    expect(await listed(`${ADMIN_KEY}, ${one.key}`)).toBe(401);
+    expect(await readListStatus(`${one.key}, ${one.key}`, `${one.workspaceId}, ${one.workspaceId}`)).toBe(200);
+    expect(await readListStatus(`${one.key}, ${other.key}`)).toBe(401);
+    expect(await readListStatus(`${one.key},`)).toBe(401);
+    expect(await readListStatus(one.key, `${one.workspaceId}, ${other.workspaceId}`)).toBe(403);
+    expect(await readListStatus(`${ADMIN_KEY}, ${ADMIN_KEY}`)).toBe(200);
+    expect(await readListStatus(`${ADMIN_KEY}, ${one.key}`)).toBe(401);
   });
 
   it("are required, and only the admin key makes workspaces", async () => {

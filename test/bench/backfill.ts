@@ -3,22 +3,22 @@
  * BACKFILL_ROWS runs (300,000 if left out) through `/runs/multipart`.
  */
 import { withBenchRoutes } from "../support/server.ts";
-import { load, table, typical } from "./figures.ts";
+import { load, table, formatTypical } from "./figures.ts";
 import type { Bench } from "./bench.ts";
-import { amount } from "./least.ts";
+import { chooseAmount } from "./least.ts";
 import { startPlain } from "./servers/plain.ts";
 import type { Weir } from "./servers/server.ts";
 import { repeat, send, stats } from "./traces.ts";
 
 /** Runs of one call of `send`, whose bodies are in memory. */
-const AT_ONCE = amount(20_000, 100);
+const AT_ONCE = chooseAmount(20_000, 100);
 
 export const bench: Bench = {
   title: "statistics of a backfill",
   byName: true,
   async start() {
     await using server = await startPlain({ config: withBenchRoutes() });
-    const rows = Number(process.env["BACKFILL_ROWS"] ?? amount(300_000, 100));
+    const rows = Number(process.env["BACKFILL_ROWS"] ?? chooseAmount(300_000, 100));
     const day = Date.parse(`${new Date().toISOString().slice(0, 10)}T00:00:00Z`) - 86_400_000;
     for (let sent = 0; sent < rows; sent += AT_ONCE) await send(server, "backfill", AT_ONCE, [day], sent, true);
     await measure(server, day);
@@ -43,7 +43,7 @@ async function measure(server: Weir, day: number): Promise<void> {
   const rows: (string | number)[][] = [];
   for (const wanted of selections) {
     const { found, times } = await repeat(async () => stats(server, { session: [project.id], ...wanted }));
-    rows.push([`\`${JSON.stringify(wanted)}\``, found, ...typical(times)]);
+    rows.push([`\`${JSON.stringify(wanted)}\``, found, ...formatTypical(times)]);
   }
   table(["selection", "runs", "p50", "p90"], rows);
   console.log(`\nLoad: ${load()}.`);

@@ -2,9 +2,9 @@
  * This checkout beside others and the floor, all at work at the same time: what else the machine does slows down all of them
  * equally, so a smaller difference shows than in `pair`. Only processor time counts here.
  */
-import { minified } from "../support/server.ts";
+import { writeMinifiedConfig } from "../support/server.ts";
 import { load, percentile, table } from "./figures.ts";
-import { drive, type Graph, timedRun } from "./runs/drive.ts";
+import { drive, type Graph, timeRun } from "./runs/drive.ts";
 import { startPlain } from "./servers/plain.ts";
 import type { Server } from "./servers/server.ts";
 import type { Bench, Options } from "./bench.ts";
@@ -22,7 +22,7 @@ export const bench: Bench = {
     const start = async (settings: Parameters<typeof startPlain>[0]) =>
       servers.push(started.use(await startPlain(settings)));
     await start({ name: "here" });
-    const floor = minified("test/support/floor-worker.ts", "floor");
+    const floor = writeMinifiedConfig("test/support/floor-worker.ts", "floor");
     if (options.graphs.includes("echo")) await start({ config: floor, name: "floor" });
     for (const root of against?.split(",") ?? []) await start({ root, name: root });
     for (const graph of options.graphs) await measure(servers, graph, options);
@@ -34,7 +34,7 @@ async function measure(all: Server[], graph: Graph, { runs, rounds }: Options): 
   const servers = all.filter(({ name }) => graph === "echo" || name !== "floor");
   await Promise.all(
     servers.map(async ({ client }) => {
-      for (let i = 0; i < Math.min(WARM_UP, runs); i += 1) await timedRun(client, graph);
+      for (let i = 0; i < Math.min(WARM_UP, runs); i += 1) await timeRun(client, graph);
     }),
   );
   const used: number[][] = servers.map(() => []);

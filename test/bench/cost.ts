@@ -3,7 +3,7 @@ import type { Counts, Meter } from "../support/counting/counts.ts";
 import { type Kind, KINDS, LONG, PACE, SHORT, TOKENS } from "./cost/kinds.ts";
 import { CPU_MS, PRICES, STORED_GB_MONTH } from "./cost/prices.ts";
 import { table } from "./figures.ts";
-import { difference, settled, startCounting } from "./servers/counting.ts";
+import { difference, waitUntilSettled, startCounting } from "./servers/counting.ts";
 import { cpuByRole } from "./servers/processes.ts";
 import type { Weir } from "./servers/server.ts";
 import type { Bench } from "./bench.ts";
@@ -17,18 +17,18 @@ interface Used {
   stored: number;
 }
 
-const scaled = (counts: Counts, by: number): Counts =>
+const scaleCounts = (counts: Counts, by: number): Counts =>
   Object.fromEntries((Object.keys(counts) as Meter[]).map((meter) => [meter, (counts[meter] ?? 0) * by]));
 
-async function used(server: Weir, { work, before }: Kind): Promise<Used> {
+async function measureUse(server: Weir, { work, before }: Kind): Promise<Used> {
   const made = (await before?.(server)) ?? "";
   // The first of its kind makes tables, projects and indexes; the second is what the others cost.
   if (!before) await work(server, made);
   const cpu = () => cpuByRole(server.pid, server.persistTo).workerd * 1000;
-  const start = { counts: await settled(server), cpu: cpu() };
+  const start = { counts: await waitUntilSettled(server), cpu: cpu() };
   const { units, threads = [] } = await work(server, made);
   const cpuMs = (cpu() - start.cpu) / units;
-  const counts = scaled(difference(start.counts, await settled(server)), 1 / units);
+  const counts = scaleCounts(difference(start.counts, await waitUntilSettled(server)), 1 / units);
   let stored = 0;
   for (const thread of threads) {
     const size = await fetch(`${server.url}/bench/size?thread=${server.workspaceId}:${thread}`);
@@ -45,7 +45,7 @@ const dollars = (counts: Counts) => PRICES.reduce((sum, { amount, million }) => 
 function showKinds(all: Map<string, Used>): void {
   const [none, long] = [all.get(SHORT), all.get(LONG)];
   const counts = new Map([...all].map(([kind, { counts }]) => [kind, counts]));
-  if (none && long) counts.set("token, of these", scaled(difference(none.counts, long.counts), 1 / (TOKENS - 1)));
+  if (none && long) counts.set("token, of these", scaleCounts(difference(none.counts, long.counts), 1 / (TOKENS - 1)));
   const rows = [...counts].map(([kind, counts]) => [
     kind,
     ...PRICES.map(({ amount }) => figure(amount(counts))),
@@ -88,7 +88,7 @@ export const bench: Bench = {
   async start() {
     await using server = await startCounting(PACE);
     const all = new Map<string, Used>();
-    for (const [name, kind] of Object.entries(KINDS)) all.set(name, await used(server, kind));
+    for (const [name, kind] of Object.entries(KINDS)) all.set(name, await measureUse(server, kind));
     showKinds(all);
     console.log("");
     const long = all.get(LONG);

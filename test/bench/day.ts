@@ -7,7 +7,7 @@ import { execFileSync } from "node:child_process";
 import { rmSync } from "node:fs";
 import { multiply, withBenchRoutes } from "../support/server.ts";
 import { startBucket } from "./exports/bucket.ts";
-import { call, check, exported } from "./exports/server.ts";
+import { call, check, timeExport } from "./exports/server.ts";
 import { load, mb, ms, percentile, table } from "./figures.ts";
 import { Isolate } from "./inspector.ts";
 import { startPlain } from "./servers/plain.ts";
@@ -50,7 +50,7 @@ async function send(server: Weir, rows: number): Promise<number> {
 }
 
 /** The result of some work, and the times of calls of `/ok` during it. */
-async function beside<T>(server: Weir, work: Promise<T>): Promise<[T, number[]]> {
+async function timeBeside<T>(server: Weir, work: Promise<T>): Promise<[T, number[]]> {
   const times: number[] = [];
   const going = { on: true };
   const result = work.finally(() => (going.on = false));
@@ -74,7 +74,7 @@ export const bench: Bench = {
     await using server = await startPlain({ config: withBenchRoutes(), vars, ...capped });
     using isolate = await Isolate.at(server);
     const before = workerdUsage(server.pid).cpu;
-    const [[seconds, most], okTimes] = await beside(
+    const [[seconds, most], okTimes] = await timeBeside(
       server,
       isolate.watch(send(server, sent)).then(([s, m]) => [s, m] as const),
     );
@@ -102,7 +102,7 @@ export const bench: Bench = {
         start_time: new Date(DAY),
         end_time: new Date(DAY + 86_400_000),
       };
-      const [[timed, memory], times] = await beside(server, isolate.watch(exported(server, rows, job)));
+      const [[timed, memory], times] = await timeBeside(server, isolate.watch(timeExport(server, rows, job)));
       await check(bucket, timed.id, rows);
       rmSync(bucket.folder, { recursive: true });
       results.push([`export, ${compression}`, ...figures(rows, timed.seconds, timed.cpu, times, memory.both)]);

@@ -5,16 +5,16 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Client } from "langgraph-sdk-1-15";
 import { load, ms, percentile, table } from "./figures.ts";
-import { amount } from "./least.ts";
+import { chooseAmount } from "./least.ts";
 import { drive, type Graph } from "./runs/drive.ts";
 import { type DevProject, devProject, peerProject, pss } from "./servers/dev.ts";
-import { whereInstalled } from "./servers/peer.ts";
+import { useIfInstalled } from "./servers/peer.ts";
 import { startPlain } from "./servers/plain.ts";
 import { cpuByRole, processTree } from "./servers/processes.ts";
 import type { Server } from "./servers/server.ts";
 import type { Bench, Options } from "./bench.ts";
 
-const EDITS = amount(3, 1);
+const EDITS = chooseAmount(3, 1);
 
 /** The times of a server, in milliseconds, and its memory by process, in MB. */
 interface Figures {
@@ -31,7 +31,7 @@ export const bench: Bench = {
   title: "`weir dev` on the demo project",
   byName: true,
   async start(options) {
-    const projects = [devProject(options.against ?? "."), ...whereInstalled(peerProject)];
+    const projects = [devProject(options.against ?? "."), ...useIfInstalled(peerProject)];
     const all = projects.map((): Figures => ({ starts: [], edits: [], runs: {} }));
     const plain: Figures = { starts: [], edits: [], runs: {} };
     try {
@@ -59,20 +59,20 @@ async function measure(project: DevProject, figures: Figures, { idle, ...options
   // After its first answer the server reads types and restarts once; then it stops what it does not need.
   await sleep(Math.min(idle, 75) * 1_000);
   if (figures.rest === undefined) {
-    const before = cpuOf(server);
+    const before = readCpu(server);
     await sleep(idle * 1_000);
-    figures.rest = (cpuOf(server) - before) / (idle * 1_000);
+    figures.rest = (readCpu(server) - before) / (idle * 1_000);
     figures.memory = processTree(server.pid ?? 0).map(({ command, pid }) => [command, pss(pid)]);
   }
   await measureRuns(server, figures, options);
   for (let n = 0; n < EDITS; n += 1) {
     const greeting = `Edit ${figures.edits.length}`;
-    figures.edits.push(await edited(server.client, greeting, (text) => project.edit(text)));
+    figures.edits.push(await timeEdit(server.client, greeting, (text) => project.edit(text)));
   }
 }
 
 /** Processor milliseconds of all its processes so far. */
-const cpuOf = ({ pid = 0, persistTo }: Server): number =>
+const readCpu = ({ pid = 0, persistTo }: Server): number =>
   Object.values(cpuByRole(pid, persistTo)).reduce((sum, seconds) => sum + seconds, 0) * 1000;
 
 /** Processor milliseconds of a run of each graph, those of the server's processes together. */
@@ -89,7 +89,7 @@ async function measureRuns(
 }
 
 /** Milliseconds from a change of the code until a run shows it. */
-async function edited(client: Client, greeting: string, edit: (greeting: string) => void): Promise<number> {
+async function timeEdit(client: Client, greeting: string, edit: (greeting: string) => void): Promise<number> {
   const input = { messages: [{ role: "user", content: "hello" }] };
   const began = performance.now();
   edit(greeting);

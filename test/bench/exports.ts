@@ -20,7 +20,7 @@ const CAPPED = [
   "--experimental-transform-types",
   "--no-warnings",
 ];
-const thousands = (rows: number) => `${(rows / 1000).toFixed(1)}k`;
+const formatThousands = (rows: number) => `${(rows / 1000).toFixed(1)}k`;
 
 interface Written {
   seconds: number;
@@ -58,11 +58,11 @@ async function writers(folder: string, rows: number, codecs: Options["codecs"]):
     if (codec !== "none") rmSync(file);
     cells.push([
       codec,
-      thousands(rows / ours.seconds),
+      formatThousands(rows / ours.seconds),
       mb(ours.bytes),
       mb(ours.live),
       mb(ours.rss),
-      thousands(rows / theirs.seconds),
+      formatThousands(rows / theirs.seconds),
       mb(theirs.bytes),
     ]);
   }

@@ -13,10 +13,13 @@ export const ms = (value: number) =>
 export const mb = (bytes: number) => `${(bytes / 1e6).toFixed(0)} MB`;
 
 /** The median and the 90th percentile, as two cells of a table. */
-export const typical = (times: number[]): [string, string] => [ms(percentile(times, 50)), ms(percentile(times, 90))];
+export const formatTypical = (times: number[]): [string, string] => [
+  ms(percentile(times, 50)),
+  ms(percentile(times, 90)),
+];
 
 /** How long each of this many calls takes, one after the other; milliseconds. */
-export async function timesOf(calls: number, call: () => Promise<unknown>): Promise<number[]> {
+export async function timeCalls(calls: number, call: () => Promise<unknown>): Promise<number[]> {
   const times: number[] = [];
   for (let index = 0; index < calls; index += 1) {
     const start = performance.now();

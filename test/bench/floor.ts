@@ -1,5 +1,5 @@
 /** Weir beside the least that a run of `echo` can cost on this platform (test/support/floor-worker.ts), in turn. */
-import { minified } from "../support/server.ts";
+import { writeMinifiedConfig } from "../support/server.ts";
 import type { Bench } from "./bench.ts";
 import { compare } from "./runs/rounds.ts";
 import { startPlain } from "./servers/plain.ts";
@@ -9,7 +9,10 @@ export const bench: Bench = {
   byName: true,
   async start(options) {
     await using weir = await startPlain({ name: "Weir" });
-    await using floor = await startPlain({ config: minified("test/support/floor-worker.ts", "floor"), name: "floor" });
+    await using floor = await startPlain({
+      config: writeMinifiedConfig("test/support/floor-worker.ts", "floor"),
+      name: "floor",
+    });
     await compare([weir, floor], { ...options, graphs: ["echo"] });
   },
 };

@@ -1,16 +1,19 @@
 /** What reading a thread costs once it has 1,000 checkpoints, beside one that has few. */
-import { table, timesOf, typical } from "./figures.ts";
-import { amount } from "./least.ts";
+import { table, timeCalls, formatTypical } from "./figures.ts";
+import { chooseAmount } from "./least.ts";
 import type { Bench } from "./bench.ts";
 import { startPlain } from "./servers/plain.ts";
 import type { Server } from "./servers/server.ts";
 
 const FEW = 10;
-const MANY = amount(1_000, 30);
-const CALLS = amount(20, 1);
+const MANY = chooseAmount(1_000, 30);
+const CALLS = chooseAmount(20, 1);
 
 /** A thread with at least this many checkpoints: runs of `echo`, each of which adds to its messages. */
-async function threadOf({ client }: Server, checkpoints: number): Promise<{ id: string; runs: number; has: number }> {
+async function createThread(
+  { client }: Server,
+  checkpoints: number,
+): Promise<{ id: string; runs: number; has: number }> {
   const { thread_id: id } = await client.threads.create();
   let runs = 0;
   let has = 0;
@@ -25,7 +28,7 @@ async function threadOf({ client }: Server, checkpoints: number): Promise<{ id: 
   return { id, runs, has: (await client.threads.getHistory(id, { limit: MANY })).length };
 }
 
-async function measured({ client }: Server, id: string): Promise<Record<string, number[]>> {
+async function measureHistory({ client }: Server, id: string): Promise<Record<string, number[]>> {
   const newest = await client.threads.getHistory(id, { limit: MANY });
   const middle = newest[Math.floor(newest.length / 2)]?.checkpoint;
   const reads: Record<string, () => Promise<unknown>> = {
@@ -38,7 +41,7 @@ async function measured({ client }: Server, id: string): Promise<Record<string, 
     "history, all": async () => client.threads.getHistory(id, { limit: MANY }),
   };
   const times: Record<string, number[]> = {};
-  for (const [name, read] of Object.entries(reads)) times[name] = await timesOf(CALLS, read);
+  for (const [name, read] of Object.entries(reads)) times[name] = await timeCalls(CALLS, read);
   return times;
 }
 
@@ -46,11 +49,14 @@ export const bench: Bench = {
   title: "states and history of a long thread",
   async start() {
     await using target = await startPlain();
-    const threads = [await threadOf(target, FEW), await threadOf(target, MANY)];
+    const threads = [await createThread(target, FEW), await createThread(target, MANY)];
     const times: Record<string, number[]>[] = [];
-    for (const { id } of threads) times.push(await measured(target, id));
+    for (const { id } of threads) times.push(await measureHistory(target, id));
     const heads = threads.flatMap(({ has, runs }) => [`${has} checkpoints, ${runs} runs: p50`, "p90"]);
-    const rows = Object.keys(times[0] ?? {}).map((name) => [name, ...times.flatMap((one) => typical(one[name] ?? []))]);
+    const rows = Object.keys(times[0] ?? {}).map((name) => [
+      name,
+      ...times.flatMap((one) => formatTypical(one[name] ?? [])),
+    ]);
     table(["read", ...heads], rows);
   },
 };

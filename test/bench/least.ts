@@ -4,4 +4,4 @@
 export const isLeast = (): boolean => Boolean(process.env.BENCH_LEAST);
 
 /** How much of something a bench does. */
-export const amount = (whole: number, least: number): number => (isLeast() ? least : whole);
+export const chooseAmount = (whole: number, least: number): number => (isLeast() ? least : whole);

@@ -3,14 +3,14 @@
  * processor times of workerd.
  */
 import { load, table } from "./figures.ts";
-import { amount } from "./least.ts";
+import { chooseAmount } from "./least.ts";
 import type { Bench } from "./bench.ts";
 import { startPlain } from "./servers/plain.ts";
 import type { Weir } from "./servers/server.ts";
 import { send } from "./traces.ts";
 
-const RUNS = amount(10_000, 200);
-const ROUNDS = amount(6, 1);
+const RUNS = chooseAmount(10_000, 200);
+const ROUNDS = chooseAmount(6, 1);
 
 const RULES = [
   ...["email", "phone", "iban", "card", "key"].map((set) => ({ type: "set", set })),
@@ -33,13 +33,13 @@ export const bench: Bench = {
   async start() {
     await using server = await startPlain();
     const days = [Date.parse(`${new Date().toISOString().slice(0, 10)}T00:00:00Z`)];
-    await send(server, "warm", amount(5_000, 100), days);
+    await send(server, "warm", chooseAmount(5_000, 100), days);
     const micros: Record<string, number[]> = { without: [], with: [] };
     for (let round = 0; round < ROUNDS; round++) {
       // The order changes, so that neither has the fuller database.
       for (const kind of round % 2 === 0 ? ["without", "with"] : ["with", "without"]) {
         await setRules(server, kind === "with" ? RULES : []);
-        await send(server, `${kind} warm`, amount(2_000, 100), days);
+        await send(server, `${kind} warm`, chooseAmount(2_000, 100), days);
         const [, , , cpu] = await send(server, `${kind} ${round}`, RUNS, days);
         micros[kind]?.push(Number.parseInt(String(cpu), 10));
       }

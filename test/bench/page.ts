@@ -10,15 +10,15 @@ import { PAGE } from "../../src/cli/package.ts";
 import { launch } from "../support/chromium.ts";
 import { withBenchRoutes } from "../support/server.ts";
 import { load, ms, percentile, table } from "./figures.ts";
-import { amount } from "./least.ts";
+import { chooseAmount } from "./least.ts";
 import { longThread, longTrace, manyTraces } from "./page/fill.ts";
-import { arrows, clicked, entered, loaded, type Opened, SLOW_4G, type Traffic } from "./page/measure.ts";
+import { arrows, timeClick, timeEntry, timeLoad, type Opened, SLOW_4G, type Traffic } from "./page/measure.ts";
 import { startPlain } from "./servers/plain.ts";
 import type { Bench } from "./bench.ts";
 
-const THREAD_RUNS = amount(100, 2);
-const TRACE_RUNS = amount(2_000, 30);
-const OVERVIEW_RUNS = amount(100_000, 200);
+const THREAD_RUNS = chooseAmount(100, 2);
+const TRACE_RUNS = chooseAmount(2_000, 30);
+const OVERVIEW_RUNS = chooseAmount(100_000, 200);
 
 const COMPOSER = 'document.querySelector("#composer")';
 const LAST_ANSWER = `[...document.querySelectorAll("[data-part=text]")].at(-1)?.textContent.includes("turn ${THREAD_RUNS - 1}")`;
@@ -38,9 +38,9 @@ export const bench: Bench = {
       const found = await opened;
       const times = found.map((one) => one.ms);
       const traffic = found.flatMap((one) => one.traffic ?? []);
-      const most = (count: (one: Traffic) => number) => (traffic.length > 0 ? Math.max(...traffic.map(count)) : "");
-      const requests = String(most((one) => one.requests));
-      const kb = String(most((one) => Math.round(one.bytes / 1_000)));
+      const findMost = (count: (one: Traffic) => number) => (traffic.length > 0 ? Math.max(...traffic.map(count)) : "");
+      const requests = String(findMost((one) => one.requests));
+      const kb = String(findMost((one) => Math.round(one.bytes / 1_000)));
       rows.push([view, aim, ms(percentile(times, 50)), ms(Math.max(...times)), requests, kb]);
     };
     const thread = await longThread(server, THREAD_RUNS);
@@ -50,28 +50,28 @@ export const bench: Bench = {
     const list = `/traces?project=${trace.project}`;
     const ofThread = `a thread of ${THREAD_RUNS} runs, its last answer`;
     const ofTrace = `a trace of ${TRACE_RUNS.toLocaleString("en")} runs, its first rows`;
-    await row("first composer on slow 4G, cold", "2,000 ms", loaded(browser, server, "/chat", COMPOSER, SLOW_4G));
-    await row("list of traces on slow 4G, cold", "2,000 ms", loaded(browser, server, list, LISTED, SLOW_4G));
-    await row(`${ofThread} on slow 4G, cold`, "2,000 ms", loaded(browser, server, chat, LAST_ANSWER, SLOW_4G));
-    await row(`${ofTrace} on slow 4G, cold`, "2,000 ms", loaded(browser, server, page, ROWS, SLOW_4G));
+    await row("first composer on slow 4G, cold", "2,000 ms", timeLoad(browser, server, "/chat", COMPOSER, SLOW_4G));
+    await row("list of traces on slow 4G, cold", "2,000 ms", timeLoad(browser, server, list, LISTED, SLOW_4G));
+    await row(`${ofThread} on slow 4G, cold`, "2,000 ms", timeLoad(browser, server, chat, LAST_ANSWER, SLOW_4G));
+    await row(`${ofTrace} on slow 4G, cold`, "2,000 ms", timeLoad(browser, server, page, ROWS, SLOW_4G));
     await row(
       `${ofThread}: click in the list`,
       "500 ms",
-      clicked(browser, server, "/chat", `a[href="${chat}"]`, LAST_ANSWER),
+      timeClick(browser, server, "/chat", `a[href="${chat}"]`, LAST_ANSWER),
     );
-    await row(`${ofThread}: from another view`, "500 ms", entered(browser, server, chat, LAST_ANSWER));
-    await row(`${ofThread}: cold`, "", loaded(browser, server, chat, LAST_ANSWER));
+    await row(`${ofThread}: from another view`, "500 ms", timeEntry(browser, server, chat, LAST_ANSWER));
+    await row(`${ofThread}: cold`, "", timeLoad(browser, server, chat, LAST_ANSWER));
     await row(
       `${ofTrace}: click in the list`,
       "300 ms",
-      clicked(browser, server, list, `a[href^="/traces/${trace.id}"]`, ROWS),
+      timeClick(browser, server, list, `a[href^="/traces/${trace.id}"]`, ROWS),
     );
-    await row(`${ofTrace}: from another view`, "300 ms", entered(browser, server, page, ROWS));
-    await row(`${ofTrace}: cold`, "", loaded(browser, server, page, ROWS));
+    await row(`${ofTrace}: from another view`, "300 ms", timeEntry(browser, server, page, ROWS));
+    await row(`${ofTrace}: cold`, "", timeLoad(browser, server, page, ROWS));
     await row("arrow keys in that trace", "32 ms", arrows(browser, server, page));
     await manyTraces(server, OVERVIEW_RUNS);
     const overview = `overview over ${OVERVIEW_RUNS.toLocaleString("en")} runs, its first plot: from another view`;
-    await row(overview, "1,000 ms", entered(browser, server, "/", PLOT));
+    await row(overview, "1,000 ms", timeEntry(browser, server, "/", PLOT));
     table(["view", "aim", "p50", "most", "requests before", "KB before"], rows);
     console.log(`\nLoad: ${load()}.`);
   },

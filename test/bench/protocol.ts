@@ -2,13 +2,13 @@
 import { sseEvents } from "../support/sse.ts";
 import { ms, table } from "./figures.ts";
 import type { Bench } from "./bench.ts";
-import { amount } from "./least.ts";
+import { chooseAmount } from "./least.ts";
 import { startPlain } from "./servers/plain.ts";
 
-const READERS = amount(200, 4);
+const READERS = chooseAmount(200, 4);
 /** Tokens of the run that is replayed, and of the one that many read. */
-const LONG = amount(10_000, 50);
-const LIVE = amount(500, 20);
+const LONG = chooseAmount(10_000, 50);
+const LIVE = chooseAmount(500, 20);
 
 interface Event {
   seq: number;

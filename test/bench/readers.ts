@@ -6,28 +6,28 @@
  */
 import { setTimeout as sleep } from "node:timers/promises";
 import { newKey } from "../../scripts/local-server.ts";
-import { compare, newThreadOf, Reader, run, settled, type ThreadOf } from "../support/readers.ts";
+import { compare, createThread, Reader, run, waitUntilSettled, type ThreadAddress } from "../support/readers.ts";
 import { SECRETS } from "../support/server.ts";
 import { load, mb, table } from "./figures.ts";
 import { Isolate } from "./inspector.ts";
 import { startPlain } from "./servers/plain.ts";
 import { processTree } from "./servers/processes.ts";
 import type { Bench } from "./bench.ts";
-import { amount } from "./least.ts";
+import { chooseAmount } from "./least.ts";
 
-const READERS = Number(process.env.READERS ?? amount(1_000, 8));
-const DROPS = Number(process.env.DROPS ?? amount(200, 2));
-const MINUTES = Number(process.env.MINUTES ?? amount(10, 0.05));
-const WORKSPACES = amount(10, 1);
+const READERS = Number(process.env.READERS ?? chooseAmount(1_000, 8));
+const DROPS = Number(process.env.DROPS ?? chooseAmount(200, 2));
+const MINUTES = Number(process.env.MINUTES ?? chooseAmount(10, 0.05));
+const WORKSPACES = chooseAmount(10, 1);
 const THREADS_EACH = 2;
 /** Each thread runs once in this time. */
-const RUN_EVERY_MS = amount(10_000, 500);
+const RUN_EVERY_MS = chooseAmount(10_000, 500);
 /** Minutes at which memory is measured. */
 const MEASURED = [...new Set([1, 2, 5, 10, 20, 30, MINUTES])].filter((minute) => minute <= MINUTES);
 /** Connections that open at the same time. */
 const AT_ONCE = 32;
 
-async function each<T>(items: T[], work: (item: T) => Promise<void>): Promise<void> {
+async function forEachAtOnce<T>(items: T[], work: (item: T) => Promise<void>): Promise<void> {
   const left = items.values();
   const worker = async () => {
     for (let next = left.next(); !next.done; next = left.next()) await work(next.value);
@@ -35,17 +35,17 @@ async function each<T>(items: T[], work: (item: T) => Promise<void>): Promise<vo
   await Promise.all(Array.from({ length: AT_ONCE }, worker));
 }
 
-async function newThreads(url: string): Promise<ThreadOf[]> {
-  const threads: ThreadOf[] = [];
+async function newThreads(url: string): Promise<ThreadAddress[]> {
+  const threads: ThreadAddress[] = [];
   for (let n = 0; n < WORKSPACES; n += 1) {
     const { key } = await newKey(url, SECRETS.WEIR_ADMIN_KEY);
-    for (let i = 0; i < THREADS_EACH; i += 1) threads.push(await newThreadOf(url, { "x-api-key": key }));
+    for (let i = 0; i < THREADS_EACH; i += 1) threads.push(await createThread(url, { "x-api-key": key }));
   }
   return threads;
 }
 
 /** Runs each thread again and again until `isOver`, the threads one after the other. Returns the number of runs. */
-async function keepRunning(threads: ThreadOf[], isOver: () => boolean): Promise<number> {
+async function keepRunning(threads: ThreadAddress[], isOver: () => boolean): Promise<number> {
   let runs = 0;
   while (!isOver()) {
     for (const thread of threads) {
@@ -65,7 +65,7 @@ async function keepDropping(readers: Reader[], isOver: () => boolean): Promise<n
   while (!isOver()) {
     const second = sleep(1_000);
     const some = Array.from({ length: DROPS }, () => readers[dropped++ % readers.length] as Reader);
-    await each(some, async (reader) => {
+    await forEachAtOnce(some, async (reader) => {
       await reader.drop();
       await reader.open();
     });
@@ -89,13 +89,13 @@ export const bench: Bench = {
       console.log(stages.at(-1)?.join(", "));
     };
     const threads = await newThreads(server.url);
-    await each(threads, run);
+    await forEachAtOnce(threads, run);
     await note("before the readers");
     const readers = Array.from(
       { length: READERS },
-      (_, n) => new Reader(threads[n % threads.length] as ThreadOf, n % 2 === 0 ? "sse" : "socket"),
+      (_, n) => new Reader(threads[n % threads.length] as ThreadAddress, n % 2 === 0 ? "sse" : "socket"),
     );
-    await each(readers, (reader) => reader.open());
+    await forEachAtOnce(readers, (reader) => reader.open());
     await note("all are connected");
     const state = { over: false };
     const runs = keepRunning(threads, () => state.over);
@@ -107,10 +107,10 @@ export const bench: Bench = {
     }
     state.over = true;
     const [ran, dropped] = await work;
-    await settled(readers, 60_000);
+    await waitUntilSettled(readers, 60_000);
     const { missed, wrong, events } = await compare(readers);
-    await each(readers, (reader) => reader.drop());
-    await sleep(amount(30_000, 100));
+    await forEachAtOnce(readers, (reader) => reader.drop());
+    await sleep(chooseAmount(30_000, 100));
     await note("thirty seconds after they left");
     console.log(`\n${ran} runs, ${events} events received, ${dropped} drops.`);
     console.log(`Events missed: ${missed}. Twice or out of order: ${wrong}.\n`);

@@ -1,10 +1,10 @@
 /** How long a reader takes to catch up with a finished run of 10,000 tokens. */
 import { ms, table } from "./figures.ts";
 import type { Bench } from "./bench.ts";
-import { amount } from "./least.ts";
+import { chooseAmount } from "./least.ts";
 import { startPlain } from "./servers/plain.ts";
 
-const TOKENS = amount(10_000, 50);
+const TOKENS = chooseAmount(10_000, 50);
 
 export const bench: Bench = {
   title: "replay of a finished run",

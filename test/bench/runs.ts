@@ -3,14 +3,14 @@ import type { Bench } from "./bench.ts";
 import { showCounts } from "./runs/counts.ts";
 import { compare } from "./runs/rounds.ts";
 import { startPlain } from "./servers/plain.ts";
-import { running } from "./servers/server.ts";
+import { connectServer } from "./servers/server.ts";
 import { startWrangler } from "./servers/wrangler.ts";
 
 export const bench: Bench = {
   title: "runs of `echo` and `agent`, each on a new thread",
   anyServer: true,
   async start({ url, ...options }) {
-    if (url) return compare([running({ url, ...options })], options);
+    if (url) return compare([connectServer({ url, ...options })], options);
     await showCounts(options.graphs);
     console.log("");
     await using plain = await startPlain();

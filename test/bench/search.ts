@@ -4,15 +4,15 @@
  * the end.
  */
 import { withBenchRoutes } from "../support/server.ts";
-import { load, table, timesOf, typical } from "./figures.ts";
+import { load, table, timeCalls, formatTypical } from "./figures.ts";
 import { startPlain } from "./servers/plain.ts";
 import type { Weir } from "./servers/server.ts";
 import type { Bench } from "./bench.ts";
-import { amount } from "./least.ts";
+import { chooseAmount } from "./least.ts";
 
-const MOST = Number(process.env.SEARCH_THREADS ?? amount(100_000, 200));
-const CALLS = amount(30, 1);
-const FEW = amount(10_000, 100);
+const MOST = Number(process.env.SEARCH_THREADS ?? chooseAmount(100_000, 200));
+const CALLS = chooseAmount(30, 1);
+const FEW = chooseAmount(10_000, 100);
 /** Threads that one request lists. */
 const CHUNK = 5_000;
 
@@ -35,9 +35,9 @@ const searches = (count: number): [string, Search][] => [
   ["with this in their state (1)", { values: { messages: [{ id: "a77" }] } }],
 ];
 
-async function timed(call: () => Promise<unknown>): Promise<[string, string]> {
+async function timeCall(call: () => Promise<unknown>): Promise<[string, string]> {
   await call();
-  return typical(await timesOf(CALLS, call));
+  return formatTypical(await timeCalls(CALLS, call));
 }
 
 /** Lists threads `from` to `to`, the last of which is the newest. Gives milliseconds. */
@@ -64,13 +64,14 @@ export const bench: Bench = {
       made = count;
       const rows: string[][] = [];
       for (const [name, search] of searches(count)) {
-        rows.push([name, ...(await timed(async () => client.threads.search(search)))]);
+        rows.push([name, ...(await timeCall(async () => client.threads.search(search)))]);
       }
       const counts = [
         ["count of all", {}],
         ["count of one user's", { metadata: { owner: "user-77" } }],
       ] as const;
-      for (const [name, query] of counts) rows.push([name, ...(await timed(async () => client.threads.count(query)))]);
+      for (const [name, query] of counts)
+        rows.push([name, ...(await timeCall(async () => client.threads.count(query)))]);
       table([`of ${count} threads`, "p50", "p90"], rows);
       console.log(`\nLoad: ${load()}.\n`);
     }

@@ -1,14 +1,14 @@
 /** How long small exports take: 31 runs of one day, and 31 runs on as many days of a year, into the bucket of the server. */
-import { call, exported } from "./exports/server.ts";
+import { call, timeExport } from "./exports/server.ts";
 import { load, ms, percentile, table } from "./figures.ts";
 import type { Bench } from "./bench.ts";
-import { amount } from "./least.ts";
+import { chooseAmount } from "./least.ts";
 import { startPlain } from "./servers/plain.ts";
 
 const YEAR = Date.parse("2025-01-01T00:00:00Z");
 const DAY_MS = 86_400_000;
 const RUNS = 31;
-const TIMES = amount(10, 1);
+const TIMES = chooseAmount(10, 1);
 /** Milliseconds between two reads of the status. */
 const LOOK = 20;
 
@@ -42,7 +42,7 @@ export const bench: Bench = {
         end_time: new Date(end),
       };
       const timed = [];
-      for (let n = 0; n < TIMES; n++) timed.push(await exported(server, RUNS, job, LOOK));
+      for (let n = 0; n < TIMES; n++) timed.push(await timeExport(server, RUNS, job, LOOK));
       const times = timed.map(({ seconds }) => seconds * 1000);
       const cpu = timed.map((one) => one.cpu * 1000);
       results.push([name, RUNS, ...[0, 50, 100].map((p) => ms(percentile(times, p))), ms(percentile(cpu, 50))]);

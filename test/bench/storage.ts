@@ -1,17 +1,17 @@
 /** Bytes that Durable Objects keep after 1,000 stateless runs, and after 1,000 threads were deleted. */
 import { setTimeout as sleep } from "node:timers/promises";
-import { timedRun } from "./runs/drive.ts";
+import { timeRun } from "./runs/drive.ts";
 import { mb, table } from "./figures.ts";
 import { startAlone } from "./servers/plain.ts";
 import type { Weir } from "./servers/server.ts";
-import { filesOf, indexedThreads, type Kept, keptBy } from "./storage/databases.ts";
+import { listFiles, indexedThreads, type Kept, measureKept } from "./storage/databases.ts";
 import type { Bench } from "./bench.ts";
-import { amount } from "./least.ts";
+import { chooseAmount } from "./least.ts";
 
-const COUNT = amount(1_000, 4);
+const COUNT = chooseAmount(1_000, 4);
 const AT_ONCE = 16;
 /** A stateless run's thread stays a minute for those who still read it. Milliseconds. */
-const STATELESS_STAY = amount(75_000, 100);
+const STATELESS_STAY = chooseAmount(75_000, 100);
 
 async function times(count: number, work: () => Promise<unknown>): Promise<void> {
   let left = count;
@@ -28,13 +28,13 @@ async function fill({ client, persistTo }: Weir) {
   const input = { messages: [{ role: "user", content: "hello" }] };
   await times(COUNT, () => client.runs.wait(null, "echo", { input }));
   const rest = sleep(STATELESS_STAY);
-  const stateless = filesOf(persistTo, "Thread");
+  const stateless = listFiles(persistTo, "Thread");
 
   const ids: string[] = [];
-  await times(COUNT, async () => ids.push((await timedRun(client, "echo")).thread_id));
+  await times(COUNT, async () => ids.push((await timeRun(client, "echo")).thread_id));
   await times(COUNT, () => client.threads.delete(ids.pop() ?? ""));
   await rest;
-  const deleted = filesOf(persistTo, "Thread").filter((file) => !stateless.includes(file));
+  const deleted = listFiles(persistTo, "Thread").filter((file) => !stateless.includes(file));
   return { stateless, deleted };
 }
 
@@ -50,9 +50,12 @@ export const bench: Bench = {
     table(
       ["after", "database files", "with tables", "databaseSize of these, bytes", "files on this disk"],
       [
-        row(`${COUNT} stateless runs`, keptBy(stateless)),
-        row(`deleting ${COUNT} threads`, keptBy(deleted)),
-        row("traces of both, which stay until their day expires", keptBy(filesOf(server.persistTo, "TracePartition"))),
+        row(`${COUNT} stateless runs`, measureKept(stateless)),
+        row(`deleting ${COUNT} threads`, measureKept(deleted)),
+        row(
+          "traces of both, which stay until their day expires",
+          measureKept(listFiles(server.persistTo, "TracePartition")),
+        ),
       ],
     );
     console.log(`\nRows in D1's index of threads: ${indexedThreads(server.persistTo)}.`);

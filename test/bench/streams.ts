@@ -7,27 +7,27 @@ import { newKey } from "../../scripts/local-server.ts";
 import { SECRETS } from "../support/server.ts";
 import { load, mb, table } from "./figures.ts";
 import { Isolate } from "./inspector.ts";
-import { amount } from "./least.ts";
+import { chooseAmount } from "./least.ts";
 import { startPlain } from "./servers/plain.ts";
 import { processTree } from "./servers/processes.ts";
 import type { Bench } from "./bench.ts";
 
-const ALL = Number(process.env.STREAMS ?? amount(1_000, 10));
+const ALL = Number(process.env.STREAMS ?? chooseAmount(1_000, 10));
 const WORKSPACES = 5;
 const THREADS = ALL / WORKSPACES;
 /** Requests under way at the same time while threads are made and run. */
 const AT_ONCE = 16;
 /** The platform, and Miniflare, end an object that has been idle for ten seconds. */
-const IDLE_MS = amount(15_000, 100);
+const IDLE_MS = chooseAmount(15_000, 100);
 /** Until the server has seen that all connections are closed. The objects are still live then. */
-const CLOSE_MS = amount(8_000, 100);
+const CLOSE_MS = chooseAmount(8_000, 100);
 
-interface ThreadOf {
+interface ThreadAddress {
   path: string;
   headers: Record<string, string>;
 }
 
-async function each<T>(items: T[], work: (item: T) => Promise<void>): Promise<void> {
+async function forEachAtOnce<T>(items: T[], work: (item: T) => Promise<void>): Promise<void> {
   const left = items.values();
   const worker = async () => {
     for (let next = left.next(); !next.done; next = left.next()) await work(next.value);
@@ -35,19 +35,19 @@ async function each<T>(items: T[], work: (item: T) => Promise<void>): Promise<vo
   await Promise.all(Array.from({ length: AT_ONCE }, worker));
 }
 
-async function call({ path, headers }: ThreadOf, body?: object): Promise<Response> {
+async function call({ path, headers }: ThreadAddress, body?: object): Promise<Response> {
   const init = body ? { method: "POST", body: JSON.stringify(body) } : {};
   const answer = await fetch(path, { ...init, headers: { ...headers, "content-type": "application/json" } });
   if (!answer.ok) throw new Error(`${answer.status} ${await answer.text()}`);
   return answer;
 }
 
-async function newThreads(url: string): Promise<ThreadOf[]> {
-  const threads: ThreadOf[] = [];
+async function newThreads(url: string): Promise<ThreadAddress[]> {
+  const threads: ThreadAddress[] = [];
   for (let n = 0; n < WORKSPACES; n += 1) {
     const { key } = await newKey(url, SECRETS.WEIR_ADMIN_KEY);
     const headers = { "x-api-key": key };
-    await each(Array.from({ length: THREADS }), async () => {
+    await forEachAtOnce(Array.from({ length: THREADS }), async () => {
       const made = await call({ path: `${url}/threads`, headers }, {});
       const { thread_id } = await made.json<{ thread_id: string }>();
       threads.push({ path: `${url}/threads/${thread_id}`, headers });
@@ -57,7 +57,7 @@ async function newThreads(url: string): Promise<ThreadOf[]> {
 }
 
 /** Opens a stream on each thread at the same time. */
-async function openAll(threads: ThreadOf[]): Promise<{ time: string; close: () => void }> {
+async function openAll(threads: ThreadAddress[]): Promise<{ time: string; close: () => void }> {
   const start = performance.now();
   const leave = new AbortController();
   const open = threads.map(async ({ path, headers }) => fetch(`${path}/stream`, { headers, signal: leave.signal }));
@@ -85,12 +85,12 @@ export const bench: Bench = {
       await call({ path: `${server.url}/threads`, headers }, {})
     ).json<{ thread_id: string }>();
     const warm = { path: `${server.url}/threads/${thread_id}/runs/wait`, headers };
-    for (let n = 0; n < amount(20, 1); n += 1) await (await call(warm, run)).text();
+    for (let n = 0; n < chooseAmount(20, 1); n += 1) await (await call(warm, run)).text();
     await sleep(IDLE_MS);
     await note("at rest");
     const threads = await newThreads(server.url);
     await note("threads made, live");
-    await each(threads, async ({ path, headers }) => {
+    await forEachAtOnce(threads, async ({ path, headers }) => {
       await (await call({ path: `${path}/runs/wait`, headers }, run)).text();
     });
     await note("after a run of each");

@@ -1,15 +1,15 @@
 /** How a model's tokens arrive: their number an arrival, and the time between two arrivals. */
 import { load, ms, percentile, table } from "./figures.ts";
-import { setUpPeer, startPeer, whereInstalled } from "./servers/peer.ts";
+import { setUpPeer, startPeer, useIfInstalled } from "./servers/peer.ts";
 import { startPlain } from "./servers/plain.ts";
 import type { Server } from "./servers/server.ts";
 import type { Bench } from "./bench.ts";
-import { amount } from "./least.ts";
+import { chooseAmount } from "./least.ts";
 
 /** Milliseconds between two tokens of the model. */
 const GIVES_MS = 20;
-const COUNT = Number(process.env.TOKENS ?? amount(100, 10));
-const AT_ONCE = [1, amount(16, 2)];
+const COUNT = Number(process.env.TOKENS ?? chooseAmount(100, 10));
+const AT_ONCE = [1, chooseAmount(16, 2)];
 
 interface Arrivals {
   tokens: number;
@@ -55,9 +55,16 @@ async function measure(server: Server, rounds: number): Promise<(string | number
       readings.push(...(await Promise.all(Array.from({ length: atOnce }, () => listen(server)))));
     const gaps = readings.flatMap((one) => one.gaps);
     const tokens = readings.reduce((sum, one) => sum + one.tokens, 0);
-    const added = (p: number) => ms(Math.max(0, percentile(gaps, p) - GIVES_MS));
+    const computeAdded = (p: number) => ms(Math.max(0, percentile(gaps, p) - GIVES_MS));
     const arrivals = gaps.length + readings.length;
-    rows.push([server.name, atOnce, (tokens / arrivals).toFixed(2), added(50), added(90), added(99)]);
+    rows.push([
+      server.name,
+      atOnce,
+      (tokens / arrivals).toFixed(2),
+      computeAdded(50),
+      computeAdded(90),
+      computeAdded(99),
+    ]);
   }
   return rows;
 }
@@ -69,7 +76,7 @@ export const bench: Bench = {
     await using started = new AsyncDisposableStack();
     const vars = { OFFLINE_MODEL_DELAY_MS: String(GIVES_MS) };
     const servers: Server[] = [started.use(await startPlain({ vars }))];
-    for (const project of whereInstalled(() => setUpPeer(undefined, GIVES_MS)))
+    for (const project of useIfInstalled(() => setUpPeer(undefined, GIVES_MS)))
       servers.push(started.use(await startPeer(project)));
     const rows: (string | number)[][] = [];
     for (const server of servers) rows.push(...(await measure(server, rounds)));

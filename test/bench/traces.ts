@@ -4,8 +4,8 @@
  * which 20,000 were sent and the rest are copies.
  */
 import { multiply, withBenchRoutes } from "../support/server.ts";
-import { load, table, typical } from "./figures.ts";
-import { amount } from "./least.ts";
+import { load, table, formatTypical } from "./figures.ts";
+import { chooseAmount } from "./least.ts";
 import { startPlain } from "./servers/plain.ts";
 import { workerdUsage } from "./servers/processes.ts";
 import type { Weir } from "./servers/server.ts";
@@ -13,8 +13,8 @@ import type { Bench } from "./bench.ts";
 import { BATCH, batch, BOUNDARY } from "./traces/batch.ts";
 
 const AT_ONCE = 5;
-const RUNS = amount(20_000, 200);
-const QUERIES = amount(20, 1);
+const RUNS = chooseAmount(20_000, 200);
+const QUERIES = chooseAmount(20, 1);
 /** A slow query is not asked longer than this, milliseconds. */
 const PATIENCE = Number(process.env["TRACE_PATIENCE"] ?? 15_000);
 
@@ -78,10 +78,10 @@ export const bench: Bench = {
   title: "ingest and query of traces",
   async start() {
     await using server = await startPlain({ config: withBenchRoutes() });
-    const rows = Number(process.env["TRACE_ROWS"] ?? amount(1_000_000, 1_000));
+    const rows = Number(process.env["TRACE_ROWS"] ?? chooseAmount(1_000_000, 1_000));
     const today = Date.parse(`${new Date().toISOString().slice(0, 10)}T00:00:00Z`);
     const days = (count: number) => Array.from({ length: count }, (_, i) => today - i * 86_400_000);
-    await send(server, "warm", amount(3_000, 100), days(1));
+    await send(server, "warm", chooseAmount(3_000, 100), days(1));
     const results = [
       await send(server, "one day", RUNS, days(1)),
       await send(server, "ten days", RUNS, days(10)),
@@ -139,7 +139,7 @@ async function queries(server: Weir, rows: number, day: number): Promise<void> {
     results.push([
       `\`${Object.values(wanted)[0]}\`${"filter" in wanted ? "" : ` (${Object.keys(wanted)[0]})`}`,
       found,
-      ...typical(times),
+      ...formatTypical(times),
     ]);
   }
   console.log(`${rows.toLocaleString("en")} runs in one partition, the newest 100 that match:\n`);
@@ -147,7 +147,7 @@ async function queries(server: Weir, rows: number, day: number): Promise<void> {
   const sums: (string | number)[][] = [];
   for (const wanted of STATISTICS) {
     const { found, times } = await repeat(async () => stats(server, { session: [project.id], ...wanted }));
-    sums.push([`\`${JSON.stringify(wanted)}\``, found, ...typical(times)]);
+    sums.push([`\`${JSON.stringify(wanted)}\``, found, ...formatTypical(times)]);
   }
   console.log("\nStatistics of the same runs:\n");
   table(["selection", "runs", "p50", "p90"], sums);

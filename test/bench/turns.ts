@@ -2,15 +2,15 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { withBenchRoutes } from "../support/server.ts";
 import { ms, percentile, table } from "./figures.ts";
-import { amount } from "./least.ts";
+import { chooseAmount } from "./least.ts";
 import type { Bench } from "./bench.ts";
 import { startPlain } from "./servers/plain.ts";
 import type { Weir } from "./servers/server.ts";
 
-const SHOWN = [10, amount(100, 10), amount(1000, 10)];
+const SHOWN = [10, chooseAmount(100, 10), chooseAmount(1000, 10)];
 /** A turn is shown as the median of this many around it: one turn alone is noise. */
 const AROUND = 9;
-const PAIRS = amount(40, 1);
+const PAIRS = chooseAmount(40, 1);
 /**
  * A run's trace is sent shortly after its end. Its row is then removed from the outbox, which is also a write.
  * Milliseconds.
@@ -20,18 +20,18 @@ const TOLD = 300;
 const say = (content: string) => ({ input: { messages: [{ role: "user", content }] } });
 
 /** Rows that the thread's object has written since it started. */
-async function rowsWritten({ url, workspaceId }: Weir, threadId: string): Promise<number> {
+async function countRowsWritten({ url, workspaceId }: Weir, threadId: string): Promise<number> {
   return (await fetch(`${url}/bench/rows?thread=${workspaceId}:${threadId}`)).json<number>();
 }
 
 async function turn(target: Weir, threadId: string, assistant: string, content: string, counted = true) {
-  const before = counted ? await rowsWritten(target, threadId) : 0;
+  const before = counted ? await countRowsWritten(target, threadId) : 0;
   const start = performance.now();
   await target.client.runs.wait(threadId, assistant, say(content));
   const time = performance.now() - start;
   if (!counted) return { time, rows: 0 };
   await sleep(TOLD);
-  return { time, rows: (await rowsWritten(target, threadId)) - before };
+  return { time, rows: (await countRowsWritten(target, threadId)) - before };
 }
 
 /** Turns of the long thread and of short ones, one after the other: what else the machine does slows both. */
@@ -58,12 +58,12 @@ export const bench: Bench = {
   async start() {
     await using target = await startPlain({ config: withBenchRoutes() });
     const { client } = target;
-    const once = async (assistant: string, content: string) => {
+    const runOnce = async (assistant: string, content: string) => {
       const { thread_id } = await client.threads.create();
       return turn(target, thread_id, assistant, content);
     };
-    const echo = await once("echo", "hello");
-    const agent = await once("agent", "What is 17 * 24?");
+    const echo = await runOnce("echo", "hello");
+    const agent = await runOnce("agent", "What is 17 * 24?");
     table(
       ["one run on a fresh thread", "rows written"],
       [

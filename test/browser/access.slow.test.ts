@@ -4,11 +4,11 @@ import { sharedServer } from "../support/shared-server.ts";
 import { callAs, letIn } from "../support/workspace.ts";
 import {
   browserHere,
-  eventually,
+  checkEventually,
   expectNoSidewaysScroll,
   findings,
   findingsInBothThemes,
-  focused,
+  waitForFocus,
   onStage,
   PHONE,
   visit,
@@ -30,7 +30,7 @@ describe.runIf(browserHere)("access in the browser", () => {
     expect(await findingsInBothThemes(page)).toEqual([]);
     await page.getByRole("button", { name: "New key" }).click();
     const dialog = page.getByRole("dialog", { name: "New API key" });
-    await focused(page, dialog.getByLabel("Name"));
+    await waitForFocus(page, dialog.getByLabel("Name"));
     await page.keyboard.press("Enter");
     await dialog.getByText("Give the key a name.").waitFor();
     await dialog.getByLabel("Name").fill("report one");
@@ -120,7 +120,7 @@ describe.runIf(browserHere)("access in the browser", () => {
     await table.getByRole("row", { name: /Field notes/ }).waitFor({ state: "detached" });
     const bearer = ({ token }: { token: string }) => status({ authorization: `Bearer ${token}` });
     // The row is out of sight from the moment that the dialog opens.
-    await eventually(
+    await checkEventually(
       () => bearer(notes),
       (answer) => expect(answer).toBe(401),
     );

@@ -15,7 +15,7 @@ import {
   PHONE,
   readShownId,
   say,
-  settled,
+  waitUntilSettled,
   visit,
 } from "./page.ts";
 
@@ -48,7 +48,7 @@ describe.runIf(browserHere)("a question that is answered by a link", () => {
   }
 
   /** The last message of the thread, when it has ended. */
-  async function endOf(thread: string): Promise<string> {
+  async function waitForEnd(thread: string): Promise<string> {
     const read = () =>
       call<{ status: string; values: { messages: { content: string }[] } }>("GET", `/threads/${thread}`);
     await expect.poll(async () => (await read()).status, { timeout: 30_000 }).toBe("idle");
@@ -77,7 +77,7 @@ describe.runIf(browserHere)("a question that is answered by a link", () => {
     await page.getByRole("button", { name: "Approve", exact: true }).click();
     await page.getByRole("heading", { name: "Thank you" }).waitFor();
     expect(await findings(page)).toEqual([]);
-    expect(await endOf(thread)).toContain("Sent to ada@example.com.");
+    expect(await waitForEnd(thread)).toContain("Sent to ada@example.com.");
     // The form that was open, the same link again, and the other link.
     await late.page.getByRole("button", { name: "Reject" }).click();
     for (const reload of [undefined, url, second]) {
@@ -100,7 +100,7 @@ describe.runIf(browserHere)("a question that is answered by a link", () => {
     await fields.fill('{"to":"bob@example.com","subject":"Build","body":"It is green."}');
     await page.getByRole("button", { name: "Approve with these arguments" }).click();
     await page.getByRole("heading", { name: "Thank you" }).waitFor();
-    expect(await endOf(thread)).toContain("Sent to bob@example.com.");
+    expect(await waitForEnd(thread)).toContain("Sent to bob@example.com.");
     await close();
   });
 
@@ -112,7 +112,7 @@ describe.runIf(browserHere)("a question that is answered by a link", () => {
     await page.getByRole("textbox", { name: /^Message/ }).fill("too early");
     await page.getByRole("button", { name: "Reject" }).click();
     await page.getByRole("heading", { name: "Thank you" }).waitFor();
-    expect(await endOf(thread)).toContain("too early");
+    expect(await waitForEnd(thread)).toContain("too early");
     await close();
   });
 
@@ -123,7 +123,7 @@ describe.runIf(browserHere)("a question that is answered by a link", () => {
     await page.getByRole("textbox", { name: "Your answer" }).fill("the blue one");
     await page.getByRole("button", { name: "Send the answer" }).click();
     await page.getByRole("heading", { name: "Thank you" }).waitFor();
-    expect(await endOf(thread)).toBe('You chose "the blue one".');
+    expect(await waitForEnd(thread)).toBe('You chose "the blue one".');
     await close();
   });
 
@@ -143,7 +143,7 @@ describe.runIf(browserHere)("a question that is answered by a link", () => {
     await answering.page.getByRole("button", { name: "Approve", exact: true }).click();
     await answering.page.getByRole("heading", { name: "Thank you" }).waitFor();
     await expectAnswer(page, "Sent to ada@example.com.");
-    await settled(page);
+    await waitUntilSettled(page);
     await log(page).getByText("Approved send_email, by link").waitFor();
     expect(await card.count()).toBe(0);
     expect(troubles).toEqual([]);
@@ -180,7 +180,7 @@ describe.runIf(browserHere)("a question that is answered by a link", () => {
     await log(page).getByRole("alert").getByText("Answered by link for Ana").waitFor();
     await log(page).getByText("Ana rejected send_email, by link").waitFor();
     expect(await log(page).getByText("You approved").count()).toBe(0);
-    await settled(page);
+    await waitUntilSettled(page);
     expect(await page.getByText(/run failed/).count()).toBe(0);
     await say(page, "Hello");
     await expectAnswer(page, "You said");

@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { sharedServer } from "../support/shared-server.ts";
 import {
   browserHere,
-  eventually,
+  checkEventually,
   expectNoSidewaysScroll,
   findings,
   findingsInBothThemes,
@@ -59,7 +59,7 @@ describe.runIf(browserHere)("assistants in the browser", () => {
     await graph.getByText("agent leads to tools or End.").waitFor({ state: "attached" });
     // The pane of a phone is as high as two of its boxes.
     await page.setViewportSize({ width: 390, height: 640 });
-    await eventually(
+    await checkEventually(
       () =>
         graph.evaluate((element) => {
           const { scrollHeight = 0, clientHeight = 0 } = element as unknown as Record<string, number>;
@@ -86,7 +86,7 @@ describe.runIf(browserHere)("assistants in the browser", () => {
     expect(await findings(page)).toEqual([]);
     await page.getByLabel("temperature").fill("0.5");
     await save.click();
-    await eventually(
+    await checkEventually(
       () => call(`/assistants/${id}`),
       ({ version, context }) => {
         expect(version).toBe(3);

@@ -5,7 +5,7 @@ import { sharedServer } from "../support/shared-server.ts";
 import { callAs, sendDays } from "../support/workspace.ts";
 import {
   browserHere,
-  eventually,
+  checkEventually,
   expectNoSidewaysScroll,
   findings,
   findingsInBothThemes,
@@ -72,7 +72,7 @@ describe.runIf(browserHere)("the audit log and usage in the browser", () => {
     await newKey("added later");
     await page.getByRole("button", { name: "Show more" }).click();
     // Above a hundred rows only those in view are in the document, with the number of all in the table.
-    await eventually(
+    await checkEventually(
       async () => Number(await page.getByRole("table").getAttribute("aria-rowcount")),
       (count) => expect(count).toBeGreaterThan(120),
     );

@@ -10,14 +10,14 @@ import { sendLongViews } from "./long-views.ts";
 import {
   answers,
   browserHere,
-  composer,
-  eventually,
+  findComposer,
+  checkEventually,
   expectAnswer,
   hold,
   log,
   onStage,
   say,
-  settled,
+  waitUntilSettled,
   visit,
 } from "./page.ts";
 
@@ -33,12 +33,12 @@ describe.runIf(browserHere)("what a view costs before it is shown", () => {
   it("requests a thread while the code of the chat loads, nothing twice, and draws the newest turns first", async () => {
     const { page, close } = await visit(stage, { path: "/console/nothing" });
     const release = await hold(page, "**/assets/Chat-*.js");
-    const sent = requestsOf(page);
+    const sent = collectRequests(page);
     await page.addInitScript(countFirst("[data-turn]"));
     await page.goto(`${stage.server.url}/chat/${long.thread}`);
     const needed = [`GET /threads/${long.thread}/runs`, `GET /threads/${long.thread}/state`];
-    await eventually(
-      async () => sent.map(nameOf),
+    await checkEventually(
+      async () => sent.map(nameRequest),
       (names) =>
         expect(names).toEqual(expect.arrayContaining([...needed, "POST /assistants/search", "POST /threads/search"])),
     );
@@ -48,12 +48,12 @@ describe.runIf(browserHere)("what a view costs before it is shown", () => {
       .waitFor();
     expect(await page.evaluate<number>("window.first")).toBeLessThanOrEqual(8);
     for (const name of [`GET /threads/${long.thread}/state`, "POST /assistants/search"])
-      expect([name, sent.filter((one) => nameOf(one) === name).length]).toEqual([name, 1]);
+      expect([name, sent.filter((one) => nameRequest(one) === name).length]).toEqual([name, 1]);
     // What names the thread is read without its state.
     expect(sent.filter((one) => one.postData()?.includes(`"ids":["${long.thread}"]`))).toHaveLength(1);
-    expect(sent.map(nameOf)).not.toContain(`GET /threads/${long.thread}`);
+    expect(sent.map(nameRequest)).not.toContain(`GET /threads/${long.thread}`);
     // The others follow. Earlier turns are mounted when they are wanted.
-    await eventually(
+    await checkEventually(
       () => log(page).getByRole("article").count(),
       (count) => expect(count).toBe(60),
     );
@@ -71,21 +71,21 @@ describe.runIf(browserHere)("what a view costs before it is shown", () => {
     await say(page, "written early");
     for (const release of releases) release();
     await expectAnswer(page, "written early");
-    await settled(page);
+    await waitUntilSettled(page);
     await log(page).getByRole("article").filter({ hasText: "written early" }).waitFor();
     await close();
   });
 
   it("requests the state of a thread of the list beside its runs, not after them", async () => {
     const { page, close } = await visit(stage, { path: "/chat" });
-    await composer(page).waitFor();
+    await findComposer(page).waitFor();
     const link = page.locator(`a[href="/chat/${long.thread}"]`);
     await link.waitFor();
     const release = await hold(page, `**/threads/${long.thread}/**`);
-    const sent = requestsOf(page);
+    const sent = collectRequests(page);
     await link.click();
-    await eventually(
-      async () => sent.map(nameOf),
+    await checkEventually(
+      async () => sent.map(nameRequest),
       (names) =>
         expect(names).toEqual(
           expect.arrayContaining([`GET /threads/${long.thread}/runs`, `GET /threads/${long.thread}/state`]),
@@ -95,7 +95,7 @@ describe.runIf(browserHere)("what a view costs before it is shown", () => {
     await answers(page)
       .getByText(`turn ${TURNS - 1}`)
       .waitFor();
-    expect(sent.filter((one) => nameOf(one) === `GET /threads/${long.thread}/state`)).toHaveLength(1);
+    expect(sent.filter((one) => nameRequest(one) === `GET /threads/${long.thread}/state`)).toHaveLength(1);
     await close();
   });
 
@@ -104,7 +104,7 @@ describe.runIf(browserHere)("what a view costs before it is shown", () => {
     // No script of the page before.
     await page.waitForLoadState("networkidle");
     const release = await hold(page, "**/assets/Traces-*.js");
-    const sent = requestsOf(page);
+    const sent = collectRequests(page);
     const scripts: Promise<[name: string, bytes: number]>[] = [];
     page.on("response", (response) => {
       const name = /\/assets\/(\w+)[^/]*\.js$/.exec(response.url())?.[1];
@@ -114,8 +114,8 @@ describe.runIf(browserHere)("what a view costs before it is shown", () => {
     await page.addInitScript(noteText("No trace with this id"));
     await page.goto(`${stage.server.url}/traces/${long.trace}`);
     const name = `GET /api/v2/traces/${long.trace}/runs`;
-    await eventually(
-      async () => sent.map(nameOf),
+    await checkEventually(
+      async () => sent.map(nameRequest),
       (names) => expect(names).toContain(name),
     );
     release();
@@ -123,7 +123,7 @@ describe.runIf(browserHere)("what a view costs before it is shown", () => {
     const loaded = await Promise.all(scripts);
     // The first rows, and then all.
     await page.getByText(`${RUNS} runs`).waitFor();
-    const sizes = sent.filter((one) => nameOf(one) === name).map(pageSizeOf);
+    const sizes = sent.filter((one) => nameRequest(one) === name).map(readPageSize);
     expect(sizes).toEqual(["100", null]);
     expect(await page.evaluate<number>("window.first")).toBeLessThanOrEqual(60);
     expect(await page.evaluate("window.noted ?? false")).toBe(false);
@@ -135,8 +135,9 @@ describe.runIf(browserHere)("what a view costs before it is shown", () => {
 
   it("shows the first rows of a large trace while the others load, and a run of the others when they are there", async () => {
     const { page, close } = await visit(stage, { path: "/console/nothing" });
-    const all = (url: URL) => url.pathname.endsWith(`/traces/${long.trace}/runs`) && !url.searchParams.has("page_size");
-    const release = await hold(page, all);
+    const isAllRuns = (url: URL) =>
+      url.pathname.endsWith(`/traces/${long.trace}/runs`) && !url.searchParams.has("page_size");
+    const release = await hold(page, isAllRuns);
     await page.goto(`${stage.server.url}/traces/${long.trace}`);
     const rows = page.getByRole("treeitem");
     await rows.nth(5).waitFor();
@@ -149,11 +150,11 @@ describe.runIf(browserHere)("what a view costs before it is shown", () => {
     await last.waitFor();
     const id = await last.getAttribute("data-run");
 
-    const again = await hold(page, all);
-    const sent = requestsOf(page);
+    const again = await hold(page, isAllRuns);
+    const sent = collectRequests(page);
     await page.goto(`${stage.server.url}/traces/${long.trace}?run=${id}`);
-    await eventually(
-      async () => sent.filter((one) => all(new URL(one.url()))),
+    await checkEventually(
+      async () => sent.filter((one) => isAllRuns(new URL(one.url()))),
       (requests) => expect(requests).toHaveLength(1),
     );
     expect(await rows.count()).toBe(0);
@@ -190,12 +191,12 @@ describe.runIf(browserHere)("what a view costs before it is shown", () => {
       if (name !== undefined) files.add(name);
     });
     await page.goto(`${stage.server.url}/console/keys`);
-    await eventually(
+    await checkEventually(
       async () => [...files],
       (names) => expect(names).toEqual(expect.arrayContaining(["Chat", "Markdown", "Sidebar", "Traces", "Overview"])),
     );
     // What the last of these imports is requested a moment later.
-    await eventually(
+    await checkEventually(
       async () => {
         const seen = files.size;
         await page.waitForTimeout(1_000);
@@ -217,12 +218,12 @@ describe.runIf(browserHere)("what a view costs before it is shown", () => {
   });
 });
 
-const nameOf = (request: Request) => `${request.method()} ${new URL(request.url()).pathname}`;
+const nameRequest = (request: Request) => `${request.method()} ${new URL(request.url()).pathname}`;
 
-const pageSizeOf = (request: Request) => new URL(request.url()).searchParams.get("page_size");
+const readPageSize = (request: Request) => new URL(request.url()).searchParams.get("page_size");
 
 /** The requests that the page makes from now on. */
-function requestsOf(page: Page): Request[] {
+function collectRequests(page: Page): Request[] {
   const sent: Request[] = [];
   page.on("request", (request) => sent.push(request));
   return sent;

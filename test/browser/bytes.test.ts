@@ -3,7 +3,7 @@ import type { Page } from "playwright-core";
 import { describe, expect, it } from "vitest";
 import { sharedServer } from "../support/shared-server.ts";
 import { sendLongViews } from "./long-views.ts";
-import { answers, browserHere, composer, onStage, visit } from "./page.ts";
+import { answers, browserHere, findComposer, onStage, visit } from "./page.ts";
 
 /** The stream's client, 68 KB, is loaded when the page is idle: before the content where the data is slower than the code. */
 const CHAT_MOST = 300_000;
@@ -21,7 +21,7 @@ describe.runIf(browserHere)("what comes before the content of a view", () => {
     content: string,
     isThere: (page: Page) => Promise<unknown>,
   ][] = [
-    ["the composer", CHAT_MOST, () => "/chat", "#composer", (page) => composer(page).waitFor()],
+    ["the composer", CHAT_MOST, () => "/chat", "#composer", (page) => findComposer(page).waitFor()],
     [
       "the list of traces",
       230_000,

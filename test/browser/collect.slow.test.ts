@@ -20,7 +20,7 @@ describe.runIf(browserHere)("adding runs to datasets and queues in the browser",
   const call = <T>(method: string, path: string, body?: unknown) => callAs<T>(stage.server, method, path, body);
 
   /** Traces of a project, one for each question; the ids of their roots. */
-  async function asked(project: string, ...questions: string[]): Promise<string[]> {
+  async function askQuestions(project: string, ...questions: string[]): Promise<string[]> {
     const runs = questions.map((question, i) => ({
       id: crypto.randomUUID(),
       name: "support",
@@ -40,13 +40,13 @@ describe.runIf(browserHere)("adding runs to datasets and queues in the browser",
     return runs.map(({ id }) => id);
   }
 
-  const named = async (path: string, name: string) =>
+  const findId = async (path: string, name: string) =>
     (await call<Named[]>("GET", path)).find((one) => one.name === name)?.id ?? "";
   const examples = async (name: string) =>
-    call<Example[]>("GET", `/api/v1/examples?dataset=${await named("/api/v1/datasets", name)}`);
+    call<Example[]>("GET", `/api/v1/examples?dataset=${await findId("/api/v1/datasets", name)}`);
 
   it("adds a run as an example whose expected answer is corrected first", async () => {
-    const [id = ""] = await asked("one run", "When does the ferry leave?");
+    const [id = ""] = await askQuestions("one run", "When does the ferry leave?");
     const { page, troubles, close } = await visit(stage, { path: `/traces/${id}` });
     await page.getByRole("button", { name: "Add to" }).click();
     await page.getByRole("menuitem", { name: "Add to dataset" }).click();
@@ -78,15 +78,15 @@ describe.runIf(browserHere)("adding runs to datasets and queues in the browser",
     await queue.getByLabel("Name of the new queue").fill("to check");
     await queue.getByRole("button", { name: "Add run" }).click();
     await queue.waitFor({ state: "detached" });
-    const path = `/api/v1/annotation-queues/${await named("/api/v1/annotation-queues", "to check")}/runs`;
+    const path = `/api/v1/annotation-queues/${await findId("/api/v1/annotation-queues", "to check")}/runs`;
     await expect.poll(async () => call<Named[]>("GET", path)).toMatchObject([{ id }]);
     expect(troubles).toEqual([]);
     await close();
   });
 
   it("adds the found traces that are selected, as they are", async () => {
-    const ids = await asked("many runs", "one?", "two?", "three?");
-    const project = await named("/api/v1/sessions", "many runs");
+    const ids = await askQuestions("many runs", "one?", "two?", "three?");
+    const project = await findId("/api/v1/sessions", "many runs");
     const { page, close } = await visit(stage, { ...PHONE, path: `/traces?project=${project}` });
     await page
       .getByRole("row", { name: /support/ })
@@ -110,7 +110,7 @@ describe.runIf(browserHere)("adding runs to datasets and queues in the browser",
   });
 
   it("disables what the caller may not do", async () => {
-    const [id = ""] = await asked("read only", "one?");
+    const [id = ""] = await askQuestions("read only", "one?");
     const { key } = await call<{ key: string }>("POST", "/api/v1/api-keys", { name: "reads", scopes: ["read"] });
     const { page, close } = await visit({ ...stage, server: { ...stage.server, key } }, { path: `/traces/${id}` });
     await page.getByRole("button", { name: "Add to" }).click();

@@ -4,7 +4,7 @@ import { startKillable, startServer } from "../support/server.ts";
 import { callAs } from "../support/workspace.ts";
 import {
   browserHere,
-  eventually,
+  checkEventually,
   expectNoSidewaysScroll,
   findings,
   findingsInBothThemes,
@@ -21,7 +21,10 @@ interface Run {
 }
 
 const PATH = "/console/control";
-const saying = (content: string) => ({ assistant_id: "agent", input: { messages: [{ role: "user", content }] } });
+const createRunBody = (content: string) => ({
+  assistant_id: "agent",
+  input: { messages: [{ role: "user", content }] },
+});
 
 describe.runIf(browserHere)("control in the browser", () => {
   const stage = onStage(() => startServer({ OFFLINE_MODEL_DELAY_MS: "20" }));
@@ -29,10 +32,10 @@ describe.runIf(browserHere)("control in the browser", () => {
   const newThread = async (title = "A thread") =>
     (await call<{ thread_id: string }>("POST", "/threads", { metadata: { title } })).thread_id;
   const start = async (content: string) =>
-    call<Run>("POST", `/threads/${await newThread(content)}/runs`, saying(content));
+    call<Run>("POST", `/threads/${await newThread(content)}/runs`, createRunBody(content));
   const read = ({ thread_id, run_id }: Run) => call<Run>("GET", `/threads/${thread_id}/runs/${run_id}`);
   const untilStatus = (run: Run, status: string) =>
-    eventually(
+    checkEventually(
       () => read(run),
       (now) => expect(now.status).toBe(status),
     );
@@ -100,8 +103,8 @@ describe.runIf(browserHere)("control in the browser", () => {
         .getByRole("button", { name: `Resume ${what}` })
         .first()
         .waitFor();
-      const run = await call<Run>("POST", `/threads/${thread}/runs`, saying("wait"));
-      await eventually(
+      const run = await call<Run>("POST", `/threads/${thread}/runs`, createRunBody("wait"));
+      await checkEventually(
         () => read(run),
         (now) => expect(now).toMatchObject({ status: "pending", waiting_for: [{ reason: "paused" }] }),
       );
@@ -139,7 +142,7 @@ describe.runIf(browserHere)("control in the browser", () => {
     await decision.getByText(/The budget .*day.* is reached/).waitFor();
     await decision.getByRole("textbox").fill("10000");
     await decision.getByRole("button", { name: "Send answer" }).click();
-    await eventually(
+    await checkEventually(
       () => call<{ status: string }>("GET", `/threads/${run.thread_id}`),
       (now) => expect(now.status).toBe("idle"),
     );
@@ -191,14 +194,14 @@ describe.runIf(browserHere)("a crashed run", () => {
     const { server } = stage;
     const { thread_id } = await callAs<{ thread_id: string }>(server, "POST", "/threads", {});
     const path = `/threads/${thread_id}`;
-    await callAs(server, "POST", `${path}/runs`, saying("count to 200"));
-    await eventually(
+    await callAs(server, "POST", `${path}/runs`, createRunBody("count to 200"));
+    await checkEventually(
       () => callAs<Run[]>(server, "GET", `${path}/runs`),
       ([run]) => expect(run?.status).toBe("running"),
     );
     await server.kill();
     await server.restart();
-    await eventually(
+    await checkEventually(
       () => callAs<Run[]>(server, "GET", `${path}/runs`),
       ([run]) => expect(run?.status).toBe("error"),
     );
@@ -207,7 +210,7 @@ describe.runIf(browserHere)("a crashed run", () => {
     await row.getByRole("button", { name: "Resume from here" }).click();
     await row.getByText("continued").waitFor();
     expect(await findings(page)).toEqual([]);
-    await eventually(
+    await checkEventually(
       () => callAs<{ status: string }>(server, "GET", path),
       (now) => expect(now.status).toBe("idle"),
     );

@@ -3,10 +3,21 @@ import type { Page } from "playwright-core";
 import { describe, expect, it } from "vitest";
 import { seeded } from "../support/random.ts";
 import { startServer } from "../support/server.ts";
-import { amount } from "../support/thorough.ts";
-import { answers, browserHere, choose, eventually, expectAnswer, log, onStage, say, settled, visit } from "./page.ts";
+import { chooseAmount } from "../support/thorough.ts";
+import {
+  answers,
+  browserHere,
+  choose,
+  checkEventually,
+  expectAnswer,
+  log,
+  onStage,
+  say,
+  waitUntilSettled,
+  visit,
+} from "./page.ts";
 
-const STEPS = amount("STEPS", 8, 60);
+const STEPS = chooseAmount("STEPS", 8, 60);
 
 /** The question of each turn, and the answers. Times, branches and buttons follow later. */
 const turns = async (page: Page) => ({
@@ -25,7 +36,7 @@ const WATCH = `(() => {
 })()`;
 
 /** The questions that were shown since the last call. */
-const shownSince = (page: Page) =>
+const takeShown = (page: Page) =>
   page.evaluate<string[]>("(() => { const all = [...window.questions]; window.questions.clear(); return all; })()");
 
 describe.runIf(browserHere)("a conversation with abandoned branches", () => {
@@ -40,10 +51,10 @@ describe.runIf(browserHere)("a conversation with abandoned branches", () => {
     let asked = 10;
     const question = () => `${(asked += 1)} * ${asked}`;
     const path = () => new URL(page.url()).pathname;
-    const threadOf = () => path().split("/").at(-1) ?? "";
+    const readThreadId = () => path().split("/").at(-1) ?? "";
     const { url, headers } = stage.server;
     const call = async (at: string, body?: object) => {
-      const answer = await fetch(`${url}/threads/${threadOf()}${at}`, {
+      const answer = await fetch(`${url}/threads/${readThreadId()}${at}`, {
         method: body ? "POST" : "GET",
         headers: { ...headers, "content-type": "application/json" },
         body: JSON.stringify(body),
@@ -51,7 +62,7 @@ describe.runIf(browserHere)("a conversation with abandoned branches", () => {
       if (!answer.ok) throw new Error(`${answer.status} ${await answer.text()}`);
       return answer.json();
     };
-    const elsewhere = async (checkpoint_id?: string) =>
+    const runElsewhere = async (checkpoint_id?: string) =>
       call("/runs/wait", {
         assistant_id: "agent",
         input: { messages: [{ role: "user", content: question() }] },
@@ -72,13 +83,13 @@ describe.runIf(browserHere)("a conversation with abandoned branches", () => {
       },
       regenerate: async (share) => (await turnAt(share)()).getByRole("button", { name: "Regenerate answer" }).click(),
       reload: () => page.reload(),
-      elsewhere: () => elsewhere(),
+      elsewhere: () => runElsewhere(),
       "elsewhere, from an earlier checkpoint": async (share) => {
         const history = (await call("/history?limit=100")) as { checkpoint: { checkpoint_id: string } }[];
-        await elsewhere(history[Math.floor(share * history.length)]?.checkpoint.checkpoint_id);
+        await runElsewhere(history[Math.floor(share * history.length)]?.checkpoint.checkpoint_id);
       },
       "two at once": async () => {
-        const other = elsewhere();
+        const other = runElsewhere();
         await say(page, question());
         await other;
       },
@@ -86,8 +97,8 @@ describe.runIf(browserHere)("a conversation with abandoned branches", () => {
     const expectAsReloaded = async (told: string) => {
       const fresh = await visit(stage, { path: path() });
       await answers(fresh.page).first().waitFor();
-      await settled(fresh.page);
-      await eventually(
+      await waitUntilSettled(fresh.page);
+      await checkEventually(
         async () => [await turns(page), await turns(fresh.page)],
         ([now, reloaded]) => {
           expect({ told, ...now }).toEqual({ told, ...reloaded });
@@ -98,12 +109,12 @@ describe.runIf(browserHere)("a conversation with abandoned branches", () => {
       await fresh.close();
     };
     /** Until no run of the thread is open, on the server. */
-    const atRest = () =>
-      eventually(
+    const waitForRest = () =>
+      checkEventually(
         async () => ((await call("")) as { status: string }).status,
         (status) => expect(status).toBe("idle"),
       );
-    return { page, close, steps, atRest, expectAsReloaded };
+    return { page, close, steps, waitForRest, expectAsReloaded };
   }
 
   it(
@@ -111,24 +122,24 @@ describe.runIf(browserHere)("a conversation with abandoned branches", () => {
     { timeout: 60_000 + STEPS * 20_000 },
     async () => {
       const random = seeded("steps of a conversation");
-      const { page, close, steps, atRest, expectAsReloaded } = await converse();
+      const { page, close, steps, waitForRest, expectAsReloaded } = await converse();
       await say(page, "7 * 7");
       await expectAnswer(page, "49");
-      await settled(page);
+      await waitUntilSettled(page);
       const names = Object.keys(steps);
       const told: string[] = [];
       for (let n = 0; n < STEPS; n++) {
         const name = names[random.between(0, names.length)] ?? "";
         told.push(name);
         const before = (await turns(page)).asked;
-        await shownSince(page);
+        await takeShown(page);
         await steps[name]?.(random.next());
-        await atRest();
-        await settled(page);
+        await waitForRest();
+        await waitUntilSettled(page);
         await expectAsReloaded(told.join(" → "));
         const known = [...before, ...(await turns(page)).asked];
         // A question of another branch is not shown, not even until the state has been read.
-        const others = (await shownSince(page)).filter((question) => !known.includes(question));
+        const others = (await takeShown(page)).filter((question) => !known.includes(question));
         expect({ told, others }).toEqual({ told, others: [] });
       }
       await close();

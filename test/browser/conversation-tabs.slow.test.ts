@@ -6,17 +6,17 @@ import {
   answers,
   browserHere,
   choose,
-  composer,
-  eventually,
+  findComposer,
+  checkEventually,
   expectAnswer,
-  focused,
+  waitForFocus,
   log,
-  numbersTo,
+  listNumbers,
   onStage,
   readRunStatuses,
   readShownId,
   say,
-  settled,
+  waitUntilSettled,
   strip,
   visit,
 } from "./page.ts";
@@ -45,7 +45,7 @@ describe.runIf(browserHere)("a conversation over tabs and views", () => {
     await queue.getByText("First queued").waitFor();
     await page.reload();
     await queue.getByText("Second queued").waitFor();
-    await eventually(
+    await checkEventually(
       () => log(page).getByRole("article").allTextContents(),
       (turns) =>
         expect(turns).toEqual([
@@ -54,7 +54,7 @@ describe.runIf(browserHere)("a conversation over tabs and views", () => {
           expect.stringMatching(/Second queued.*message 3 of this conversation/s),
         ]),
     );
-    await settled(page);
+    await waitUntilSettled(page);
     expect(await queue.count()).toBe(0);
     await page.reload();
     await answers(page).nth(2).waitFor();
@@ -69,26 +69,26 @@ describe.runIf(browserHere)("a conversation over tabs and views", () => {
     for (const text of ["First", "Second"]) {
       await say(page, text);
       await expectAnswer(page, `You said: "${text}"`);
-      await settled(page);
+      await waitUntilSettled(page);
     }
     const second = log(page).getByRole("article").last();
     await second.getByRole("button", { name: "Edit message" }).click();
     await page.keyboard.press("Escape");
-    await focused(page, second.getByRole("button", { name: "Edit message" }));
+    await waitForFocus(page, second.getByRole("button", { name: "Edit message" }));
     await page.keyboard.press("Enter");
     await page.getByRole("textbox", { name: "Edit message" }).fill("count to 400");
     await page.getByRole("button", { name: "Send as new branch" }).click();
-    await focused(page, composer(page));
+    await waitForFocus(page, findComposer(page));
     await expectAnswer(page, " 20 ");
     const tab = await visit(stage, { path: new URL(page.url()).pathname });
     const turns = log(tab.page).getByRole("article");
     for (const one of [page, tab.page]) {
-      await eventually(
+      await checkEventually(
         () => answers(one).allTextContents(),
         (texts) => expect(texts).toEqual([expect.stringContaining("First"), expect.stringContaining("18 19 20")]),
       );
     }
-    await settled(tab.page);
+    await waitUntilSettled(tab.page);
     expect(await turns.allTextContents()).toEqual([
       expect.stringContaining("First"),
       expect.stringMatching(/count to 400.*398 399 400/s),
@@ -108,24 +108,24 @@ describe.runIf(browserHere)("a conversation over tabs and views", () => {
     await say(page, "count to 400");
     await expectAnswer(page, " 10 ");
     await show(page, false);
-    await eventually(
+    await checkEventually(
       async () => open.size,
       (size) => expect(size).toBe(0),
     );
     const before = await answers(page).last().textContent();
     const { url, headers } = stage.server;
     const thread = readShownId(page);
-    await eventually(
+    await checkEventually(
       async () => (await (await fetch(`${url}/threads/${thread}`, { headers })).json<{ status: string }>()).status,
       (status) => expect(status).toBe("idle"),
     );
     expect(await answers(page).last().textContent()).toBe(before);
     await show(page, true);
-    await expectAnswer(page, numbersTo(400));
-    await settled(page);
+    await expectAnswer(page, listNumbers(400));
+    await waitUntilSettled(page);
     expect(open.size).toBeGreaterThan(0);
     await page.evaluate('document.hasFocus = () => false; dispatchEvent(new Event("blur"))');
-    await eventually(
+    await checkEventually(
       async () => open.size,
       (size) => expect(size).toBe(0),
     );
@@ -139,7 +139,7 @@ describe.runIf(browserHere)("a conversation over tabs and views", () => {
     await expectAnswer(page, " 10 ");
     await say(page, "Queued");
     await show(page, false);
-    await eventually(
+    await checkEventually(
       () => readRunStatuses(page, stage.server),
       (statuses) => expect(statuses).toEqual(["success", "success"]),
     );
@@ -157,7 +157,7 @@ describe.runIf(browserHere)("a conversation over tabs and views", () => {
       await choose(tab, "agent");
       await say(tab, `Tab ${n}`);
       await expectAnswer(tab, `You said: "Tab ${n}"`);
-      await settled(tab);
+      await waitUntilSettled(tab);
       if (n < 4) await show(tab, false);
     }
     await close();
@@ -170,7 +170,7 @@ describe.runIf(browserHere)("a conversation over tabs and views", () => {
     await expectAnswer(page, " 30 ");
     await page.reload();
     await strip(page).getByText("Running").waitFor();
-    await composer(page).focus();
+    await findComposer(page).focus();
     await page.keyboard.press("Control+Period");
     await strip(page).getByText("Stopped after").waitFor();
     await close();

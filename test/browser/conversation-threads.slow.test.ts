@@ -5,14 +5,14 @@ import {
   answers,
   browserHere,
   choose,
-  composer,
-  eventually,
-  focused,
+  findComposer,
+  checkEventually,
+  waitForFocus,
   onStage,
   log,
-  numbersTo,
+  listNumbers,
   say,
-  settled,
+  waitUntilSettled,
   strip,
   visit,
 } from "./page.ts";
@@ -22,15 +22,15 @@ describe.runIf(browserHere)("the threads and turns of a conversation in the brow
 
   it("folds the list of threads by shortcut while the composer has the focus", async () => {
     const { page, close } = await visit(stage);
-    await composer(page).focus();
+    await findComposer(page).focus();
     const threads = page.getByRole("searchbox", { name: "Search threads" });
     await threads.waitFor();
     await page.keyboard.press("Control+b");
     await threads.waitFor({ state: "detached" });
-    await focused(page, composer(page));
+    await waitForFocus(page, findComposer(page));
     await page.keyboard.press("Control+b");
     await threads.waitFor();
-    await focused(page, composer(page));
+    await waitForFocus(page, findComposer(page));
     expect(await threads.isVisible()).toBe(true);
     await close();
   });
@@ -43,23 +43,23 @@ describe.runIf(browserHere)("the threads and turns of a conversation in the brow
     await say(page, "Hello");
     await page.getByRole("list", { name: "Queued messages" }).getByText("Hello").waitFor();
     await expectAnswer(page, "message 2 of this conversation");
-    await settled(page);
-    expect(await answers(page).first().textContent()).toBe(numbersTo(80));
+    await waitUntilSettled(page);
+    expect(await answers(page).first().textContent()).toBe(listNumbers(80));
     await close();
   });
 
   it("renames and deletes a thread of the list by keyboard", async () => {
-    const thread = await threadOf(1, "to rename");
+    const thread = await createThread(1, "to rename");
     const { page, troubles, close } = await visit(stage, { path: `/chat/${thread}` });
     await page.getByRole("button", { name: "More about to rename 0" }).focus();
     await page.keyboard.press("Enter");
-    await focused(page, page.getByRole("menuitem", { name: "Rename" }));
+    await waitForFocus(page, page.getByRole("menuitem", { name: "Rename" }));
     await page.keyboard.press("Escape");
     const more = page.getByRole("button", { name: "More about to rename 0" });
-    await focused(page, more);
+    await waitForFocus(page, more);
     await page.keyboard.press("Enter");
     await page.getByRole("menuitem", { name: "Rename" }).click();
-    await focused(page, page.getByRole("textbox", { name: "Title of the thread" }));
+    await waitForFocus(page, page.getByRole("textbox", { name: "Title of the thread" }));
     await page.keyboard.type("A new name");
     await page.keyboard.press("Enter");
     await page.getByRole("link", { name: "A new name" }).waitFor();
@@ -73,13 +73,13 @@ describe.runIf(browserHere)("the threads and turns of a conversation in the brow
   });
 
   it("shows a short run that the API made on the thread in view", async () => {
-    const thread = await threadOf(1);
+    const thread = await createThread(1);
     const { page, close } = await visit(stage, { path: `/chat/${thread}` });
     await expectAnswer(page, "message 0");
-    await settled(page);
+    await waitUntilSettled(page);
     await runOn(thread, "from elsewhere");
     await expectAnswer(page, "from elsewhere");
-    await settled(page);
+    await waitUntilSettled(page);
     expect(await log(page).getByRole("article").count()).toBe(2);
     await close();
   });
@@ -90,14 +90,14 @@ describe.runIf(browserHere)("the threads and turns of a conversation in the brow
     for (const [i, text] of ["First", "Second"].entries()) {
       await say(page, text);
       await expectAnswer(page, `message ${i + 1} of`);
-      await settled(page);
+      await waitUntilSettled(page);
     }
     const second = log(page).getByRole("article").last();
     await second.getByRole("button", { name: "Edit message" }).click();
     await page.getByRole("textbox", { name: "Edit message" }).fill("Another");
     await page.getByRole("button", { name: "Send as new branch" }).click();
     await expectAnswer(page, 'You said: "Another"');
-    await settled(page);
+    await waitUntilSettled(page);
     await second.getByText("2 of 2").waitFor();
     await second.getByRole("button", { name: "Previous branch, 2 of 2" }).click();
     await page.waitForURL(/\?at=/);
@@ -105,7 +105,7 @@ describe.runIf(browserHere)("the threads and turns of a conversation in the brow
     await strip(page).getByText("Branch 1 of 2").waitFor();
 
     await say(page, "Third");
-    await eventually(
+    await checkEventually(
       () => log(page).getByRole("article").allTextContents(),
       (turns) => {
         expect(turns).toHaveLength(3);
@@ -113,7 +113,7 @@ describe.runIf(browserHere)("the threads and turns of a conversation in the brow
         expect(turns[2]).toContain("message 3 of this conversation");
       },
     );
-    await settled(page);
+    await waitUntilSettled(page);
     await page.reload();
     await log(page).getByText("Third", { exact: true }).waitFor();
     expect(await log(page).getByText("Another", { exact: true }).count()).toBe(0);
@@ -121,7 +121,7 @@ describe.runIf(browserHere)("the threads and turns of a conversation in the brow
   });
 
   it("opens a settled thread without a run in view, and reads no values of its history", async () => {
-    const thread = await threadOf(30);
+    const thread = await createThread(30);
     const { page, close } = await visit(stage, { path: "/traces" });
     await page.evaluate(`
       window.seen = [];
@@ -145,12 +145,12 @@ describe.runIf(browserHere)("the threads and turns of a conversation in the brow
   });
 
   it("finds threads that are not in the list by the words of their messages", async () => {
-    await Promise.all(Array.from({ length: 55 }, (_, i) => threadOf(1, `filler ${i}`)));
+    await Promise.all(Array.from({ length: 55 }, (_, i) => createThread(1, `filler ${i}`)));
     const { page, close } = await visit(stage, { path: "/chat" });
     const threads = page.getByRole("link", { name: /Find the |filler|message 0/ });
     await threads.first().waitFor();
     await page.getByRole("searchbox", { name: "Search threads" }).fill("MESSAGE 29");
-    await eventually(
+    await checkEventually(
       () => page.getByRole("link", { name: /message 0/ }).count(),
       (count) => expect(count).toBe(1),
     );
@@ -183,11 +183,11 @@ describe.runIf(browserHere)("the threads and turns of a conversation in the brow
     expect(await attached.allTextContents()).toEqual(["dot.png", "a.pdf"]);
     await say(page, "What is this?");
     await expectAnswer(page, "You said: What is this?");
-    await settled(page);
+    await waitUntilSettled(page);
     const look = async () => {
       const image = log(page).getByRole("img", { name: "Attached image" });
       await image.waitFor();
-      await eventually(
+      await checkEventually(
         () => page.evaluate('document.querySelector("[role=log] img").naturalWidth'),
         (width) => expect(width).toBe(1),
       );
@@ -216,7 +216,7 @@ describe.runIf(browserHere)("the threads and turns of a conversation in the brow
     });
 
   /** A thread of this many runs of the echo, each of which says `text` and its number. */
-  async function threadOf(runs: number, text = "message"): Promise<string> {
+  async function createThread(runs: number, text = "message"): Promise<string> {
     const { thread_id } = await post("/threads", { metadata: { graph_id: "echo" } });
     for (let i = 0; i < runs; i += 1) await runOn(thread_id, `${text} ${i}`);
     return thread_id;

@@ -5,14 +5,14 @@ import {
   answers,
   browserHere,
   choose,
-  composer,
-  eventually,
-  focused,
+  findComposer,
+  checkEventually,
+  waitForFocus,
   onStage,
   log,
-  numbersTo,
+  listNumbers,
   say,
-  settled,
+  waitUntilSettled,
   strip,
   visit,
 } from "./page.ts";
@@ -26,7 +26,7 @@ describe.runIf(browserHere)("a conversation in the browser", () => {
     await say(page, "What is 17 * 24?");
     await page.waitForURL(/\/chat\/[0-9a-f-]{36}$/);
     await expectAnswer(page, "17 * 24 = 408.");
-    await settled(page);
+    await waitUntilSettled(page);
     await log(page)
       .getByText(/^\d.*m?s · \d+ tokens · weir-offline$/)
       .waitFor();
@@ -38,11 +38,11 @@ describe.runIf(browserHere)("a conversation in the browser", () => {
       .getByRole("navigation")
       .getByRole("link", { name: /What is 17 \* 24\?/ })
       .waitFor();
-    await composer(page).fill("Hello");
+    await findComposer(page).fill("Hello");
     await page.keyboard.press("Enter");
-    await focused(page, composer(page));
+    await waitForFocus(page, findComposer(page));
     await expectAnswer(page, "message 2 of this conversation");
-    await settled(page);
+    await waitUntilSettled(page);
     expect(await log(page).getByRole("article").count()).toBe(2);
     await page.reload();
     await answers(page).nth(2).waitFor();
@@ -58,13 +58,13 @@ describe.runIf(browserHere)("a conversation in the browser", () => {
     await expectAnswer(page, " 40 ");
     await page.reload();
     await strip(page).getByText("Running").waitFor();
-    await eventually(
+    await checkEventually(
       () => answers(page).last().textContent(),
-      (text) => expect(text).toBe(numbersTo(250)),
+      (text) => expect(text).toBe(listNumbers(250)),
     );
-    await settled(page);
+    await waitUntilSettled(page);
     expect(await answers(page).count()).toBe(1);
-    expect(await answers(page).last().textContent()).toBe(numbersTo(250));
+    expect(await answers(page).last().textContent()).toBe(listNumbers(250));
     await close();
   });
 
@@ -77,7 +77,7 @@ describe.runIf(browserHere)("a conversation in the browser", () => {
     await strip(page).getByText("Stopped after").waitFor();
     expect(await answers(page).last().textContent()).toContain(" 30 ");
     const threadId = page.url().split("/").at(-1);
-    await eventually(
+    await checkEventually(
       async () =>
         (await fetch(`${stage.server.url}/threads/${threadId}/runs`, { headers: stage.server.headers })).json<
           { status: string }[]
@@ -86,9 +86,9 @@ describe.runIf(browserHere)("a conversation in the browser", () => {
     );
     await say(page, "Hello");
     await expectAnswer(page, "You said");
-    await settled(page);
+    await waitUntilSettled(page);
     const expectBoth = async () => {
-      await eventually(
+      await checkEventually(
         () => answers(page).allTextContents(),
         (texts) => expect(texts).toEqual([expect.stringContaining(" 30 "), expect.stringContaining("You said")]),
       );

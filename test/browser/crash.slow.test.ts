@@ -5,11 +5,11 @@ import {
   answers,
   browserHere,
   choose,
-  eventually,
+  checkEventually,
   onStage,
-  numbersTo,
+  listNumbers,
   say,
-  settled,
+  waitUntilSettled,
   strip,
   visit,
 } from "./page.ts";
@@ -26,15 +26,15 @@ describe.runIf(browserHere)("the page while the server is killed", () => {
     await strip(page).getByText("Connection lost").waitFor();
     expect(await answers(page).last().textContent()).toContain(" 40 ");
     await stage.server.restart();
-    await eventually(
+    await checkEventually(
       () => answers(page).last().textContent(),
-      (text) => expect(text).toBe(numbersTo(200)),
+      (text) => expect(text).toBe(listNumbers(200)),
       90_000,
     );
-    await settled(page);
-    await eventually(
+    await waitUntilSettled(page);
+    await checkEventually(
       () => answers(page).allTextContents(),
-      (all) => expect(all).toEqual([numbersTo(200)]),
+      (all) => expect(all).toEqual([listNumbers(200)]),
     );
     await close();
   });

@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { startServer, withTestGraphs } from "../support/server.ts";
 import {
   browserHere,
-  eventually,
+  checkEventually,
   expectNoSidewaysScroll,
   findings,
   findingsInBothThemes,
@@ -49,7 +49,7 @@ describe.runIf(browserHere)("crons in the browser", () => {
   const clock = (time: number) => fetch(`${stage.server.url}/cdn-cgi/handler/scheduled?time=${time}`);
 
   /** Lets crons of every minute fire once, and waits until the ledger says how the runs ended. */
-  async function fired(...crons: Cron[]): Promise<void> {
+  async function waitUntilFired(...crons: Cron[]): Promise<void> {
     const due = Math.max(...crons.map(({ next_run_date }) => Date.parse(next_run_date)));
     for (const { cron_id, next_run_date } of crons) {
       // A minute may have begun between two crons.
@@ -59,7 +59,7 @@ describe.runIf(browserHere)("crons in the browser", () => {
     await clock(due);
     for (const { cron_id } of crons) await call(`/runs/crons/${cron_id}`, { enabled: false }, "PATCH");
     let later = due;
-    await eventually(
+    await checkEventually(
       async () => {
         await clock((later += 90_000));
         return call<{ state: string }[]>("/runs/crons/firings", { cron_ids: crons.map(({ cron_id }) => cron_id) });
@@ -102,7 +102,7 @@ describe.runIf(browserHere)("crons in the browser", () => {
 
   it("shows how the last due times went, with their runs", async () => {
     const [well, badly] = [await newCron("say hello"), await newCron("fail")];
-    await fired(well, badly);
+    await waitUntilFired(well, badly);
     const { page, troubles, close } = await visit(stage, { path: "/console/crons" });
     const row = (id: string) => page.locator(`tr[data-key="${id}"]`);
     await row(well.cron_id).getByText("0 of 1").waitFor();

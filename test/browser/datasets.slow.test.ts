@@ -3,7 +3,7 @@ import { callAs } from "../support/workspace.ts";
 import { sharedServer } from "../support/shared-server.ts";
 import {
   browserHere,
-  eventually,
+  checkEventually,
   expectNoSidewaysScroll,
   findingsInBothThemes,
   onStage,
@@ -76,7 +76,7 @@ describe.runIf(browserHere)("datasets in the browser", () => {
     );
     await dialog.getByRole("button", { name: "Import file" }).click();
     await dialog.waitFor({ state: "detached" });
-    await eventually(
+    await checkEventually(
       () => table.getByRole("row").count(),
       (count) => expect(count).toBe(5),
     );

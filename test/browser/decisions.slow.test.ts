@@ -4,16 +4,16 @@ import {
   answers,
   browserHere,
   choose,
-  composer,
-  eventually,
+  findComposer,
+  checkEventually,
   expectAnswer,
   findings,
-  focused,
+  waitForFocus,
   log,
   onStage,
   readShownId,
   say,
-  settled,
+  waitUntilSettled,
   strip,
   visit,
 } from "./page.ts";
@@ -29,22 +29,22 @@ describe.runIf(browserHere)("decisions and subagents in the browser", () => {
     await card.getByText("ada@example.com", { exact: true }).waitFor();
     await strip(page).getByText("1 decision").waitFor();
     await expect.poll(() => page.title()).toBe("(1) Write to ada@example.com that the build is green · Weir");
-    expect(await composer(page).isDisabled()).toBe(true);
+    expect(await findComposer(page).isDisabled()).toBe(true);
 
     await page.reload();
     await card.getByRole("button", { name: "Approve send_email" }).click();
     await expectAnswer(page, "Sent to ada@example.com.");
-    await settled(page);
+    await waitUntilSettled(page);
     expect(await card.count()).toBe(0);
-    expect(await composer(page).isDisabled()).toBe(false);
+    expect(await findComposer(page).isDisabled()).toBe(false);
     await log(page).getByText("You approved send_email").waitFor();
 
     await say(page, "Hello");
     await expectAnswer(page, "You said");
-    await settled(page);
+    await waitUntilSettled(page);
     await page.reload();
     await answers(page).last().getByText("You said").waitFor();
-    await settled(page);
+    await waitUntilSettled(page);
     expect(await card.count()).toBe(0);
     const first = log(page).getByRole("article").first();
     await first.locator('[data-decided="yes"]').getByText("You approved send_email").waitFor();
@@ -59,15 +59,15 @@ describe.runIf(browserHere)("decisions and subagents in the browser", () => {
     const card = log(page).getByRole("region", { name: "Waiting for you" });
     for (const name of ["Edit", "Reject…", "Respond…"]) {
       await card.getByRole("button", { name }).click();
-      await focused(page, card.getByRole("textbox").first());
+      await waitForFocus(page, card.getByRole("textbox").first());
       await card.getByRole("button", { name: "Cancel" }).click();
-      await focused(page, card.getByRole("button", { name }));
+      await waitForFocus(page, card.getByRole("button", { name }));
     }
     await card.getByRole("button", { name: "Edit" }).click();
     await card.getByRole("textbox", { name: /^to/ }).fill("bob@example.com");
     await card.getByRole("button", { name: "Approve with edits" }).click();
     await expectAnswer(page, "Sent to bob@example.com.");
-    await focused(page, composer(page));
+    await waitForFocus(page, findComposer(page));
     await log(page).getByText("You edited and approved send_email").waitFor();
     await close();
   });
@@ -83,7 +83,7 @@ describe.runIf(browserHere)("decisions and subagents in the browser", () => {
     await expectAnswer(page, "too early");
     const line = log(page).locator('[data-decided="no"]');
     await line.getByText("You rejected send_email: too early").waitFor();
-    await settled(page);
+    await waitUntilSettled(page);
     await page.reload();
     await line.getByText("You rejected send_email: too early").waitFor();
     expect(await line.locator(".lucide-x").count()).toBe(1);
@@ -105,17 +105,17 @@ describe.runIf(browserHere)("decisions and subagents in the browser", () => {
     };
     await answer("deep", "d");
     await answer("left", "wrong");
-    await focused(page, card("right"));
+    await waitForFocus(page, card("right"));
     expect(await page.getByRole("button", { name: "2 of 3 answered" }).isDisabled()).toBe(true);
     await card("left").getByRole("button", { name: "Change" }).click();
     await answer("left", "l");
     await answer("right", "r");
     const send = page.getByRole("button", { name: "Send all 3 answers" });
-    await focused(page, send);
+    await waitForFocus(page, send);
     expect(await findings(page)).toEqual([]);
     await page.keyboard.press("Enter");
     await expectAnswer(page, "deep: d; left: l; right: r");
-    await settled(page);
+    await waitUntilSettled(page);
     expect(
       await log(page)
         .getByRole("region", { name: /^Waiting for you,/ })
@@ -130,7 +130,7 @@ describe.runIf(browserHere)("decisions and subagents in the browser", () => {
     await choose(page, "questions");
     await say(page, "go");
     const cards = log(page).getByRole("region", { name: /^Waiting for you,/ });
-    await eventually(
+    await checkEventually(
       () => cards.count(),
       (count) => expect(count).toBe(3),
     );
@@ -161,10 +161,10 @@ describe.runIf(browserHere)("decisions and subagents in the browser", () => {
     const panel = page.getByRole("complementary", { name: "Subagent researcher" });
     await panel.getByRole("button", { name: /^current_time/ }).waitFor();
     await expectAnswer(page, "The critic reports");
-    await settled(page);
+    await waitUntilSettled(page);
     await page.keyboard.press("Escape");
     expect(await panel.count()).toBe(0);
-    await focused(page, card);
+    await waitForFocus(page, card);
     const time = log(page).getByText(/^2 subagents · (\d+ ms|\d+\.\d+ s)$/);
     const took = await time.textContent();
     await page.reload();

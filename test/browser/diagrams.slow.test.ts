@@ -9,14 +9,14 @@ import { threadSaying } from "../support/workspace.ts";
 import {
   browserHere,
   choose,
-  eventually,
+  checkEventually,
   expectNoSidewaysScroll,
   findings,
   log,
   onStage,
   PHONE,
   say,
-  settled,
+  waitUntilSettled,
   visit,
 } from "./page.ts";
 
@@ -28,9 +28,9 @@ const picture = (page: Page) => log(page).getByRole("region", { name: "Diagram" 
 const source = (page: Page) => log(page).getByRole("region", { name: "Code, mermaid" });
 
 /** The SVG of a drawn diagram, once the browser has decoded it. */
-async function drawn(page: Page): Promise<string> {
+async function waitUntilDrawn(page: Page): Promise<string> {
   await picture(page).waitFor();
-  await eventually(
+  await checkEventually(
     () => page.evaluate(`${REGION}.querySelector("img").naturalWidth`),
     (width) => expect(width).toBeGreaterThan(100),
   );
@@ -50,7 +50,7 @@ describe.runIf(browserHere)("diagrams in messages", () => {
       colorScheme,
       permissions: ["clipboard-read", "clipboard-write"],
     });
-    const svg = await drawn(page);
+    const svg = await waitUntilDrawn(page);
     expect(svg).toContain("Known?");
     expect(svg).toContain(ink);
     expect(svg).not.toContain("foreignObject");
@@ -69,10 +69,10 @@ describe.runIf(browserHere)("diagrams in messages", () => {
   it("change their colours with the theme", async () => {
     const path = `/chat/${await threadSaying(stage.server, fence(FLOW))}`;
     const { page, close } = await visit(stage, { path, colorScheme: "light" });
-    expect(await drawn(page)).toContain("rgb(24, 34, 37)");
+    expect(await waitUntilDrawn(page)).toContain("rgb(24, 34, 37)");
     await page.emulateMedia({ colorScheme: "dark" });
-    await eventually(
-      () => drawn(page),
+    await checkEventually(
+      () => waitUntilDrawn(page),
       (svg) => expect(svg).toContain("rgb(228, 233, 233)"),
     );
     await close();
@@ -86,7 +86,7 @@ describe.runIf(browserHere)("diagrams in messages", () => {
     await log(page).locator(".hljs-keyword").waitFor();
     expect(await page.locator("iframe").count()).toBe(0);
     await page.goto(`${stage.server.url}/chat/${await threadSaying(stage.server, fence(FLOW))}`);
-    await drawn(page);
+    await waitUntilDrawn(page);
     expect(loaded).toContain(`${stage.server.url}/diagram`);
     expect(loaded.filter((url) => !url.startsWith(stage.server.url) && !url.startsWith("data:"))).toEqual([]);
     await close();
@@ -109,7 +109,7 @@ describe.runIf(browserHere)("diagrams in messages", () => {
     const path = `/chat/${await threadSaying(stage.server, fence(hostile))}`;
     const { page, close } = await visit(stage, { path });
     page.on("dialog", (dialog) => reached.push(dialog.message()));
-    expect(await drawn(page)).not.toMatch(/<script|onerror|javascript:/);
+    expect(await waitUntilDrawn(page)).not.toMatch(/<script|onerror|javascript:/);
     expect(reached).toEqual([]);
     const frame = page.frames().find((one) => one.url().endsWith("/diagram"));
     expect(await frame?.evaluate("origin")).toBe("null");
@@ -123,7 +123,7 @@ describe.runIf(browserHere)("diagrams in messages", () => {
     const path = `/chat/${await threadSaying(stage.server, `${fence("flowchart LR\n  a --> [b")}\n\n${fence(FLOW)}`)}`;
     const { page, troubles, close } = await visit(stage, { path });
     await log(page).getByText("Not drawn. Syntax error in line 2: a --> [b").waitFor();
-    expect(await drawn(page)).toContain("Known?");
+    expect(await waitUntilDrawn(page)).toContain("Known?");
     expect(await source(page).textContent()).toBe("flowchart LR\n  a --> [b");
     expect(await findings(page)).toEqual([]);
     expect(troubles).toEqual([]);
@@ -134,7 +134,7 @@ describe.runIf(browserHere)("diagrams in messages", () => {
     const wide = `flowchart LR\n${Array.from({ length: 12 }, (_, i) => `  step${i}[Step ${i}] --> step${i + 1}`).join("\n")}`;
     const path = `/chat/${await threadSaying(stage.server, fence(wide))}`;
     const { page, close } = await visit(stage, { ...PHONE, path });
-    await drawn(page);
+    await waitUntilDrawn(page);
     await expectNoSidewaysScroll(page);
     expect(await page.evaluate(`${REGION}.scrollTo(40, 0), ${REGION}.scrollLeft`)).toBe(40);
     await close();
@@ -154,7 +154,7 @@ describe.runIf(browserHere)("a diagram while it is written", () => {
     // The model repeats the message. The fence stays open until the end of its answer, which is then no diagram.
     await say(page, "Draw\n\n```mermaid\nflowchart LR\n  a --> b\n");
     await source(page).waitFor();
-    await settled(page);
+    await waitUntilSettled(page);
     await log(page).getByText("Not drawn.").waitFor();
     expect(await page.evaluate("window.said")).toContain("to use a real one.)");
     await close();

@@ -7,7 +7,7 @@ import { callAs } from "../support/workspace.ts";
 import {
   browserHere,
   choose,
-  eventually,
+  checkEventually,
   expectAnswer,
   expectNoSidewaysScroll,
   findingsInBothThemes,
@@ -15,7 +15,7 @@ import {
   onStage,
   PHONE,
   say,
-  settled,
+  waitUntilSettled,
   visit,
 } from "./page.ts";
 
@@ -52,13 +52,13 @@ describe.runIf(browserHere)("the loop from a bad answer to a better agent", () =
     const push = (template: string, commitTags?: string) =>
       client.pushPrompt("sums", { object: { id: ["PromptTemplate"], kwargs: { template } }, commitTags });
     /** What a deployment of the agent pulls. */
-    const released = async (): Promise<string> =>
+    const readReleased = async (): Promise<string> =>
       (await client.pullPromptCommit("sums:prod", { skipCache: true })).manifest.kwargs.template;
     await push(FIRST, "prod");
     const { assistant_id } = await call<{ assistant_id: string }>("POST", "/assistants", {
       graph_id: "agent",
       name: "calculating",
-      context: { system_prompt: await released() },
+      context: { system_prompt: await readReleased() },
     });
     const { page, troubles, close } = await visit(stage);
     const open = (path: string) => page.goto(stage.server.url + path);
@@ -68,7 +68,7 @@ describe.runIf(browserHere)("the loop from a bad answer to a better agent", () =
       await choose(page, "calculating");
       await say(page, "What is 17 * 24?");
       await expectAnswer(page, answer);
-      await settled(page);
+      await waitUntilSettled(page);
       const button = log(page).getByRole("button", { name: thumb });
       await button.click();
       await button.and(page.locator('[aria-pressed="true"]:not(:disabled)')).waitFor();
@@ -131,12 +131,12 @@ describe.runIf(browserHere)("the loop from a bad answer to a better agent", () =
     await open("/console/prompts/sums");
     await page.getByRole("button", { name: "Move prod here" }).click();
     await page.getByRole("button", { name: "Move prod here" }).waitFor({ state: "detached" });
-    const prompt = await released();
+    const prompt = await readReleased();
     expect(prompt).toBe(BETTER);
     await open(`/console/assistants/${assistant_id}`);
     await page.getByLabel("system_prompt").fill(prompt);
     await page.getByRole("button", { name: "Save as a new version" }).click();
-    await eventually(
+    await checkEventually(
       () => call<{ version: number }>("GET", `/assistants/${assistant_id}`),
       ({ version }) => expect(version).toBe(2),
     );
@@ -156,7 +156,7 @@ describe.runIf(browserHere)("the loop from a bad answer to a better agent", () =
     await nextMinute();
     await open(alert);
     await history.getByRole("row", { name: /^resolved 0\.5 delivered/ }).waitFor();
-    await eventually(
+    await checkEventually(
       async () => receiver.received.map(({ body }) => body.type),
       (types) => expect(types).toEqual(["alert.firing", "alert.resolved"]),
     );

@@ -8,7 +8,7 @@ import {
   expectNoSidewaysScroll,
   findings,
   findingsInBothThemes,
-  focused,
+  waitForFocus,
   onStage,
   PHONE,
   visit,
@@ -22,7 +22,7 @@ describe.runIf(browserHere)("exports in the browser", () => {
   let made: Promise<{ destination: string; project: string; job: string }> | undefined;
 
   /** A project with traces of 12 days, on a complete export. */
-  const exported = () =>
+  const exportOnce = () =>
     (made ??= (async () => {
       const project = await sendDays(stage.server, "shop", 12);
       const destination = await ownBucket(stage.server, "Own bucket", "first");
@@ -30,7 +30,7 @@ describe.runIf(browserHere)("exports in the browser", () => {
     })());
 
   /** Shows the export as it is in the middle: days wait, run, have failed and were tried again. */
-  async function underWay(page: Page): Promise<void> {
+  async function showUnderWay(page: Page): Promise<void> {
     await page.route(JOB, async (route) => {
       const job = (await (await route.fetch()).json()) as { progress: object };
       const progress = { ...job.progress, runs_completed: 8, fraction: 8 / 12 };
@@ -57,7 +57,7 @@ describe.runIf(browserHere)("exports in the browser", () => {
     await page.getByRole("button", { name: "New destination" }).click();
     await page.waitForURL("**/console/exports/new-destination");
     const dialog = page.getByRole("dialog", { name: "New destination" });
-    await focused(page, dialog.getByLabel("Provider"));
+    await waitForFocus(page, dialog.getByLabel("Provider"));
     await dialog.getByRole("button", { name: "Check and create" }).click();
     await dialog.getByText("Name the bucket.").waitFor();
     await dialog.getByLabel("Provider").selectOption({ label: "Other store with the S3 API" });
@@ -100,7 +100,7 @@ describe.runIf(browserHere)("exports in the browser", () => {
   });
 
   it("does not name a destination deleted while the destinations load", async () => {
-    const { destination, project } = await exported();
+    const { destination, project } = await exportOnce();
     await callAs(stage.server, "POST", "/api/v1/bulk-exports", {
       bulk_export_destination_id: destination,
       session_id: project,
@@ -124,7 +124,7 @@ describe.runIf(browserHere)("exports in the browser", () => {
   });
 
   it("creates an export and shows its days when it is done", async () => {
-    await exported();
+    await exportOnce();
     const { page, troubles, close } = await visit(stage, { path: "/console/exports" });
     await page
       .getByRole("table", { name: "Exports" })
@@ -153,9 +153,9 @@ describe.runIf(browserHere)("exports in the browser", () => {
   });
 
   it("shows each day of an export that is under way", async () => {
-    const { job } = await exported();
+    const { job } = await exportOnce();
     const { page, troubles, close } = await visit(stage, { path: "/console/exports" });
-    await underWay(page);
+    await showUnderWay(page);
     await page.goto(`${stage.server.url}/console/exports/${job}`);
     const cells = page.locator("[data-cell]");
     await cells.nth(11).waitFor();
@@ -168,10 +168,10 @@ describe.runIf(browserHere)("exports in the browser", () => {
     expect(await page.locator('[data-cell][tabindex="0"]').count()).toBe(1);
     await cells.first().focus();
     await page.keyboard.press("End");
-    await focused(page, cells.nth(11));
+    await waitForFocus(page, cells.nth(11));
     await page.keyboard.press("ArrowLeft");
     await page.keyboard.press("ArrowLeft");
-    await focused(page, cells.nth(9));
+    await waitForFocus(page, cells.nth(9));
     await page.keyboard.press("Enter");
     const day = page.getByRole("region", { name: /^Day / });
     await day.getByText("attempt 1: SlowDown: Reduce your request rate.").waitFor();
@@ -188,7 +188,7 @@ describe.runIf(browserHere)("exports in the browser", () => {
   });
 
   it("asks before it cancels a schedule, and shows that it is cancelled", async () => {
-    const { destination, project } = await exported();
+    const { destination, project } = await exportOnce();
     const { id } = await callAs<{ id: string }>(stage.server, "POST", "/api/v1/bulk-exports", {
       bulk_export_destination_id: destination,
       session_id: project,
@@ -204,7 +204,7 @@ describe.runIf(browserHere)("exports in the browser", () => {
     await page.getByRole("button", { name: "Cancel…" }).click();
     const asked = page.getByRole("alertdialog", { name: "Cancel this schedule?" });
     await asked.getByRole("button", { name: "Go back" }).click();
-    await focused(page, page.getByRole("button", { name: "Cancel…" }));
+    await waitForFocus(page, page.getByRole("button", { name: "Cancel…" }));
     await page.getByRole("button", { name: "Cancel…" }).click();
     await asked.getByRole("button", { name: "Cancel schedule" }).click();
     await page.getByText("cancelled").waitFor();
@@ -225,7 +225,7 @@ describe.runIf(browserHere)("exports in the browser", () => {
   });
 
   it("fits a phone", async () => {
-    const { job } = await exported();
+    const { job } = await exportOnce();
     const { page, close } = await visit(stage, { ...PHONE, path: "/console/exports" });
     await page
       .getByRole("row", { name: /done shop/ })

@@ -1,7 +1,16 @@
 import { describe, expect, it } from "vitest";
 import { callAs } from "../support/workspace.ts";
 import { sharedServer } from "../support/shared-server.ts";
-import { browserHere, eventually, findingsInBothThemes, log, onStage, say, settled, visit } from "./page.ts";
+import {
+  browserHere,
+  checkEventually,
+  findingsInBothThemes,
+  log,
+  onStage,
+  say,
+  waitUntilSettled,
+  visit,
+} from "./page.ts";
 
 interface Given {
   id: string;
@@ -13,23 +22,23 @@ interface Given {
 
 describe.runIf(browserHere)("scores in the browser", () => {
   const stage = onStage(() => sharedServer());
-  const given = (run: string) => callAs<Given[]>(stage.server, "GET", `/api/v1/feedback?run=${run}`);
+  const listFeedback = (run: string) => callAs<Given[]>(stage.server, "GET", `/api/v1/feedback?run=${run}`);
 
-  async function answered() {
+  async function openAnswered() {
     const visited = await visit(stage);
     const { page } = visited;
     await say(page, "What is 17 * 24?");
-    await settled(page);
+    await waitUntilSettled(page);
     const link = log(page).getByRole("link", { name: "Trace" });
     const run = String(await link.getAttribute("href")).slice("/traces/".length);
     return { ...visited, run, link, thumb: (name: string) => log(page).getByRole("button", { name, exact: true }) };
   }
 
   it("scores an answer in the chat, and shows it after a reload and on the run of the trace", async () => {
-    const { page, run, link, thumb, troubles, close } = await answered();
+    const { page, run, link, thumb, troubles, close } = await openAnswered();
     await thumb("Bad answer").click();
     await thumb("Bad answer").and(page.locator('[aria-pressed="true"]:not(:disabled)')).waitFor();
-    await expect.poll(async () => given(run)).toMatchObject([{ run_id: run, key: "user_score", score: 0 }]);
+    await expect.poll(async () => listFeedback(run)).toMatchObject([{ run_id: run, key: "user_score", score: 0 }]);
 
     await thumb("Score and comment").click();
     const dialog = page.getByRole("dialog", { name: "Score this run" });
@@ -38,7 +47,7 @@ describe.runIf(browserHere)("scores in the browser", () => {
     await dialog.getByRole("button", { name: "Save score" }).click();
     await log(page).getByText("It is 408.").waitFor();
     // The same feedback has the comment now.
-    await expect.poll(async () => given(run)).toMatchObject([{ score: 0, comment: "It is 408." }]);
+    await expect.poll(async () => listFeedback(run)).toMatchObject([{ score: 0, comment: "It is 408." }]);
 
     await page.reload();
     await thumb("Bad answer").and(page.locator('[aria-pressed="true"]')).waitFor();
@@ -61,12 +70,12 @@ describe.runIf(browserHere)("scores in the browser", () => {
   });
 
   it("takes a thumb back when it is pressed again", async () => {
-    const { page, run, thumb, close } = await answered();
+    const { page, run, thumb, close } = await openAnswered();
     await thumb("Good answer").click();
     await thumb("Good answer").and(page.locator('[aria-pressed="true"]:not(:disabled)')).waitFor();
     await thumb("Good answer").click();
-    await eventually(
-      () => given(run),
+    await checkEventually(
+      () => listFeedback(run),
       (all) => expect(all).toEqual([]),
     );
     await thumb("Good answer").and(page.locator('[aria-pressed="false"]')).waitFor();
@@ -74,7 +83,7 @@ describe.runIf(browserHere)("scores in the browser", () => {
   });
 
   it("disables the buttons for a key that may only read", async () => {
-    const { page, close } = await answered();
+    const { page, close } = await openAnswered();
     const at = new URL(page.url()).pathname;
     await close();
     const { key } = await callAs<{ key: string }>(stage.server, "POST", "/api/v1/api-keys", {

@@ -2,16 +2,16 @@ import { describe, expect, it } from "vitest";
 import { sharedServer } from "../support/shared-server.ts";
 import {
   browserHere,
-  composer,
-  eventually,
+  findComposer,
+  checkEventually,
   expectNoSidewaysScroll,
   findings,
   findingsInBothThemes,
-  focused,
+  waitForFocus,
   onStage,
   PHONE,
   say,
-  settled,
+  waitUntilSettled,
   visit,
 } from "./page.ts";
 
@@ -31,7 +31,7 @@ describe.runIf(browserHere)("the frame of the page", () => {
     await page.reload();
     await page.getByRole("heading", { level: 1, name: "Threads" }).waitFor();
     await pages.getByRole("link", { name: "Chat" }).click();
-    await composer(page).waitFor();
+    await findComposer(page).waitFor();
     await threads.waitFor();
     expect(troubles).toEqual([]);
     await close();
@@ -63,10 +63,10 @@ describe.runIf(browserHere)("the frame of the page", () => {
     const { page, troubles, close } = await visit(stage);
     await say(page, "Hello from the winter palette");
     await page.waitForURL("**/chat/*");
-    await settled(page);
+    await waitUntilSettled(page);
     const thread = page.url();
     // The shortcut works while a person types.
-    await composer(page).focus();
+    await findComposer(page).focus();
     await page.keyboard.press("Control+k");
     const palette = page.getByRole("dialog", { name: "Go to" });
     await palette.waitFor();
@@ -130,7 +130,7 @@ describe.runIf(browserHere)("the frame of the page", () => {
 
   it("distinguishes threads of one title, and lists names before contents", async () => {
     const named = await post("/threads", { metadata: { title: "walrus" } });
-    const other = await threadOf("about the walrus");
+    const other = await createThread("about the walrus");
     await post(`/threads/${other}`, { metadata: { title: "another" } }, "PATCH");
     const { page, close } = await visit(stage);
     const palette = page.getByRole("dialog", { name: "Go to" });
@@ -163,7 +163,7 @@ describe.runIf(browserHere)("the frame of the page", () => {
     const width = async () => (await pages.boundingBox())?.width ?? 0;
     expect(await width()).toBeLessThan(60);
     await pages.getByRole("button", { name: "Expand the navigation" }).click();
-    await eventually(width, (wide) => expect(wide).toBeGreaterThan(150));
+    await checkEventually(width, (wide) => expect(wide).toBeGreaterThan(150));
     await page.reload();
     await page.getByRole("navigation", { name: "Threads" }).waitFor();
     expect(await width()).toBeGreaterThan(150);
@@ -171,7 +171,7 @@ describe.runIf(browserHere)("the frame of the page", () => {
   });
 
   it("opens threads and traces that no list has loaded by the words in them", async () => {
-    const thread = await threadOf("the giraffe is tall");
+    const thread = await createThread("the giraffe is tall");
     // The list has the newest fifty.
     for (let i = 0; i < 51; i += 1) await post("/threads", { metadata: { title: `filler ${i}` } });
     const trace = crypto.randomUUID();
@@ -236,7 +236,7 @@ describe.runIf(browserHere)("the frame of the page", () => {
     await page.keyboard.press("Enter");
     arrive();
     await page.getByLabel("Time range").waitFor();
-    await focused(page, page.locator("#content"));
+    await waitForFocus(page, page.locator("#content"));
     expect(new URL(page.url()).hash).toBe("#content");
     await close();
   });
@@ -245,9 +245,9 @@ describe.runIf(browserHere)("the frame of the page", () => {
     const { page, close } = await visit(stage, { path: "/console/threads" });
     await page.getByRole("heading", { level: 1, name: "Threads" }).waitFor();
     await page.keyboard.press("Tab");
-    await focused(page, page.getByRole("link", { name: "To the content" }));
+    await waitForFocus(page, page.getByRole("link", { name: "To the content" }));
     await page.keyboard.press("Enter");
-    await focused(page, page.locator("#content"));
+    await waitForFocus(page, page.locator("#content"));
     expect(new URL(page.url()).hash).toBe("#content");
     await close();
   });
@@ -263,7 +263,7 @@ describe.runIf(browserHere)("the frame of the page", () => {
   }
 
   /** A thread on which the echo has answered this. */
-  async function threadOf(content: string): Promise<string> {
+  async function createThread(content: string): Promise<string> {
     const { thread_id } = await post("/threads", {});
     await post(`/threads/${thread_id}/runs/wait`, {
       assistant_id: "echo",

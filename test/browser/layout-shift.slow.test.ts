@@ -3,7 +3,7 @@ import type { Page } from "playwright-core";
 import { describe, expect, it } from "vitest";
 import { sharedServer } from "../support/shared-server.ts";
 import { sendLongViews } from "./long-views.ts";
-import { answers, browserHere, composer, eventually, log, onStage, PHONE, visit } from "./page.ts";
+import { answers, browserHere, findComposer, checkEventually, log, onStage, PHONE, visit } from "./page.ts";
 
 const MOST = 0.02;
 const RUNS = 100;
@@ -29,7 +29,7 @@ describe.runIf(browserHere)("nothing moves while a view loads", () => {
   const long = sendLongViews(stage, RUNS, SPANS);
 
   const views: [name: string, path: () => string, isThere: (page: Page) => Promise<unknown>][] = [
-    ["the composer", () => "/chat", (page) => composer(page).waitFor()],
+    ["the composer", () => "/chat", (page) => findComposer(page).waitFor()],
     ["the list of traces", () => "/traces", (page) => page.getByRole("row").nth(1).waitFor()],
     [
       `a thread of ${RUNS} runs`,
@@ -38,7 +38,7 @@ describe.runIf(browserHere)("nothing moves while a view loads", () => {
         await answers(page)
           .getByText(`turn ${RUNS - 1}`)
           .waitFor();
-        await eventually(
+        await checkEventually(
           () => log(page).getByRole("article").count(),
           (count) => expect(count).toBe(60),
         );
@@ -56,7 +56,7 @@ describe.runIf(browserHere)("nothing moves while a view loads", () => {
         await page.addInitScript(COUNT);
         await page.goto(stage.server.url + path());
         await isThere(page);
-        await quiet(page);
+        await waitUntilQuiet(page);
         const shifted = await page.evaluate<number>("window.shifted");
         const moved = shifted > MOST ? await page.evaluate("window.moved") : [];
         expect({ shifted: Math.max(shifted, MOST), moved }).toEqual({ shifted: MOST, moved: [] });
@@ -65,7 +65,7 @@ describe.runIf(browserHere)("nothing moves while a view loads", () => {
 
   it.each([0, 20])("a turn, when earlier ones are shown above it, %i pixels below the top", async (top) => {
     const { page, close } = await visit(stage, { path: `/chat/${long.thread}` });
-    await eventually(
+    await checkEventually(
       () => log(page).getByRole("article").count(),
       (count) => expect(count).toBe(60),
     );
@@ -78,17 +78,17 @@ describe.runIf(browserHere)("nothing moves while a view loads", () => {
     const before = await turn.boundingBox();
     await earlier.click();
     await log(page).getByRole("article").nth(99).waitFor({ state: "attached" });
-    await quiet(page);
+    await waitUntilQuiet(page);
     expect(Math.abs(((await turn.boundingBox())?.y ?? 0) - (before?.y ?? 0))).toBeLessThan(2);
     await close();
   });
 });
 
 /** Waits until no request has been sent or answered for a second. */
-async function quiet(page: Page): Promise<void> {
+async function waitUntilQuiet(page: Page): Promise<void> {
   let last = Date.now();
   for (const event of ["request", "requestfinished"] as const) page.on(event as "request", () => (last = Date.now()));
-  await eventually(
+  await checkEventually(
     async () => Date.now() - last,
     (since) => expect(since).toBeGreaterThan(QUIET),
   );

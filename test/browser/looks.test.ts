@@ -5,14 +5,14 @@ import {
   expectAnswer,
   browserHere,
   choose,
-  composer,
+  findComposer,
   expectNoSidewaysScroll,
   findings,
   onStage,
   log,
   PHONE,
   say,
-  settled,
+  waitUntilSettled,
   visit,
 } from "./page.ts";
 
@@ -101,7 +101,7 @@ describe.runIf(browserHere)("the looks of the page", () => {
     expect((await approve.boundingBox())?.height).toBeGreaterThanOrEqual(44);
     await approve.tap();
     await expectAnswer(page, "Sent to ada@example.com.");
-    await settled(page);
+    await waitUntilSettled(page);
     const score = log(page).getByRole("group", { name: "Score" }).last();
     await score.waitFor();
     const boxes = await Promise.all((await score.getByRole("button").all()).map((button) => button.boundingBox()));
@@ -115,7 +115,7 @@ describe.runIf(browserHere)("the looks of the page", () => {
     expect(await findings(page)).toEqual([]);
     await page.getByLabel("API key").fill(stage.server.key);
     await page.getByRole("button", { name: "Use this key" }).click();
-    await composer(page).waitFor();
+    await findComposer(page).waitFor();
     expect(await page.getByLabel("API key").count()).toBe(0);
     await close();
   });

@@ -4,7 +4,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { launch } from "../support/chromium.ts";
 import { type OpenIdProvider, startOpenIdProvider } from "../support/openid-provider.ts";
 import { SECRETS, startServer } from "../support/server.ts";
-import { browserHere, composer, eventually, findingsInBothThemes, type Stage, visit } from "./page.ts";
+import { browserHere, findComposer, checkEventually, findingsInBothThemes, type Stage, visit } from "./page.ts";
 
 describe.runIf(browserHere)("members in the browser", () => {
   const stage = {} as Stage<Awaited<ReturnType<typeof startServer>>>;
@@ -66,8 +66,8 @@ describe.runIf(browserHere)("members in the browser", () => {
     for (const name of ["Keys", "Members", "OAuth", "Webhooks", "Audit log", "Exports"])
       expect([name, await pages.getByRole("link", { name }).count()]).toEqual([name, 0]);
     await viewer.page.goto(`${stage.server.url}/chat`);
-    await eventually(
-      () => composer(viewer.page).getAttribute("placeholder"),
+    await checkEventually(
+      () => findComposer(viewer.page).getAttribute("placeholder"),
       (text) => expect(text).toContain("Your role starts no runs"),
     );
     await viewer.page.goto(`${stage.server.url}/console/crons`);

@@ -1,7 +1,7 @@
 /** What a person writes without a connection is kept, and sent when there is one. */
 import { describe, expect, it } from "vitest";
 import { sharedServer } from "../support/shared-server.ts";
-import { browserHere, choose, expectAnswer, log, onStage, say, settled, visit } from "./page.ts";
+import { browserHere, choose, expectAnswer, log, onStage, say, waitUntilSettled, visit } from "./page.ts";
 
 describe.runIf(browserHere)("the chat without a connection", () => {
   const stage = onStage(() => sharedServer("graphs"));
@@ -17,7 +17,7 @@ describe.runIf(browserHere)("the chat without a connection", () => {
     expect(await page.getByText("Not sent").count()).toBe(0);
     await page.context().setOffline(false);
     await expectAnswer(page, "17 * 24 = 408.");
-    await settled(page);
+    await waitUntilSettled(page);
     // The thread has the name of its first message.
     await page
       .getByRole("navigation", { name: "Threads" })
@@ -31,7 +31,7 @@ describe.runIf(browserHere)("the chat without a connection", () => {
     await expect.poll(async () => queue.getByRole("listitem").count()).toBe(2);
     await page.context().setOffline(false);
     await expectAnswer(page, "5 * 5 = 25.");
-    await settled(page);
+    await waitUntilSettled(page);
     await expect.poll(async () => log(page).getByRole("article").count()).toBe(3);
     expect(await log(page).getByText("6 * 7 = 42.").count()).toBeGreaterThan(0);
     expect(troubles).toEqual([]);
@@ -61,7 +61,7 @@ describe.runIf(browserHere)("the chat without a connection", () => {
     await page.waitForTimeout(1_000);
     started.resolve();
     await expectAnswer(page, "7 * 7 = 49.");
-    await settled(page);
+    await waitUntilSettled(page);
     expect(new Set(threads).size).toBe(1);
     await expect.poll(async () => log(page).getByRole("article").count()).toBe(3);
     await close();
@@ -72,14 +72,14 @@ describe.runIf(browserHere)("the chat without a connection", () => {
     await choose(page, "agent");
     for (const text of ["What is 2 * 3?", "What is 4 * 5?"]) {
       await say(page, text);
-      await settled(page);
+      await waitUntilSettled(page);
     }
     const second = log(page).getByRole("article").nth(1);
     await second.getByRole("button", { name: "Edit message" }).click();
     await page.getByRole("textbox", { name: "Edit message" }).fill("What is 7 * 7?");
     await page.getByRole("button", { name: "Send as new branch" }).click();
     await expectAnswer(page, "7 * 7 = 49.");
-    await settled(page);
+    await waitUntilSettled(page);
     await second.getByRole("button", { name: "Previous branch, 2 of 2" }).click();
     await log(page).getByText("4 * 5 = 20.").first().waitFor();
     await page.context().setOffline(true);
@@ -88,7 +88,7 @@ describe.runIf(browserHere)("the chat without a connection", () => {
     await say(page, "What is 8 * 8?");
     await page.context().setOffline(false);
     await expectAnswer(page, "8 * 8 = 64.");
-    await settled(page);
+    await waitUntilSettled(page);
     const asked = log(page).getByRole("article");
     await expect.poll(async () => asked.count()).toBe(4);
     for (const [n, text] of ["2 * 3", "4 * 5", "6 * 6", "8 * 8"].entries())

@@ -1,35 +1,35 @@
 /** Menus and dialogs, whose code is loaded when they are opened. */
 import { describe, expect, it } from "vitest";
 import { sharedServer } from "../support/shared-server.ts";
-import { browserHere, eventually, focused, onStage, say, settled, visit } from "./page.ts";
+import { browserHere, checkEventually, waitForFocus, onStage, say, waitUntilSettled, visit } from "./page.ts";
 
 describe.runIf(browserHere)("menus and dialogs that load when they are opened", () => {
   const stage = onStage(() => sharedServer("graphs"));
 
   /** A thread in the list, whose menu no one has opened. */
-  const begun = async () => {
+  const beginThread = async () => {
     const opened = await visit(stage);
     const { page } = opened;
     page.context().setDefaultTimeout(20_000);
     const words = `Hello ${crypto.randomUUID()}`;
     await say(page, words);
-    await settled(page);
+    await waitUntilSettled(page);
     return { ...opened, button: page.getByRole("button", { name: `More about ${words}` }) };
   };
 
   it.each(["Enter", "Space", "ArrowDown"])(
     "opens a menu by %s at its first item, and gives the focus back",
     async (key) => {
-      const { page, button, troubles, close } = await begun();
+      const { page, button, troubles, close } = await beginThread();
       // The first press loads the menu; the second finds it.
       for (let press = 0; press < 2; press++) {
         await button.focus();
         expect(await button.getAttribute("aria-haspopup")).toBe("menu");
         expect(await button.getAttribute("aria-expanded")).toBe("false");
         await page.keyboard.press(key);
-        await focused(page, page.getByRole("menuitem", { name: "Rename" }));
+        await waitForFocus(page, page.getByRole("menuitem", { name: "Rename" }));
         await page.keyboard.press("Escape");
-        await focused(page, button);
+        await waitForFocus(page, button);
       }
       expect(troubles).toEqual([]);
       await close();
@@ -37,9 +37,9 @@ describe.runIf(browserHere)("menus and dialogs that load when they are opened", 
   );
 
   it("opens a menu by the pointer without a chosen item", async () => {
-    const { page, button, close } = await begun();
+    const { page, button, close } = await beginThread();
     await button.click();
-    await focused(page, page.getByRole("menu"));
+    await waitForFocus(page, page.getByRole("menu"));
     expect(await page.locator('[role="menuitem"]:focus').count()).toBe(0);
     await close();
   });
@@ -56,7 +56,7 @@ describe.runIf(browserHere)("menus and dialogs that load when they are opened", 
     expect(troubles).toEqual([]);
     await page.context().setOffline(false);
     // Chromium does not ask for a module again that has failed: the page is loaded again.
-    await eventually(
+    await checkEventually(
       async () => {
         await page.keyboard.press("Shift+?");
         return page.getByRole("dialog").count();

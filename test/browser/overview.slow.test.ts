@@ -5,11 +5,11 @@ import type { Access } from "../support/server.ts";
 import { sharedServer } from "../support/shared-server.ts";
 import {
   browserHere,
-  eventually,
+  checkEventually,
   expectNoSidewaysScroll,
   findings,
   findingsInBothThemes,
-  focused,
+  waitForFocus,
   hold,
   onStage,
   PHONE,
@@ -78,7 +78,7 @@ describe.runIf(browserHere)("the overview", () => {
       ["Home", "curl", "x-api-key: weir_key_"],
     ] as const) {
       await page.keyboard.press(key);
-      await focused(page, tab(name));
+      await waitForFocus(page, tab(name));
       await steps.getByRole("tabpanel", { name }).getByText(words).waitFor();
     }
     expect(await findings(page)).toEqual([]);
@@ -133,7 +133,7 @@ describe.runIf(browserHere)("the overview", () => {
     );
     await page.goto(`${stage.server.url}/`);
     await followed;
-    await eventually(
+    await checkEventually(
       async () => read,
       (count) => expect(count).toBe(2),
     );
@@ -156,7 +156,7 @@ describe.runIf(browserHere)("the overview", () => {
     await sendTrace(stage.server, { project: "shop", name: "went_well", text: "fine" });
     await sendTrace(stage.server, { project: "shop", name: "went_wrong", text: "Error: no such key", failed: true });
     const { page, troubles, close } = await visit(stage, { path: "/" });
-    await eventually(
+    await checkEventually(
       () => figure(page, "Runs").textContent(),
       (text) => expect(text).toContain(String(before + 2)),
     );

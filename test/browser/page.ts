@@ -67,7 +67,7 @@ export async function visit(
   return { page, troubles, close };
 }
 
-export const composer = (page: Page) => page.locator("#composer");
+export const findComposer = (page: Page) => page.locator("#composer");
 export const log = (page: Page) => page.getByRole("log");
 export const strip = (page: Page) => page.locator("[data-strip]");
 export const answers = (page: Page) => log(page).locator('[data-part="text"]');
@@ -79,7 +79,7 @@ export async function choose(page: Page, assistant: string): Promise<void> {
 }
 
 export async function say(page: Page, text: string): Promise<void> {
-  await composer(page).fill(text);
+  await findComposer(page).fill(text);
   await page.getByRole("button", { name: /^(Send|Queue) message/ }).click();
 }
 
@@ -93,12 +93,12 @@ export async function readRunStatuses(page: Page, { url, headers }: Access): Pro
 }
 
 /** Waits until no run is under way, and the last of them is in the thread's history. */
-export async function settled(page: Page): Promise<void> {
+export async function waitUntilSettled(page: Page): Promise<void> {
   await strip(page).and(page.locator(':not([data-tone="running"], [data-tone="lost"])')).waitFor({ timeout: 60_000 });
 }
 
 /** Waits until the keyboard is there. */
-export const focused = (page: Page, what: Locator) => what.and(page.locator(":focus")).waitFor();
+export const waitForFocus = (page: Page, what: Locator) => what.and(page.locator(":focus")).waitFor();
 
 /** Keeps requests of the page without an answer until the function that it returns is called. */
 export async function hold(page: Page, pattern: string | ((url: URL) => boolean)): Promise<() => void> {
@@ -112,17 +112,20 @@ export async function hold(page: Page, pattern: string | ((url: URL) => boolean)
 }
 
 /** Waits for something to become true of the page. */
-export const eventually = <T>(look: () => Promise<T>, check: (value: T) => void, timeout = 60_000): Promise<void> =>
-  vi.waitFor(async () => check(await look()), { timeout, interval: 50 });
+export const checkEventually = <T>(
+  look: () => Promise<T>,
+  check: (value: T) => void,
+  timeout = 60_000,
+): Promise<void> => vi.waitFor(async () => check(await look()), { timeout, interval: 50 });
 
 /** Waits until the last answer holds this. */
 export const expectAnswer = (page: Page, text: string): Promise<void> =>
-  eventually(
+  checkEventually(
     () => answers(page).last().textContent(),
     (said) => expect(said).toContain(text),
   );
 
-export const numbersTo = (last: number) => Array.from({ length: last }, (_, i) => i + 1).join(" ");
+export const listNumbers = (last: number) => Array.from({ length: last }, (_, i) => i + 1).join(" ");
 
 /** What axe finds serious or worse, by these rules or by all. */
 export async function findings(page: Page, ...rules: string[]): Promise<[id: string, nodes: string[]][]> {

@@ -6,7 +6,7 @@ import { sharedServer } from "../support/shared-server.ts";
 import { callAs } from "../support/workspace.ts";
 import {
   browserHere,
-  eventually,
+  checkEventually,
   expectNoSidewaysScroll,
   findings,
   findingsInBothThemes,
@@ -20,7 +20,7 @@ const text = (page: Page, number: number) => page.getByLabel(`Text of message ${
 const answer = (page: Page, number: number) => column(page, number).locator("[data-answer]");
 const runAll = (page: Page) => page.getByRole("button", { name: "Run all" });
 const expectSaid = (page: Page, number: number, said: string) =>
-  eventually(
+  checkEventually(
     () => answer(page, number).textContent(),
     (now) => expect(now).toContain(said),
   );
@@ -157,7 +157,7 @@ describe.runIf(browserHere)("the playground in the browser", () => {
       const wanted = { session: [project?.id], filter: 'eq(name, "hangs")' };
       return (await callAs<{ runs: { error: string }[] }>(stage.server, "POST", "/api/v1/runs/query", wanted)).runs;
     };
-    await eventually(query, ([run]) => expect(run?.error).toBe("Stopped by the caller."));
+    await checkEventually(query, ([run]) => expect(run?.error).toBe("Stopped by the caller."));
     await column(page, 3).getByRole("button", { name: "Remove column 3" }).click();
     await column(page, 3).waitFor({ state: "detached" });
     await text(page, 2).fill("{{#open}}");

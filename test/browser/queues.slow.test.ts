@@ -3,7 +3,7 @@ import { callAs } from "../support/workspace.ts";
 import { sharedServer } from "../support/shared-server.ts";
 import {
   browserHere,
-  eventually,
+  checkEventually,
   expectNoSidewaysScroll,
   findingsInBothThemes,
   onStage,
@@ -23,9 +23,9 @@ interface Given {
 describe.runIf(browserHere)("annotation queues in the browser", () => {
   const stage = onStage(() => sharedServer());
   const call = <T>(method: string, path: string, body?: unknown) => callAs<T>(stage.server, method, path, body);
-  const given = (run: string) => call<Given[]>("GET", `/api/v1/feedback?run=${run}`);
+  const listFeedback = (run: string) => call<Given[]>("GET", `/api/v1/feedback?run=${run}`);
 
-  async function asked(...questions: string[]): Promise<string[]> {
+  async function askQuestions(...questions: string[]): Promise<string[]> {
     const post = questions.map((question, i) => ({
       id: crypto.randomUUID(),
       name: "support",
@@ -40,14 +40,14 @@ describe.runIf(browserHere)("annotation queues in the browser", () => {
     return post.map(({ id }) => id);
   }
 
-  async function queueOf(name: string, runs: string[], fields: object): Promise<string> {
+  async function createQueue(name: string, runs: string[], fields: object): Promise<string> {
     const { id } = await call<{ id: string }>("POST", "/api/v1/annotation-queues", { name, ...fields });
     await call("POST", `/api/v1/annotation-queues/${id}/runs`, runs);
     return id;
   }
 
   /** Opens the queue as another reviewer: with an API key of its own. */
-  async function asReviewer(name: string, path: string) {
+  async function visitAsReviewer(name: string, path: string) {
     const { key } = await call<{ key: string }>("POST", "/api/v1/api-keys", { name, scopes: ["read", "write"] });
     const visited = await visit({ ...stage, server: { ...stage.server, key } }, { path });
     const run = visited.page.getByRole("region", { name: "Run" });
@@ -56,7 +56,7 @@ describe.runIf(browserHere)("annotation queues in the browser", () => {
   }
 
   it("makes a queue with a rubric, and takes its scores by keyboard", async () => {
-    const runs = await asked("north", "south");
+    const runs = await askQuestions("north", "south");
     const { page, troubles, close } = await visit(stage, { path: "/console/queues" });
     await page.getByText("No annotation queues yet.").waitFor();
     await page.getByRole("link", { name: "New queue" }).click();
@@ -92,7 +92,7 @@ describe.runIf(browserHere)("annotation queues in the browser", () => {
     await page.keyboard.press("Enter");
     await page.getByText("Maybe south").waitFor();
     await expect.poll(async () => pressed.count()).toBe(0);
-    const scores = (await given(runs[0] ?? "")).map(({ key, score, comment }) => [key, score, comment]);
+    const scores = (await listFeedback(runs[0] ?? "")).map(({ key, score, comment }) => [key, score, comment]);
     expect(new Set(scores.map(String))).toEqual(
       new Set(["correct,1,1 is what it says", "tone,0,1 is what it says", "stars,4,1 is what it says"]),
     );
@@ -102,21 +102,21 @@ describe.runIf(browserHere)("annotation queues in the browser", () => {
   });
 
   it("gives a reserved run to one reviewer, and a skipped one to the next", async () => {
-    const runs = await asked("east", "west");
-    const queue = await queueOf("reserved", runs, {
+    const runs = await askQuestions("east", "west");
+    const queue = await createQueue("reserved", runs, {
       enable_reservations: true,
       rubric_items: [{ feedback_key: "correct" }],
     });
-    const first = await asReviewer("first", `/console/queues/${queue}`);
+    const first = await visitAsReviewer("first", `/console/queues/${queue}`);
     await first.sees("east");
-    const second = await asReviewer("second", `/console/queues/${queue}`);
+    const second = await visitAsReviewer("second", `/console/queues/${queue}`);
     await second.sees("west");
     await first.page.keyboard.press("s");
     await first.page.getByText("Maybe east").waitFor();
     await second.page.keyboard.press("2");
     await second.page.keyboard.press("Enter");
-    await eventually(
-      () => given(runs[1] ?? ""),
+    await checkEventually(
+      () => listFeedback(runs[1] ?? ""),
       (all) => expect(all).toMatchObject([{ key: "correct", score: 1 }]),
     );
     await first.close();
@@ -124,8 +124,8 @@ describe.runIf(browserHere)("annotation queues in the browser", () => {
   });
 
   it("shows where two reviewers differ first, and how far they agree", async () => {
-    const runs = await asked("up", "down");
-    const queue = await queueOf("twice", runs, {
+    const runs = await askQuestions("up", "down");
+    const queue = await createQueue("twice", runs, {
       num_reviewers_per_item: 2,
       rubric_items: [{ feedback_key: "correct" }],
     });
@@ -133,7 +133,7 @@ describe.runIf(browserHere)("annotation queues in the browser", () => {
       ["ada", ["2", "2"]],
       ["grace", ["2", "1"]],
     ] as const) {
-      const { page, sees, close } = await asReviewer(name, `/console/queues/${queue}`);
+      const { page, sees, close } = await visitAsReviewer(name, `/console/queues/${queue}`);
       for (const [i, digit] of digits.entries()) {
         await sees(["up", "down"][i] ?? "");
         await page.keyboard.press(digit);
@@ -148,7 +148,9 @@ describe.runIf(browserHere)("annotation queues in the browser", () => {
     const rows = page.getByRole("table", { name: "Completed runs" }).locator("tbody tr");
     await expect.poll(async () => rows.nth(0).textContent()).toMatch(/down.*Differ/);
     await expect.poll(async () => rows.nth(1).textContent()).toMatch(/up.*Agree/);
-    expect(new Set((await given(runs[1] ?? "")).map(({ feedback_source }) => feedback_source.user_id)).size).toBe(2);
+    expect(
+      new Set((await listFeedback(runs[1] ?? "")).map(({ feedback_source }) => feedback_source.user_id)).size,
+    ).toBe(2);
     await expectNoSidewaysScroll(page);
     expect(await findingsInBothThemes(page)).toEqual([]);
     await close();

@@ -57,7 +57,7 @@ describe.runIf(browserHere)("a page whose name resolves to this machine", () => 
   });
 
   /** The site's page is open when a front takes its port, as when its name resolves to this machine. It tries everything. */
-  async function attacked(hosts: string[]): Promise<unknown> {
+  async function attack(hosts: string[]): Promise<unknown> {
     const port = await quietPort();
     const site = createServer((_, answer) => answer.setHeader("content-type", "text/html").end("<!doctype html>"));
     await new Promise<void>((resolve) => site.listen(port, "127.0.0.1", resolve));
@@ -73,13 +73,13 @@ describe.runIf(browserHere)("a page whose name resolves to this machine", () => 
 
   it("reads and starts nothing", async () => {
     const refused = [421, expect.stringContaining("This host is not known.")];
-    expect(await attacked([])).toEqual([refused, refused, refused, "refused", "refused"]);
+    expect(await attack([])).toEqual([refused, refused, refused, "refused", "refused"]);
     expect(reached).toEqual([]);
   });
 
   it("reaches the server under a name that the user allows", async () => {
     const read = [200, "secret"];
-    expect(await attacked([EVIL])).toEqual([read, read, read, "open", "refused"]);
+    expect(await attack([EVIL])).toEqual([read, read, read, "open", "refused"]);
     expect(reached).toEqual(["/api/v1/api-keys", "/x", "/runs", "websocket"]);
   });
 });

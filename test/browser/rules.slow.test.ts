@@ -5,14 +5,14 @@ import { callAs } from "../support/workspace.ts";
 import {
   browserHere,
   choose,
-  eventually,
+  checkEventually,
   expectNoSidewaysScroll,
   findings,
   findingsInBothThemes,
   onStage,
   PHONE,
   say,
-  settled,
+  waitUntilSettled,
   visit,
 } from "./page.ts";
 
@@ -43,7 +43,7 @@ describe.runIf(browserHere)("rules in the browser", () => {
 
   /** Lets minutes pass until the rule has worked on `count` runs. */
   const workedOn = (id: string, count: number, what: "done" | "waiting" = "done") =>
-    eventually(
+    checkEventually(
       async () => {
         await nextMinute();
         return call("GET", `/api/v1/runs/rules/${id}`);
@@ -71,7 +71,7 @@ describe.runIf(browserHere)("rules in the browser", () => {
   const newRule = (session_id: string, more: object) =>
     call("POST", "/api/v1/runs/rules", { display_name: "length", session_id, sampling_rate: 1, ...more });
   const CODE = { code_evaluators: [{ code: "answer-length" }] };
-  const idOf = (url: string) => new URL(url).pathname.split("/").at(-1) ?? "";
+  const readId = (url: string) => new URL(url).pathname.split("/").at(-1) ?? "";
 
   it("leads to a first rule, which scores what an agent says in the chat", async () => {
     const { page, troubles, close } = await visit(stage, { path: "/console/rules" });
@@ -87,8 +87,8 @@ describe.runIf(browserHere)("rules in the browser", () => {
     await page.goto(`${stage.server.url}/chat`);
     await choose(page, "echo");
     await say(page, "before the rule");
-    await settled(page);
-    await eventually(
+    await waitUntilSettled(page);
+    await checkEventually(
       () => call<unknown[]>("GET", "/api/v1/sessions"),
       (projects) => expect(projects).toHaveLength(1),
     );
@@ -111,12 +111,12 @@ describe.runIf(browserHere)("rules in the browser", () => {
     await page.getByLabel("Functions that score").fill("answer-length");
     await page.getByRole("button", { name: "Create rule" }).click();
     await page.getByText("It has taken no run yet.").waitFor();
-    const rule = idOf(page.url());
+    const rule = readId(page.url());
 
     await page.goto(`${stage.server.url}/chat`);
     await choose(page, "echo");
     await say(page, "twelve chars");
-    await settled(page);
+    await waitUntilSettled(page);
     await workedOn(rule, 1);
     await page.goto(`${stage.server.url}/console/rules`);
     const rules = page.getByRole("table", { name: "Rules" });
@@ -227,7 +227,7 @@ describe.runIf(browserHere)("rules in the browser", () => {
     expect(await findingsInBothThemes(page)).toEqual([]);
     await page.getByRole("button", { name: "Create rule" }).click();
     await page.getByText("It has taken no run yet.").waitFor();
-    const id = idOf(page.url());
+    const id = readId(page.url());
     expect((await call("GET", `/api/v1/runs/rules/${id}`)).evaluators).toMatchObject([
       {
         structured: {
@@ -281,7 +281,7 @@ describe.runIf(browserHere)("rules in the browser", () => {
     await dialog.getByLabel("From").fill("2026-01-01T00:00");
     await dialog.getByRole("button", { name: "Start backfill" }).click();
     await page.getByRole("table", { name: "Backfills" }).getByRole("row").nth(1).waitFor();
-    await eventually(
+    await checkEventually(
       async () => {
         await nextMinute();
         return page.getByRole("table", { name: "Backfills" }).textContent();

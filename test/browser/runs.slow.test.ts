@@ -13,12 +13,15 @@ describe.runIf(browserHere)("runs in the browser", () => {
     return (text === "" ? {} : JSON.parse(text)) as T;
   }
 
-  const saying = (content: string) => ({ assistant_id: "actor", input: { messages: [{ role: "user", content }] } });
+  const createRunBody = (content: string) => ({
+    assistant_id: "actor",
+    input: { messages: [{ role: "user", content }] },
+  });
 
   /** A thread with a run that does not end by itself, and two that wait behind it. */
   async function busyThread(title: string): Promise<string> {
     const { thread_id = "" } = await call("/threads", { metadata: { title } });
-    for (let n = 0; n < 3; n++) await call(`/threads/${thread_id}/runs`, saying("forever"));
+    for (let n = 0; n < 3; n++) await call(`/threads/${thread_id}/runs`, createRunBody("forever"));
     return thread_id;
   }
 
@@ -78,7 +81,7 @@ describe.runIf(browserHere)("runs in the browser", () => {
   it("lists those that ended with their status, and filters them by failure and assistant", async () => {
     for (const content of ["say something", "fail", "ask"]) {
       const { thread_id } = await call("/threads", {});
-      await call(`/threads/${thread_id}/runs/wait`, saying(content));
+      await call(`/threads/${thread_id}/runs/wait`, createRunBody(content));
     }
     const { page, troubles, close } = await visit(stage, { path: "/console/runs" });
     const finished = page.getByRole("table", { name: "Finished" });

@@ -16,18 +16,18 @@ afterAll(async () => {
   await server?.stop();
 });
 
-const atServer = (page: Page) => page.getByRole("button", { name: "Sign in at the server" });
+const findServerButton = (page: Page) => page.getByRole("button", { name: "Sign in at the server" });
 
 /** From the page's own sign-in over the server's two pages, and back. */
 async function signIn(page: Page): Promise<void> {
-  await atServer(page).click();
+  await findServerButton(page).click();
   await page.getByLabel("API key of the workspace").fill(server.key);
   await page.getByRole("button", { name: "Sign in" }).click();
   await page.getByRole("button", { name: "Allow" }).click();
   await page.getByRole("button", { name: "Sign out" }).waitFor();
 }
 
-const stored = (page: Page, kind: "local" | "session", key: string) =>
+const readStored = (page: Page, kind: "local" | "session", key: string) =>
   page.evaluate<string | null>(`${kind}Storage.getItem(${JSON.stringify(key)})`);
 
 it("registers once, signs in, and what it signs out of is over", async () => {
@@ -35,8 +35,8 @@ it("registers once, signs in, and what it signs out of is over", async () => {
   const page = await context.newPage();
   await page.goto(server.url);
   await signIn(page);
-  const client = await stored(page, "local", "weir.client");
-  const session = JSON.parse((await stored(page, "session", "weir.session")) ?? "{}") as Record<string, string>;
+  const client = await readStored(page, "local", "weir.client");
+  const session = JSON.parse((await readStored(page, "session", "weir.session")) ?? "{}") as Record<string, string>;
   expect(session.workspaceId).toBe(server.workspaceId);
   const call = async () =>
     (
@@ -54,14 +54,14 @@ it("registers once, signs in, and what it signs out of is over", async () => {
   const revoked = page.waitForResponse((response) => response.url().endsWith("/oauth/revoke"));
   await page.getByRole("button", { name: "Sign out" }).click();
   expect((await revoked).status()).toBe(200);
-  await atServer(page).waitFor();
-  expect(await stored(page, "session", "weir.session")).toBeNull();
+  await findServerButton(page).waitFor();
+  expect(await readStored(page, "session", "weir.session")).toBeNull();
   expect(await call()).toBe(401);
-  for (const key of unsent) expect(await stored(page, "session", key)).toBeNull();
+  for (const key of unsent) expect(await readStored(page, "session", key)).toBeNull();
 
   // Signing in again requires the key again, with the stored client.
   await signIn(page);
-  expect(await stored(page, "local", "weir.client")).toBe(client);
+  expect(await readStored(page, "local", "weir.client")).toBe(client);
   await context.close();
 });
 
@@ -70,11 +70,11 @@ it("registers again when the server has deleted its client", async () => {
   const page = await context.newPage();
   await page.goto(server.url);
   await page.evaluate(`localStorage.setItem("weir.client", "weir_client_forgotten")`);
-  await atServer(page).click();
+  await findServerButton(page).click();
   await page.getByText("The application is not registered here").waitFor();
   await page.goto(server.url);
   await signIn(page);
-  expect(await stored(page, "local", "weir.client")).not.toBe("weir_client_forgotten");
+  expect(await readStored(page, "local", "weir.client")).not.toBe("weir_client_forgotten");
   await context.close();
 });
 

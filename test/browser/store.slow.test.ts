@@ -5,7 +5,7 @@ import {
   expectNoSidewaysScroll,
   findings,
   findingsInBothThemes,
-  focused,
+  waitForFocus,
   onStage,
   PHONE,
   visit,
@@ -94,12 +94,12 @@ describe.runIf(browserHere)("the Store in the browser", () => {
     for (const name of ["places", "users"]) {
       if ((await tree.getByRole("link", { name }).count()) === 0) continue;
       await page.keyboard.press("ArrowDown");
-      await focused(page, tree.getByRole("link", { name }));
+      await waitForFocus(page, tree.getByRole("link", { name }));
     }
     await page.keyboard.press("ArrowRight");
     await tree.getByRole("link", { name: "grace" }).waitFor();
     await page.keyboard.press("ArrowDown");
-    await focused(page, tree.getByRole("link", { name: "ada" }));
+    await waitForFocus(page, tree.getByRole("link", { name: "ada" }));
     await page.keyboard.press("Enter");
     await page.waitForURL("**/console/store?in=users&in=ada");
     expect(await findings(page)).toEqual([]);

@@ -6,14 +6,14 @@ import {
   answers,
   browserHere,
   choose,
-  eventually,
+  checkEventually,
   expectAnswer,
   hold,
   log,
   onStage,
   readRunStatuses,
   say,
-  settled,
+  waitUntilSettled,
   strip,
   visit,
 } from "./page.ts";
@@ -31,13 +31,13 @@ describe.runIf(browserHere)("the chat before its stream's client is there", () =
     await say(page, "count to 5000");
     await expectAnswer(page, " 30 ");
     await page.reload();
-    await eventually(
+    await checkEventually(
       () => numbersShown(page),
       (count) => expect(count).toBeGreaterThan(60),
     );
     await strip(page).getByText("Running").waitFor();
     await page.getByRole("form", { name: "Message" }).getByRole("button", { name: "Stop" }).click();
-    await settled(page);
+    await waitUntilSettled(page);
     await close();
   });
 
@@ -54,7 +54,7 @@ describe.runIf(browserHere)("the chat before its stream's client is there", () =
     await queue.getByText("Sent when the chat has loaded").nth(1).waitFor();
     release();
     await expectAnswer(page, 'You said: "Second"');
-    await settled(page);
+    await waitUntilSettled(page);
     expect(await log(page).getByRole("article").count()).toBe(2);
     expect(await queue.count()).toBe(0);
     expect(troubles).toEqual([]);
@@ -66,7 +66,7 @@ describe.runIf(browserHere)("the chat before its stream's client is there", () =
     await choose(page, "agent");
     await say(page, "Hello");
     await expectAnswer(page, "You said");
-    await settled(page);
+    await waitUntilSettled(page);
     const release = await hold(page, CLIENT);
     await page.reload();
     await log(page).getByRole("button", { name: "Regenerate answer" }).click();
@@ -76,7 +76,7 @@ describe.runIf(browserHere)("the chat before its stream's client is there", () =
     release();
     await say(page, "Again");
     await expectAnswer(page, 'You said: "Again"');
-    await settled(page);
+    await waitUntilSettled(page);
     expect(await readRunStatuses(page, stage.server)).toHaveLength(2);
     await close();
   });
@@ -93,7 +93,7 @@ describe.runIf(browserHere)("the chat before its stream's client is there", () =
     await strip(page).getByText("Running").waitFor();
     release();
     await expectAnswer(page, "Sent to ada@example.com.");
-    await settled(page);
+    await waitUntilSettled(page);
     expect(await log(page).getByRole("alert").count()).toBe(0);
     await close();
   });

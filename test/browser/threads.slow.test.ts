@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { sharedServer } from "../support/shared-server.ts";
 import {
   browserHere,
-  eventually,
+  checkEventually,
   expectNoSidewaysScroll,
   findings,
   findingsInBothThemes,
@@ -76,7 +76,7 @@ describe.runIf(browserHere)("the threads of all users", () => {
     const rows = page.getByRole("table", { name: "Threads" }).locator("tbody tr[data-key]");
     await rows.nth(1).waitFor();
     await page.getByLabel("Search threads").fill("narwhal");
-    await eventually(
+    await checkEventually(
       () => rows.count(),
       (count) => expect(count).toBe(1),
     );

@@ -4,15 +4,15 @@ import { sharedServer } from "../support/shared-server.ts";
 import {
   browserHere,
   choose,
-  eventually,
+  checkEventually,
   expectAnswer,
   findings,
-  focused,
+  waitForFocus,
   log,
   onStage,
   PHONE,
   say,
-  settled,
+  waitUntilSettled,
   visit,
 } from "./page.ts";
 
@@ -77,7 +77,7 @@ describe.runIf(browserHere)("a trace in the browser", () => {
     // Only what is in view is drawn, and no failure is behind a button.
     expect(await tree(page).getByRole("treeitem").count()).toBeLessThan(100);
     await page.getByRole("button", { name: "Next error (1)" }).click();
-    await focused(page, row(page, /^failed tool_30_49/));
+    await waitForFocus(page, row(page, /^failed tool_30_49/));
     await heading(page, "tool_30_49").waitFor();
     await page.getByRole("region", { name: "Error" }).getByText("it broke here").waitFor();
 
@@ -90,16 +90,16 @@ describe.runIf(browserHere)("a trace in the browser", () => {
     await heading(page, "tool_12_49").waitFor();
 
     await page.getByRole("button", { name: "Collapse all" }).click();
-    await eventually(
+    await checkEventually(
       () => tree(page).getByRole("treeitem").count(),
       (count) => expect(count).toBe(1),
     );
     await row(page, /^nightly.*1 failed inside/).waitFor();
     await page.getByRole("button", { name: "Next error (1)" }).click();
-    await focused(page, row(page, /^failed tool_30_49/));
+    await waitForFocus(page, row(page, /^failed tool_30_49/));
     expect(await findings(page)).toEqual([]);
     await page.keyboard.press("ArrowUp");
-    await focused(page, row(page, /^tool_30_48/));
+    await waitForFocus(page, row(page, /^tool_30_48/));
 
     await page.getByRole("button", { name: "Timeline" }).click();
     await page.getByText("20 s", { exact: true }).waitFor();
@@ -157,17 +157,17 @@ describe.runIf(browserHere)("a trace in the browser", () => {
     const { page, close } = await visit(stage, { ...options, path: `/traces/${id}?view=graph` });
     const pane = page.getByRole("region", { name: "Graph of the run" });
     await pane.getByRole("button", { name: /^write/ }).waitFor();
-    const hidden = () =>
+    const measureHidden = () =>
       pane.evaluate((element) => {
         const { scrollWidth, clientWidth, scrollHeight, clientHeight } = element as unknown as Record<string, number>;
         return [(scrollWidth ?? 0) - (clientWidth ?? 0), (scrollHeight ?? 0) - (clientHeight ?? 0)];
       });
-    await eventually(hidden, (left) => expect(left).toEqual([0, 0]));
+    await checkEventually(measureHidden, (left) => expect(left).toEqual([0, 0]));
     expect(await findings(page)).toEqual([]);
     for (let n = 0; n < 4; n++) await page.getByRole("button", { name: "Zoom in" }).click();
-    await eventually(hidden, ([across = 0]) => expect(across).toBeGreaterThan(0));
+    await checkEventually(measureHidden, ([across = 0]) => expect(across).toBeGreaterThan(0));
     await page.getByRole("button", { name: "Fit to the pane" }).click();
-    await eventually(hidden, (left) => expect(left).toEqual([0, 0]));
+    await checkEventually(measureHidden, (left) => expect(left).toEqual([0, 0]));
     await close();
   });
 
@@ -176,7 +176,7 @@ describe.runIf(browserHere)("a trace in the browser", () => {
     await choose(page, "agent");
     await say(page, "What is 6 * 7?");
     await expectAnswer(page, "6 * 7 = 42.");
-    await settled(page);
+    await waitUntilSettled(page);
     await log(page).getByRole("link", { name: "Trace" }).click();
     await heading(page, "agent").waitFor();
     await page.getByRole("button", { name: "State" }).click();

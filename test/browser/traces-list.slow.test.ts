@@ -3,11 +3,22 @@ import type { Page } from "playwright-core";
 import { describe, expect, it } from "vitest";
 import { sendTrace } from "../support/sdk-trace.ts";
 import { sharedServer } from "../support/shared-server.ts";
-import { browserHere, choose, eventually, expectAnswer, findings, log, onStage, say, settled, visit } from "./page.ts";
+import {
+  browserHere,
+  choose,
+  checkEventually,
+  expectAnswer,
+  findings,
+  log,
+  onStage,
+  say,
+  waitUntilSettled,
+  visit,
+} from "./page.ts";
 
 const list = (page: Page) => page.getByRole("table", { name: "Traces" });
 /** The rows of the list, without its head. */
-const listed = (page: Page) => list(page).locator("tbody tr[data-key]");
+const findRows = (page: Page) => list(page).locator("tbody tr[data-key]");
 const row = (page: Page, name: RegExp) => page.getByRole("tree").getByRole("treeitem", { name }).first();
 const output = (page: Page) => page.getByRole("region", { name: "Output", exact: true }).first();
 
@@ -32,7 +43,7 @@ describe.runIf(browserHere)("the list of traces in the browser", () => {
     await say(page, "Write to ada@example.com that the build is green");
     await page.getByRole("button", { name: "Approve send_email" }).click();
     await expectAnswer(page, "Sent to ada@example.com.");
-    await settled(page);
+    await waitUntilSettled(page);
     await log(page).getByRole("link", { name: "Trace 2" }).click();
     await row(page, /^send_email tool/).waitFor();
     await page.goBack();
@@ -46,7 +57,7 @@ describe.runIf(browserHere)("the list of traces in the browser", () => {
     for (const name of ["third", "second", "first"]) await send("peeked", name);
     const { page, troubles, close } = await visit(stage, { path: "/traces" });
     await page.getByLabel("Project").selectOption("peeked");
-    await listed(page).filter({ hasText: "first" }).getByText("What now?").click();
+    await findRows(page).filter({ hasText: "first" }).getByText("What now?").click();
     const peek = (name: string) => page.getByRole("complementary", { name: `Trace ${name}` });
     await peek("first")
       .getByRole("treeitem", { name: /^look_up/ })
@@ -64,7 +75,7 @@ describe.runIf(browserHere)("the list of traces in the browser", () => {
       .waitFor();
     await page.keyboard.press("Escape");
     await peek("second").waitFor({ state: "detached" });
-    expect(await listed(page).count()).toBe(3);
+    expect(await findRows(page).count()).toBe(3);
     expect(troubles).toEqual([]);
     await close();
   });
@@ -73,21 +84,21 @@ describe.runIf(browserHere)("the list of traces in the browser", () => {
     await send("columns", "a_rather_long_name_of_a_graph_that_its_user_gave_it", "Error: no", true);
     const { page, close } = await visit(stage, { path: "/traces" });
     await page.getByLabel("Project").selectOption("columns");
-    await listed(page).waitFor();
+    await findRows(page).waitFor();
     const heads = () => list(page).getByRole("columnheader").allTextContents();
     expect(await heads()).toContain("Latency");
     await page.getByRole("button", { name: "Columns" }).click();
     await page.getByRole("menuitemcheckbox", { name: "Latency" }).click();
     await page.keyboard.press("Escape");
     await page.reload();
-    await listed(page).waitFor();
+    await findRows(page).waitFor();
     expect(await heads()).not.toContain("Latency");
     for (const width of [1280, 1000, 700]) {
       await page.setViewportSize({ width, height: 800 });
       // One look at all cells: a narrower page shows fewer columns, one frame later.
-      await eventually(
+      await checkEventually(
         () =>
-          listed(page)
+          findRows(page)
             .first()
             .locator("td")
             .evaluateAll((cells) =>
@@ -114,7 +125,7 @@ describe.runIf(browserHere)("the list of traces in the browser", () => {
     await send("faceted", "slow_search", "Error: no such key", true);
     await send("faceted", "reader");
     const { page, troubles, close } = await visit(stage, { path: "/traces?project=none" });
-    await listed(page).waitFor({ state: "detached" });
+    await findRows(page).waitFor({ state: "detached" });
     const counts: string[] = [];
     page.on("request", (request) => {
       if (request.url().endsWith("/stats/series")) counts.push(String(request.postDataJSON().by));
@@ -124,21 +135,21 @@ describe.runIf(browserHere)("the list of traces in the browser", () => {
     // The names are counted with the course of the runs.
     expect(counts.toSorted()).toEqual(["model", "name", "tag"]);
     await value(page, "Status", /^error ?1$/).click();
-    await eventually(
-      () => listed(page).allTextContents(),
+    await checkEventually(
+      () => findRows(page).allTextContents(),
       (rows) => expect(rows).toEqual([expect.stringContaining("no such key")]),
     );
     // The values of a facet are counted without it, and with the others.
     await value(page, "Name", /^slow_search ?1$/).click();
     await page.getByRole("button", { name: "Remove status: error" }).click();
-    await eventually(
-      () => listed(page).count(),
+    await checkEventually(
+      () => findRows(page).count(),
       (count) => expect(count).toBe(2),
     );
     await value(page, "Latency", /^> 5 s/).click();
     await page.getByText("No traces match this filter.").waitFor();
     await value(page, "Latency", /^> 5 s/).click();
-    await listed(page).nth(1).waitFor();
+    await findRows(page).nth(1).waitFor();
     expect(await findings(page)).toEqual([]);
 
     await page.getByRole("button", { name: "Views" }).click();
@@ -148,8 +159,8 @@ describe.runIf(browserHere)("the list of traces in the browser", () => {
     await page.goto(`${stage.server.url}/traces`);
     await page.getByRole("button", { name: "Views" }).click();
     await page.getByRole("menuitem", { name: "Searches", exact: true }).click();
-    await eventually(
-      () => listed(page).count(),
+    await checkEventually(
+      () => findRows(page).count(),
       (count) => expect(count).toBe(2),
     );
     expect(page.url()).toContain("name=slow_search");
@@ -161,7 +172,7 @@ describe.runIf(browserHere)("the list of traces in the browser", () => {
     await send("timed", "one");
     const { page, close } = await visit(stage, { path: "/traces" });
     await page.getByLabel("Project").selectOption("timed");
-    await listed(page).waitFor();
+    await findRows(page).waitFor();
     const bars = page.getByRole("img", { name: /^Runs over time, 1 in all/ });
     await bars.waitFor();
     const box = await bars.boundingBox();
@@ -180,27 +191,27 @@ describe.runIf(browserHere)("the list of traces in the browser", () => {
     expect(await findings(page)).toEqual([]);
     await times.getByLabel("To", { exact: true }).fill("2099-01-01T03:04");
     await times.getByRole("button", { name: "Show this time" }).click();
-    await listed(page).waitFor();
+    await findRows(page).waitFor();
     await close();
   });
 
   it("sorts by a column, and shows the output and the first token of a model below the root", async () => {
     await post("/runs/batch", {
       post: [
-        ...streamed("quick", 1_000, 400, "the short answer"),
-        ...streamed("slow", 9_000, 2_000, "the long answer"),
-        ...streamed("middle", 4_000, 800, "another answer"),
+        ...createStreamed("quick", 1_000, 400, "the short answer"),
+        ...createStreamed("slow", 9_000, 2_000, "the long answer"),
+        ...createStreamed("middle", 4_000, 800, "another answer"),
       ],
       patch: [],
     });
     const { page, close } = await visit(stage, { path: "/traces", viewport: { width: 1600, height: 900 } });
     await page.getByLabel("Project").selectOption("sorted");
-    await listed(page).filter({ hasText: "the long answer" }).filter({ hasText: "2.00 s" }).waitFor();
-    const names = () => listed(page).locator("td:nth-child(2)").allTextContents();
+    await findRows(page).filter({ hasText: "the long answer" }).filter({ hasText: "2.00 s" }).waitFor();
+    const names = () => findRows(page).locator("td:nth-child(2)").allTextContents();
     await list(page).getByRole("button", { name: "Latency" }).click();
-    await eventually(names, (found) => expect(found).toEqual(["slow", "middle", "quick"]));
+    await checkEventually(names, (found) => expect(found).toEqual(["slow", "middle", "quick"]));
     await list(page).getByRole("button", { name: "Latency" }).click();
-    await eventually(names, (found) => expect(found).toEqual(["quick", "middle", "slow"]));
+    await checkEventually(names, (found) => expect(found).toEqual(["quick", "middle", "slow"]));
     const head = list(page).getByRole("columnheader", { name: "Latency" });
     expect(await head.getAttribute("aria-sort")).toBe("ascending");
     // All of the traces are in the list.
@@ -215,7 +226,7 @@ describe.runIf(browserHere)("the list of traces in the browser", () => {
     await page.getByRole("textbox", { name: "Words or a filter" }).fill("eq(error, true)");
     await page.keyboard.press("Enter");
     await page.getByRole("button", { name: 'Use eq(status, "error")' }).click();
-    await listed(page).filter({ hasText: "went_wrong" }).waitFor();
+    await findRows(page).filter({ hasText: "went_wrong" }).waitFor();
     expect(new URL(page.url()).searchParams.get("filter")).toBe('eq(status, "error")');
     await close();
   });
@@ -227,7 +238,7 @@ describe.runIf(browserHere)("the list of traces in the browser", () => {
   }
 
   /** A root, and below it a model call whose first token came after `first` milliseconds. */
-  function streamed(name: string, took: number, first: number, text: string): object[] {
+  function createStreamed(name: string, took: number, first: number, text: string): object[] {
     const [root, child] = [crypto.randomUUID(), crypto.randomUUID()];
     const begin = Date.now() - 20_000;
     const iso = (ms: number) => new Date(begin + ms).toISOString();
@@ -250,8 +261,8 @@ describe.runIf(browserHere)("the list of traces in the browser", () => {
       await latency.evaluate((cell) => (cell as unknown as Cut).scrollWidth <= (cell as unknown as Cut).clientWidth),
     ).toBe(true);
     await page.getByRole("button", { name: "Show more" }).click();
-    await eventually(
-      () => listed(page).count(),
+    await checkEventually(
+      () => findRows(page).count(),
       (count) => expect(count).toBe(51),
     );
     expect(await page.getByRole("button", { name: "Show more" }).count()).toBe(0);

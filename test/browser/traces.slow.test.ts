@@ -5,24 +5,24 @@ import { sharedServer } from "../support/shared-server.ts";
 import {
   browserHere,
   choose,
-  eventually,
+  checkEventually,
   expectAnswer,
   expectNoSidewaysScroll,
   findings,
   findingsInBothThemes,
-  focused,
+  waitForFocus,
   log,
   onStage,
   PHONE,
   say,
-  settled,
+  waitUntilSettled,
   strip,
   visit,
 } from "./page.ts";
 
 const list = (page: Page) => page.getByRole("table", { name: "Traces" });
 /** The rows of the list, without its head. */
-const listed = (page: Page) => list(page).locator("tbody tr[data-key]");
+const findRows = (page: Page) => list(page).locator("tbody tr[data-key]");
 const tree = (page: Page) => page.getByRole("tree");
 const row = (page: Page, name: RegExp) => tree(page).getByRole("treeitem", { name }).first();
 const heading = (page: Page, name: string) => page.getByRole("heading", { level: 2, name });
@@ -47,7 +47,7 @@ describe.runIf(browserHere)("traces in the browser", () => {
     await choose(page, "agent");
     await say(page, "What is 17 * 24?");
     await expectAnswer(page, "17 * 24 = 408.");
-    await settled(page);
+    await waitUntilSettled(page);
     const chat = page.url();
     await log(page).getByRole("link", { name: "Trace" }).click();
     await row(page, /^agent chain/).waitFor();
@@ -92,16 +92,16 @@ describe.runIf(browserHere)("traces in the browser", () => {
     const { page, close } = await visit(stage, { path: `/traces/${id}` });
     await row(page, /^by_hand chain 2\.00 s/).focus();
     await page.keyboard.press("ArrowDown");
-    await focused(page, row(page, /^look_up tool/));
+    await waitForFocus(page, row(page, /^look_up tool/));
     await heading(page, "look_up").waitFor();
     await page.keyboard.press("ArrowLeft");
-    await focused(page, row(page, /^by_hand/));
+    await waitForFocus(page, row(page, /^by_hand/));
     await page.keyboard.press("ArrowLeft");
     await row(page, /^look_up/).waitFor({ state: "detached" });
     expect(await row(page, /^by_hand/).getAttribute("aria-expanded")).toBe("false");
     await page.keyboard.press("ArrowRight");
     await page.keyboard.press("End");
-    await focused(page, row(page, /^look_up tool/));
+    await waitForFocus(page, row(page, /^look_up tool/));
     await row(page, /^by_hand/)
       .locator("[data-twist]")
       .click();
@@ -114,8 +114,8 @@ describe.runIf(browserHere)("traces in the browser", () => {
     await send("listed", "went_wrong", "Error: no such key\n    at somewhere", true);
     const { page, close } = await visit(stage, { path: "/traces" });
     await page.getByLabel("Project").selectOption("listed");
-    const rows = listed(page);
-    await eventually(
+    const rows = findRows(page);
+    await checkEventually(
       () => rows.allTextContents(),
       (texts) => expect(texts.map((text) => /went_\w{4,5}/.exec(text)?.[0])).toHaveLength(2),
     );
@@ -138,7 +138,7 @@ describe.runIf(browserHere)("traces in the browser", () => {
     const fault = page.getByRole("alert");
     await fault.getByText("position").waitFor();
     expect(await fault.locator("mark").count()).toBe(1);
-    await focused(page, search);
+    await waitForFocus(page, search);
     // A fault keeps the list.
     expect(await rows.count()).toBe(2);
     expect(await findings(page)).toEqual([]);
@@ -169,7 +169,7 @@ describe.runIf(browserHere)("traces in the browser", () => {
     const { page, close } = await visit(stage, { path: "/traces?filter=eq(name" });
     await page.getByText("The filter of this address has a fault.").waitFor();
     await page.getByRole("button", { name: "Clear filters" }).click();
-    await listed(page).first().waitFor();
+    await findRows(page).first().waitFor();
     expect(page.url()).not.toContain("filter");
     await close();
   });
@@ -187,7 +187,7 @@ describe.runIf(browserHere)("traces in the browser", () => {
     expect(await threadId.isVisible()).toBe(true);
     expect(await findingsInBothThemes(page)).toEqual([]);
     await page.getByRole("main").getByRole("link", { name: "Traces" }).click();
-    await listed(page)
+    await findRows(page)
       .filter({ hasText: /a_rather_long.*What now\?.*Start: .*Latency: 2\.00 s/ })
       .first()
       .waitFor();
@@ -199,7 +199,7 @@ describe.runIf(browserHere)("traces in the browser", () => {
     await chosen.waitFor();
     expect((await chosen.boundingBox())?.width).toBe(page.viewportSize()?.width);
     await page.keyboard.press("Escape");
-    await listed(page).first().waitFor();
+    await findRows(page).first().waitFor();
     await close();
   });
 

@@ -9,7 +9,7 @@ import { abortAllDurableObjects, runInDurableObject } from "cloudflare:test";
 import { ADMIN_KEY, type Caller, newCaller, send } from "../support/caller.ts";
 import { stubFetch } from "../support/stub-fetch.ts";
 import { get, newThread } from "../threads/client.ts";
-import { asked, calls, put, run, TOKENS, uses } from "./spending.ts";
+import { listQuestions, calls, put, run, TOKENS, uses } from "./spending.ts";
 
 let caller: Caller;
 let name: string;
@@ -85,11 +85,11 @@ it("only those who manage flow control change budgets, and no other workspace se
   expect((await other.fetch("/api/v1/budgets/one", { method: "DELETE" })).status).toBe(404);
   const thread = await newThread(other);
   await run(other, thread, "speaking", input());
-  expect(await asked(other, thread)).toEqual([]);
+  expect(await listQuestions(other, thread)).toEqual([]);
   expect((await caller.fetch("/api/v1/budgets/one", { method: "DELETE" })).status).toBe(204);
   const own = await newThread(caller);
   await run(caller, own, "speaking", input());
-  expect(await asked(caller, own)).toEqual([]);
+  expect(await listQuestions(caller, own)).toEqual([]);
 });
 
 it("at 80 % the webhook is called once for each key and day, by the run that passed it", async () => {
@@ -113,7 +113,7 @@ it("at 80 % the webhook is called once for each key and day, by the run that pas
     { budget: "teams", key: "a", spent: 5 * TOKENS, limit: 5 * TOKENS, approved: 0 },
     { budget: "teams", key: "b", spent: 3 * TOKENS },
   ]);
-  expect(await asked(caller, threads[1] ?? "")).toMatchObject([{ value: { budget: "teams", key: "a" } }]);
+  expect(await listQuestions(caller, threads[1] ?? "")).toMatchObject([{ value: { budget: "teams", key: "a" } }]);
   expect(calls.get(name)).toBe(8);
   const one = await get<{ uses: unknown[] }>(caller, "/api/v1/budgets/use?budget=teams&limit=1");
   expect(one.uses).toHaveLength(1);

@@ -3,7 +3,7 @@ import { abortAllDurableObjects } from "cloudflare:test";
 import { beforeEach, describe, expect, it } from "vitest";
 import { type Caller, newCaller } from "../support/caller.ts";
 import { get, newThread, stream } from "../threads/client.ts";
-import { asked, between, calls, PRICES, put, run, TOKENS, uses } from "./spending.ts";
+import { listQuestions, between, calls, PRICES, put, run, TOKENS, uses } from "./spending.ts";
 
 let caller: Caller;
 let name: string;
@@ -31,7 +31,7 @@ it("a run pauses before the call that would pass its budget, and continues to it
   });
   const custom = frames.filter(({ event }) => event === "custom").map(({ data }) => data);
   expect(custom).toMatchObject([{ name: "budget.warning", payload: { budget: "each-run", spent: 2, limit: 2 } }]);
-  const [question] = await asked(caller, thread);
+  const [question] = await listQuestions(caller, thread);
   expect(question?.value).toMatchObject({
     type: "budget",
     budget: "each-run",
@@ -70,7 +70,7 @@ describe("what an answer does", () => {
     expect(await run(caller, thread, "speaking", { ...answer(resume), checkpoint })).toMatchObject(end);
   });
 
-  const answered = async (resume: unknown) => {
+  const answerPause = async (resume: unknown) => {
     const thread = await newThread(caller);
     await run(caller, thread, "speaking", input());
     const { said, __error__: error } = await run(caller, thread, "speaking", answer(resume));
@@ -80,12 +80,12 @@ describe("what an answer does", () => {
 
   const approves = [true, "yes", "$1.50", 1, { approve: true }, { approve: TOKENS }];
   it.each(approves.map((resume) => [resume]))("%j approves", async (resume) => {
-    expect(await answered(resume)).toEqual({ status: "success", said: 3, error: undefined, calls: 3 });
+    expect(await answerPause(resume)).toEqual({ status: "success", said: 3, error: undefined, calls: 3 });
   });
 
   const declines = [false, "no", 0, { approve: -1 }, { approve: false }, { decisions: [{ type: "reject" }] }];
   it.each(declines.map((resume) => [resume]))("%j declines", async (resume) => {
-    expect(await answered(resume)).toMatchObject({ status: "error", error: "BudgetExceeded", calls: 2 });
+    expect(await answerPause(resume)).toMatchObject({ status: "error", error: "BudgetExceeded", calls: 2 });
   });
 });
 
@@ -94,10 +94,10 @@ it("a run with new input begins to count again, and one that continues without a
   const thread = await newThread(caller);
   await run(caller, thread, "speaking", input());
   await run(caller, thread, "speaking", { input: null });
-  expect(await asked(caller, thread)).toMatchObject([{ value: { spent: 2 * TOKENS } }]);
+  expect(await listQuestions(caller, thread)).toMatchObject([{ value: { spent: 2 * TOKENS } }]);
   expect(calls.get(name)).toBe(2);
   await run(caller, thread, "speaking", input());
-  expect(await asked(caller, thread)).toMatchObject([{ value: { spent: 2 * TOKENS } }]);
+  expect(await listQuestions(caller, thread)).toMatchObject([{ value: { spent: 2 * TOKENS } }]);
   expect(calls.get(name)).toBe(4);
 });
 
@@ -106,7 +106,7 @@ it("a budget that ends the run raises no question, nor does one of a stateless r
   const thread = await newThread(caller);
   const ended = await run(caller, thread, "careful", input());
   expect(ended.__error__).toMatchObject({ error: "BudgetExceeded", message: expect.stringContaining('"ends"') });
-  expect(await asked(caller, thread)).toEqual([]);
+  expect(await listQuestions(caller, thread)).toEqual([]);
   await put(caller, "asks", { per: "run", tokens: TOKENS });
   const response = await caller.fetch("/runs/wait", { body: { assistant_id: "speaking", ...input() } });
   expect(await response.json()).toMatchObject({ __error__: { error: "BudgetExceeded" } });
@@ -122,7 +122,7 @@ describe("nothing swallows the question", () => {
     await put(caller, "each-run", { per: "run", tokens: before * TOKENS });
     const thread = await newThread(caller);
     await run(caller, thread, assistant, input());
-    expect(await asked(caller, thread)).toMatchObject([{ value: { budget: "each-run" } }]);
+    expect(await listQuestions(caller, thread)).toMatchObject([{ value: { budget: "each-run" } }]);
     expect(calls.get(name)).toBe(before);
     const ended = await run(caller, thread, assistant, answer(true));
     expect(ended.said?.slice(-said.length)).toEqual(said);
@@ -134,13 +134,13 @@ it("parallel tasks ask one question, and its answer does not reach a question of
   await put(caller, "each-run", { per: "run", tokens: TOKENS });
   const thread = await newThread(caller);
   await run(caller, thread, "side", input());
-  const questions = await asked(caller, thread);
+  const questions = await listQuestions(caller, thread);
   const own = questions.find(({ value }) => (value as unknown) === "asks?");
   const ids = new Set(questions.filter((one) => one !== own).map(({ id }) => id));
   expect(ids.size).toBe(1);
   const [id = ""] = ids;
   await run(caller, thread, "side", answer({ approve: 5 * TOKENS }));
-  expect(await asked(caller, thread)).toMatchObject([{ value: "asks?" }]);
+  expect(await listQuestions(caller, thread)).toMatchObject([{ value: "asks?" }]);
   const ended = await run(caller, thread, "side", answer({ [own?.id ?? ""]: "fine" }));
   expect(ended.said?.toSorted()).toEqual(['asks: "fine"', "left: said", "one: said", "right: said"]);
   expect(id).toMatch(/^[0-9a-f]{32}$/);
@@ -152,7 +152,7 @@ it("an answer to the graph's question leaves that of the budget open, and both c
   await run(caller, thread, "side", input());
   await run(caller, thread, "side", answer("fine"));
   // The graph has its answer, and its model call asks like the others.
-  const [question, ...others] = await asked(caller, thread);
+  const [question, ...others] = await listQuestions(caller, thread);
   expect(new Set([question, ...others].map((one) => one?.value["budget"]))).toEqual(new Set(["each-run"]));
   expect(calls.get(name)).toBe(1);
   const ended = await run(caller, thread, "side", answer({ [question?.id ?? ""]: { approve: 3 * TOKENS } }));
@@ -164,9 +164,9 @@ it("a question of a node that reaches a budget after its answer keeps the answer
   await put(caller, "each-thread", { per: "thread", tokens: TOKENS });
   const thread = await newThread(caller);
   await run(caller, thread, "questioning", input());
-  expect(await asked(caller, thread)).toMatchObject([{ value: "two?" }]);
+  expect(await listQuestions(caller, thread)).toMatchObject([{ value: "two?" }]);
   await run(caller, thread, "questioning", answer("the answer"));
-  expect(await asked(caller, thread)).toMatchObject([{ value: { budget: "each-thread" } }]);
+  expect(await listQuestions(caller, thread)).toMatchObject([{ value: { budget: "each-thread" } }]);
   const ended = await run(caller, thread, "questioning", answer(true));
   expect(ended.said).toEqual(["one: said", 'two: "the answer"']);
 });
@@ -177,14 +177,14 @@ it("a thread's budget counts all its runs, also after restarts", async () => {
   await run(caller, thread, "speaking", input());
   await abortAllDurableObjects();
   await run(caller, thread, "speaking", input());
-  expect(await asked(caller, thread)).toMatchObject([{ value: { spent: 4 * TOKENS, limit: 4 * TOKENS } }]);
+  expect(await listQuestions(caller, thread)).toMatchObject([{ value: { spent: 4 * TOKENS, limit: 4 * TOKENS } }]);
   expect(calls.get(name)).toBe(4);
   await abortAllDurableObjects();
   await run(caller, thread, "speaking", answer(true));
   expect(calls.get(name)).toBe(6);
   const other = await newThread(caller);
   await run(caller, other, "speaking", input());
-  expect(await asked(caller, other)).toEqual([]);
+  expect(await listQuestions(caller, other)).toEqual([]);
 });
 
 it.each(["run", "thread", "day"])(
@@ -192,17 +192,17 @@ it.each(["run", "thread", "day"])(
   async (per) => {
     await put(caller, "once", { per, tokens: TOKENS });
     const thread = await newThread(caller);
-    const spent = async (more: object) => {
+    const readSpent = async (more: object) => {
       const { __interrupt__: questions = [] } = await run(caller, thread, "speaking", more);
       return questions.map(({ value }) => [value.spent, value.limit]);
     };
-    expect(await spent(input())).toEqual([[TOKENS, TOKENS]]);
-    expect(await spent(answer(true))).toEqual([[2 * TOKENS, 2 * TOKENS]]);
+    expect(await readSpent(input())).toEqual([[TOKENS, TOKENS]]);
+    expect(await readSpent(answer(true))).toEqual([[2 * TOKENS, 2 * TOKENS]]);
     const [last] = await get<{ run_id: string }[]>(caller, `/threads/${thread}/runs`);
     await caller.fetch(`/threads/${thread}/runs/${last!.run_id}`, { method: "DELETE" });
-    expect((await asked(caller, thread)).map(({ value }) => value.limit)).toEqual([TOKENS]);
-    expect(await spent(answer(true))).toEqual([[2 * TOKENS, 2 * TOKENS]]);
-    expect(await spent(answer(true))).toEqual([[3 * TOKENS, 3 * TOKENS]]);
+    expect((await listQuestions(caller, thread)).map(({ value }) => value.limit)).toEqual([TOKENS]);
+    expect(await readSpent(answer(true))).toEqual([[2 * TOKENS, 2 * TOKENS]]);
+    expect(await readSpent(answer(true))).toEqual([[3 * TOKENS, 3 * TOKENS]]);
   },
 );
 
@@ -221,10 +221,10 @@ it("an attempt after a crash counts what the one before has paid, once", async (
   await expect.poll(() => attempts).toBe(1);
   await new Promise((resolve) => setTimeout(resolve, 300));
   await abortAllDurableObjects();
-  const ended = () => get<{ status: string; budgets: unknown }>(caller, `/threads/${thread}/runs/${run_id}`);
-  await expect.poll(async () => (await ended()).status, { timeout: 20_000 }).toBe("success");
+  const readRun = () => get<{ status: string; budgets: unknown }>(caller, `/threads/${thread}/runs/${run_id}`);
+  await expect.poll(async () => (await readRun()).status, { timeout: 20_000 }).toBe("success");
   const paid = (calls.get(name) ?? 0) * TOKENS;
-  expect((await ended()).budgets).toMatchObject([{ spent: paid }, { spent: paid }]);
+  expect((await readRun()).budgets).toMatchObject([{ spent: paid }, { spent: paid }]);
   expect(await uses(caller)).toMatchObject([{ budget: "each-day", spent: paid }]);
 });
 
@@ -237,7 +237,7 @@ it("runs share a day's budget, each with one call in flight at most past it", as
   expect(made).toBeLessThanOrEqual(10 + 8);
   expect(await uses(caller)).toMatchObject([{ budget: "each-day", key: "", spent: made * TOKENS, limit: 10 * TOKENS }]);
   const waiting = [];
-  for (const thread of threads) if ((await asked(caller, thread)).length > 0) waiting.push(thread);
+  for (const thread of threads) if ((await listQuestions(caller, thread)).length > 0) waiting.push(thread);
   expect(waiting.length).toBeGreaterThan(0);
   await run(caller, waiting[0] ?? "", "speaking", answer({ approve: 100 * TOKENS }));
   for (const thread of waiting.slice(1)) await run(caller, thread, "speaking", { input: null });

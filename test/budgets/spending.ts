@@ -96,7 +96,7 @@ const waits = async () => {
 };
 
 const graph = () => new StateGraph(State);
-const one = (node: ReturnType<typeof speak>) =>
+const buildGraph = (node: ReturnType<typeof speak>) =>
   graph()
     .addNode("one", speak("one"))
     .addNode("two", node)
@@ -104,11 +104,11 @@ const one = (node: ReturnType<typeof speak>) =>
     .addEdge("one", "two")
     .addEdge("two", END);
 
-graphs.speaking = one(speak("two")).addNode("three", speak("three")).addEdge("two", "three").compile();
-graphs.careful = one(catches).compile();
-graphs.fallback = one(fallsBack).compile();
-graphs.nesting = one(speak("two"))
-  .addNode("inner", one(async (...args) => ({ said: (await catches(...args)).said })).compile())
+graphs.speaking = buildGraph(speak("two")).addNode("three", speak("three")).addEdge("two", "three").compile();
+graphs.careful = buildGraph(catches).compile();
+graphs.fallback = buildGraph(fallsBack).compile();
+graphs.nesting = buildGraph(speak("two"))
+  .addNode("inner", buildGraph(async (...args) => ({ said: (await catches(...args)).said })).compile())
   .addEdge("two", "inner")
   .compile();
 const side = () =>
@@ -123,7 +123,7 @@ const side = () =>
     .addEdge("one", "asks");
 graphs.side = side().compile();
 graphs.longer = side().addNode("tail", speak("tail")).addEdge("asks", "tail").compile();
-graphs.questioning = one(ask("two")).compile();
+graphs.questioning = buildGraph(ask("two")).compile();
 graphs.crashing = graph()
   .addNode("one", speak("one"))
   .addNode("wait", waits)
@@ -171,7 +171,7 @@ export interface Values {
   __error__?: { error: string; message: string };
 }
 
-export const asked = async (caller: Caller, thread: string): Promise<Question[]> => {
+export const listQuestions = async (caller: Caller, thread: string): Promise<Question[]> => {
   const state = await (await caller.fetch(`/threads/${thread}/state`)).json<{ interrupts: Question[] }>();
   return state.interrupts;
 };

@@ -4,7 +4,7 @@ import { message1, result } from "../a2a/rpc.ts";
 import { connectSecond } from "../mcp/connect.ts";
 import { type Caller, newCaller } from "../support/caller.ts";
 import { get, newThread } from "../threads/client.ts";
-import { asked, calls, put, TOKENS } from "./spending.ts";
+import { listQuestions, calls, put, TOKENS } from "./spending.ts";
 
 let caller: Caller;
 let name: string;
@@ -48,7 +48,7 @@ it("AG-UI", async () => {
     return (await caller.fetch("/agui/talking", { body })).text();
   };
   expect(await call({})).toContain("is reached: 1000 tokens");
-  const [question] = await asked(caller, threadId);
+  const [question] = await listQuestions(caller, threadId);
   await call({ resume: [{ interruptId: question?.id, status: "cancelled" }] });
   const declined = await get<{ status: string }>(caller, `/threads/${threadId}`);
   expect([declined.status, calls.get(name)]).toEqual(["error", 1]);
@@ -67,14 +67,14 @@ it("the streaming protocol", async () => {
   const input = { messages: [{ role: "user", content: name }] };
   const { result: first } = await command("run.start", { assistant_id: "talking", input });
   await (await caller.fetch(`/threads/${thread}/runs/${first?.run_id}/join`)).text();
-  const [question] = await asked(caller, thread);
+  const [question] = await listQuestions(caller, thread);
   expect(question?.value).toMatchObject({ type: "budget", message: reached });
   await command("input.respond", {
     interrupt_id: question?.id,
     namespace: [],
     response: { approve: true },
   });
-  await expect.poll(async () => asked(caller, thread)).toEqual([]);
+  await expect.poll(async () => listQuestions(caller, thread)).toEqual([]);
   expect(calls.get(name)).toBe(2);
 });
 
@@ -83,5 +83,5 @@ it("a stateless run that is kept is answered on its thread", async () => {
   const response = await caller.fetch("/runs", { body: { assistant_id: "talking", input, on_completion: "keep" } });
   const { thread_id: thread, run_id } = await response.json<{ thread_id: string; run_id: string }>();
   await (await caller.fetch(`/threads/${thread}/runs/${run_id}/join`)).text();
-  expect(await asked(caller, thread)).toMatchObject([{ value: { budget: "each-run" } }]);
+  expect(await listQuestions(caller, thread)).toMatchObject([{ value: { budget: "each-run" } }]);
 });

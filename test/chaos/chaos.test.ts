@@ -7,15 +7,15 @@
  */
 import { expect, it } from "vitest";
 import { pause } from "../support/aborts.ts";
-import { generator, randomOf, SEED } from "../support/random.ts";
+import { generator, createRandom, SEED } from "../support/random.ts";
 import { installClock } from "../support/clock.ts";
 import { injected } from "../support/failing-storage.ts";
 import { engines } from "./engines.ts";
 import { anyStorage, faults } from "./faults.ts";
 import { expectAtRest, newClient, receiver } from "./world.ts";
-import { amount, SOAK } from "../support/thorough.ts";
+import { chooseAmount, SOAK } from "../support/thorough.ts";
 
-const OPERATIONS = amount("OPERATIONS", 60, 20_000);
+const OPERATIONS = chooseAmount("OPERATIONS", 60, 20_000);
 /** Clients that work at the same time, each in a workspace of its own. */
 const CLIENTS = 12;
 /** Seeds that found something. A soak repeats them. */
@@ -28,7 +28,7 @@ const names = Object.keys(engines);
 
 /** Works off this many operations under faults that the seed chooses. Returns how many of each there were. */
 async function work(seed: number, operations: number) {
-  const random = randomOf(generator(seed));
+  const random = createRandom(generator(seed));
   const done: Record<string, number> = {};
   const struck: Record<string, number> = {};
   const clients = await Promise.all(

@@ -2,11 +2,11 @@
 import { expect } from "vitest";
 import { advance } from "../../src/exports/advance.ts";
 import type { ExportMessage } from "../../src/exports/deps.ts";
-import { DAY_1, expectedRows, exportRow, MICROS_PER_DAY, newDestination, newExport } from "../exports/support.ts";
-import { newProject, newWorld, readBack } from "../exports/support.ts";
+import { DAY_1, listExpectedRows, exportRow, MICROS_PER_DAY, newDestination, newExport } from "../exports/support.ts";
+import { newProject, newWorld, readExport } from "../exports/support.ts";
 import {
   Browser,
-  errorOf,
+  readError,
   newClient as newOAuthClient,
   redeem,
   refresh,
@@ -17,7 +17,7 @@ import {
 import { makeRuns } from "../support/runs.ts";
 import { pause } from "../support/aborts.ts";
 import { jumps } from "../support/clock.ts";
-import { injected, reliably, unreliably } from "../support/failing-storage.ts";
+import { injected, runReliably, runUnreliably } from "../support/failing-storage.ts";
 import type { Fault } from "../support/fake-s3.ts";
 import { get, newThread, say } from "../threads/client.ts";
 import { type Client, isOutage, noteThread } from "./world.ts";
@@ -56,13 +56,13 @@ export const effects: Record<string, (client: Client) => Promise<void>> = {
    * store and database fail.
    */
   async export(client) {
-    await reliably(() => exported(client));
+    await runReliably(() => exportRuns(client));
   },
 
   /** A code and a refresh token each work once, a second use ends what they gave, and an access token works for an hour. */
   async oauth(client) {
-    const id = await again(() => newOAuthClient());
-    const code = await again(() => new Browser().allow(request(id), client));
+    const id = await repeatUntilDone(() => newOAuthClient());
+    const code = await repeatUntilDone(() => new Browser().allow(request(id), client));
     const since = Date.now();
     const uses = client.random.between(1, 3);
     const answers = await Promise.all(Array.from({ length: uses }, () => redeem(id, code)));
@@ -99,11 +99,11 @@ const SLACK_MS = 30_000;
 
 /** Storage failed, or the grant has ended. */
 async function expectRefused(response: Response): Promise<void> {
-  if (response.status < 500) expect(await errorOf(response)).toEqual([400, "invalid_grant"]);
+  if (response.status < 500) expect(await readError(response)).toEqual([400, "invalid_grant"]);
 }
 
 /** A person begins again when storage failed, or when the clock was set and something has expired. */
-async function again<T>(work: () => Promise<T>): Promise<T> {
+async function repeatUntilDone<T>(work: () => Promise<T>): Promise<T> {
   const causes = () => injected.count + jumps.count;
   const before = causes();
   for (;;) {
@@ -116,7 +116,7 @@ async function again<T>(work: () => Promise<T>): Promise<T> {
   }
 }
 
-async function exported(client: Client): Promise<void> {
+async function exportRuns(client: Client): Promise<void> {
   const { random } = client;
   let die: () => void = () => undefined;
   const world = newWorld({
@@ -147,7 +147,7 @@ async function exported(client: Client): Promise<void> {
     handle: async (wake: ExportMessage) => {
       const killed = new Promise<void>((resolve) => (die = resolve));
       const before = injected.count;
-      const work = unreliably(() => advance(world.deps, wake)).catch((error: unknown) => {
+      const work = runUnreliably(() => advance(world.deps, wake)).catch((error: unknown) => {
         if (!isOutage(error, before)) throw error;
         // A queue delivers a message again whose work failed.
         world.queue.push({ wake, due: world.clock.now + 1_000 });
@@ -156,7 +156,7 @@ async function exported(client: Client): Promise<void> {
     },
   });
   expect(await exportRow(world, job.id)).toMatchObject({ status: "COMPLETED" });
-  const { rows, manifest } = await readBack(world.s3, job.id);
-  expect(rows).toEqual(expectedRows(world.runs));
+  const { rows, manifest } = await readExport(world.s3, job.id);
+  expect(rows).toEqual(listExpectedRows(world.runs));
   expect(manifest?.rows).toBe(world.runs.length);
 }

@@ -25,7 +25,7 @@ interface Values {
   messages: { content: string }[];
 }
 
-const said = (values: unknown) => (values as Values).messages.map(({ content }) => content);
+const listSaid = (values: unknown) => (values as Values).messages.map(({ content }) => content);
 
 async function freshThread(client: Client): Promise<string> {
   const thread = await newThread(client);
@@ -67,11 +67,11 @@ interface Task {
 }
 
 /** The thread has one run, which succeeded once. Returns its id. */
-async function onlyRun(caller: Client, thread: string): Promise<string> {
+async function findOnlyRun(caller: Client, thread: string): Promise<string> {
   const runs = await get<{ run_id: string; status: string }[]>(caller, `/threads/${thread}/runs`);
   expect(runs).toMatchObject([{ status: "success" }]);
   const { values } = await get<{ values: Values }>(caller, `/threads/${thread}/state`);
-  expect(said(values)).toEqual(COUNTED);
+  expect(listSaid(values)).toEqual(COUNTED);
   const id = runs[0]?.run_id ?? "";
   caller.traced.add(id);
   return id;
@@ -83,21 +83,21 @@ export const engines: Record<string, (caller: Client) => Promise<void>> = {
   async wait(caller) {
     const thread = await freshThread(caller);
     const answer = await caller.fetch(`/threads/${thread}/runs/wait`, { body });
-    expect(said(await answer.json())).toEqual(COUNTED);
-    await onlyRun(caller, thread);
+    expect(listSaid(await answer.json())).toEqual(COUNTED);
+    await findOnlyRun(caller, thread);
   },
 
   async stateless(caller) {
     const answer = await caller.fetch("/runs/wait", { body });
-    expect(said(await answer.json())).toEqual(COUNTED);
+    expect(listSaid(await answer.json())).toEqual(COUNTED);
     caller.traced.add(/runs\/([\w-]+)/.exec(answer.headers.get("content-location") ?? "")?.[1] ?? "no id");
   },
 
   async join(caller) {
     const thread = await freshThread(caller);
     const run = await (await caller.fetch(`/threads/${thread}/runs`, { body })).json<{ run_id: string }>();
-    expect(said(await get(caller, `/threads/${thread}/runs/${run.run_id}/join`))).toEqual(COUNTED);
-    expect(await onlyRun(caller, thread)).toBe(run.run_id);
+    expect(listSaid(await get(caller, `/threads/${thread}/runs/${run.run_id}/join`))).toEqual(COUNTED);
+    expect(await findOnlyRun(caller, thread)).toBe(run.run_id);
   },
 
   async stream(caller) {
@@ -105,8 +105,8 @@ export const engines: Record<string, (caller: Client) => Promise<void>> = {
     const frames = parseFrames(await (await caller.fetch(`/threads/${thread}/runs/stream`, { body })).text());
     const ids = frames.map(({ id }) => Number(id));
     expect(ids).toEqual([...new Set(ids)].toSorted((a, b) => a - b));
-    expect(said(frames.findLast(({ event }) => event === "values")?.data)).toEqual(COUNTED);
-    const run = await onlyRun(caller, thread);
+    expect(listSaid(frames.findLast(({ event }) => event === "values")?.data)).toEqual(COUNTED);
+    const run = await findOnlyRun(caller, thread);
     const replay = await caller.fetch(`/threads/${thread}/runs/${run}/stream`, { headers: { "last-event-id": "-1" } });
     expectKept(numberFrames(frames), numberFrames(parseFrames(await replay.text())));
   },
@@ -117,14 +117,14 @@ export const engines: Record<string, (caller: Client) => Promise<void>> = {
     const events = await readEvents(caller, thread, filter);
     expect(ofRoot(events).filter((event) => event !== "running")).toEqual(["completed"]);
     expectKept(numberEvents(events), numberEvents(await readEvents(caller, thread, filter)));
-    await onlyRun(caller, thread);
+    await findOnlyRun(caller, thread);
   },
 
   async socket(caller) {
     const thread = await started(caller);
     const events = await readSocket(caller, thread, isEnd);
     expectKept(numberEvents(events), numberEvents(await readEvents(caller, thread)));
-    await onlyRun(caller, thread);
+    await findOnlyRun(caller, thread);
   },
 
   async a2a(caller) {
@@ -153,21 +153,21 @@ export const engines: Record<string, (caller: Client) => Promise<void>> = {
     const CRON_QUEUE = {
       sendBatch: async (batch: { body: Firing }[]) => void sent.push(...batch.map(({ body: firing }) => firing)),
     };
-    for (let minute = 0; minute < 4 || !(await runsOf(caller, thread)); minute += 1) {
+    for (let minute = 0; minute < 4 || !(await countRuns(caller, thread)); minute += 1) {
       const now = due + minute * 60_000 + random.between(-30_000, 30_000);
-      await repeated(() => fireDueCrons({ DB: env.DB, CRON_QUEUE } as never, now));
+      await repeatUntilDone(() => fireDueCrons({ DB: env.DB, CRON_QUEUE } as never, now));
       const taken = sent.filter(() => random.next() < 0.6);
       const late = sent.filter((firing) => !taken.includes(firing));
       // A message may be delivered again, at any later time.
       sent.splice(0, sent.length, ...late, ...taken.filter(() => random.next() < 0.3));
       const copies = taken.flatMap((firing) => Array.from({ length: random.between(1, 4) }, () => firing));
       await Promise.all(
-        copies.map((firing) => repeated(() => startFiring(database(env.DB), firing, threadsFor(env), now))),
+        copies.map((firing) => repeatUntilDone(() => startFiring(database(env.DB), firing, threadsFor(env), now))),
       );
     }
     const [run] = await get<{ run_id: string }[]>(caller, `/threads/${thread}/runs`);
-    expect(said(await get(caller, `/threads/${thread}/runs/${run?.run_id}/join`))).toEqual(COUNTED);
-    await onlyRun(caller, thread);
+    expect(listSaid(await get(caller, `/threads/${thread}/runs/${run?.run_id}/join`))).toEqual(COUNTED);
+    await findOnlyRun(caller, thread);
     await caller.fetch(`/runs/crons/${cron_id}`, { method: "DELETE" });
   },
 
@@ -181,11 +181,11 @@ export const engines: Record<string, (caller: Client) => Promise<void>> = {
   },
 };
 
-const runsOf = async (caller: Client, thread: string) =>
+const countRuns = async (caller: Client, thread: string) =>
   (await get<{ run_id: string }[]>(caller, `/threads/${thread}/runs`)).length;
 
 /** The next minute repeats a tick that failed, and a queue delivers a message whose work failed again. */
-async function repeated(work: () => Promise<unknown>): Promise<void> {
+async function repeatUntilDone(work: () => Promise<unknown>): Promise<void> {
   const before = injected.count;
   for (;;) {
     try {

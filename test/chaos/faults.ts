@@ -3,7 +3,7 @@ import { abortAllDurableObjects, runDurableObjectAlarm, runInDurableObject } fro
 import { env } from "cloudflare:workers";
 import type { Random } from "../support/random.ts";
 import { pause } from "../support/aborts.ts";
-import { ahead, jump } from "../support/clock.ts";
+import { readOffset, jump } from "../support/clock.ts";
 import { failStorage } from "../support/failing-storage.ts";
 import type { Client } from "./world.ts";
 
@@ -67,7 +67,7 @@ export const faults: Record<string, Fault> = {
   async clock(_, random) {
     const luck = random.next();
     if (luck < 0.3) return jump(-random.between(1, 5 * SECOND));
-    if (ahead() > MOST_AHEAD) return;
+    if (readOffset() > MOST_AHEAD) return;
     const [low, high] = luck < 0.8 ? [SECOND, 2 * MINUTE] : luck < 0.95 ? [2 * MINUTE, HOUR] : [HOUR, 3 * HOUR];
     jump(random.between(low, high));
   },

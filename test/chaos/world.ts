@@ -4,7 +4,7 @@ import { findOutage } from "../../src/http/outage.ts";
 import { pause } from "../support/aborts.ts";
 import { type Caller, newCaller } from "../support/caller.ts";
 import { injected } from "../support/failing-storage.ts";
-import { type Random, randomOf } from "../support/random.ts";
+import { type Random, createRandom } from "../support/random.ts";
 import { putRule, uses } from "../flow/put-rule.ts";
 import { get } from "../threads/client.ts";
 
@@ -26,8 +26,8 @@ export async function newClient(next: () => number, limited: boolean): Promise<C
   if (limited) await putRule(caller, "all", { concurrency: 2 });
   return {
     ...caller,
-    fetch: patient(caller),
-    random: randomOf(next),
+    fetch: fetchPatiently(caller),
+    random: createRandom(next),
     threads: [],
     traced: new Set(),
     hooked: new Set(),
@@ -43,7 +43,7 @@ export function isOutage(error: unknown, before: number): boolean {
  * Sends a request again that failed because storage did, as the SDKs do: a POST under the same Idempotency-Key. A 5xx
  * without such a cause is returned. 409 with `Retry-After` says that the first request is still being answered.
  */
-function patient(caller: Caller): Caller["fetch"] {
+function fetchPatiently(caller: Caller): Caller["fetch"] {
   return async (path, options = {}) => {
     const isPost = options.body !== undefined && (options.method ?? "POST") === "POST";
     const headers = { ...(isPost && { "idempotency-key": crypto.randomUUID() }), ...options.headers };
@@ -104,15 +104,15 @@ interface Stats {
 /** No thread is busy, no slot of flow control is held, every webhook has arrived, and every run has exactly one trace. */
 export async function expectAtRest(client: Client): Promise<void> {
   const within = { timeout: 240_000, interval: 500 };
-  const busy = async () => (await client.fetch("/threads/count", { body: { status: "busy" } })).json();
-  await expect.poll(busy, within).toBe(0);
+  const countBusy = async () => (await client.fetch("/threads/count", { body: { status: "busy" } })).json();
+  await expect.poll(countBusy, within).toBe(0);
   await expect.poll(() => [...client.hooked].filter((run) => !received.has(run)), within).toEqual([]);
   const slots = async () => (await uses(client)).reduce((sum, { held, waiting }) => sum + held + waiting, 0);
   await expect.poll(slots, within).toBe(0);
   if (client.traced.size === 0) return;
   const [project] = await get<{ id: string }[]>(client, "/api/v1/sessions?name=default");
   const body = { session: [project?.id], is_root: true, start_time: "2026-01-01T00:00:00Z" };
-  const missing = async () => {
+  const listMissing = async () => {
     const roots = new Set<string>();
     let cursor: string | undefined;
     do {
@@ -123,7 +123,7 @@ export async function expectAtRest(client: Client): Promise<void> {
     } while (cursor);
     return [...client.traced].filter((run) => !roots.has(run));
   };
-  await expect.poll(missing, within).toEqual([]);
+  await expect.poll(listMissing, within).toEqual([]);
   const { run_count } = await (await client.fetch("/runs/stats", { body })).json<Stats>();
   expect(run_count).toBe(client.traced.size);
 }

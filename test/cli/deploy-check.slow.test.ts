@@ -7,7 +7,7 @@ import { run as deploy } from "../../src/cli/deploy.ts";
 import { newProject, type RunningDev, startDev, type TestProject } from "../support/project.ts";
 
 /** Asks before it answers. `more`: other exports of the module. */
-const asking = (node: string, more = "") => `
+const renderAsking = (node: string, more = "") => `
 import { AIMessage } from "@langchain/core/messages";
 import { interrupt, MessagesAnnotation, StateGraph } from "@langchain/langgraph";
 export const graph = new StateGraph(MessagesAnnotation)
@@ -19,7 +19,7 @@ ${more}`;
 const files = (node: string, more?: string) => ({
   "package.json": { name: "asking", type: "module" },
   "langgraph.json": { graphs: { agent: "./agent.ts:graph" }, auth: { path: "./auth.ts:auth" } },
-  "agent.ts": asking(node, more),
+  "agent.ts": renderAsking(node, more),
   "auth.ts": `
 import { Auth, HTTPException } from "@langchain/langgraph-sdk/auth";
 export const auth = new Auth().authenticate(async (request) => {

@@ -5,9 +5,9 @@ import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { packagedMigrations } from "../../src/cli/package.ts";
 import { addressIn, release } from "../../src/cli/deploy/release.ts";
 import { ACCOUNT, type CloudflareApi, startCloudflareApi, TOKEN } from "./support/cloudflare-api.ts";
-import { someOf } from "../support/thorough.ts";
+import { pickCases } from "../support/thorough.ts";
 import { type Deployed, deployedWorkers } from "./support/deployed.ts";
-import { type BuiltProject, builtProject, MIGRATIONS } from "./support/project.ts";
+import { type BuiltProject, createBuiltProject, MIGRATIONS } from "./support/project.ts";
 
 let api: CloudflareApi;
 let deployed: Deployed;
@@ -30,7 +30,7 @@ afterEach(async () => {
 });
 
 function project(name: string, env?: string): BuiltProject {
-  const made = builtProject(name, env);
+  const made = createBuiltProject(name, env);
   projects.push(made);
   return made;
 }
@@ -105,7 +105,7 @@ describe("a deploy that fails in the middle", () => {
     ["a queue", /^POST \/queues$/],
     ["the secrets", /\/secrets$/],
   ];
-  test.each(someOf(steps, 1))("at %s can be run again", async (_, call) => {
+  test.each(pickCases(steps, 1))("at %s can be run again", async (_, call) => {
     const built = project("agent");
     api.fail(call);
     await expect(deploy(built)).rejects.toThrow(/10013/);

@@ -7,7 +7,7 @@ import {
   descendants,
   newProject,
   type RunningDev,
-  running,
+  listProcesses,
   startDev,
   type TestProject,
 } from "../support/project.ts";
@@ -231,8 +231,8 @@ it("serves what is changed, and a stream that is open continues", async () => {
 
 it("prints a line a request, nothing of Miniflare's, and no secret but its own key", async () => {
   await dev.says(/\d\d:\d\d:\d\d {2}POST \/runs\/wait {2}200 {2}[\d.]+ s/);
-  expect(dev.printed()).not.toMatch(/\[mf:|\[wrangler|⎔|Binding +Resource/);
-  expect(dev.printed()).not.toContain(ADMIN_KEY);
+  expect(dev.readPrinted()).not.toMatch(/\[mf:|\[wrangler|⎔|Binding +Resource/);
+  expect(dev.readPrinted()).not.toContain(ADMIN_KEY);
   const { readdirSync, readFileSync, statSync } = await import("node:fs");
   const readable = readdirSync(`${project.root}/.weir`, { withFileTypes: true })
     .filter((entry) => entry.isFile())
@@ -245,8 +245,8 @@ it("ends with every process and the port on SIGTERM", async () => {
   const started = descendants(dev.pid);
   expect(started.length).toBeGreaterThan(1);
   expect(await dev.stop("SIGTERM")).toBe(0);
-  const alive = () => running().filter(({ pid }) => started.includes(pid));
-  await expect.poll(alive, { timeout: 20_000 }).toEqual([]);
+  const listAlive = () => listProcesses().filter(({ pid }) => started.includes(pid));
+  await expect.poll(listAlive, { timeout: 20_000 }).toEqual([]);
   await new Promise<void>((resolve, reject) => {
     const probe = createServer().once("error", reject);
     probe.listen(Number(new URL(dev.url).port), "127.0.0.1", () => probe.close(() => resolve()));

@@ -8,7 +8,7 @@ import { readFileSync } from "node:fs";
 /** Counts how often it has been loaded in this isolate. */
 const COUNTED = `globalThis.loads = (globalThis.loads ?? 0) + 1;`;
 const config = (more: object = {}) => ({ graphs: { agent: "./agent.ts:graph", slow: "./slow.ts:graph" }, ...more });
-const slow = (word: string) =>
+const renderSlow = (word: string) =>
   answering(
     `await (async () => { for (let n = 0; n < 20; n++) { await new Promise((r) => setTimeout(r, 100)); config.writer?.(n); } return "${word}"; })()`,
   );
@@ -21,7 +21,7 @@ beforeAll(async () => {
     "package.json": { name: "edited", type: "module" },
     "langgraph.json": config(),
     "agent.ts": answering(`"first " + globalThis.loads`, COUNTED),
-    "slow.ts": slow("old"),
+    "slow.ts": renderSlow("old"),
     "auth.ts": `
       import { Auth, HTTPException } from "@langchain/langgraph-sdk/auth";
       export const auth = new Auth().authenticate(async () => { throw new HTTPException(401, { message: "nobody" }); });`,
@@ -48,7 +48,7 @@ const PATIENCE = { timeout: 60_000, interval: 50 };
 const workerd = () =>
   descendants(dev.pid).filter((pid) => readFileSync(`/proc/${pid}/cmdline`, "utf8").includes("\0serve\0"));
 /** Writes the file, and waits for the answer. */
-async function edited(file: string, content: string | object, expected: string | RegExp): Promise<void> {
+async function expectEdited(file: string, content: string | object, expected: string | RegExp): Promise<void> {
   project.write(file, content);
   await expect.poll(async () => answer(), PATIENCE).toMatch(expected);
 }
@@ -62,8 +62,8 @@ it("replaces the code in the running workerd, where a run ends with the code tha
   for await (const { event, data } of stream) {
     seen.push(event === "values" ? (data as { messages: { content: string }[] }).messages.at(-1)?.content : data);
     if (seen.at(-1) !== 1) continue;
-    project.write("slow.ts", slow("new"));
-    await edited("agent.ts", answering(`"second " + globalThis.loads`, COUNTED), "second 2");
+    project.write("slow.ts", renderSlow("new"));
+    await expectEdited("agent.ts", answering(`"second " + globalThis.loads`, COUNTED), "second 2");
   }
   expect(seen.at(-1)).toBe("old");
   expect(seen).toEqual(expect.arrayContaining([0, 10, 19]));
@@ -72,15 +72,15 @@ it("replaces the code in the running workerd, where a run ends with the code tha
 });
 
 it("removes a graph and an auth that langgraph.json no longer has", async () => {
-  await edited("langgraph.json", config({ auth: { path: "./auth.ts:auth" } }), /401.*nobody/);
+  await expectEdited("langgraph.json", config({ auth: { path: "./auth.ts:auth" } }), /401.*nobody/);
   const before = workerd();
-  await edited("langgraph.json", { graphs: { agent: "./agent.ts:graph" } }, /^second/);
+  await expectEdited("langgraph.json", { graphs: { agent: "./agent.ts:graph" } }, /^second/);
   expect(await answer("slow")).toContain("404");
   expect(workerd()).toEqual(before);
 });
 
 it("removes settings and a default assistant that langgraph.json no longer has", async () => {
-  const expiring = async (key: string) => {
+  const createExpiring = async (key: string) => {
     await client.store.putItem(["expiry"], key, { is: "stored" });
     const { thread_id } = await client.threads.create();
     const answered = await fetch(`${dev.url}/threads/${thread_id}?include=ttl`);
@@ -93,14 +93,14 @@ it("removes settings and a default assistant that langgraph.json no longer has",
   const before = workerd();
   project.write("langgraph.json", config({ store, checkpointer: { ttl: { default_ttl: 1_000 } } }));
   await expect.poll(async () => answer("slow"), PATIENCE).toMatch(/^(old|new)$/);
-  expect(await expiring("with")).toEqual({ thread: true, item: true });
+  expect(await createExpiring("with")).toEqual({ thread: true, item: true });
   const [found] = await client.assistants.search({ graphId: "slow" });
   const id = found?.assistant_id ?? "";
   expect(await client.assistants.get(id)).toMatchObject({ graph_id: "slow" });
 
   project.write("langgraph.json", { graphs: { agent: "./agent.ts:graph" } });
   await expect.poll(async () => answer("slow"), PATIENCE).toContain("404");
-  expect(await expiring("without")).toEqual({ thread: false, item: false });
+  expect(await createExpiring("without")).toEqual({ thread: false, item: false });
   await client.assistants.delete(id);
   await expect(client.assistants.get(id)).rejects.toThrow("404");
   expect(workerd()).toEqual(before);
@@ -108,23 +108,23 @@ it("removes settings and a default assistant that langgraph.json no longer has",
 
 it("starts workerd again for code that packages in memory refuse, and for a file beside the bundle", async () => {
   const before = workerd();
-  const registered = (word: string) =>
+  const renderRegistered = (word: string) =>
     answering(`"${word} " + globalThis.loads`, `import { register } from "registry"; register("tool");\n${COUNTED}`);
-  await edited("agent.ts", registered("third"), "third 1");
-  await edited("agent.ts", registered("fourth"), "fourth 1");
+  await expectEdited("agent.ts", renderRegistered("third"), "third 1");
+  await expectEdited("agent.ts", renderRegistered("fourth"), "fourth 1");
   expect(workerd()).not.toEqual(before);
   const reading = answering(
     "text",
     `import { readFileSync } from "node:fs";\nconst text = readFileSync(new URL("./prompt.md", import.meta.url), "utf8");`,
   );
   project.write("prompt.md", "be kind");
-  await edited("agent.ts", reading, "be kind");
-  await edited("prompt.md", "be brief", "be brief");
+  await expectEdited("agent.ts", reading, "be kind");
+  await expectEdited("prompt.md", "be brief", "be brief");
 });
 
 it("serves the newest code when workerd has ended by itself", async () => {
-  await edited("agent.ts", answering(`"fifth " + globalThis.loads`, COUNTED), /^fifth/);
-  await edited("agent.ts", answering(`"sixth " + globalThis.loads`, COUNTED), "sixth 2");
+  await expectEdited("agent.ts", answering(`"fifth " + globalThis.loads`, COUNTED), /^fifth/);
+  await expectEdited("agent.ts", answering(`"sixth " + globalThis.loads`, COUNTED), "sixth 2");
   for (const pid of workerd()) process.kill(pid, "SIGKILL");
   await expect.poll(async () => answer(), PATIENCE).toBe("sixth 1");
 });

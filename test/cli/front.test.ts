@@ -14,7 +14,7 @@ afterEach(async () => {
 });
 
 /** A server that accepts each WebSocket. */
-async function upstream(): Promise<string> {
+async function startUpstream(): Promise<string> {
   const server: Server = createServer();
   server.on("upgrade", (_request, socket) => {
     socket.on("error", () => socket.destroy());
@@ -26,7 +26,7 @@ async function upstream(): Promise<string> {
   return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
 }
 
-async function frontOf(
+async function startFront(
   target: () => Promise<string | undefined>,
   hosts: string[] = [],
 ): Promise<{ front: Front; port: number; open: () => Socket }> {
@@ -42,8 +42,8 @@ async function frontOf(
 }
 
 it("is not idle while a WebSocket is open", async () => {
-  const url = await upstream();
-  const { front, open } = await frontOf(async () => url);
+  const url = await startUpstream();
+  const { front, open } = await startFront(async () => url);
   const socket = open();
   ends.push(() => socket.destroy());
   await once(socket, "data");
@@ -59,7 +59,7 @@ it("is not idle while a WebSocket is open", async () => {
 it("outlives a client that resets its WebSocket while the server starts", async () => {
   const started = Promise.withResolvers<undefined>();
   const called = Promise.withResolvers<void>();
-  const { front, open } = await frontOf(async () => {
+  const { front, open } = await startFront(async () => {
     called.resolve();
     return started.promise;
   });
@@ -73,7 +73,7 @@ it("outlives a client that resets its WebSocket while the server starts", async 
 });
 
 /** A server that answers each request as given. */
-async function serverOf(answer: (asked: IncomingMessage, answer: ServerResponse) => void): Promise<string> {
+async function startServer(answer: (asked: IncomingMessage, answer: ServerResponse) => void): Promise<string> {
   const server = createServer(answer);
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
   ends.push(() => {
@@ -84,7 +84,7 @@ async function serverOf(answer: (asked: IncomingMessage, answer: ServerResponse)
 }
 
 /** The status and the text of a request with these headers, as a socket sends it. */
-async function asked(port: number, path: string, headers: Record<string, string>): Promise<[number, string]> {
+async function sendRequest(port: number, path: string, headers: Record<string, string>): Promise<[number, string]> {
   const sent = request({ host: "127.0.0.1", port, path, headers });
   sent.end();
   const [response] = (await once(sent, "response")) as [IncomingMessage];
@@ -94,16 +94,16 @@ async function asked(port: number, path: string, headers: Record<string, string>
 }
 
 it.each(["/x", "/.weir/events", "/.weir/dev.js"])("refuses a host that is not this machine, at %s", async (path) => {
-  const url = await serverOf((_asked, answer) => answer.end("secret"));
-  const { port } = await frontOf(async () => url);
-  const [status, text] = await asked(port, path, { host: "evil.example" });
+  const url = await startServer((_asked, answer) => answer.end("secret"));
+  const { port } = await startFront(async () => url);
+  const [status, text] = await sendRequest(port, path, { host: "evil.example" });
   expect(status).toBe(421);
   expect(text).not.toContain("secret");
 });
 
 it("refuses a handshake and an absolute target of another host", async () => {
-  const url = await upstream();
-  const { port } = await frontOf(async () => url);
+  const url = await startUpstream();
+  const { port } = await startFront(async () => url);
   for (const head of [
     HANDSHAKE.replace("localhost", "evil.example"),
     "GET http://evil.example/x HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n\r\n",
@@ -118,17 +118,17 @@ it("refuses a handshake and an absolute target of another host", async () => {
 it.each(["localhost:1", "127.0.0.1", "[::1]:8787", "tunnel.example", "TUNNEL.example:443"])(
   "answers the host %s",
   async (host) => {
-    const url = await serverOf((got, answer) => answer.end(got.headers.host));
-    const { port } = await frontOf(async () => url, ["tunnel.example"]);
-    expect(await asked(port, "/x", { host })).toEqual([200, host]);
+    const url = await startServer((got, answer) => answer.end(got.headers.host));
+    const { port } = await startFront(async () => url, ["tunnel.example"]);
+    expect(await sendRequest(port, "/x", { host })).toEqual([200, host]);
   },
 );
 
 it("sends on no header by which Miniflare or Cloudflare learns what a request is, and requests no compression", async () => {
-  const url = await serverOf((got, answer) => answer.end(JSON.stringify(got.headers)));
-  const { port } = await frontOf(async () => url);
+  const url = await startServer((got, answer) => answer.end(JSON.stringify(got.headers)));
+  const { port } = await startFront(async () => url);
   const headers = { "MF-Original-URL": "http://127.0.0.1/x", "CF-Connecting-IP": "::1", "accept-encoding": "gzip" };
-  const [, text] = await asked(port, "/x", headers);
+  const [, text] = await sendRequest(port, "/x", headers);
   const received = JSON.parse(text) as Record<string, string>;
   expect(received).toMatchObject({ "accept-encoding": "identity", "cf-connecting-ip": "127.0.0.1" });
   expect(
@@ -141,13 +141,13 @@ it("sends on no header by which Miniflare or Cloudflare learns what a request is
 
 it("keeps its connection to the server, and reads again where that ends", async () => {
   const ports: (number | undefined)[] = [];
-  const url = await serverOf((got, answer) => {
+  const url = await startServer((got, answer) => {
     ports.push(got.socket.remotePort);
     if (ports.length === 3 || ports.length === 5) return void got.socket.destroy();
     answer.end("answered");
   });
-  const { port } = await frontOf(async () => url);
-  for (let n = 0; n < 3; n += 1) expect(await asked(port, "/x", {})).toEqual([200, "answered"]);
+  const { port } = await startFront(async () => url);
+  for (let n = 0; n < 3; n += 1) expect(await sendRequest(port, "/x", {})).toEqual([200, "answered"]);
   expect(ports[1]).toBe(ports[0]);
   expect(ports[2]).toBe(ports[0]);
   expect(ports[3]).not.toBe(ports[0]);
@@ -158,22 +158,22 @@ it("keeps its connection to the server, and reads again where that ends", async 
 });
 
 it("passes on an answer that comes before the body is read, and reads the body", async () => {
-  const url = await serverOf((_asked, answer) => answer.writeHead(413).end("too large"));
-  const { port } = await frontOf(async () => url);
+  const url = await startServer((_asked, answer) => answer.writeHead(413).end("too large"));
+  const { port } = await startFront(async () => url);
   const answer = await fetch(`http://127.0.0.1:${port}/x`, { method: "POST", body: new Uint8Array(20_000_000) });
   expect([answer.status, await answer.text()]).toEqual([413, "too large"]);
 });
 
 it("continues a stream of events where a server ended, with each event once", async () => {
   const seen: unknown[] = [];
-  const url = await serverOf((got, answer) => {
+  const url = await startServer((got, answer) => {
     seen.push([got.method, got.url, got.headers["last-event-id"], got.headers["x-api-key"]]);
     answer.writeHead(200, { "content-type": "text/event-stream", location: "/runs/1/stream" });
     if (seen.length > 1) return answer.end("id: 2\ndata: b\n\nid: 3\ndata: c\n\n");
     answer.write("id: 1\ndata: a\n\nid: 2\nda");
     setTimeout(() => answer.destroy(), 50);
   });
-  const { port } = await frontOf(async () => url);
+  const { port } = await startFront(async () => url);
   const headers = { "x-api-key": "k", "content-type": "application/json" };
   const answer = await fetch(`http://127.0.0.1:${port}/runs/stream`, { method: "POST", headers, body: "{}" });
   expect(await answer.text()).toBe("id: 1\ndata: a\n\nid: 2\ndata: b\n\nid: 3\ndata: c\n\n");

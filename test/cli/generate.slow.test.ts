@@ -26,7 +26,7 @@ async function projectWith(langgraph: object, files: Record<string, string | obj
   return findProject(project.root);
 }
 
-async function workerOf(langgraph: object, files: Record<string, string | object> = {}): Promise<string> {
+async function generateWorker(langgraph: object, files: Record<string, string | object> = {}): Promise<string> {
   const project = await projectWith(langgraph, files);
   await generate(project);
   return readFileSync(join(project.weirDir, "worker.ts"), "utf8");
@@ -34,7 +34,7 @@ async function workerOf(langgraph: object, files: Record<string, string | object
 
 describe("langgraph.json", () => {
   it("becomes a worker that loads each module when it is needed", async () => {
-    const worker = await workerOf(
+    const worker = await generateWorker(
       {
         graphs: { ...GRAPHS, "the other": { path: "./src/agent.ts", description: "d" } },
         auth: { path: "./src/auth.ts:auth" },
@@ -68,19 +68,22 @@ describe("langgraph.json", () => {
 
   it("says what its agent cards say", async () => {
     const skills = [{ id: "s", name: "Sum", description: "Adds.", tags: ["math"] }];
-    expect(await workerOf({ a2a: { agent: { skills } } })).toContain(
+    expect(await generateWorker({ a2a: { agent: { skills } } })).toContain(
       `\n  a2a: ${JSON.stringify({ agent: { skills } })},\n`,
     );
   });
 
   it("loads the components of a graph as a bundle for browsers", async () => {
-    const worker = await workerOf({ ui: { "my agent": "./src/ui.tsx" } }, { "src/ui.tsx": "" });
+    const worker = await generateWorker({ ui: { "my agent": "./src/ui.tsx" } }, { "src/ui.tsx": "" });
     const entry = '    "my agent": lazy("./src/ui.tsx:default", () => import("../src/ui.tsx?ui=my%20agent")),';
     expect(worker).toContain(`  ui: {\n    // @ts-expect-error -- weir makes this module of the file\n${entry}\n  },`);
   });
 
   it("takes embeddings of the project's own", async () => {
-    const worker = await workerOf({ store: { index: { embed: "./src/embed.ts:embed" } } }, { "src/embed.ts": "" });
+    const worker = await generateWorker(
+      { store: { index: { embed: "./src/embed.ts:embed" } } },
+      { "src/embed.ts": "" },
+    );
     expect(worker).toContain('embeddings: lazy("./src/embed.ts:embed", () => import("../src/embed.ts"))');
   });
 
@@ -153,11 +156,11 @@ describe("env", () => {
 });
 
 describe("the project's wrangler configuration", () => {
-  const generated = async (file: string, content: string | object, options = {}) =>
+  const generateWrangler = async (file: string, content: string | object, options = {}) =>
     (await generate(await projectWith({}, { [file]: content }), options)).wrangler;
 
   it("is joined with Weir's", async () => {
-    const wrangler = await generated(
+    const wrangler = await generateWrangler(
       "wrangler.toml",
       `
       name = "acme"
@@ -200,11 +203,11 @@ describe("the project's wrangler configuration", () => {
       "name": "acme", "vars": { "A": "top" }, "observability": { "enabled": false },
       "env": { "staging": { "vars": { "B": "staging" }, }, },
     }`;
-    const wrangler = await generated("wrangler.jsonc", content, { env: "staging" });
+    const wrangler = await generateWrangler("wrangler.jsonc", content, { env: "staging" });
     expect(wrangler).toMatchObject({ name: "acme-staging", observability: { enabled: false } });
     expect(wrangler.vars).toEqual({ B: "staging", EXPORTS_BUCKET_NAME: "acme-staging-exports" });
     expect(wrangler).not.toHaveProperty("env");
-    await expect(generated("wrangler.jsonc", content, { env: "prod" })).rejects.toThrow(
+    await expect(generateWrangler("wrangler.jsonc", content, { env: "prod" })).rejects.toThrow(
       'no environment "prod". It has: staging.',
     );
   });
@@ -215,7 +218,7 @@ describe("the project's wrangler configuration", () => {
     [{ exports: { Thread: { type: "durable-object", storage: "sqlite" } } }, '"Thread", which Weir has too'],
     [{ migrations: [{ tag: "v1" }] }, '"migrations" cannot be joined'],
   ])("%j is refused with both sides of the collision", async (content, message) => {
-    await expect(generated("wrangler.json", content)).rejects.toThrow(message);
+    await expect(generateWrangler("wrangler.json", content)).rejects.toThrow(message);
   });
 
   it("names resources after the package where it has no name", async () => {

@@ -7,7 +7,7 @@ import {
   descendants,
   newProject,
   type RunningDev,
-  running,
+  listProcesses,
   startDev,
   type TestProject,
 } from "../support/project.ts";
@@ -35,13 +35,13 @@ async function answer(): Promise<string | undefined> {
   return values.messages.at(-1)?.content;
 }
 
-const commandOf = (pid: number): string => readFileSync(`/proc/${pid}/cmdline`, "utf8");
+const readCommand = (pid: number): string => readFileSync(`/proc/${pid}/cmdline`, "utf8");
 
 /** Kills the workerd of `weir dev`, and waits until it has ended: threads of a zombie may still accept connections. */
 async function killWorkerd(): Promise<void> {
-  const found = () => descendants(dev.pid).filter((pid) => commandOf(pid).includes("workerd\0serve"));
-  await expect.poll(found, { timeout: 20_000 }).toHaveLength(1);
-  const [pid = 0] = found();
+  const findWorkerd = () => descendants(dev.pid).filter((pid) => readCommand(pid).includes("workerd\0serve"));
+  await expect.poll(findWorkerd, { timeout: 20_000 }).toHaveLength(1);
+  const [pid = 0] = findWorkerd();
   process.kill(pid, "SIGKILL");
   await expect.poll(() => existsSync(`/proc/${pid}`), { timeout: 20_000 }).toBe(false);
 }
@@ -52,10 +52,10 @@ it("answers the next request when its workerd is killed", async () => {
 });
 
 it("leaves no process behind when it is killed itself", async () => {
-  const started = descendants(dev.pid).filter((pid) => /workerd|main.ts/.test(commandOf(pid)));
+  const started = descendants(dev.pid).filter((pid) => /workerd|main.ts/.test(readCommand(pid)));
   expect(started.length).toBeGreaterThan(0);
   await dev.stop("SIGKILL");
-  const left = () => running().filter(({ pid }) => started.includes(pid));
+  const left = () => listProcesses().filter(({ pid }) => started.includes(pid));
   await expect.poll(left, { timeout: 20_000 }).toEqual([]);
 });
 

@@ -29,12 +29,12 @@ const lines = new Map(
       .map((line) => [line.trim(), false]),
   ),
 );
-const escaped = (text: string) => text.replaceAll(/[.*+?^${}()|[\]\\]/g, "\\$&");
-const asPattern = (line: string) => new RegExp(line.split("…").map(escaped).join(".*"));
+const escapeText = (text: string) => text.replaceAll(/[.*+?^${}()|[\]\\]/g, "\\$&");
+const toPattern = (line: string) => new RegExp(line.split("…").map(escapeText).join(".*"));
 
 /** The lines of the page that are in the output. */
 function onPage(output: string): string[] {
-  const found = [...lines.keys()].filter((line) => asPattern(line).test(output));
+  const found = [...lines.keys()].filter((line) => toPattern(line).test(output));
   for (const line of found) lines.set(line, true);
   return found;
 }
@@ -75,13 +75,13 @@ function run(
 }
 
 /** A project beside the first, with these files. */
-function another(files: Record<string, string | object>): string {
+function createFolder(files: Record<string, string | object>): string {
   const folder = mkdtempSync(join(home, "another-"));
   writeFiles(folder, files);
   return folder;
 }
 
-async function firstOf(assistant: string, mode: "messages-tuple" | "updates"): Promise<string> {
+async function streamFirst(assistant: string, mode: "messages-tuple" | "updates"): Promise<string> {
   const input = { messages: [{ role: "user", content: "What is 17 * 24?" }] };
   let text = "";
   for await (const { event, data } of client.runs.stream(null, assistant, { input, streamMode: [mode] }))
@@ -109,9 +109,9 @@ it("a new project streams its first token, without a key", async () => {
   symlinkSync(join(ROOT, "node_modules"), join(project, "node_modules"));
   dev = await startDev(project);
   await dev.says(/Weir listens on/);
-  expect(onPage(dev.printed().replace(/:\d+/g, ":8787"))).not.toEqual([]);
+  expect(onPage(dev.readPrinted().replace(/:\d+/g, ":8787"))).not.toEqual([]);
   client = new Client({ apiUrl: dev.url });
-  expect(await firstOf("agent", "messages-tuple")).toContain("408");
+  expect(await streamFirst("agent", "messages-tuple")).toContain("408");
 }, 400_000);
 
 it("a second graph serves once it is in langgraph.json", async () => {
@@ -135,12 +135,12 @@ it("a second graph serves once it is in langgraph.json", async () => {
   await expect
     .poll(async () => (await client.assistants.search()).map(({ graph_id }) => graph_id), { timeout: 90_000 })
     .toContain("echo");
-  expect(await firstOf("echo", "updates")).toContain("You said: What is 17 * 24?");
+  expect(await streamFirst("echo", "updates")).toContain("You said: What is 17 * 24?");
 }, 400_000);
 
 it("a graph throws, and a model's key is missing", async () => {
-  expect(onPage(await firstOf("throws", "updates"))).not.toEqual([]);
-  expect(onPage(await firstOf("keyed", "updates"))).not.toEqual([]);
+  expect(onPage(await streamFirst("throws", "updates"))).not.toEqual([]);
+  expect(onPage(await streamFirst("keyed", "updates"))).not.toEqual([]);
 });
 
 it("the port is taken", async () => {
@@ -164,7 +164,7 @@ it.each<[string, Record<string, string | object>]>([
     },
   ],
 ])("%s: weir doctor says what to do", (_, files) => {
-  const { output, status } = run(CLI, ["doctor", another(files)], { env: { CLOUDFLARE_API_TOKEN: undefined } });
+  const { output, status } = run(CLI, ["doctor", createFolder(files)], { env: { CLOUDFLARE_API_TOKEN: undefined } });
   expect(onPage(output.slice(0, output.indexOf("No Cloudflare account")))).not.toEqual([]);
   expect(status).toBe(1);
 });

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { Client } from "@langchain/langgraph-sdk";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { NAME } from "../../src/cli/package.ts";
-import { packedProject } from "../support/packed.ts";
+import { createPackedProject } from "../support/packed.ts";
 import { answering, type RunningDev, startDev, writeFiles } from "../support/project.ts";
 
 const ROOT = join(import.meta.dirname, "..", "..");
@@ -14,7 +14,7 @@ let folder: string;
 let dev: RunningDev | undefined;
 
 beforeAll(async () => {
-  folder = await packedProject({
+  folder = await createPackedProject({
     "langgraph.json": {
       node_version: "20",
       graphs: { agent: "./src/graph.ts:graph" },

@@ -38,7 +38,7 @@ it("is a copy that says where the API is", async () => {
 it("and weir dev serves it at the root, with the API under the path", async () => {
   dev = await startDev(made.root);
   await dev.says(/Weir listens on/);
-  expect(dev.printed()).toContain(`curl -N ${dev.url}/agents/threads/`);
+  expect(dev.readPrinted()).toContain(`curl -N ${dev.url}/agents/threads/`);
   const page = await fetch(dev.url, { headers: { accept: "text/html" } });
   expect(await page.text()).toContain('content="/agents"');
   expect((await fetch(`${dev.url}/agents/ok`)).status).toBe(200);

@@ -8,7 +8,7 @@ import { localConfig, stateFolder } from "../../src/cli/dev/local-config.ts";
 import { WRANGLER, wranglerEnv } from "../../src/cli/dev/wrangler.ts";
 import { localEnvironment } from "../../src/cli/environment.ts";
 import { findProject } from "../../src/cli/project.ts";
-import { spawned } from "../bench/servers/server.ts";
+import { spawnServer } from "../bench/servers/server.ts";
 import { Bucket, localR2 } from "../support/object-stores.ts";
 import { answering, newProject, type RunningDev, startDev, type TestProject } from "../support/project.ts";
 
@@ -25,7 +25,7 @@ beforeAll(async () => {
     "langgraph.json": { graphs: { agent: "./agent.ts:graph" } },
     "agent.ts": answering("state.messages.length"),
   });
-  threadId = await asBefore();
+  threadId = await readBefore();
   dev = await startDev(project.root);
   await dev.says(/Weir listens on/);
   client = new Client({ apiUrl: dev.url });
@@ -36,7 +36,7 @@ afterAll(async () => {
 });
 
 /** Serves the project as versions before Miniflare did: `wrangler dev` with its own folder of state. Gives a thread with a run. */
-async function asBefore(): Promise<string> {
+async function readBefore(): Promise<string> {
   const found = await findProject(project.root);
   const environment = localEnvironment(found);
   const { file, variables } = localConfig(found, await build(found), environment);
@@ -49,7 +49,7 @@ async function asBefore(): Promise<string> {
   const port = await quietPort();
   const vars = Object.entries(variables).flatMap(([name, value]) => ["--var", `${name}:${value as string}`]);
   const args = [WRANGLER, "dev", ...common, "--port", String(port), "--ip", "127.0.0.1", ...vars];
-  const server = spawned(process.execPath, args, options.cwd, options.env);
+  const server = spawnServer(process.execPath, args, options.cwd, options.env);
   try {
     const apiUrl = `http://127.0.0.1:${port}`;
     await server.up(`${apiUrl}/ok`);

@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 import { type Resources, nameResources } from "../../src/cli/resources.ts";
 
 const kinds = ["databases", "buckets", "queues", "rateLimits"] as const;
-const namesOf = (resources: Resources) =>
+const listNames = (resources: Resources) =>
   kinds.flatMap((kind) => Object.values(resources[kind]).map((name) => `${kind} ${name}`));
 
 describe("names of a deployment's resources", () => {
@@ -23,7 +23,7 @@ describe("names of a deployment's resources", () => {
       nameResources("weir-exports"),
       nameResources("weir-crons"),
       nameResources("other", "staging"),
-    ].flatMap(namesOf);
+    ].flatMap(listNames);
     expect(new Set(all).size).toBe(all.length);
   });
 

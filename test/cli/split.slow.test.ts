@@ -5,7 +5,7 @@ import { afterAll, beforeAll, expect, it } from "vitest";
 import { packagesFile } from "../../src/cli/bundle/files.ts";
 import { answering, newProject, type RunningDev, startDev, type TestProject } from "../support/project.ts";
 
-const packageOf = (name: string, code: string, more: object = {}) => ({
+const createPackage = (name: string, code: string, more: object = {}) => ({
   [`node_modules/${name}/package.json`]: { name, version: "1.0.0", main: "index.js", ...more },
   [`node_modules/${name}/index.js`]: code,
 });
@@ -24,7 +24,7 @@ beforeAll(async () => {
     "package.json": { name: "split", type: "module" },
     "langgraph.json": { graphs: { agent: "./agent.ts:graph" } },
     "agent.ts": answering(ANSWER, HEAD),
-    ...packageOf(
+    ...createPackage(
       "as-module",
       `export let count = 1;
        export const grow = () => { count += 1 };
@@ -33,10 +33,10 @@ beforeAll(async () => {
        export default () => "default";`,
       { type: "module" },
     ),
-    ...packageOf("as-commonjs", `module.exports = { named: "named" };`),
-    ...packageOf("with-star", `export * from "as-commonjs"; export const own = 1;`, { type: "module" }),
-    ...packageOf("another", `export const word = "another";`, { type: "module" }),
-    ...packageOf("waits", `export const word = await Promise.resolve("waited");`, { type: "module" }),
+    ...createPackage("as-commonjs", `module.exports = { named: "named" };`),
+    ...createPackage("with-star", `export * from "as-commonjs"; export const own = 1;`, { type: "module" }),
+    ...createPackage("another", `export const word = "another";`, { type: "module" }),
+    ...createPackage("waits", `export const word = await Promise.resolve("waited");`, { type: "module" }),
   });
   dev = await startDev(project.root);
   await dev.says(/Weir listens on/);
@@ -52,17 +52,17 @@ async function answer(): Promise<string | undefined> {
   return (values as { messages?: { content: string }[] } | undefined)?.messages?.at(-1)?.content;
 }
 const PATIENCE = { timeout: 90_000, interval: 200 };
-const written = () => statSync(packagesFile(`${project.root}/.weir`)).mtimeMs;
+const readWritten = () => statSync(packagesFile(`${project.root}/.weir`)).mtimeMs;
 
 it("gives the exports of modules and of CommonJS, with what changes in them", async () => {
   expect(JSON.parse((await answer()) ?? "")).toEqual(["default", 2, "quoted", "named", "named", ["named", "own"]]);
 });
 
 it("leaves the packages as they are when the project's code changes", async () => {
-  const before = written();
+  const before = readWritten();
   project.write("agent.ts", answering(`"edited"`, HEAD));
   await expect.poll(answer, PATIENCE).toBe("edited");
-  expect(written()).toBe(before);
+  expect(readWritten()).toBe(before);
 });
 
 it("adds a package that is imported from now on, and builds one again that has changed", async () => {
@@ -77,7 +77,7 @@ it("adds a package that is imported from now on, and builds one again that has c
 it("names an import that the package does not have", async () => {
   project.write("agent.ts", answering("words", `import { words } from "another";`));
   await dev.says(/agent\.ts:4:9[^]*words/);
-  expect(dev.printed()).toMatch(/No matching export in "node_modules\/another\/index\.js" for import "words"/);
+  expect(dev.readPrinted()).toMatch(/No matching export in "node_modules\/another\/index\.js" for import "words"/);
 });
 
 it("bundles everything as one where a package waits at its top level", async () => {

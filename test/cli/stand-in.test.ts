@@ -4,7 +4,7 @@ import { expect, it } from "vitest";
 import { createStandIn } from "../../src/cli/bundle/split.ts";
 
 /** What a project imports of the file, whose package the stand-in takes from elsewhere. */
-async function imported(file: string): Promise<unknown> {
+async function importWord(file: string): Promise<unknown> {
   const { outputFiles } = await build({
     stdin: { contents: `import { word } from "./${file}"; export default word;`, resolveDir: "/" },
     bundle: true,
@@ -38,5 +38,5 @@ async function imported(file: string): Promise<unknown> {
 }
 
 it.each(["index.js", "index.cjs", "index.mjs"])("stands in for %s", async (file) => {
-  expect(await imported(file)).toBe("given");
+  expect(await importWord(file)).toBe("given");
 });

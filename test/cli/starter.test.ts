@@ -25,7 +25,7 @@ beforeEach(() => {
 afterEach(() => rmSync(folder, { recursive: true, force: true }));
 
 /** A copy of the starter whose wrangler.jsonc is this, and the configuration that is generated for it. */
-async function generated(wrangler: WranglerConfig): Promise<WranglerConfig> {
+async function generateFrom(wrangler: WranglerConfig): Promise<WranglerConfig> {
   cpSync(join(STARTER, "langgraph.json"), join(folder, "langgraph.json"));
   cpSync(join(STARTER, "src"), join(folder, "src"), { recursive: true });
   writeFileSync(join(folder, "wrangler.jsonc"), JSON.stringify(wrangler));
@@ -37,11 +37,11 @@ describe("the committed wrangler.jsonc", () => {
     const committed = readWranglerFile(join(STARTER, "wrangler.jsonc"));
     const { d1_databases: _d1, r2_buckets: _r2, queues: _queues, ...own } = committed;
     expect(Object.keys(committed)).toHaveLength(Object.keys(own).length + 3);
-    expect(await generated(committed)).toEqual(await generated(own));
+    expect(await generateFrom(committed)).toEqual(await generateFrom(own));
   });
 
   test("may give bindings of Weir's other resources, and all that depends on them follows", async () => {
-    const { queues, vars, r2_buckets, d1_databases } = await generated({
+    const { queues, vars, r2_buckets, d1_databases } = await generateFrom({
       name: "agent",
       d1_databases: [
         { binding: "DB", database_name: "made-by-hand", database_id: "6a2bc0de-0000-4000-8000-000000000000" },
@@ -58,9 +58,9 @@ describe("the committed wrangler.jsonc", () => {
     expect(d1_databases).toMatchObject([{ database_name: "made-by-hand", database_id: expect.any(String) }]);
   });
 
-  test("every name that is generated comes from resourcesOf, rate limits included", async () => {
+  test("every name that is generated comes from nameResources, rate limits included", async () => {
     const { name, rateLimits, queues, buckets, databases } = { name: "agent", ...nameResources("agent") };
-    const config = JSON.stringify(await generated({ name }));
+    const config = JSON.stringify(await generateFrom({ name }));
     const names = [rateLimits, queues, buckets, databases].flatMap((one) => Object.values(one));
     for (const one of names) expect(config).toContain(`"${one}"`);
     expect(config).not.toMatch(/"weir(-\w+)?"/);

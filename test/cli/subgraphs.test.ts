@@ -2,7 +2,7 @@
 import { expect, it } from "vitest";
 import { subgraphsIn } from "../../src/cli/schemas/subgraphs.ts";
 
-const found = (text: string, name = "graph") =>
+const findSubgraphs = (text: string, name = "graph") =>
   Object.fromEntries(subgraphsIn("graphs.ts", text, name).map(({ namespace, variable }) => [namespace, variable]));
 
 const INNER = `const leaf = new StateGraph(Leaf).compile();
@@ -21,21 +21,23 @@ it.each([
   ["in a declared function", `export function graph() { return new StateGraph(S).addNode("a", inner).compile(); }`],
   ["under another name", `const flow = new StateGraph(S).addNode("a", inner);\nexport { flow as graph };`],
 ])("are found %s", (_where, text) => {
-  expect(found(INNER + text)).toEqual({ a: "inner", "a|leaf": "leaf" });
+  expect(findSubgraphs(INNER + text)).toEqual({ a: "inner", "a|leaf": "leaf" });
 });
 
 it("are found in a default export", () => {
-  expect(found(`${INNER}export default new StateGraph(S).addNode("a", inner).compile();`, "default")).toMatchObject({
+  expect(
+    findSubgraphs(`${INNER}export default new StateGraph(S).addNode("a", inner).compile();`, "default"),
+  ).toMatchObject({
     a: "inner",
   });
 });
 
 it("are those of this graph only", () => {
   const text = `${INNER}export const other = new StateGraph(S).addNode("b", inner);\nexport const graph = new StateGraph(S).compile();`;
-  expect(found(text)).toEqual({});
+  expect(findSubgraphs(text)).toEqual({});
 });
 
 it("end where a graph contains itself", () => {
-  const levels = Object.keys(found(`export const graph = new StateGraph(S).addNode("a", graph).compile();`));
+  const levels = Object.keys(findSubgraphs(`export const graph = new StateGraph(S).addNode("a", graph).compile();`));
   expect(levels).toEqual(["a", "a|a", "a|a|a", "a|a|a|a", "a|a|a|a|a"]);
 });

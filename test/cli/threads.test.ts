@@ -85,7 +85,7 @@ test.each([
 });
 
 test("another workspace, a wrong key and no key read no thread", async () => {
-  vi.stubEnv("WEIR_API_KEY", (await server.another()).key);
+  vi.stubEnv("WEIR_API_KEY", (await server.startAnother()).key);
   await expect(run(["show", said, "--url", server.url])).rejects.toThrow(/status 404/);
   expect(await ids()).toEqual([]);
   vi.stubEnv("WEIR_API_KEY", "weir_key_wrong");

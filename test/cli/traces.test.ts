@@ -19,10 +19,14 @@ beforeAll(async () => {
   server = await sharedServer();
   folder = mkdtempSync(join(tmpdir(), "weir-traces-"));
   const now = Date.now();
-  failed = sent(now - 60_000, { name: "agent", inputs: { question: "capital of France" }, error: "KeyError: city" });
-  tool = sent(now - 59_000, { name: "look_up", run_type: "tool", error: "KeyError: city" }, failed);
-  good = sent(now - 30_000, { name: "agent", inputs: { question: "two and two" }, outputs: { answer: "4" } });
-  const old = sent(now - 5 * 3_600_000, { name: "early", inputs: {}, outputs: {} });
+  failed = createSent(now - 60_000, {
+    name: "agent",
+    inputs: { question: "capital of France" },
+    error: "KeyError: city",
+  });
+  tool = createSent(now - 59_000, { name: "look_up", run_type: "tool", error: "KeyError: city" }, failed);
+  good = createSent(now - 30_000, { name: "agent", inputs: { question: "two and two" }, outputs: { answer: "4" } });
+  const old = createSent(now - 5 * 3_600_000, { name: "early", inputs: {}, outputs: {} });
   await post([failed, tool, good, old]);
 });
 afterAll(async () => {
@@ -42,7 +46,7 @@ interface Sent {
   [field: string]: unknown;
 }
 
-function sent(start: number, more: Record<string, unknown>, parent?: Sent): Sent {
+function createSent(start: number, more: Record<string, unknown>, parent?: Sent): Sent {
   const id = crypto.randomUUID();
   const time = new Date(start).toISOString();
   const own = `${time.replaceAll(/[-:.]/g, "").slice(0, -1)}000Z${id}`;
@@ -109,7 +113,12 @@ test("show prints the tree, what failed, and the values of the root, bounded", a
 
 test("what a trace holds cannot write to the terminal", async () => {
   const hostile = "\u001b]0;title\u0007 \u009b31m red";
-  const one = sent(Date.now() - 1_000, { session_name: "hostile", name: hostile, inputs: { hostile }, error: hostile });
+  const one = createSent(Date.now() - 1_000, {
+    session_name: "hostile",
+    name: hostile,
+    inputs: { hostile },
+    error: hostile,
+  });
   await post([one]);
   const calls = [
     ["list", "--project", "hostile"],
@@ -145,15 +154,15 @@ test("tail shows what ended before, then each trace once when it ends", async ()
   vi.spyOn(console, "log").mockImplementation((line: string) => void lines.push(line));
   const stop = new AbortController();
   let named = 0;
-  const counted: typeof fetch = async (input, init) => {
+  const countNamed: typeof fetch = async (input, init) => {
     if (input === `${server.url}/api/v1/sessions?name=cli`) named++;
     return fetch(input, init);
   };
-  const tailing = run(["tail", ...project, "--limit", "1", "--url", server.url], counted, stop.signal);
+  const tailing = run(["tail", ...project, "--limit", "1", "--url", server.url], countNamed, stop.signal);
   await expect.poll(() => lines, { timeout: 10_000 }).toHaveLength(1);
   expect(lines[0]).toContain(good.id);
-  const open = sent(Date.now() - 5_000, { name: "open", inputs: {}, end_time: undefined });
-  const next = sent(Date.now() - 2_000, { name: "next", inputs: {}, outputs: {} });
+  const open = createSent(Date.now() - 5_000, { name: "open", inputs: {}, end_time: undefined });
+  const next = createSent(Date.now() - 2_000, { name: "next", inputs: {}, outputs: {} });
   await post([open, next]);
   await expect.poll(() => lines, { timeout: 10_000 }).toHaveLength(2);
   const headers = { ...server.headers, "content-type": "application/json" };
@@ -180,7 +189,7 @@ test.each([
 });
 
 test("without a key, with a wrong one and in another workspace nothing is shown", async () => {
-  const other = await server.another();
+  const other = await server.startAnother();
   vi.stubEnv("WEIR_API_KEY", other.key);
   await expect(run(["show", failed.id, "--url", server.url])).rejects.toThrow(/status 404/);
   vi.stubEnv("WEIR_API_KEY", "weir_key_wrong");

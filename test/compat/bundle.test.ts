@@ -19,7 +19,7 @@ const module = (name: string, code: string, version = "1.0.0") => ({
   [`node_modules/${name}/index.js`]: code,
 });
 
-async function bundled(files: Record<string, string | object>): Promise<string> {
+async function bundleFiles(files: Record<string, string | object>): Promise<string> {
   made ??= newProject(files);
   const project = await findProject(made.root);
   await generate(project);
@@ -34,7 +34,7 @@ async function bundled(files: Record<string, string | object>): Promise<string> 
 describe("a bundle", () => {
   it("lets a file of a package that imports a missing name fail when it is loaded", async () => {
     const head = `import { load } from "many";`;
-    const code = await bundled({
+    const code = await bundleFiles({
       "langgraph.json": { graphs: { agent: "./graph.ts:graph" } },
       "graph.ts": answering("await load().catch(String)", head),
       ...module("many", `export const load = () => import("old");`),
@@ -45,7 +45,7 @@ describe("a bundle", () => {
   });
 
   it("imports what CommonJS code requires of Node", async () => {
-    const code = await bundled({
+    const code = await bundleFiles({
       "langgraph.json": { graphs: { agent: "./graph.ts:graph" } },
       "graph.ts": answering("emitter", `import emitter from "common";`),
       "node_modules/common/package.json": { name: "common", version: "1.0.0", main: "index.js" },
@@ -61,7 +61,7 @@ describe("a bundle", () => {
     ["CommonJS with a default", "index.cjs", `module.exports = { default: () => ({ name: "marks", setup }) };`],
   ])("compiles the style sheet of a component by a Tailwind plugin in %s", async (_, main, code) => {
     const css = `const setup = ({ onLoad }) => onLoad({ filter: /css$/ }, () => ({ contents: "b{--compiled:1}", loader: "css" }));`;
-    const out = await bundled({
+    const out = await bundleFiles({
       "langgraph.json": { graphs: { agent: "./graph.ts:graph" }, ui: { agent: "./ui.tsx" } },
       "graph.ts": answering("1"),
       "ui.tsx": `import "./style.css";\nexport default {};`,
@@ -78,7 +78,7 @@ describe("a bundle", () => {
       "graph.ts": answering("newer", `import { newer } from "base";`),
       ...module("base", `export const older = 1;`),
     };
-    await expect(bundled(files)).rejects.toThrow('No matching export in "node_modules/base/index.js"');
+    await expect(bundleFiles(files)).rejects.toThrow('No matching export in "node_modules/base/index.js"');
   });
 
   /** A project in which this version of LangGraph is installed. */
@@ -96,7 +96,7 @@ describe("a bundle", () => {
 
   it("fails with a version of LangGraph that is too old", async () => {
     withVersion("0.2.56");
-    await expect(bundled({})).rejects.toThrow("LangGraph 0.2.56 is installed. Weir needs 0.2.57 or newer");
+    await expect(bundleFiles({})).rejects.toThrow("LangGraph 0.2.56 is installed. Weir needs 0.2.57 or newer");
   });
 
   it.each([

@@ -10,7 +10,7 @@ const ROOT = join(import.meta.dirname, "..", "..");
 const CACHE = join(ROOT, "node_modules", ".cache", "weir-compat");
 
 /** The folder of a project with these dependencies, installed. The same dependencies are installed once. */
-export function installed(name: string, dependencies: Record<string, string>): string {
+export function installProject(name: string, dependencies: Record<string, string>): string {
   const dir = join(CACHE, name);
   const manifest = JSON.stringify({ name: "project", private: true, type: "module", dependencies });
   const file = join(dir, "package.json");
@@ -24,10 +24,10 @@ export function installed(name: string, dependencies: Record<string, string>): s
 }
 
 /** The configuration of a Worker that serves the exports of `graphs` with the project's own copy of LangChain. */
-export async function bundled(dir: string, graphs: string): Promise<string> {
+export async function bundleGraphs(dir: string, graphs: string): Promise<string> {
   const outfile = join(dir, "worker.js");
   await build({
-    stdin: { contents: workerOf(graphs), resolveDir: ROOT, loader: "ts" },
+    stdin: { contents: renderWorker(graphs), resolveDir: ROOT, loader: "ts" },
     outfile,
     bundle: true,
     format: "esm",
@@ -36,7 +36,7 @@ export async function bundled(dir: string, graphs: string): Promise<string> {
     mainFields: ["module", "main"],
     conditions: ["workerd", "worker", "module", "import"],
     external: ["cloudflare:*", "node:*", "xxhash-wasm", ...builtinModules],
-    plugins: [langChainOf(dir)],
+    plugins: [resolveLangChain(dir)],
     keepNames: true,
     logLevel: "error",
   });
@@ -44,7 +44,7 @@ export async function bundled(dir: string, graphs: string): Promise<string> {
 }
 
 /** The Worker that serves the exports of `file`. */
-const workerOf = (file: string): string => `
+const renderWorker = (file: string): string => `
   import { createWeir } from "./src/weir.ts";
   import * as exported from ${JSON.stringify(file)};
   export { Thread, ThreadIndex, TracePartition } from "./src/weir.ts";
@@ -52,7 +52,7 @@ const workerOf = (file: string): string => `
 `;
 
 /** Every `@langchain/*` is the project's: two copies of LangGraph in one Worker do not know each other's classes. */
-const langChainOf = (dir: string): Plugin => ({
+const resolveLangChain = (dir: string): Plugin => ({
   name: "langchain",
   setup(bundle) {
     bundle.onResolve({ filter: /^@langchain\// }, async ({ path, kind, importer, pluginData }) => {

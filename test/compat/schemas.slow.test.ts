@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { findProject } from "../../src/cli/project.ts";
 import { extractSchemas } from "../../src/cli/schemas/extract.ts";
-import { installed } from "./project.ts";
+import { installProject } from "./project.ts";
 
 const GRAPHS = {
   typed: "./typed.ts:graph",
@@ -27,7 +27,7 @@ describe.each([
   ["1.7.3", { zod: "4.4.3" }, typed],
 ])("LangGraph %s", (version, others, settings) => {
   it.each(["nodenext", undefined])("gives the schemas that the types declare, with module %s", async (module) => {
-    const dir = installed(version, { "@langchain/langgraph": version, ...others });
+    const dir = installProject(version, { "@langchain/langgraph": version, ...others });
     for (const file of ["graphs.ts", "typed.ts"]) cpSync(join(import.meta.dirname, "fixture", file), join(dir, file));
     writeFileSync(join(dir, "langgraph.json"), JSON.stringify({ graphs: GRAPHS }));
     const tsconfig = join(dir, "tsconfig.json");

@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { Client } from "@langchain/langgraph-sdk";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { startServer, type TestServer } from "../support/server.ts";
-import { bundled, installed } from "./project.ts";
+import { bundleGraphs, installProject } from "./project.ts";
 
 const zod3 = { zod: "3.25.76" };
 const VERSIONS: [langgraph: string, others: Record<string, string>][] = [
@@ -29,8 +29,8 @@ describe.each(VERSIONS)("LangGraph %s", (version, others) => {
   let client: Client<State>;
 
   beforeAll(async () => {
-    const dir = installed(version, { "@langchain/langgraph": version, ...others });
-    server = await startServer({}, await bundled(dir, join(import.meta.dirname, "fixture", "graphs.ts")));
+    const dir = installProject(version, { "@langchain/langgraph": version, ...others });
+    server = await startServer({}, await bundleGraphs(dir, join(import.meta.dirname, "fixture", "graphs.ts")));
     client = new Client<State>({ apiUrl: server.url, apiKey: server.key });
   });
   afterAll(async () => server?.stop());

@@ -49,18 +49,20 @@ describe("cors", () => {
     const app = new Hono<{ Bindings: Env }>().use(crossOrigin(settings)).get("/", (c) => c.text(""));
     return app.request("/", { headers: { origin } }, bindings);
   };
-  const allowed = async (...of: Parameters<typeof answer>) =>
+  const readAllowedOrigin = async (...of: Parameters<typeof answer>) =>
     (await answer(...of)).headers.get("access-control-allow-origin");
 
   it("lets in the origins named, those of the pattern, or all", async () => {
-    expect(await allowed({}, "https://a.example")).toBe("*");
-    expect(await allowed({ allow_origins: ["https://a.example"] }, "https://a.example")).toBe("https://a.example");
-    expect(await allowed({ allow_origins: ["https://a.example"] }, "https://b.example")).toBeNull();
+    expect(await readAllowedOrigin({}, "https://a.example")).toBe("*");
+    expect(await readAllowedOrigin({ allow_origins: ["https://a.example"] }, "https://a.example")).toBe(
+      "https://a.example",
+    );
+    expect(await readAllowedOrigin({ allow_origins: ["https://a.example"] }, "https://b.example")).toBeNull();
     const pattern = { allow_origin_regex: "https://.*\\.a\\.example" };
-    expect(await allowed(pattern, "https://x.a.example")).toBe("https://x.a.example");
-    expect(await allowed(pattern, "https://x.a.example.evil")).toBeNull();
+    expect(await readAllowedOrigin(pattern, "https://x.a.example")).toBe("https://x.a.example");
+    expect(await readAllowedOrigin(pattern, "https://x.a.example.evil")).toBeNull();
     expect(
-      await allowed({ allow_origins: ["https://a.example"] }, "https://a.example", {
+      await readAllowedOrigin({ allow_origins: ["https://a.example"] }, "https://a.example", {
         CORS_ORIGINS: "https://b.example",
       }),
     ).toBeNull();

@@ -18,11 +18,11 @@ afterEach(() => {
 
 it("http.configurable_headers says which headers graphs read", () => {
   const headers = new Headers({ "x-user": "1", "my-team": "2", "user-agent": "3", "x-api-key": "secret", accept: "4" });
-  const shown = (configurable_headers?: object) =>
+  const pickHeaders = (configurable_headers?: object) =>
     headersAsConfigurable(headers, readConfig({ http: { configurable_headers } }).http);
-  expect(shown()).toEqual({ "x-user": "1", "user-agent": "3" });
-  expect(shown({ include: ["MY-*", "accept", "x-api-key"] })).toEqual({ "my-team": "2", accept: "4" });
-  expect(shown({ excludes: ["x-*"] })).toEqual({ "user-agent": "3" });
+  expect(pickHeaders()).toEqual({ "x-user": "1", "user-agent": "3" });
+  expect(pickHeaders({ include: ["MY-*", "accept", "x-api-key"] })).toEqual({ "my-team": "2", accept: "4" });
+  expect(pickHeaders({ excludes: ["x-*"] })).toEqual({ "user-agent": "3" });
 });
 
 it("no graph reads the server's own cookies", () => {
@@ -42,9 +42,9 @@ it("http.mount_prefix is the path of every route", async () => {
 
 it("http.mount_prefix is in every address that the server gives", async () => {
   const weir = createWeir({ graphs: {}, config: { http: { mount_prefix: "/agents" } } });
-  const answerOf = (path: string, init?: { method: string; headers: Record<string, string> }) =>
+  const fetchAnswer = (path: string, init?: { method: string; headers: Record<string, string> }) =>
     weir.fetch(new Request(`http://localhost${path}`, init), env, createExecutionContext());
-  const read = async <T>(path: string) => (await answerOf(path)).json<T>();
+  const read = async <T>(path: string) => (await fetchAnswer(path)).json<T>();
   const BASE = "http://localhost/agents";
 
   const server = await read<{ issuer: string; authorization_endpoint: string; protected_resources: string[] }>(
@@ -59,9 +59,9 @@ it("http.mount_prefix is in every address that the server gives", async () => {
     resource: `${BASE}/mcp`,
     authorization_servers: [BASE],
   });
-  expect((await answerOf("/.well-known/oauth-protected-resource/other/mcp")).status).toBe(404);
+  expect((await fetchAnswer("/.well-known/oauth-protected-resource/other/mcp")).status).toBe(404);
 
-  const refused = await answerOf("/agents/mcp", { method: "POST", headers: { "x-api-key": "wrong" } });
+  const refused = await fetchAnswer("/agents/mcp", { method: "POST", headers: { "x-api-key": "wrong" } });
   expect(refused.headers.get("www-authenticate")).toContain(
     `resource_metadata="${BASE}/.well-known/oauth-protected-resource/mcp"`,
   );
@@ -96,14 +96,16 @@ it("store.ttl is the time of items without one", async () => {
 
 it("checkpointer.ttl is the time of threads without one", async () => {
   const caller = await newCaller();
-  const made = async (ttl?: object) => {
+  const createThread = async (ttl?: object) => {
     const { thread_id } = await (await caller.fetch("/threads", { body: { ttl } })).json<{ thread_id: string }>();
     return (await caller.fetch(`/threads/${thread_id}?include=ttl`)).json<{ ttl?: object }>();
   };
-  expect(await made()).not.toHaveProperty("ttl");
+  expect(await createThread()).not.toHaveProperty("ttl");
   settings.checkpointer = { ttl: { strategy: "keep_latest", default_ttl: 20 } };
-  expect(await made()).toMatchObject({ ttl: { strategy: "keep_latest", ttl_minutes: 20 } });
-  expect(await made({ strategy: "delete", ttl: 5 })).toMatchObject({ ttl: { strategy: "delete", ttl_minutes: 5 } });
+  expect(await createThread()).toMatchObject({ ttl: { strategy: "keep_latest", ttl_minutes: 20 } });
+  expect(await createThread({ strategy: "delete", ttl: 5 })).toMatchObject({
+    ttl: { strategy: "delete", ttl_minutes: 5 },
+  });
 });
 
 it("store.index.embed makes the embeddings class of a provider's package", async () => {

@@ -3,7 +3,7 @@ import { type Message, type Task, TaskState } from "@a2a-js/sdk";
 import type { Client } from "@a2a-js/sdk/client";
 import * as sdk03 from "a2a-sdk-0-3/client";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { connectA2a, fetchAs, saying, textOf } from "../support/a2a-client.ts";
+import { connectA2a, fetchAs, createMessage, joinText } from "../support/a2a-client.ts";
 import { type Receiver, startReceiver } from "../support/receiver.ts";
 import type { TestServer } from "../support/server.ts";
 import { sharedServer } from "../support/shared-server.ts";
@@ -42,13 +42,13 @@ describe.each(modes)("@a2a-js/sdk 1.3.0, legacyCompat $legacy, speaking $wire", 
   const connect = async (agent = "actor") =>
     connectA2a(server, agent, { legacy, ...(wire === "0.3" && { fetchImpl: fetchOldCard }) });
   const ask = async (client: Client, text: string, more: Partial<Message> = {}) =>
-    (await client.sendMessage(saying(text, more))) as Task;
+    (await client.sendMessage(createMessage(text, more))) as Task;
 
   it("finds the agent, sends, continues in the context, and gets", async () => {
     const client = await connect();
     const first = await ask(client, "one");
     expect(first.status?.state).toBe(TaskState.TASK_STATE_COMPLETED);
-    expect(textOf(first.artifacts[0]?.parts)).toBe("You said: one");
+    expect(joinText(first.artifacts[0]?.parts)).toBe("You said: one");
     const second = await ask(client, "two", { contextId: first.contextId });
     expect(second.contextId).toBe(first.contextId);
     expect((await client.getTask({ tenant: "", id: second.id })).artifacts).toEqual(second.artifacts);
@@ -72,15 +72,15 @@ describe.each(modes)("@a2a-js/sdk 1.3.0, legacyCompat $legacy, speaking $wire", 
   it("streams, loses the stream and takes it up again", async () => {
     const client = await connect();
     let id = "";
-    for await (const { payload } of client.sendMessageStream(saying("slow"))) {
+    for await (const { payload } of client.sendMessageStream(createMessage("slow"))) {
       if (payload?.$case === "task") id = payload.value.id;
       if (payload?.$case === "artifactUpdate" && payload.value.append) break;
     }
     let text = "";
     let state: TaskState | undefined;
     for await (const { payload } of client.resubscribeTask({ tenant: "", id })) {
-      if (payload?.$case === "task") text = textOf(payload.value.artifacts[0]?.parts);
-      if (payload?.$case === "artifactUpdate") text += textOf(payload.value.artifact?.parts);
+      if (payload?.$case === "task") text = joinText(payload.value.artifacts[0]?.parts);
+      if (payload?.$case === "artifactUpdate") text += joinText(payload.value.artifact?.parts);
       if (payload?.$case === "statusUpdate") state = payload.value.status?.state;
     }
     expect(text).toBe(COUNTED);
@@ -92,7 +92,7 @@ describe.each(modes)("@a2a-js/sdk 1.3.0, legacyCompat $legacy, speaking $wire", 
     const asked = await ask(client, "ask");
     expect(asked.status?.state).toBe(TaskState.TASK_STATE_INPUT_REQUIRED);
     const done = await ask(client, "red", { taskId: asked.id, contextId: asked.contextId });
-    expect([done.id, textOf(done.artifacts[0]?.parts)]).toEqual([asked.id, 'You chose "red".']);
+    expect([done.id, joinText(done.artifacts[0]?.parts)]).toEqual([asked.id, 'You chose "red".']);
     const other = await ask(client, "ask");
     const canceled = await client.cancelTask({ tenant: "", id: other.id, metadata: undefined });
     expect(canceled.status?.state).toBe(TaskState.TASK_STATE_CANCELED);
@@ -114,13 +114,13 @@ describe.each(modes)("@a2a-js/sdk 1.3.0, legacyCompat $legacy, speaking $wire", 
       authentication: { scheme: "Bearer", credentials: "c" },
     };
     receiver.answers.push(503, "/elsewhere");
-    await client.sendMessage(saying("hello", {}, { taskPushNotificationConfig: push }));
-    const told = () => receiver.received.filter((one) => one.path === path);
-    await expect.poll(() => told().length, { timeout: 30_000 }).toBe(3);
-    const { task, status } = told()[2]?.body ?? {};
+    await client.sendMessage(createMessage("hello", {}, { taskPushNotificationConfig: push }));
+    const listTold = () => receiver.received.filter((one) => one.path === path);
+    await expect.poll(() => listTold().length, { timeout: 30_000 }).toBe(3);
+    const { task, status } = listTold()[2]?.body ?? {};
     expect((status ?? task.status).state).toMatch(/completed/i);
     expect(receiver.received.map((one) => one.path)).not.toContain("/elsewhere");
-    for (const { headers } of told()) {
+    for (const { headers } of listTold()) {
       expect(headers).toMatchObject({ authorization: "Bearer c", "x-a2a-notification-token": "t0k" });
       expect(headers["content-type"]).toBe(wire === "1.0" ? "application/a2a+json" : "application/json");
     }
@@ -187,13 +187,13 @@ describe("@a2a-js/sdk 0.3.14", () => {
       if (event.kind === "task") ({ id } = event);
       if (event.kind === "artifact-update" && event.append) break;
     }
-    const said = (parts: { kind: string }[] = []) =>
+    const joinText = (parts: { kind: string }[] = []) =>
       parts.map((part) => ("text" in part ? String(part.text) : "")).join("");
     let text = "";
     let state: string | undefined;
     for await (const event of client.resubscribeTask({ id })) {
-      if (event.kind === "task") text = said(event.artifacts?.[0]?.parts);
-      if (event.kind === "artifact-update") text += said(event.artifact.parts);
+      if (event.kind === "task") text = joinText(event.artifacts?.[0]?.parts);
+      if (event.kind === "artifact-update") text += joinText(event.artifact.parts);
       if (event.kind === "status-update") ({ state } = event.status);
     }
     expect([text, state]).toEqual([COUNTED, "completed"]);
@@ -215,9 +215,9 @@ describe("@a2a-js/sdk 0.3.14", () => {
       result: [{ taskId, pushNotificationConfig }],
     });
     await client.sendMessage(message("blue", { taskId }));
-    const told = () => receiver.received.filter((one) => one.path === path);
-    await expect.poll(() => told().at(-1)?.body.status.state, { timeout: 20_000 }).toBe("completed");
-    expect(told().at(-1)).toMatchObject({ headers: { "x-a2a-notification-token": "t" }, body: { id: taskId } });
+    const listTold = () => receiver.received.filter((one) => one.path === path);
+    await expect.poll(() => listTold().at(-1)?.body.status.state, { timeout: 20_000 }).toBe("completed");
+    expect(listTold().at(-1)).toMatchObject({ headers: { "x-a2a-notification-token": "t" }, body: { id: taskId } });
     await client.deleteTaskPushNotificationConfig({ id: taskId, pushNotificationConfigId: "one" });
     expect(await client.listTaskPushNotificationConfig({ id: taskId })).toMatchObject({ result: [] });
   });

@@ -181,9 +181,10 @@ describe("the client", () => {
     await expect.poll(() => first.types(), { timeout: 20_000 }).toContain("CUSTOM");
     const second = newAgent("actor", first.agent.threadId);
     await Promise.all([second.agent.connectAgent(), running]);
-    const customOf = ({ events }: Told) => events.filter(({ type }) => type === "CUSTOM").map(({ value }) => value);
-    expect(customOf(second)).toEqual(customOf(first));
-    expect(customOf(second)).toHaveLength(20);
+    const listCustomValues = ({ events }: Told) =>
+      events.filter(({ type }) => type === "CUSTOM").map(({ value }) => value);
+    expect(listCustomValues(second)).toEqual(listCustomValues(first));
+    expect(listCustomValues(second)).toHaveLength(20);
     expect(second.agent.messages).toEqual(first.agent.messages);
     expect(second.events.at(-1)).toMatchObject({ type: "RUN_FINISHED", outcome: { type: "success" } });
   });
@@ -193,7 +194,7 @@ describe("the client", () => {
     await ask("one");
     await ask("two");
     await ask("three");
-    const stored = async () => {
+    const readStored = async () => {
       const state = await fetch(`${server.url}/threads/${agent.threadId}/state`, { headers: server.headers });
       const { values } = await state.json<{ values: { messages: { content: string }[] } }>();
       return values.messages.map(({ content }) => content);
@@ -201,15 +202,15 @@ describe("the client", () => {
     const messages = agent.messages as [Message, Message, Message];
     agent.setMessages(messages.slice(0, 3));
     await agent.runAgent();
-    expect(await stored()).toEqual(["one", "You said: one", "two", "You said: two"]);
-    expect(agent.messages.map(({ content }) => content)).toEqual(await stored());
+    expect(await readStored()).toEqual(["one", "You said: one", "two", "You said: two"]);
+    expect(agent.messages.map(({ content }) => content)).toEqual(await readStored());
     agent.setMessages([{ id: messages[0].id, role: "user", content: "other" }]);
     await agent.runAgent();
-    expect(await stored()).toEqual(["other", "You said: other"]);
-    expect(agent.messages.map(({ content }) => content)).toEqual(await stored());
+    expect(await readStored()).toEqual(["other", "You said: other"]);
+    expect(agent.messages.map(({ content }) => content)).toEqual(await readStored());
     expect(types().at(-1)).toBe("RUN_FINISHED");
     await ask("four");
-    expect(await stored()).toEqual(["other", "You said: other", "four", "You said: four"]);
+    expect(await readStored()).toEqual(["other", "You said: other", "four", "You said: four"]);
   });
 
   it("gets the events that a graph dispatches, and the messages and states that it emits so", async () => {

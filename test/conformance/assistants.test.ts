@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { TestServer } from "../support/server.ts";
 import { sharedServer } from "../support/shared-server.ts";
-import { type Client, clientOf, VERSIONS } from "./clients.ts";
+import { type Client, createClient, VERSIONS } from "./clients.ts";
 
 let server: TestServer;
 beforeAll(async () => {
@@ -12,7 +12,7 @@ afterAll(() => server.stop());
 describe.each(VERSIONS)("assistants of client %s", (version) => {
   let assistants: Client["assistants"];
   beforeAll(async () => {
-    assistants = clientOf(version, await server.another()).assistants;
+    assistants = createClient(version, await server.startAnother()).assistants;
   });
 
   it("create", async () => {
@@ -106,7 +106,7 @@ describe.each(VERSIONS)("assistants of client %s", (version) => {
 
 describe("assistants and runs", () => {
   it("a run takes the active version's context; deleting takes threads along when asked", async () => {
-    const client = clientOf("1.15.0", server);
+    const client = createClient("1.15.0", server);
     const { assistant_id } = await client.assistants.create({ graphId: "agent", metadata: { tier: "one" } });
     await client.assistants.update(assistant_id, { metadata: { tier: "two" } });
     const runs = async () => {

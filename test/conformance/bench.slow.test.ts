@@ -63,11 +63,11 @@ describe("the counting Worker", () => {
     const input = { messages: [{ role: "user", content: "hello" }] };
     await call(`/threads/${thread_id}/runs/wait`, { assistant_id: "echo", input });
     const ran = await counts();
-    const rose = (meter: keyof Counts) => (ran[meter] ?? 0) - (start[meter] ?? 0);
-    expect(rose("requests")).toBe(2);
+    const computeRise = (meter: keyof Counts) => (ran[meter] ?? 0) - (start[meter] ?? 0);
+    expect(computeRise("requests")).toBe(2);
     for (const meter of ["calls: Thread", "rows written: Thread", "alarms set: Thread", "D1 rows written"] as const)
-      expect(rose(meter)).toBeGreaterThan(0);
-    expect(rose("subrequests")).toBeGreaterThanOrEqual(rose("calls: Thread") + 1);
+      expect(computeRise(meter)).toBeGreaterThan(0);
+    expect(computeRise("subrequests")).toBeGreaterThanOrEqual(computeRise("calls: Thread") + 1);
 
     await call(`/threads/${thread_id}/history`);
     const read = await counts();

@@ -80,7 +80,7 @@ afterAll(async () => {
 });
 
 /** The cells of the rows of all tables in a text. */
-const cellsOf = (text: string): string[][] =>
+const parseCells = (text: string): string[][] =>
   text
     .split("\n")
     .filter((line) => /^\| (?!-)/.test(line))
@@ -96,7 +96,7 @@ async function measure(name: string): Promise<string[][]> {
   const bench = await readBench(name);
   const lines: string[] = [];
   await printed.run(lines, () => bench.start({ ...LEAST, ...BENCHES[name]?.options }));
-  return cellsOf(lines.join("\n"));
+  return parseCells(lines.join("\n"));
 }
 
 const measured = new Map<string, string[][]>();
@@ -124,16 +124,16 @@ it("names every bench", () => {
 });
 
 it("a run writes the rows and makes the calls that docs/benchmarks.md says", () => {
-  const page = cellsOf(readFileSync(join(ROOT, "docs", "benchmarks.md"), "utf8"));
+  const page = parseCells(readFileSync(join(ROOT, "docs", "benchmarks.md"), "utf8"));
   const counted = measured.get("runs") ?? [];
   const columns = (meters: string[]) =>
     [1, 2].map((graph) => meters.map((meter) => counted.find(([name]) => name === meter)?.[graph]).join(", "));
-  const said = (title: string) => page.find(([name]) => name === title)?.slice(1, 3);
+  const findRow = (title: string) => page.find(([name]) => name === title)?.slice(1, 3);
   const objects = ["Thread", "ThreadIndex", "TracePartition"];
-  expect(said("rows written: thread, index, partition, D1")).toEqual(
+  expect(findRow("rows written: thread, index, partition, D1")).toEqual(
     columns([...objects.map((name) => `rows written: ${name}`), "D1 rows written"]),
   );
   // A run of over 100 ms, as on a machine that other tests use, is written to the index once more.
   const calls = columns(objects.map((name) => `calls: ${name}`)).map((cell) => cell.replace(", 3, ", ", 2, "));
-  expect(said("calls of the thread, index, trace partition")).toEqual(calls);
+  expect(findRow("calls of the thread, index, trace partition")).toEqual(calls);
 });

@@ -8,7 +8,7 @@ export type Client = Client115;
 
 export const VERSIONS = ["1.15.0", "2.0.0"] as const;
 
-export function clientOf(version: (typeof VERSIONS)[number], { url, key }: Access): Client {
+export function createClient(version: (typeof VERSIONS)[number], { url, key }: Access): Client {
   const options = { apiUrl: url, apiKey: key, callerOptions: { maxRetries: 0 } };
   return version === "1.15.0" ? new Client115(options) : (new Client20(options) as unknown as Client);
 }

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { TestServer } from "../support/server.ts";
 import { sharedServer } from "../support/shared-server.ts";
-import { type Client, clientOf, VERSIONS } from "./clients.ts";
+import { type Client, createClient, VERSIONS } from "./clients.ts";
 
 interface Cron {
   cron_id: string;
@@ -17,7 +17,7 @@ afterAll(() => server.stop());
 describe.each(VERSIONS)("crons of client %s", (version) => {
   let client: Client;
   beforeAll(async () => {
-    client = clientOf(version, await server.another());
+    client = createClient(version, await server.startAnother());
   });
   const input = { messages: [{ role: "user", content: "hi" }] };
 

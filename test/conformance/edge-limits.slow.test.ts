@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { startKillable, startServer, type TestServer, withMain } from "../support/server.ts";
 
-const crossing = () => withMain("test/edge-limits/crossing-worker.ts", "crossing");
+const startCrossing = () => withMain("test/edge-limits/crossing-worker.ts", "crossing");
 
 async function cross(server: TestServer): Promise<void> {
   const answer = await fetch(`${server.url}/cross`);
@@ -9,7 +9,7 @@ async function cross(server: TestServer): Promise<void> {
 }
 
 test("a server's stop fails when a limit was crossed, also when the error was caught", async () => {
-  const server = await startServer({}, crossing());
+  const server = await startServer({}, startCrossing());
   await cross(server);
   expect(await server.crossings()).toMatchObject([{ limit: "value" }]);
   await cross(server);
@@ -17,7 +17,7 @@ test("a server's stop fails when a limit was crossed, also when the error was ca
 });
 
 test("also that of a server which was killed since", async () => {
-  const server = await startKillable({}, { config: crossing() });
+  const server = await startKillable({}, { config: startCrossing() });
   await cross(server);
   // What it printed reaches this process a moment later.
   await new Promise((resolve) => setTimeout(resolve, 3_000));

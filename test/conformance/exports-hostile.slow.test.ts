@@ -11,15 +11,15 @@ import { DuckDBInstance } from "@duckdb/node-api";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { columnApart, readRow, type Row, type Texts } from "../oracle/traces/exported-row.ts";
 import { objectText } from "../oracle/traces/json.ts";
-import { type Portion, portionsOf } from "../oracle/traces/portions.ts";
-import { DAY, isoOf } from "../oracle/traces/programs.ts";
+import { type Portion, generatePortions } from "../oracle/traces/portions.ts";
+import { DAY, toIso } from "../oracle/traces/programs.ts";
 import type { Write } from "../oracle/traces/run.ts";
 import { Bucket, localR2 } from "../support/object-stores.ts";
 import type { TestServer } from "../support/server.ts";
 import { sharedServer } from "../support/shared-server.ts";
-import { amount } from "../support/thorough.ts";
+import { chooseAmount } from "../support/thorough.ts";
 
-const ROWS = amount("ROWS", 50_000, 1_000_000);
+const ROWS = chooseAmount("ROWS", 50_000, 1_000_000);
 const PROJECT = "hostile";
 /** Portions that are sent at the same time. */
 const AT_ONCE = 3;
@@ -28,8 +28,8 @@ const SHOWN = 5;
 const TODAY = Math.floor((Date.now() * 1000) / DAY) * DAY;
 /** Where the runs begin, in days: an export has at most ten years. */
 const WINDOWS = [
-  { start_time: isoOf(Date.UTC(1971, 0, 1) * 1000), end_time: isoOf(Date.UTC(1972, 0, 1) * 1000) },
-  { start_time: isoOf(TODAY - 30 * DAY), end_time: isoOf(TODAY + 30 * DAY) },
+  { start_time: toIso(Date.UTC(1971, 0, 1) * 1000), end_time: toIso(Date.UTC(1972, 0, 1) * 1000) },
+  { start_time: toIso(TODAY - 30 * DAY), end_time: toIso(TODAY + 30 * DAY) },
 ];
 const TIMES = ["start_time", "end_time"];
 /** DuckDB's package for Node removes a byte order mark at the beginning of a text. JSON begins with a quote. */
@@ -64,16 +64,16 @@ async function call<T>(path: string, body?: string | object): Promise<T> {
 }
 
 async function send({ requests }: Portion): Promise<void> {
-  const listOf = (writes: Write[]) => `[${writes.map(({ fields }) => objectText(fields)).join(",")}]`;
+  const toJsonList = (writes: Write[]) => `[${writes.map(({ fields }) => objectText(fields)).join(",")}]`;
   for (const { post, patch } of requests) {
-    const body = objectText({ post: listOf(post), patch: listOf(patch) });
+    const body = objectText({ post: toJsonList(post), patch: toJsonList(patch) });
     const answer = await call<{ rejected: number; errors: unknown }>("/api/v1/runs/batch", body);
     if (answer.rejected > 0) throw new Error(`a write is refused: ${JSON.stringify(answer.errors).slice(0, 500)}`);
   }
 }
 
 /** The rows of the files of an export to the local R2, as DuckDB reads them. */
-async function* exported(destination: string, session_id: string, window: object): AsyncGenerator<Row[]> {
+async function* readExported(destination: string, session_id: string, window: object): AsyncGenerator<Row[]> {
   const { id } = await call<{ id: string }>("/api/v1/bulk-exports", {
     bulk_export_destination_id: destination,
     session_id,
@@ -89,23 +89,23 @@ async function* exported(destination: string, session_id: string, window: object
   const connection = await (await DuckDBInstance.create()).connect();
   const files = `read_parquet('${folder}/${PROJECT}/export_id=${id}/**/*.parquet', hive_partitioning = false)`;
   const result = await connection.stream(`SELECT * REPLACE (${COLUMNS}) FROM ${files}`);
-  for await (const rows of result.yieldRowObjectJs()) yield rows.map(unwrapped);
+  for await (const rows of result.yieldRowObjectJs()) yield rows.map(unwrapRow);
   connection.closeSync();
 }
 
-const unwrapped = (row: Row): Row => ({
+const unwrapRow = (row: Row): Row => ({
   ...row,
   ...Object.fromEntries(MARKED.map((name) => [name, JSON.parse((row[name] as string | null) ?? "null")])),
 });
 
 /** Of a million rows only the digests fit memory. */
-const digestOf = (row: Texts): string => hash("md5", JSON.stringify(row), "base64");
+const digestRow = (row: Texts): string => hash("md5", JSON.stringify(row), "base64");
 
 /** What differs of some of these rows, after their number. */
-function apartOf(different: ReadonlyMap<string, Texts>, session: string): string[] {
+function listDifferences(different: ReadonlyMap<string, Texts>, session: string): string[] {
   if (different.size === 0) return [];
   const apart: string[] = [];
-  for (const { rows } of portionsOf(ROWS, PROJECT, TODAY))
+  for (const { rows } of generatePortions(ROWS, PROJECT, TODAY))
     for (const [id, row] of rows(session)) {
       const real = different.get(id);
       if (real !== undefined && apart.length < SHOWN) apart.push(`${id}: ${columnApart(real, row)}`);
@@ -129,10 +129,10 @@ it(`an export of ${ROWS} hostile runs is equal to the model row by row`, { timeo
   const seconds = () => Math.round((performance.now() - began) / 1000);
   const { id: session } = await call<{ id: string }>("/sessions", { name: PROJECT });
   const missing = new Map<string, string>();
-  const portions = portionsOf(ROWS, PROJECT, TODAY);
+  const portions = generatePortions(ROWS, PROJECT, TODAY);
   const sendNext = async () => {
     for (const portion of portions) {
-      for (const [id, row] of portion.rows(session)) missing.set(id, digestOf(row));
+      for (const [id, row] of portion.rows(session)) missing.set(id, digestRow(row));
       await send(portion);
     }
   };
@@ -144,16 +144,16 @@ it(`an export of ${ROWS} hostile runs is equal to the model row by row`, { timeo
   const different = new Map<string, Texts>();
   const unexpected: string[] = [];
   for (const window of WINDOWS)
-    for await (const rows of exported(destination, session, window))
+    for await (const rows of readExported(destination, session, window))
       for (const real of rows) {
         const [id, row] = [String(real.id), readRow(real)];
         const wanted = missing.get(id);
         if (wanted === undefined) unexpected.push(id);
-        else if (wanted !== digestOf(row)) different.set(id, row);
+        else if (wanted !== digestRow(row)) different.set(id, row);
         missing.delete(id);
       }
   console.log(`hostile: ${JSON.stringify({ rows: ROWS, sent, seconds: seconds() })}`);
-  expect(apartOf(different, session)).toEqual([]);
+  expect(listDifferences(different, session)).toEqual([]);
   expect([...missing.keys()].slice(0, SHOWN), `${missing.size} runs are missing`).toEqual([]);
   expect(unexpected.slice(0, SHOWN), `${unexpected.length} rows are doubled, or of no run`).toEqual([]);
 });

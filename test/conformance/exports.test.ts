@@ -41,7 +41,7 @@ beforeAll(async () => {
   server = await sharedServer();
   folder = mkdtempSync(join(tmpdir(), "weir-exports-"));
   for (const project of ["alpha", "beta"]) {
-    sent[project] = runsOf(project);
+    sent[project] = generateRuns(project);
     for (let at = 0; at < COUNT; at += 60) {
       await call("/api/v1/runs/batch", { post: sent[project].slice(at, at + 60), patch: [] });
     }
@@ -54,14 +54,14 @@ afterAll(async () => {
 });
 
 /** Runs of one project over three days, with microseconds, nesting, errors, and text that is hard to quote. */
-function runsOf(project: string): SentRun[] {
+function generateRuns(project: string): SentRun[] {
   return Array.from({ length: COUNT }, (_, n) => {
     const start = FROM + Math.floor((n * 3 * DAY) / COUNT);
     const micros = String(n % 1000).padStart(3, "0");
     const id = uuid(`${project}-${n}`);
     const stamp = (ms: number, rest: string) => `${new Date(ms).toISOString().slice(0, -1)}${rest}Z`;
     const segment = `${stamp(start, micros).replace(/[-:.]/g, "")}${id}`;
-    const parent = n % 3 === 2 ? previousRoot(project, n) : undefined;
+    const parent = n % 3 === 2 ? findPreviousRoot(project, n) : undefined;
     return {
       id,
       trace_id: parent?.id ?? id,
@@ -82,7 +82,7 @@ function runsOf(project: string): SentRun[] {
   });
 }
 
-function previousRoot(project: string, n: number) {
+function findPreviousRoot(project: string, n: number) {
   const start = FROM + Math.floor(((n - 1) * 3 * DAY) / COUNT);
   const id = uuid(`${project}-${n - 1}`);
   const micros = String((n - 1) % 1000).padStart(3, "0");
@@ -118,7 +118,7 @@ interface ExportAnswer {
   progress: { rows_written: number; files_written: number; fraction: number };
 }
 
-async function finished(id: string): Promise<ExportAnswer> {
+async function waitUntilFinished(id: string): Promise<ExportAnswer> {
   for (;;) {
     const job = await call<ExportAnswer>(`/api/v1/bulk-exports/${id}`);
     if (!["CREATED", "RUNNING"].includes(job.status)) return job;
@@ -145,7 +145,7 @@ async function query(sql: string): Promise<Record<string, unknown>[]> {
 }
 
 /** The statements for DuckDB of docs/exports-reading.md, on the files of this export below this folder. */
-function documented(id: string, below: string): string[] {
+function listDocumented(id: string, below: string): string[] {
   const page = readFileSync("docs/exports-reading.md", "utf8");
   const section = page.slice(page.indexOf("## DuckDB"), page.indexOf("## Spark"));
   return [...section.matchAll(/```sql\n([^`]*)```/g)]
@@ -163,12 +163,12 @@ function documented(id: string, below: string): string[] {
 }
 
 /** A model call has its own tokens, the chain around it the sum of what is below it. */
-function tokensOf(n: number): string | null {
+function countTokens(n: number): string | null {
   return n % 3 === 0 ? null : String(n % 3 === 2 ? n + 2 : n + 3);
 }
 
 /** A time as DuckDB prints it: no trailing zeros in the fraction. */
-const shown = (iso: string) =>
+const toShown = (iso: string) =>
   `${iso
     .replace("T", " ")
     .replace("Z", "")
@@ -179,9 +179,9 @@ const STORES: [string, () => S3Server][] = [["local R2", () => localR2(server.ur
 if (CEPH) STORES.push([CEPH.name, () => CEPH]);
 else console.log("No CEPH_ENDPOINT: the exports are not tried on Ceph here. .ci/ceph.sh starts a gateway.");
 
-describe.each(STORES)("an export to %s", (_, serverOf) => {
+describe.each(STORES)("an export to %s", (_, findServer) => {
   it("comes out as it went in, and reads by partition", async () => {
-    const bucket = new Bucket(serverOf());
+    const bucket = new Bucket(findServer());
     await bucket.create();
     const destination = await destinationOn(bucket.server, "whole");
     expect(await bucket.list("whole/tmp")).toEqual([]);
@@ -191,7 +191,7 @@ describe.each(STORES)("an export to %s", (_, serverOf) => {
       session_id,
       ...WINDOW,
     });
-    const job = await finished(id);
+    const job = await waitUntilFinished(id);
     expect(job).toMatchObject({ status: "COMPLETED", error: null });
     expect(job.progress).toMatchObject({ rows_written: COUNT, files_written: 3, fraction: 1 });
 
@@ -221,14 +221,14 @@ describe.each(STORES)("an export to %s", (_, serverOf) => {
       parent_run_ids: run.parent_run_id ? [run.parent_run_id] : [],
       name: run.name,
       run_type: run.run_type,
-      start_time: shown(run.start_time),
-      end_time: shown(run.end_time),
+      start_time: toShown(run.start_time),
+      end_time: toShown(run.end_time),
       status: run.error ? "error" : "success",
       is_root: run.parent_run_id === undefined,
       dotted_order: run.dotted_order,
       error: run.error ?? null,
       tags: run.tags,
-      total_tokens: tokensOf(index),
+      total_tokens: countTokens(index),
     }));
     expect(rows).toMatchObject(expected);
     rows.forEach((row, index) => {
@@ -246,7 +246,7 @@ describe.each(STORES)("an export to %s", (_, serverOf) => {
 
     const connection = await (await DuckDBInstance.create()).connect();
     const lengths: number[] = [];
-    for (const statement of documented(id, whole))
+    for (const statement of listDocumented(id, whole))
       lengths.push((await connection.runAndReadAll(statement)).currentRowCount);
     const tagged = sent.alpha?.filter(({ tags }) => tags.includes("odd")).length;
     // By day and type; those with a tag; the manifest's files; the latest of each run; a view; all but deleted ones.
@@ -276,12 +276,12 @@ describe.each(STORES)("an export to %s", (_, serverOf) => {
       [3, COUNT / 3],
     ]);
     expect(byDay.reduce((sum, { t }) => sum + Number(t), 0)).toBe(
-      Array.from({ length: COUNT }, (_, n) => Number(tokensOf(n))).reduce((sum, tokens) => sum + tokens),
+      Array.from({ length: COUNT }, (_, n) => Number(countTokens(n))).reduce((sum, tokens) => sum + tokens),
     );
   });
 
   it.for(["none", "gzip", "snappy", "zstandard"])("takes a filter and chosen fields, %s", async (compression) => {
-    const bucket = new Bucket(serverOf());
+    const bucket = new Bucket(findServer());
     await bucket.create();
     const { id } = await call<ExportAnswer>("/api/v1/bulk-exports", {
       bulk_export_destination_id: await destinationOn(bucket.server, `chosen/${compression}`),
@@ -291,18 +291,18 @@ describe.each(STORES)("an export to %s", (_, serverOf) => {
       compression,
       ...WINDOW,
     });
-    expect(await finished(id)).toMatchObject({ status: "COMPLETED" });
+    expect(await waitUntilFinished(id)).toMatchObject({ status: "COMPLETED" });
     const root = `chosen/${compression}/export_id=${id}`;
     await bucket.download(root, folder);
     const rows = await query(
       `SELECT * FROM read_parquet('${join(folder, root)}/**/*.parquet', hive_partitioning = false) ORDER BY start_time`,
     );
     const expected = (sent.beta ?? []).filter((run) => run.run_type === "llm" && run.tags.includes("odd"));
-    expect(rows).toEqual(expected.map((run) => ({ id: run.id, start_time: shown(run.start_time), tags: run.tags })));
+    expect(rows).toEqual(expected.map((run) => ({ id: run.id, start_time: toShown(run.start_time), tags: run.tags })));
   });
 
   it("is refused with the store's own reason when the credentials are wrong", async () => {
-    const wrong = { ...serverOf(), secretAccessKey: "not-the-secret" };
+    const wrong = { ...findServer(), secretAccessKey: "not-the-secret" };
     await expect(destinationOn(wrong, "x")).rejects.toThrow(
       /400 .*Failed to validate S3 destination: SignatureDoesNotMatch/,
     );

@@ -3,7 +3,7 @@ import { Client } from "langsmith";
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
 import type { TestServer } from "../support/server.ts";
 import { sharedServer } from "../support/shared-server.ts";
-import { clientOf, VERSIONS } from "./clients.ts";
+import { createClient, VERSIONS } from "./clients.ts";
 
 let server: TestServer;
 let langsmith: Client;
@@ -13,7 +13,7 @@ beforeAll(async () => {
 });
 afterAll(() => server.stop());
 
-async function all<T>(items: AsyncIterable<T>): Promise<T[]> {
+async function collectAll<T>(items: AsyncIterable<T>): Promise<T[]> {
   const list: T[] = [];
   for await (const item of items) list.push(item);
   return list;
@@ -21,10 +21,10 @@ async function all<T>(items: AsyncIterable<T>): Promise<T[]> {
 
 describe.each(VERSIONS)("client %s", (version) => {
   it("runs.stream ends with the links, and what a person gives by one is on the run's trace", async () => {
-    const { threads, runs } = clientOf(version, server);
+    const { threads, runs } = createClient(version, server);
     const { thread_id } = await threads.create();
     const input = { messages: [{ role: "user", content: "hi" }] };
-    const events = await all(
+    const events = await collectAll(
       runs.stream(thread_id, "echo", { input, streamMode: "values", feedbackKeys: ["liked", "stars"] }),
     );
     const last = events.at(-1) as { event: string; data: Record<string, string> };
@@ -47,12 +47,12 @@ describe.each(VERSIONS)("client %s", (version) => {
       },
       { timeout: 10_000, interval: 50 },
     );
-    const listed = await all(langsmith.listFeedback({ runIds: [run_id] }));
+    const listed = await collectAll(langsmith.listFeedback({ runIds: [run_id] }));
     expect(listed.map(({ key, score, comment }) => [key, score, comment])).toEqual([
       ["stars", 4, null],
       ["liked", 1, "good"],
     ]);
-    const links = await all(langsmith.listPresignedFeedbackTokens(run_id));
+    const links = await collectAll(langsmith.listPresignedFeedbackTokens(run_id));
     expect(new Set(links.map(({ url }) => url))).toEqual(new Set(Object.values(last.data)));
   });
 });
@@ -67,7 +67,7 @@ describe("the LangSmith client", () => {
     const until = new Date(Date.now() + 5 * 864e5).toISOString();
     const later = await langsmith.createPresignedFeedbackToken(runId, "c", { expiration: until });
     expect(later.expires_at).toBe(until);
-    expect(await all(langsmith.listPresignedFeedbackTokens(runId))).toHaveLength(3);
+    expect(await collectAll(langsmith.listPresignedFeedbackTokens(runId))).toHaveLength(3);
   });
 
   it("keeps feedback configs", async () => {
@@ -80,8 +80,8 @@ describe("the LangSmith client", () => {
     const changed = await langsmith.updateFeedbackConfig("quality", { isLowerScoreBetter: true });
     expect(changed).toMatchObject({ feedback_config: feedbackConfig, is_lower_score_better: true });
     const named = { feedbackKeys: ["quality"], nameContains: "qual", limit: 5 };
-    expect(await all(langsmith.listFeedbackConfigs(named))).toEqual([changed]);
+    expect(await collectAll(langsmith.listFeedbackConfigs(named))).toEqual([changed]);
     await langsmith.deleteFeedbackConfig("quality");
-    expect(await all(langsmith.listFeedbackConfigs())).toEqual([]);
+    expect(await collectAll(langsmith.listFeedbackConfigs())).toEqual([]);
   });
 });

@@ -1,7 +1,7 @@
 /** Unmodified clients of a server with flow control: what waits is pending and says its place, and its stream begins in its turn. */
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { startServer, type TestServer } from "../support/server.ts";
-import { type Client, clientOf, VERSIONS } from "./clients.ts";
+import { type Client, createClient, VERSIONS } from "./clients.ts";
 
 let server: TestServer;
 beforeAll(async () => {
@@ -18,7 +18,7 @@ describe.each(VERSIONS)("@langchain/langgraph-sdk %s", (version) => {
   let client: Client;
   let team: string;
   beforeAll(() => {
-    client = clientOf(version, server);
+    client = createClient(version, server);
     team = crypto.randomUUID();
   });
 
@@ -32,8 +32,8 @@ describe.each(VERSIONS)("@langchain/langgraph-sdk %s", (version) => {
     await expect.poll(async () => (await client.runs.get(first!, working.run_id)).status).toBe("running");
     const waiting = await client.runs.create(second!, "agent", { input: say("hello"), metadata });
     expect(waiting.status).toBe("pending");
-    const shown = () => client.runs.get(second!, waiting.run_id);
-    await expect.poll(shown).toMatchObject({
+    const readRun = () => client.runs.get(second!, waiting.run_id);
+    await expect.poll(readRun).toMatchObject({
       status: "pending",
       position: 1,
       waiting_for: [{ rule: "teams", key: team, reason: "concurrency" }],
@@ -54,7 +54,7 @@ describe.each(VERSIONS)("@langchain/langgraph-sdk %s", (version) => {
     expect(await joined).toMatchObject({ messages: [{ content: "hello" }, {}] });
     await streaming;
     expect(events).toEqual(["metadata", "values", "values"]);
-    expect(await shown()).not.toHaveProperty("position");
+    expect(await readRun()).not.toHaveProperty("position");
     expect((await client.runs.get(first!, working.run_id)).status).toBe("interrupted");
   });
 

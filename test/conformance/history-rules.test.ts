@@ -1,7 +1,7 @@
 /** The rules of the history checker: each holds in the history made by hand, and flags the change that breaks it. */
 import { describe, expect, it } from "vitest";
 import { Facts } from "../history/facts.ts";
-import { frame, type Made, makeHistory, shown } from "../history/made.ts";
+import { frame, type Made, makeHistory, createShown } from "../history/made.ts";
 import { AUDITOR } from "../history/record.ts";
 import { RULES } from "../history/rules/all.ts";
 
@@ -10,27 +10,27 @@ const log = { run: "r1", modes: "values", after: "-1", resumable: true };
 const approval = { thread: "approval", role: "approval" as const, via: "background" as const };
 
 /** The last state of the echo thread as the auditor reads it. */
-const stateOf = (made: Made, thread = "echo") => {
+const findState = (made: Made, thread = "echo") => {
   const { state } = made.get("state", { ...at, thread });
   if (!state) throw new Error("no state");
   return state;
 };
-const runsOf = (made: Made) => made.get("runs", { ...at, thread: "echo" });
+const findRuns = (made: Made) => made.get("runs", { ...at, thread: "echo" });
 
 /** What breaks each rule. */
 const BREAKS: Record<keyof typeof RULES, (made: Made) => void> = {
   "runs-end": (made) => {
-    runsOf(made).runs = [{ run: "r2", status: "pending" }];
+    findRuns(made).runs = [{ run: "r2", status: "pending" }];
   },
   "status-is-final": (made) => {
     made.add("run", { run: "r1", seen: { run: "r1", status: "error" } });
   },
   "runs-are-listed": (made) => {
     made.add("start", { via: "background", role: "echo", text: "T3x1", run: "r5" });
-    made.add("runs", { ...at, runs: runsOf(made).runs, complete: true });
+    made.add("runs", { ...at, runs: findRuns(made).runs, complete: true });
   },
   "runs-are-listed-once": (made) => {
-    runsOf(made).runs.push({ run: "r6", status: "success", text: "T0x1" });
+    findRuns(made).runs.push({ run: "r6", status: "success", text: "T0x1" });
   },
   "deleted-is-gone": (made) => {
     made.add("delete run", { run: "r1" });
@@ -54,7 +54,7 @@ const BREAKS: Record<keyof typeof RULES, (made: Made) => void> = {
   "runs-do-not-mix": (made) => {
     const [newest] = made.get("history", { ...at, thread: "echo" }).states;
     if (newest) newest.run = "r1";
-    made.get("history").states[2] = { ...shown([]), run: "r2", next: [] };
+    made.get("history").states[2] = { ...createShown([]), run: "r2", next: [] };
   },
   "one-at-a-time": (made) => {
     made.add("runs", { runs: ["r1", "r2"].map((run) => ({ run, status: "running" })), complete: true });
@@ -98,10 +98,10 @@ const BREAKS: Record<keyof typeof RULES, (made: Made) => void> = {
     ];
   },
   "answers-apply-once": (made) => {
-    stateOf(made, "approval").messages.push({ type: "tool", text: "Not sent: A2x2x0" });
+    findState(made, "approval").messages.push({ type: "tool", text: "Not sent: A2x2x0" });
   },
   "answers-are-not-lost": (made) => {
-    const state = stateOf(made, "approval");
+    const state = findState(made, "approval");
     state.messages = state.messages.filter(({ type }) => type !== "tool");
   },
   "refused-answers-do-nothing": (made) => {
@@ -110,15 +110,15 @@ const BREAKS: Record<keyof typeof RULES, (made: Made) => void> = {
   "one-answer-per-question": (made) => {
     const answer = { interrupt: "q1", about: "T2x1", type: "reject" as const, strict: true };
     made.add("start", { ...approval, text: "A0x9x0", run: "r5", answer });
-    stateOf(made, "approval").messages.push({ type: "tool", text: "Not sent: A0x9x0" });
+    findState(made, "approval").messages.push({ type: "tool", text: "Not sent: A0x9x0" });
   },
   "writes-are-read": (made) => {
-    made.add("state", { client: 3, state: { ...shown([]), next: [] } });
+    made.add("state", { client: 3, state: { ...createShown([]), next: [] } });
   },
   "reads-are-monotonic": (made) => {
     const { operations } = made;
     operations.splice(operations.indexOf(made.get("start", { run: "r2" })), 1);
-    made.add("state", { ...at, state: { ...shown([]), next: [] } });
+    made.add("state", { ...at, state: { ...createShown([]), next: [] } });
   },
   "threads-are-there": (made) => {
     made.add("thread", { outcome: "refused", detail: "HTTP 404" });
@@ -128,27 +128,27 @@ const BREAKS: Record<keyof typeof RULES, (made: Made) => void> = {
     if (found) found.status = "busy";
   },
   "copies-are-whole": (made) => {
-    made.get("state", { thread: "copied" }).state = { ...shown([]), next: [] };
+    made.get("state", { thread: "copied" }).state = { ...createShown([]), next: [] };
   },
   "messages-are-explained": (made) => {
     made.get("start", { run: "r1" }).outcome = "refused";
     made.get("start", { run: "r1" }).run = undefined;
   },
   "answers-follow": (made) => {
-    stateOf(made).messages.splice(1, 1);
+    findState(made).messages.splice(1, 1);
   },
   "emails-are-approved": (made) => {
-    stateOf(made, "approval").sent = ["T2x1"];
+    findState(made, "approval").sent = ["T2x1"];
   },
   "history-grows": (made) => {
     const [newest] = made.get("history", { ...at, thread: "echo" }).states;
     newest?.messages.shift();
   },
   "wait-agrees": (made) => {
-    made.get("start", { run: "r2" }).values = shown([]);
+    made.get("start", { run: "r2" }).values = createShown([]);
   },
   "join-agrees": (made) => {
-    made.get("join").values = shown([]);
+    made.get("join").values = createShown([]);
   },
   "stream-agrees": (made) => {
     for (const read of made.operations)
@@ -156,7 +156,7 @@ const BREAKS: Record<keyof typeof RULES, (made: Made) => void> = {
   },
   "state-agrees": (made) => {
     const { seen } = made.get("thread", at);
-    if (seen) seen.values = shown([]);
+    if (seen) seen.values = createShown([]);
   },
 };
 
@@ -165,12 +165,12 @@ const EXPLAINED: Record<string, (made: Made) => void> = {
   "a run that was rolled back is absent": (made) => {
     made.add("start", { via: "background", role: "echo", text: "T3x1", run: "r5" });
     made.add("cancel", { run: "r5", action: "rollback", wait: false });
-    made.add("runs", { ...at, runs: runsOf(made).runs, complete: true });
+    made.add("runs", { ...at, runs: findRuns(made).runs, complete: true });
   },
   "a run that was deleted is absent, and its messages remain": (made) => {
     made.add("delete run", { run: "r1" });
     made.add("run", { run: "r1" });
-    made.add("runs", { ...at, runs: runsOf(made).runs.slice(0, 1), complete: true });
+    made.add("runs", { ...at, runs: findRuns(made).runs.slice(0, 1), complete: true });
   },
   "a request whose outcome is unknown may have done nothing": (made) => {
     made.add("start", { via: "background", role: "echo", text: "T3x1", outcome: "unknown" });
@@ -205,14 +205,14 @@ const EXPLAINED: Record<string, (made: Made) => void> = {
   },
 };
 
-const flagged = (made: Made): string[] => {
+const listFlagged = (made: Made): string[] => {
   const facts = new Facts(made);
   return Object.entries(RULES).flatMap(([name, rule]) => (rule(facts).length > 0 ? [name] : []));
 };
 
 describe("a rule", () => {
   it("holds in the history made by hand", () => {
-    expect(flagged(makeHistory())).toEqual([]);
+    expect(listFlagged(makeHistory())).toEqual([]);
   });
 
   it("has a test", () => {
@@ -222,7 +222,7 @@ describe("a rule", () => {
   it.each(Object.entries(BREAKS))("%s", (rule, change) => {
     const made = makeHistory();
     change(made);
-    expect(flagged(made)).toContain(rule);
+    expect(listFlagged(made)).toContain(rule);
     const [violation] = RULES[rule]?.(new Facts(made)) ?? [];
     expect(violation).toMatchObject({ rule, thread: expect.any(String), message: expect.stringMatching(/\.$/) });
     expect(violation?.operations.length).toBeGreaterThan(0);
@@ -233,6 +233,6 @@ describe("no rule flags", () => {
   it.each(Object.entries(EXPLAINED))("%s", (_, change) => {
     const made = makeHistory();
     change(made);
-    expect(flagged(made)).toEqual([]);
+    expect(listFlagged(made)).toEqual([]);
   });
 });

@@ -1,15 +1,15 @@
 /** The history checker (test/history) against the demo graphs: it finds no violation, and detects a server with faults. */
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
-import { detectFeatures, runRound, violationsOf } from "../history/check.ts";
+import { detectFeatures, runRound, findViolations } from "../history/check.ts";
 import { type Options, readOptions } from "../history/options.ts";
-import { countsOf, describe as textOf } from "../history/report.ts";
+import { countOutcomes, describe as describeViolation } from "../history/report.ts";
 import { type Proxy, startProxy } from "../support/proxy.ts";
 import type { TestServer } from "../support/server.ts";
 import { sharedServer } from "../support/shared-server.ts";
-import { ALL, amount } from "../support/thorough.ts";
+import { ALL, chooseAmount } from "../support/thorough.ts";
 
 const SEED = Number(process.env.SEED ?? 1);
-const SECONDS = amount("SECONDS", ALL ? 5 : 2, 60);
+const SECONDS = chooseAmount("SECONDS", ALL ? 5 : 2, 60);
 
 let proxy: Proxy;
 let server: TestServer;
@@ -34,9 +34,9 @@ describe(`in ${SECONDS} seconds of seed ${SEED}`, { timeout: 240_000 + SECONDS *
     const features = await detectFeatures(options);
     expect(features).toMatchObject({ weir: true, strictResume: true, protocol: true });
     const history = await runRound(options, features, SEED);
-    const violations = violationsOf(history);
-    expect(violations.map((violation) => textOf(violation, history))).toEqual([]);
-    const counts = countsOf([history]);
+    const violations = findViolations(history);
+    expect(violations.map((violation) => describeViolation(violation, history))).toEqual([]);
+    const counts = countOutcomes([history]);
     for (const kind of ["read", "run", "runs", "state", "start: message, stream"])
       expect([kind, counts[kind]?.ok]).not.toEqual([kind, 0]);
   });
@@ -50,7 +50,7 @@ describe(`in ${SECONDS} seconds of seed ${SEED}`, { timeout: 240_000 + SECONDS *
       return reads % 3 === 0 ? { status: 404, body: "{}" } : undefined;
     };
     const history = await runRound({ ...options, searchBound: 500 }, await detectFeatures(options), SEED);
-    const rules = new Set(violationsOf(history).map(({ rule }) => rule));
+    const rules = new Set(findViolations(history).map(({ rule }) => rule));
     expect([...rules]).toEqual(expect.arrayContaining(["searches-agree", "runs-are-listed"]));
   });
 });

@@ -2,7 +2,7 @@
 import { type IncomingMessage, request } from "node:http";
 import { text } from "node:stream/consumers";
 import { afterAll, beforeAll, expect, it } from "vitest";
-import { Api, until } from "../support/api.ts";
+import { Api, waitUntil } from "../support/api.ts";
 import type { Access, TestServer } from "../support/server.ts";
 import { sharedServer } from "../support/shared-server.ts";
 
@@ -13,7 +13,7 @@ beforeAll(async () => {
 afterAll(() => server.stop());
 
 /** Sends a request, waits for the first bytes of the body, lets `then` end the run, and returns first bytes and rest. */
-async function bodyOf(
+async function readBody(
   { url, headers: own }: Access,
   method: string,
   path: string,
@@ -41,20 +41,20 @@ async function cancel(api: Api, thread: string): Promise<void> {
 
 // Each waits some seconds for the first byte, so they wait together, each in a workspace of its own.
 it.concurrent.each(["wait", "join"])("/%s", async (way) => {
-  const access = await server.another();
+  const access = await server.startAnother();
   const api = new Api(access.url, access.headers);
   const { thread_id: thread } = await api.post<{ thread_id: string }>("/threads", {});
   const base = `/threads/${thread}/runs`;
   const run = way === "join" ? await api.post<{ run_id: string }>(base, forever) : undefined;
   const [method, path, body] = run ? ["GET", `${base}/${run.run_id}/join`] : ["POST", `${base}/wait`, forever];
-  const { first, rest, cacheControl } = await bodyOf(access, method, path, body, () => cancel(api, thread));
+  const { first, rest, cacheControl } = await readBody(access, method, path, body, () => cancel(api, thread));
   expect(first).toBe("\n");
   expect(JSON.parse(rest)).toMatchObject({ messages: [{ content: "forever" }] });
   expect(cacheControl).toContain("no-transform");
 });
 
 it.concurrent("message/send of A2A", async () => {
-  const access = await server.another();
+  const access = await server.startAnother();
   const api = new Api(access.url, access.headers);
   const contextId = crypto.randomUUID();
   const message = {
@@ -65,8 +65,8 @@ it.concurrent("message/send of A2A", async () => {
     parts: [{ kind: "text", text: "forever" }],
   };
   const call = { jsonrpc: "2.0", id: 1, method: "message/send", params: { message } };
-  const { first, rest } = await bodyOf(access, "POST", "/a2a/actor", call, async () => {
-    const thread = await until("the thread", 10, async () => {
+  const { first, rest } = await readBody(access, "POST", "/a2a/actor", call, async () => {
+    const thread = await waitUntil("the thread", 10, async () => {
       const [found] = await api.post<{ thread_id: string }[]>("/threads/search", { limit: 100 });
       return found?.thread_id;
     });

@@ -20,7 +20,7 @@ afterEach(() => {
   vi.restoreAllMocks();
 });
 
-function clientOf(Sdk: typeof Client, fetchImplementation?: typeof fetch): Client {
+function createClient(Sdk: typeof Client, fetchImplementation?: typeof fetch): Client {
   return new Sdk({
     apiUrl: server.url,
     apiKey: server.key,
@@ -34,7 +34,7 @@ function clientOf(Sdk: typeof Client, fetchImplementation?: typeof fetch): Clien
 const GENERATED = ["evaluators", "datasets", "annotationQueues", "sessions", "runs", "threads", "traces", "public"];
 
 /** What a client warns of when all of `GENERATED` are read. */
-async function warningsOf(client: Client): Promise<string[]> {
+async function collectWarnings(client: Client): Promise<string[]> {
   const warn = vi.spyOn(console, "warn").mockReturnValue();
   for (const name of GENERATED) void (client as unknown as Record<string, unknown>)[name];
   const checked = (client as unknown as { _getServerInfoPromise?: Promise<unknown> })._getServerInfoPromise;
@@ -56,14 +56,14 @@ const namedAs =
 
 describe.each(SDKS)("langsmith %s", (_, Sdk) => {
   it("does not warn that the server is too old", async () => {
-    expect(await warningsOf(clientOf(Sdk))).toEqual([]);
+    expect(await collectWarnings(createClient(Sdk))).toEqual([]);
     // It would: the check is the client's own.
-    const warnings = await warningsOf(clientOf(Sdk, namedAs("0.15.99")));
+    const warnings = await collectWarnings(createClient(Sdk, namedAs("0.15.99")));
     expect(warnings).toContainEqual(expect.stringContaining('Backend version "0.15.99" is older'));
   });
 
   it("is refused an example of another dataset, and changes nothing", async () => {
-    const client = clientOf(Sdk);
+    const client = createClient(Sdk);
     const [mine, other] = [
       await client.createDataset(crypto.randomUUID()),
       await client.createDataset(crypto.randomUUID()),
@@ -75,7 +75,7 @@ describe.each(SDKS)("langsmith %s", (_, Sdk) => {
   });
 
   it("creates a feedback config again after it was updated", async () => {
-    const client = clientOf(Sdk);
+    const client = createClient(Sdk);
     const given = { feedbackKey: crypto.randomUUID(), feedbackConfig: { type: "continuous" as const, min: 0, max: 1 } };
     await client.createFeedbackConfig(given);
     await client.updateFeedbackConfig(given.feedbackKey, { isLowerScoreBetter: true });
@@ -85,7 +85,7 @@ describe.each(SDKS)("langsmith %s", (_, Sdk) => {
   });
 
   it("reads a parent's cost without the noise of binary fractions", async () => {
-    const client = clientOf(Sdk);
+    const client = createClient(Sdk);
     const start = Date.now() - 1_000;
     const stamp = (at: number) => `${new Date(at).toISOString().replaceAll(/[-:.Z]/g, "")}000Z`;
     const root = crypto.randomUUID();
@@ -117,13 +117,13 @@ describe.each(SDKS)("langsmith %s", (_, Sdk) => {
   });
 
   it("stores inputs that nest as deep as docs/limits.md says, and is refused one level more", async () => {
-    const client = clientOf(Sdk);
+    const client = createClient(Sdk);
     const dataset = await client.createDataset(crypto.randomUUID());
-    const nested = (levels: number): Record<string, unknown> =>
+    const nestObjects = (levels: number): Record<string, unknown> =>
       JSON.parse(`${'{"a":'.repeat(levels)}1${"}".repeat(levels)}`);
-    const { id } = await client.createExample({ dataset_id: dataset.id, inputs: nested(500) });
-    expect((await client.readExample(id)).inputs).toEqual(nested(500));
-    const deeper = client.createExample({ dataset_id: dataset.id, inputs: nested(502) });
+    const { id } = await client.createExample({ dataset_id: dataset.id, inputs: nestObjects(500) });
+    expect((await client.readExample(id)).inputs).toEqual(nestObjects(500));
+    const deeper = client.createExample({ dataset_id: dataset.id, inputs: nestObjects(502) });
     await expect(deeper).rejects.toThrow("nests deeper than 500 levels");
   });
 });

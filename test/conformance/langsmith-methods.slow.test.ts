@@ -50,22 +50,22 @@ interface Members {
   removeFeedbackCategories(key: string, values: number[]): unknown;
 }
 
-const also = (client: Client) => client as unknown as Members;
+const asMembers = (client: Client) => client as unknown as Members;
 
 /** Methods whose routes are served nowhere. */
 const REFUSED: Record<string, (c: Client, ids: Ids) => unknown> = {
-  evaluators: (c) => first(also(c).evaluators.list()),
-  sandboxes: (c) => first(also(c).sandboxes.boxes.list()),
-  sessions: (c) => first(also(c).sessions.listV2({})),
-  agents: (c) => first(c.listAgents()),
+  evaluators: (c) => takeFirst(asMembers(c).evaluators.list()),
+  sandboxes: (c) => takeFirst(asMembers(c).sandboxes.boxes.list()),
+  sessions: (c) => takeFirst(asMembers(c).sessions.listV2({})),
+  agents: (c) => takeFirst(c.listAgents()),
   pullAgent: (c) => c.pullAgent("-/a"),
   pullSkill: (c) => c.pullSkill("-/s"),
   pushAgent: (c) => c.pushAgent("-/a", { files: {} }),
   pushSkill: (c) => c.pushSkill("-/s", { files: {} }),
   deleteAgent: (c) => c.deleteAgent("-/a"),
   deleteSkill: (c) => c.deleteSkill("-/s"),
-  listAgents: (c) => first(c.listAgents()),
-  listSkills: (c) => first(c.listSkills()),
+  listAgents: (c) => takeFirst(c.listAgents()),
+  listSkills: (c) => takeFirst(c.listSkills()),
 };
 
 interface Ids {
@@ -79,7 +79,7 @@ interface Ids {
   experiments: string[];
 }
 
-async function first(items: unknown): Promise<unknown> {
+async function takeFirst(items: unknown): Promise<unknown> {
   const list = items as AsyncIterable<unknown>;
   if (typeof list?.[Symbol.asyncIterator] !== "function") return items;
   for await (const item of list) return item;
@@ -100,7 +100,7 @@ const SERVED: Record<string, (c: Client, ids: Ids) => unknown> = {
       project_name: `p-${run}`,
       start_time: Date.now(),
       trace_id: run,
-      dotted_order: `${dotted()}${run}`,
+      dotted_order: `${toDottedOrder()}${run}`,
     }),
   flush: (c) => c.flush(),
   awaitPendingTraceBatches: (c) => c.awaitPendingTraceBatches(),
@@ -109,32 +109,32 @@ const SERVED: Record<string, (c: Client, ids: Ids) => unknown> = {
       outputs: { a: 2 },
       end_time: Date.now(),
       trace_id: run,
-      dotted_order: `${dotted()}${run}`,
+      dotted_order: `${toDottedOrder()}${run}`,
     });
     await c.flush();
   },
   batchIngestRuns: async (c, { run }) =>
     c.batchIngestRuns({
-      runUpdates: [{ id: run, trace_id: run, dotted_order: `${dotted()}${run}`, tags: ["b"] }],
+      runUpdates: [{ id: run, trace_id: run, dotted_order: `${toDottedOrder()}${run}`, tags: ["b"] }],
     }),
   multipartIngestRuns: async (c, { run }) =>
     c.multipartIngestRuns({
-      runUpdates: [{ id: run, trace_id: run, dotted_order: `${dotted()}${run}`, tags: ["m"] }],
+      runUpdates: [{ id: run, trace_id: run, dotted_order: `${toDottedOrder()}${run}`, tags: ["m"] }],
     }),
   readRun: async (c, { run }) =>
     expect(await c.readRun(run)).toMatchObject({ id: run, outputs: { a: 2 }, tags: ["m"] }),
   getRunUrl: (c, { run }) => c.getRunUrl({ runId: run }),
   listRuns: async (c, { run }) =>
-    expect(await first(c.listRuns({ projectName: `p-${run}` }))).toMatchObject({ id: run }),
+    expect(await takeFirst(c.listRuns({ projectName: `p-${run}` }))).toMatchObject({ id: run }),
   runs: async (c, { run, project }) =>
-    expect(await first(also(c).runs.query({ project_ids: [project] }))).toMatchObject({ id: run }),
-  listGroupRuns: (c, { run }) => first(c.listGroupRuns({ projectName: `p-${run}`, groupBy: "conversation" })),
-  readThread: (c, { run }) => first(also(c).readThread({ threadId: "t", projectName: `p-${run}` })),
-  listThreads: (c, { run }) => first(also(c).listThreads({ projectName: `p-${run}` })),
-  threads: (c, { project }) => first(also(c).threads.query({ project_id: project })),
+    expect(await takeFirst(asMembers(c).runs.query({ project_ids: [project] }))).toMatchObject({ id: run }),
+  listGroupRuns: (c, { run }) => takeFirst(c.listGroupRuns({ projectName: `p-${run}`, groupBy: "conversation" })),
+  readThread: (c, { run }) => takeFirst(asMembers(c).readThread({ threadId: "t", projectName: `p-${run}` })),
+  listThreads: (c, { run }) => takeFirst(asMembers(c).listThreads({ projectName: `p-${run}` })),
+  threads: (c, { project }) => takeFirst(asMembers(c).threads.query({ project_id: project })),
   traces: async (c, { run, project }) => {
     const wanted = { project_id: project, trace_ids: [run], selects: ["ID"] };
-    expect(await first(also(c).traces.query(wanted))).toMatchObject({
+    expect(await takeFirst(asMembers(c).traces.query(wanted))).toMatchObject({
       root_run: { id: run },
       trace_aggregates: { total_tokens: 0 },
     });
@@ -145,13 +145,13 @@ const SERVED: Record<string, (c: Client, ids: Ids) => unknown> = {
   readRunSharedLink: async (c, { run }) => expect(await c.readRunSharedLink(run)).toContain("/public/"),
   public: async (c, { run }) => {
     const token = (await c.readRunSharedLink(run))!.split("/").at(-2)!;
-    expect(await first(also(c).public.runs.query(token, {}))).toBeDefined();
+    expect(await takeFirst(asMembers(c).public.runs.query(token, {}))).toBeDefined();
   },
   unshareRun: (c, { run }) => c.unshareRun(run),
   hasProject: async (c, { run }) => expect(await c.hasProject({ projectName: `p-${run}` })).toBe(true),
   readProject: (c, { project }) => c.readProject({ projectId: project, includeStats: true }),
   updateProject: (c, { project }) => c.updateProject(project, { description: "d" }),
-  listProjects: (c, { run }) => first(c.listProjects({ name: `p-${run}` })),
+  listProjects: (c, { run }) => takeFirst(c.listProjects({ name: `p-${run}` })),
   getProjectUrl: (c, { project }) => c.getProjectUrl({ projectId: project }),
   createDataset: async (c, ids) => {
     ids.dataset = (await c.createDataset(`d-${ids.run}`)).id;
@@ -159,7 +159,7 @@ const SERVED: Record<string, (c: Client, ids: Ids) => unknown> = {
   readDataset: (c, { dataset }) => c.readDataset({ datasetId: dataset }),
   hasDataset: async (c, { dataset }) => expect(await c.hasDataset({ datasetId: dataset })).toBe(true),
   getDatasetUrl: (c, { dataset }) => c.getDatasetUrl({ datasetId: dataset }),
-  listDatasets: (c) => first(c.listDatasets()),
+  listDatasets: (c) => takeFirst(c.listDatasets()),
   updateDataset: (c, { dataset }) => c.updateDataset({ datasetId: dataset, description: "d" }),
   createExample: async (c, ids) => {
     ids.example = (await c.createExample({ a: 1 }, { b: 2 }, { datasetId: ids.dataset })).id;
@@ -172,7 +172,7 @@ const SERVED: Record<string, (c: Client, ids: Ids) => unknown> = {
   updateExamplesMultipart: (c, { dataset, example }) =>
     c.updateExamplesMultipart(dataset, [{ id: example, inputs: { a: 6 } }]),
   readExample: async (c, { example }) => expect(await c.readExample(example)).toMatchObject({ inputs: { a: 6 } }),
-  listExamples: (c, { dataset }) => first(c.listExamples({ datasetId: dataset })),
+  listExamples: (c, { dataset }) => takeFirst(c.listExamples({ datasetId: dataset })),
   updateExample: (c, { example, dataset }) =>
     c.updateExample({ id: example, dataset_id: dataset, inputs: { a: 7 } } as never),
   updateExamples: (c, { example, dataset }) =>
@@ -204,14 +204,14 @@ const SERVED: Record<string, (c: Client, ids: Ids) => unknown> = {
   },
   datasets: async (c, { dataset, run }) => {
     const experiment = await c.readProject({ projectName: `e1-${run}` });
-    const rows = also(c).datasets.experimentRuns.query(dataset, { experiment_ids: [experiment.id] });
-    expect(await first(rows)).toMatchObject({ dataset_id: dataset, runs: [] });
+    const rows = asMembers(c).datasets.experimentRuns.query(dataset, { experiment_ids: [experiment.id] });
+    expect(await takeFirst(rows)).toMatchObject({ dataset_id: dataset, runs: [] });
   },
   uploadCsv: async (c, { run }) => {
     const csvFile = new Blob(["a,b\n1,2"]);
     const made = await c.uploadCsv({ csvFile, fileName: `${run}.csv`, inputKeys: ["a"], outputKeys: ["b"] });
     expect(made).toMatchObject({ name: `${run}.csv`, example_count: 1 });
-    expect(await first(c.listExamples({ datasetId: made.id }))).toMatchObject({
+    expect(await takeFirst(c.listExamples({ datasetId: made.id }))).toMatchObject({
       inputs: { a: "1" },
       outputs: { b: "2" },
     });
@@ -230,7 +230,7 @@ const SERVED: Record<string, (c: Client, ids: Ids) => unknown> = {
   readAnnotationQueue: async (c, { queue, run }) =>
     expect(await c.readAnnotationQueue(queue)).toMatchObject({ name: `r-${run}`, rubric_instructions: "read" }),
   listAnnotationQueues: async (c, { queue }) =>
-    expect(await first(c.listAnnotationQueues({ queueIds: [queue] }))).toMatchObject({ id: queue, total_runs: 0 }),
+    expect(await takeFirst(c.listAnnotationQueues({ queueIds: [queue] }))).toMatchObject({ id: queue, total_runs: 0 }),
   addRunsToAnnotationQueue: async (c, { queue, run, project }) => {
     await c.addRunsToAnnotationQueue(queue, [run]);
     // The form with keys, which one of the versions has.
@@ -241,14 +241,15 @@ const SERVED: Record<string, (c: Client, ids: Ids) => unknown> = {
   getRunFromAnnotationQueue: async (c, { queue, run }) =>
     expect(await c.getRunFromAnnotationQueue(queue, 0)).toMatchObject({ id: run, outputs: { a: 2 } }),
   listRunsFromAnnotationQueue: async (c, { queue, run }) =>
-    expect(await first(also(c).listRunsFromAnnotationQueue(queue))).toMatchObject({ id: run }),
+    expect(await takeFirst(asMembers(c).listRunsFromAnnotationQueue(queue))).toMatchObject({ id: run }),
   getSizeFromAnnotationQueue: async (c, { queue }) =>
     expect(await c.getSizeFromAnnotationQueue(queue)).toEqual({ size: 1 }),
   annotationQueues: async (c, { queue, run }) => {
-    const own = also(c).annotationQueues;
+    const own = asMembers(c).annotationQueues;
     expect(await own.retrieve(queue)).toMatchObject({ id: queue });
     const wanted = { status: "needs_my_review" };
-    if (own.items) expect(await first(own.items.list(queue, wanted))).toMatchObject({ run_id: run, item_type: "RUN" });
+    if (own.items)
+      expect(await takeFirst(own.items.list(queue, wanted))).toMatchObject({ run_id: run, item_type: "RUN" });
   },
   deleteRunFromAnnotationQueue: async (c, { queue, run }) => {
     await c.deleteRunFromAnnotationQueue(queue, run);
@@ -266,21 +267,21 @@ const SERVED: Record<string, (c: Client, ids: Ids) => unknown> = {
   },
   readFeedback: async (c, { feedback }) => expect(await c.readFeedback(feedback)).toMatchObject({ score: 1 }),
   updateFeedback: (c, { feedback }) => c.updateFeedback(feedback, { score: 0 }),
-  listFeedback: (c, { run }) => first(c.listFeedback({ runIds: [run] })),
+  listFeedback: (c, { run }) => takeFirst(c.listFeedback({ runIds: [run] })),
   logEvaluationFeedback: async (c, { run }) => c.logEvaluationFeedback({ key: "e", score: 1 }, await c.readRun(run)),
   createPresignedFeedbackToken: (c, { run }) => c.createPresignedFeedbackToken(run, "k"),
-  listPresignedFeedbackTokens: (c, { run }) => first(c.listPresignedFeedbackTokens(run)),
+  listPresignedFeedbackTokens: (c, { run }) => takeFirst(c.listPresignedFeedbackTokens(run)),
   createFeedbackConfig: (c, { run }) => c.createFeedbackConfig({ feedbackKey: `k-${run}`, feedbackConfig: CATEGORIES }),
-  listFeedbackConfigs: (c) => first(c.listFeedbackConfigs()),
+  listFeedbackConfigs: (c) => takeFirst(c.listFeedbackConfigs()),
   updateFeedbackConfig: (c, { run }) => c.updateFeedbackConfig(`k-${run}`, { isLowerScoreBetter: true }),
   addFeedbackCategories: async (c, { run }) => {
-    const added = await also(c).addFeedbackCategories(`k-${run}`, [{ value: 2, label: "ok" }]);
+    const added = await asMembers(c).addFeedbackCategories(`k-${run}`, [{ value: 2, label: "ok" }]);
     expect(added).toMatchObject({
       feedback_config: { categories: [{ value: 0 }, { value: 1 }, { value: 2, label: "ok" }] },
     });
   },
   removeFeedbackCategories: async (c, { run }) => {
-    const left = await also(c).removeFeedbackCategories(`k-${run}`, [2]);
+    const left = await asMembers(c).removeFeedbackCategories(`k-${run}`, [2]);
     expect(left).toMatchObject({ feedback_config: { categories: [{ value: 0 }, { value: 1 }] } });
   },
   ...PROMPTS,
@@ -288,7 +289,7 @@ const SERVED: Record<string, (c: Client, ids: Ids) => unknown> = {
   deleteFeedback: (c, { feedback }) => c.deleteFeedback(feedback),
   deleteExample: (c, { example }) => c.deleteExample(example),
   deleteExamples: async (c, { dataset }) =>
-    c.deleteExamples([((await first(c.listExamples({ datasetId: dataset }))) as { id: string }).id]),
+    c.deleteExamples([((await takeFirst(c.listExamples({ datasetId: dataset }))) as { id: string }).id]),
   deleteDataset: (c, { dataset }) => c.deleteDataset({ datasetId: dataset }),
   deleteProject: (c, { project }) => c.deleteProject({ projectId: project }),
 };
@@ -303,7 +304,7 @@ const CATEGORIES = {
 const BROKEN = ["listSharedRuns"];
 
 const TIME = new Date();
-const dotted = () => `${TIME.toISOString().replaceAll(/[-:.Z]/g, "")}000Z`;
+const toDottedOrder = () => `${TIME.toISOString().replaceAll(/[-:.Z]/g, "")}000Z`;
 
 describe.each(SDKS)("langsmith %s", (_, Sdk) => {
   const names = Object.getOwnPropertyNames(Sdk.prototype).filter((name) => !name.startsWith("_"));
@@ -330,7 +331,7 @@ describe.each(SDKS)("langsmith %s", (_, Sdk) => {
   it("has each other method refused with 501 and the page that lists the calls", async () => {
     const answers: [number, string][] = [];
     // A client of its own for each method, for clients keep what they were answered.
-    const watched = (): Client =>
+    const createWatched = (): Client =>
       newClient(async (url, init) => {
         const response = await fetch(url, init);
         // Agents and skills are looked for among the prompts first.
@@ -342,7 +343,7 @@ describe.each(SDKS)("langsmith %s", (_, Sdk) => {
     for (const [name, call] of Object.entries(REFUSED).filter(([name]) => names.includes(name))) {
       answers.length = 0;
       await Promise.resolve()
-        .then(() => call(watched(), ids))
+        .then(() => call(createWatched(), ids))
         .catch(() => undefined);
       const refused = answers.filter(([status, text]) => status === 501 && text.includes("docs/experiments.md"));
       const others = answers.filter(([status]) => status !== 501).map(([status]) => status);

@@ -50,24 +50,24 @@ describe.runIf(version !== undefined)(`langsmith for Python ${version}`, () => {
   }, 600_000);
   afterAll(() => server.stop());
 
-  const failed = (client: string, expected: Result["expected"]) =>
+  const listFailed = (client: string, expected: Result["expected"]) =>
     results.filter((one) => one.client === client && one.expected === expected && one.error !== null);
   const count = (client: string, expected: Result["expected"]) =>
     results.filter((one) => one.client === client && one.expected === expected).length;
 
   describe.each(["Client", "AsyncClient"])("%s", (client) => {
     it("has no method that this test does not know", () => {
-      expect(failed(client, null)).toMatchObject([{ method: "methods", error: [] }]);
+      expect(listFailed(client, null)).toMatchObject([{ method: "methods", error: [] }]);
     });
 
     it("has each served method answered", () => {
       expect(count(client, "served")).toBeGreaterThan(20);
-      expect(failed(client, "served")).toEqual([]);
+      expect(listFailed(client, "served")).toEqual([]);
     });
 
     it("has each other method refused with 501 and the page that lists the calls", () => {
       expect(count(client, "refused")).toBeGreaterThanOrEqual(10);
-      expect(failed(client, "refused")).toEqual([]);
+      expect(listFailed(client, "refused")).toEqual([]);
     });
   });
 });

@@ -23,7 +23,7 @@ async function collect<T>(items: AsyncIterable<T>): Promise<T[]> {
   return all;
 }
 
-const clientOf = (Sdk: typeof Client) =>
+const createClient = (Sdk: typeof Client) =>
   new Sdk({
     apiUrl: server.url,
     apiKey: server.key,
@@ -115,7 +115,7 @@ it("langsmith 0.12.0 gives statistics of all threads", async () => {
 describe.each(SDKS)("langsmith %s", (_, Sdk) => {
   it("gives statistics of a thread", async () => {
     const selects = ["TURNS" as const, "TOTAL_TOKENS" as const, "PROMPT_TOKEN_DETAILS" as const];
-    expect(await clientOf(Sdk).threads.stats(thread, { session_id: project, selects })).toEqual({
+    expect(await createClient(Sdk).threads.stats(thread, { session_id: project, selects })).toEqual({
       turns: 5,
       total_tokens: 75,
       prompt_token_details: { raw: { cache_read: 15 } },
@@ -124,7 +124,7 @@ describe.each(SDKS)("langsmith %s", (_, Sdk) => {
   });
 
   it("gives addresses that are pages", async () => {
-    const client = clientOf(Sdk);
+    const client = createClient(Sdk);
     const dataset = await client.createDataset(`pages-${crypto.randomUUID()}`);
     const url = await client.getDatasetUrl({ datasetId: dataset.id });
     // evaluate() prints such an address.
@@ -138,7 +138,7 @@ describe.each(SDKS)("langsmith %s", (_, Sdk) => {
   });
 
   it("lists runs with their attachments, and the details of their tokens and costs", async () => {
-    const [run] = await collect(clientOf(Sdk).listRuns({ projectName: "reads", limit: 1 }));
+    const [run] = await collect(createClient(Sdk).listRuns({ projectName: "reads", limit: 1 }));
     expect(run).toMatchObject({
       s3_urls: { "attachment.picture": { mime_type: "image/png" } },
       prompt_token_details: { cache_read: 3 },

@@ -145,10 +145,10 @@ GET /comments/owner/prompt
 POST /repos/owner/prompt/fork
 POST /v1/platform/hub/repos/owner/agent/directories/commits`;
 
-const routesOf = (text: string) => text.trim().split("\n");
+const listRoutes = (text: string) => text.trim().split("\n");
 
 /** The routes of the generated client in a folder of its resources, with `:id` for what is in a path. */
-function generated(folder: string): string[] {
+function listGenerated(folder: string): string[] {
   const files = readdirSync(folder, { recursive: true, encoding: "utf8" }).filter((name) => name.endsWith(".mjs"));
   return files.flatMap((file) => {
     const source = readFileSync(join(folder, file), "utf8");
@@ -163,8 +163,8 @@ function generated(folder: string): string[] {
   });
 }
 
-const GENERATED = [...new Set(generated("node_modules/langsmith-0-12/resources"))];
-const served = new Set(routesOf(SERVED));
+const GENERATED = [...new Set(listGenerated("node_modules/langsmith-0-12/resources"))];
+const served = new Set(listRoutes(SERVED));
 
 let server: TestServer;
 beforeAll(async () => {
@@ -199,7 +199,7 @@ describe("served", () => {
 });
 
 describe("refused with the reason", () => {
-  const refused = [...new Set([...routesOf(REFUSED), ...GENERATED])].filter((route) => !served.has(route));
+  const refused = [...new Set([...listRoutes(REFUSED), ...GENERATED])].filter((route) => !served.has(route));
   it.each(refused)("%s", async (route) => {
     expect(await call(route)).toEqual({
       status: 501,

@@ -27,7 +27,7 @@ type Script = (heard: () => void) => Promise<string | undefined>;
 interface State {
   messages: { content: string }[];
 }
-const answerOf = (state: unknown) => (state as State | undefined)?.messages.at(-1)?.content;
+const readAnswer = (state: unknown) => (state as State | undefined)?.messages.at(-1)?.content;
 const options = () => ({ apiUrl: server.url, apiKey: null as never, callerOptions: { maxRetries: 0 } });
 
 /** `client.threads.stream`: the answer as its messages assemble it, while its output and values are read too. */
@@ -43,7 +43,7 @@ const stream =
     for await (const message of messages) texts.push(await message.text);
     const output = await thread.output;
     await thread.close();
-    return texts.at(-1) === answerOf(output) ? texts.at(-1) : undefined;
+    return texts.at(-1) === readAnswer(output) ? texts.at(-1) : undefined;
   };
 
 /** `client.runs.stream`. */
@@ -60,7 +60,7 @@ const run =
       heard();
       if (event === "values") state = data;
     }
-    return answerOf(state);
+    return readAnswer(state);
   };
 
 /** `client.runs.create`, then `client.runs.joinStream`. */
@@ -73,7 +73,7 @@ const join: Script = async (heard) => {
     heard();
     if (event === "values") state = data;
   }
-  return answerOf(state ?? (await client.threads.getState(thread_id)).values);
+  return readAnswer(state ?? (await client.threads.getState(thread_id)).values);
 };
 
 const Old = Client11 as unknown as typeof Client15;
@@ -93,7 +93,7 @@ interface Outcome {
   ms: number;
 }
 
-async function within(kind: string, script: Script): Promise<Outcome> {
+async function runWithin(kind: string, script: Script): Promise<Outcome> {
   let events = 0;
   const start = performance.now();
   let timer: ReturnType<typeof setTimeout> | undefined;
@@ -112,7 +112,7 @@ it(
     const slowest = new Map<string, number>();
     for (let round = 0; round < ROUNDS; round += 1) {
       const started = Array.from({ length: CLIENTS }, (_, i) => KINDS[i % KINDS.length] as (typeof KINDS)[number]);
-      const outcomes = await Promise.all(started.map(([kind, script]) => within(kind, script)));
+      const outcomes = await Promise.all(started.map(([kind, script]) => runWithin(kind, script)));
       for (const { kind, ms } of outcomes) slowest.set(kind, Math.max(slowest.get(kind) ?? 0, ms));
       expect(outcomes.filter(({ answer }) => answer !== ANSWER)).toEqual([]);
     }

@@ -28,7 +28,7 @@ interface Run {
   status: string;
 }
 
-async function runsOf(project: string): Promise<Run[]> {
+async function listRuns(project: string): Promise<Run[]> {
   const client = new Client({ apiUrl: server.url, apiKey: server.key });
   const runs: Run[] = [];
   for await (const run of client.listRuns({ projectName: project, order: "asc" })) runs.push(run as unknown as Run);
@@ -82,7 +82,7 @@ describe("the stock exporters", () => {
     const project = `otel ${name}`;
     const path = name === "json" ? "/otel/v1/traces" : "/api/v1/otel/v1/traces";
     await sendSpans(exporter(server.url + path, { ...server.headers, "langsmith-project": project }));
-    const runs = await runsOf(project);
+    const runs = await listRuns(project);
     const [root, chat, tool] = runs as [Run, Run, Run];
     expect(runs).toMatchObject([
       {
@@ -172,7 +172,7 @@ describe("the LangSmith SDK through OpenTelemetry", () => {
     );
     await chain({ name: "bob" });
     await processor.shutdown();
-    const runs = await runsOf("bridge");
+    const runs = await listRuns("bridge");
     const root = runs[0] as Run;
     expect(runs).toMatchObject([
       {

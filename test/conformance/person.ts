@@ -3,20 +3,20 @@
 /** Follows `address` to the consent page, allows, and returns where the browser is sent. */
 export async function allow(address: URL, key: string): Promise<URL> {
   const first = await fetch(address, { redirect: "manual" });
-  const signIn = formOf(await first.text());
+  const signIn = parseForm(await first.text());
   const signedIn = await post(address, { ...signIn, api_key: key, step: "key" });
   const cookie = signedIn.headers.get("set-cookie")?.split(";")[0] ?? "";
   const next = new URL(signedIn.headers.get("location") ?? "", address);
   const consent = await (await fetch(next, { headers: { cookie }, redirect: "manual" })).text();
   const scopes = [...consent.matchAll(/name="grant" value="(\w+)"/g)].map(([, scope]) => scope ?? "");
-  const answer = await post(address, { ...formOf(consent), step: "allow" }, { cookie }, scopes);
+  const answer = await post(address, { ...parseForm(consent), step: "allow" }, { cookie }, scopes);
   const location = answer.headers.get("location");
   if (!location) throw new Error(`No redirect: ${answer.status} ${await answer.text()}`);
   return new URL(location);
 }
 
 /** The hidden fields of a page's forms, which are the same in each. */
-function formOf(page: string): Record<string, string> {
+function parseForm(page: string): Record<string, string> {
   const fields = [...page.matchAll(/type="hidden" name="([^"]+)" value="([^"]*)"/g)];
   return Object.fromEntries(fields.map(([, name, value]) => [name ?? "", (value ?? "").replaceAll("&amp;", "&")]));
 }

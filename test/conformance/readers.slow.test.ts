@@ -4,7 +4,7 @@
  */
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, beforeAll, expect, it } from "vitest";
-import { compare, newThreadOf, Reader, run, settled, type ThreadOf } from "../support/readers.ts";
+import { compare, createThread, Reader, run, waitUntilSettled, type ThreadAddress } from "../support/readers.ts";
 import { type CountingServer, startServer } from "../support/server.ts";
 
 const THREADS = 5;
@@ -19,18 +19,18 @@ beforeAll(async () => {
 afterAll(() => server.stop());
 
 it(`${READERS} readers, of which ${DROPPED} drop every second, miss nothing and leave nothing`, async () => {
-  const threads: ThreadOf[] = [];
-  for (let n = 0; n < THREADS; n += 1) threads.push(await newThreadOf(server.url, server.headers));
+  const threads: ThreadAddress[] = [];
+  for (let n = 0; n < THREADS; n += 1) threads.push(await createThread(server.url, server.headers));
   const readers = Array.from(
     { length: READERS },
-    (_, n) => new Reader(threads[n % THREADS] as ThreadOf, n % 2 === 0 ? "sse" : "socket"),
+    (_, n) => new Reader(threads[n % THREADS] as ThreadAddress, n % 2 === 0 ? "sse" : "socket"),
   );
   for (const reader of readers) await reader.open();
-  const idOf = ({ path }: ThreadOf) => path.split("/").at(-1) ?? "";
+  const readId = ({ path }: ThreadAddress) => path.split("/").at(-1) ?? "";
   const open = async () =>
     Promise.all(
       threads.map(async (thread) => {
-        const { streams, sockets } = await server.readers(idOf(thread));
+        const { streams, sockets } = await server.countReaders(readId(thread));
         return { streams, sockets };
       }),
     );
@@ -49,7 +49,7 @@ it(`${READERS} readers, of which ${DROPPED} drop every second, miss nothing and 
     await runs;
     await sleep(500);
   }
-  await settled(readers, 30_000);
+  await waitUntilSettled(readers, 30_000);
   const { missed, wrong, events } = await compare(readers);
   expect({ missed, wrong }).toEqual({ missed: 0, wrong: 0 });
   expect(events).toBeGreaterThan(READERS * ROUNDS);

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { TestServer } from "../support/server.ts";
 import { sharedServer } from "../support/shared-server.ts";
-import { type Client, clientOf, VERSIONS } from "./clients.ts";
+import { type Client, createClient, VERSIONS } from "./clients.ts";
 
 let server: TestServer;
 beforeAll(async () => {
@@ -28,7 +28,7 @@ const SUM = say("What is 17 * 23?");
 const EMAIL = say("Write to ada@example.com that the build is green");
 const RESEARCH = say("Research the history of weirs");
 
-async function all(stream: AsyncIterable<unknown>): Promise<Part[]> {
+async function collectAll(stream: AsyncIterable<unknown>): Promise<Part[]> {
   const parts: Part[] = [];
   for await (const part of stream) parts.push(part as Part);
   return parts;
@@ -37,11 +37,11 @@ async function all(stream: AsyncIterable<unknown>): Promise<Part[]> {
 describe.each(VERSIONS)("runs of client %s", (version) => {
   let client: Client;
   beforeAll(async () => {
-    client = clientOf(version, await server.another());
+    client = createClient(version, await server.startAnother());
   });
   const thread = async () => (await client.threads.create()).thread_id;
   const run = async (threadId: string, assistant: string, payload: object) =>
-    all(client.runs.stream(threadId, assistant, payload));
+    collectAll(client.runs.stream(threadId, assistant, payload));
 
   it("stream: values, updates", async () => {
     const id = await thread();
@@ -89,23 +89,27 @@ describe.each(VERSIONS)("runs of client %s", (version) => {
   it("stream: custom, debug, tasks, checkpoints, events", async () => {
     const modes = ["custom", "debug", "tasks", "checkpoints", "events"];
     const parts = await run(await thread(), "echo", { input: say("hi"), streamMode: modes });
-    const of = (event: string) => parts.filter((part) => part.event === event).map((part) => part.data);
-    expect(of("debug").map((one) => one.type)).toEqual([
+    const listData = (event: string) => parts.filter((part) => part.event === event).map((part) => part.data);
+    expect(listData("debug").map((one) => one.type)).toEqual([
       "checkpoint",
       "checkpoint",
       "task",
       "task_result",
       "checkpoint",
     ]);
-    expect(of("tasks")).toMatchObject([
+    expect(listData("tasks")).toMatchObject([
       { name: "echo", input: { messages: [{ content: "hi" }] } },
       { name: "echo", result: { messages: [{ content: "You said: hi" }] } },
     ]);
-    expect(of("checkpoints").at(-1)).toMatchObject({ values: { messages: [{}, {}] }, next: [], metadata: { step: 1 } });
-    expect(of("events").map((one) => one.event)).toContain("on_chain_start");
+    expect(listData("checkpoints").at(-1)).toMatchObject({
+      values: { messages: [{}, {}] },
+      next: [],
+      metadata: { step: 1 },
+    });
+    expect(listData("events").map((one) => one.event)).toContain("on_chain_start");
     // The chunks of the run itself are those of the other modes.
     const runId = parts.find((part) => part.event === "metadata")?.data.run_id;
-    const ofRun = of("events").filter((one) => one.run_id === runId);
+    const ofRun = listData("events").filter((one) => one.run_id === runId);
     expect(ofRun.map((one) => one.event)).toEqual(["on_chain_start", "on_chain_end"]);
   });
 
@@ -168,7 +172,7 @@ describe.each(VERSIONS)("runs of client %s", (version) => {
   });
 
   it("stream: stateless, on a thread made for it", async () => {
-    const parts = await all(client.runs.stream(null, "echo", { input: say("hi"), streamMode: "values" }));
+    const parts = await collectAll(client.runs.stream(null, "echo", { input: say("hi"), streamMode: "values" }));
     expect(parts.at(-1)?.data.messages.at(-1).content).toBe("You said: hi");
     const id = crypto.randomUUID();
     await run(id, "echo", { input: say("hi"), ifNotExists: "create" });
@@ -228,20 +232,20 @@ describe.each(VERSIONS)("runs of client %s", (version) => {
       streamResumable: true,
     });
     const [live, replay] = [
-      await all(client.runs.joinStream(id, made.run_id)),
-      await all(client.runs.joinStream(id, made.run_id, { lastEventId: "-1" })),
+      await collectAll(client.runs.joinStream(id, made.run_id)),
+      await collectAll(client.runs.joinStream(id, made.run_id, { lastEventId: "-1" })),
     ];
     expect(replay).toEqual(live);
     expect(live.at(-1)?.event).toBe("values");
     expect(await client.runs.join(id, made.run_id)).toEqual(live.at(-1)?.data);
     const middle = Math.floor(live.length / 2);
-    const rest = await all(client.runs.joinStream(id, made.run_id, { lastEventId: String(live[middle]?.id) }));
+    const rest = await collectAll(client.runs.joinStream(id, made.run_id, { lastEventId: String(live[middle]?.id) }));
     expect(rest).toEqual(live.slice(middle + 1));
-    const only = await all(client.runs.joinStream(id, made.run_id, { streamMode: "values" }));
+    const only = await collectAll(client.runs.joinStream(id, made.run_id, { streamMode: "values" }));
     expect(only).toEqual(live.filter((part) => part.event !== "messages"));
     const stateless = await client.runs.create(null, "echo", { input: say("hi") });
-    expect((await all(client.runs.joinStream(null, stateless.run_id))).at(-1)?.event).toBe("values");
-    await expect(all(client.runs.joinStream(id, crypto.randomUUID()))).rejects.toThrow("HTTP 404");
+    expect((await collectAll(client.runs.joinStream(null, stateless.run_id))).at(-1)?.event).toBe("values");
+    await expect(collectAll(client.runs.joinStream(id, crypto.randomUUID()))).rejects.toThrow("HTTP 404");
   });
 
   it("cancel", async () => {
@@ -270,7 +274,7 @@ describe.each(VERSIONS)("runs of client %s", (version) => {
 // Client 2.0.0 has no such method.
 describe("runs of client 1.15.0, beyond 2.0.0", () => {
   it("cancelMany", async () => {
-    const client = clientOf("1.15.0", await server.another());
+    const client = createClient("1.15.0", await server.startAnother());
     const thread = async () => (await client.threads.create()).thread_id;
     const [one, two] = [await thread(), await thread()];
     const late = { input: say("hi"), afterSeconds: 3600 };

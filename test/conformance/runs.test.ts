@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { startServer, type TestServer } from "../support/server.ts";
-import { type Client, clientOf, VERSIONS } from "./clients.ts";
+import { type Client, createClient, VERSIONS } from "./clients.ts";
 
 let server: TestServer;
 beforeAll(async () => {
@@ -30,13 +30,13 @@ async function collect(stream: AsyncIterable<unknown>): Promise<Event[]> {
   return events;
 }
 
-const named = (events: Event[], name: string): never[] =>
+const listNamed = (events: Event[], name: string): never[] =>
   events.filter(({ event }) => event === name).map(({ data }) => data);
 
 describe.each(VERSIONS)("@langchain/langgraph-sdk %s", (version) => {
   let client: Client;
   beforeAll(() => {
-    client = clientOf(version, server);
+    client = createClient(version, server);
   });
   const newThread = async () => (await client.threads.create()).thread_id;
 
@@ -53,9 +53,9 @@ describe.each(VERSIONS)("@langchain/langgraph-sdk %s", (version) => {
     expect(events[0]).toMatchObject({ event: "metadata", data: { run_id: created?.run_id } });
     expect(created?.thread_id).toBe(thread);
     expect(events.map(({ event }) => event)).toEqual(["metadata", "values", "updates", "values"]);
-    const [update] = named(events, "updates") as { echo: { messages: Message[] } }[];
+    const [update] = listNamed(events, "updates") as { echo: { messages: Message[] } }[];
     expect(update?.echo.messages).toMatchObject([{ type: "ai", content: "You said: hello" }]);
-    const [before, after] = named(events, "values") as { messages: Message[] }[];
+    const [before, after] = listNamed(events, "values") as { messages: Message[] }[];
     expect(before?.messages.map(({ type }) => type)).toEqual(["human"]);
     expect(after?.messages.map(({ content }) => content)).toEqual(["hello", "You said: hello"]);
     const ids = events.map(({ id }) => Number(id));
@@ -73,7 +73,7 @@ describe.each(VERSIONS)("@langchain/langgraph-sdk %s", (version) => {
     const events = await collect(
       client.runs.stream(thread, "agent", { input: say("What is 17 * 24?"), streamMode: "messages-tuple" }),
     );
-    const tuples = named(events, "messages") as [Message, { langgraph_node: string; thread_id: string }][];
+    const tuples = listNamed(events, "messages") as [Message, { langgraph_node: string; thread_id: string }][];
     const { values } = await client.threads.getState<{ messages: Message[] }>(thread);
     const said = values.messages.at(-1);
     const tokens = tuples.filter(([message]) => message.id === said?.id);
@@ -87,10 +87,10 @@ describe.each(VERSIONS)("@langchain/langgraph-sdk %s", (version) => {
     const events = await collect(
       client.runs.stream(await newThread(), "agent", { input: say("count to 5"), streamMode: "messages" }),
     );
-    const partial = (named(events, "messages/partial") as Message[][]).map(([message]) => message?.content.trim());
+    const partial = (listNamed(events, "messages/partial") as Message[][]).map(([message]) => message?.content.trim());
     expect(partial).toEqual(expect.arrayContaining(["1", "1 2", "1 2 3", "1 2 3 4 5"]));
-    expect(named(events, "messages/metadata").length).toBeGreaterThan(0);
-    const complete = (named(events, "messages/complete") as Message[][]).flat();
+    expect(listNamed(events, "messages/metadata").length).toBeGreaterThan(0);
+    const complete = (listNamed(events, "messages/complete") as Message[][]).flat();
     expect(complete.at(-1)).toMatchObject({ type: "ai", content: "1 2 3 4 5" });
   });
 
@@ -106,7 +106,7 @@ describe.each(VERSIONS)("@langchain/langgraph-sdk %s", (version) => {
     const { run_id } = await client.runs.create(thread, "agent", options);
     const join = (lastEventId: string) => collect(client.runs.joinStream(thread, run_id, { lastEventId }));
     const live = await join("-1");
-    expect(named(live, "messages").length).toBeGreaterThan(30);
+    expect(listNamed(live, "messages").length).toBeGreaterThan(30);
     expect(await join("-1")).toEqual(live);
     const seen = live[10];
     expect(await join(seen?.id ?? "")).toEqual(live.slice(11));
@@ -127,7 +127,7 @@ describe.each(VERSIONS)("@langchain/langgraph-sdk %s", (version) => {
 
     const command = { resume: { decisions: [{ type: "approve" }] } };
     const events = await collect(client.runs.stream(thread, "approval", { command, streamMode: "updates" }));
-    expect(named(events, "updates").flatMap((update) => Object.keys(update))).toEqual(["review", "tools", "agent"]);
+    expect(listNamed(events, "updates").flatMap((update) => Object.keys(update))).toEqual(["review", "tools", "agent"]);
     const { values } = await client.threads.getState<{ sent: { to: string }[] }>(thread);
     expect(values.sent).toMatchObject([{ to: "ada@example.com" }]);
     expect(await client.threads.get(thread)).toMatchObject({ status: "idle" });
@@ -144,7 +144,7 @@ describe.each(VERSIONS)("@langchain/langgraph-sdk %s", (version) => {
     expect(nested.size).toBe(2);
     for (const name of nested) expect(name).toMatch(/^updates\|tools:[0-9a-f-]{36}$/);
     expect(events.some(({ event }) => event.startsWith("messages|tools:"))).toBe(true);
-    const top = named(events, "updates").flatMap((update) => Object.keys(update));
+    const top = listNamed(events, "updates").flatMap((update) => Object.keys(update));
     expect(top).toEqual(["agent", "tools", "tools", "agent"]);
   });
 

@@ -18,7 +18,7 @@ async function call<T>(path: string, body?: unknown): Promise<T> {
   return response.json<T>();
 }
 
-async function eventually<T>(look: () => Promise<T>, isDone: (seen: T) => boolean): Promise<T> {
+async function waitUntil<T>(look: () => Promise<T>, isDone: (seen: T) => boolean): Promise<T> {
   for (let attempt = 0; ; attempt++) {
     const seen = await look();
     if (isDone(seen) || attempt === 300) return seen;
@@ -51,7 +51,7 @@ it("exports by its own queue into its own bucket", async () => {
     end_time: "2026-01-02T00:00:00Z",
   });
   const look = () => call<{ status: string }>(`/api/v1/bulk-exports/${job.id}`);
-  expect(await eventually(look, ({ status }) => !["CREATED", "RUNNING"].includes(status))).toMatchObject({
+  expect(await waitUntil(look, ({ status }) => !["CREATED", "RUNNING"].includes(status))).toMatchObject({
     status: "COMPLETED",
     progress: { rows_written: 1 },
   });
@@ -72,6 +72,6 @@ it("starts runs of crons by its own queue", async () => {
   });
   await fetch(`${server.url}/cdn-cgi/handler/scheduled?time=${Date.now() + 120_000}`);
   const look = () => call<{ status: string }[]>("/threads/search", { metadata });
-  const [thread] = await eventually(look, ([first]) => first?.status === "idle");
+  const [thread] = await waitUntil(look, ([first]) => first?.status === "idle");
   expect(thread?.status).toBe("idle");
 });

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { TestServer } from "../support/server.ts";
 import { sharedServer } from "../support/shared-server.ts";
-import { type Client, clientOf, VERSIONS } from "./clients.ts";
+import { type Client, createClient, VERSIONS } from "./clients.ts";
 
 let server: TestServer;
 beforeAll(async () => {
@@ -12,7 +12,7 @@ afterAll(() => server.stop());
 describe.each(VERSIONS)("the store of client %s", (version) => {
   let store: Client["store"];
   beforeAll(async () => {
-    store = clientOf(version, await server.another()).store;
+    store = createClient(version, await server.startAnother()).store;
   });
 
   it("putItem, getItem, deleteItem", async () => {

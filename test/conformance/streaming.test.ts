@@ -31,7 +31,7 @@ const CLIENTS = [
 ] as const;
 
 // The two versions' types differ in what these tests do not touch.
-function clientOf(version: string): Client15 {
+function createClient(version: string): Client15 {
   const options = { apiUrl: server.url, apiKey: null as never };
   return version === "1.15.0" ? new Client15(options) : (new Client11(options) as unknown as Client15);
 }
@@ -66,7 +66,7 @@ const human = (content: string) => ({ messages: [{ role: "user", content }] });
 
 describe.each(CLIENTS)("SDK %s over %s", (version, transport: Transport) => {
   const open = (assistantId: string, threadId: string = crypto.randomUUID()) =>
-    clientOf(version).threads.stream(threadId, { assistantId, transport });
+    createClient(version).threads.stream(threadId, { assistantId, transport });
 
   it("assembles messages and tool calls, and ends with the state", async () => {
     const thread = open("agent");
@@ -155,7 +155,7 @@ describe.each(CLIENTS)("SDK %s over %s", (version, transport: Transport) => {
     const { run_id } = (await thread.run.start({ input: human("Tell me a lot about everything you can do") })) as {
       run_id: string;
     };
-    await clientOf(version).runs.cancel(thread.threadId, run_id, false, "interrupt");
+    await createClient(version).runs.cancel(thread.threadId, run_id, false, "interrupt");
     await thread.output.catch(() => undefined);
     expect(thread.interrupted).toBe(true);
     await thread.close();
@@ -180,17 +180,17 @@ describe.each(CLIENTS)("SDK %s over %s", (version, transport: Transport) => {
     const any = await thread.subscribe(["custom"]);
     await thread.run.start({ input: human("go") });
     await thread.output;
-    const first = async (items: AsyncIterable<unknown>) => {
+    const takeFirst = async (items: AsyncIterable<unknown>) => {
       for await (const item of items) return item;
     };
-    expect(JSON.stringify(await first(named as AsyncIterable<unknown>))).toContain('"step":1');
-    expect(JSON.stringify(await first(any as AsyncIterable<unknown>))).toContain('"progress":50');
+    expect(JSON.stringify(await takeFirst(named as AsyncIterable<unknown>))).toContain('"step":1');
+    expect(JSON.stringify(await takeFirst(any as AsyncIterable<unknown>))).toContain('"progress":50');
     await thread.close();
   });
 
   it("gets custom events as the graph made them, with any content", async () => {
     const events: unknown[] = [];
-    const { runs, threads } = clientOf(version);
+    const { runs, threads } = createClient(version);
     const { thread_id } = await threads.create();
     for await (const { event, data } of runs.stream(thread_id, "progress", {
       input: human("go"),
@@ -259,12 +259,12 @@ it("SDK 1.15.0 reports an answer that came too late, and shows what still waits"
   await expect.poll(() => isUnknownInterruptError(one.rootStore.getSnapshot().error), { timeout: 20_000 }).toBe(true);
   const { error } = one.rootStore.getSnapshot();
   expect(error).toMatchObject({ interruptIds: [first], pendingIds: expect.arrayContaining(others) });
-  const waiting = () =>
+  const listWaiting = () =>
     one.rootStore
       .getSnapshot()
       .interrupts.map(({ id }) => String(id))
       .toSorted();
-  await expect.poll(waiting, { timeout: 20_000 }).toEqual(others.toSorted());
+  await expect.poll(listWaiting, { timeout: 20_000 }).toEqual(others.toSorted());
   await one.respondAll(Object.fromEntries(others.map((id) => [id, "here"])), { strictResume: true });
   await expect.poll(() => one.rootStore.getSnapshot().values.answers, { timeout: 20_000 }).toHaveLength(3);
   await one.dispose();

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { TestServer } from "../support/server.ts";
 import { sharedServer } from "../support/shared-server.ts";
-import { type Client, clientOf, VERSIONS } from "./clients.ts";
+import { type Client, createClient, VERSIONS } from "./clients.ts";
 
 let server: TestServer;
 beforeAll(async () => {
@@ -14,7 +14,7 @@ interface State {
   messages: { type: string; content: string; id: string }[];
 }
 
-async function talkOf(client: Client, turns: string[]): Promise<string> {
+async function runTurns(client: Client, turns: string[]): Promise<string> {
   const { thread_id } = await client.threads.create();
   for (const turn of turns) await client.runs.wait(thread_id, "echo", { input: say(turn) });
   return thread_id;
@@ -23,9 +23,9 @@ async function talkOf(client: Client, turns: string[]): Promise<string> {
 describe.each(VERSIONS)("threads of client %s", (version) => {
   let client: Client;
   beforeAll(async () => {
-    client = clientOf(version, await server.another());
+    client = createClient(version, await server.startAnother());
   });
-  const talk = async (...turns: string[]) => talkOf(client, turns);
+  const talk = async (...turns: string[]) => runTurns(client, turns);
 
   it("create, get", async () => {
     const threadId = crypto.randomUUID();
@@ -190,8 +190,8 @@ describe.each(VERSIONS)("threads of client %s", (version) => {
 // Client 2.0.0 has no such method.
 describe("threads of client 1.15.0, beyond 2.0.0", () => {
   it("prune", async () => {
-    const client = clientOf("1.15.0", await server.another());
-    const [one, two] = [await talkOf(client, ["one", "two"]), await talkOf(client, ["hi"])];
+    const client = createClient("1.15.0", await server.startAnother());
+    const [one, two] = [await runTurns(client, ["one", "two"]), await runTurns(client, ["hi"])];
     expect(await client.threads.prune([one], { strategy: "keep_latest" })).toEqual({ pruned_count: 1 });
     expect(await client.threads.getHistory(one)).toHaveLength(1);
     expect((await client.threads.getState<State>(one)).values.messages).toHaveLength(4);

@@ -67,14 +67,14 @@ async function sendTrace({ client, project }: { client: Client; project: string 
   return { client, project, rootId };
 }
 
-async function all<T>(items: AsyncIterable<T>): Promise<T[]> {
+async function collectAll<T>(items: AsyncIterable<T>): Promise<T[]> {
   const list: T[] = [];
   for await (const item of items) list.push(item);
   return list;
 }
 
 async function expectTree({ client, project, rootId }: Trace) {
-  const runs = await all(client.listRuns({ projectName: project, order: "asc" }));
+  const runs = await collectAll(client.listRuns({ projectName: project, order: "asc" }));
   expect(runs.map(({ name }) => name)).toEqual(["chain", "model", "bad-tool"]);
   const root = await client.readRun(rootId, { loadChildRuns: true });
   expect(root).toMatchObject({
@@ -152,7 +152,7 @@ describe("what the client reads", () => {
 
   it("matches its filters", async () => {
     const names = async (more: object) => {
-      const runs = await all(trace.client.listRuns({ projectName: "reading", order: "asc", ...more }));
+      const runs = await collectAll(trace.client.listRuns({ projectName: "reading", order: "asc", ...more }));
       return runs.map(({ name }) => name);
     };
     expect(await names({ isRoot: true })).toEqual(["chain"]);
@@ -169,7 +169,7 @@ describe("what the client reads", () => {
 
   it("is also there in the second generation", async () => {
     const { client, rootId } = trace;
-    const items = await all(
+    const items = await collectAll(
       client.runs.query({ project_ids: [projectId], selects: ["ID", "NAME", "STATUS", "TOTAL_TOKENS"] }),
     );
     expect(items.map(({ name }) => name ?? "").sort()).toEqual(["bad-tool", "chain", "model"]);
@@ -180,13 +180,13 @@ describe("what the client reads", () => {
     });
     const run = await client.runs.retrieve(rootId, { project_id: projectId, selects: ["NAME", "INPUTS", "THREAD_ID"] });
     expect(run).toEqual({ id: rootId, name: "chain", inputs: { name: "bob" }, thread_id: "t-1" });
-    const pages = await all(client.runs.query({ project_ids: [projectId], page_size: 1, selects: ["ID"] }));
+    const pages = await collectAll(client.runs.query({ project_ids: [projectId], page_size: 1, selects: ["ID"] }));
     expect(new Set(pages.map(({ id }) => id)).size).toBe(3);
-    const threads = await all(client.threads.query({ project_id: projectId }));
+    const threads = await collectAll(client.threads.query({ project_id: projectId }));
     expect(threads).toMatchObject([{ thread_id: "t-1", count: 1, total_tokens: 18 }]);
-    const turns = await all(client.threads.listTraces("t-1", { project_id: projectId, selects: ["NAME"] }));
+    const turns = await collectAll(client.threads.listTraces("t-1", { project_id: projectId, selects: ["NAME"] }));
     expect(turns).toMatchObject([{ trace_id: rootId, name: "chain" }]);
-    const roots = await all(
+    const roots = await collectAll(
       client.traces.query({ project_ids: [projectId], selects: ["NAME"] } as Parameters<typeof client.traces.query>[0]),
     );
     expect(roots).toMatchObject([{ root_run: { name: "chain" } }]);
@@ -195,7 +195,7 @@ describe("what the client reads", () => {
   it("is threads and statistics", async () => {
     const threads = await trace.client.listThreads({ projectName: "reading" });
     expect(threads).toMatchObject([{ thread_id: "t-1", count: 1 }]);
-    const groups = await all(trace.client.listGroupRuns({ projectName: "reading", groupBy: "conversation" }));
+    const groups = await collectAll(trace.client.listGroupRuns({ projectName: "reading", groupBy: "conversation" }));
     expect(groups).toMatchObject([{ group_key: "t-1", count: 1 }]);
     const stats = await trace.client.getRunStats({ projectNames: ["reading"] });
     expect(stats).toMatchObject({ run_count: 3, error_rate: 1 / 3 });
@@ -209,7 +209,7 @@ describe("feedback", () => {
     const { client, rootId } = await sendTrace(clientFor("feedback"));
     const { id } = await client.createFeedback(rootId, "correctness", { score: 0.98765, comment: "good" });
     await client.createFeedback(rootId, "mood", { value: "happy" });
-    const listed = await all(client.listFeedback({ runIds: [rootId] }));
+    const listed = await collectAll(client.listFeedback({ runIds: [rootId] }));
     expect(listed.map(({ key }) => key).sort()).toEqual(["correctness", "mood"]);
     await client.updateFeedback(id, { score: 0.5 });
     expect(await client.readFeedback(id)).toMatchObject({ score: 0.5, comment: "good", key: "correctness" });
@@ -218,7 +218,7 @@ describe("feedback", () => {
       correctness: { n: 1, avg: 0.5, values: {} },
       mood: { n: 1, avg: null, values: { happy: 1 } },
     });
-    const liked = await all(
+    const liked = await collectAll(
       client.listRuns({
         projectName: "feedback",
         filter: 'and(eq(feedback_key, "mood"), eq(feedback_value, "happy"))',
@@ -226,7 +226,7 @@ describe("feedback", () => {
     );
     expect(liked.map(({ id }) => id)).toEqual([rootId]);
     await client.deleteFeedback(id);
-    expect(await all(client.listFeedback({ runIds: [rootId] }))).toHaveLength(1);
+    expect(await collectAll(client.listFeedback({ runIds: [rootId] }))).toHaveLength(1);
   });
 });
 
@@ -246,9 +246,9 @@ describe("projects and datasets", () => {
     });
     await expect(client.createProject({ projectName: "experiment 1" })).rejects.toThrow(/409/);
     expect(await client.createProject({ projectName: "experiment 1", upsert: true })).toMatchObject({ id: made.id });
-    expect(await all(client.listProjects({ referenceDatasetId: dataset.id }))).toMatchObject([{ id: made.id }]);
-    expect(await all(client.listProjects({ referenceFree: true, nameContains: "EXPERIMENT" }))).toEqual([]);
-    expect(await all(client.listProjects({ metadata: { model: "m" } }))).toMatchObject([{ id: made.id }]);
+    expect(await collectAll(client.listProjects({ referenceDatasetId: dataset.id }))).toMatchObject([{ id: made.id }]);
+    expect(await collectAll(client.listProjects({ referenceFree: true, nameContains: "EXPERIMENT" }))).toEqual([]);
+    expect(await collectAll(client.listProjects({ metadata: { model: "m" } }))).toMatchObject([{ id: made.id }]);
     await client.updateProject(made.id, { description: "changed" });
     expect(await client.readProject({ projectId: made.id })).toMatchObject({ description: "changed" });
     expect(await client.readDataset({ datasetName: "questions" })).toMatchObject({ id: dataset.id, session_count: 1 });

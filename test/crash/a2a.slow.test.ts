@@ -5,13 +5,13 @@
 import { type Task, TaskState } from "@a2a-js/sdk";
 import type { Client } from "@a2a-js/sdk/client";
 import { afterAll, beforeAll, expect, it } from "vitest";
-import { connectA2a, saying, textOf } from "../support/a2a-client.ts";
+import { connectA2a, createMessage, joinText } from "../support/a2a-client.ts";
 import { seeded } from "../support/random.ts";
 import { type Receiver, startReceiver } from "../support/receiver.ts";
 import { type KillableServer, startKillable } from "../support/server.ts";
-import { amount } from "../support/thorough.ts";
+import { chooseAmount } from "../support/thorough.ts";
 
-const KILLS = amount("KILLS", 1, 50);
+const KILLS = chooseAmount("KILLS", 1, 50);
 const random = seeded("kills of A2A tasks");
 
 let server: KillableServer;
@@ -51,14 +51,14 @@ class Reader {
     try {
       const stream = this.id
         ? this.client.resubscribeTask({ tenant: "", id: this.id })
-        : this.client.sendMessageStream(saying(this.text, {}, { taskPushNotificationConfig: this.#push() }));
+        : this.client.sendMessageStream(createMessage(this.text, {}, { taskPushNotificationConfig: this.#push() }));
       for await (const { payload } of stream) {
         if (payload?.$case === "task") this.#takeTask(payload.value);
         if (payload?.$case === "statusUpdate") this.state = payload.value.status?.state ?? this.state;
         if (payload?.$case !== "artifactUpdate") continue;
         const { artifact, append } = payload.value;
         const { artifactId = "", parts } = artifact ?? {};
-        this.artifacts.set(artifactId, (append ? (this.artifacts.get(artifactId) ?? "") : "") + textOf(parts));
+        this.artifacts.set(artifactId, (append ? (this.artifacts.get(artifactId) ?? "") : "") + joinText(parts));
       }
     } catch {
       // The server was killed, or the task ended without a reader.
@@ -78,7 +78,7 @@ class Reader {
     this.id = id;
     this.state = status?.state ?? this.state;
     this.artifacts.clear();
-    for (const { artifactId, parts } of artifacts) this.artifacts.set(artifactId, textOf(parts));
+    for (const { artifactId, parts } of artifacts) this.artifacts.set(artifactId, joinText(parts));
   }
 }
 
@@ -87,7 +87,7 @@ const pause = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
 const timeout = 60_000 + KILLS * 60_000;
 
 it("streams are taken up again after kills, to the same end as without them", { timeout }, async () => {
-  const counting = (n: number) => Array.from({ length: n }, (_, i) => i + 1).join(" ");
+  const listNumbers = (n: number) => Array.from({ length: n }, (_, i) => i + 1).join(" ");
   const client = await connectA2a(server, "agent");
   const readers = [200, 150, 250].map((n, i) => new Reader(client, `count to ${n}`, `/count-${i}`));
   readers.push(new Reader(await connectA2a(server, "research"), "What is a weir?", "/research"));
@@ -110,21 +110,21 @@ it("streams are taken up again after kills, to the same end as without them", { 
     expect(seen).toEqual([...reader.artifacts]);
   }
   for (const [i, n] of [200, 150, 250].entries()) {
-    expect([...(readers[i]?.artifacts.values() ?? [])].join("")).toContain(counting(n));
+    expect([...(readers[i]?.artifacts.values() ?? [])].join("")).toContain(listNumbers(n));
   }
   for (const { path } of readers) {
-    const last = () => receiver.received.findLast((one) => one.path === path)?.body.task.status.state;
-    await expect.poll(last, { timeout: 60_000 }).toBe("TASK_STATE_COMPLETED");
+    const findLastState = () => receiver.received.findLast((one) => one.path === path)?.body.task.status.state;
+    await expect.poll(findLastState, { timeout: 60_000 }).toBe("TASK_STATE_COMPLETED");
   }
 });
 
 it("a question waits through a kill, and its answer goes to the same task", async () => {
   const client = await connectA2a(server, "approval");
-  const asked = (await client.sendMessage(saying("Send an email to ada@example.com saying hello"))) as Task;
+  const asked = (await client.sendMessage(createMessage("Send an email to ada@example.com saying hello"))) as Task;
   expect(asked.status?.state).toBe(TaskState.TASK_STATE_INPUT_REQUIRED);
   await server.kill();
   await server.restart();
-  const answer = saying("approve", { taskId: asked.id, contextId: asked.contextId });
+  const answer = createMessage("approve", { taskId: asked.id, contextId: asked.contextId });
   const done = (await client.sendMessage(answer)) as Task;
   expect([done.id, done.status?.state]).toEqual([asked.id, TaskState.TASK_STATE_COMPLETED]);
 });

@@ -4,9 +4,9 @@ import type { AddressInfo } from "node:net";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { seeded } from "../support/random.ts";
 import { type KillableServer, startKillable, withTestGraphs } from "../support/server.ts";
-import { amount } from "../support/thorough.ts";
+import { chooseAmount } from "../support/thorough.ts";
 
-const KILLS = amount("KILLS", 1, 50);
+const KILLS = chooseAmount("KILLS", 1, 50);
 const ORDERS_PER_KILL = 4;
 const PAYMENTS = ["goods", "parcel 1", "parcel 2", "city tax", "state tax", "fee 1", "fee 2"];
 const random = seeded("effects");
@@ -77,7 +77,7 @@ async function start(order: string): Promise<string | undefined> {
   }
 }
 
-async function finished(run: string): Promise<string> {
+async function waitUntilFinished(run: string): Promise<string> {
   for (let attempt = 0; attempt < 300; attempt += 1) {
     const { status } = await (await fetch(server.url + run, { headers: headers() })).json<{ status: string }>();
     if (!["pending", "running"].includes(status)) return status;
@@ -108,7 +108,7 @@ it(
       payments.answer();
       const runs = await started;
       await server.restart();
-      for (const run of runs) expect(run && (await finished(run))).toBe(run && "success");
+      for (const run of runs) expect(run && (await waitUntilFinished(run))).toBe(run && "success");
       for (const [n, order] of orders.entries()) expectBookedOnce(order, runs[n] !== undefined);
     }
     const repeated = payments.requests - payments.booked.size;

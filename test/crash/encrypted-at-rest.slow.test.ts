@@ -32,7 +32,7 @@ const WAYS = [
 ] as const;
 type Way = (typeof WAYS)[number];
 
-const markerOf = (workspace: string, way: Way) => `marker.${workspace}.${way}.`;
+const toMarker = (workspace: string, way: Way) => `marker.${workspace}.${way}.`;
 
 let server: KillableServer;
 beforeAll(async () => {
@@ -42,7 +42,7 @@ afterAll(async () => server.stop());
 
 /** Sends each marker once. */
 async function fill(at: Access, workspace: string): Promise<void> {
-  const say = (way: Way) => markerOf(workspace, way);
+  const say = (way: Way) => toMarker(workspace, way);
   const post = async <T>(path: string, body: unknown) => callAs<T>(at, "POST", path, body);
   const asks = (way: Way) => ({ messages: [{ role: "user", content: say(way) }] });
   const newThread = async (more: object = {}) => (await post<{ thread_id: string }>("/threads", more)).thread_id;
@@ -118,17 +118,17 @@ function filesWith(folder: string, text: string): string[] {
 
 describe("the files of a server", () => {
   it("hold all markers of a workspace that does not encrypt, and none of one that does", async () => {
-    const plain = await server.another();
+    const plain = await server.startAnother();
     const key = await callAs<{ id: string }>(server, "POST", "/api/v1/encryption-keys");
     await fill(plain, "plain");
     await fill(server, "sealed");
     // Projections and traces follow their runs.
     await new Promise((resolve) => setTimeout(resolve, 4_000));
     await server.kill();
-    const held = (workspace: string) =>
-      WAYS.filter((way) => filesWith(server.persistTo, markerOf(workspace, way)).length > 0);
-    expect(held("plain")).toEqual([...WAYS]);
-    expect(held("sealed").map((way) => [way, filesWith(server.persistTo, markerOf("sealed", way))])).toEqual([]);
+    const listHeld = (workspace: string) =>
+      WAYS.filter((way) => filesWith(server.persistTo, toMarker(workspace, way)).length > 0);
+    expect(listHeld("plain")).toEqual([...WAYS]);
+    expect(listHeld("sealed").map((way) => [way, filesWith(server.persistTo, toMarker("sealed", way))])).toEqual([]);
     expect(filesWith(server.persistTo, key.id).length).toBeGreaterThan(3);
   }, 180_000);
 });

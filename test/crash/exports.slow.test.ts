@@ -9,9 +9,9 @@ import { Bucket, localR2 } from "../support/object-stores.ts";
 import { seeded } from "../support/random.ts";
 import { makeRuns } from "../support/runs.ts";
 import { type KillableServer, startKillable } from "../support/server.ts";
-import { amount } from "../support/thorough.ts";
+import { chooseAmount } from "../support/thorough.ts";
 
-const KILLS = amount("KILLS", 1, 50);
+const KILLS = chooseAmount("KILLS", 1, 50);
 const DAYS = 3;
 const ROWS_PER_DAY = 3_000;
 const START = Date.parse("2026-01-01T00:00:00Z");

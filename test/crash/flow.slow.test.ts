@@ -5,9 +5,9 @@
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { seeded } from "../support/random.ts";
 import { type KillableServer, startKillable } from "../support/server.ts";
-import { amount } from "../support/thorough.ts";
+import { chooseAmount } from "../support/thorough.ts";
 
-const KILLS = amount("KILLS", 1, 50);
+const KILLS = chooseAmount("KILLS", 1, 50);
 const KEYS = 3;
 const RUNS_PER_KEY = 6;
 const LIMIT = 2;
@@ -76,7 +76,7 @@ async function intervals(runs: Started[]): Promise<Map<string, { from: number; t
 }
 
 /** The most intervals at one moment. One that ends as another begins is over. */
-function mostAtOnce(all: { from: number; to: number }[]): number {
+function countMostAtOnce(all: { from: number; to: number }[]): number {
   return Math.max(0, ...all.map(({ from }) => all.filter((other) => other.from <= from && other.to > from).length));
 }
 
@@ -109,7 +109,7 @@ it(
       await expect.poll(slots, { timeout: 90_000, interval: 200 }).toBe(0);
       const times = await intervals(runs);
       const atOnce = keys.map((key) =>
-        mostAtOnce(runs.filter((run) => run.key === key).map(({ run_id }) => times.get(run_id)!)),
+        countMostAtOnce(runs.filter((run) => run.key === key).map(({ run_id }) => times.get(run_id)!)),
       );
       expect(Math.max(...atOnce)).toBeLessThanOrEqual(LIMIT);
     }

@@ -7,11 +7,11 @@ import { Client } from "langsmith";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { type KillableServer, startKillable } from "../support/server.ts";
 import { seeded } from "../support/random.ts";
-import { amount } from "../support/thorough.ts";
+import { chooseAmount } from "../support/thorough.ts";
 import { callAs } from "../support/workspace.ts";
 
-const KILLS = amount("KILLS", 1, 10);
-const RUNS = amount("RULE_RUNS", 60, 2_000);
+const KILLS = chooseAmount("KILLS", 1, 10);
+const RUNS = chooseAmount("RULE_RUNS", 60, 2_000);
 /** Runs of one request. */
 const AT_ONCE = Math.min(200, Math.ceil(RUNS / 3));
 /** Looks without progress after which the server is killed once more. */
@@ -59,9 +59,9 @@ function letTimePass(): void {
     if (!name.endsWith(".sqlite")) continue;
     // A killed process may hold its lock for a moment yet.
     const store = new DatabaseSync(join(folder, name), { timeout: 10_000 });
-    const has = (table: string) => store.prepare("SELECT 1 FROM sqlite_master WHERE name = ?").get(table);
-    if (has("rule_runs")) store.exec("UPDATE rule_runs SET due = 0 WHERE state = 'due'");
-    if (has("rule_parts")) store.exec("UPDATE rule_parts SET touched_at = 0");
+    const hasTable = (table: string) => store.prepare("SELECT 1 FROM sqlite_master WHERE name = ?").get(table);
+    if (hasTable("rule_runs")) store.exec("UPDATE rule_runs SET due = 0 WHERE state = 'due'");
+    if (hasTable("rule_parts")) store.exec("UPDATE rule_parts SET touched_at = 0");
     store.close();
   }
 }
@@ -90,7 +90,7 @@ it(`three rules work once on each of ${RUNS} runs, over ${KILLS} kill(s)`, { tim
     await client.batchIngestRuns({ runCreates });
   }
   const random = seeded("rule kills");
-  const leastDone = async () => {
+  const findLeastDone = async () => {
     const read = await Promise.all(rules.map(({ id }) => call<Rule>("GET", `/api/v1/runs/rules/${id}`)));
     return Math.min(...read.map(({ stats }) => stats.done));
   };
@@ -105,7 +105,7 @@ it(`three rules work once on each of ${RUNS} runs, over ${KILLS} kill(s)`, { tim
       if (looks === STUCK) await kill();
       await sweep();
       await new Promise((resolve) => setTimeout(resolve, 1_000));
-      const now = await leastDone();
+      const now = await findLeastDone();
       if (now !== done || looks === STUCK) looks = 0;
       done = now;
     }
@@ -117,7 +117,7 @@ it(`three rules work once on each of ${RUNS} runs, over ${KILLS} kill(s)`, { tim
     await kill();
   }
   await untilDone(1);
-  expect(await leastDone()).toBe(RUNS);
+  expect(await findLeastDone()).toBe(RUNS);
   const pairs: string[] = [];
   for (let at = 0; at < RUNS; at += 100) {
     const asked = { runIds: ids.slice(at, at + 100) };

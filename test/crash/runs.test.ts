@@ -4,9 +4,9 @@ import { seeded } from "../support/random.ts";
 import { expectNothingTwice } from "../support/run-events.ts";
 import { type KillableServer, startKillable } from "../support/server.ts";
 import { Cursor, type SseEvent } from "../support/sse.ts";
-import { amount } from "../support/thorough.ts";
+import { chooseAmount } from "../support/thorough.ts";
 
-const KILLS = amount("KILLS", 1, 50);
+const KILLS = chooseAmount("KILLS", 1, 50);
 const RUNS_PER_KIND = 2;
 const random = seeded("kills");
 
@@ -67,7 +67,7 @@ async function startAndRead(kind: Kind, onAccepted: () => void): Promise<Started
   return started;
 }
 
-async function finished(run: string): Promise<string> {
+async function waitUntilFinished(run: string): Promise<string> {
   for (let attempt = 0; attempt < 300; attempt += 1) {
     const { status } = await get<{ status: string }>(run);
     if (!["pending", "running"].includes(status)) return status;
@@ -85,7 +85,7 @@ interface Message {
 const isToken = ({ event }: SseEvent) => event.split("|")[0] === "messages";
 
 /** The text of a message, added up from its tokens. */
-const textOf = (events: SseEvent[], id: string): string =>
+const joinTokens = (events: SseEvent[], id: string): string =>
   events
     .filter(isToken)
     .flatMap(({ data }) => ((data as [Message])[0].id === id ? [(data as [Message])[0].content] : []))
@@ -103,7 +103,7 @@ async function expectWhole(started: Started): Promise<void> {
   const { values } = await get<{ values: { messages: Message[] } }>(`${started.thread}/state`);
   const said = values.messages.filter(({ type }) => type === "ai");
   for (const { events } of [cursor, whole])
-    for (const { id, content } of said) expect(textOf(events, id)).toBe(content);
+    for (const { id, content } of said) expect(joinTokens(events, id)).toBe(content);
   expect(values.messages.map(({ type }) => type)).toEqual([
     "human",
     ...kind.nodes.map((node) => (node === "tools" ? "tool" : "ai")),
@@ -127,7 +127,7 @@ it(
       const started = (await reading).filter(({ run }) => run !== undefined);
       await server.restart();
       acceptedRuns += started.length;
-      for (const { run } of started) expect(await finished(run ?? "")).toBe("success");
+      for (const { run } of started) expect(await waitUntilFinished(run ?? "")).toBe("success");
       for (const one of started) {
         const before = one.cursor.events.length;
         await expectWhole(one);

@@ -5,9 +5,9 @@ import { expectKept, numberEvents } from "../support/live-tokens.ts";
 import { seeded } from "../support/random.ts";
 import { type KillableServer, startKillable } from "../support/server.ts";
 import { sseEvents } from "../support/sse.ts";
-import { amount } from "../support/thorough.ts";
+import { chooseAmount } from "../support/thorough.ts";
 
-const KILLS = amount("KILLS", 1, 50);
+const KILLS = chooseAmount("KILLS", 1, 50);
 const random = seeded("kills of streams");
 const CHANNELS = ["values", "checkpoints", "updates", "messages", "tools", "lifecycle", "input", "tasks", "custom"];
 const SAYS = ["What is 17 * 23, and what is the time?", "count to 200", "Tell me all that you can do for me, please"];

@@ -3,9 +3,9 @@ import { afterAll, beforeAll, expect, it } from "vitest";
 import { segment } from "../../src/traces/dotted.ts";
 import { type KillableServer, startKillable } from "../support/server.ts";
 import { seeded } from "../support/random.ts";
-import { amount } from "../support/thorough.ts";
+import { chooseAmount } from "../support/thorough.ts";
 
-const ROUNDS = Math.min(5, amount("KILLS", 1, 50));
+const ROUNDS = Math.min(5, chooseAmount("KILLS", 1, 50));
 const BATCH = 20;
 
 let server: KillableServer;
@@ -51,7 +51,7 @@ async function sendBatch(first: number): Promise<boolean> {
   }
 }
 
-async function storedNames(): Promise<string[]> {
+async function listStoredNames(): Promise<string[]> {
   const headers = { ...server.headers, "content-type": "application/json" };
   const sessions = await fetch(`${server.url}/sessions?name=crash`, { headers });
   const [project] = await sessions.json<{ id: string }[]>();
@@ -88,7 +88,7 @@ it(`nothing that was accepted is lost or doubled, over ${ROUNDS} kill(s)`, { tim
     await server.restart();
   }
   expect(accepted.size).toBeGreaterThan(0);
-  const names = await storedNames();
+  const names = await listStoredNames();
   expect(new Set(names).size).toBe(names.length);
   const stored = new Set(names);
   const missing = [...accepted].filter(

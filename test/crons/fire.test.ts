@@ -57,7 +57,7 @@ async function newCron(now: number, more: Partial<CronRow> = {}, schedule = "* *
   await insertCron(db, row);
   return row;
 }
-const firings = async (cron: CronRow) => {
+const listFirings = async (cron: CronRow) => {
   const all = await env.DB.prepare("SELECT due, state FROM cron_firings WHERE cron_id = ? ORDER BY due")
     .bind(cron.id)
     .all();
@@ -65,7 +65,7 @@ const firings = async (cron: CronRow) => {
 };
 
 /** D1 that records its statements. */
-function counted() {
+function countStatements() {
   const statements: string[] = [];
   const DB = new Proxy(env.DB, {
     get(target, name) {
@@ -86,11 +86,11 @@ describe("a minute with many due crons", () => {
     const start = Date.parse("2026-04-01T00:00Z");
     const rows = await Promise.all(Array.from({ length: 120 }, () => newCron(start)));
     const { queue, ...run } = world();
-    const { DB, statements } = counted();
+    const { DB, statements } = countStatements();
     await fireDueCrons({ DB, CRON_QUEUE: { sendBatch: async () => undefined } } as never, start);
     expect(statements.length).toBeLessThan(12);
     expect(statements.filter((text) => text.includes("payload"))).toEqual([]);
-    for (const cron of rows) expect(await firings(cron)).toEqual([{ due: start, state: "due" }]);
+    for (const cron of rows) expect(await listFirings(cron)).toEqual([{ due: start, state: "due" }]);
     const [moved] = rows;
     expect((await findCron(db, "w", moved!.id))?.nextRunDate).toBe(start + MINUTE);
     await run.tick(start + 2 * MINUTE);
@@ -134,10 +134,10 @@ describe("a due time", () => {
       await run.tick(end + later * MINUTE);
       await run.deliver(end + later * MINUTE);
     }
-    const due = (await firings(cron)).map((firing) => firing.due);
+    const due = (await listFirings(cron)).map((firing) => firing.due);
     expect(due).toEqual(Array.from({ length: minutes + 5 }, (_, minute) => start + minute * MINUTE));
     expect(started.size).toBe(due.length);
-    expect((await firings(cron)).every(({ state }) => state === "ended")).toBe(true);
+    expect((await listFirings(cron)).every(({ state }) => state === "ended")).toBe(true);
     await deleteCron(db, "w", cron.id);
   });
 
@@ -172,11 +172,11 @@ describe("a due time", () => {
     await run.tick(start);
     threads.fails = true;
     await expect(run.deliver(start)).rejects.toThrow("cannot be reached");
-    expect(await firings(cron)).toMatchObject([{ state: "due" }]);
+    expect(await listFirings(cron)).toMatchObject([{ state: "due" }]);
     threads.start = () => Promise.reject(new Problem(404, "The assistant of this cron is gone."));
     await run.tick(start + 2 * MINUTE);
     await run.deliver(start + 2 * MINUTE);
-    expect(await firings(cron)).toMatchObject([{ state: "refused" }]);
+    expect(await listFirings(cron)).toMatchObject([{ state: "refused" }]);
     await deleteCron(db, "w", cron.id);
   });
 });
@@ -192,10 +192,10 @@ describe("a firing's own thread", () => {
     };
     await minute(0);
     await minute(2);
-    expect(await firings(cron)).toMatchObject([{ state: "started" }]);
+    expect(await listFirings(cron)).toMatchObject([{ state: "started" }]);
     threads.running.clear();
     await minute(4);
-    expect(await firings(cron)).toMatchObject([{ state: "ended" }]);
+    expect(await listFirings(cron)).toMatchObject([{ state: "ended" }]);
     expect(started.size).toBe(1);
     expect(threads.removed).toHaveLength(1);
     await deleteCron(db, "w", cron.id);
@@ -207,12 +207,12 @@ describe("a firing's own thread", () => {
     const { threads, ...run } = world();
     await run.tick(start);
     await run.deliver(start);
-    expect(await firings(cron)).toMatchObject([{ state: "followed" }]);
+    expect(await listFirings(cron)).toMatchObject([{ state: "followed" }]);
     await deleteCron(db, "w", cron.id);
     threads.running.clear();
     await run.tick(start + 2 * MINUTE);
     await run.deliver(start + 2 * MINUTE);
-    expect(await firings(cron)).toMatchObject([{ state: "ended" }]);
+    expect(await listFirings(cron)).toMatchObject([{ state: "ended" }]);
     expect(threads.removed).toEqual([]);
   });
 
@@ -226,7 +226,7 @@ describe("a firing's own thread", () => {
     threads.running.clear();
     await run.tick(start + 2 * MINUTE);
     await run.deliver(start + 2 * MINUTE);
-    expect(await firings(cron)).toMatchObject([{ state: "failed" }]);
+    expect(await listFirings(cron)).toMatchObject([{ state: "failed" }]);
     await deleteCron(db, "w", cron.id);
   });
 });
@@ -248,7 +248,7 @@ describe("a firing whose run is open", () => {
     threads.running.clear();
     await run.tick(start + 5 * 60 * MINUTE);
     await run.deliver(start + 5 * 60 * MINUTE);
-    expect(await firings(cron)).toMatchObject([{ state: "ended" }]);
+    expect(await listFirings(cron)).toMatchObject([{ state: "ended" }]);
     await deleteCron(db, "w", cron.id);
   });
 
@@ -266,7 +266,7 @@ describe("a firing whose run is open", () => {
       },
     };
     await startFiring(db, firing!, second, start);
-    expect(await firings(cron)).toMatchObject([{ state: "started" }]);
+    expect(await listFirings(cron)).toMatchObject([{ state: "started" }]);
     await deleteCron(db, "w", cron.id);
   });
 
@@ -287,7 +287,7 @@ describe("a firing whose run is open", () => {
       },
     };
     await startFiring(db, firing!, second, start);
-    expect(await firings(cron)).toMatchObject([{ state: "failed" }]);
+    expect(await listFirings(cron)).toMatchObject([{ state: "failed" }]);
     await deleteCron(db, "w", cron.id);
   });
 
@@ -297,7 +297,7 @@ describe("a firing whose run is open", () => {
     const { threads, ...run } = world();
     await run.tick(start);
     await run.deliver(start);
-    const { DB, statements } = counted();
+    const { DB, statements } = countStatements();
     await startFiring(database(DB), { workspaceId: "w", cronId: cron.id, due: start }, threads, start + MINUTE);
     expect(statements.length).toBeGreaterThan(0);
     expect(statements.filter((text) => text.includes("payload"))).toEqual([]);

@@ -54,7 +54,7 @@ describe("the crons on a thread", () => {
     const cron = await call(`/threads/${thread}/runs/crons`, { assistant_id: "echo", schedule: "* * * * *", input });
     return { thread, path: `/runs/crons/${cron.cron_id}`, due: Date.parse(String(cron.next_run_date)) };
   };
-  const statusOf = async (path: string) => (await caller.fetch(path)).status;
+  const readStatus = async (path: string) => (await caller.fetch(path)).status;
 
   it("are deleted with it, on every route that deletes threads", async () => {
     const other = await onThread();
@@ -66,17 +66,17 @@ describe("the crons on a thread", () => {
     for (const remove of routes) {
       const { thread, path } = await onThread();
       expect((await remove(thread)).ok).toBe(true);
-      expect(await statusOf(path)).toBe(404);
+      expect(await readStatus(path)).toBe(404);
     }
-    expect(await statusOf(other.path)).toBe(200);
+    expect(await readStatus(other.path)).toBe(200);
   });
 
   it("are deleted at their next due time when it has expired", async () => {
     const { thread, path, due } = await onThread();
     await threadStub(env, caller.workspaceId, thread).remove();
-    expect(await statusOf(path)).toBe(200);
+    expect(await readStatus(path)).toBe(200);
     await clock(due);
-    expect(await statusOf(path)).toBe(404);
+    expect(await readStatus(path)).toBe(404);
   });
 });
 
@@ -141,22 +141,22 @@ describe("a cron", () => {
     const well = await call("/runs/crons", { assistant_id: "echo", input, ...kept });
     const messages = [{ role: "user", content: "fail" }];
     const badly = await call("/runs/crons", { ...kept, assistant_id: assistant.assistant_id, input: { messages } });
-    const firings = (...crons: Cron[]) =>
+    const listFirings = (...crons: Cron[]) =>
       call<Record<string, string>[]>("/runs/crons/firings", { cron_ids: crons.map(({ cron_id }) => cron_id) });
-    expect(await firings(well, badly)).toEqual([]);
+    expect(await listFirings(well, badly)).toEqual([]);
     const due = Date.parse(String(well.next_run_date));
     await clock(due);
-    for (const { thread_id, run_id } of await firings(well, badly))
+    for (const { thread_id, run_id } of await listFirings(well, badly))
       await (await caller.fetch(`/threads/${thread_id}/runs/${run_id}/join`)).text();
     // As it is now, before the next sweep records it.
     expect(
-      (await firings(well, badly)).map(({ state }) => state).toSorted((a = "", b = "") => a.localeCompare(b)),
+      (await listFirings(well, badly)).map(({ state }) => state).toSorted((a = "", b = "") => a.localeCompare(b)),
     ).toEqual(["ended", "failed"]);
     for (const cron of [well, badly]) await call(`/runs/crons/${cron.cron_id}`, { enabled: false }, "PATCH");
     await clock(due + 120_000);
     const at = new Date(due).toISOString();
-    expect(await firings(well)).toMatchObject([{ cron_id: well.cron_id, due: at, state: "ended" }]);
-    expect(await firings(badly)).toMatchObject([{ cron_id: badly.cron_id, due: at, state: "failed" }]);
+    expect(await listFirings(well)).toMatchObject([{ cron_id: well.cron_id, due: at, state: "ended" }]);
+    expect(await listFirings(badly)).toMatchObject([{ cron_id: badly.cron_id, due: at, state: "failed" }]);
     const other = await newCaller();
     const asked = { cron_ids: [well.cron_id] };
     expect(await (await other.fetch("/runs/crons/firings", { body: asked })).json()).toEqual([]);

@@ -2,7 +2,7 @@
 import { expect, it } from "vitest";
 import { dueTimes, nextDue, type Schedule } from "../../src/crons/schedule.ts";
 import { seeded } from "../support/random.ts";
-import { someOf } from "../support/thorough.ts";
+import { pickCases } from "../support/thorough.ts";
 
 const FROM = Date.parse("2026-01-02T00:00:00Z");
 const UNTIL = Date.parse("2028-01-02T00:00:00Z");
@@ -29,7 +29,7 @@ interface Quarter {
   clock: string;
 }
 
-function quartersOf(timeZone: string): Quarter[] {
+function listQuarters(timeZone: string): Quarter[] {
   const format = new Intl.DateTimeFormat("sv-SE", { timeZone, dateStyle: "short", timeStyle: "short" });
   const quarters: Quarter[] = [];
   for (let time = FROM; time < UNTIL; time += QUARTER) {
@@ -40,18 +40,18 @@ function quartersOf(timeZone: string): Quarter[] {
 }
 
 /** Once a day: at this time, or at the first moment after it when the clocks skip it; the first time when they repeat it. */
-function daily(quarters: Quarter[], clock: string): number[] {
+function listDaily(quarters: Quarter[], clock: string): number[] {
   const first = new Map<string, number>();
   for (const one of quarters) if (one.clock >= clock && !first.has(one.day)) first.set(one.day, one.time);
   return [...first.values()];
 }
 
 const SCHEDULES: Record<string, (quarters: Quarter[]) => number[]> = {
-  "30 2 * * *": (quarters) => daily(quarters, "02:30"),
-  "0 0 * * *": (quarters) => daily(quarters, "00:00"),
+  "30 2 * * *": (quarters) => listDaily(quarters, "02:30"),
+  "0 0 * * *": (quarters) => listDaily(quarters, "00:00"),
   // Of several times a day, one that the clocks skip is not fired: the next one of the day follows.
   "0 0,6,12,18 * * *": (quarters) => {
-    const times = ["00:00", "06:00", "12:00", "18:00"].flatMap((clock) => daily(quarters, clock));
+    const times = ["00:00", "06:00", "12:00", "18:00"].flatMap((clock) => listDaily(quarters, clock));
     const onTheHour = new Set(quarters.filter(({ clock }) => /^(00|06|12|18):00$/.test(clock)).map(({ time }) => time));
     return times.filter((time) => onTheHour.has(time)).toSorted((a, b) => a - b);
   },
@@ -64,7 +64,7 @@ const HOURLY: typeof SCHEDULES = {
 };
 
 /** What the minute cron fires, when its ticks are late by up to an hour. */
-function fired(schedule: Schedule, random: ReturnType<typeof seeded>): number[] {
+function listFired(schedule: Schedule, random: ReturnType<typeof seeded>): number[] {
   const times: number[] = [];
   let next = nextDue(schedule, FROM - 1);
   for (let now = FROM; next !== null && now < UNTIL + 3_600_000; now += random.between(1, 60) * 60_000) {
@@ -78,16 +78,16 @@ function fired(schedule: Schedule, random: ReturnType<typeof seeded>): number[] 
 
 const iso = (times: number[]) => times.map((time) => new Date(time).toISOString());
 
-it.each(someOf(ZONES, 2))("fires each due time once over two years in %s", { timeout: 120_000 }, (timezone) => {
+it.each(pickCases(ZONES, 2))("fires each due time once over two years in %s", { timeout: 120_000 }, (timezone) => {
   const random = seeded(`years in ${timezone}`);
-  const quarters = quartersOf(timezone);
+  const quarters = listQuarters(timezone);
   for (const [schedule, model] of Object.entries({
     ...SCHEDULES,
     ...(HOURLY_ZONES.includes(timezone) && HOURLY),
   })) {
     // The first local day has begun before the first quarter.
     const expected = model(quarters).filter((time) => time >= FROM + 86_400_000);
-    const times = fired({ schedule, timezone, endTime: null }, random).filter((time) => time >= FROM + 86_400_000);
+    const times = listFired({ schedule, timezone, endTime: null }, random).filter((time) => time >= FROM + 86_400_000);
     expect({ schedule, times: iso(times) }).toEqual({ schedule, times: iso(expected) });
   }
 });

@@ -18,7 +18,7 @@ const body = { assistant_id: "echo", input: say("hello") };
 type Stub = () => DurableObjectStub;
 
 /** All rows of the object, without the platform's own tables. */
-const rowsOf = (stub: Stub) =>
+const readRows = (stub: Stub) =>
   runInDurableObject(stub(), (_, { storage: { sql } }) => {
     const tables = sql.exec<{ name: string }>("SELECT name FROM sqlite_master WHERE type = 'table'").toArray();
     const own = tables.filter(({ name }) => !name.startsWith("_cf_"));
@@ -35,13 +35,13 @@ const ofThread = "UPDATE thread SET record = json_set(record, '$.format', ?) WHE
 const ofMeta = "UPDATE meta SET value = ? WHERE name = 'format'";
 
 async function expectRefused(stub: Stub, calls: () => Promise<Response>[]): Promise<void> {
-  const before = await rowsOf(stub);
+  const before = await readRows(stub);
   for (const response of await Promise.all(calls())) {
     expect(response.status).toBe(503);
     expect(await response.json()).toMatchObject({ detail: expect.stringContaining("newer version of Weir") });
   }
   await runDurableObjectAlarm(stub());
-  expect(await rowsOf(stub)).toEqual(before);
+  expect(await readRows(stub)).toEqual(before);
 }
 
 describe("a thread", () => {

@@ -3,7 +3,7 @@ import { expect, it } from "vitest";
 import { objectNamed } from "../../src/db/objects.ts";
 
 /** A namespace that records its calls: workerd supports neither jurisdictions nor regions. */
-function asked(settings: Parameters<typeof objectNamed>[0]): unknown[] {
+function listAsked(settings: Parameters<typeof objectNamed>[0]): unknown[] {
   const calls: unknown[] = [];
   const namespace = {
     jurisdiction: (name: string) => (calls.push(["jurisdiction", name]), namespace),
@@ -15,15 +15,15 @@ function asked(settings: Parameters<typeof objectNamed>[0]): unknown[] {
 }
 
 it("an object is near its first caller, or where the deployment says", () => {
-  expect(asked({})).toEqual([
+  expect(listAsked({})).toEqual([
     ["id", "a"],
     ["get", undefined],
   ]);
-  expect(asked({ OBJECT_LOCATION: "weur" })).toEqual([
+  expect(listAsked({ OBJECT_LOCATION: "weur" })).toEqual([
     ["id", "a"],
     ["get", { locationHint: "weur" }],
   ]);
-  expect(asked({ OBJECT_JURISDICTION: "eu" })).toEqual([
+  expect(listAsked({ OBJECT_JURISDICTION: "eu" })).toEqual([
     ["jurisdiction", "eu"],
     ["id", "a"],
     ["get", undefined],

@@ -3,7 +3,7 @@ import { expect, it } from "vitest";
 import { graphs } from "../../src/graphs/index.ts";
 import type { Migration, OldState } from "../../src/graphs/migrations.ts";
 import { Lazy } from "../../src/lazy.ts";
-import { asked, calls, put, run, TOKENS } from "../budgets/spending.ts";
+import { listQuestions, calls, put, run, TOKENS } from "../budgets/spending.ts";
 import { newCaller } from "../support/caller.ts";
 import { newThread } from "../threads/client.ts";
 
@@ -22,7 +22,7 @@ it.each(ways)("answers by id, %s, reach who asked", async (_, together) => {
   deploy(name, graphs.side, "1");
   const thread = await newThread(caller);
   await run(caller, thread, name, { input: { name } });
-  const before = await asked(caller, thread);
+  const before = await listQuestions(caller, thread);
   const budget = before.find(({ value }) => typeof value === "object");
   const own = before.find(({ value }) => typeof value === "string");
   const seen: OldState[] = [];
@@ -38,5 +38,5 @@ it.each(ways)("answers by id, %s, reach who asked", async (_, together) => {
   expect(seen.map(({ questions }) => questions)).toEqual([["asks?"]]);
   expect(last.said).toEqual(["one: said", 'asks: "Ada"', "left: said", "right: said", "tail: said"]);
   expect(calls.get(name)).toBe(5);
-  expect(await asked(caller, thread)).toEqual([]);
+  expect(await listQuestions(caller, thread)).toEqual([]);
 });

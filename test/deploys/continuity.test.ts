@@ -60,7 +60,7 @@ function build({ ask = "ask", answer = "answer", more, nested, sent, list, topic
   return graph.addEdge(more ? "more" : "last", END).compile();
 }
 
-const graphOf = (shape: Shape, migrations?: Migration[], version?: string) =>
+const createGraph = (shape: Shape, migrations?: Migration[], version?: string) =>
   new Lazy<never>("./graph.ts:graph", async () => ({ graph: build(shape), migrations, version }));
 
 describe("a thread that waits while another version is deployed", () => {
@@ -74,7 +74,7 @@ describe("a thread that waits while another version is deployed", () => {
   async function park(shape: Shape = {}, version?: string, input: Json = {}) {
     n += 1;
     const id = `deploy-${n}`;
-    graphs[id] = graphOf(shape, undefined, version);
+    graphs[id] = createGraph(shape, undefined, version);
     const thread = await newThread(caller);
     await stream(caller, thread, { assistant_id: id, input: { log: ["in"], ...input } });
     const state = await get<{ next: string[]; metadata: Json; interrupts: { id: string }[] }>(
@@ -87,17 +87,17 @@ describe("a thread that waits while another version is deployed", () => {
   const resume = (thread: string, id: string, answer: unknown = "Ada") =>
     caller.fetch(`/threads/${thread}/runs/wait`, { body: { assistant_id: id, command: { resume: answer } } });
 
-  const described = async () => {
+  const readDescribed = async () => {
     const response = await send("/graphs", { headers: { "x-api-key": ADMIN_KEY } });
     return (await response.json<{ graphs: Record<string, DescribedGraph> }>()).graphs;
   };
 
   async function check(id: string, shape: Shape, migrations?: Migration[]): Promise<CheckPage> {
     const deployed = graphs[id];
-    graphs[id] = graphOf(shape, migrations);
-    const { [id]: candidate } = await described();
+    graphs[id] = createGraph(shape, migrations);
+    const { [id]: candidate } = await readDescribed();
     graphs[id] = deployed as never;
-    const all = { ...(await described()), [id]: candidate };
+    const all = { ...(await readDescribed()), [id]: candidate };
     const response = await caller.fetch("/graphs/check", { body: { graphs: all } });
     expect(response.status).toBe(200);
     return response.json<CheckPage>();
@@ -105,11 +105,11 @@ describe("a thread that waits while another version is deployed", () => {
 
   it("is compared with the deployed graphs when the request names none", async () => {
     const { id, thread } = await park();
-    const compared = async () => (await caller.fetch("/graphs/check", { body: {} })).json<CheckPage>();
-    expect(await compared()).toMatchObject({ counts: { [id]: { checked: 1, cannot_continue: 0 } }, threads: [] });
+    const readCompared = async () => (await caller.fetch("/graphs/check", { body: {} })).json<CheckPage>();
+    expect(await readCompared()).toMatchObject({ counts: { [id]: { checked: 1, cannot_continue: 0 } }, threads: [] });
     const deployed = graphs[id];
     delete graphs[id];
-    const without = await compared();
+    const without = await readCompared();
     graphs[id] = deployed as never;
     expect(without).toMatchObject({
       counts: { [id]: { cannot_continue: 1 } },
@@ -122,7 +122,7 @@ describe("a thread that waits while another version is deployed", () => {
     expect(state.next).toEqual(["ask"]);
     expect(state.metadata.graph_fingerprint).toMatch(/^[0-9a-f]{16}$/);
     expect((await check(id, { more: true })).threads).toEqual([]);
-    graphs[id] = graphOf({ more: true });
+    graphs[id] = createGraph({ more: true });
     const values = await (await resume(thread, id)).json<Json>();
     expect(values.log).toEqual(["in", "first", "ask:Ada", "side", "last", "more"]);
   });
@@ -144,7 +144,7 @@ describe("a thread that waits while another version is deployed", () => {
       const [stuck] = page.threads.filter(({ thread_id }) => thread_id === thread);
       expect(stuck?.reasons).toContain(reason);
       expect(page.counts[id]).toEqual({ checked: 1, cannot_continue: 1, migrated: 0, unknown: 0 });
-      graphs[id] = graphOf(after);
+      graphs[id] = createGraph(after);
       const refused = await resume(thread, id);
       expect(refused.status).toBe(409);
       expect((await refused.json<{ detail: string }>()).detail).toContain(reason);
@@ -159,7 +159,7 @@ describe("a thread that waits while another version is deployed", () => {
       expect(status).toBe("interrupted");
       expect(Object.values(interrupts).flat()).toHaveLength(state.interrupts.length);
       // The version that asked continues it, as if nothing had been deployed.
-      graphs[id] = graphOf(before);
+      graphs[id] = createGraph(before);
       const answers = Object.fromEntries(state.interrupts.map((one) => [one.id, "Ada"]));
       expect(await (await resume(thread, id, answers)).json()).toMatchObject({ log: expect.arrayContaining(["last"]) });
       expect((await get<{ next: string[] }>(caller, `/threads/${thread}/state`)).next).toEqual([]);
@@ -175,7 +175,7 @@ describe("a thread that waits while another version is deployed", () => {
       { kind: "channel_kind", name: "answer", path: [], from: "LastValue", to: "Topic" },
     ]);
     expect(await breaksOn({ list: true })).toBeUndefined();
-    graphs[id] = graphOf({ answer: "reply" });
+    graphs[id] = createGraph({ answer: "reply" });
     expect((await resume(thread, id)).status).toBe(409);
   });
 
@@ -183,7 +183,7 @@ describe("a thread that waits while another version is deployed", () => {
     const { id, thread, state } = await park();
     const run = { assistant_id: id, command: { resume: "Ada" }, after_seconds: 1 };
     const { run_id } = await (await caller.fetch(`/threads/${thread}/runs`, { body: run })).json<{ run_id: string }>();
-    graphs[id] = graphOf({ ask: "approve" });
+    graphs[id] = createGraph({ ask: "approve" });
     const ended = await (await caller.fetch(`/threads/${thread}/runs/${run_id}/join`)).json<{ __error__?: Json }>();
     expect(ended.__error__).toEqual({
       error: "GraphChanged",
@@ -192,13 +192,13 @@ describe("a thread that waits while another version is deployed", () => {
     expect((await get<{ interrupts: unknown[] }>(caller, `/threads/${thread}/state`)).interrupts).toEqual(
       state.interrupts,
     );
-    graphs[id] = graphOf({});
+    graphs[id] = createGraph({});
     expect((await (await resume(thread, id)).json<Json>()).answer).toBe("Ada");
   });
 
   it("runs a new input although a node waits that is gone", async () => {
     const { id, thread } = await park();
-    graphs[id] = graphOf({ ask: "approve" });
+    graphs[id] = createGraph({ ask: "approve" });
     const run = { assistant_id: id, input: { log: ["again"] } };
     const response = await caller.fetch(`/threads/${thread}/runs/wait`, { body: run });
     expect(response.status).toBe(200);
@@ -216,7 +216,7 @@ describe("a thread that waits while another version is deployed", () => {
       },
     };
     expect((await check(id, { ask: "approve", answer: "reply" }, [migration])).counts[id]?.migrated).toBe(1);
-    graphs[id] = graphOf({ ask: "approve", answer: "reply" }, [migration], "2");
+    graphs[id] = createGraph({ ask: "approve", answer: "reply" }, [migration], "2");
     const response = await resume(thread, id, { [state.interrupts[0]!.id]: "Ada" });
     expect(response.status).toBe(200);
     const values = await response.json<Json>();
@@ -233,7 +233,7 @@ describe("a thread that waits while another version is deployed", () => {
     const { id, thread } = await park({}, "1");
     const { checkpoint } = await get<{ checkpoint: Json }>(caller, `/threads/${thread}/state`);
     const migrate: Migration["migrate"] = ({ values }) => ({ values: { log: values.log }, next: ["approve"] });
-    graphs[id] = graphOf({ ask: "approve", answer: "reply" }, [{ from: "1", migrate }], "2");
+    graphs[id] = createGraph({ ask: "approve", answer: "reply" }, [{ from: "1", migrate }], "2");
     if (what === "an update") {
       const body = { values: { log: ["by hand"] }, checkpoint };
       await caller.fetch(`/threads/${thread}/state`, { body });
@@ -248,10 +248,10 @@ describe("a thread that waits while another version is deployed", () => {
 
   it("fails the run of a migration that names a node which is not there, and keeps the question", async () => {
     const { id, thread } = await park({}, "1");
-    graphs[id] = graphOf({ ask: "approve" }, [{ from: "1", migrate: () => ({ next: ["nowhere"] }) }], "2");
+    graphs[id] = createGraph({ ask: "approve" }, [{ from: "1", migrate: () => ({ next: ["nowhere"] }) }], "2");
     const answer = await (await resume(thread, id)).json<{ __error__?: { message: string } }>();
     expect(answer.__error__?.message).toBe('The migration returns the node "nowhere", which the graph does not have.');
-    graphs[id] = graphOf({}, undefined, "1");
+    graphs[id] = createGraph({}, undefined, "1");
     expect((await (await resume(thread, id)).json<Json>()).answer).toBe("Ada");
   });
 });

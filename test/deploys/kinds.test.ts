@@ -45,17 +45,17 @@ async function run(thread: string, id: string, more: Json) {
   const response = await caller.fetch(`/threads/${thread}/runs/wait`, { body: { assistant_id: id, ...more } });
   return { status: response.status, values: await response.json<Json>() };
 }
-const stateOf = (thread: string) => get<State>(caller, `/threads/${thread}/state`);
+const readState = (thread: string) => get<State>(caller, `/threads/${thread}/state`);
 const resume = (answer: unknown) => ({ command: { resume: answer } });
 
 /** A thread that waits in the first version, when the second is deployed. */
-async function parked(before: unknown, after: unknown, input: unknown = { log: [] }, more: Json = {}) {
+async function parkThread(before: unknown, after: unknown, input: unknown = { log: [] }, more: Json = {}) {
   const id = `kind-${crypto.randomUUID()}`;
   deploy(id, before);
   const thread = await newThread(caller);
   const first = await run(thread, id, { input, ...more });
   deploy(id, after);
-  return { id, thread, first, state: await stateOf(thread) };
+  return { id, thread, first, state: await readState(thread) };
 }
 
 describe("what has ended needs nothing", () => {
@@ -73,7 +73,7 @@ describe("what has ended needs nothing", () => {
       .compile();
 
   it("a nested graph that has ended beside a question", async () => {
-    const { id, thread } = await parked(outer("inner", State), outer("within", Shorter));
+    const { id, thread } = await parkThread(outer("inner", State), outer("within", Shorter));
     const { status, values } = await run(thread, id, resume("yes"));
     expect({ status, values }).toMatchObject({ status: 200 });
     expect(values.log).toHaveLength(2);
@@ -85,7 +85,7 @@ describe("what has ended needs nothing", () => {
         .addNode("deep", outer(name, state) as never)
         .addEdge(START, "deep")
         .compile();
-    const { id, thread } = await parked(two("inner", State), two("within", Shorter));
+    const { id, thread } = await parkThread(two("inner", State), two("within", Shorter));
     expect((await run(thread, id, resume("yes"))).status).toBe(200);
   });
 
@@ -101,7 +101,7 @@ describe("what has ended needs nothing", () => {
       .addEdge("sub", "ask")
       .compile();
     const after = builder(Shorter).addNode("ask", asks("ask")).addEdge(START, "ask").compile();
-    const { id, thread } = await parked(before, after);
+    const { id, thread } = await parkThread(before, after);
     const { status, values } = await run(thread, id, resume("yes"));
     expect({ status, values }).toMatchObject({ status: 200 });
   });
@@ -112,15 +112,15 @@ describe("what has ended needs nothing", () => {
     const Held = Annotation.Root({ ...Shorter.spec });
     Object.assign(Held.spec, { steps: Delta });
     const graph = (state: unknown) => builder(state).addNode("ask", asks("ask")).addEdge(START, "ask").compile();
-    const { id, thread } = await parked(graph(Held), graph(Shorter), { log: [], steps: ["one"] });
+    const { id, thread } = await parkThread(graph(Held), graph(Shorter), { log: [], steps: ["one"] });
     expect((await run(thread, id, resume("yes"))).status).toBe(409);
-    const other = await parked(graph(Held), graph(Shorter), { log: ["in"] });
+    const other = await parkThread(graph(Held), graph(Shorter), { log: ["in"] });
     expect((await run(other.thread, other.id, resume("yes"))).status).toBe(200);
   });
 
   it("a key that holds null", async () => {
     const graph = (state: unknown) => builder(state).addNode("ask", asks("ask")).addEdge(START, "ask").compile();
-    const { id, thread } = await parked(graph(State), graph(Shorter), { log: [], note: null });
+    const { id, thread } = await parkThread(graph(State), graph(Shorter), { log: [], note: null });
     const { status, values } = await run(thread, id, resume("yes"));
     expect({ status, values }).toMatchObject({ status: 200 });
   });
@@ -135,7 +135,7 @@ describe("other kinds of graphs", () => {
         const doubled = await double(n);
         return { said: `${before}/${doubled}:${String(interrupt("ok?"))}${more}` };
       });
-    const { id, thread } = await parked(flow(""), flow("!"), 4);
+    const { id, thread } = await parkThread(flow(""), flow("!"), 4);
     const { status, values } = await run(thread, id, resume("yes"));
     expect({ status, values }).toEqual({ status: 200, values: { said: "none/8:yes!" } });
   });
@@ -166,7 +166,7 @@ describe("other kinds of graphs", () => {
       if (more) made.addNode("c", logs("c")).addEdge("b", "c");
       return made.compile({ interruptBefore: ["b"] });
     };
-    const { id, thread } = await parked(graph(false), graph(true));
+    const { id, thread } = await parkThread(graph(false), graph(true));
     const body = { values: { log: ["set"] }, as_node: "a" };
     expect((await caller.fetch(`/threads/${thread}/state`, { body })).status).toBe(200);
     const { status, values } = await run(thread, id, {});
@@ -184,9 +184,9 @@ describe("other kinds of graphs", () => {
         .addEdge("a", late)
         .addEdge("b", late)
         .compile();
-    const { id, thread } = await parked(graph("late"), graph("late"));
+    const { id, thread } = await parkThread(graph("late"), graph("late"));
     deploy(id, graph("late"), [{ from: "1", migrate: () => ({}) }]);
-    const state = await stateOf(thread);
+    const state = await readState(thread);
     const print = (state as unknown as { metadata: Json }).metadata.graph_fingerprint as string;
     const other = builder()
       .addNode("a", logs("a"))
@@ -216,8 +216,8 @@ describe("other kinds of graphs", () => {
       if (more) made.addNode("more", logs("more")).addEdge("ask", "more");
       return made.compile();
     };
-    const { id, thread } = await parked(graph(false), graph(true), { log: [], "a:b": "held" });
-    const { metadata } = (await stateOf(thread)) as unknown as { metadata: Json };
+    const { id, thread } = await parkThread(graph(false), graph(true), { log: [], "a:b": "held" });
+    const { metadata } = (await readState(thread)) as unknown as { metadata: Json };
     deploy(id, graph(true), [{ from: String(metadata.graph_fingerprint), migrate: () => ({}) }]);
     const { values } = await run(thread, id, resume("yes"));
     expect(values).toEqual({ log: ["ask:yes", "more"], "a:b": "held" });
@@ -238,7 +238,7 @@ describe("several questions after a migration", () => {
     await run(thread, id, { input: { log: [] } });
     deploy(id, graph(true), [{ from: "1", migrate: () => ({}) }], "2");
     await run(thread, id, {});
-    const { interrupts } = await stateOf(thread);
+    const { interrupts } = await readState(thread);
     expect(interrupts).toHaveLength(2);
     const answers = Object.fromEntries(interrupts.map(({ id: one, value }) => [one, `to ${String(value)}`]));
     const { values } = await run(thread, id, resume(answers));
@@ -248,7 +248,7 @@ describe("several questions after a migration", () => {
   it("wait as before when the run that migrated has failed", async () => {
     const id = `kind-${crypto.randomUUID()}`;
     const flaky = { fails: true };
-    const one = (more: boolean) => {
+    const buildGraph = (more: boolean) => {
       const made = builder()
         .addNode("x", () => {
           if (more && flaky.fails) throw new Error("flaky");
@@ -258,11 +258,11 @@ describe("several questions after a migration", () => {
       if (more) made.addNode("more", logs("more")).addEdge("x", "more");
       return made.compile();
     };
-    deploy(id, one(false), undefined, "1");
+    deploy(id, buildGraph(false), undefined, "1");
     const thread = await newThread(caller);
     await run(thread, id, { input: { log: [] } });
-    const { interrupts } = await stateOf(thread);
-    deploy(id, one(true), [{ from: "1", migrate: () => ({}) }], "2");
+    const { interrupts } = await readState(thread);
+    deploy(id, buildGraph(true), [{ from: "1", migrate: () => ({}) }], "2");
     const failed = await run(thread, id, resume({ [interrupts[0]!.id]: "Ada" }));
     expect(failed.values.__error__).toMatchObject({ message: "flaky" });
     flaky.fails = false;

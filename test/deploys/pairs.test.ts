@@ -63,23 +63,23 @@ beforeAll(async () => {
 
 it("a thread continues on the versions that have what it needs, and on no other", async () => {
   const random = seeded("deploys");
-  const below = (high: number) => random.between(0, high);
+  const pickBelow = (high: number) => random.between(0, high);
   const outcomes = { continued: 0, refused: 0 };
   for (let n = 0; n < CASES; n++) {
     const id = `pair-${SEED}-${n}`;
-    const width = 1 + below(3);
-    const asking = below(width);
+    const width = 1 + pickBelow(3);
+    const asking = pickBelow(width);
     const before: Version = {
-      step: Array.from({ length: width }, (_, i) => ({ name: `n${i}`, asks: i === asking || below(3) === 0 })),
-      keys: ["a", "b"].slice(below(2)),
-      behind: below(2) === 0 ? ["end"] : ["next", "end"],
+      step: Array.from({ length: width }, (_, i) => ({ name: `n${i}`, asks: i === asking || pickBelow(3) === 0 })),
+      keys: ["a", "b"].slice(pickBelow(2)),
+      behind: pickBelow(2) === 0 ? ["end"] : ["next", "end"],
     };
-    const held = before.keys.filter(() => below(2) === 0);
-    const renamed = before.step.map((node) => (below(4) === 0 ? { ...node, name: `${node.name}x` } : node));
+    const held = before.keys.filter(() => pickBelow(2) === 0);
+    const renamed = before.step.map((node) => (pickBelow(4) === 0 ? { ...node, name: `${node.name}x` } : node));
     const after: Version = {
-      step: below(3) === 0 ? [...renamed, { name: "added", asks: false }] : renamed,
-      keys: [...before.keys.filter(() => below(4) > 0), ...(below(2) === 0 ? ["c"] : [])],
-      behind: [...(below(3) === 0 ? ["new"] : []), ...before.behind.slice(below(6) === 0 ? -1 : 0)],
+      step: pickBelow(3) === 0 ? [...renamed, { name: "added", asks: false }] : renamed,
+      keys: [...before.keys.filter(() => pickBelow(4) > 0), ...(pickBelow(2) === 0 ? ["c"] : [])],
+      behind: [...(pickBelow(3) === 0 ? ["new"] : []), ...before.behind.slice(pickBelow(6) === 0 ? -1 : 0)],
     };
     // A node that had ended leads where the version led under which it ended.
     const led = before.step.some(({ asks }) => !asks) ? [before.behind[0] as string] : [];

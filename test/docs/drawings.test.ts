@@ -2,7 +2,7 @@ import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "nod
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { expect, it } from "vitest";
-import { drawings, upward } from "../../scripts/drawings/main.ts";
+import { drawings, listUpward } from "../../scripts/drawings/main.ts";
 
 it("the drawings in docs/drawings are those of the code (npm run drawings)", () => {
   for (const [name, text] of Object.entries(drawings())) {
@@ -12,7 +12,7 @@ it("the drawings in docs/drawings are those of the code (npm run drawings)", () 
 });
 
 it("no part of a folder imports one above it, in any folder of the server, the CLI and the page", () => {
-  expect(upward()).toEqual([]);
+  expect(listUpward()).toEqual([]);
 });
 
 it("finds an arrow that points up inside of a folder", () => {
@@ -28,7 +28,7 @@ it("finds an arrow that points up inside of a folder", () => {
       mkdirSync(dirname(join(src, file)), { recursive: true });
       writeFileSync(join(src, file), text);
     }
-    const found = upward([src]);
+    const found = listUpward([src]);
     expect(found).toHaveLength(1);
     expect(found[0]).toMatch(/\/a: (rows\.ts -> top|top -> rows\.ts)$/);
   } finally {

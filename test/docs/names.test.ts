@@ -40,7 +40,7 @@ const FOREIGN = [
 const INSTALLED = /npm (?:i|install) (?:--save-dev |-D )?\S*weir-server|npm create weir|^npm install$/m;
 
 /** `file:line: text` of each place that leads to the foreign package. */
-function foreign(file: string, text: string): string[] {
+function findForeign(file: string, text: string): string[] {
   const at = (index: number) => `${file}:${text.slice(0, index).split("\n").length}`;
   const found = FOREIGN.flatMap((pattern) => [...text.matchAll(pattern)]);
   const installed = INSTALLED.exec(text)?.index ?? Number.POSITIVE_INFINITY;
@@ -64,7 +64,7 @@ describe("a text that leads to the foreign package is found", () => {
     'const { workersAi } = await import("weir/workers-ai");',
     `npx weir dev\nnpm install --save-dev ${NAME}`,
     "https://github.com/your-org/weir",
-  ])("%s", (text) => expect(foreign("a.md", text)).toHaveLength(text.includes("weir@latest") ? 2 : 1));
+  ])("%s", (text) => expect(findForeign("a.md", text)).toHaveLength(text.includes("weir@latest") ? 2 : 1));
 
   it("and a text that does not is not", () => {
     const text = [
@@ -75,13 +75,13 @@ describe("a text that leads to the foreign package is found", () => {
       '"bin": {"weir": "dist/cli/main.js"}, "dev": "weir dev"',
       `import { createWeir } from "${NAME}";`,
     ];
-    expect(foreign("a.md", text.join("\n"))).toEqual([]);
+    expect(findForeign("a.md", text.join("\n"))).toEqual([]);
   });
 });
 
 it("no text leads to the foreign package", () => {
   expect(files.length).toBeGreaterThan(500);
-  expect(files.flatMap((file) => foreign(file, read(file)))).toEqual([]);
+  expect(files.flatMap((file) => findForeign(file, read(file)))).toEqual([]);
 });
 
 describe("the name", () => {

@@ -9,7 +9,7 @@ import { ROUTES } from "../security/routes.ts";
 const FILE = `${import.meta.dirname}/../../docs/keys.md`;
 const [BEGIN, END] = ["<!-- permissions: generated -->\n\n", "\n<!-- end of permissions -->"];
 
-const shortOf = (route: string) => route.replace(/ \/(?:api\/)?v1(?=\/)/, " ");
+const shortenRoute = (route: string) => route.replace(/ \/(?:api\/)?v1(?=\/)/, " ");
 
 function rows(): string[][] {
   const routes = new Map<string, Set<string>>();
@@ -19,7 +19,7 @@ function rows(): string[][] {
     const access = ROUTES[route] === "public" ? undefined : ruleFor(method, path)?.access;
     if (access === undefined || access === "deployment" || access === "any") continue;
     for (const permission of permissionsOfRule(access)) {
-      routes.set(permission, (routes.get(permission) ?? new Set()).add(shortOf(route)));
+      routes.set(permission, (routes.get(permission) ?? new Set()).add(shortenRoute(route)));
     }
   }
   return Object.entries(PERMISSIONS).map(([permission, scope]) => {
@@ -43,6 +43,6 @@ test("the table in docs/keys.md", () => {
   const [start, end] = [text.indexOf(BEGIN) + BEGIN.length, text.indexOf(END)];
   if (process.env.WRITE_DOCS) writeFileSync(FILE, `${text.slice(0, start)}${lines.join("\n")}\n${text.slice(end)}`);
   // The formatter pads the cells.
-  const plain = (table: string) => table.replaceAll(/ +/g, " ").replaceAll(/-{3,}/g, "---").trim();
-  expect(plain(readFileSync(FILE, "utf8").slice(start).split(END)[0] ?? "")).toBe(plain(lines.join("\n")));
+  const toPlain = (table: string) => table.replaceAll(/ +/g, " ").replaceAll(/-{3,}/g, "---").trim();
+  expect(toPlain(readFileSync(FILE, "utf8").slice(start).split(END)[0] ?? "")).toBe(toPlain(lines.join("\n")));
 });

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, it } from "vitest";
 import type { TestServer } from "../support/server.ts";
 import { sharedServer } from "../support/shared-server.ts";
-import { describedSamples, madeByPython, madeByTypeScript, sourceIn } from "./samples.ts";
+import { fetchSamples, madeByPython, madeByTypeScript, sourceIn } from "./samples.ts";
 
 let server: TestServer;
 beforeAll(async () => {
@@ -10,7 +10,7 @@ beforeAll(async () => {
 afterAll(() => server.stop());
 
 it("Python and TypeScript make the same request", async () => {
-  const routes = await describedSamples(server.url);
+  const routes = await fetchSamples(server.url);
   const byTypeScript = await Promise.all(routes.map((route) => madeByTypeScript(sourceIn(route, "TypeScript"))));
   expect(madeByPython(routes.map((route) => sourceIn(route, "Python")))).toEqual(byTypeScript);
 });

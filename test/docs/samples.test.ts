@@ -1,13 +1,13 @@
 /** The code samples of /openapi.json make requests that their routes take. test/docs/python-samples.test.ts has those in Python. */
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { startServer, type TestServer } from "../support/server.ts";
-import { type Described, describedSamples, ENV, type Made, madeByCurl, madeByTypeScript, sourceIn } from "./samples.ts";
+import { type Described, fetchSamples, ENV, type Made, madeByCurl, madeByTypeScript, sourceIn } from "./samples.ts";
 
 let server: TestServer;
 let routes: Described[];
 beforeAll(async () => {
   server = await startServer({ AUTH: "keys" });
-  routes = await describedSamples(server.url);
+  routes = await fetchSamples(server.url);
 });
 afterAll(() => server.stop());
 
@@ -45,11 +45,11 @@ function call({ method, url, key, kind, body }: Made): Promise<Response> {
       ...(key && { "x-api-key": server.key }),
       ...(kind === "json" && { "content-type": "application/json" }),
     },
-    body: sent(kind, body),
+    body: encodeBody(kind, body),
   });
 }
 
-function sent(kind: Made["kind"], body: unknown): RequestInit["body"] {
+function encodeBody(kind: Made["kind"], body: unknown): RequestInit["body"] {
   if (kind === "none") return undefined;
   if (kind === "json") return JSON.stringify(body);
   if (kind === "form") return new URLSearchParams(body as Record<string, string>);

@@ -24,7 +24,7 @@ export interface Made {
 export const ENV = { WEIR_URL: "https://weir.test", WEIR_API_KEY: "the-key" };
 
 /** Every operation with its samples. WebSockets are no requests of `fetch` or `requests`, so they are not among them. */
-export async function describedSamples(url: string): Promise<Described[]> {
+export async function fetchSamples(url: string): Promise<Described[]> {
   const { paths } = await (
     await fetch(`${url}/openapi.json`)
   ).json<{
@@ -48,7 +48,7 @@ const AsyncFunction = (async () => {}).constructor as new (
 export async function madeByTypeScript(source: string): Promise<Made> {
   let made: Made | undefined;
   const take = async (url: string, { method = "GET", headers = {}, body }: RequestInit = {}) => {
-    made = { method, url, key: new Headers(headers).get("x-api-key"), ...(await bodyOf(body)) };
+    made = { method, url, key: new Headers(headers).get("x-api-key"), ...(await parseBody(body)) };
     return { status: 200, text: async () => "", body: new Blob([]).stream() };
   };
   const run = new AsyncFunction("fetch", "process", "console", stripTypeScriptTypes(source));
@@ -57,7 +57,7 @@ export async function madeByTypeScript(source: string): Promise<Made> {
   return made;
 }
 
-async function bodyOf(body: RequestInit["body"]): Promise<Pick<Made, "kind" | "body">> {
+async function parseBody(body: RequestInit["body"]): Promise<Pick<Made, "kind" | "body">> {
   if (typeof body === "string") return { kind: "json", body: JSON.parse(body) };
   if (body instanceof URLSearchParams) return { kind: "form", body: Object.fromEntries(body) };
   if (!(body instanceof FormData)) return { kind: "none", body: null };
@@ -72,10 +72,10 @@ export function madeByCurl(sources: string[]): Made[] {
   const script = [`curl() { printf '%s\\0' "$@"; printf '\\001\\0'; }`, ...sources].join("\n");
   const printed = execFileSync("sh", ["-euc", script], { env: { ...process.env, ...ENV }, maxBuffer: 1e8 }).toString();
   const calls = printed.split("\u0001\0").slice(0, -1);
-  return calls.map((call) => requestOf(call.split("\0").slice(0, -1)));
+  return calls.map((call) => parseRequest(call.split("\0").slice(0, -1)));
 }
 
-function requestOf(args: string[]): Made {
+function parseRequest(args: string[]): Made {
   const made: Made = { method: "GET", url: "", key: null, kind: "none", body: null };
   for (let at = 0; at < args.length; at += 1) {
     const [option = "", value = ""] = args.slice(at, at + 2);

@@ -8,7 +8,7 @@ const page = readFileSync(join(ROOT, "docs", "storage.md"), "utf8");
 const named = new Set([...page.matchAll(/`([a-z_0-9]+)`/g)].map(([, name]) => name));
 
 /** The names that `pattern` finds in the files of a folder. */
-function found(folder: string, pattern: RegExp): string[] {
+function findMatches(folder: string, pattern: RegExp): string[] {
   return readdirSync(join(ROOT, folder), { recursive: true, encoding: "utf8" })
     .filter((file) => /\.(ts|sql)$/.test(file))
     .flatMap((file) => [...readFileSync(join(ROOT, folder, file), "utf8").matchAll(pattern)])
@@ -16,15 +16,15 @@ function found(folder: string, pattern: RegExp): string[] {
 }
 
 it("every table of D1 is named", () => {
-  const tables = found("src/db", /sqliteTable\(\s*"(\w+)"/g);
-  const virtual = found("migrations", /CREATE VIRTUAL TABLE (?:IF NOT EXISTS )?[`"]?(\w+)/g);
+  const tables = findMatches("src/db", /sqliteTable\(\s*"(\w+)"/g);
+  const virtual = findMatches("migrations", /CREATE VIRTUAL TABLE (?:IF NOT EXISTS )?[`"]?(\w+)/g);
   expect(tables.length).toBeGreaterThan(30);
   expect([...tables, ...virtual].filter((table) => !named.has(table))).toEqual([]);
 });
 
 it("every table of the Durable Objects is named", () => {
-  const tables = [...found("src/threads", /CREATE TABLE (?:IF NOT EXISTS )?(\w+)/g)];
-  tables.push(...found("src/traces", /CREATE TABLE (?:IF NOT EXISTS )?(\w+)/g));
+  const tables = [...findMatches("src/threads", /CREATE TABLE (?:IF NOT EXISTS )?(\w+)/g)];
+  tables.push(...findMatches("src/traces", /CREATE TABLE (?:IF NOT EXISTS )?(\w+)/g));
   expect(tables.length).toBeGreaterThan(15);
   expect(tables.filter((table) => !named.has(table))).toEqual([]);
 });

@@ -63,20 +63,24 @@ test("an invocation makes 10,000 subrequests, calls of objects included", async 
 
 test("fetch, D1, R2, queues and Durable Objects count, in the Worker and in an object", async () => {
   await invoke("this test", async (invocation) => {
-    const counted = async (work: () => Promise<unknown>) => {
+    const countSubrequests = async (work: () => Promise<unknown>) => {
       const before = invocation.subrequests;
       await work();
       return invocation.subrequests - before;
     };
     const { PROBE } = env as Env & { PROBE: DurableObjectNamespace };
-    expect(await counted(() => fetch("data:,"))).toBe(1);
-    expect(await counted(() => env.DB.prepare("SELECT 1").all())).toBe(1);
-    expect(await counted(() => env.DB.batch([env.DB.prepare("SELECT 1"), env.DB.prepare("SELECT 2")]))).toBe(1);
-    expect(await counted(() => env.BLOBS.head("nothing"))).toBe(1);
-    expect(await counted(async () => (await env.BLOBS.createMultipartUpload("upload")).abort())).toBe(2);
-    expect(await counted(() => env.EXPORTS.send({}, { delaySeconds: 43_200 }))).toBe(1);
+    expect(await countSubrequests(() => fetch("data:,"))).toBe(1);
+    expect(await countSubrequests(() => env.DB.prepare("SELECT 1").all())).toBe(1);
+    expect(await countSubrequests(() => env.DB.batch([env.DB.prepare("SELECT 1"), env.DB.prepare("SELECT 2")]))).toBe(
+      1,
+    );
+    expect(await countSubrequests(() => env.BLOBS.head("nothing"))).toBe(1);
+    expect(await countSubrequests(async () => (await env.BLOBS.createMultipartUpload("upload")).abort())).toBe(2);
+    expect(await countSubrequests(() => env.EXPORTS.send({}, { delaySeconds: 43_200 }))).toBe(1);
     expect(
-      await counted(() => (PROBE.getByName("another") as unknown as { echo(text: string): Promise<string> }).echo("")),
+      await countSubrequests(() =>
+        (PROBE.getByName("another") as unknown as { echo(text: string): Promise<string> }).echo(""),
+      ),
     ).toBe(1);
   });
 });

@@ -17,9 +17,9 @@ const text = (bytes: number) => "x".repeat(bytes);
 const TOO_BIG = /^EdgeLimit: D1_ERROR: string or blob too big: SQLITE_TOOBIG/;
 
 test("a bound value and a row hold 2,000,000 bytes, in a batch too", async () => {
-  const one = (bytes: number) => env.DB.prepare("SELECT length(?) AS n").bind(text(bytes));
-  expect(await one(2_000_000).first()).toEqual({ n: 2_000_000 });
-  for (const run of WAYS) await expect(run(one(2_000_001))).rejects.toThrow(TOO_BIG);
+  const createStatement = (bytes: number) => env.DB.prepare("SELECT length(?) AS n").bind(text(bytes));
+  expect(await createStatement(2_000_000).first()).toEqual({ n: 2_000_000 });
+  for (const run of WAYS) await expect(run(createStatement(2_000_001))).rejects.toThrow(TOO_BIG);
   expect(expectCrossing("value")).toHaveLength(5);
   const half = text(1_000_001);
   const row = env.DB.prepare("INSERT INTO workspaces (id, name) VALUES (?, ?)").bind(half, half);

@@ -1,7 +1,7 @@
 /** Limits of a Durable Object's storage, each crossed once. */
 import { expect, test } from "vitest";
 import { expectCrossing, failOnCrossings, figures, resetFigures } from "../support/edge-limits/record.ts";
-import { inStorage } from "./probe.ts";
+import { runInStorage } from "./probe.ts";
 
 const text = (bytes: number) => "x".repeat(bytes);
 const TOO_BIG = /^EdgeLimit: string or blob too big: SQLITE_TOOBIG/;
@@ -12,7 +12,7 @@ function table({ sql }: DurableObjectStorage): SqlStorage {
 }
 
 test("a bound string holds 2,000,000 bytes of UTF-8, and not one more", () =>
-  inStorage((storage) => {
+  runInStorage((storage) => {
     const sql = table(storage);
     resetFigures();
     sql.exec("INSERT INTO t (a) VALUES (?)", text(2_000_000));
@@ -25,7 +25,7 @@ test("a bound string holds 2,000,000 bytes of UTF-8, and not one more", () =>
   }));
 
 test("a row binds 2,000,000 bytes in all", () =>
-  inStorage((storage) => {
+  runInStorage((storage) => {
     const sql = table(storage);
     const half = text(1_000_001);
     expect(() => sql.exec("INSERT INTO t VALUES (?, ?)", half, half)).toThrow(TOO_BIG);
@@ -38,7 +38,7 @@ test("a row binds 2,000,000 bytes in all", () =>
   }));
 
 test("rows of one INSERT are measured separately, and so are a SELECT's values", () =>
-  inStorage((storage) => {
+  runInStorage((storage) => {
     const sql = table(storage);
     const half = text(1_000_001);
     sql.exec("INSERT INTO t VALUES (?, ')'), (?, null) ON CONFLICT DO NOTHING", half, half);
@@ -46,7 +46,7 @@ test("rows of one INSERT are measured separately, and so are a SELECT's values",
   }));
 
 test("a row that is read holds 2,000,000 bytes in all, however it is read", () =>
-  inStorage((storage) => {
+  runInStorage((storage) => {
     const sql = table(storage);
     const read = () => sql.exec("SELECT hex(zeroblob(500001)) AS a, hex(zeroblob(500001)) AS b");
     expect(() => read().toArray()).toThrow(TOO_BIG);
@@ -61,18 +61,18 @@ test("a row that is read holds 2,000,000 bytes in all, however it is read", () =
   }));
 
 test("a statement binds 100 values and has 100,000 bytes", () =>
-  inStorage(({ sql }) => {
+  runInStorage(({ sql }) => {
     const list = (count: number) => Array.from({ length: count }, () => "?").join();
-    const ones = (count: number) => Array.from({ length: count }, () => 1);
-    sql.exec(`SELECT ${list(100)}`, ...ones(100));
-    expect(() => sql.exec(`SELECT ${list(101)}`, ...ones(101))).toThrow(/^EdgeLimit: too many SQL variables/);
+    const listOnes = (count: number) => Array.from({ length: count }, () => 1);
+    sql.exec(`SELECT ${list(100)}`, ...listOnes(100));
+    expect(() => sql.exec(`SELECT ${list(101)}`, ...listOnes(101))).toThrow(/^EdgeLimit: too many SQL variables/);
     expectCrossing("parameters");
     expect(() => sql.exec(`SELECT '${text(100_000)}'`)).toThrow(/^EdgeLimit: statement too long: SQLITE_TOOBIG/);
     expectCrossing("statement");
   }));
 
 test("key and value together have 2,000,000 bytes", () =>
-  inStorage(async (storage) => {
+  runInStorage(async (storage) => {
     const message = /^EdgeLimit: Key and value together/;
     await storage.put("a", text(1_000_000));
     await expect(storage.put("a", text(2_000_000))).rejects.toThrow(message);
@@ -82,7 +82,7 @@ test("key and value together have 2,000,000 bytes", () =>
   }));
 
 test("a crossing whose error was caught fails the test", () =>
-  inStorage(({ sql }) => {
+  runInStorage(({ sql }) => {
     try {
       sql.exec("SELECT ?", text(2_000_001));
     } catch {

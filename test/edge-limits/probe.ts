@@ -10,5 +10,5 @@ export function newProbe(): DurableObjectStub<Probe> {
 }
 
 /** Does `work` with the storage of a new one. */
-export const inStorage = <T>(work: (storage: DurableObjectStorage) => T | Promise<T>): Promise<T> =>
+export const runInStorage = <T>(work: (storage: DurableObjectStorage) => T | Promise<T>): Promise<T> =>
   runInDurableObject(newProbe(), (_probe, { storage }) => work(storage));

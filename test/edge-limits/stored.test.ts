@@ -1,7 +1,7 @@
 /** What `storedBytes` says of an object in each state. */
 import { expect, test } from "vitest";
 import { runInDurableObject } from "cloudflare:test";
-import { expectNothingStored, storedBytes } from "../support/stored.ts";
+import { expectNothingStored, measureStored } from "../support/stored.ts";
 import { newProbe } from "./probe.ts";
 
 const PAGE = 4_096;
@@ -20,7 +20,7 @@ test("an object that was never written holds nothing, also after reads", async (
 test("a table is something, and after deleteAll there is nothing", async () => {
   const probe = newProbe();
   await runInDurableObject(probe, (_probe, { storage }) => void storage.sql.exec("CREATE TABLE t (a)"));
-  expect(await storedBytes(probe)).toEqual({ bytes: PAGE, tables: ["t"], alarm: null });
+  expect(await measureStored(probe)).toEqual({ bytes: PAGE, tables: ["t"], alarm: null });
   await runInDurableObject(probe, (_probe, { storage }) => storage.deleteAll());
   await expectNothingStored(probe);
 });
@@ -29,9 +29,9 @@ test("an alarm leaves a table of the runtime, which only deleteAll removes", asy
   const probe = newProbe();
   const at = Date.now() + 60_000;
   await runInDurableObject(probe, (_probe, { storage }) => storage.setAlarm(at));
-  expect(await storedBytes(probe)).toEqual({ bytes: PAGE, tables: ["_cf_METADATA"], alarm: at });
+  expect(await measureStored(probe)).toEqual({ bytes: PAGE, tables: ["_cf_METADATA"], alarm: at });
   await runInDurableObject(probe, (_probe, { storage }) => storage.deleteAlarm());
-  expect(await storedBytes(probe)).toEqual({ bytes: PAGE, tables: ["_cf_METADATA"], alarm: null });
+  expect(await measureStored(probe)).toEqual({ bytes: PAGE, tables: ["_cf_METADATA"], alarm: null });
   await runInDurableObject(probe, async (_probe, { storage }) => {
     await storage.setAlarm(at);
     await storage.deleteAll();

@@ -1,6 +1,6 @@
 /** The Worker of the tests in workerd, with one more Durable Object class: one that runs the commands of a test. */
 import { DurableObject } from "cloudflare:workers";
-import { current } from "../support/edge-limits/invocation.ts";
+import { getInvocation } from "../support/edge-limits/invocation.ts";
 import { guardObject } from "../support/edge-limits/objects.ts";
 
 export { default } from "../support/edge-worker.ts";
@@ -36,7 +36,7 @@ class Plain extends DurableObject<Env> {
   async ask(times: number, spent = 0): Promise<void> {
     const { PROBE } = this.env as Env & { PROBE: DurableObjectNamespace<Plain> };
     const other = PROBE.getByName("another");
-    const invocation = current();
+    const invocation = getInvocation();
     if (invocation) invocation.subrequests = spent;
     for (let i = 0; i < times; i++) await other.echo("");
   }

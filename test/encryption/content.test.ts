@@ -51,7 +51,7 @@ beforeAll(async () => {
   ids.share = (await ask<{ share_token: string }>(`/api/v1/runs/${run.id}/share`, {}, "PUT")).share_token;
 });
 
-const found = async (filter?: string) =>
+const queryRuns = async (filter?: string) =>
   caller.fetch("/api/v1/runs/query", { body: { session: [], is_root: true, ...(filter && { filter }) } });
 const session = async () => (await ask<{ id: string }[]>("/api/v1/sessions?name=p"))[0]?.id ?? "";
 
@@ -119,7 +119,7 @@ describe("content of a workspace that encrypts", () => {
     const read = await ask<Record<string, unknown>>(`/api/v1/runs/${run.id}`);
     expect(read).toMatchObject({ inputs: {}, outputs: null, error: expect.stringContaining("destroyed") as string });
     expect(await ask(`/api/v1/feedback/${feedback.id}`)).toMatchObject({ comment: null, correction: null, score: 1 });
-    expect((await found()).status).toBeLessThan(500);
+    expect((await queryRuns()).status).toBeLessThan(500);
     const item = await caller.fetch("/store/items?namespace=n&key=k");
     expect([item.status, await item.text()]).toEqual([410, expect.stringContaining("destroyed")]);
     expect(await ask("/store/items/search", { namespace_prefix: ["n"] })).toMatchObject({

@@ -55,8 +55,8 @@ describe("the keys of a workspace", () => {
     const caller = await newCaller();
     const made = await caller.fetch("/api/v1/api-keys", { body: { scopes: ["read", "write", "exports"] } });
     const { key } = await made.json<{ key: string }>();
-    const by = (method: string) => send(PATH, { method, headers: { "x-api-key": key } });
-    expect([(await by("GET")).status, (await by("POST")).status]).toEqual([403, 403]);
+    const sendMethod = (method: string) => send(PATH, { method, headers: { "x-api-key": key } });
+    expect([(await sendMethod("GET")).status, (await sendMethod("POST")).status]).toEqual([403, 403]);
     const deployment = { "x-api-key": ADMIN_KEY, "x-tenant-id": caller.workspaceId };
     expect((await send(PATH, { headers: deployment })).status).toBe(200);
   });

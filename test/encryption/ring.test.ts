@@ -18,7 +18,7 @@ async function newRing(workspaceId = crypto.randomUUID(), count = 1): Promise<Ri
 }
 
 /** The ring with some of its rows destroyed or left out. */
-const changed = async (ring: Ring, rows: Ring["rows"]) => ringFrom(env, ring.workspaceId, rows);
+const changeRing = async (ring: Ring, rows: Ring["rows"]) => ringFrom(env, ring.workspaceId, rows);
 
 describe("a sealed text", () => {
   it.each(["", "{}", "ü🎨\u0000", "x".repeat(1_000_000)])("opens at its place: %#", async (text) => {
@@ -59,15 +59,15 @@ describe("a sealed text", () => {
   it("needs its key: 410 once that is destroyed, also where another one encrypts", async () => {
     const ring = await newRing(undefined, 2);
     const [first, second] = ring.rows as [Ring["rows"][0], Ring["rows"][0]];
-    const before = await changed(await newRing(crypto.randomUUID()), [first]).catch(() => ring);
+    const before = await changeRing(await newRing(crypto.randomUUID()), [first]).catch(() => ring);
     expect(before).toBe(ring);
     const old = new Ring(ring.workspaceId, [first], ring["keys"]).seal("said", ["p"]);
     expect(ring.open(old, ["p"])).toBe("said");
-    const later = await changed(ring, [{ ...first, wrapped: null }, second]);
+    const later = await changeRing(ring, [{ ...first, wrapped: null }, second]);
     expect(ring.hasLost(later)).toBe(true);
     expect(() => later.open(old, ["p"])).toThrow(/^Problem:410:.*destroyed/);
     expect(later.open(later.seal("said", ["p"]), ["p"])).toBe("said");
-    expect(await changed(ring, ring.rows)).toBe(later);
+    expect(await changeRing(ring, ring.rows)).toBe(later);
   });
 
   it("is what a client sent, where no key of the workspace has its id", async () => {

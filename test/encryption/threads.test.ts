@@ -36,7 +36,7 @@ async function run(caller: Caller, thread: string, more: object = {}): Promise<{
 }
 
 /** All texts of all tables of a thread's object. */
-async function stored(caller: Caller, thread: string): Promise<string> {
+async function readStored(caller: Caller, thread: string): Promise<string> {
   return runInDurableObject(threadObject(env, caller.workspaceId, thread), (_, { storage }) => {
     const names = storage.sql.exec<{ name: string }>("SELECT name FROM sqlite_master WHERE type = 'table'").toArray();
     const own = names.filter(({ name }) => !name.startsWith("_cf"));
@@ -51,8 +51,8 @@ describe("a thread of a workspace that encrypts", () => {
     const [thread, other] = [await newThread(caller), await newThread(plain)];
     expect((await run(caller, thread)).status).toBe(200);
     expect((await run(plain, other)).status).toBe(200);
-    expect(await stored(plain, other)).toContain(SAID);
-    const held = await stored(caller, thread);
+    expect(await readStored(plain, other)).toContain(SAID);
+    const held = await readStored(caller, thread);
     expect(held).not.toContain(SAID);
     expect(held).toContain(key.id);
     const state = await (await caller.fetch(`/threads/${thread}/state`)).text();
@@ -71,7 +71,7 @@ describe("a thread of a workspace that encrypts", () => {
     await run(caller, old);
     const second = await makeKey(caller);
     expect((await run(caller, thread)).status).toBe(200);
-    expect(await stored(caller, thread)).toContain(second.id);
+    expect(await readStored(caller, thread)).toContain(second.id);
     expect((await destroy(caller, second)).status).toBe(409);
     expect((await destroy(caller, first)).status).toBe(200);
     for (const path of ["", "/state", "/runs"]) {
@@ -84,9 +84,10 @@ describe("a thread of a workspace that encrypts", () => {
     }
     expect((await run(caller, old)).status).toBe(410);
     expect((await caller.fetch(`/threads/${thread}/history`)).status).toBeLessThan(500);
-    const listed = async () => (await caller.fetch("/threads/search", { body: {} })).json<Record<string, unknown>[]>();
+    const listThreads = async () =>
+      (await caller.fetch("/threads/search", { body: {} })).json<Record<string, unknown>[]>();
     const lost = { values: null, error: { error: "KeyDestroyed" } };
-    expect((await listed()).find(({ thread_id }) => thread_id === old)).toMatchObject(lost);
+    expect((await listThreads()).find(({ thread_id }) => thread_id === old)).toMatchObject(lost);
     for (const id of [old, thread]) {
       expect((await caller.fetch(`/threads/${id}`, { method: "DELETE" })).status).toBe(204);
       expect((await caller.fetch(`/threads/${id}`)).status).toBe(404);
@@ -105,10 +106,10 @@ describe("a thread of a workspace that encrypts", () => {
     await makeKey(caller);
     const after = await (await caller.fetch(`/threads/${thread}/state`)).json<{ values: unknown }>();
     expect(after.values).toEqual(before.values);
-    expect(await stored(caller, thread)).toContain(SAID);
+    expect(await readStored(caller, thread)).toContain(SAID);
     const copied = await caller.fetch(`/threads/${thread}/copy`, { method: "POST" });
     const { thread_id: copy } = await copied.json<{ thread_id: string }>();
-    expect(await stored(caller, copy)).not.toContain(SAID);
+    expect(await readStored(caller, copy)).not.toContain(SAID);
     const again = await caller.fetch(`/threads/${copy}/copy`, { method: "POST" });
     const { thread_id: second } = await again.json<{ thread_id: string }>();
     for (const id of [copy, second]) {
@@ -116,7 +117,7 @@ describe("a thread of a workspace that encrypts", () => {
       const state = await (await caller.fetch(`/threads/${id}/state`)).json<{ values: unknown }>();
       expect(state.values).toEqual(before.values);
       expect((await run(caller, id)).status).toBe(200);
-      expect(await stored(caller, id)).not.toContain(SAID);
+      expect(await readStored(caller, id)).not.toContain(SAID);
     }
   });
 
@@ -139,7 +140,7 @@ describe("a thread of a workspace that encrypts", () => {
     }
     expect((await caller.fetch(`/threads/${thread}`, { method: "DELETE" })).status).toBe(204);
     // The trace of the run, which the change has sealed again, is still delivered.
-    expect(await stored(caller, thread)).not.toContain(first.id);
+    expect(await readStored(caller, thread)).not.toContain(first.id);
   });
 
   it("with a run that has not ended is not used after its key is destroyed", async () => {

@@ -115,14 +115,14 @@ describe("a destination", () => {
 
   it("takes new credentials after they have been tried", async () => {
     const { id } = await create();
-    const before = await storedCredentials(String(id));
+    const before = await readStoredCredentials(String(id));
     fault = { kind: "status", status: 403, code: "SignatureDoesNotMatch" };
     const credentials = { access_key_id: "AKIDNEW", secret_access_key: "new" };
     expect((await caller.fetch(`${PATH}/${String(id)}`, { method: "PATCH", body: { credentials } })).status).toBe(400);
-    expect(await storedCredentials(String(id))).toBe(before);
+    expect(await readStoredCredentials(String(id))).toBe(before);
     fault = undefined;
     expect((await caller.fetch(`${PATH}/${String(id)}`, { method: "PATCH", body: { credentials } })).status).toBe(200);
-    expect(await storedCredentials(String(id))).not.toBe(before);
+    expect(await readStoredCredentials(String(id))).not.toBe(before);
   });
 
   it("has one test object, however often it is checked, when the object may not be removed", async () => {
@@ -213,7 +213,7 @@ describe("a destination", () => {
   });
 });
 
-async function storedCredentials(id: string): Promise<string> {
+async function readStoredCredentials(id: string): Promise<string> {
   const row = await database(env.DB).select().from(exportDestinations).where(eq(exportDestinations.id, id)).get();
   return row?.credentials ?? "";
 }
@@ -221,7 +221,7 @@ async function storedCredentials(id: string): Promise<string> {
 describe("credentials at rest", () => {
   it("are ciphertext, bound to their destination", async () => {
     const { id } = await create();
-    const sealed = await storedCredentials(String(id));
+    const sealed = await readStoredCredentials(String(id));
     expect(sealed).not.toContain(SECRET);
     expect(atob(sealed.split(".")[1] ?? "")).not.toContain(SECRET);
     await expect(unseal(env, sealed, "export destination another")).rejects.toThrow(/decrypt/i);
@@ -244,7 +244,7 @@ describe("credentials at rest", () => {
       ENCRYPTION_KEYS_OLD: `${btoa("x".repeat(32))}, ${env.ENCRYPTION_KEY}`,
     };
     expect(await openCredentials(db, rotated, row)).toMatchObject({ credentials: { secret_access_key: SECRET } });
-    const moved = await storedCredentials(String(id));
+    const moved = await readStoredCredentials(String(id));
     expect(moved).not.toBe(row.credentials);
     expect(await openCredentials(db, { DB, ENCRYPTION_KEY: newKey }, { ...row, credentials: moved })).toMatchObject({
       credentials: { secret_access_key: SECRET },

@@ -7,14 +7,14 @@ import { newCaller } from "../support/caller.ts";
 import { makeRuns } from "../support/runs.ts";
 import {
   DAY_1,
-  expectedRows,
+  listExpectedRows,
   exportRow,
   MICROS_PER_DAY,
   newDestination,
   newExport,
   newProject,
   newWorld,
-  readBack,
+  readExport,
   registerDay,
   type World,
 } from "./support.ts";
@@ -26,7 +26,7 @@ beforeEach(async () => {
 });
 
 /** A world with a project of 400 runs over four days, small slices, and an export of the first three. */
-async function exporting(options: Parameters<typeof newWorld>[0] = {}) {
+async function startExporting(options: Parameters<typeof newWorld>[0] = {}) {
   const world = newWorld({ limits: { sliceRows: 60, pageRows: 25 }, ...options });
   const projectId = await newProject(world, workspaceId);
   world.runs = makeRuns({
@@ -43,17 +43,17 @@ async function exporting(options: Parameters<typeof newWorld>[0] = {}) {
   return { world, projectId, destinationId, job, expected };
 }
 
-async function runsOf(world: World, exportId: string) {
+async function listRuns(world: World, exportId: string) {
   return listExportRuns(world.deps.db, exportId, { limit: 1000, offset: 0 });
 }
 
 describe("an export", () => {
   it("writes every run of the window once, in order, in files that a manifest lists", async () => {
-    const { world, job, expected } = await exporting();
+    const { world, job, expected } = await startExporting();
     expect(job.status).toBe("RUNNING");
     await world.settle({ minutes: 1 });
-    const { manifest, rows, keys } = await readBack(world.s3, job.id);
-    expect(rows).toEqual(expectedRows(expected));
+    const { manifest, rows, keys } = await readExport(world.s3, job.id);
+    expect(rows).toEqual(listExpectedRows(expected));
     expect(await exportRow(world, job.id)).toMatchObject({ status: "COMPLETED", error: null });
     const listed = manifest?.partitions.flatMap(({ files }) => files) ?? [];
     expect(listed.map(({ key }) => key).sort()).toEqual(keys);
@@ -75,14 +75,14 @@ describe("an export", () => {
       end_time: DAY_1 + 2 * MICROS_PER_DAY + 3,
     });
     await world.settle({ minutes: 1 });
-    const runs = await runsOf(world, job.id);
+    const runs = await listRuns(world, job.id);
     expect(runs.map(({ day, startTime, endTime }) => [day, startTime, endTime])).toEqual([
       ["2026-01-01", DAY_1 + 1, DAY_1 + MICROS_PER_DAY],
       ["2026-01-02", DAY_1 + MICROS_PER_DAY, DAY_1 + 2 * MICROS_PER_DAY],
       ["2026-01-03", DAY_1 + 2 * MICROS_PER_DAY, DAY_1 + 2 * MICROS_PER_DAY + 3],
     ]);
     expect(runs.every(({ status, files }) => status === "COMPLETED" && files.length === 0)).toBe(true);
-    expect((await readBack(world.s3, job.id)).manifest?.rows).toBe(0);
+    expect((await readExport(world.s3, job.id)).manifest?.rows).toBe(0);
   });
 
   it("takes the experiments of the moment it runs, and no more than the deployment allows", async () => {
@@ -93,7 +93,7 @@ describe("an export", () => {
     const late = await newProject(world, workspaceId, crypto.randomUUID());
     await newProject(world, workspaceId);
     await world.settle({ minutes: 1 });
-    const projects = new Set((await runsOf(world, job.id)).map(({ projectId }) => projectId));
+    const projects = new Set((await listRuns(world, job.id)).map(({ projectId }) => projectId));
     expect([...projects].sort()).toEqual([early, late].sort());
 
     world.deps.maxExperiments = 1;
@@ -106,30 +106,32 @@ describe("an export", () => {
   });
 
   it("tries 20 times 30 seconds apart, then fails with the store's reason", async () => {
-    const { world, job } = await exporting({ fault: () => ({ kind: "status", status: 503, code: "SlowDown" }) });
+    const { world, job } = await startExporting({ fault: () => ({ kind: "status", status: 503, code: "SlowDown" }) });
     await world.settle({ minutes: 15 });
     const row = await exportRow(world, job.id);
     expect((row.finishedAt ?? 0) - (row.startedAt ?? 0)).toBe(20 * 30_000);
     expect(row).toMatchObject({ status: "FAILED", error: "SlowDown: The store says SlowDown." });
-    const runs = await runsOf(world, job.id);
+    const runs = await listRuns(world, job.id);
     const failed = runs.find(({ status }) => status === "FAILED");
     expect(Object.keys(failed?.errors ?? {})).toHaveLength(21);
     expect(runs.every(({ status }) => ["FAILED", "CANCELLED"].includes(status))).toBe(true);
   });
 
   it("fails at once when the credentials or the bucket are wrong", async () => {
-    const { world, job } = await exporting({ fault: () => ({ kind: "status", status: 403, code: "AccessDenied" }) });
+    const { world, job } = await startExporting({
+      fault: () => ({ kind: "status", status: 403, code: "AccessDenied" }),
+    });
     await world.settle({ minutes: 1 });
     expect(await exportRow(world, job.id)).toMatchObject({
       status: "FAILED",
       error: "AccessDenied: The store says AccessDenied.",
     });
-    expect(JSON.stringify(await runsOf(world, job.id))).not.toContain("the-secret-of-the-tests");
+    expect(JSON.stringify(await listRuns(world, job.id))).not.toContain("the-secret-of-the-tests");
   });
 
   it("writes a file again that the store acknowledged and does not hold", async () => {
     let lies = 2;
-    const { world, job } = await exporting({
+    const { world, job } = await startExporting({
       fault: ({ method, url }) => {
         const isWrite = method === "PUT" ? !url.includes("partNumber") : url.includes("uploadId");
         return isWrite && !url.includes("tmp/") && lies-- > 0 ? { kind: "lie" } : undefined;
@@ -137,31 +139,31 @@ describe("an export", () => {
     });
     await world.settle({ minutes: 10 });
     expect(await exportRow(world, job.id)).toMatchObject({ status: "COMPLETED" });
-    const errors = (await runsOf(world, job.id)).flatMap((run) => Object.values(run.errors ?? {}));
+    const errors = (await listRuns(world, job.id)).flatMap((run) => Object.values(run.errors ?? {}));
     expect(errors).toEqual([expect.stringContaining("NotStored"), expect.stringContaining("NotStored")]);
-    const { manifest, rows } = await readBack(world.s3, job.id);
+    const { manifest, rows } = await readExport(world.s3, job.id);
     expect(rows).toHaveLength(manifest?.rows ?? 0);
   });
 
   it("ends as TIMEDOUT after 72 hours", async () => {
-    const { world, job } = await exporting({ limits: { retryDelay: 1e9 }, fault: () => ({ kind: "reset" }) });
+    const { world, job } = await startExporting({ limits: { retryDelay: 1e9 }, fault: () => ({ kind: "reset" }) });
     await world.settle({ minutes: 2 });
     world.clock.now += 72 * 3_600_000;
     await world.settle({ minutes: 2 });
     expect(await exportRow(world, job.id)).toMatchObject({ status: "TIMEDOUT" });
-    expect((await runsOf(world, job.id)).every(({ status }) => status === "TIMEDOUT")).toBe(true);
+    expect((await listRuns(world, job.id)).every(({ status }) => status === "TIMEDOUT")).toBe(true);
   });
 
   it("stops within a slice when it is cancelled, and leaves no upload open", async () => {
-    const { world, job } = await exporting();
+    const { world, job } = await startExporting();
     world.deps.at = async (point) => {
       if (point === "before complete") await cancelExport(world.deps.db, job.id, world.clock.now);
     };
     await world.settle({ minutes: 5 });
     expect(await exportRow(world, job.id)).toMatchObject({ status: "CANCELLED" });
-    expect((await runsOf(world, job.id)).every(({ status }) => status === "CANCELLED")).toBe(true);
+    expect((await listRuns(world, job.id)).every(({ status }) => status === "CANCELLED")).toBe(true);
     expect(world.s3.uploads.size).toBe(0);
-    const { manifest, keys } = await readBack(world.s3, job.id);
+    const { manifest, keys } = await readExport(world.s3, job.id);
     expect(manifest).toBeNull();
     expect(keys.length).toBeLessThanOrEqual(1);
   });
@@ -175,7 +177,7 @@ describe("uploads whose answer is lost", () => {
   };
 
   it("are aborted when the file is complete", async () => {
-    const { world, job } = await exporting({ limits: { partBytes: 4_096 }, fault: loses(1) });
+    const { world, job } = await startExporting({ limits: { partBytes: 4_096 }, fault: loses(1) });
     await world.settle({ minutes: 5 });
     expect((await exportRow(world, job.id)).status).toBe("COMPLETED");
     expect(world.s3.requests.some(({ query }) => query.includes("partNumber"))).toBe(true);
@@ -183,7 +185,7 @@ describe("uploads whose answer is lost", () => {
   });
 
   it("are aborted when the export is cancelled before its worker learns the id", async () => {
-    const { world, job } = await exporting({ limits: { partBytes: 4_096 }, fault: loses(1_000) });
+    const { world, job } = await startExporting({ limits: { partBytes: 4_096 }, fault: loses(1_000) });
     await world.settle({ minutes: 1 });
     expect(world.s3.uploads.size).toBeGreaterThan(0);
     await cancelExport(world.deps.db, job.id, world.clock.now);
@@ -212,7 +214,7 @@ describe("the manifest", () => {
       end_time: DAY_1 + days * MICROS_PER_DAY,
     });
     await world.settle({ minutes: 2 });
-    const { manifest, keys } = await readBack(world.s3, job.id);
+    const { manifest, keys } = await readExport(world.s3, job.id);
     expect(manifest?.partitions).toHaveLength(days);
     expect(new Set(manifest?.partitions.map(({ day }) => day)).size).toBe(days);
     expect(manifest?.rows).toBe(40);
@@ -245,7 +247,7 @@ describe("waiting exports", () => {
     const session_id = await newProject(world, workspaceId);
     const bulk_export_destination_id = await newDestination(world, workspaceId);
     const job = await newExport(world, workspaceId, { bulk_export_destination_id, session_id });
-    const completed = async () => (await readProgress(world.deps.db, [job.id])).get(job.id)?.completed;
+    const readCompleted = async () => (await readProgress(world.deps.db, [job.id])).get(job.id)?.completed;
     await advance(world.deps, { exportId: job.id });
     const { slots, now } = world.deps;
     for (let taken = 0; taken < LIMITS.runsPerIsolate; taken++) slots.take(bulk_export_destination_id, now());
@@ -253,7 +255,7 @@ describe("waiting exports", () => {
 
     const [first] = world.queue.filter(({ wake }) => "runId" in wake);
     await advance(world.deps, first!.wake);
-    expect(await completed()).toBe(1);
+    expect(await readCompleted()).toBe(1);
     slots.give(bulk_export_destination_id);
     slots.take("other", now());
     await world.settle({ minutes: 1 });
@@ -290,28 +292,28 @@ describe("messages for runs", () => {
       session_id,
       end_time: DAY_1 + DAYS * MICROS_PER_DAY,
     });
-    const sent = () => world.queue.filter(({ wake }) => "runId" in wake);
+    const listSent = () => world.queue.filter(({ wake }) => "runId" in wake);
     await advance(world.deps, { exportId: job.id });
-    return { world, job, sent };
+    return { world, job, listSent };
   }
 
   it("are few when its runs take a moment, for one worker does them all", async () => {
-    const { world, job, sent } = await ofDays();
-    expect(sent()).toHaveLength(4);
-    const [first] = sent();
+    const { world, job, listSent } = await ofDays();
+    expect(listSent()).toHaveLength(4);
+    const [first] = listSent();
     await advance(world.deps, first!.wake);
-    expect(sent()).toHaveLength(4);
+    expect(listSent()).toHaveLength(4);
     expect(await exportRow(world, job.id)).toMatchObject({ status: "COMPLETED" });
   });
 
   it("are more when a worker is busy for longer, so that others help", async () => {
-    const { world, sent } = await ofDays();
+    const { world, listSent } = await ofDays();
     world.deps.at = async (point) => {
       if (point === "after commit") world.clock.now += 1_500;
     };
-    const [first] = sent();
+    const [first] = listSent();
     await advance(world.deps, first!.wake);
-    expect(sent().length).toBeGreaterThan(4);
+    expect(listSent().length).toBeGreaterThan(4);
   });
 });
 
@@ -343,7 +345,7 @@ describe("days without runs", () => {
       },
     });
     expect(messages).toBeLessThanOrEqual(3);
-    const { manifest } = await readBack(world.s3, job.id);
+    const { manifest } = await readExport(world.s3, job.id);
     expect(manifest?.rows).toBe(5);
     expect(manifest?.partitions).toHaveLength(days);
     expect(new Set(manifest?.partitions.map(({ day }) => day)).size).toBe(days);

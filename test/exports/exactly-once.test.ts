@@ -19,18 +19,18 @@ import { makeRuns } from "../support/runs.ts";
 import {
   DAY_1,
   forgetExports,
-  expectedRows,
+  listExpectedRows,
   exportRow,
   MICROS_PER_DAY,
   newDestination,
   newExport,
   newProject,
   newWorld,
-  readBack,
+  readExport,
   registerDay,
   type World,
 } from "./support.ts";
-import { amount, someOf } from "../support/thorough.ts";
+import { chooseAmount, pickCases } from "../support/thorough.ts";
 
 const DAY_2 = DAY_1 + MICROS_PER_DAY;
 /** A window is exported ten minutes after its end. */
@@ -62,7 +62,7 @@ const FAULTS: Record<string, Fault[]> = {
     { kind: "late-error" },
   ],
 };
-const SEEDS = amount("EXPORT_MATRIX", 0, 3);
+const SEEDS = chooseAmount("EXPORT_MATRIX", 0, 3);
 
 interface Fire {
   seed: number;
@@ -93,8 +93,8 @@ async function survives({ seed, point, kills, faults, messages }: Fire): Promise
   const projectId = await newProject(world, workspaceId);
   const common = { tenantId: workspaceId, projectId, from: DAY_1, spread: 2 * MICROS_PER_DAY };
   // The second day has three shards, and the number of the last one leaves a gap.
-  const shardOf = shardsFor(seed);
-  world.shardOf = shardOf;
+  const pickShard = shardsFor(seed);
+  world.pickShard = pickShard;
   for (const shard of [1, 3]) await registerDay(world, workspaceId, projectId, DAY_2, shard);
   const runs = makeRuns({ ...common, count: 160, seed, size: 300 });
   const job = await newExport(world, workspaceId, {
@@ -116,10 +116,10 @@ async function survives({ seed, point, kills, faults, messages }: Fire): Promise
   const { status, error } = await exportRow(world, job.id);
   expect(status === "COMPLETED" ? status : error).toBe("COMPLETED");
   expect(point === undefined || left < kills).toBe(true);
-  const { manifest, rows, keys } = await readBack(world.s3, job.id);
+  const { manifest, rows, keys } = await readExport(world.s3, job.id);
   // Files are read in the order of their names: the first shard of a day, then the others.
   const inOrder = [...runs].sort((a, b) => dayOrShard(a) - dayOrShard(b));
-  expect(rows).toEqual(expectedRows(inOrder));
+  expect(rows).toEqual(listExpectedRows(inOrder));
   expect(keys.filter((key) => /\/part-s0[13]-\d{5}\.parquet$/.test(key)).length).toBeGreaterThan(1);
   const listed = manifest?.partitions.flatMap(({ files }) => files) ?? [];
   expect(manifest?.partitions).toHaveLength(2);
@@ -128,7 +128,7 @@ async function survives({ seed, point, kills, faults, messages }: Fire): Promise
   return true;
 
   function dayOrShard(run: StoredRun): number {
-    return run.start_time < DAY_2 ? -1 : shardOf(run);
+    return run.start_time < DAY_2 ? -1 : pickShard(run);
   }
 }
 
@@ -194,8 +194,8 @@ async function fences({ seed, point }: { seed: number; point: Point }): Promise<
   });
   expect(woken).toBe(true);
   expect(await exportRow(world, job.id)).toMatchObject({ status: "COMPLETED" });
-  const { rows, manifest, keys } = await readBack(world.s3, job.id);
-  expect(rows).toEqual(expectedRows(world.runs));
+  const { rows, manifest, keys } = await readExport(world.s3, job.id);
+  expect(rows).toEqual(listExpectedRows(world.runs));
   expect(manifest?.rows).toBe(world.runs.length);
   expect(manifest?.partitions.flatMap(({ files }) => files.map(({ key }) => key))).toEqual(keys);
   expect(world.s3.uploads.size).toBe(0);
@@ -223,14 +223,14 @@ async function survivesLate({ seed, point, kills, faults, messages }: Fire): Pro
   const first = makeRuns({ ...common, count: 80, seed });
   const late = makeRuns({ ...common, count: 120, seed: seed + 1 });
   const inNewShard = new Set(late.filter((_, i) => i % 2 === 0).map(({ id }) => id));
-  world.shardOf = ({ id }) => (inNewShard.has(id) ? 1 : 0);
-  const told = async (shard: number, changes: number) => {
+  world.pickShard = ({ id }) => (inNewShard.has(id) ? 1 : 0);
+  const recordChanges = async (shard: number, changes: number) => {
     const place = { workspaceId, projectId: session_id, day: "2026-01-01", shard };
     await savePartition(world.deps.db, { ...place, rows: 1, bytes: 1, lastRunStartTime: 1, changes });
   };
   world.runs = first;
   for (const { id } of first) world.changed.set(id, 1);
-  await told(0, 1);
+  await recordChanges(0, 1);
   const schedule = await newExport(world, workspaceId, {
     bulk_export_destination_id: await newDestination(world, workspaceId),
     session_id,
@@ -244,7 +244,7 @@ async function survivesLate({ seed, point, kills, faults, messages }: Fire): Pro
   const byId = new Map([...first, ...late, ...patched].map((run) => [run.id, run]));
   world.runs = [...byId.values()].sort((a, b) => a.start_time - b.start_time || (a.id < b.id ? -1 : 1));
   for (const { id } of [...late, ...patched]) world.changed.set(id, 2);
-  for (const shard of [0, 1]) await told(shard, 2);
+  for (const shard of [0, 1]) await recordChanges(shard, 2);
   left = kills;
   world.clock.now = (DAY_2 + MICROS_PER_DAY) / 1000 + DUE_AFTER;
   await sweep(world.deps);
@@ -267,15 +267,15 @@ async function survivesLate({ seed, point, kills, faults, messages }: Fire): Pro
     [2, "COMPLETED"],
   ]);
   const [one, two] = await Promise.all(
-    [1, 2].map((window) => readBack(world.s3, jobs.find(({ spawned }) => spawned === window)?.id ?? "")),
+    [1, 2].map((window) => readExport(world.s3, jobs.find(({ spawned }) => spawned === window)?.id ?? "")),
   );
   const changed = world.runs.filter(({ id }) => world.changed.get(id) === 2);
-  const inOrder = [...changed].sort((a, b) => world.shardOf(a) - world.shardOf(b));
-  expect(two?.rows).toEqual(expectedRows(inOrder));
+  const inOrder = [...changed].sort((a, b) => world.pickShard(a) - world.pickShard(b));
+  expect(two?.rows).toEqual(listExpectedRows(inOrder));
   expect(two?.manifest?.late.flatMap(({ files }) => files.map(({ key }) => key)).sort()).toEqual(two?.keys);
   expect(two?.keys.every((key) => /\/late-2-(s01-)?\d{5}\.parquet$/.test(key))).toBe(true);
   const newest = new Map([...(one?.rows ?? []), ...(two?.rows ?? [])].map((row) => [row["id"], row]));
-  const all = expectedRows(world.runs);
+  const all = listExpectedRows(world.runs);
   expect(newest.size).toBe(all.length);
   expect(all.map((row) => newest.get(row["id"]))).toEqual(all);
   return true;
@@ -290,7 +290,7 @@ const COMBINATIONS = POINTS.flatMap((point) =>
 beforeEach(forgetExports);
 
 describe(`exactly once (SEED=${SEED})`, { timeout: 120_000 }, () => {
-  it.for(someOf(POINTS, 5))("when the process stops: %s", async (point) => {
+  it.for(pickCases(POINTS, 5))("when the process stops: %s", async (point) => {
     await expect(survives({ seed: SEED, point, kills: 3, faults: [], messages: "as sent" })).resolves.toBe(true);
   });
 
@@ -309,7 +309,7 @@ describe(`exactly once (SEED=${SEED})`, { timeout: 120_000 }, () => {
     await expect(survives({ seed: SEED, kills: 0, faults, messages: "as sent" })).resolves.toBe(true);
   });
 
-  it.for(someOf(POINTS, 3))("of late runs and patches, when the process stops: %s", async (point) => {
+  it.for(pickCases(POINTS, 3))("of late runs and patches, when the process stops: %s", async (point) => {
     const fire = { kills: 3, faults: FAULTS.everything ?? [], messages: "doubled" as const };
     await expect(survivesLate({ seed: SEED, point, ...fire })).resolves.toBe(true);
   });

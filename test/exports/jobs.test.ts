@@ -16,11 +16,15 @@ let project: string;
 
 beforeEach(async () => {
   caller = await newCaller();
-  destination = await made(caller, `${PATH}/destinations`, { destination_type: "r2", display_name: "d", config: {} });
-  project = await made(caller, "/api/v1/sessions", { name: "p" });
+  destination = await createOne(caller, `${PATH}/destinations`, {
+    destination_type: "r2",
+    display_name: "d",
+    config: {},
+  });
+  project = await createOne(caller, "/api/v1/sessions", { name: "p" });
 });
 
-async function made(by: Caller, path: string, body: Json): Promise<string> {
+async function createOne(by: Caller, path: string, body: Json): Promise<string> {
   const response = await by.fetch(path, { body });
   const { id } = await response.json<{ id: string }>();
   return id;
@@ -70,7 +74,7 @@ describe("an export job", () => {
   });
 
   it("runs to its end without a client, into the bound bucket", async () => {
-    const id = await made(caller, PATH, job({ format_version: "v2_beta" }));
+    const id = await createOne(caller, PATH, job({ format_version: "v2_beta" }));
     const read = async () => (await caller.fetch(`${PATH}/${id}`)).json<Json>();
     await expect.poll(async () => (await read()).status, { timeout: 60_000 }).toBe("COMPLETED");
     expect(await read()).toMatchObject({ progress: { runs_total: 2, runs_completed: 2, fraction: 1 } });
@@ -97,7 +101,7 @@ describe("an export job", () => {
 
   it("is listed newest first, in pages", async () => {
     const ids = [];
-    for (let n = 0; n < 3; n++) ids.unshift(await made(caller, PATH, schedule()));
+    for (let n = 0; n < 3; n++) ids.unshift(await createOne(caller, PATH, schedule()));
     const first = await caller.fetch(`${PATH}?limit=2`);
     const listed = [
       ...(await first.json<Json[]>()),
@@ -108,7 +112,7 @@ describe("an export job", () => {
   });
 
   it.for(["Cancelled", "CANCELLED", "canceled"])("is cancelled by %s, once and for all", async (status) => {
-    const id = await made(caller, PATH, schedule());
+    const id = await createOne(caller, PATH, schedule());
     for (let n = 0; n < 2; n++) {
       const response = await caller.fetch(`${PATH}/${id}`, { method: "PATCH", body: { status } });
       expect(response.status).toBe(200);
@@ -117,7 +121,7 @@ describe("an export job", () => {
   });
 
   it("never leaves a final state", async () => {
-    const id = await made(caller, PATH, schedule());
+    const id = await createOne(caller, PATH, schedule());
     const db = database(env.DB);
     for (const status of ["COMPLETED", "FAILED", "CANCELLED", "TIMEDOUT"] as const) {
       expect(TRANSITIONS[status]).toEqual([]);
@@ -137,7 +141,7 @@ describe("an export job", () => {
 
   it("belongs to its workspace only", async () => {
     const other = await newCaller();
-    const id = await made(caller, PATH, schedule());
+    const id = await createOne(caller, PATH, schedule());
     const unknown = crypto.randomUUID();
     for (const of of [`${PATH}/`, `${PATH}/runs?source_bulk_export_id=`]) {
       const theirs = await other.fetch(of + id);
@@ -151,13 +155,17 @@ describe("an export job", () => {
     expect((await other.fetch(`${PATH}/${id}`, cancel)).status).toBe(404);
     expect(await (await other.fetch(PATH)).json()).toEqual([]);
     // Neither their destination nor their project can be used.
-    const own = await made(other, `${PATH}/destinations`, { destination_type: "r2", display_name: "d", config: {} });
+    const own = await createOne(other, `${PATH}/destinations`, {
+      destination_type: "r2",
+      display_name: "d",
+      config: {},
+    });
     expect((await other.fetch(PATH, { body: schedule() })).status).toBe(404);
     expect((await other.fetch(PATH, { body: schedule({ bulk_export_destination_id: own }) })).status).toBe(404);
   });
 
   it("waits for its turn when the workspace has made too many", async () => {
-    const id = await made(caller, PATH, schedule());
+    const id = await createOne(caller, PATH, schedule());
     const db = database(env.DB);
     const [row] = await db.select().from(bulkExports).where(eq(bulkExports.id, id));
     if (!row) throw new Error("the export has no row");

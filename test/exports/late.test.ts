@@ -5,7 +5,7 @@ import { sweep } from "../../src/exports/schedule.ts";
 import { tracePartition } from "../../src/traces/stub.ts";
 import { type Caller, newCaller } from "../support/caller.ts";
 import { DAY, NOON, projectId, runParts, type Sent, sendMultipart, sentRun } from "../support/traces.ts";
-import { forgetExports, newDestination, newExport, newWorld, readBack, type World } from "./support.ts";
+import { forgetExports, newDestination, newExport, newWorld, readExport, type World } from "./support.ts";
 
 const START = Date.parse(`${DAY}T00:00:00Z`);
 const HOUR = 3_600_000;
@@ -62,7 +62,7 @@ async function tick(world: World, scheduleId: string, k: number, hours = 24) {
     .first<{ id: string }>();
   if (!spawned) throw new Error(`window ${k} was not spawned`);
   await world.settle({ minutes: 3 });
-  const { manifest, rows, keys } = await readBack(world.s3, spawned.id);
+  const { manifest, rows, keys } = await readExport(world.s3, spawned.id);
   const late = keys.map((key, file) => ({ key, file })).filter(({ key }) => key.includes("/late-"));
   return { id: spawned.id, manifest, rows, late: late.map(({ key }) => key) };
 }
@@ -187,14 +187,14 @@ describe("a schedule", () => {
     await note(session_id, "last", START + DAY_MS - 1);
     await note(session_id, "after", START + DAY_MS);
     await note("another project", "other", START);
-    const deleted = (trace_id: string, at: number) => ({
+    const createDeletion = (trace_id: string, at: number) => ({
       session_id,
       trace_id,
       deleted_at: new Date(at).toISOString(),
     });
     const one = await tick(world, job.id, 1);
-    expect(one.manifest?.deleted).toEqual([deleted("first", START), deleted("last", START + DAY_MS - 1)]);
-    expect((await tick(world, job.id, 2)).manifest?.deleted).toEqual([deleted("after", START + DAY_MS)]);
+    expect(one.manifest?.deleted).toEqual([createDeletion("first", START), createDeletion("last", START + DAY_MS - 1)]);
+    expect((await tick(world, job.id, 2)).manifest?.deleted).toEqual([createDeletion("after", START + DAY_MS)]);
     expect((await tick(world, job.id, 3)).manifest?.deleted).toEqual([]);
   });
 
@@ -261,7 +261,7 @@ it("an export has a run once whose start_time moves while it is read, also to an
   };
   world.clock.now = START + 3 * DAY_MS;
   await world.settle({ minutes: 3 });
-  const { manifest, rows, keys } = await readBack(world.s3, job.id);
+  const { manifest, rows, keys } = await readExport(world.s3, job.id);
   expect(keys.length).toBeGreaterThan(2);
   expect(rows.map(({ name }) => String(name)).sort()).toEqual(runs.map(({ name }) => name).sort());
   expect(manifest?.rows).toBe(12);
@@ -272,15 +272,15 @@ it("an export that is complete says how many runs of its window came or changed 
     end_time: (START + DAY_MS) * 1000,
     filter: 'neq(name, "other")',
   });
-  const late = async () =>
+  const readLateRuns = async () =>
     (await (await caller.fetch(`/api/v1/bulk-exports/${job.id}`)).json<{ late_runs: number | null }>()).late_runs;
   const run = sentRun(NOON, { name: "first" });
   await send(caller, [run], [object(0)]);
-  expect(await late()).toBeNull();
+  expect(await readLateRuns()).toBeNull();
   world.clock.now = START + 3 * DAY_MS;
   await world.settle({ minutes: 3 });
-  expect(await late()).toBe(0);
+  expect(await readLateRuns()).toBe(0);
   await send(caller, [sentRun(NOON + 1, { name: "late" }), sentRun(NOON + 2, { name: "other" })], [object(0)]);
   await send(caller, [{ ...run, outputs: {} }], [object(0)], "patch");
-  expect(await late()).toBe(2);
+  expect(await readLateRuns()).toBe(2);
 });

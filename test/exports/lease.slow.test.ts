@@ -13,14 +13,14 @@ import { newCaller } from "../support/caller.ts";
 import { makeRuns } from "../support/runs.ts";
 import {
   DAY_1,
-  expectedRows,
+  listExpectedRows,
   exportRow,
   MICROS_PER_DAY,
   newDestination,
   newExport,
   newProject,
   newWorld,
-  readBack,
+  readExport,
   type World,
 } from "./support.ts";
 
@@ -32,7 +32,7 @@ afterEach(() => void vi.useRealTimers());
 
 it("is longer than its age at a renewal and the longest call of a store together", async () => {
   vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout", "Date"] });
-  const silent = (request: Request) =>
+  const waitForAbort = (request: Request) =>
     new Promise<Response>((_, reject) =>
       request.signal.addEventListener("abort", () => reject(request.signal.reason as Error)),
     );
@@ -48,7 +48,7 @@ it("is longer than its age at a renewal and the longest call of a store together
   const store = new S3Store(
     { address, credentials, objectHeaders: {}, requestHeaders: {} },
     {
-      fetch: silent,
+      fetch: waitForAbort,
       now: () => Date.now(),
       sleep: (milliseconds) => new Promise((resolve) => setTimeout(resolve, milliseconds)),
     },
@@ -120,7 +120,7 @@ describe("while a store is as slow as it may be", () => {
     expect(seen.looked).toBeGreaterThan(10);
     expect(seen.taken).toBe(0);
     expect(await exportRow(world, job.id)).toMatchObject({ status: "COMPLETED" });
-    expect((await readBack(world.s3, job.id)).rows).toEqual(expectedRows(world.runs));
+    expect((await readExport(world.s3, job.id)).rows).toEqual(listExpectedRows(world.runs));
   });
 });
 

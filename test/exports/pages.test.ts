@@ -19,14 +19,14 @@ import {
   runParts,
   sendMultipart,
   sentRun,
-  storedRuns,
+  readStoredRuns,
 } from "../support/traces.ts";
 
 const { start, end } = dayBounds(DAY);
 const MICROSECONDS = { timestampFromMicroseconds: (micros: bigint) => micros };
 
 /** Runs of the same and of different times, with nulls, other scripts, characters that JSON escapes, a large payload in every field, and feedback. */
-async function filled(): Promise<Caller> {
+async function createFilled(): Promise<Caller> {
   const caller = await newCaller();
   const large = { text: "é水🌊".repeat(60_000) };
   const root = sentRun(NOON, {
@@ -57,7 +57,7 @@ async function filled(): Promise<Caller> {
   return caller;
 }
 
-async function pagesOf(caller: Caller, more: Partial<PageRequest>): Promise<RunPage[]> {
+async function readPages(caller: Caller, more: Partial<PageRequest>): Promise<RunPage[]> {
   const partition = tracePartition(env, caller.workspaceId, { projectId: await projectId(caller), day: DAY, shard: 0 });
   const pages: RunPage[] = [];
   let after: RunPosition | null = null;
@@ -76,7 +76,7 @@ function withoutFeedbacks({ feedbacks, ...row }: Record<string, unknown>): Recor
   return row;
 }
 
-async function rowsOf(pages: RunPage[], fields: readonly ExportField[] = EXPORT_FIELDS) {
+async function readRows(pages: RunPage[], fields: readonly ExportField[] = EXPORT_FIELDS) {
   const sink = new ByteWriter();
   const file = new RunFile(sink, fields, "snappy");
   for (const page of pages) await file.add(page, (from, field) => resolveColumn(env.BLOBS, from, field));
@@ -90,14 +90,14 @@ describe("pages of a partition", () => {
     { limit: 4, maxBytes: 1e9, count: 9 },
     { limit: 1000, maxBytes: 1, count: 33 },
   ])("hold every run once and whole, however they are cut: %o", async ({ count, ...bounds }) => {
-    const caller = await filled();
-    const pages = await pagesOf(caller, bounds);
+    const caller = await createFilled();
+    const pages = await readPages(caller, bounds);
     expect(pages.length).toBe(count);
-    const runs = await resolvePayloads(await storedRuns(caller));
+    const runs = await resolvePayloads(await readStoredRuns(caller));
     const expected = runs.map((run) =>
       Object.fromEntries(EXPORT_FIELDS.map((field) => [field, columnValue(run, field)])),
     );
-    const rows = await rowsOf(pages);
+    const rows = await readRows(pages);
     expect(rows.map(withoutFeedbacks)).toEqual(expected.map(withoutFeedbacks));
     const given = rows.map((row) => row["feedbacks"]).filter((feedbacks) => feedbacks !== null);
     expect(given.map((json) => JSON.parse(json as string))).toMatchObject([[{ key: "thumb", score: 1 }]]);
@@ -106,12 +106,12 @@ describe("pages of a partition", () => {
   });
 
   it("have only the asked fields of the runs that pass the filter", async () => {
-    const caller = await filled();
+    const caller = await createFilled();
     const fields = ["id", "error"] as const;
-    const pages = await pagesOf(caller, { fields, filter: 'eq(run_type, "llm")' });
+    const pages = await readPages(caller, { fields, filter: 'eq(run_type, "llm")' });
     const read = pages.map(({ light, unique, payloads }) => [light, unique, payloads].map((part) => Object.keys(part)));
     expect(read).toEqual([[[], ["id"], ["error"]]]);
-    const rows = await rowsOf(pages, fields);
+    const rows = await readRows(pages, fields);
     expect(rows).toMatchObject([{ error: "boom".repeat(70_000) }]);
   });
 
@@ -123,15 +123,15 @@ describe("pages of a partition", () => {
       caller,
       runs.flatMap((run) => runParts("post", run)),
     );
-    const pages = await pagesOf(caller, { fields: ["id", "tags"], maxBytes: 500_000 });
+    const pages = await readPages(caller, { fields: ["id", "tags"], maxBytes: 500_000 });
     expect(pages.map(({ rows }) => rows)).toEqual([5, 5, 5, 5]);
   });
 
   it("give nothing of a partition without writes, and an end where nothing is left", async () => {
-    const caller = await filled();
+    const caller = await createFilled();
     const unwritten = tracePartition(env, caller.workspaceId, { projectId: crypto.randomUUID(), day: DAY, shard: 0 });
     const request = { after: null, startTime: start, endTime: end, limit: 10, maxBytes: 1e6, fields: EXPORT_FIELDS };
     expect(await unwritten.readPage(request)).toBeUndefined();
-    expect(await pagesOf(caller, { startTime: NOON + 1e9 })).toMatchObject([{ rows: 0, next: null, done: true }]);
+    expect(await readPages(caller, { startTime: NOON + 1e9 })).toMatchObject([{ rows: 0, next: null, done: true }]);
   });
 });

@@ -7,7 +7,7 @@ import { CODECS, type Compression } from "../../src/exports/codecs.ts";
 import { DEFAULT_FIELDS, EXPORT_FIELDS, type ExportField } from "../../src/exports/columns.ts";
 import { RunFile } from "../../src/exports/parquet.ts";
 import type { StoredRun } from "../../src/traces/types.ts";
-import { columnValue, pageOf } from "../support/pages.ts";
+import { columnValue, toPage } from "../support/pages.ts";
 import { makeRuns } from "../support/runs.ts";
 import { unzstd } from "../support/zstd.ts";
 
@@ -28,17 +28,17 @@ const compressors = {
 /** Times as bigint microseconds, so that nothing is rounded away. */
 const parsers = { timestampFromMicroseconds: (micros: bigint) => micros };
 
-async function fileOf(runs: StoredRun[], fields: readonly ExportField[], compression: Compression) {
+async function writeParquet(runs: StoredRun[], fields: readonly ExportField[], compression: Compression) {
   const sink = new ByteWriter();
   const file = new RunFile(sink, fields, compression);
-  for (let at = 0; at < runs.length; at += PAGE) await file.add(pageOf(runs.slice(at, at + PAGE)));
+  for (let at = 0; at < runs.length; at += PAGE) await file.add(toPage(runs.slice(at, at + PAGE)));
   await file.finish();
   return sink.getBuffer();
 }
 
 describe.for(Object.keys(CODECS) as Compression[])("a file compressed with %s", (compression) => {
   it("reads back as it was written, row groups bounded", async () => {
-    const buffer = await fileOf(MANY, DEFAULT_FIELDS, compression);
+    const buffer = await writeParquet(MANY, DEFAULT_FIELDS, compression);
     const rows = await parquetReadObjects({ file: buffer, compressors, parsers });
     const expected = MANY.map((run) =>
       Object.fromEntries(DEFAULT_FIELDS.map((field) => [field, columnValue(run, field)])),
@@ -61,16 +61,21 @@ describe.for(Object.keys(CODECS) as Compression[])("a file compressed with %s", 
       tags: [],
       parent_run_ids: [],
     };
-    const rows = await parquetReadObjects({ file: await fileOf([empty], DEFAULT_FIELDS, compression), compressors });
+    const rows = await parquetReadObjects({
+      file: await writeParquet([empty], DEFAULT_FIELDS, compression),
+      compressors,
+    });
     expect(rows[0]).toMatchObject({ id: run.id, outputs: null, total_cost: null, end_time: null, tags: [] });
-    expect(await parquetReadObjects({ file: await fileOf([], DEFAULT_FIELDS, compression), compressors })).toEqual([]);
+    expect(
+      await parquetReadObjects({ file: await writeParquet([], DEFAULT_FIELDS, compression), compressors }),
+    ).toEqual([]);
   });
 });
 
 describe("the schema", () => {
   it("is the same for all data", async () => {
-    const one = parquetMetadata(await fileOf(MANY, EXPORT_FIELDS, "zstandard"));
-    const none = parquetMetadata(await fileOf([], EXPORT_FIELDS, "none"));
+    const one = parquetMetadata(await writeParquet(MANY, EXPORT_FIELDS, "zstandard"));
+    const none = parquetMetadata(await writeParquet([], EXPORT_FIELDS, "none"));
     expect(one.schema).toEqual(none.schema);
     expect(one.schema.find(({ name }) => name === "start_time")).toMatchObject({
       type: "INT64",
@@ -79,7 +84,7 @@ describe("the schema", () => {
   });
 
   it("has only the chosen columns, and statistics that bound them", async () => {
-    const metadata = parquetMetadata(await fileOf(MANY, ["start_time", "total_tokens"], "snappy"));
+    const metadata = parquetMetadata(await writeParquet(MANY, ["start_time", "total_tokens"], "snappy"));
     expect(metadata.schema.map(({ name }) => name)).toEqual(["root", "start_time", "total_tokens"]);
     const statistics = metadata.row_groups[0]?.columns[0]?.meta_data?.statistics;
     expect(statistics?.min_value).toEqual(new Date(Math.floor((MANY[0]?.start_time ?? 0) / 1000)));
@@ -88,7 +93,7 @@ describe("the schema", () => {
   it("has bounds of texts by their bytes in UTF-8, where a character outside the BMP is behind all others", async () => {
     const orders = ["\uFF5E", "b", "🌊", "ab", "a", "é"];
     const runs = orders.map((dotted_order, i) => ({ ...(MANY[i] as StoredRun), dotted_order }));
-    const metadata = parquetMetadata(await fileOf(runs, ["dotted_order"], "zstandard"));
+    const metadata = parquetMetadata(await writeParquet(runs, ["dotted_order"], "zstandard"));
     const statistics = metadata.row_groups.map(({ columns }) => columns[0]?.meta_data?.statistics);
     expect(statistics).toMatchObject([{ min_value: "a", max_value: "🌊", null_count: 0n }]);
   });
@@ -98,7 +103,7 @@ describe("a row group", () => {
   it("has bloom filters of its ids, in a dictionary or not, that know each of them and few others", async () => {
     const odd = MANY.map((run, i) => ({ ...run, id: i % 3 === 0 ? `${"文".repeat(i % 50)}${i}` : run.id }));
     const runs = odd.map((run, i) => ({ ...run, trace_id: (odd[i - (i % 20)] as StoredRun).id }));
-    const buffer = await fileOf(runs, DEFAULT_FIELDS, "zstandard");
+    const buffer = await writeParquet(runs, DEFAULT_FIELDS, "zstandard");
     const view = new DataView(buffer);
     const { row_groups, schema } = parquetMetadata(buffer);
     expect(row_groups.length).toBeGreaterThan(1);
@@ -120,15 +125,15 @@ describe("a row group", () => {
   });
 
   it("says in which order its rows are, as far as its columns tell", async () => {
-    const sortedBy = async (fields: ExportField[]) => {
-      const [group] = parquetMetadata(await fileOf(MANY, fields, "none")).row_groups;
+    const readSorting = async (fields: ExportField[]) => {
+      const [group] = parquetMetadata(await writeParquet(MANY, fields, "none")).row_groups;
       return group?.sorting_columns?.map(({ column_idx, descending }) => [fields[column_idx], descending]);
     };
-    expect(await sortedBy([...DEFAULT_FIELDS])).toEqual([
+    expect(await readSorting([...DEFAULT_FIELDS])).toEqual([
       ["start_time", false],
       ["id", false],
     ]);
-    expect(await sortedBy(["parent_run_ids", "start_time"])).toEqual([["start_time", false]]);
-    expect(await sortedBy(["id", "name"])).toBeUndefined();
+    expect(await readSorting(["parent_run_ids", "start_time"])).toEqual([["start_time", false]]);
+    expect(await readSorting(["id", "name"])).toBeUndefined();
   });
 });

@@ -20,7 +20,7 @@ beforeEach(async () => {
   ({ workspaceId } = await newCaller());
 });
 
-async function scheduled(world: World, intervalHours: number) {
+async function createScheduled(world: World, intervalHours: number) {
   return newExport(world, workspaceId, {
     bulk_export_destination_id: await newDestination(world, workspaceId),
     session_id: await newProject(world, workspaceId),
@@ -30,7 +30,7 @@ async function scheduled(world: World, intervalHours: number) {
   });
 }
 
-async function spawnedBy(world: World, id: string) {
+async function listSpawned(world: World, id: string) {
   return world.deps.db
     .select()
     .from(bulkExports)
@@ -57,13 +57,13 @@ describe("the windows of a schedule", () => {
 
   it("are spawned at that minute and not before, with what the schedule says", async () => {
     const world = idleWorld(START);
-    const schedule = await scheduled(world, 24);
+    const schedule = await createScheduled(world, 24);
     world.clock.now = START + 24 * HOUR + 10 * MINUTE - 1;
     await sweep(world.deps);
-    expect(await spawnedBy(world, schedule.id)).toEqual([]);
+    expect(await listSpawned(world, schedule.id)).toEqual([]);
     world.clock.now++;
     await sweep(world.deps);
-    expect(await spawnedBy(world, schedule.id)).toMatchObject([
+    expect(await listSpawned(world, schedule.id)).toMatchObject([
       {
         startTime: DAY_1,
         endTime: DAY_1 + 86_400_000_000,
@@ -84,11 +84,15 @@ describe("the windows of a schedule", () => {
     async () => {
       const random = generator(SEED);
       const world = idleWorld(START);
-      const schedules = [await scheduled(world, 73), await scheduled(world, 168), await scheduled(world, 121)];
+      const schedules = [
+        await createScheduled(world, 73),
+        await createScheduled(world, 168),
+        await createScheduled(world, 121),
+      ];
       const end = START + DAYS * 24 * HOUR;
       while (world.clock.now < end) {
         // Only the minutes around which something can be due are walked through; the others find nothing to do.
-        const next = Math.min(...(await Promise.all(schedules.map(async ({ id }) => dueOf(world, id)))));
+        const next = Math.min(...(await Promise.all(schedules.map(async ({ id }) => findDue(world, id)))));
         world.clock.now = Math.max(world.clock.now, Math.min(next, end) - 2 * MINUTE);
         const away = random() < 0.05 ? Math.floor(random() * 90) : 0;
         world.clock.now += away * HOUR;
@@ -101,7 +105,7 @@ describe("the windows of a schedule", () => {
       for (let n = 0; n < 40; n++) await spawnDue(world.deps);
       for (const { id, intervalHours } of schedules) {
         const hours = (intervalHours ?? 1) * 3_600_000_000;
-        const windows = (await spawnedBy(world, id)).map(({ startTime, endTime }) => [startTime, endTime]);
+        const windows = (await listSpawned(world, id)).map(({ startTime, endTime }) => [startTime, endTime]);
         const count = Math.floor((world.clock.now * 1000 - 600_000_000 - DAY_1) / hours);
         const expected = Array.from({ length: count }, (_, k) => [DAY_1 + k * hours, DAY_1 + (k + 1) * hours]);
         expect(windows, `SEED=${SEED}`).toEqual(expected);
@@ -111,46 +115,46 @@ describe("the windows of a schedule", () => {
 
   it("catch up within the workspace's quota", async () => {
     const world = idleWorld(START + 30 * 24 * HOUR);
-    const schedule = await scheduled(world, 1);
+    const schedule = await createScheduled(world, 1);
     for (let minute = 0; minute < 30; minute++) {
       await sweep(world.deps);
       world.clock.now += MINUTE;
     }
     // The schedule itself was created in this hour too.
-    expect((await spawnedBy(world, schedule.id)).length).toBe(199);
+    expect((await listSpawned(world, schedule.id)).length).toBe(199);
     world.clock.now += HOUR;
     await sweep(world.deps);
-    expect((await spawnedBy(world, schedule.id)).length).toBe(219);
+    expect((await listSpawned(world, schedule.id)).length).toBe(219);
   });
 
   it("stop when the schedule is cancelled; exports that it started continue", async () => {
     const world = idleWorld(START + 25 * HOUR);
-    const schedule = await scheduled(world, 24);
+    const schedule = await createScheduled(world, 24);
     await sweep(world.deps);
     await cancelExport(world.deps.db, schedule.id, world.clock.now);
     world.clock.now += 48 * HOUR;
     await sweep(world.deps);
-    expect((await spawnedBy(world, schedule.id)).map(({ status }) => status)).toEqual(["CREATED"]);
+    expect((await listSpawned(world, schedule.id)).map(({ status }) => status)).toEqual(["CREATED"]);
   });
 
   it("of many schedules that were away are spawned over several sweeps", async () => {
     const world = idleWorld(START);
     const schedules: { id: string }[] = [];
-    for (let n = 0; n < 7; n++) schedules.push(await scheduled(world, 1));
+    for (let n = 0; n < 7; n++) schedules.push(await createScheduled(world, 1));
     world.clock.now = START + 20 * HOUR + 10 * MINUTE;
-    const spawned = async () => {
-      const lists = await Promise.all(schedules.map(async ({ id }) => (await spawnedBy(world, id)).length));
+    const countSpawned = async () => {
+      const lists = await Promise.all(schedules.map(async ({ id }) => (await listSpawned(world, id)).length));
       return lists.reduce((sum, length) => sum + length, 0);
     };
     // An invocation may ask D1 a thousand times.
     await spawnDue(world.deps);
-    expect(await spawned()).toBe(100);
+    expect(await countSpawned()).toBe(100);
     await spawnDue(world.deps);
-    expect(await spawned()).toBe(140);
+    expect(await countSpawned()).toBe(140);
   });
 });
 
-async function dueOf(world: World, id: string): Promise<number> {
+async function findDue(world: World, id: string): Promise<number> {
   const row = await world.deps.db.select().from(bulkExports).where(eq(bulkExports.id, id)).get();
   return scheduleWindow(row?.startTime ?? 0, row?.intervalHours ?? 1, (row?.spawned ?? 0) + 1).dueAt / 1000;
 }

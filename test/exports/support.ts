@@ -21,7 +21,7 @@ import type { StoredRun } from "../../src/traces/types.ts";
 import { announcePartition } from "../../src/traces/store/partition-store.ts";
 import { toDay } from "../../src/traces/time.ts";
 import { FakeS3, type Fault } from "../support/fake-s3.ts";
-import { columnValue, pageOf } from "../support/pages.ts";
+import { columnValue, toPage } from "../support/pages.ts";
 import { unzstd } from "../support/zstd.ts";
 
 const SECRET = "the-secret-of-the-tests";
@@ -113,7 +113,7 @@ interface Manifest {
 }
 
 /** What a reader of the bucket finds: the manifest, and the rows of every Parquet file below the export's folder. */
-export async function readBack(s3: FakeS3, exportId: string) {
+export async function readExport(s3: FakeS3, exportId: string) {
   const root = `traces/export_id=${exportId}/`;
   const manifest = JSON.parse(s3.text(`${root}_manifest.json`) ?? "null") as Manifest | null;
   const rows: Record<string, unknown>[] = [];
@@ -127,7 +127,7 @@ export async function readBack(s3: FakeS3, exportId: string) {
 }
 
 /** The rows that a file of these runs must hold. */
-export function expectedRows(runs: StoredRun[]): Record<string, unknown>[] {
+export function listExpectedRows(runs: StoredRun[]): Record<string, unknown>[] {
   return runs.map((run) => Object.fromEntries(DEFAULT_FIELDS.map((field) => [field, columnValue(run, field)])));
 }
 
@@ -136,14 +136,14 @@ class MemoryPartition implements Pick<TracePartitionRpc, "readPage"> {
   constructor(
     private readonly runs: StoredRun[],
     /** The number of each run's last change, and of the partition's. */
-    private readonly changeOf: (run: StoredRun) => number,
+    private readonly findChange: (run: StoredRun) => number,
     private readonly changes: number,
   ) {}
 
   async readPage({ after, since, startTime, endTime, limit, maxBytes }: PageRequest): Promise<RunPage> {
     const rest = this.runs.filter(
       (run) =>
-        (!since || since.some((one) => isChanged(run, this.changeOf(run), one))) &&
+        (!since || since.some((one) => isChanged(run, this.findChange(run), one))) &&
         run.start_time >= startTime &&
         run.start_time < endTime &&
         (!after || run.start_time > after.start_time || (run.start_time === after.start_time && run.id > after.id)),
@@ -151,7 +151,7 @@ class MemoryPartition implements Pick<TracePartitionRpc, "readPage"> {
     let bytes = 0;
     let size = 0;
     while (size < rest.length && size < limit && bytes < maxBytes) bytes += rest[size++]?.inputs?.length ?? 0;
-    return { ...pageOf(rest.slice(0, size)), done: size === rest.length, changes: this.changes };
+    return { ...toPage(rest.slice(0, size)), done: size === rest.length, changes: this.changes };
   }
 }
 
@@ -165,7 +165,7 @@ export interface World {
   /** Messages that have been sent and not taken; `due` in milliseconds. */
   queue: { wake: ExportMessage; due: number }[];
   runs: StoredRun[];
-  shardOf: (run: StoredRun) => number;
+  pickShard: (run: StoredRun) => number;
   /** The numbers of changes, by run. */
   changed: Map<string, number>;
   clock: { now: number };
@@ -212,7 +212,7 @@ export function newWorld(options: WorldOptions = {}): World {
             run.tenant_id === workspaceId &&
             run.session_id === projectId &&
             toDay(run.start_time) === day &&
-            world.shardOf(run) === shard,
+            world.pickShard(run) === shard,
         ),
         (run) => world.changed.get(run.id) ?? 0,
         Math.max(0, ...world.changed.values()),
@@ -237,7 +237,7 @@ export function newWorld(options: WorldOptions = {}): World {
     s3,
     queue,
     runs,
-    shardOf: () => 0,
+    pickShard: () => 0,
     changed: new Map(),
     clock,
     async settle(options: SettleOptions = {}) {

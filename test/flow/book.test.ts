@@ -2,15 +2,15 @@
 import { describe, expect, it } from "vitest";
 import { Book, type Claim } from "../../src/flow/book.ts";
 import type { Limits, Need } from "../../src/flow/claim.ts";
-import { generator, randomOf } from "../support/random.ts";
-import { amount } from "../support/thorough.ts";
+import { generator, createRandom } from "../support/random.ts";
+import { chooseAmount } from "../support/thorough.ts";
 import { Reference } from "./reference.ts";
 
-const SEQUENCES = amount("SEQUENCES", 25, 1_000);
+const SEQUENCES = chooseAmount("SEQUENCES", 25, 1_000);
 const OPERATIONS = 150;
 
 let ids = 0;
-const claimOf = (needs: Need[], more: Partial<Claim> = {}): Claim => ({
+const createClaim = (needs: Need[], more: Partial<Claim> = {}): Claim => ({
   runId: `run ${(ids += 1)}`,
   threadId: "thread",
   created: 0,
@@ -23,7 +23,7 @@ const claimOf = (needs: Need[], more: Partial<Claim> = {}): Claim => ({
 it(`${SEQUENCES} random sequences: the same runs begin in the same order as in the reference`, () => {
   let grants = 0;
   for (let seed = 1; seed <= SEQUENCES; seed += 1) {
-    const random = randomOf(generator(seed));
+    const random = createRandom(generator(seed));
     const limits: Limits[] = Array.from({ length: 3 }, () => ({
       ...(random.next() < 0.7 && { concurrency: random.between(1, 4) }),
       ...(random.next() < 0.3 && { starts_per_minute: random.between(1, 5) }),
@@ -46,7 +46,11 @@ it(`${SEQUENCES} random sequences: the same runs begin in the same order as in t
         });
         if (random.next() < 0.4 || needs.length === 0) needs.push({ rule: "own", key: `key ${random.between(0, 2)}` });
         const turn = random.next() < 0.3 ? `turn ${random.between(0, 3)}` : undefined;
-        const claim = claimOf(needs, { due: now - random.between(0, 200_000), priority: random.between(0, 10), turn });
+        const claim = createClaim(needs, {
+          due: now - random.between(0, 200_000),
+          priority: random.between(0, 10),
+          turn,
+        });
         reference.all.push({ claim: { ...claim }, tokens: 0 });
         book.add(claim);
         return claim;
@@ -79,7 +83,7 @@ it(`${SEQUENCES} random sequences: the same runs begin in the same order as in t
       grants += begun.length;
       for (const { claim } of reference.all)
         for (const need of claim.needs.filter(({ limits: own_ }) => own_))
-          expect(reference.held(need).length).toBeLessThanOrEqual(need.limits?.concurrency ?? Infinity);
+          expect(reference.listHeld(need).length).toBeLessThanOrEqual(need.limits?.concurrency ?? Infinity);
       if (random.next() < 0.1) book.prune(now);
       if (random.next() > 0.05) continue;
       // A restart: the claims are read from the storage.
@@ -100,9 +104,9 @@ describe("the order", () => {
   const one: Need = { rule: "one", key: "", limits: { concurrency: 1 } };
 
   /** The names in the order in which they begin: each ends before the next. */
-  function orderOf(claims: Claim[], now: number, ms = 1): string[] {
+  function listOrder(claims: Claim[], now: number, ms = 1): string[] {
     const book = new Book(() => undefined);
-    const first = claimOf([one], { runId: "first" });
+    const first = createClaim([one], { runId: "first" });
     book.add(first);
     let [working] = book.grant(0, first);
     for (const claim of claims) book.add(claim);
@@ -114,24 +118,24 @@ describe("the order", () => {
     }
     return order;
   }
-  const waiting = (runId: string, more: Partial<Claim>) => claimOf([one], { runId, ...more });
+  const createWaiting = (runId: string, more: Partial<Claim>) => createClaim([one], { runId, ...more });
 
   it("is that of age for one priority, and a higher priority is first", () => {
     const claims = [
-      waiting("old", { due: 10 }),
-      waiting("older", { due: 5 }),
-      waiting("low", { due: 1, priority: 2 }),
-      waiting("high", { due: 30, priority: 9 }),
+      createWaiting("old", { due: 10 }),
+      createWaiting("older", { due: 5 }),
+      createWaiting("low", { due: 1, priority: 2 }),
+      createWaiting("high", { due: 30, priority: 9 }),
     ];
-    expect(orderOf(claims, 100)).toEqual(["high", "older", "old", "low"]);
+    expect(listOrder(claims, 100)).toEqual(["high", "older", "old", "low"]);
   });
 
   it("lets a run of the lowest priority begin after nine minutes, also while others come", () => {
-    const low = waiting("low", { due: 0, priority: 0, turn: "low" });
+    const low = createWaiting("low", { due: 0, priority: 0, turn: "low" });
     const high = Array.from({ length: 30 }, (_, i) =>
-      waiting(`high ${i}`, { due: i * 60_000, priority: 9, turn: "high" }),
+      createWaiting(`high ${i}`, { due: i * 60_000, priority: 9, turn: "high" }),
     );
-    expect(orderOf([low, ...high], 60_000, 60_000).indexOf("low")).toBeLessThan(10);
+    expect(listOrder([low, ...high], 60_000, 60_000).indexOf("low")).toBeLessThan(10);
   });
 
   /** Claims for A and claims for B come without an end, and one of the two slots is always in use. */
@@ -140,7 +144,7 @@ describe("the order", () => {
     const book = new Book(() => undefined);
     let now = 0;
     const add = (...wanted: Need[]) => {
-      const claim = claimOf(wanted, { due: now });
+      const claim = createClaim(wanted, { due: now });
       book.add(claim);
       book.grant(now, claim);
       return claim;
@@ -169,16 +173,16 @@ describe("the order", () => {
       { rule: "stop", key: "" },
       { rule: "shared", key: "" },
     ];
-    book.add(claimOf([stop, shared], { due: 0 }));
-    const other = claimOf([shared], { due: 20 * 60_000 });
+    book.add(createClaim([stop, shared], { due: 0 }));
+    const other = createClaim([shared], { due: 20 * 60_000 });
     book.add(other);
     expect(book.grant(20 * 60_000, other)).toEqual([other]);
   });
 
   it("takes turns: a key with many runs does not keep back one with few", () => {
-    const many = Array.from({ length: 6 }, (_, i) => waiting(`many ${i}`, { due: i, turn: "many" }));
-    const few = [waiting("few 0", { due: 100, turn: "few" }), waiting("few 1", { due: 101, turn: "few" })];
-    expect(orderOf([...many, ...few], 200)).toEqual([
+    const many = Array.from({ length: 6 }, (_, i) => createWaiting(`many ${i}`, { due: i, turn: "many" }));
+    const few = [createWaiting("few 0", { due: 100, turn: "few" }), createWaiting("few 1", { due: 101, turn: "few" })];
+    expect(listOrder([...many, ...few], 200)).toEqual([
       "many 0",
       "few 0",
       "many 1",

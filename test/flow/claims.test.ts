@@ -12,7 +12,7 @@ beforeEach(async () => {
   caller = await newCaller();
 });
 
-const claimed = (runId: string, created: number, rule: string) => {
+const createClaimed = (runId: string, created: number, rule: string) => {
   const needs = [{ rule, key: "" }];
   const claim = { runId, threadId: crypto.randomUUID(), created, due: created, priority: 5, needs };
   return flowControl(env, caller.workspaceId).acquire(claim);
@@ -22,23 +22,23 @@ it("a limit a minute counts the start of a run of before, also after a restart",
   await putRule(caller, "starts", { starts_per_minute: 2 });
   const runId = crypto.randomUUID();
   const now = Date.now();
-  expect(await claimed(runId, now, "starts")).toBe("granted");
-  expect(await claimed(runId, now + 1, "starts")).toBe("granted");
+  expect(await createClaimed(runId, now, "starts")).toBe("granted");
+  expect(await createClaimed(runId, now + 1, "starts")).toBe("granted");
   await flowControl(env, caller.workspaceId).release(runId, now + 1);
   await abortAllDurableObjects();
-  expect(await claimed(runId, now + 2, "starts")).toBe("waits");
+  expect(await createClaimed(runId, now + 2, "starts")).toBe("waits");
 });
 
 it("a claim that is granted at once is written once", async () => {
   await putRule(caller, "one", { concurrency: 1 });
   const changed = vi.spyOn(FlowTables.prototype, "setClaim");
   const [first, second] = [crypto.randomUUID(), crypto.randomUUID()];
-  expect(await claimed(first, 1, "one")).toBe("granted");
-  expect(await claimed(second, 1, "one")).toBe("waits");
+  expect(await createClaimed(first, 1, "one")).toBe("granted");
+  expect(await createClaimed(second, 1, "one")).toBe("waits");
   expect(changed).not.toHaveBeenCalled();
   changed.mockRestore();
   await abortAllDurableObjects();
-  expect(await claimed(first, 1, "one")).toBe("granted");
+  expect(await createClaimed(first, 1, "one")).toBe("granted");
 });
 
 it("a claim that is stopped by one that is open is stored as stopped", async () => {

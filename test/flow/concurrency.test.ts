@@ -7,7 +7,7 @@ import { type Caller, newCaller } from "../support/caller.ts";
 import "../support/pausing-graphs.ts";
 import { newThread } from "../threads/client.ts";
 import { putRule, uses } from "./put-rule.ts";
-import { hold, most, release, shown, start, until, untilFree, untilStatus } from "./working.ts";
+import { hold, most, release, readRun, start, waitForRun, untilFree, untilStatus } from "./working.ts";
 
 const random = seeded("flow");
 let caller: Caller;
@@ -28,8 +28,8 @@ it("a run past the rule waits with its position, and begins when a slot is free"
   await untilStatus(caller, first, "running");
   const second = await start(caller, name);
   const third = await start(caller, name);
-  expect(await until(caller, second, isQueued)).toMatchObject({ status: "pending", ...waits });
-  expect(await until(caller, third, isQueued)).toMatchObject({ ...waits, position: 2 });
+  expect(await waitForRun(caller, second, isQueued)).toMatchObject({ status: "pending", ...waits });
+  expect(await waitForRun(caller, third, isQueued)).toMatchObject({ ...waits, position: 2 });
   const listed = await caller.fetch(`/api/v1/flow/waiting?rule=teams&key=${name}`);
   expect(await listed.json()).toMatchObject({
     runs: [
@@ -97,11 +97,11 @@ describe("each end takes a run that waits out of the queue", () => {
     await untilStatus(caller, first, "running");
     const thread = await newThread(caller);
     const second = await start(caller, name, {}, thread);
-    await until(caller, second, isQueued);
+    await waitForRun(caller, second, isQueued);
     const third = await start(caller, name);
-    await until(caller, third, ({ position }) => position === 2);
+    await waitForRun(caller, third, ({ position }) => position === 2);
     await end(thread, second.run_id);
-    await until(caller, third, ({ position }) => position === 1);
+    await waitForRun(caller, third, ({ position }) => position === 1);
     release(name);
     expect(await untilStatus(caller, third, "success")).toBeDefined();
     await untilFree(caller);
@@ -117,7 +117,7 @@ it("runs of one thread claim one after the other: a run behind another holds not
   const behind = await start(caller, name, {}, thread);
   const other = await start(caller, name);
   await untilStatus(caller, other, "running");
-  expect(await shown(caller, behind)).toMatchObject({ status: "pending" });
+  expect(await readRun(caller, behind)).toMatchObject({ status: "pending" });
   expect(await uses(caller)).toMatchObject([{ held: 2, waiting: 0 }]);
   release(name);
   await untilStatus(caller, behind, "success");
@@ -137,7 +137,7 @@ it("a run that asks a person holds no slot, and its answer claims one", async ()
     body: { assistant_id: "plain", command: { resume: "yes" } },
   });
   const resume = { ...(await answer.json<{ run_id: string }>()), thread_id: thread, status: "pending" };
-  await until(caller, resume, isQueued);
+  await waitForRun(caller, resume, isQueued);
   release(name);
   await untilStatus(caller, resume, "success");
 });
@@ -150,12 +150,12 @@ it("several rules: a run holds all its slots or none", async () => {
   const first = await start(caller, name, { metadata: { team: a } });
   await untilStatus(caller, first, "running");
   const second = await start(caller, name, { metadata: { team: a } });
-  await until(caller, second, isQueued);
+  await waitForRun(caller, second, isQueued);
   // What waits for its team holds none of the workspace's slots.
   for (const team of [b, `${name} c`])
     await untilStatus(caller, await start(caller, name, { metadata: { team } }), "running");
   const last = await start(caller, name, { metadata: { team: `${name} d` } });
-  expect(await until(caller, last, isQueued)).toMatchObject({ waiting_for: [{ rule: "all", key: "" }] });
+  expect(await waitForRun(caller, last, isQueued)).toMatchObject({ waiting_for: [{ rule: "all", key: "" }] });
   release(name);
   for (const run of [second, last]) await untilStatus(caller, run, "success");
   await untilFree(caller);
@@ -167,8 +167,8 @@ it("a rule that changes or is deleted lets those begin that wait", async () => {
   const runs = [await start(caller, name)];
   await untilStatus(caller, runs[0]!, "running");
   runs.push(await start(caller, name), await start(caller, name));
-  await until(caller, runs[2]!, isQueued);
-  await until(caller, runs[1]!, isQueued);
+  await waitForRun(caller, runs[2]!, isQueued);
+  await waitForRun(caller, runs[1]!, isQueued);
   await perTeam(2);
   await expect.poll(async () => (await uses(caller))[0]).toMatchObject({ held: 2, waiting: 1 });
   await caller.fetch("/api/v1/flow/rules/teams", { method: "DELETE" });
@@ -183,7 +183,7 @@ it("restarts of the thread and of the limiter lose no slot and give none twice",
   for (let restarts = 0; restarts < 2; restarts += 1) {
     await abortAllDurableObjects();
     const held = (await uses(caller)).reduce((sum, use) => sum + use.held, 0);
-    const running = await Promise.all(runs.map((run) => shown(caller, run)));
+    const running = await Promise.all(runs.map((run) => readRun(caller, run)));
     expect(running.filter(({ status }) => status === "running").length).toBeLessThanOrEqual(2);
     expect(held).toBeLessThanOrEqual(2);
     await pause(random.between(0, 120));

@@ -5,13 +5,13 @@
 import { expect, it } from "vitest";
 import { deriveUuid } from "../../src/http/uuid.ts";
 import { newCaller } from "../support/caller.ts";
-import { amount } from "../support/thorough.ts";
+import { chooseAmount } from "../support/thorough.ts";
 import { putRule } from "./put-rule.ts";
 import { began, hold, most, release, start, untilFree } from "./working.ts";
 
-const KEYS = amount("FLOW_KEYS", 5, 100);
-const RUNS_PER_KEY = amount("FLOW_RUNS", 15, 100);
-const MS = amount("FLOW_MS", 100, 20_000);
+const KEYS = chooseAmount("FLOW_KEYS", 5, 100);
+const RUNS_PER_KEY = chooseAmount("FLOW_RUNS", 15, 100);
+const MS = chooseAmount("FLOW_MS", 100, 20_000);
 const LIMIT = 5;
 /** Requests at a time. */
 const AT_ONCE = 20;
@@ -50,7 +50,7 @@ it(
     }
     const begins = began.filter(({ name }) => keys.includes(name));
     // Runs that end together begin the next ones together, so keys differ by a few of them.
-    const firstDone = begins.findIndex((_, i) => lastOf(begins, i));
+    const firstDone = begins.findIndex((_, i) => isLast(begins, i));
     const shares = keys.map((key) => begins.slice(0, firstDone + 1).filter(({ name }) => name === key).length);
     expect(Math.min(...shares)).toBeGreaterThanOrEqual(RUNS_PER_KEY - 3 * LIMIT);
     const waits = keys.map((key) => Math.max(...begins.filter(({ name }) => name === key).map((one) => one.at)) - at);
@@ -64,5 +64,5 @@ it(
 );
 
 /** Whether this is the last run of its key. */
-const lastOf = (begins: { name: string }[], at: number): boolean =>
+const isLast = (begins: { name: string }[], at: number): boolean =>
   !begins.some(({ name }, later) => later > at && name === begins[at]?.name);

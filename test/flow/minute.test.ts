@@ -7,7 +7,7 @@ import { installClock, jump } from "../support/clock.ts";
 import { type Caller, newCaller } from "../support/caller.ts";
 import { say } from "../threads/client.ts";
 import { putRule } from "./put-rule.ts";
-import { shown, start, until, untilStatus } from "./working.ts";
+import { readRun, start, waitForRun, untilStatus } from "./working.ts";
 
 let caller: Caller;
 let name: string;
@@ -33,7 +33,7 @@ it("starts: the next run begins a minute after the first of the last ones", asyn
   await putRule(caller, "starts", { starts_per_minute: 2 });
   for (let i = 0; i < 2; i += 1) await untilStatus(caller, await start(caller, name), "success");
   const third = await start(caller, name);
-  expect(await until(caller, third, isQueued)).toMatchObject({
+  expect(await waitForRun(caller, third, isQueued)).toMatchObject({
     position: 1,
     waiting_for: [{ rule: "starts", key: "", reason: "starts_per_minute" }],
   });
@@ -50,13 +50,13 @@ it("tokens: a run begins when the last minute has used fewer", async () => {
   // What runs that work will use is not known: both began.
   for (const run of [first!, ...others]) await untilStatus(caller, run, "success");
   const next = await start(caller, name);
-  expect(await until(caller, next, isQueued)).toMatchObject({
+  expect(await waitForRun(caller, next, isQueued)).toMatchObject({
     waiting_for: [{ rule: "tokens", reason: "tokens_per_minute" }],
   });
   await minute();
   await untilStatus(caller, next, "success");
   // A run without a model call uses none.
-  expect(await shown(caller, await start(caller, name))).toMatchObject({
+  expect(await readRun(caller, await start(caller, name))).toMatchObject({
     status: expect.stringMatching(/pending|running|success/),
   });
 });
@@ -66,11 +66,11 @@ it("a priority lets later runs begin before", async () => {
   await putRule(caller, "vip", { match: { metadata: { vip: true } }, priority: 9 });
   await untilStatus(caller, await start(caller, name), "success");
   const usual = await start(caller, name);
-  await until(caller, usual, isQueued);
+  await waitForRun(caller, usual, isQueued);
   const vip = await start(caller, name, { metadata: { vip: true } });
-  expect(await until(caller, vip, isQueued)).toMatchObject({ position: 1 });
-  expect(await shown(caller, usual)).toMatchObject({ position: 2 });
+  expect(await waitForRun(caller, vip, isQueued)).toMatchObject({ position: 1 });
+  expect(await readRun(caller, usual)).toMatchObject({ position: 2 });
   await minute();
   await untilStatus(caller, vip, "success");
-  expect(await shown(caller, usual)).toMatchObject({ status: "pending", position: 1 });
+  expect(await readRun(caller, usual)).toMatchObject({ status: "pending", position: 1 });
 });

@@ -5,7 +5,7 @@ import { type Caller, newCaller } from "../support/caller.ts";
 import "../support/pausing-graphs.ts";
 import { newThread, say } from "../threads/client.ts";
 import { putRule } from "./put-rule.ts";
-import { hold, release, start, until, untilFree, untilStatus } from "./working.ts";
+import { hold, release, start, waitForRun, untilFree, untilStatus } from "./working.ts";
 
 interface Run {
   run_id: string;
@@ -32,13 +32,13 @@ it.each([
   const thread = await newThread(caller);
   await putRule(caller, "stop", { ...match(thread), paused: true });
   const [first, second] = [await echo(thread), await echo(thread)];
-  expect(await until(caller, first, isPaused)).toMatchObject({
+  expect(await waitForRun(caller, first, isPaused)).toMatchObject({
     status: "pending",
     position: 1,
     waiting_for: [{ rule: "stop", key: "", reason: "paused" }],
   });
   await abortAllDurableObjects();
-  expect(await until(caller, first, isPaused)).toMatchObject({ status: "pending" });
+  expect(await waitForRun(caller, first, isPaused)).toMatchObject({ status: "pending" });
   expect(await resume()).toBe(204);
   await untilStatus(caller, first, "success");
   await untilStatus(caller, second, "success");
@@ -70,9 +70,9 @@ describe("runs that were accepted before the pause wait", () => {
     release(name);
     await untilStatus(caller, first, "success");
     const waiting = { status: "pending", waiting_for: [{ rule: "stop", key: "", reason: "paused" }] };
-    expect(await until(caller, second, isPaused)).toMatchObject(waiting);
+    expect(await waitForRun(caller, second, isPaused)).toMatchObject(waiting);
     await abortAllDurableObjects();
-    expect(await until(caller, second, isPaused)).toMatchObject(waiting);
+    expect(await waitForRun(caller, second, isPaused)).toMatchObject(waiting);
     expect(await resume()).toBe(204);
     await untilStatus(caller, second, "success");
     await untilFree(caller);
@@ -85,12 +85,12 @@ describe("runs that were accepted before the pause wait", () => {
     const first = await start(caller, name);
     await untilStatus(caller, first, "running");
     const second = await start(caller, name);
-    await until(caller, second, ({ position }) => position !== undefined);
+    await waitForRun(caller, second, ({ position }) => position !== undefined);
     await putRule(caller, "stop", { match: { assistant: "working" }, paused: true });
     release(name);
     await untilStatus(caller, first, "success");
     await abortAllDurableObjects();
-    expect(await until(caller, second, isPaused)).toMatchObject({
+    expect(await waitForRun(caller, second, isPaused)).toMatchObject({
       status: "pending",
       waiting_for: [{ rule: "stop", key: "", reason: "paused" }],
     });
@@ -104,7 +104,7 @@ describe("runs that were accepted before the pause wait", () => {
     const body = { assistant_id: "echo", input: say("hello"), after_seconds: 1 };
     const run = await (await caller.fetch(`/threads/${thread}/runs`, { body })).json<Run>();
     await putRule(caller, "stop", { match: { thread }, paused: true });
-    await until(caller, run, isPaused);
+    await waitForRun(caller, run, isPaused);
     await caller.fetch(`/threads/${thread}/runs/${run.run_id}/cancel?wait=true`, { method: "POST" });
     expect(await untilStatus(caller, run, "interrupted")).not.toHaveProperty("waiting_for");
     await untilFree(caller);
@@ -115,7 +115,7 @@ it("a run that waits can be cancelled", async () => {
   const thread = await newThread(caller);
   await putRule(caller, "stop", { paused: true });
   const run = await echo(thread);
-  await until(caller, run, isPaused);
+  await waitForRun(caller, run, isPaused);
   await caller.fetch(`/threads/${thread}/runs/${run.run_id}/cancel?wait=true`, { method: "POST" });
   expect(await untilStatus(caller, run, "interrupted")).not.toHaveProperty("waiting_for");
 });
@@ -123,7 +123,7 @@ it("a run that waits can be cancelled", async () => {
 it("a paused rule shows its queue", async () => {
   await putRule(caller, "stop", { paused: true });
   const run = await echo(await newThread(caller));
-  await until(caller, run, isPaused);
+  await waitForRun(caller, run, isPaused);
   const waiting = await (await caller.fetch("/api/v1/flow/waiting?rule=stop")).json();
   expect(await (await caller.fetch("/api/v1/flow/waiting")).json()).toEqual(waiting);
   expect(waiting).toMatchObject({ runs: [{ run_id: run.run_id, waiting_for: [{ reason: "paused" }] }] });

@@ -22,35 +22,36 @@ export class Reference {
     return limits ?? this.ruleLimits(rule) ?? {};
   }
 
-  held(need: Need): Known[] {
+  listHeld(need: Need): Known[] {
     return this.#of(need).filter(({ granted, ended }) => granted !== undefined && ended === undefined);
   }
 
-  starts(need: Need, now: number): number {
+  countStarts(need: Need, now: number): number {
     return this.#of(need).filter(({ granted = -Infinity }) => granted > now - MINUTE).length;
   }
 
-  tokens(need: Need, now: number): number {
+  countTokens(need: Need, now: number): number {
     const ended = this.#of(need).filter(({ ended = -Infinity }) => ended > now - MINUTE);
     return ended.reduce((sum, { tokens }) => sum + tokens, 0);
   }
 
   /** The first claims of lanes with several needs that have waited to the highest level, and are not paused. */
-  served(now: number): Claim[] {
+  listServed(now: number): Claim[] {
     const waiting = this.all.filter(({ granted, ended }) => granted === undefined && ended === undefined);
     const several = waiting.map(({ claim }) => claim).filter(({ needs }) => needs.length > 1);
-    const old = several.filter((claim) => levelOf(claim, now) === 9);
+    const old = several.filter((claim) => computeLevel(claim, now) === 9);
     const heads = old.filter((claim) => {
-      return !several.some((one) => scoreOf(one) < scoreOf(claim) && laneOf(one) === laneOf(claim));
+      return !several.some((one) => computeScore(one) < computeScore(claim) && toLane(one) === toLane(claim));
     });
     return heads.filter(({ needs }) => !needs.some((need) => this.limits(need).paused));
   }
 
-  mayBegin(claim: Claim, now: number, first: Claim[]): boolean {
+  canBegin(claim: Claim, now: number, first: Claim[]): boolean {
     return claim.needs.every((need) => {
       const kept = first.filter(
         (one) =>
-          scoreOf(one) < scoreOf(claim) && one.needs.some(({ rule, key }) => rule === need.rule && key === need.key),
+          computeScore(one) < computeScore(claim) &&
+          one.needs.some(({ rule, key }) => rule === need.rule && key === need.key),
       ).length;
       const {
         paused,
@@ -60,9 +61,9 @@ export class Reference {
       } = this.limits(need);
       return (
         !paused &&
-        this.held(need).length + kept < concurrency &&
-        this.starts(need, now) + kept < starts_per_minute &&
-        this.tokens(need, now) < tokens_per_minute &&
+        this.listHeld(need).length + kept < concurrency &&
+        this.countStarts(need, now) + kept < starts_per_minute &&
+        this.countTokens(need, now) < tokens_per_minute &&
         (kept === 0 || tokens_per_minute === Infinity)
       );
     });
@@ -72,19 +73,19 @@ export class Reference {
   grant(now: number): string[] {
     const ids: string[] = [];
     for (;;) {
-      const first = this.served(now);
+      const first = this.listServed(now);
       const able = this.all.filter(({ claim, granted, ended }) => {
-        return granted === undefined && ended === undefined && this.mayBegin(claim, now, first);
+        return granted === undefined && ended === undefined && this.canBegin(claim, now, first);
       });
       const [next] = able.toSorted((a, b) => {
-        const lanes = this.#turns.indexOf(laneOf(a.claim)) - this.#turns.indexOf(laneOf(b.claim));
-        const scores = scoreOf(a.claim) - scoreOf(b.claim);
-        if (laneOf(a.claim) === laneOf(b.claim)) return scores;
-        return levelOf(b.claim, now) - levelOf(a.claim, now) || lanes || scores;
+        const lanes = this.#turns.indexOf(toLane(a.claim)) - this.#turns.indexOf(toLane(b.claim));
+        const scores = computeScore(a.claim) - computeScore(b.claim);
+        if (toLane(a.claim) === toLane(b.claim)) return scores;
+        return computeLevel(b.claim, now) - computeLevel(a.claim, now) || lanes || scores;
       });
       if (!next) return ids;
       next.granted = now;
-      this.#turns = [...this.#turns.filter((lane) => lane !== laneOf(next.claim)), laneOf(next.claim)];
+      this.#turns = [...this.#turns.filter((lane) => lane !== toLane(next.claim)), toLane(next.claim)];
       ids.push(next.claim.runId);
     }
   }
@@ -94,7 +95,7 @@ export class Reference {
   }
 }
 
-const levelOf = ({ due, priority }: Claim, now: number): number =>
+const computeLevel = ({ due, priority }: Claim, now: number): number =>
   Math.min(9, Math.floor((now - due) / MINUTE) + priority);
-const laneOf = ({ needs, turn }: Claim): string => JSON.stringify([needs, turn]);
-const scoreOf = ({ due, priority }: Claim): number => due - priority * MINUTE;
+const toLane = ({ needs, turn }: Claim): string => JSON.stringify([needs, turn]);
+const computeScore = ({ due, priority }: Claim): number => due - priority * MINUTE;

@@ -9,7 +9,7 @@ import { command } from "../streaming/client.ts";
 import { type Caller, newCaller } from "../support/caller.ts";
 import { newThread } from "../threads/client.ts";
 import { putRule, uses } from "./put-rule.ts";
-import { hold, release, shown, start, until, untilFree, untilStatus } from "./working.ts";
+import { hold, release, readRun, start, waitForRun, untilFree, untilStatus } from "./working.ts";
 
 let caller: Caller;
 let name: string;
@@ -26,11 +26,11 @@ const put = async (id: string, rule: unknown) => {
   const response = await caller.fetch(`/api/v1/flow/rules/${id}`, { method: "PUT", body: rule });
   return { status: response.status, ...(await response.json<{ detail?: string }>()) };
 };
-const listed = async () => (await caller.fetch("/api/v1/flow/rules")).json();
+const listRules = async () => (await caller.fetch("/api/v1/flow/rules")).json();
 const deploy = (rules: unknown) => settings.flow.push(...parse(FlowRules, rules, "flow"));
 
 it("a rule is created, replaced, listed and deleted", async () => {
-  expect(await listed()).toEqual({ rules: [] });
+  expect(await listRules()).toEqual({ rules: [] });
   expect(await put("a", { concurrency: 3 })).toEqual({
     status: 200,
     id: "a",
@@ -39,7 +39,7 @@ it("a rule is created, replaced, listed and deleted", async () => {
     source: "workspace",
   });
   await put("a", { key: "user", match: { metadata: { plan: "free" } }, starts_per_minute: 5, priority: 0 });
-  expect(await listed()).toEqual({
+  expect(await listRules()).toEqual({
     rules: [
       {
         id: "a",
@@ -53,7 +53,7 @@ it("a rule is created, replaced, listed and deleted", async () => {
   });
   const remove = async () => (await caller.fetch("/api/v1/flow/rules/a", { method: "DELETE" })).status;
   expect([await remove(), await remove()]).toEqual([204, 404]);
-  expect(await listed()).toEqual({ rules: [] });
+  expect(await listRules()).toEqual({ rules: [] });
 });
 
 it.each([
@@ -80,14 +80,14 @@ it("a rule of langgraph.json counts in each workspace, and no workspace changes 
   deploy([{ id: "all", concurrency: 1 }]);
   expect(await put("all", { concurrency: 2 })).toMatchObject({ status: 409 });
   expect((await caller.fetch("/api/v1/flow/rules/all", { method: "DELETE" })).status).toBe(409);
-  expect(await listed()).toMatchObject({ rules: [{ id: "all", concurrency: 1, source: "deployment" }] });
+  expect(await listRules()).toMatchObject({ rules: [{ id: "all", concurrency: 1, source: "deployment" }] });
   hold(name);
   const other = await newCaller();
   const [first, elsewhere] = [await start(caller, name), await start(other, name)];
   await untilStatus(caller, first, "running");
   await untilStatus(other, elsewhere, "running");
   const second = await start(caller, name);
-  await until(caller, second, ({ position }) => position === 1);
+  await waitForRun(caller, second, ({ position }) => position === 1);
   release(name);
   await untilStatus(caller, second, "success");
   await untilStatus(other, elsewhere, "success");
@@ -154,7 +154,7 @@ describe("all ways to start a run claim slots", () => {
     await expect.poll(async () => (await uses(caller))[0]).toMatchObject({ held: 1, waiting: 1 });
     release(name);
     await untilFree(caller);
-    expect(await shown(caller, first)).toMatchObject({ status: "success" });
+    expect(await readRun(caller, first)).toMatchObject({ status: "success" });
   });
 });
 

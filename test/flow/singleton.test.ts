@@ -6,7 +6,7 @@ import { anyStorage } from "../chaos/faults.ts";
 import { type Caller, newCaller } from "../support/caller.ts";
 import { installClock, jump } from "../support/clock.ts";
 import { putRule } from "./put-rule.ts";
-import { began, hold, release, shown, start, until, untilFree, untilStatus } from "./working.ts";
+import { began, hold, release, readRun, start, waitForRun, untilFree, untilStatus } from "./working.ts";
 
 let caller: Caller;
 let name: string;
@@ -30,7 +30,7 @@ it("singleton first: a run is stopped while another of its key is open", async (
   await untilStatus(caller, await start(caller, name), "interrupted");
   const other = await start(caller, name, { metadata: { team: `${name} b` } });
   await untilStatus(caller, other, "running");
-  expect(await shown(caller, first)).toMatchObject({ status: "running" });
+  expect(await readRun(caller, first)).toMatchObject({ status: "running" });
   release(name);
   await untilStatus(caller, first, "success");
   await untilFree(caller);
@@ -55,7 +55,7 @@ it("debounce: of runs that follow each other the last one begins, after the time
   await putRule(caller, "calm", { key: "metadata.team", debounce_seconds: 30 });
   const runs = [await start(caller, name), await start(caller, name)];
   await untilStatus(caller, runs[0]!, "interrupted");
-  expect(await until(caller, runs[1]!, ({ position }) => position === 1)).toMatchObject({
+  expect(await waitForRun(caller, runs[1]!, ({ position }) => position === 1)).toMatchObject({
     waiting_for: [{ rule: "calm", key: name, reason: "debounce_seconds" }],
   });
   jump(20_000);
@@ -64,7 +64,7 @@ it("debounce: of runs that follow each other the last one begins, after the time
   jump(20_000);
   const limiter = env.THREAD_INDEX.getByName(`${caller.workspaceId}:flow`);
   await runDurableObjectAlarm(limiter);
-  expect(await shown(caller, last)).toMatchObject({ status: "pending", position: 1 });
+  expect(await readRun(caller, last)).toMatchObject({ status: "pending", position: 1 });
   jump(11_000);
   await runDurableObjectAlarm(limiter);
   await untilStatus(caller, last, "success");
@@ -77,7 +77,7 @@ it("a restart does not lose that a run is to be stopped", async () => {
   const first = await start(caller, name);
   await untilStatus(caller, first, "running");
   const second = await start(caller, name);
-  await until(caller, second, ({ status, position }) => status === "running" || position !== undefined);
+  await waitForRun(caller, second, ({ status, position }) => status === "running" || position !== undefined);
   await abortAllDurableObjects();
   await untilStatus(caller, first, "interrupted");
   await untilStatus(caller, second, "running");

@@ -14,7 +14,7 @@ export const most = new Map<string, number>();
 export const began: { name: string; at: number }[] = [];
 const held = new Set<string>();
 
-const later = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
+const waitMs = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
 
 async function work({ name, ms }: { name: string; ms: number }, { signal }: LangGraphRunnableConfig) {
   const count = (working.get(name) ?? 0) + 1;
@@ -24,9 +24,9 @@ async function work({ name, ms }: { name: string; ms: number }, { signal }: Lang
   try {
     while (held.has(name)) {
       signal?.throwIfAborted();
-      await later(Math.max(5, ms / 20));
+      await waitMs(Math.max(5, ms / 20));
     }
-    await later(ms);
+    await waitMs(ms);
   } finally {
     working.set(name, (working.get(name) ?? 1) - 1);
   }
@@ -62,28 +62,28 @@ export async function start(caller: Caller, name: string, more: object = {}, thr
   return response.json<Shown>();
 }
 
-export async function shown(caller: Caller, { thread_id, run_id }: Shown): Promise<Shown> {
+export async function readRun(caller: Caller, { thread_id, run_id }: Shown): Promise<Shown> {
   return (await caller.fetch(`/threads/${thread_id}/runs/${run_id}`)).json<Shown>();
 }
 
 /** The run once `test` holds for it. */
-export async function until(caller: Caller, run: Shown, test: (run: Shown) => boolean): Promise<Shown> {
+export async function waitForRun(caller: Caller, run: Shown, test: (run: Shown) => boolean): Promise<Shown> {
   for (let tries = 0; tries < 800; tries += 1) {
-    const now = await shown(caller, run);
+    const now = await readRun(caller, run);
     if (test(now)) return now;
-    await later(10);
+    await waitMs(10);
   }
-  throw new Error(`The run stays as it is: ${JSON.stringify(await shown(caller, run))}`);
+  throw new Error(`The run stays as it is: ${JSON.stringify(await readRun(caller, run))}`);
 }
 
 export const untilStatus = (caller: Caller, run: Shown, status: string) =>
-  until(caller, run, (now) => now.status === status);
+  waitForRun(caller, run, (now) => now.status === status);
 
 /** Waits until nothing holds a slot. */
 export async function untilFree(caller: Caller, within = 10_000): Promise<void> {
   for (const end = Date.now() + within; Date.now() < end;) {
     if ((await uses(caller)).every(({ held: slots, waiting }) => slots + waiting === 0)) return;
-    await later(within / 1_000);
+    await waitMs(within / 1_000);
   }
   throw new Error(`Slots are still held: ${JSON.stringify(await uses(caller))}`);
 }

@@ -15,11 +15,21 @@ const JSON_BODY = { "content-type": "application/json" };
 const MULTIPART = { "content-type": "multipart/form-data; boundary=b" };
 
 export const EARLY: Record<string, Early> = {
-  "a batch that is not gzip": { path: "/runs/batch", headers: encoded("gzip"), size: 0.4, status: 400 },
-  "a large batch that is not gzip": { path: "/runs/batch", headers: encoded("gzip"), size: 3, status: 400 },
-  "a batch that is not zstd": { path: "/runs/batch", headers: encoded("zstd"), size: 0.4, status: 400 },
-  "parts that are not gzip": { path: "/runs/multipart", headers: encoded("gzip", MULTIPART), size: 0.4, status: 400 },
-  "an unknown encoding": { path: "/runs/batch", headers: encoded("br"), size: 3, status: 415 },
+  "a batch that is not gzip": { path: "/runs/batch", headers: createEncodedHeaders("gzip"), size: 0.4, status: 400 },
+  "a large batch that is not gzip": {
+    path: "/runs/batch",
+    headers: createEncodedHeaders("gzip"),
+    size: 3,
+    status: 400,
+  },
+  "a batch that is not zstd": { path: "/runs/batch", headers: createEncodedHeaders("zstd"), size: 0.4, status: 400 },
+  "parts that are not gzip": {
+    path: "/runs/multipart",
+    headers: createEncodedHeaders("gzip", MULTIPART),
+    size: 0.4,
+    status: 400,
+  },
+  "an unknown encoding": { path: "/runs/batch", headers: createEncodedHeaders("br"), size: 3, status: 415 },
   "parts past the limit": { path: "/runs/multipart", headers: MULTIPART, size: 42, chunked: true, status: 413 },
   "a batch past the limit": { path: "/runs/batch", headers: JSON_BODY, size: 22, chunked: true, status: 413 },
   "a thread past the limit": { path: "/threads", headers: JSON_BODY, size: 22, chunked: true, status: 413 },
@@ -39,7 +49,7 @@ export const EARLY: Record<string, Early> = {
   },
 };
 
-function encoded(encoding: string, type: Record<string, string> = JSON_BODY): Record<string, string> {
+function createEncodedHeaders(encoding: string, type: Record<string, string> = JSON_BODY): Record<string, string> {
   return { ...type, "content-encoding": encoding };
 }
 
@@ -53,7 +63,7 @@ export async function sendEarly(
   let left = Math.min(60, Math.max(12, Math.ceil(120 / size)));
   const sendOnes = async () => {
     while (left-- > 0) {
-      const body = chunked ? streamed(size) : "x".repeat(size * MEGABYTE);
+      const body = chunked ? streamMegabytes(size) : "x".repeat(size * MEGABYTE);
       const init = { method: "POST", headers: { ...headers, ...auth }, body, duplex: "half" } as RequestInit;
       const outcome = await fetch(url + path, init).then(
         async (response) => (await response.text(), String(response.status)),
@@ -66,7 +76,7 @@ export async function sendEarly(
   return outcomes;
 }
 
-function streamed(megabytes: number): ReadableStream<Uint8Array> {
+function streamMegabytes(megabytes: number): ReadableStream<Uint8Array> {
   let left = megabytes;
   return new ReadableStream({
     pull(controller) {

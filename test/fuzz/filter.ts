@@ -1,14 +1,14 @@
 /** The filter language of traces: trees of its calls, fields and values, with faults now and then. */
 import { FIELDS, PAIR_FIELDS } from "../../src/traces/filter/fields.ts";
 import type { Dice } from "./dice.ts";
-import { damaged, hostileNumber, hostileText } from "./hostile.ts";
+import { damageText, pickHostileNumber, hostileText } from "./hostile.ts";
 
 const NAMES = [...Object.keys(FIELDS), ...Object.keys(PAIR_FIELDS), "tags", "nothing", "__proto__"];
 const COMPARISONS = ["eq", "neq", "gt", "gte", "lt", "lte", "like", "has", "search", "in", "nothing", "constructor"];
 
 export function filterText(dice: Dice): string {
   const text = call(dice, 0);
-  return dice.chance(0.1) ? damaged(dice, text) : text;
+  return dice.chance(0.1) ? damageText(dice, text) : text;
 }
 
 function call(dice: Dice, depth: number): string {
@@ -28,7 +28,7 @@ function value(dice: Dice, inList = false): string {
   return dice.pick([
     () => JSON.stringify(hostileText(dice)),
     () => `'${hostileText(dice)}'`,
-    () => String(hostileNumber(dice)),
+    () => String(pickHostileNumber(dice)),
     () => dice.pick(["true", "false", "null", "x", '"2026-01-01T00:00:00Z"', '"5m"', '"1e400s"', '"llm"']),
     () => `"${dice.uuid()}"`,
   ])();

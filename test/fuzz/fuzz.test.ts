@@ -2,15 +2,15 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { Dice } from "./dice.ts";
 import { EARLY, sendEarly } from "./early.ts";
-import { requestOf } from "./generate.ts";
+import { generateRequest } from "./generate.ts";
 import { fuzz, leaks } from "./run.ts";
 import { startFuzzed } from "./server.ts";
-import { faultOf } from "./verdict.ts";
+import { findFault } from "./verdict.ts";
 import { makeWorld, type World } from "./world.ts";
-import { ALL, amount } from "../support/thorough.ts";
+import { ALL, chooseAmount } from "../support/thorough.ts";
 
 const SEED = Number(process.env.SEED ?? 1);
-const REQUESTS = amount("REQUESTS", ALL ? 500 : 200, 100_000);
+const REQUESTS = chooseAmount("REQUESTS", ALL ? 500 : 200, 100_000);
 
 describe("a fault is", () => {
   const answer = { status: 200, retryAfter: undefined, text: "{}", milliseconds: 1 };
@@ -25,17 +25,17 @@ describe("a fault is", () => {
     ["the failure of a command", { text: '{"type":"error","error":"unknown_error"}' }],
     ["the database's own words", { text: '{"detail":"D1_ERROR: near"}' }],
   ])("%s", (_, change) => {
-    expect(faultOf({ ...answer, ...change }, secrets)).toBeDefined();
+    expect(findFault({ ...answer, ...change }, secrets)).toBeDefined();
   });
 
   it("nothing else", () => {
-    expect(faultOf(answer, secrets)).toBeUndefined();
-    expect(faultOf({ ...answer, status: 404 }, secrets)).toBeUndefined();
-    expect(faultOf({ ...answer, status: 503, retryAfter: "1" }, secrets)).toBeUndefined();
-    expect(faultOf({ ...answer, status: 501, text: "Weir does not serve charts." }, secrets)).toBeUndefined();
-    expect(faultOf({ ...answer, status: 501, text: "" }, secrets, { path: "/x", method: "HEAD" })).toBeUndefined();
+    expect(findFault(answer, secrets)).toBeUndefined();
+    expect(findFault({ ...answer, status: 404 }, secrets)).toBeUndefined();
+    expect(findFault({ ...answer, status: 503, retryAfter: "1" }, secrets)).toBeUndefined();
+    expect(findFault({ ...answer, status: 501, text: "Weir does not serve charts." }, secrets)).toBeUndefined();
+    expect(findFault({ ...answer, status: 501, text: "" }, secrets, { path: "/x", method: "HEAD" })).toBeUndefined();
     expect(
-      faultOf({ ...answer, text: "marker1" }, secrets, { path: "/repos/-/marker1", method: "GET" }),
+      findFault({ ...answer, text: "marker1" }, secrets, { path: "/repos/-/marker1", method: "GET" }),
     ).toBeUndefined();
   });
 });
@@ -51,11 +51,11 @@ describe("against a running server", () => {
 
   it("makes the same requests of the same seed", () => {
     const operation = { method: "POST", path: "/threads/{thread_id}", operation: {} };
-    const made = (seed: number) =>
-      Array.from({ length: 200 }, (_, index) => requestOf(seed, index, world.actors, [operation]));
-    expect(made(7)).toEqual(made(7));
-    expect(made(7)).not.toEqual(made(8));
-    expect(new Set(made(7).map(({ kind }) => kind)).size).toBe(7);
+    const generateRequests = (seed: number) =>
+      Array.from({ length: 200 }, (_, index) => generateRequest(seed, index, world.actors, [operation]));
+    expect(generateRequests(7)).toEqual(generateRequests(7));
+    expect(generateRequests(7)).not.toEqual(generateRequests(8));
+    expect(new Set(generateRequests(7).map(({ kind }) => kind)).size).toBe(7);
     expect(Dice.of(1, 2).next()).not.toBe(Dice.of(2, 1).next());
   });
 

@@ -11,7 +11,7 @@ import type { Actor } from "./world.ts";
 /** Characters of an address and of a header that the platform passes on. */
 const LONGEST = 16_000;
 
-export function requestOf(seed: number, index: number, actors: Actor[], operations: Described[]): FuzzRequest {
+export function generateRequest(seed: number, index: number, actors: Actor[], operations: Described[]): FuzzRequest {
   const { path, headers, ...request } = anyRequest(seed, index, actors, operations);
   const sent = Object.entries(headers).map(([name, value]) => [name, value.slice(0, LONGEST / 4)]);
   return { ...request, path: path.slice(0, LONGEST), headers: Object.fromEntries(sent) as Record<string, string> };

@@ -90,16 +90,16 @@ const KEYS = [
 ];
 
 export const hostileText = (dice: Dice): string => dice.pick(TEXTS);
-export const hostileNumber = (dice: Dice): number => dice.pick(NUMBERS);
+export const pickHostileNumber = (dice: Dice): number => dice.pick(NUMBERS);
 
 /** Any JSON value, rarely a plain one. */
 export function hostileValue(dice: Dice, depth = 0): unknown {
   const kind = dice.int(0, depth > 2 ? 4 : 8);
   if (kind <= 1) return hostileText(dice);
-  if (kind === 2) return hostileNumber(dice);
+  if (kind === 2) return pickHostileNumber(dice);
   if (kind === 3) return dice.pick([null, true, false]);
   if (kind === 4) return dice.pick([[], {}]);
-  if (kind === 5) return nested(dice.pick([5, 60, 150, 2_000]), dice.chance(0.5));
+  if (kind === 5) return nestValue(dice.pick([5, 60, 150, 2_000]), dice.chance(0.5));
   if (kind === 6) return Array.from({ length: dice.pick([1, 3, 101, 1_001]) }, () => dice.pick(NUMBERS));
   if (kind === 7) return dice.some(4, () => hostileValue(dice, depth + 1));
   return hostileObject(dice, depth);
@@ -115,14 +115,14 @@ export function hostileObject(dice: Dice, depth = 0): object {
   return made;
 }
 
-function nested(depth: number, lists: boolean): unknown {
+function nestValue(depth: number, lists: boolean): unknown {
   let value: unknown = 1;
   for (let i = 0; i < depth; i += 1) value = lists ? [value] : { a: value };
   return value;
 }
 
 /** The text of a body with a fault in it: cut, with a byte changed, or with something behind it. */
-export function damaged(dice: Dice, text: string): string {
+export function damageText(dice: Dice, text: string): string {
   const at = dice.int(0, text.length);
   const kind = dice.int(0, 3);
   if (kind === 0) return text.slice(0, at);

@@ -2,9 +2,9 @@
 import { BinaryWriter, WireType } from "@bufbuild/protobuf/wire";
 import type { Dice } from "./dice.ts";
 import { someHeaders } from "./headers.ts";
-import { damaged, hostileNumber, hostileObject, hostileText, hostileValue } from "./hostile.ts";
-import { bodyOf } from "./operations.ts";
-import { type FuzzRequest, jsonOf } from "./request.ts";
+import { damageText, pickHostileNumber, hostileObject, hostileText, hostileValue } from "./hostile.ts";
+import { encodeBody } from "./operations.ts";
+import { type FuzzRequest, toJson } from "./request.ts";
 import type { Actor, Known } from "./world.ts";
 
 const TIMES = ["2026-01-02T12:00:00.000000", "2026-01-02T12:00:01Z", 1_767_355_200_000, 1e300, null];
@@ -23,13 +23,13 @@ function run(dice: Dice, known: Known): Record<string, unknown> {
     session_id: known.id(dice, "session_id"),
     parent_run_id: known.id(dice, "trace_run_id"),
     inputs: dice.chance(0.7) ? hostileObject(dice) : hostileValue(dice),
-    outputs: { usage_metadata: { total_tokens: hostileNumber(dice), input_tokens: hostileNumber(dice) } },
+    outputs: { usage_metadata: { total_tokens: pickHostileNumber(dice), input_tokens: pickHostileNumber(dice) } },
     extra: { metadata: hostileObject(dice), runtime: hostileValue(dice) },
     tags: dice.chance(0.7) ? dice.some(3, () => hostileText(dice)) : hostileValue(dice),
     events: dice.some(2, () => ({ name: "new_token", time: dice.pick(TIMES), kwargs: hostileValue(dice) })),
     error: hostileText(dice),
     serialized: hostileValue(dice),
-    total_cost: hostileNumber(dice),
+    total_cost: pickHostileNumber(dice),
   };
   const always = new Set(["id", "trace_id", "dotted_order", "name", "run_type", "start_time"]);
   return Object.fromEntries(
@@ -41,7 +41,7 @@ function multipart(dice: Dice, known: Known): Pick<FuzzRequest, "body" | "header
   const boundary = dice.chance(0.95) ? "----b" : hostileText(dice).replaceAll(/[^ -~]/g, "");
   const parts = Array.from({ length: dice.int(0, 6) }, () => {
     const one = run(dice, known);
-    const text = dice.chance(0.9) ? jsonOf(one) : damaged(dice, jsonOf(one));
+    const text = dice.chance(0.9) ? toJson(one) : damageText(dice, toJson(one));
     const event = dice.pick(["post", "patch", "feedback", "attachment", "nothing", hostileText(dice)]);
     const field = dice.pick(["", "", ".inputs", ".outputs", ".events", ".extra", ".note", `.${hostileText(dice)}`]);
     const type = dice.pick([
@@ -51,11 +51,11 @@ function multipart(dice: Dice, known: Known): Pick<FuzzRequest, "body" | "header
       "application/octet-stream",
       hostileText(dice),
     ]);
-    const length = dice.chance(0.8) ? Buffer.byteLength(text) : hostileNumber(dice);
+    const length = dice.chance(0.8) ? Buffer.byteLength(text) : pickHostileNumber(dice);
     return `--${boundary}\r\ncontent-disposition: form-data; name="${event}.${String(one.id)}${field}"\r\ncontent-type: ${type}; length=${length}\r\n\r\n${text}\r\n`;
   });
   const whole = `${parts.join("")}--${boundary}--\r\n`;
-  const body = dice.chance(0.85) ? whole : damaged(dice, whole);
+  const body = dice.chance(0.85) ? whole : damageText(dice, whole);
   return { headers: { "content-type": `multipart/form-data; boundary=${boundary}` }, body };
 }
 
@@ -74,7 +74,7 @@ function otlpValue(dice: Dice, depth = 0): unknown {
   const plain = [
     { stringValue: hostileText(dice) },
     { intValue: dice.pick(["1", "-1", "1e99", hostileText(dice)]) },
-    { doubleValue: hostileNumber(dice) },
+    { doubleValue: pickHostileNumber(dice) },
     { boolValue: "x" },
     { bytesValue: "!" },
     {},
@@ -96,7 +96,7 @@ function otlpJson(dice: Dice): unknown {
     spanId: dice.chance(0.9) ? hex(dice, 16) : hostileText(dice),
     ...(dice.chance(0.4) && { parentSpanId: hex(dice, 16) }),
     name: hostileText(dice),
-    kind: hostileNumber(dice),
+    kind: pickHostileNumber(dice),
     startTimeUnixNano: dice.pick(["1767355200000000000", 0, "-1", "99999999999999999999999", hostileText(dice)]),
     endTimeUnixNano: dice.pick(["1767355201000000000", 0, hostileText(dice)]),
     attributes: attributes(),
@@ -152,16 +152,20 @@ export function ingestRequest(dice: Dice, actor: Actor): FuzzRequest {
     case 1:
       return request(
         "/runs/batch",
-        bodyOf(dice, { post: dice.some(4, () => run(dice, known)), patch: dice.some(3, () => run(dice, known)) }, base),
+        encodeBody(
+          dice,
+          { post: dice.some(4, () => run(dice, known)), patch: dice.some(3, () => run(dice, known)) },
+          base,
+        ),
       );
     case 2:
-      return request("/otel/v1/traces", bodyOf(dice, otlpJson(dice), base));
+      return request("/otel/v1/traces", encodeBody(dice, otlpJson(dice), base));
     case 3:
       return request("/otel/v1/traces", {
         headers: { ...base, "content-type": "application/x-protobuf" },
         body: otlpProtobuf(dice),
       });
     default:
-      return request("/runs", bodyOf(dice, run(dice, known), base));
+      return request("/runs", encodeBody(dice, run(dice, known), base));
   }
 }

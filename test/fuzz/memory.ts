@@ -18,7 +18,7 @@ export function workerdMegabytes(root: number): number {
       // It ended in between.
     }
   }
-  const below = (pid: number): boolean => pid === root || (pid > 1 && below(parents.get(pid)?.parent ?? 0));
-  const own = [...parents].filter(([pid, { name }]) => name.startsWith("workerd") && below(pid));
+  const isBelow = (pid: number): boolean => pid === root || (pid > 1 && isBelow(parents.get(pid)?.parent ?? 0));
+  const own = [...parents].filter(([pid, { name }]) => name.startsWith("workerd") && isBelow(pid));
   return Math.round((Math.max(0, ...own.map(([, { pages }]) => pages)) * 4096) / 1e6);
 }

@@ -2,7 +2,7 @@
 import type { Dice } from "./dice.ts";
 import { someHeaders } from "./headers.ts";
 import { hostileObject, hostileText, hostileValue } from "./hostile.ts";
-import { bodyOf } from "./operations.ts";
+import { encodeBody } from "./operations.ts";
 import type { FuzzRequest } from "./request.ts";
 import { redirectUri } from "./texts.ts";
 import type { Actor } from "./world.ts";
@@ -41,7 +41,7 @@ export function oauthRequest(dice: Dice, actor: Actor): FuzzRequest {
       ...request,
       method: "POST",
       path,
-      ...bodyOf(dice, dice.chance(0.1) ? hostileValue(dice) : client, headers),
+      ...encodeBody(dice, dice.chance(0.1) ? hostileValue(dice) : client, headers),
     };
   }
   const fields = new URLSearchParams();

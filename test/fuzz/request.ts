@@ -12,7 +12,7 @@ export interface FuzzRequest {
 }
 
 /** The request as a command line. Bytes of a body go through base64. */
-export function shown({ method, path, headers, body, frames }: FuzzRequest, url: string): string {
+export function formatRequest({ method, path, headers, body, frames }: FuzzRequest, url: string): string {
   const quote = (text: string) => `'${text.replaceAll("'", String.raw`'\''`)}'`;
   const lines = Object.entries(headers).map(([name, value]) => `-H ${quote(`${name}: ${value}`)}`);
   const data = body === undefined ? "" : ` | base64 -d | curl -sS --data-binary @-`;
@@ -22,4 +22,4 @@ export function shown({ method, path, headers, body, frames }: FuzzRequest, url:
 }
 
 /** JSON text; an own `__proto__` is kept. */
-export const jsonOf = (value: unknown): string => JSON.stringify(value) ?? "null";
+export const toJson = (value: unknown): string => JSON.stringify(value) ?? "null";

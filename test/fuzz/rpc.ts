@@ -3,8 +3,8 @@ import { A2A_PARAMS, MCP_PARAMS } from "../security/methods.ts";
 import type { Things } from "../security/things.ts";
 import type { Dice } from "./dice.ts";
 import { someHeaders } from "./headers.ts";
-import { hostileNumber, hostileObject, hostileText, hostileValue } from "./hostile.ts";
-import { bodyOf } from "./operations.ts";
+import { pickHostileNumber, hostileObject, hostileText, hostileValue } from "./hostile.ts";
+import { encodeBody } from "./operations.ts";
 import type { FuzzRequest } from "./request.ts";
 import { target } from "./texts.ts";
 import type { Actor, Known } from "./world.ts";
@@ -21,7 +21,7 @@ const MCP = [
 ];
 
 /** The arguments of the tables' methods, with ids that the actor has. */
-export const thingsOf = (dice: Dice, known: Known): Things =>
+export const createThings = (dice: Dice, known: Known): Things =>
   new Proxy({} as Things, { get: (_, name) => known.id(dice, String(name)) });
 
 export function a2aRequest(dice: Dice, actor: Actor): FuzzRequest {
@@ -41,15 +41,15 @@ export function a2aRequest(dice: Dice, actor: Actor): FuzzRequest {
   const configuration = {
     blocking: dice.chance(0.5),
     acceptedOutputModes: dice.some(2, () => dice.pick(["text/plain", "application/json", hostileText(dice)])),
-    historyLength: dice.pick([0, 1, 10, hostileNumber(dice)]),
+    historyLength: dice.pick([0, 1, 10, pickHostileNumber(dice)]),
     ...(dice.chance(0.2) && { pushNotificationConfig: { url: target(dice), token: hostileText(dice) } }),
   };
   const send = { message, ...(dice.chance(0.5) && { configuration }) };
   const asked = {
     id: task,
     taskId: task,
-    historyLength: dice.pick([0, 1, hostileNumber(dice)]),
-    pageSize: dice.pick([0, 1, 100, hostileNumber(dice)]),
+    historyLength: dice.pick([0, 1, pickHostileNumber(dice)]),
+    pageSize: dice.pick([0, 1, 100, pickHostileNumber(dice)]),
     pageToken: hostileText(dice),
     contextId: known.id(dice, "thread_id"),
     status: dice.pick(["TASK_STATE_COMPLETED", "working", hostileText(dice)]),
@@ -111,5 +111,5 @@ function call(dice: Dice, actor: Actor, kind: string, path: string, method: unkn
   const accept = { accept: "application/json, text/event-stream" };
   const headers = { ...actor.headers, ...(dice.chance(0.8) && accept), ...someHeaders(dice) };
   const value = dice.chance(0.02) ? dice.some(3, () => one) : one;
-  return { kind, actor: actor.name, method: "POST", path, ...bodyOf(dice, value, headers) };
+  return { kind, actor: actor.name, method: "POST", path, ...encodeBody(dice, value, headers) };
 }

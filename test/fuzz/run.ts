@@ -1,10 +1,10 @@
 /** Sends the requests of a seed, several at a time, and gathers what is wrong. */
 import { workerdMegabytes } from "./memory.ts";
-import { requestOf } from "./generate.ts";
-import { type Described, operationsOf } from "./operations.ts";
-import { type FuzzRequest, shown } from "./request.ts";
+import { generateRequest } from "./generate.ts";
+import { type Described, fetchOperations } from "./operations.ts";
+import { type FuzzRequest, formatRequest } from "./request.ts";
 import { send } from "./send.ts";
-import { faultOf } from "./verdict.ts";
+import { findFault } from "./verdict.ts";
 import type { World } from "./world.ts";
 
 const AT_ONCE = 12;
@@ -51,7 +51,7 @@ export async function fuzz(
   world: World,
   { seed, requests, first = 0, pid, progress }: Options,
 ): Promise<Report> {
-  const operations: Described[] = await operationsOf(url);
+  const operations: Described[] = await fetchOperations(url);
   const memory = () => (pid === undefined ? 0 : workerdMegabytes(pid));
   const before = memory();
   const report: Report = {
@@ -67,10 +67,10 @@ export async function fuzz(
   };
   const start = performance.now();
   let next = first;
-  const one = async () => {
+  const sendRequests = async () => {
     while (next < first + requests && report.faults.length < FAULTS_MOST) {
       const index = next++;
-      const request = requestOf(seed, index, world.actors, operations);
+      const request = generateRequest(seed, index, world.actors, operations);
       let answer = await send(url, request);
       // A run that waits for a rule of flow control or a budget that an earlier request has made waits rightly.
       if (answer.fault === "hang") {
@@ -86,11 +86,11 @@ export async function fuzz(
           path: `${request.method} ${request.path.slice(0, 100)}`,
         };
       }
-      const what = faultOf(answer, world.secrets, request);
+      const what = findFault(answer, world.secrets, request);
       if (what) {
         report.faults.push({ index, what, request });
         progress?.(
-          `request ${index} of seed ${seed} (${request.kind}, ${request.actor}): ${what}\n  ${shown(request, url).slice(0, 3_000)}`,
+          `request ${index} of seed ${seed} (${request.kind}, ${request.actor}): ${what}\n  ${formatRequest(request, url).slice(0, 3_000)}`,
         );
       }
       if (index % 500 === 0) {
@@ -103,7 +103,7 @@ export async function fuzz(
         );
     }
   };
-  await Promise.all(Array.from({ length: AT_ONCE }, one));
+  await Promise.all(Array.from({ length: AT_ONCE }, sendRequests));
   report.seconds = Math.round((performance.now() - start) / 1000);
   report.memory[2] = memory();
   report.memory[1] = Math.max(report.memory[1], report.memory[2]);

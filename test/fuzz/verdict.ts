@@ -10,7 +10,7 @@ const INTERNAL =
 const PUBLIC = /\/\.well-known\/agent(?:-card)?\.json/;
 
 /** undefined when the answer is as it must be. 503 is allowed with `Retry-After`. */
-export function faultOf(
+export function findFault(
   { status, text, retryAfter, fault }: Answer,
   secrets: Record<string, string>,
   { path, method }: Pick<FuzzRequest, "path" | "method"> = { path: "", method: "GET" },

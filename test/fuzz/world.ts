@@ -44,7 +44,7 @@ export class Known {
   }
 
   /** An id that a call that makes something names. */
-  made(dice: Dice): string {
+  pickMade(dice: Dice): string {
     return dice.pick(this.#made);
   }
 
@@ -82,16 +82,16 @@ const ALIAS: Record<string, string> = {
 export async function makeWorld(url: string, adminKey: string, seed: number, users?: string): Promise<World> {
   const markers = ["victim", "users", "own"].map((name) => `${name}${new Dice(seed).uuid().slice(0, 8)}`);
   const [victimMarker = "", usersMarker = "", ownMarker = ""] = markers;
-  const filled = async (marker: string, id?: string) => {
+  const fillWorkspace = async (marker: string, id?: string) => {
     const { key, workspaceId } = await newKey(url, adminKey, id);
     const api = new Api(url, { "x-api-key": key });
     const ask = async (method: string, path: string, body?: unknown) =>
       (await api.call<Json>(method, path, body)) ?? {};
     return { key, workspaceId, ask, things: await makeThings(ask, marker) };
   };
-  const victim = await filled(victimMarker);
-  const own = await filled(ownMarker);
-  const usersOwn = users ? await filled(usersMarker, users) : undefined;
+  const victim = await fillWorkspace(victimMarker);
+  const own = await fillWorkspace(ownMarker);
+  const usersOwn = users ? await fillWorkspace(usersMarker, users) : undefined;
   const foreign = [victim.things, ...(usersOwn ? [usersOwn.things] : [])];
   const known = new Known(own.things, foreign, seed);
   const reader = await own.ask("POST", "/api/v1/api-keys", { name: "reader", scopes: ["read"] });

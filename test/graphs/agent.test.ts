@@ -5,7 +5,7 @@ import { reply } from "../../examples/demo/src/offline/reply.ts";
 import { calculator, currentTime } from "../../examples/demo/src/tools.ts";
 import { human, lastText, onThread, openGraph } from "./support.ts";
 
-const propertiesOf = (schema: unknown) => (schema as { properties: Record<string, unknown> }).properties;
+const readProperties = (schema: unknown) => (schema as { properties: Record<string, unknown> }).properties;
 
 describe("agent", () => {
   it("streams its words, calls both tools in parallel, and reports the results", async () => {
@@ -55,8 +55,8 @@ describe("agent", () => {
     await expect(agent.invoke(human("hello"), { ...onThread("b"), context: { temperature: 9 } })).rejects.toThrow(
       /temperature/,
     );
-    expect(Object.keys(propertiesOf(getConfigTypeSchema(agent)))).toEqual(["model", "system_prompt", "temperature"]);
-    expect(propertiesOf(getInputTypeSchema(agent)).messages).toMatchObject({ langgraph_type: "messages" });
+    expect(Object.keys(readProperties(getConfigTypeSchema(agent)))).toEqual(["model", "system_prompt", "temperature"]);
+    expect(readProperties(getInputTypeSchema(agent)).messages).toMatchObject({ langgraph_type: "messages" });
   });
 
   it("stops speaking when it is cancelled", async () => {

@@ -5,7 +5,7 @@ import { human, lastText, onThread, openGraph } from "./support.ts";
 
 const ask = human("Write to ada@example.com that the build is green");
 
-async function paused(): Promise<Graph> {
+async function openPaused(): Promise<Graph> {
   const approval = await openGraph("approval");
   const state = await approval.invoke(ask, onThread("t"));
   expect(state.sent).toEqual([]);
@@ -25,7 +25,7 @@ async function paused(): Promise<Graph> {
 describe("approval", () => {
   const yes = [{ decisions: [{ type: "approve" }] }, [{ type: "accept", args: null }], true, "yes", { ok: true }];
   it.each(yes)("sends when the answer is %j", async (resume) => {
-    const approval = await paused();
+    const approval = await openPaused();
     const state = await approval.invoke(new Command({ resume }), onThread("t"));
     expect(state.sent).toMatchObject([{ to: "ada@example.com" }]);
     expect(lastText(state)).toContain("Sent to ada@example.com.");
@@ -42,14 +42,14 @@ describe("approval", () => {
     { decisions: [] },
   ];
   it.each(no)("does not send when the answer is %j", async (resume) => {
-    const approval = await paused();
+    const approval = await openPaused();
     const state = await approval.invoke(new Command({ resume }), onThread("t"));
     expect(state.sent).toEqual([]);
     expect(lastText(state)).toContain("Not sent");
   });
 
   it("sends what was edited", async () => {
-    const approval = await paused();
+    const approval = await openPaused();
     const edited_action = { name: "send_email", args: { to: "bob@example.com", subject: "s", body: "b" } };
     const decisions = [{ type: "edit", edited_action }];
     const state = await approval.invoke(new Command({ resume: { decisions } }), onThread("t"));
@@ -58,7 +58,7 @@ describe("approval", () => {
   });
 
   it("hands a response to the model instead of sending", async () => {
-    const approval = await paused();
+    const approval = await openPaused();
     const state = await approval.invoke(new Command({ resume: "Who is Ada?" }), onThread("t"));
     expect(state.sent).toEqual([]);
     expect(state.messages[2]).toMatchObject({ content: "Who is Ada?", status: "success" });

@@ -27,7 +27,7 @@ const builder = (name: string) =>
     .addNode(name, () => ({ messages: [new AIMessage(`${name} received ${String(interrupt("Well?"))}`)] }))
     .addEdge(START, name)
     .addEdge(name, END);
-const asking = (name: string) => builder(name).compile() as Graph;
+const buildAsking = (name: string) => builder(name).compile() as Graph;
 
 /** The functional API. */
 const functional = entrypoint({ name: "functional", checkpointer: new MemorySaver() }, async (input: object) => ({
@@ -50,7 +50,7 @@ interface Call extends Pick<ServerRuntime, "accessContext"> {
 const calls: Call[] = [];
 
 Object.assign(graphs, {
-  wrapped: new Agent(asking("wrapped")),
+  wrapped: new Agent(buildAsking("wrapped")),
   uncompiled: builder("uncompiled"),
   promised: Promise.resolve(builder("promised")),
   making: () => builder("making"),
@@ -63,7 +63,7 @@ Object.assign(graphs, {
     const node = config.configurable?.node;
     const context = executionRuntime?.context;
     calls.push({ accessContext, node, context, executes: executionRuntime !== null, admin: WEIR_ADMIN_KEY ?? "" });
-    return new Agent(asking(typeof node === "string" ? node : "usual"));
+    return new Agent(buildAsking(typeof node === "string" ? node : "usual"));
   },
 });
 
@@ -78,13 +78,13 @@ interface State {
   values: { messages: { content: string }[] };
 }
 
-async function waited(thread: string, body: object): Promise<Record<string, unknown>> {
+async function waitForRun(thread: string, body: object): Promise<Record<string, unknown>> {
   return (await caller.fetch(`/threads/${thread}/runs/wait`, { body })).json();
 }
 
-async function paused(assistant_id: string, more: object = {}): Promise<string> {
+async function pauseThread(assistant_id: string, more: object = {}): Promise<string> {
   const thread = await newThread(caller);
-  expect(await waited(thread, { assistant_id, input: say("hi"), ...more })).toHaveProperty("__interrupt__");
+  expect(await waitForRun(thread, { assistant_id, input: say("hi"), ...more })).toHaveProperty("__interrupt__");
   return thread;
 }
 
@@ -96,11 +96,11 @@ async function update(thread: string, body: object): Promise<State> {
 
 describe("an agent", () => {
   it("runs, shows its state, and takes updates and answers", async () => {
-    const thread = await paused("wrapped");
+    const thread = await pauseThread("wrapped");
     expect(await get<State>(caller, `/threads/${thread}/state`)).toMatchObject({ next: ["wrapped"] });
     const values = { messages: [{ type: "human", content: "more" }] };
     expect((await update(thread, { values, as_node: "__start__" })).values.messages).toHaveLength(2);
-    const ended = await waited(thread, { assistant_id: "wrapped", command: { resume: "yes" } });
+    const ended = await waitForRun(thread, { assistant_id: "wrapped", command: { resume: "yes" } });
     expect(JSON.stringify(ended)).toContain("wrapped received");
   });
 
@@ -113,7 +113,7 @@ describe("an agent", () => {
 
 describe("a factory", () => {
   it("gets the config of the thread's last run to read and to update the state", async () => {
-    const thread = await paused("chosen", { config: { configurable: { node: "special" } } });
+    const thread = await pauseThread("chosen", { config: { configurable: { node: "special" } } });
     const state = await get<State>(caller, `/threads/${thread}/state`);
     expect(state.next).toEqual(["special"]);
     expect(state.tasks[0]?.interrupts).toHaveLength(1);
@@ -126,7 +126,7 @@ describe("a factory", () => {
   it("receives the reason of the call, in addition to the environment", async () => {
     calls.length = 0;
     const context = { tone: "calm" };
-    const thread = await paused("chosen", { config: { configurable: { node: "told" } }, context });
+    const thread = await pauseThread("chosen", { config: { configurable: { node: "told" } }, context });
     await get(caller, `/threads/${thread}/state`);
     await update(thread, { values: say("instead"), as_node: "told" });
     await get(caller, "/assistants/chosen/graph");
@@ -143,8 +143,8 @@ describe("an export of a project", () => {
   it.each(["uncompiled", "promised", "making", "owned", "functional"])(
     "runs and resumes when it is %s",
     async (name) => {
-      const thread = await paused(name);
-      const ended = await waited(thread, { assistant_id: name, command: { resume: "yes" } });
+      const thread = await pauseThread(name);
+      const ended = await waitForRun(thread, { assistant_id: name, command: { resume: "yes" } });
       expect(JSON.stringify(ended)).toContain(`${name} received yes`);
     },
   );
@@ -161,8 +161,8 @@ describe("an export of a project", () => {
   });
 
   it("compiles a StateGraph once", async () => {
-    const made = async () => makeGraph("uncompiled", {}, {} as Env, "assistants.read");
-    expect(await made()).toBe(await made());
+    const makeUncompiled = async () => makeGraph("uncompiled", {}, {} as Env, "assistants.read");
+    expect(await makeUncompiled()).toBe(await makeUncompiled());
   });
 
   it("fails its runs with what it is when it is no graph", async () => {
@@ -171,7 +171,7 @@ describe("an export of a project", () => {
       ["empty", "undefined"],
     ]) {
       const thread = await newThread(caller);
-      const ended = await waited(thread, { assistant_id: name, input: say("hi") });
+      const ended = await waitForRun(thread, { assistant_id: name, input: say("hi") });
       expect(JSON.stringify(ended)).toContain(`Graph \\"${name}\\" is not a LangGraph graph: it is ${what}.`);
     }
   });

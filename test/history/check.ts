@@ -1,6 +1,6 @@
 /** A round: the clients work, the threads come to rest, and the rules read the history. */
 import { Facts, type Violation } from "./facts.ts";
-import { featuresOf } from "./features.ts";
+import { readFeatures } from "./features.ts";
 import type { Options } from "./options.ts";
 import type { Features, History } from "./record.ts";
 import { Recorder } from "./recorder.ts";
@@ -10,12 +10,12 @@ import { work } from "./work.ts";
 import { makeWorld, removeWorld } from "./world.ts";
 
 /** What breaks the rules in a history. */
-export function violationsOf(history: History): Violation[] {
+export function findViolations(history: History): Violation[] {
   const facts = new Facts(history);
   return Object.values(RULES).flatMap((rule) => rule(facts));
 }
 
-export const detectFeatures = ({ address }: Options): Promise<Features> => featuresOf(address, new Recorder(address));
+export const detectFeatures = ({ address }: Options): Promise<Features> => readFeatures(address, new Recorder(address));
 
 /** The history of one round with the seed. */
 export async function runRound(options: Options, features: Features, seed: number): Promise<History> {

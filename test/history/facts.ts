@@ -30,7 +30,7 @@ export interface RunFacts {
 export const isFinal = (status: string): boolean => status !== "pending" && status !== "running";
 
 /** Whether `a` was complete before `b` began. */
-export const before = (a: Operation, b: Operation): boolean => a.until < b.at;
+export const isBefore = (a: Operation, b: Operation): boolean => a.until < b.at;
 
 export class Facts {
   readonly history: History;
@@ -46,68 +46,71 @@ export class Facts {
       else this.#byKind.set(operation.kind, [operation]);
     }
     for (const list of this.#byKind.values()) list.sort((a, b) => a.at - b.at);
-    this.threads = this.all("create thread").map(({ thread }) => thread);
+    this.threads = this.listOperations("create thread").map(({ thread }) => thread);
     this.#gatherRuns();
   }
 
   /** The operations of one kind in the order of their begin, also of one thread only. */
-  all<K extends Kind>(kind: K, thread?: string): Of<K>[] {
+  listOperations<K extends Kind>(kind: K, thread?: string): Of<K>[] {
     const all = (this.#byKind.get(kind) ?? []) as Of<K>[];
     return thread === undefined ? all : all.filter((one) => one.thread === thread);
   }
 
   /** Those that were answered. */
-  answered<K extends Kind>(kind: K, thread?: string): Of<K>[] {
-    return this.all(kind, thread).filter(({ outcome }) => outcome === "ok");
+  listAnswered<K extends Kind>(kind: K, thread?: string): Of<K>[] {
+    return this.listOperations(kind, thread).filter(({ outcome }) => outcome === "ok");
   }
 
   /** The last of this kind that the auditor saw of a thread at rest. */
-  atRest<K extends Kind>(kind: K, thread: string): Of<K> | undefined {
-    return this.answered(kind, thread).findLast(({ client }) => client === AUDITOR);
+  findAtRest<K extends Kind>(kind: K, thread: string): Of<K> | undefined {
+    return this.listAnswered(kind, thread).findLast(({ client }) => client === AUDITOR);
   }
 
-  runsOf(thread: string): RunFacts[] {
+  listRuns(thread: string): RunFacts[] {
     return [...this.runs.values()].filter((run) => run.thread === thread);
   }
 
   /** The run with this text. */
-  runOf(text: string): RunFacts | undefined {
+  findRun(text: string): RunFacts | undefined {
     return [...this.runs.values()].find((run) => run.text === text);
   }
 
   /** Whether a rollback or a deletion may have removed the messages of this text before `moment`. */
-  mayVanish(text: string, moment: number): boolean {
-    const run = this.runOf(text);
-    if (run) return mayBeGone(run, moment);
+  canVanish(text: string, moment: number): boolean {
+    const run = this.findRun(text);
+    if (run) return canBeGone(run, moment);
     // A client that gave up does not know its run, and no list shows a run that was rolled back.
-    const unknown = this.all("start").filter((start) => start.text === text && start.outcome === "unknown");
+    const unknown = this.listOperations("start").filter((start) => start.text === text && start.outcome === "unknown");
     return unknown.some(({ thread, at }) =>
-      this.#rollbacksOf({ id: "", thread, requested: at, ended: Infinity }).some((rollback) => rollback.at < moment),
+      this.#findRollbacks({ id: "", thread, requested: at, ended: Infinity }).some((rollback) => rollback.at < moment),
     );
   }
 
   #gatherRuns(): void {
-    for (const start of this.all("start")) {
+    for (const start of this.listOperations("start")) {
       if (start.run === undefined) continue;
       const run = this.#run(start.run, start.thread, start.until);
       run.starts.push(start);
       run.text = start.text;
       run.accepted = Math.min(run.accepted, start.until);
     }
-    for (const list of this.answered("runs"))
+    for (const list of this.listAnswered("runs"))
       for (const { run: id, text } of list.runs) {
         const run = this.#run(id, list.thread, list.until);
         run.text ??= text;
         // A command that answers a question does not name its run.
-        if (run.starts.length === 0) run.starts.push(...this.all("start").filter((one) => one.text === text));
+        if (run.starts.length === 0)
+          run.starts.push(...this.listOperations("start").filter((one) => one.text === text));
       }
     this.#noteEnds();
     for (const run of this.runs.values()) {
       run.requested = Math.min(...run.starts.map(({ at }) => at));
       if (run.starts.length === 0) run.requested = 0;
-      run.rollbacks = this.#rollbacksOf(run);
-      run.deletions = this.all("delete run").filter((one) => one.run === run.id && one.outcome !== "refused");
-      run.atRest = this.atRest("runs", run.thread)?.runs.find((one) => one.run === run.id)?.status;
+      run.rollbacks = this.#findRollbacks(run);
+      run.deletions = this.listOperations("delete run").filter(
+        (one) => one.run === run.id && one.outcome !== "refused",
+      );
+      run.atRest = this.findAtRest("runs", run.thread)?.runs.find((one) => one.run === run.id)?.status;
     }
   }
 
@@ -134,20 +137,25 @@ export class Facts {
       const run = id === undefined ? undefined : this.runs.get(id);
       if (run) run.ended = Math.min(run.ended, until);
     };
-    for (const { run, values, until } of this.answered("start")) if (values) end(run, until);
-    for (const { run, until } of this.answered("join")) end(run, until);
-    for (const { run, ended, until } of this.answered("read")) if (ended) end(run, until);
-    for (const { seen, until } of this.answered("run")) if (seen && isFinal(seen.status)) end(seen.run, until);
-    for (const { runs, until } of this.answered("runs"))
+    for (const { run, values, until } of this.listAnswered("start")) if (values) end(run, until);
+    for (const { run, until } of this.listAnswered("join")) end(run, until);
+    for (const { run, ended, until } of this.listAnswered("read")) if (ended) end(run, until);
+    for (const { seen, until } of this.listAnswered("run")) if (seen && isFinal(seen.status)) end(seen.run, until);
+    for (const { runs, until } of this.listAnswered("runs"))
       for (const { run, status } of runs) if (isFinal(status)) end(run, until);
   }
 
   /** A cancellation or a new run rolls back what is open: not what had ended before, or was requested later. */
-  #rollbacksOf({ id, thread, requested, ended }: Pick<RunFacts, "id" | "thread" | "requested" | "ended">): Operation[] {
-    const cancels = this.all("cancel", thread).filter(
+  #findRollbacks({
+    id,
+    thread,
+    requested,
+    ended,
+  }: Pick<RunFacts, "id" | "thread" | "requested" | "ended">): Operation[] {
+    const cancels = this.listOperations("cancel", thread).filter(
       (one) => one.run === id && one.action === "rollback" && one.at < ended,
     );
-    const starts = this.all("start", thread).filter(
+    const starts = this.listOperations("start", thread).filter(
       (one) => one.run !== id && one.strategy === "rollback" && one.at < ended && one.until > requested,
     );
     return [...cancels, ...starts].filter(({ outcome }) => outcome !== "refused");
@@ -155,5 +163,5 @@ export class Facts {
 }
 
 /** Whether a rollback or a deletion may have removed the run, and what it wrote, before `moment`. */
-export const mayBeGone = ({ rollbacks, deletions }: RunFacts, moment: number): boolean =>
+export const canBeGone = ({ rollbacks, deletions }: RunFacts, moment: number): boolean =>
   [...rollbacks, ...deletions].some(({ at }) => at < moment);

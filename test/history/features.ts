@@ -1,6 +1,6 @@
 /** What kind of server this is. */
 import type { Features } from "./record.ts";
-import { type Address, type Recorder, statusOf } from "./recorder.ts";
+import { type Address, type Recorder, readStatus } from "./recorder.ts";
 
 interface Info {
   version?: string;
@@ -10,7 +10,7 @@ interface Info {
   flags?: { strict_resume?: boolean };
 }
 
-export async function featuresOf({ url, headers }: Address, recorder: Recorder): Promise<Features> {
+export async function readFeatures({ url, headers }: Address, recorder: Recorder): Promise<Features> {
   const answer = await fetch(`${url}/info`, { headers });
   const info = (answer.ok ? await answer.json().catch(() => ({})) : {}) as Info;
   const weir = info.weir_version !== undefined;
@@ -30,7 +30,7 @@ async function hasProtocol(recorder: Recorder): Promise<boolean> {
     const { type } = await answer.json<{ type?: string }>();
     return type === "error";
   } catch (error) {
-    if (statusOf(error) === undefined) throw error;
+    if (readStatus(error) === undefined) throw error;
     return false;
   }
 }

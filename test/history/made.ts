@@ -10,7 +10,7 @@ import {
   type Operation,
   type StateSeen,
 } from "./record.ts";
-import { type Shown, shownOf } from "./shown.ts";
+import { type Shown, toShown } from "./shown.ts";
 
 const FEATURES: Features = { name: "by hand", weir: true, strictResume: true, protocol: true };
 
@@ -55,12 +55,12 @@ export class Made implements History {
 
 const human = (text: string) => ({ type: "human", content: text, id: `human ${text}` });
 const ai = (text: string) => ({ type: "ai", content: text, id: `ai ${text}` });
-const echoed = (...texts: string[]) => texts.flatMap((text) => [human(text), ai(`You said: ${text}`)]);
+const createEchoed = (...texts: string[]) => texts.flatMap((text) => [human(text), ai(`You said: ${text}`)]);
 
-export const shown = (messages: object[], sent: object[] = []): Shown => shownOf({ messages, sent });
+export const createShown = (messages: object[], sent: object[] = []): Shown => toShown({ messages, sent });
 
 /** The states of a thread, oldest first, as a history has them. */
-function statesOf(runs: [run: string, values: Shown][]): StateSeen[] {
+function createStates(runs: [run: string, values: Shown][]): StateSeen[] {
   return runs
     .map(([run, values], index) => ({
       ...values,
@@ -80,8 +80,8 @@ export const frame = (id: number, event: string, data: unknown = {}): Frame => (
   at: 0,
 });
 
-const FIRST = echoed("T0x1");
-const BOTH = echoed("T0x1", "T1x1");
+const FIRST = createEchoed("T0x1");
+const BOTH = createEchoed("T0x1", "T1x1");
 const FRAMES = [frame(2, "metadata", { run_id: "r1", attempt: 1 }), frame(3, "values", { messages: FIRST })];
 
 const QUESTION = [human("Write to ada@example.com that T2x1"), ai("Let me see to that.")];
@@ -100,10 +100,10 @@ export function makeHistory(): Made {
   made.add("read", { ...log, frames: FRAMES.slice(0, 1), ended: false });
   made.add("read", { ...log, after: "2", frames: FRAMES.slice(1), ended: true });
   made.add("run", { run: "r1", seen: { run: "r1", status: "success", text: "T0x1" } });
-  made.add("state", { state: statesOf([["r1", shown(FIRST)]])[0] });
-  made.add("start", { via: "wait", role: "echo", text: "T1x1", run: "r2", values: shown(BOTH) });
+  made.add("state", { state: createStates([["r1", createShown(FIRST)]])[0] });
+  made.add("start", { via: "wait", role: "echo", text: "T1x1", run: "r2", values: createShown(BOTH) });
   made.add("copy", { copy: "copied" });
-  made.add("state", { thread: "copied", state: { ...shown(BOTH), next: [] } });
+  made.add("state", { thread: "copied", state: { ...createShown(BOTH), next: [] } });
   made.add("cancel", { run: "r2", action: "interrupt", wait: true, outcome: "refused" });
 
   const approval = { thread: "approval", role: "approval" as const };
@@ -112,40 +112,40 @@ export function makeHistory(): Made {
   made.add("start", { ...approval, via: "background", text: "A2x2x0", run: "r4", answer });
 
   const at = { client: AUDITOR };
-  const states = statesOf([
-    ["r1", shown(FIRST.slice(0, 1))],
-    ["r1", shown(FIRST)],
-    ["r2", shown(BOTH.slice(0, 3))],
-    ["r2", shown(BOTH)],
+  const states = createStates([
+    ["r1", createShown(FIRST.slice(0, 1))],
+    ["r1", createShown(FIRST)],
+    ["r2", createShown(BOTH.slice(0, 3))],
+    ["r2", createShown(BOTH)],
   ]);
   made.add("state", { ...at, state: states[0] });
   made.add("history", { ...at, states, complete: true });
-  made.add("thread", { ...at, seen: { thread: "echo", status: "idle", values: shown(BOTH) } });
+  made.add("thread", { ...at, seen: { thread: "echo", status: "idle", values: createShown(BOTH) } });
   const runs = ["r2", "r1"].map((run, index) => ({ run, status: "success", text: `T${1 - index}x1` }));
   made.add("runs", { ...at, runs, complete: true });
   for (const seen of runs) made.add("run", { ...at, run: seen.run, seen });
   made.add("read", { ...at, ...log, frames: FRAMES, ended: true });
-  made.add("join", { ...at, run: "r2", values: shown(BOTH) });
+  made.add("join", { ...at, run: "r2", values: createShown(BOTH) });
   const watched = { modes: "lifecycle,input", after: "-1", resumable: true, ended: false };
   made.add("read", { ...at, ...watched, frames: [lifecycle(1, "r1", "running"), lifecycle(4, "r1", "completed")] });
 
   const there = { ...at, thread: "approval" };
-  const asked = statesOf([
-    ["r3", shown(QUESTION)],
-    ["r4", shown(ANSWERED)],
+  const asked = createStates([
+    ["r3", createShown(QUESTION)],
+    ["r4", createShown(ANSWERED)],
   ]);
   made.add("state", { ...there, state: asked[0] });
   made.add("history", { ...there, states: asked, complete: true });
-  made.add("thread", { ...there, seen: { thread: "approval", status: "idle", values: shown(ANSWERED) } });
+  made.add("thread", { ...there, seen: { thread: "approval", status: "idle", values: createShown(ANSWERED) } });
   const both = [
     { run: "r4", status: "success", text: "A2x2x0" },
     { run: "r3", status: "interrupted", text: "T2x1" },
   ];
   made.add("runs", { ...there, runs: both, complete: true });
-  made.add("state", { ...at, thread: "copied", state: { ...shown(BOTH), next: [] } });
+  made.add("state", { ...at, thread: "copied", state: { ...createShown(BOTH), next: [] } });
   const found = [
-    { thread: "echo", status: "idle", values: shown(BOTH) },
-    { thread: "approval", status: "idle", values: shown(ANSWERED) },
+    { thread: "echo", status: "idle", values: createShown(BOTH) },
+    { thread: "approval", status: "idle", values: createShown(ANSWERED) },
   ];
   made.add("search", { ...at, thread: "", found });
   return made;

@@ -2,10 +2,10 @@
  * `npm run check:history -- --url URL`: concurrent clients work on shared threads of an Agent Server, and what they saw is
  * checked against rules (docs/history-checker.md). Exit codes: 0 without violations, 1 with some, 2 for wrong arguments.
  */
-import { detectFeatures, runRound, violationsOf } from "./check.ts";
+import { detectFeatures, runRound, findViolations } from "./check.ts";
 import { readOptions, USAGE } from "./options.ts";
 import type { History } from "./record.ts";
-import { countsOf, describe } from "./report.ts";
+import { countOutcomes, describe } from "./report.ts";
 
 /** Violations that are printed. They are mostly of one kind. */
 const MOST = 30;
@@ -30,7 +30,7 @@ const rules: Record<string, number> = {};
 let printed = 0;
 for (let index = 0; index * round < seconds; index += 1) {
   const history = await runRound(options, features, seed + index);
-  const violations = violationsOf(history);
+  const violations = findViolations(history);
   histories.push({ ...history, operations: history.operations });
   console.log(
     `round ${index + 1}, seed ${seed + index}: ${history.operations.length} operations, ${violations.length} violations`,
@@ -41,7 +41,7 @@ for (let index = 0; index * round < seconds; index += 1) {
     printed += 1;
   }
 }
-console.table(countsOf(histories));
+console.table(countOutcomes(histories));
 if (printed > 0) console.table(rules);
 console.log(`${printed} violations`);
 // Connections to the server may be open still.

@@ -48,19 +48,19 @@ export function readOptions(args: string[]): Options {
   return {
     address: {
       url: values.url.replace(/\/+$/, ""),
-      headers: { ...(values.key && { "x-api-key": values.key }), ...headersOf(values.header) },
+      headers: { ...(values.key && { "x-api-key": values.key }), ...parseHeaders(values.header) },
     },
     seconds: Number(values.seconds),
     round: Math.min(Number(values.round), Number(values.seconds)),
     clients: Number(values.clients),
     threads: Number(values.threads),
     seed: Number(values.seed),
-    assistants: assistantsOf(values.assistant),
+    assistants: parseAssistants(values.assistant),
     searchBound: Number(values["search-bound"]) * 1_000,
   };
 }
 
-function headersOf(lines: string[]): Record<string, string> {
+function parseHeaders(lines: string[]): Record<string, string> {
   return Object.fromEntries(
     lines.map((line) => {
       const [, name, value] = /^([\w-]+): *(.+)$/.exec(line) ?? [];
@@ -71,7 +71,7 @@ function headersOf(lines: string[]): Record<string, string> {
 }
 
 /** `echo,approval=my-graph`: a role alone has the assistant of its name. */
-function assistantsOf(text: string): Options["assistants"] {
+function parseAssistants(text: string): Options["assistants"] {
   return Object.fromEntries(
     text.split(",").map((part) => {
       const [name = "", id = name] = part.trim().split("=");

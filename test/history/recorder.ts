@@ -19,7 +19,7 @@ export class HttpError extends Error {
   }
 }
 
-export const statusOf = (error: unknown): number | undefined => {
+export const readStatus = (error: unknown): number | undefined => {
   const { status } = error as { status?: unknown };
   return typeof status === "number" ? status : undefined;
 };
@@ -82,7 +82,7 @@ export class Recorder {
     try {
       await work(operation);
     } catch (error) {
-      const status = statusOf(error);
+      const status = readStatus(error);
       outcome = status !== undefined && status < 500 ? "refused" : "unknown";
       detail = error instanceof Error ? error.message : String(error);
     }

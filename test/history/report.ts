@@ -6,26 +6,27 @@ import type { Frame, History, Operation } from "./record.ts";
 const LONGEST = 400;
 
 /** One operation in one line, with its interval in milliseconds since the round began. */
-export function lineOf(operation: Operation, origin: number): string {
+export function formatOperation(operation: Operation, origin: number): string {
   const { kind, client, at, until, outcome, detail, thread: _, ...others } = operation;
   const name = client < 0 ? "auditor" : `client ${client}`;
   const time = `${(at - origin).toFixed(1)} to ${(until - origin).toFixed(1)} ms`;
-  return `${time}  ${name}  ${kind}  ${outcome}${detail ? ` (${detail})` : ""}  ${shown(others)}`;
+  return `${time}  ${name}  ${kind}  ${outcome}${detail ? ` (${detail})` : ""}  ${formatMembers(others)}`;
 }
 
-function shown(members: object): string {
+function formatMembers(members: object): string {
   return Object.entries(members)
     .filter(([, value]) => value !== undefined)
-    .map(([name, value]) => `${name}=${name === "frames" ? framesOf(value as Frame[]) : textOf(value)}`)
+    .map(([name, value]) => `${name}=${name === "frames" ? formatFrames(value as Frame[]) : formatValue(value)}`)
     .join(" ");
 }
 
-function textOf(value: unknown): string {
+function formatValue(value: unknown): string {
   const text = typeof value === "string" ? value : JSON.stringify(value);
   return text.length > LONGEST ? `${text.slice(0, LONGEST)}… (${text.length} characters)` : text;
 }
 
-const framesOf = (frames: Frame[]): string => `[${frames.map(({ id = "", event }) => `${id} ${event}`).join(", ")}]`;
+const formatFrames = (frames: Frame[]): string =>
+  `[${frames.map(({ id = "", event }) => `${id} ${event}`).join(", ")}]`;
 
 /** The violation with the operations that show it. */
 export function describe(
@@ -34,13 +35,13 @@ export function describe(
 ): string {
   const origin = Math.min(...all.map(({ at }) => at));
   const head = `${rule}: ${message}\n  thread ${thread}${run ? `, run ${run}` : ""}, seed ${seed}`;
-  const lines = operations.slice(0, 8).map((operation) => `  ${lineOf(operation, origin)}`);
+  const lines = operations.slice(0, 8).map((operation) => `  ${formatOperation(operation, origin)}`);
   const more = operations.length > lines.length ? [`  … and ${operations.length - lines.length} more`] : [];
   return [head, ...lines, ...more].join("\n");
 }
 
 /** How many operations of each kind had which outcome. */
-export function countsOf(histories: History[]): Record<string, Record<string, number>> {
+export function countOutcomes(histories: History[]): Record<string, Record<string, number>> {
   const counts: Record<string, Record<string, number>> = {};
   for (const operation of histories.flatMap(({ operations }) => operations)) {
     const { kind, outcome } = operation;

@@ -24,7 +24,7 @@ async function waitForRest(step: Step): Promise<void> {
 }
 
 /** What a search shows agrees with the thread: the status, and the state if both have it. */
-function agrees(thread: ThreadSeen | undefined, found: ThreadSeen | undefined): boolean {
+function isSameThread(thread: ThreadSeen | undefined, found: ThreadSeen | undefined): boolean {
   if (!thread || !found) return thread === found;
   const { values } = thread;
   return thread.status === found.status && (!values || !found.values || stateKey(values) === stateKey(found.values));
@@ -37,7 +37,7 @@ async function searchUntilAgreed(step: Step, reads: Of<"thread">[], bound: numbe
     const { found } = await search(step);
     if (
       reads.every(({ thread, seen }) =>
-        agrees(
+        isSameThread(
           seen,
           found.find((one) => one.thread === thread),
         ),

@@ -16,45 +16,45 @@ type Json = Record<string, unknown>;
 
 const isObject = (value: unknown): value is Json =>
   typeof value === "object" && value !== null && !Array.isArray(value);
-const listOf = (value: unknown): Json[] => (Array.isArray(value) ? value.filter(isObject) : []);
+const toList = (value: unknown): Json[] => (Array.isArray(value) ? value.filter(isObject) : []);
 
 /** Any text that this test sends: T<client>x<step> begins a run, A<client>x<step> answers a question. */
 export const TEXTS = /\b[TA]\d+x\d+(?:x\d+)?\b/g;
 
 export const textsIn = (text: string): string[] => text.match(TEXTS) ?? [];
 
-function textOf(content: unknown): string {
+function toText(content: unknown): string {
   if (typeof content === "string") return content;
-  return listOf(content)
+  return toList(content)
     .map(({ text }) => (typeof text === "string" ? text : ""))
     .join("");
 }
 
-const questionOf = ({ id, value }: Json) => ({
+const toQuestion = ({ id, value }: Json) => ({
   id: String(id),
   about: textsIn(JSON.stringify(value ?? null)).at(-1) ?? "",
 });
 
 /** `values` of a state, of an event or of an answer, with the `tasks` of the state. */
-export function shownOf(values: unknown, tasks?: unknown): Shown {
+export function toShown(values: unknown, tasks?: unknown): Shown {
   const given = isObject(values) ? values : {};
   const { __interrupt__: asked, __error__: failure, messages, sent } = given;
-  const questions = asked === undefined ? listOf(tasks).flatMap((task) => listOf(task.interrupts)) : listOf(asked);
+  const questions = asked === undefined ? toList(tasks).flatMap((task) => toList(task.interrupts)) : toList(asked);
   return {
-    messages: listOf(messages).map(({ type, content, id }) => ({
+    messages: toList(messages).map(({ type, content, id }) => ({
       type: String(type),
-      text: textOf(content),
+      text: toText(content),
       ...(typeof id === "string" && { id }),
     })),
-    sent: listOf(sent).map(({ body }) => String(body)),
-    interrupts: questions.map(questionOf),
+    sent: toList(sent).map(({ body }) => String(body)),
+    interrupts: questions.map(toQuestion),
     ...(isObject(failure) && { error: String(failure.error) }),
     whole: asked === undefined && failure === undefined,
   };
 }
 
 /** The texts of the messages of one type, in order. */
-export const textsOf = ({ messages }: Shown, type: string): string[] =>
+export const listTexts = ({ messages }: Shown, type: string): string[] =>
   messages.filter((message) => message.type === type).flatMap(({ text }) => textsIn(text));
 
 /** Whether two states have the same messages and side effects. */

@@ -53,7 +53,7 @@ const CHOICES: Choice[] = [
 ];
 
 /** The step of this number of a client. No step depends on what the ones before it drew. */
-function stepOf(world: World, seed: number, client: number, number: number): Step {
+function createStep(world: World, seed: number, client: number, number: number): Step {
   const dice = Dice.of(seed, client * 100_000 + number);
   return { world, client, number, dice, place: dice.pick(world.places) };
 }
@@ -68,7 +68,7 @@ function choose({ world, place, dice }: Step): Choice {
 
 async function act(world: World, seed: number, client: number, until: number): Promise<void> {
   for (let number = 0; now() < until; number += 1) {
-    const step = stepOf(world, seed, client, number);
+    const step = createStep(world, seed, client, number);
     const { take } = choose(step);
     const pause = step.dice.int(0, 60);
     await take(step);

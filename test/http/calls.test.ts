@@ -9,7 +9,7 @@ import { threadStub } from "../../src/threads/stub.ts";
 import { newCaller } from "../support/caller.ts";
 import { newThread } from "../threads/client.ts";
 
-const answerOf = async (stub: Answering, method: string, args: unknown[]) => stub.answer(method, args);
+const callStub = async (stub: Answering, method: string, args: unknown[]) => stub.answer(method, args);
 const refusal = (status: number) => ({ $problem: { status, detail: expect.any(String) } });
 
 it("gives the 404 and the 409 of a thread as values, and throws them at the caller's side", async () => {
@@ -19,8 +19,8 @@ it("gives the 404 and the 409 of a thread as values, and throws them at the call
   const calls = threadStub(env, caller.workspaceId, thread);
   const run = crypto.randomUUID();
   const create = { metadata: {}, ifExists: "raise" as const };
-  expect(await answerOf(raw, "streamRun", [run, {}])).toEqual(refusal(404));
-  expect(await answerOf(raw, "create", [create])).toEqual(refusal(409));
+  expect(await callStub(raw, "streamRun", [run, {}])).toEqual(refusal(404));
+  expect(await callStub(raw, "create", [create])).toEqual(refusal(409));
   const gone = await calls.streamRun(run, {}).catch(toProblem);
   expect(gone).toMatchObject({ status: 404, detail: "Run not found." });
   expect(await calls.create(create).catch(toProblem)).toMatchObject({ status: 409 });
@@ -59,7 +59,7 @@ it("does the same for the index of threads", async () => {
   const index = indexShard(env, workspaceId, 0);
   await index.put(row);
   const older = { ...row, revision: 1 };
-  expect(await answerOf(env.THREAD_INDEX.getByName(`${workspaceId}:0`), "put", [older])).toEqual(refusal(409));
+  expect(await callStub(env.THREAD_INDEX.getByName(`${workspaceId}:0`), "put", [older])).toEqual(refusal(409));
   expect(await index.put(older).catch(toProblem)).toMatchObject({ status: 409 });
 });
 

@@ -5,7 +5,7 @@ import { readBody, readCopy } from "../../src/http/validate.ts";
 const CHUNK = 1_000;
 
 /** A request whose body never ends, and whether both it and its copy have left the body. */
-function endless() {
+function createEndless() {
   const state = { isLeft: false };
   const body = new ReadableStream<Uint8Array>({
     pull: (controller) => controller.enqueue(new Uint8Array(CHUNK)),
@@ -15,7 +15,7 @@ function endless() {
 }
 
 it("leaves the body to the request when it is refused", async () => {
-  const { request, state } = endless();
+  const { request, state } = createEndless();
   const refused = readCopy(request, (copy) => readBody(copy, 5 * CHUNK));
   await expect(refused).rejects.toMatchObject({ status: 413 });
   expect(state.isLeft).toBe(false);

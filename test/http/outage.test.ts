@@ -13,12 +13,12 @@ import { newThread, say } from "../threads/client.ts";
 
 afterEach(() => vi.restoreAllMocks());
 
-const flagged = (flags: object) => Object.assign(new Error("any"), flags);
+const createFlagged = (flags: object) => Object.assign(new Error("any"), flags);
 
 describe("an error is", () => {
   it.each([
-    flagged({ retryable: true }),
-    flagged({ durableObjectReset: true, remote: true }),
+    createFlagged({ retryable: true }),
+    createFlagged({ durableObjectReset: true, remote: true }),
     new Error("Durable Object reset because its code was updated."),
     new Error("Network connection lost."),
     new Error("Cannot resolve Durable Object due to transient issue on remote node."),
@@ -32,7 +32,7 @@ describe("an error is", () => {
   });
 
   it.each([
-    flagged({ overloaded: true, retryable: true }),
+    createFlagged({ overloaded: true, retryable: true }),
     new Error("Durable Object is overloaded. Too many requests queued."),
     new Error("Failed query", { cause: new Error("D1_ERROR: D1 DB is overloaded. Requests queued for too long.") }),
   ])("an overload: $message", (error) => {
@@ -40,13 +40,15 @@ describe("an error is", () => {
     expect(toProblem(error)).toMatchObject({ status: 503, more: { headers: { "retry-after": "5" } } });
   });
 
-  it.each([flagged({ remote: true }), new TypeError("x is not a function"), "Network connection lost.", undefined])(
-    "a fault of the server: %s",
-    (error) => {
-      expect(findOutage(error)).toBeUndefined();
-      expect(toProblem(error).status).toBe(500);
-    },
-  );
+  it.each([
+    createFlagged({ remote: true }),
+    new TypeError("x is not a function"),
+    "Network connection lost.",
+    undefined,
+  ])("a fault of the server: %s", (error) => {
+    expect(findOutage(error)).toBeUndefined();
+    expect(toProblem(error).status).toBe(500);
+  });
 
   it("an object's refusal with any quoted text", () => {
     const error = remoteProblem(422, "The state cannot be updated so: Network connection lost.");
@@ -83,7 +85,7 @@ describe("a client whose call may not be repeated", () => {
   ])("gets 503 and Retry-After: %j", async (flags, seconds) => {
     const caller = await newCaller();
     const thread = await newThread(caller);
-    vi.spyOn(RemoteThread.prototype, "updateState").mockRejectedValue(flagged(flags));
+    vi.spyOn(RemoteThread.prototype, "updateState").mockRejectedValue(createFlagged(flags));
     const answer = await caller.fetch(`/threads/${thread}/state`, { body: { values: {} } });
     expect(answer.status).toBe(503);
     expect(answer.headers.get("retry-after")).toBe(seconds);
@@ -98,7 +100,7 @@ it("calls of a trace partition that its restart cut off are made again", async (
     const first = stubs === 1;
     return {
       async answer(method: string, [ids]: unknown[]) {
-        if (first) throw flagged({ retryable: true });
+        if (first) throw createFlagged({ retryable: true });
         return method === "which" ? ids : undefined;
       },
     };

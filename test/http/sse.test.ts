@@ -22,16 +22,16 @@ function source() {
   };
 }
 
-const textOf = (bytes: Uint8Array | undefined) => new TextDecoder().decode(bytes);
+const decodeText = (bytes: Uint8Array | undefined) => new TextDecoder().decode(bytes);
 
 /** An answer as the app's middleware gets it: with headers added, which makes another Response of the same body. */
-function answerOf(frames: ReadableStream<Uint8Array>): Response {
+function toResponse(frames: ReadableStream<Uint8Array>): Response {
   const made = sseBytes(frames);
   return new Response(made.body, made);
 }
 
 it("guards its own streams without a second stream around them", () => {
-  const answer = answerOf(source().frames);
+  const answer = toResponse(source().frames);
   const { body } = answer;
   const guarded = endUnless(answer, async () => true, vi.fn<() => void>());
   expect(guarded.body).toBe(body);
@@ -41,15 +41,17 @@ it("ends with an error event when the credential does, and leaves its source", a
   const { frames, left, send } = source();
   const onEnd = vi.fn<() => void>();
   let holds = true;
-  const reader = (endUnless(answerOf(frames), async () => holds, onEnd).body as ReadableStream<Uint8Array>).getReader();
+  const reader = (
+    endUnless(toResponse(frames), async () => holds, onEnd).body as ReadableStream<Uint8Array>
+  ).getReader();
   send("data: 1\n\n");
-  expect(textOf((await reader.read()).value)).toBe("data: 1\n\n");
+  expect(decodeText((await reader.read()).value)).toBe("data: 1\n\n");
   await vi.advanceTimersByTimeAsync(CHECK_MS);
-  expect(textOf((await reader.read()).value)).toBe(": heartbeat\n\n");
+  expect(decodeText((await reader.read()).value)).toBe(": heartbeat\n\n");
   holds = false;
   await vi.advanceTimersByTimeAsync(CHECK_MS);
-  expect(textOf((await reader.read()).value)).toBe(": heartbeat\n\n");
-  expect(textOf((await reader.read()).value)).toContain("The credential of this stream has ended.");
+  expect(decodeText((await reader.read()).value)).toBe(": heartbeat\n\n");
+  expect(decodeText((await reader.read()).value)).toContain("The credential of this stream has ended.");
   expect((await reader.read()).done).toBe(true);
   expect(left).toHaveBeenCalledOnce();
   expect(onEnd).toHaveBeenCalledOnce();
@@ -58,10 +60,10 @@ it("ends with an error event when the credential does, and leaves its source", a
 it("fails within an event, which a clean end would cut", async () => {
   const { frames, send } = source();
   const reader = (
-    endUnless(answerOf(frames), async () => false, vi.fn<() => void>()).body as ReadableStream<Uint8Array>
+    endUnless(toResponse(frames), async () => false, vi.fn<() => void>()).body as ReadableStream<Uint8Array>
   ).getReader();
   send("data: 1");
-  expect(textOf((await reader.read()).value)).toBe("data: 1");
+  expect(decodeText((await reader.read()).value)).toBe("data: 1");
   await vi.advanceTimersByTimeAsync(CHECK_MS);
   await expect(reader.read()).rejects.toThrow("within an event");
 });
@@ -69,7 +71,7 @@ it("fails within an event, which a clean end would cut", async () => {
 it.each(["end", "cancel"] as const)("says once that it has ended: %s", async (how) => {
   const { frames, end } = source();
   const onEnd = vi.fn<() => void>();
-  const { body } = endUnless(answerOf(frames), async () => true, onEnd);
+  const { body } = endUnless(toResponse(frames), async () => true, onEnd);
   const reader = (body as ReadableStream<Uint8Array>).getReader();
   if (how === "end") end();
   else await reader.cancel();
@@ -85,8 +87,8 @@ it("guards a stream of another origin too, as it is", async () => {
     endUnless(foreign, async () => false, vi.fn<() => void>()).body as ReadableStream<Uint8Array>
   ).getReader();
   send("data: 1\n\n");
-  expect(textOf((await reader.read()).value)).toBe("data: 1\n\n");
+  expect(decodeText((await reader.read()).value)).toBe("data: 1\n\n");
   await vi.advanceTimersByTimeAsync(CHECK_MS);
-  expect(textOf((await reader.read()).value)).toContain("has ended");
+  expect(decodeText((await reader.read()).value)).toContain("has ended");
   expect((await reader.read()).done).toBe(true);
 });

@@ -19,7 +19,7 @@ afterEach(() => {
 });
 
 /** Sends the request, and gives the id of its run. */
-async function runOf(path: string): Promise<string> {
+async function startRun(path: string): Promise<string> {
   const answer = await caller.fetch(path, { body, headers });
   expect(answer.status).toBe(200);
   await answer.text();
@@ -35,17 +35,17 @@ async function pass(ms: number, thread: string): Promise<void> {
 describe.each(["stream", "wait"])("POST /runs/%s under an Idempotency-Key", (kind) => {
   it("leads to its run for 24 hours, and then makes another one", async () => {
     vi.useFakeTimers({ toFake: ["Date"], now: Date.now() });
-    const run = await runOf(`/runs/${kind}`);
+    const run = await startRun(`/runs/${kind}`);
     // What the run queued is carried out before its thread is deleted.
     await pass(1_000, run);
     await pass(HOUR, run);
-    expect(await runOf(`/runs/${kind}`)).toBe(run);
+    expect(await startRun(`/runs/${kind}`)).toBe(run);
     await pass(22.9 * HOUR, run);
-    expect(await runOf(`/runs/${kind}`)).toBe(run);
+    expect(await startRun(`/runs/${kind}`)).toBe(run);
     expect(await get<object[]>(caller, `/threads/${run}/runs`)).toHaveLength(1);
     await pass(HOUR, run);
     expect((await caller.fetch(`/threads/${run}/runs/${run}`)).status).toBe(404);
-    expect(await runOf(`/runs/${kind}`)).not.toBe(run);
+    expect(await startRun(`/runs/${kind}`)).not.toBe(run);
   });
 });
 
@@ -62,15 +62,15 @@ it("the thread of a stateless run without a key is deleted after a minute", asyn
 it("a key of the version before leads to the run that it made", async () => {
   const thread = await newThread(caller);
   const path = `/threads/${thread}/runs/stream`;
-  await runOf(path);
+  await startRun(path);
   const forget = env.DB.prepare("UPDATE idempotency_keys SET epoch = ? WHERE workspace_id = ?");
   await forget.bind(null, caller.workspaceId).run();
   // That version makes the id without an epoch.
-  const made = await runOf(path);
-  expect(await runOf(path)).toBe(made);
+  const made = await startRun(path);
+  expect(await startRun(path)).toBe(made);
   // It leaves the epoch of a key that it claims after 24 hours.
   await forget.bind(Date.now() - 30 * HOUR, caller.workspaceId).run();
-  expect(await runOf(path)).toBe(made);
+  expect(await startRun(path)).toBe(made);
 });
 
 it("an answer that is too long to be kept leads to what the request made, within 24 hours of the first one", async () => {
@@ -93,7 +93,7 @@ it("an answer that is too long to be kept leads to what the request made, within
   expect(new Set(ids).size).toBe(2);
 });
 
-const made = async (path: string, body: object) =>
+const createOne = async (path: string, body: object) =>
   (await (await caller.fetch(path, { body })).json<{ id: string }>()).id;
 // It waits for an answer, and says on which thread.
 const tool = { jsonrpc: "2.0", id: 1, method: "tools/call", params: { name: "actor", arguments: say("ask") } };
@@ -112,8 +112,8 @@ describe.each<[path: string, body: object | undefined, accept?: string]>([
   ["/api/v1/feedback", { session_id: ":experiment", key: "note", score: 1 }],
 ])("POST %s whose process stopped before it answered", (path, body, accept) => {
   it(`makes its thing once (${accept ?? "any answer"})`, async () => {
-    const dataset = await made("/api/v1/datasets", { name: "d" });
-    const experiment = await made("/api/v1/sessions", { name: "e", reference_dataset_id: dataset });
+    const dataset = await createOne("/api/v1/datasets", { name: "d" });
+    const experiment = await createOne("/api/v1/sessions", { name: "e", reference_dataset_id: dataset });
     const named = JSON.stringify([path, body]).replaceAll(":dataset", dataset).replaceAll(":experiment", experiment);
     const [target, sent] = JSON.parse(named.replace(":thread", await newThread(caller))) as [string, object | null];
     const request = async () => {

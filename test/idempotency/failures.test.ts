@@ -6,7 +6,7 @@ import { message1, rpc } from "../a2a/rpc.ts";
 import { human } from "../streaming/client.ts";
 import { ADMIN_KEY, type Caller, newCaller, send } from "../support/caller.ts";
 import { type Failing, failStorage } from "../support/failing-storage.ts";
-import { type MultipartPart, NOON, runParts, sendMultipart, sentRun, storedRuns } from "../support/traces.ts";
+import { type MultipartPart, NOON, runParts, sendMultipart, sentRun, readStoredRuns } from "../support/traces.ts";
 import { get, say } from "../threads/client.ts";
 import { insertsInto } from "../support/thread-tables.ts";
 
@@ -75,7 +75,7 @@ it.each([
   ["/runs/batch", { post: [unnamed, unnamed] }, 2],
 ])("stores trace runs without ids once: %s", async (path, body, count) => {
   await sendTwice(() => caller.fetch(path, { body, headers }));
-  expect(await storedRuns(caller)).toHaveLength(count);
+  expect(await readStoredRuns(caller)).toHaveLength(count);
 });
 
 it("stores feedback without an id once that arrives with its run", async () => {

@@ -11,7 +11,7 @@ import { reach } from "../support/caller.ts";
 const URL_OF_MCP = new URL("https://weir.test/mcp");
 const INFO = { name: "test", version: "1" };
 
-const optionsOf = (key: string) => ({
+const createOptions = (key: string) => ({
   fetch: (url: string | URL, init?: RequestInit) => reach(new Request(url, init)),
   requestInit: { headers: { "x-api-key": key } },
 });
@@ -19,7 +19,7 @@ const optionsOf = (key: string) => ({
 /** The first generation: 2025-11-25. It declares that it elicits, which a stateless server does not see at a call. */
 export async function connectFirst(key: string, address = URL_OF_MCP): Promise<Client1> {
   const client = new Client1(INFO, { capabilities: { elicitation: {} } });
-  await client.connect(new Transport1(address, optionsOf(key)));
+  await client.connect(new Transport1(address, createOptions(key)));
   return client;
 }
 
@@ -32,7 +32,7 @@ export async function connectSecond(
   const capabilities = answer ? { elicitation: { form: {} } } : {};
   const client = new Client2(INFO, { capabilities, versionNegotiation: { mode: { pin: "2026-07-28" } } });
   if (answer) client.setRequestHandler("elicitation/create", ({ params }) => ({ ...answer(params as Asked) }));
-  await client.connect(new Transport2(address, optionsOf(key)));
+  await client.connect(new Transport2(address, createOptions(key)));
   return client;
 }
 
@@ -57,7 +57,7 @@ export async function connectAble(key: string, capabilities: ClientCapabilities)
     }));
   }
   if (capabilities.roots) client.setRequestHandler("roots/list", () => ({ roots: [{ uri: "file:///home" }] }));
-  await client.connect(new Transport2(URL_OF_MCP, optionsOf(key)));
+  await client.connect(new Transport2(URL_OF_MCP, createOptions(key)));
   return { client, forms };
 }
 

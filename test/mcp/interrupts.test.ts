@@ -11,13 +11,13 @@ beforeAll(async () => {
   caller = await newCaller();
 });
 
-const said = (text: string) => ({ messages: [{ role: "user", content: text }] });
+const toInput = (text: string) => ({ messages: [{ role: "user", content: text }] });
 type Called = {
   content: { text: string }[];
   isError?: boolean;
   _meta?: { thread_id: string; interrupts: { id: string; value: unknown }[] };
 };
-const threadsOf = async (by: Caller) =>
+const listThreads = async (by: Caller) =>
   (await by.fetch("/threads/search", { body: {} })).json<
     { thread_id: string; status: string; interrupts: Record<string, object[]> }[]
   >();
@@ -30,10 +30,10 @@ describe("a client with elicitation", () => {
       asked.push(params);
       return { action: "accept", content: { answer: "the blue one" } };
     });
-    const { content, isError } = await client.callTool({ name: "actor", arguments: said("ask") });
+    const { content, isError } = await client.callTool({ name: "actor", arguments: toInput("ask") });
     expect([content, isError]).toEqual([[{ type: "text", text: 'You chose "the blue one".' }], false]);
     expect(asked).toMatchObject([{ message: "Which one?", requestedSchema: { required: ["answer"] } }]);
-    expect(await threadsOf(by)).toMatchObject([{ status: "idle" }]);
+    expect(await listThreads(by)).toMatchObject([{ status: "idle" }]);
     await client.close();
   });
 
@@ -55,7 +55,7 @@ describe("a client with elicitation", () => {
     });
     const { content } = await client.callTool({
       name: "approval",
-      arguments: said("Send an email to ada@example.com about lunch"),
+      arguments: toInput("Send an email to ada@example.com about lunch"),
     });
     expect(asked[0]?.requestedSchema.properties["decision_1"]).toMatchObject({
       title: expect.stringContaining("send_email"),
@@ -69,7 +69,7 @@ describe("a client with elicitation", () => {
     const client = await connectSecond(caller.key, () => ({ action: "decline" }));
     const { content, isError, _meta } = (await client.callTool({
       name: "actor",
-      arguments: said("ask"),
+      arguments: toInput("ask"),
     })) as unknown as Called;
     const thread_id = _meta?.thread_id;
     expect([isError, content[0]?.text]).toEqual([false, expect.stringContaining(`thread ${thread_id}`)]);
@@ -110,7 +110,7 @@ describe("an interrupt that is a request of the protocol", () => {
     const { client } = await connectAble(by.key, { sampling: {} });
     const { content } = await client.callTool({ name: "test_input_required_result_capabilities", arguments: {} });
     expect((content as { text: string }[])[0]?.text).toContain("What is your name?");
-    expect(await threadsOf(by)).toMatchObject([{ status: "interrupted" }]);
+    expect(await listThreads(by)).toMatchObject([{ status: "interrupted" }]);
     await client.close();
   });
 
@@ -118,7 +118,7 @@ describe("an interrupt that is a request of the protocol", () => {
     const by = await newCaller();
     const { client } = await connectAble(by.key, { roots: {} });
     await client.callTool({ name: "same_names", arguments: {} });
-    const [thread] = await threadsOf(by);
+    const [thread] = await listThreads(by);
     const waiting = Object.values(thread?.interrupts ?? {}).flat();
     expect(waiting).toMatchObject([{ value: { method: "elicitation/create" } }]);
     await client.close();
@@ -133,7 +133,7 @@ describe.each([
     const client = await connect(caller.key);
     const { content, isError, _meta } = (await client.callTool({
       name: "actor",
-      arguments: said("askdata"),
+      arguments: toInput("askdata"),
     })) as unknown as Called;
     expect(isError).toBe(false);
     expect(content[0]?.text).toContain('Which one?\n{"question":"Which one?","options":["a","b"]}');
@@ -164,7 +164,7 @@ describe.each([
 describe("a thread of another workspace", () => {
   it("takes no answer", async () => {
     const owner = await connectFirst(caller.key);
-    const { _meta } = (await owner.callTool({ name: "actor", arguments: said("ask") })) as unknown as Called;
+    const { _meta } = (await owner.callTool({ name: "actor", arguments: toInput("ask") })) as unknown as Called;
     const thread_id = _meta?.thread_id ?? "";
     const other = await newCaller();
     const stranger = await connectFirst(other.key);
@@ -176,8 +176,8 @@ describe("a thread of another workspace", () => {
       "io.modelcontextprotocol/clientInfo": { name: "test", version: "1" },
       "io.modelcontextprotocol/clientCapabilities": { elicitation: { form: {} } },
     };
-    const accepted = (answer: string) => ({ action: "accept", content: { answer } });
-    const answers = { [_meta?.interrupts[0]?.id ?? ""]: accepted("mine"), unknown: accepted("x") };
+    const acceptAnswer = (answer: string) => ({ action: "accept", content: { answer } });
+    const answers = { [_meta?.interrupts[0]?.id ?? ""]: acceptAnswer("mine"), unknown: acceptAnswer("x") };
     const asked = (_meta?.interrupts ?? []).map(({ id, value }) => ({ id, value }));
     const requestState = encodeState(thread_id, asked);
     const params = { name: "actor", arguments: {}, requestState, inputResponses: answers, _meta: meta };
@@ -198,16 +198,16 @@ describe("a thread of another workspace", () => {
       expect(await refused.json()).toMatchObject({ error: { code: -32602 } });
     }
     // It still waits for its owner. A response to what was not asked is ignored.
-    const own = async () => (await caller.fetch("/mcp", { body, headers })).json();
-    expect(await own()).toMatchObject({ result: { content: [{ type: "text", text: 'You chose "mine".' }] } });
-    expect(await own()).toMatchObject({ error: { code: -32602 } });
+    const callOwn = async () => (await caller.fetch("/mcp", { body, headers })).json();
+    expect(await callOwn()).toMatchObject({ result: { content: [{ type: "text", text: 'You chose "mine".' }] } });
+    expect(await callOwn()).toMatchObject({ error: { code: -32602 } });
   });
 });
 
 it("a call without questions leaves no thread", async () => {
   const by = await newCaller();
   const client = await connectFirst(by.key);
-  await client.callTool({ name: "echo", arguments: said("hi") });
-  expect(await threadsOf(by)).toEqual([]);
+  await client.callTool({ name: "echo", arguments: toInput("hi") });
+  expect(await listThreads(by)).toEqual([]);
   await client.close();
 });

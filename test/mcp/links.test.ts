@@ -44,7 +44,7 @@ async function connectOpening(
   return client;
 }
 
-const pathOf = (url: string) => new URL(url).pathname;
+const readPath = (url: string) => new URL(url).pathname;
 
 describe.each([
   ["first", connectFirst],
@@ -68,7 +68,7 @@ describe.each([
         " Call the tool answer_interrupt with this thread_id and the answer.",
       ].join(""),
     );
-    expect((await give(pathOf(answer_url), "the link's")).status).toBe(200);
+    expect((await give(readPath(answer_url), "the link's")).status).toBe(200);
     await expect
       .poll(() => get(caller, `/threads/${_meta.thread_id}`))
       .toMatchObject({ status: "idle", values: { messages: [{}, { content: 'You chose "the link\'s".' }] } });
@@ -97,8 +97,8 @@ describe("a client that opens addresses", () => {
     const opened: Opened[] = [];
     const client = await connectOpening(caller, async (request) => {
       opened.push(request);
-      expect(await (await look(pathOf(request.url))).text()).toContain("Which one?");
-      expect((await give(pathOf(request.url), "the red one")).status).toBe(200);
+      expect(await (await look(readPath(request.url))).text()).toContain("Which one?");
+      expect((await give(readPath(request.url), "the red one")).status).toBe(200);
       return "accept";
     });
     const { content } = await client.callTool({ name: "actor", arguments: say("ask") });
@@ -110,7 +110,7 @@ describe("a client that opens addresses", () => {
   it("waits for an answer that comes after the page was opened", async () => {
     const caller = await newCaller();
     const client = await connectOpening(caller, ({ url }) => {
-      setTimeout(() => void give(pathOf(url), "later"), 500);
+      setTimeout(() => void give(readPath(url), "later"), 500);
       return "accept";
     });
     const { content } = await client.callTool({ name: "actor", arguments: say("ask") });
@@ -123,7 +123,7 @@ describe("a client that opens addresses", () => {
     const words: string[] = [];
     const client = await connectOpening(caller, async ({ url, message }) => {
       words.push(message);
-      await give(pathOf(url), message.toUpperCase());
+      await give(readPath(url), message.toUpperCase());
       return "accept";
     });
     const { content } = await client.callTool({ name: "asker", arguments: {} });

@@ -5,7 +5,7 @@ import { type Caller, newCaller } from "../support/caller.ts";
 import { get, say } from "../threads/client.ts";
 
 const STREAM = { accept: "text/event-stream" };
-const underKey = () => ({ "idempotency-key": crypto.randomUUID() });
+const createKeyHeaders = () => ({ "idempotency-key": crypto.randomUUID() });
 
 interface Result {
   content: { text: string }[];
@@ -45,10 +45,10 @@ const callAs =
     const named = { "mcp-protocol-version": "2026-07-28", "mcp-method": "tools/call", "mcp-name": params.name };
     return call({ ...params, _meta }, { ...named, ...headers });
   };
-const runsOf = (thread: string) => get<unknown[]>(caller, `/threads/${thread}/runs`);
+const listRuns = (thread: string) => get<unknown[]>(caller, `/threads/${thread}/runs`);
 
 /** Without the addresses: each is sealed anew, and a question that no longer waits has none. */
-function plain({ result, ...answer }: Awaited<ReturnType<Send>>) {
+function toPlain({ result, ...answer }: Awaited<ReturnType<Send>>) {
   const { answer_links: _, ..._meta } = { answer_links: [], ...result?._meta };
   const content = result?.content.map(({ text }) => ({ text: text.replaceAll(/\nA person can answer it at .*/g, "") }));
   return { ...answer, result: { ...result, content, _meta } };
@@ -61,11 +61,11 @@ it("continues a call once", async () => {
   const accepted = { action: "accept", content: { answer: "blue" } };
   const inputResponses = Object.fromEntries(Object.keys(inputRequests).map((id) => [id, accepted]));
   const given = { name: "actor", arguments: {}, requestState, inputResponses };
-  const headers = { ...STREAM, ...underKey() };
+  const headers = { ...STREAM, ...createKeyHeaders() };
   const first = await send(given, headers);
   expect(first).toMatchObject({ result: { content: [{ text: 'You chose "blue".' }] } });
   expect(await send(given, headers)).toEqual(first);
-  expect(await runsOf(requestState.split(".")[0] ?? "")).toHaveLength(2);
+  expect(await listRuns(requestState.split(".")[0] ?? "")).toHaveLength(2);
   expect(await send(given, STREAM)).toMatchObject({ error: { code: -32602 } });
 });
 
@@ -79,16 +79,16 @@ it.each([
     name: "answer_interrupt",
     arguments: { thread_id, interrupt_id, answer: "x" },
   });
-  const headers = { ...STREAM, ...underKey() };
+  const headers = { ...STREAM, ...createKeyHeaders() };
   const first = await send(answer(interrupts[0]?.id), headers);
   expect(first).toMatchObject({ result: { _meta: { interrupts: [interrupts[1]] } } });
-  expect(plain(await send(answer(interrupts[0]?.id), headers))).toEqual(plain(first));
-  const lastHeaders = { ...STREAM, ...underKey() };
+  expect(toPlain(await send(answer(interrupts[0]?.id), headers))).toEqual(toPlain(first));
+  const lastHeaders = { ...STREAM, ...createKeyHeaders() };
   const last = await send(answer(), lastHeaders);
   expect(last).toMatchObject({ result: { content: [{ text: expect.stringContaining('"x"') }] } });
   expect(await send(answer(), lastHeaders)).toEqual(last);
   // An earlier answer, too, gets what its own run gave.
-  expect(plain(await send(answer(interrupts[0]?.id), headers))).toEqual(plain(first));
-  expect(await runsOf(thread_id)).toHaveLength(3);
+  expect(toPlain(await send(answer(interrupts[0]?.id), headers))).toEqual(toPlain(first));
+  expect(await listRuns(thread_id)).toHaveLength(3);
   expect(await send(answer(), STREAM)).toMatchObject({ error: { code: -32602 } });
 });

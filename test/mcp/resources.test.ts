@@ -58,11 +58,11 @@ describe.each([
   it("completes the names of assistants", async () => {
     const client = await connect(owner.key);
     const ref = { type: "ref/resource" as const, uri: "weir://assistants/{name}" };
-    const complete = async (value: string, name = "name") =>
+    const completeArgument = async (value: string, name = "name") =>
       (await client.complete({ ref, argument: { name, value } })).completion.values;
-    expect(await complete("priv")).toEqual([expect.stringMatching(/^Private-/)]);
-    expect(await complete("")).toEqual(expect.arrayContaining(["agent", "echo"]));
-    expect(await complete("", "thread_id")).toEqual([]);
+    expect(await completeArgument("priv")).toEqual([expect.stringMatching(/^Private-/)]);
+    expect(await completeArgument("")).toEqual(expect.arrayContaining(["agent", "echo"]));
+    expect(await completeArgument("", "thread_id")).toEqual([]);
     await client.close();
   });
 
@@ -85,8 +85,8 @@ describe("what a caller may not read", () => {
   it.each([
     ["of another workspace", async () => (await newCaller()).key],
     ["not in the scopes of its key", writer],
-  ])("is %s", async (_, keyOf) => {
-    const client = await connectSecond(await keyOf());
+  ])("is %s", async (_, createKey) => {
+    const client = await connectSecond(await createKey());
     expect((await client.listResources()).resources).toEqual([]);
     for (const uri of uris) await expect(client.readResource({ uri })).rejects.toThrow(/not found/i);
     const ref = { type: "ref/resource" as const, uri: "weir://assistants/{name}" };

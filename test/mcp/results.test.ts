@@ -9,7 +9,7 @@ let caller: Caller;
 beforeAll(async () => {
   caller = await newCaller();
 });
-const said = (text: string) => ({ messages: [{ role: "user", content: text }] });
+const toInput = (text: string) => ({ messages: [{ role: "user", content: text }] });
 
 describe.each([
   ["first", connectFirst],
@@ -29,14 +29,14 @@ describe.each([
       structuredContent: { kilos: 2, grams: 2_000 },
       content: [{ type: "text", text: JSON.stringify({ kilos: 2, grams: 2_000 }) }],
     });
-    const values = await client.callTool({ name: "actor", arguments: said("values") });
+    const values = await client.callTool({ name: "actor", arguments: toInput("values") });
     expect(values.structuredContent).toEqual({ done: "yes" });
     await client.close();
   });
 
   it("gets images", async () => {
     const client = await connect(caller.key);
-    const { content } = await client.callTool({ name: "actor", arguments: said("image") });
+    const { content } = await client.callTool({ name: "actor", arguments: toInput("image") });
     expect(content).toEqual([
       { type: "text", text: "Look:" },
       { type: "image", data: "iVBORw==", mimeType: "image/png" },
@@ -48,7 +48,7 @@ describe.each([
     const client = await connect(caller.key);
     const seen: { progress: number; message?: string }[] = [];
     const options = { onprogress: (one: { progress: number; message?: string }) => void seen.push(one) };
-    const call = { name: "actor", arguments: said("progress") };
+    const call = { name: "actor", arguments: toInput("progress") };
     const { content } =
       "getNegotiatedProtocolVersion" in client
         ? await client.callTool(call, options)

@@ -269,13 +269,13 @@ describe("reading", () => {
 describe("refusals", () => {
   it("another workspace reads and forks nothing", async () => {
     const other = await newCaller();
-    const said = (name: string, given: Arguments) => use(other.key, name, given, WRITE);
-    expect(await said("read_trace", { trace_id: traceId })).toContain("refused: 404: Trace not found.");
-    expect(await said("read_run", { run_id: traceId })).toContain("refused: 404: Run not found.");
-    expect(await said("read_thread", { thread_id: threadId })).toContain("refused: 404: Thread");
-    expect(await said("compare_runs", { before: traceId, after: traceId })).toContain("refused: 404");
-    expect(await said("rerun_from_checkpoint", { thread_id: threadId })).toContain("refused: 404: Thread");
-    expect(await said("list_projects", {})).toBe("There are no projects.");
+    const useTool = (name: string, given: Arguments) => use(other.key, name, given, WRITE);
+    expect(await useTool("read_trace", { trace_id: traceId })).toContain("refused: 404: Trace not found.");
+    expect(await useTool("read_run", { run_id: traceId })).toContain("refused: 404: Run not found.");
+    expect(await useTool("read_thread", { thread_id: threadId })).toContain("refused: 404: Thread");
+    expect(await useTool("compare_runs", { before: traceId, after: traceId })).toContain("refused: 404");
+    expect(await useTool("rerun_from_checkpoint", { thread_id: threadId })).toContain("refused: 404: Thread");
+    expect(await useTool("list_projects", {})).toBe("There are no projects.");
   });
 
   it("the admin key reads in the workspace that it names, and in no other", async () => {

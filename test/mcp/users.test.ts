@@ -3,7 +3,7 @@ import "../support/graphs.ts";
 import { beforeAll, expect, it } from "vitest";
 import { deployUsers, type Json, type User, userCalled } from "../security/users.ts";
 
-const said = (text: string) => ({ messages: [{ role: "user", content: text }] });
+const toInput = (text: string) => ({ messages: [{ role: "user", content: text }] });
 
 interface Reply {
   result?: Json & { resources: { uri: string }[]; completion: { values: string[] }; _meta: { thread_id: string } };
@@ -22,11 +22,11 @@ beforeAll(async () => {
   [ada, bob] = [userCalled("ada-of-mcp"), userCalled("bob-of-mcp")];
   const made = await ada.json<{ assistant_id: string }>("/assistants", { graph_id: "actor", name: "Adas" });
   const name = `Adas-${made.assistant_id.slice(0, 8)}`;
-  const { result } = await rpc(ada, "tools/call", { name, arguments: said("ask") });
+  const { result } = await rpc(ada, "tools/call", { name, arguments: toInput("ask") });
   thread = result?._meta.thread_id ?? "";
 });
 
-const given = (answer: string) => ({ name: "answer_interrupt", arguments: { thread_id: thread, answer } });
+const createAnswer = (answer: string) => ({ name: "answer_interrupt", arguments: { thread_id: thread, answer } });
 
 it("the thread of a call that asks is its user's", async () => {
   const uri = `weir://threads/${thread}`;
@@ -34,8 +34,8 @@ it("the thread of a call that asks is its user's", async () => {
   expect((await rpc(ada, "resources/read", { uri })).result).toBeDefined();
   expect((await rpc(bob, "resources/list")).result?.resources).toEqual([]);
   expect((await rpc(bob, "resources/read", { uri })).error).toBeDefined();
-  expect((await rpc(bob, "tools/call", given("mine"))).error).toMatchObject({ code: -32602 });
-  const { result } = await rpc(ada, "tools/call", given("red"));
+  expect((await rpc(bob, "tools/call", createAnswer("mine"))).error).toMatchObject({ code: -32602 });
+  const { result } = await rpc(ada, "tools/call", createAnswer("red"));
   expect(result).toMatchObject({ content: [{ text: 'You chose "red".' }] });
 });
 
@@ -57,13 +57,13 @@ it("every user has the default assistants as tools, beside those they see", asyn
   expect(bobs).toContain("echo");
   expect(adas).toEqual(expect.arrayContaining(["echo", expect.stringMatching(/^Adas-/)]));
   expect(bobs.filter((name) => name.startsWith("Adas"))).toEqual([]);
-  const { result } = await rpc(bob, "tools/call", { name: "echo", arguments: said("hello") });
+  const { result } = await rpc(bob, "tools/call", { name: "echo", arguments: toInput("hello") });
   expect(result).toMatchObject({ content: [{ text: expect.stringContaining("hello") }] });
   expect((await rpc(bob, "resources/read", { uri: "weir://assistants/echo" })).result).toBeDefined();
 });
 
 it("a user reads no traces, which no handler decides about", async () => {
-  const { run_id } = await ada.json<{ run_id: string }>("/runs", { assistant_id: "echo", input: said("hi") });
+  const { run_id } = await ada.json<{ run_id: string }>("/runs", { assistant_id: "echo", input: toInput("hi") });
   await (await ada.fetch(`/runs/${run_id}/join`)).text();
   expect((await rpc(ada, "resources/read", { uri: `weir://traces/${run_id}` })).error).toBeDefined();
 });

@@ -18,10 +18,10 @@ interface Invitation {
 let caller: Caller;
 beforeEach(async () => {
   caller = await newCaller();
-  become(crypto.randomUUID());
+  setClaims(crypto.randomUUID());
 });
 
-function become(sub: string, email = "ann@example.com", verified = true): void {
+function setClaims(sub: string, email = "ann@example.com", verified = true): void {
   provider.claims = { sub, email, email_verified: verified };
 }
 
@@ -31,7 +31,7 @@ async function invite(body: object = { role: "viewer" }, key = caller.key): Prom
   return made.json<Invitation>();
 }
 const members = async () => (await caller.fetch("/api/v1/members")).json<{ subject: string; role: string }[]>();
-const listed = async () => (await caller.fetch(PATH)).json<Invitation[]>();
+const listInvitations = async () => (await caller.fetch(PATH)).json<Invitation[]>();
 
 it("makes the first admin with the deployment's admin key", async () => {
   const { url } = await invite({ role: "admin" }, ADMIN_KEY);
@@ -42,7 +42,7 @@ it("makes the first admin with the deployment's admin key", async () => {
   expect(await (await visitor.go("/api/v1/me")).json()).toMatchObject({ role: "admin", kind: "member" });
   const [first] = await members();
   expect(first).toMatchObject({ role: "admin", email: "ann@example.com", subject: provider.claims.sub });
-  expect(await listed()).toMatchObject([{ accepted_at: expect.any(String), member_id: expect.any(String) }]);
+  expect(await listInvitations()).toMatchObject([{ accepted_at: expect.any(String), member_id: expect.any(String) }]);
   const log = await (await caller.fetch("/api/v1/audit-log")).json<{ action: string; detail: object }[]>();
   expect(log.map(({ action }) => action)).toEqual(
     expect.arrayContaining(["invitation.created", "invitation.accepted", "sign_in.succeeded"]),
@@ -53,7 +53,7 @@ it("makes the first admin with the deployment's admin key", async () => {
 it("shows the link once, and stores only its hash", async () => {
   const { url, id } = await invite();
   const token = new URL(url).searchParams.get("token") ?? "";
-  expect(JSON.stringify(await listed())).not.toContain(token);
+  expect(JSON.stringify(await listInvitations())).not.toContain(token);
   const row = await env.DB.prepare("select * from invitations where id = ?").bind(id).first();
   expect(JSON.stringify(row)).not.toContain(token);
 });
@@ -69,7 +69,7 @@ it("is accepted by no program that only opens the link", async () => {
 it("is accepted once", async () => {
   const { url } = await invite();
   expect((await new Visitor().accept(url)).status).toBe(303);
-  become(crypto.randomUUID());
+  setClaims(crypto.randomUUID());
   expect((await new Visitor().accept(url)).status).toBe(400);
   expect(await members()).toHaveLength(1);
 });
@@ -104,30 +104,30 @@ it("is not accepted from a form of another site", async () => {
 it("for an address is for who the provider confirms has it", async () => {
   const { url } = await invite({ role: "viewer", email: "Bob@Example.com" });
   expect((await new Visitor().accept(url)).status).toBe(400);
-  become(crypto.randomUUID(), "bob@example.com", false);
+  setClaims(crypto.randomUUID(), "bob@example.com", false);
   expect((await new Visitor().accept(url)).status).toBe(400);
   expect(await members()).toEqual([]);
-  become(crypto.randomUUID(), "BOB@example.com");
+  setClaims(crypto.randomUUID(), "BOB@example.com");
   expect((await new Visitor().accept(url)).status).toBe(303);
 });
 
 it("for an address is not for one with another letter that has the same lower case", async () => {
   const { url } = await invite({ role: "viewer", email: "kim@example.com" });
   // The first letter is the Kelvin sign.
-  become(crypto.randomUUID(), "\u212Aim@example.com");
+  setClaims(crypto.randomUUID(), "\u212Aim@example.com");
   expect((await new Visitor().accept(url)).status).toBe(400);
-  become(crypto.randomUUID(), "Kim@example.com");
+  setClaims(crypto.randomUUID(), "Kim@example.com");
   expect((await new Visitor().accept(url)).status).toBe(303);
 });
 
 it("changes nothing for a person who is a member, and stays for another", async () => {
   const sub = crypto.randomUUID();
-  become(sub);
+  setClaims(sub);
   await caller.fetch("/api/v1/members", { body: { subject: sub, role: "viewer" } });
   const { url } = await invite({ role: "admin" });
   expect((await new Visitor().accept(url)).status).toBe(400);
   expect(await members()).toMatchObject([{ role: "viewer" }]);
-  become(crypto.randomUUID());
+  setClaims(crypto.randomUUID());
   expect((await new Visitor().accept(url)).status).toBe(303);
 });
 
@@ -191,7 +191,7 @@ describe("the maker", () => {
 
   it("who was removed does not return by an invitation of their own", async () => {
     const sub = crypto.randomUUID();
-    become(sub);
+    setClaims(sub);
     const added = await caller.fetch("/api/v1/members", { body: { subject: sub, role: "admin" } });
     const { id } = await added.json<{ id: string }>();
     const admin = new Visitor();

@@ -58,22 +58,22 @@ it("does at once what a new role allows", async () => {
 it("keeps its role from being deleted, and so does an invitation", async () => {
   await put("own", ["traces.read"]);
   const id = await add("own");
-  const gone = () => caller.fetch("/api/v1/roles/own", { method: "DELETE" });
-  expect((await gone()).status).toBe(409);
+  const deleteRole = () => caller.fetch("/api/v1/roles/own", { method: "DELETE" });
+  expect((await deleteRole()).status).toBe(409);
   await remove(id);
   const invited = await caller.fetch("/api/v1/invitations", { body: { role: "own" } });
   const invitation = await invited.json<{ id: string }>();
-  expect((await gone()).status).toBe(409);
+  expect((await deleteRole()).status).toBe(409);
   await caller.fetch(`/api/v1/invitations/${invitation.id}`, { method: "DELETE" });
-  expect((await gone()).status).toBe(204);
+  expect((await deleteRole()).status).toBe(204);
   // An invitation that was accepted is listed for 30 days, and cannot be taken back.
   await put("own", ["traces.read"]);
   const again = await caller.fetch("/api/v1/invitations", { body: { role: "own" } });
   await new Visitor().accept((await again.json<{ url: string }>()).url);
-  expect((await gone()).status).toBe(409);
+  expect((await deleteRole()).status).toBe(409);
   const [joined] = await (await caller.fetch(PATH)).json<{ id: string }[]>();
   await remove(joined?.id ?? "");
-  expect((await gone()).status).toBe(204);
+  expect((await deleteRole()).status).toBe(204);
 });
 
 it("gives no role with more permissions than its own, also not to itself", async () => {

@@ -185,7 +185,7 @@ describe("a session", () => {
     visitor = new Visitor();
     await visitor.enter();
   });
-  const from = async (headers: Record<string, string>, method = "GET", path = "/api/v1/me") => {
+  const fetchFrom = async (headers: Record<string, string>, method = "GET", path = "/api/v1/me") => {
     const cookie = `${COOKIE}=${visitor.cookies.get(COOKIE)}`;
     const body = method === "GET" ? undefined : {};
     return (await send(path, { method, body, headers: { cookie, ...headers } })).status;
@@ -194,13 +194,13 @@ describe("a session", () => {
   it("serves pages of this server only", async () => {
     const evil = { origin: "https://evil.example" };
     const own = { origin: ORIGIN };
-    expect(await from({ ...own, "sec-fetch-site": "same-origin" })).toBe(200);
-    expect(await from({ "sec-fetch-site": "same-origin" })).toBe(200);
-    expect(await from({ "sec-fetch-site": "none" })).toBe(200);
-    expect(await from(evil)).toBe(403);
-    expect(await from({ origin: "null" })).toBe(403);
-    expect(await from({ "sec-fetch-site": "cross-site" })).toBe(403);
-    expect(await from({ "sec-fetch-site": "same-site" })).toBe(403);
+    expect(await fetchFrom({ ...own, "sec-fetch-site": "same-origin" })).toBe(200);
+    expect(await fetchFrom({ "sec-fetch-site": "same-origin" })).toBe(200);
+    expect(await fetchFrom({ "sec-fetch-site": "none" })).toBe(200);
+    expect(await fetchFrom(evil)).toBe(403);
+    expect(await fetchFrom({ origin: "null" })).toBe(403);
+    expect(await fetchFrom({ "sec-fetch-site": "cross-site" })).toBe(403);
+    expect(await fetchFrom({ "sec-fetch-site": "same-site" })).toBe(403);
     for (const [method, path] of [
       ["POST", "/threads"],
       ["PUT", "/api/v1/roles/mine"],
@@ -214,29 +214,31 @@ describe("a session", () => {
         { "sec-fetch-site": "same-origin" },
         { origin: `${ORIGIN}.evil.example` },
       ])
-        expect([method, headers, await from(headers as Record<string, string>, method, path)]).toEqual([
+        expect([method, headers, await fetchFrom(headers as Record<string, string>, method, path)]).toEqual([
           method,
           headers,
           403,
         ]);
     }
-    expect(await from(own, "POST", "/threads")).toBe(200);
+    expect(await fetchFrom(own, "POST", "/threads")).toBe(200);
     // A GET that does something, and a socket, which carries commands.
     const join = `/threads/${crypto.randomUUID()}/runs/${crypto.randomUUID()}/join?cancel_on_disconnect=1`;
-    expect([await from({ "sec-fetch-site": "none" }, "GET", join), await from(own, "GET", join)]).toEqual([403, 404]);
+    expect([await fetchFrom({ "sec-fetch-site": "none" }, "GET", join), await fetchFrom(own, "GET", join)]).toEqual([
+      403, 404,
+    ]);
     const socket = `/threads/${crypto.randomUUID()}/stream/events`;
-    expect(await from({ upgrade: "websocket", ...evil }, "GET", socket)).toBe(403);
+    expect(await fetchFrom({ upgrade: "websocket", ...evil }, "GET", socket)).toBe(403);
   });
 
   it("is not read where the request has a key, and is no right where it has a wrong one", async () => {
     const viewer = await caller.fetch("/api/v1/api-keys", { body: { role: "viewer" } });
     const { key } = await viewer.json<{ key: string }>();
     const headers = { origin: ORIGIN };
-    expect(await from({ ...headers, "x-api-key": key }, "POST", "/threads")).toBe(403);
-    expect(await from({ ...headers, "x-api-key": "weir_wrong" })).toBe(401);
-    expect(await from({ ...headers, authorization: "Bearer weir_at_wrong" })).toBe(401);
-    expect(await from({ ...headers, "x-api-key": ADMIN_KEY }, "POST", "/api/v1/workspaces")).toBe(422);
-    expect(await from(headers, "POST", "/api/v1/workspaces")).toBe(401);
+    expect(await fetchFrom({ ...headers, "x-api-key": key }, "POST", "/threads")).toBe(403);
+    expect(await fetchFrom({ ...headers, "x-api-key": "weir_wrong" })).toBe(401);
+    expect(await fetchFrom({ ...headers, authorization: "Bearer weir_at_wrong" })).toBe(401);
+    expect(await fetchFrom({ ...headers, "x-api-key": ADMIN_KEY }, "POST", "/api/v1/workspaces")).toBe(422);
+    expect(await fetchFrom(headers, "POST", "/api/v1/workspaces")).toBe(401);
   });
 
   it("is listed, and ended by its person and by who manages members", async () => {
@@ -271,7 +273,7 @@ describe("a session", () => {
   it("ends when its person signs out, which no other site can do", async () => {
     const cookie = `${COOKIE}=${visitor.cookies.get(COOKIE)}`;
     await visitor.go("/oauth/openid/sign-out", { method: "POST", headers: { origin: "https://evil.example" } });
-    expect(await from({ "sec-fetch-site": "same-origin" })).toBe(200);
+    expect(await fetchFrom({ "sec-fetch-site": "same-origin" })).toBe(200);
     const out = await visitor.go("/oauth/openid/sign-out", { method: "POST" });
     expect([out.status, visitor.cookies.has(COOKIE)]).toEqual([204, false]);
     expect((await send("/api/v1/me", { headers: { cookie } })).status).toBe(401);

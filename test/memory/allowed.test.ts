@@ -48,7 +48,7 @@ const put = (user: string | undefined, namespace: string[], value: object, name 
   call(user, "PUT", "/items", { namespace, key: name, value });
 const get = async (user: string, namespace: string[]) =>
   (await call(user, "GET", `/items?namespace=${encodeURIComponent(JSON.stringify(namespace))}&key=k`)).body;
-async function found(user: string, prefix: string[] = []) {
+async function findItems(user: string, prefix: string[] = []) {
   const { body } = await call(user, "POST", "/items/search", { namespace_prefix: prefix });
   return (body as { items: { namespace: string[] }[] }).items.map(({ namespace }) => namespace.join("/")).sort();
 }
@@ -77,7 +77,7 @@ it.each<[string, (identity: string) => Rules, string[]]>([
 ])("a filter of namespaces: %s", async (_, rules, seen) => {
   deploy((_given, identity) => rules(identity));
   await fill();
-  expect(await found("ada")).toEqual(seen);
+  expect(await findItems("ada")).toEqual(seen);
   expect((await namespaces("ada")).sort()).toEqual(seen);
   for (const namespace of ALL) {
     const name = namespace.join("/");
@@ -89,7 +89,7 @@ it.each<[string, (identity: string) => Rules, string[]]>([
   }
   // What ada does not see she has not deleted.
   deploy(() => undefined);
-  expect(await found("anyone")).toEqual(
+  expect(await findItems("anyone")).toEqual(
     ALL.map((one) => one.join("/"))
       .filter((one) => !seen.includes(one))
       .sort(),
@@ -99,8 +99,8 @@ it.each<[string, (identity: string) => Rules, string[]]>([
 it("a label with a dot is not two labels", async () => {
   deploy((_given, identity) => ({ namespace: [identity] }));
   await fill();
-  expect(await found("ada.b")).toEqual(["ada.b"]);
-  expect(await found("bo.b")).toEqual([]);
+  expect(await findItems("ada.b")).toEqual(["ada.b"]);
+  expect(await findItems("bo.b")).toEqual([]);
   expect((await call("a\u001Fb", "POST", "/items/search", { namespace_prefix: [] })).status).toBe(403);
 });
 

@@ -12,8 +12,9 @@ const embed = async (texts: string[]) =>
 
 it("with an embeddings function, a query ranks by meaning", async () => {
   const db = database(env.DB);
-  const stored = async () => (await env.DB.prepare("SELECT count(*) AS n FROM store_vectors").first<number>("n")) ?? 0;
-  const before = await stored();
+  const countStored = async () =>
+    (await env.DB.prepare("SELECT count(*) AS n FROM store_vectors").first<number>("n")) ?? 0;
+  const before = await countStored();
   const workspace = crypto.randomUUID();
   const put = (key: string, value: object, index?: string[] | false) =>
     putItems(db, new Ring(workspace), [{ namespace: ["m"], key, value: { ...value }, index }], { embed });
@@ -42,5 +43,5 @@ it("with an embeddings function, a query ranks by meaning", async () => {
   await put("dog", { text: "cake" });
   await deleteItem(db, workspace, ["m"], "both");
   expect((await search("cake")).map(([key]) => String(key)).toSorted()).toEqual(["bread", "dog"]);
-  expect((await stored()) - before).toBe(2);
+  expect((await countStored()) - before).toBe(2);
 });

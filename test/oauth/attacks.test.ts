@@ -6,7 +6,7 @@ import {
   Browser,
   CALLBACK,
   CHALLENGE,
-  errorOf,
+  readError,
   newClient,
   newTokens,
   ORIGIN,
@@ -27,9 +27,9 @@ describe("a code", () => {
     const code = await new Browser().allow(request(client), await newCaller());
     const tokens = await (await redeem(client, code)).json<Tokens>();
     expect(await works(tokens.access_token)).toBe(true);
-    expect(await errorOf(await redeem(client, code))).toEqual([400, "invalid_grant"]);
+    expect(await readError(await redeem(client, code))).toEqual([400, "invalid_grant"]);
     expect(await works(tokens.access_token)).toBe(false);
-    expect(await errorOf(await refresh(client, tokens.refresh_token))).toEqual([400, "invalid_grant"]);
+    expect(await readError(await refresh(client, tokens.refresh_token))).toEqual([400, "invalid_grant"]);
   });
 
   it("redeemed twenty times at once gives tokens at most once", async () => {
@@ -46,25 +46,25 @@ describe("a code", () => {
     const resource = `${ORIGIN}/mcp`;
     const code = await new Browser().allow(request(client, { resource }), caller);
     const grant = [400, "invalid_grant"];
-    expect(await errorOf(await redeem(thief, code))).toEqual(grant);
-    expect(await errorOf(await redeem(client, code, { redirect_uri: "http://127.0.0.1/other" }))).toEqual(grant);
-    expect(await errorOf(await redeem(client, code, { redirect_uri: "http://127.0.0.1:9/cb" }))).toEqual(grant);
-    expect(await errorOf(await redeem(client, code, { code_verifier: `${VERIFIER.slice(1)}x` }))).toEqual(grant);
+    expect(await readError(await redeem(thief, code))).toEqual(grant);
+    expect(await readError(await redeem(client, code, { redirect_uri: "http://127.0.0.1/other" }))).toEqual(grant);
+    expect(await readError(await redeem(client, code, { redirect_uri: "http://127.0.0.1:9/cb" }))).toEqual(grant);
+    expect(await readError(await redeem(client, code, { code_verifier: `${VERIFIER.slice(1)}x` }))).toEqual(grant);
     // The challenge itself as verifier: `plain` by the back door.
-    expect(await errorOf(await redeem(client, code, { code_verifier: CHALLENGE }))).toEqual(grant);
-    expect(await errorOf(await redeem(client, code, { code_verifier: "short" }))).toEqual(grant);
-    expect(await errorOf(await redeem(client, code, { resource: ORIGIN }))).toEqual([400, "invalid_target"]);
-    expect(await errorOf(await redeem(client, code, { resource: "https://evil.com/mcp" }))).toEqual([
+    expect(await readError(await redeem(client, code, { code_verifier: CHALLENGE }))).toEqual(grant);
+    expect(await readError(await redeem(client, code, { code_verifier: "short" }))).toEqual(grant);
+    expect(await readError(await redeem(client, code, { resource: ORIGIN }))).toEqual([400, "invalid_target"]);
+    expect(await readError(await redeem(client, code, { resource: "https://evil.com/mcp" }))).toEqual([
       400,
       "invalid_target",
     ]);
     const missing = [400, "invalid_request"];
     for (const name of ["code", "code_verifier", "redirect_uri", "client_id", "grant_type"]) {
-      expect(await errorOf(await redeem(client, code, { [name]: undefined }))).toEqual(missing);
+      expect(await readError(await redeem(client, code, { [name]: undefined }))).toEqual(missing);
     }
-    expect(await errorOf(await redeem(client, code, { code: [code, code] }))).toEqual(missing);
-    expect(await errorOf(await redeem("absent", code))).toEqual([401, "invalid_client"]);
-    expect(await errorOf(await redeem(client, code, { grant_type: "password" }))).toEqual([
+    expect(await readError(await redeem(client, code, { code: [code, code] }))).toEqual(missing);
+    expect(await readError(await redeem("absent", code))).toEqual([401, "invalid_client"]);
+    expect(await readError(await redeem(client, code, { grant_type: "password" }))).toEqual([
       400,
       "unsupported_grant_type",
     ]);
@@ -114,8 +114,8 @@ describe("what was used before and has expired since", () => {
       env.DB.prepare("update oauth_codes set expires_at = 1"),
       env.DB.prepare("update oauth_tokens set expires_at = 1"),
     ]);
-    expect(await errorOf(await redeem(client, code))).toEqual([400, "invalid_grant"]);
-    expect(await errorOf(await refresh(client, refresh_token))).toEqual([400, "invalid_grant"]);
+    expect(await readError(await redeem(client, code))).toEqual([400, "invalid_grant"]);
+    expect(await readError(await refresh(client, refresh_token))).toEqual([400, "invalid_grant"]);
   });
 });
 
@@ -221,9 +221,9 @@ describe("refresh tokens", () => {
     const second = await (await refresh(first.client, first.refresh_token)).json<Tokens>();
     const third = await (await refresh(first.client, second.refresh_token)).json<Tokens>();
     expect(await works(third.access_token)).toBe(true);
-    expect(await errorOf(await refresh(first.client, first.refresh_token))).toEqual([400, "invalid_grant"]);
+    expect(await readError(await refresh(first.client, first.refresh_token))).toEqual([400, "invalid_grant"]);
     for (const { access_token } of [first, second, third]) expect(await works(access_token)).toBe(false);
-    expect(await errorOf(await refresh(first.client, third.refresh_token))).toEqual([400, "invalid_grant"]);
+    expect(await readError(await refresh(first.client, third.refresh_token))).toEqual([400, "invalid_grant"]);
   });
 
   it("used by twenty at once give successors of which one can be used", async () => {
@@ -239,7 +239,7 @@ describe("refresh tokens", () => {
 
   it("of another client are refused and unharmed", async () => {
     const { client, refresh_token } = await newTokens(await newCaller());
-    expect(await errorOf(await refresh(await newClient(), refresh_token))).toEqual([400, "invalid_grant"]);
+    expect(await readError(await refresh(await newClient(), refresh_token))).toEqual([400, "invalid_grant"]);
     expect((await refresh(client, refresh_token, { resource: `${ORIGIN}/mcp` })).status).toBe(400);
     expect((await refresh(client, refresh_token)).status).toBe(200);
   });
@@ -253,7 +253,7 @@ describe("revocation", () => {
       expect((await post("/oauth/revoke", { token, client_id: thief })).status).toBe(200);
     }
     expect(await works(access_token)).toBe(true);
-    expect(await errorOf(await post("/oauth/revoke", { token: access_token }))).toEqual([400, "invalid_request"]);
+    expect(await readError(await post("/oauth/revoke", { token: access_token }))).toEqual([400, "invalid_request"]);
     expect((await post("/oauth/revoke", { token: access_token, client_id: client })).status).toBe(200);
     expect(await works(access_token)).toBe(false);
     expect((await refresh(client, refresh_token)).status).toBe(400);
@@ -264,12 +264,12 @@ describe("malformed token requests", () => {
   it("are refused in OAuth's words", async () => {
     const client = await newClient();
     const json = await send("/oauth/token", { body: { grant_type: "authorization_code", client_id: client } });
-    expect(await errorOf(json)).toEqual([400, "invalid_request"]);
-    expect(await errorOf(await post("/oauth/token", { padding: "x".repeat(40_000) }))).toEqual([
+    expect(await readError(json)).toEqual([400, "invalid_request"]);
+    expect(await readError(await post("/oauth/token", { padding: "x".repeat(40_000) }))).toEqual([
       413,
       "invalid_request",
     ]);
-    expect(await errorOf(await post("/oauth/revoke", {}))).toEqual([400, "invalid_request"]);
+    expect(await readError(await post("/oauth/revoke", {}))).toEqual([400, "invalid_request"]);
     for (const path of ["/oauth/token", "/oauth/revoke"]) {
       const answer = await send(path);
       expect([answer.status, answer.headers.get("allow")]).toEqual([405, "POST"]);

@@ -9,7 +9,7 @@ const DAY = 24 * 3600 * 1000;
 /** The next minute of an hour in which OAuth is cleared. */
 const now = Math.ceil(Date.now() / 3_600_000) * 3_600_000 + 17 * 60_000;
 
-async function known(client: string): Promise<boolean> {
+async function isKnown(client: string): Promise<boolean> {
   return (await new Browser().open(request(client))).status === 200;
 }
 
@@ -28,11 +28,11 @@ it("removes clients without a grant after a week, and what has expired, and noth
   await new Browser().allow(request(used.client), caller);
 
   await housekeeping(env, now + 6 * DAY);
-  expect([await known(unused), await known(used.client)]).toEqual([true, true]);
+  expect([await isKnown(unused), await isKnown(used.client)]).toEqual([true, true]);
   await housekeeping(env, now + 8 * DAY + 60_000);
-  expect(await known(unused)).toBe(true);
+  expect(await isKnown(unused)).toBe(true);
   await housekeeping(env, now + 8 * DAY);
-  expect([await known(unused), await known(used.client)]).toEqual([false, true]);
+  expect([await isKnown(unused), await isKnown(used.client)]).toEqual([false, true]);
   // Only the refresh token of the first grant is still valid; the second grant was never redeemed.
   expect(await rows()).toEqual({
     oauth_clients: 1,

@@ -5,7 +5,7 @@ import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { app } from "../support/app.ts";
 import { newCaller, send } from "../support/caller.ts";
 import { stubFetch } from "../support/stub-fetch.ts";
-import { Browser, CALLBACK, errorOf, ORIGIN, redeem, refresh, request, type Tokens, withToken } from "./person.ts";
+import { Browser, CALLBACK, readError, ORIGIN, redeem, refresh, request, type Tokens, withToken } from "./person.ts";
 
 type Answer = () => Response | Promise<Response>;
 /** What the hosts of documents answer, by URL. */
@@ -38,18 +38,18 @@ const metadata = (id: string, more: object = {}) => ({
 const newId = (host = "client.example") => `https://${host}/${crypto.randomUUID()}.json`;
 
 /** An id whose document has these members beside the usual ones. */
-function described(more: object = {}, headers: Record<string, string> = {}): string {
+function createDocument(more: object = {}, headers: Record<string, string> = {}): string {
   const id = newId();
   answers[id] = () => json(metadata(id, more), headers);
   return id;
 }
 
-async function shown(id: string, changes: Parameters<typeof request>[1] = {}): Promise<[number, string]> {
+async function openRequest(id: string, changes: Parameters<typeof request>[1] = {}): Promise<[number, string]> {
   const response = await new Browser().open(request(id, changes));
   return [response.status, (await response.text()).replaceAll(/\s+/g, " ")];
 }
 
-const stored = (id: string) => env.DB.prepare("SELECT * FROM oauth_clients WHERE id = ?").bind(id).first();
+const readStored = (id: string) => env.DB.prepare("SELECT * FROM oauth_clients WHERE id = ?").bind(id).first();
 
 describe("a client with a metadata document", () => {
   it("is found in discovery, allowed, and gets tokens that refresh, without registration", async () => {
@@ -57,7 +57,7 @@ describe("a client with a metadata document", () => {
     expect(await discovery.json()).toMatchObject({ client_id_metadata_document_supported: true });
 
     const caller = await newCaller();
-    const id = described();
+    const id = createDocument();
     const browser = new Browser();
     const code = await browser.allow(request(id), caller);
     const tokens = await (await redeem(id, code)).json<Tokens>();
@@ -70,8 +70,8 @@ describe("a client with a metadata document", () => {
 
   it("is shown with the host that describes it, before and after signing in", async () => {
     const caller = await newCaller();
-    const id = described({ client_name: "<b>Trusted</b>" });
-    const [status, signIn] = await shown(id);
+    const id = createDocument({ client_name: "<b>Trusted</b>" });
+    const [status, signIn] = await openRequest(id);
     expect(status).toBe(200);
     expect(signIn).toContain("described by client.example");
     expect(signIn).toContain("&lt;b&gt;Trusted");
@@ -85,23 +85,23 @@ describe("a client with a metadata document", () => {
 
   it("is stored only when a person allows it, and then as it was last shown", async () => {
     const caller = await newCaller();
-    const id = described({}, { "cache-control": "no-store" });
-    await shown(id);
-    expect(await stored(id)).toBeNull();
+    const id = createDocument({}, { "cache-control": "no-store" });
+    await openRequest(id);
+    expect(await readStored(id)).toBeNull();
     await new Browser().allow(request(id), caller);
-    expect(await stored(id)).toMatchObject({ name: "Described client", used_at: expect.any(Number) });
+    expect(await readStored(id)).toMatchObject({ name: "Described client", used_at: expect.any(Number) });
     answers[id] = () => json(metadata(id, { client_name: "Renamed" }));
     await new Browser().allow(request(id), caller);
-    expect(await stored(id)).toMatchObject({ name: "Renamed" });
+    expect(await readStored(id)).toMatchObject({ name: "Renamed" });
   });
 
   it("has no tokens before a person allowed it: the token endpoint fetches nothing", async () => {
-    expect(await errorOf(await redeem(described(), "weir_code_guess"))).toEqual([401, "invalid_client"]);
+    expect(await readError(await redeem(createDocument(), "weir_code_guess"))).toEqual([401, "invalid_client"]);
     expect(fetched).toEqual([]);
   });
 
   it("returns only to an address of its document", async () => {
-    const [status, page] = await shown(described(), { redirect_uri: "http://127.0.0.1/other" });
+    const [status, page] = await openRequest(createDocument(), { redirect_uri: "http://127.0.0.1/other" });
     expect(status).toBe(400);
     expect(page).toContain("not one that the application registered");
   });
@@ -115,39 +115,39 @@ describe("a document is kept", () => {
   ])("%s", async (_name, headers, before, after) => {
     vi.useFakeTimers({ toFake: ["Date"] });
     const start = Date.now();
-    const id = described({}, headers);
+    const id = createDocument({}, headers);
     for (const [seconds, times] of [
       [0, 1],
       [before, 1],
       [after, 2],
     ] as const) {
       vi.setSystemTime(start + seconds * 1000);
-      expect((await shown(id))[0]).toBe(200);
+      expect((await openRequest(id))[0]).toBe(200);
       expect(fetched).toHaveLength(times);
     }
   });
 
   it.each(["no-store", "private, no-cache", "max-age=0"])("not at all with %s", async (directive) => {
-    const id = described({}, { "cache-control": directive });
-    await shown(id);
-    await shown(id);
+    const id = createDocument({}, { "cache-control": directive });
+    await openRequest(id);
+    await openRequest(id);
     expect(fetched).toHaveLength(2);
   });
 
   it("only if it is valid: a repaired one works at once", async () => {
-    const id = described({ redirect_uris: ["javascript:alert(1)"] });
-    expect((await shown(id))[0]).toBe(400);
+    const id = createDocument({ redirect_uris: ["javascript:alert(1)"] });
+    expect((await openRequest(id))[0]).toBe(400);
     answers[id] = () => json(metadata(id));
-    expect((await shown(id))[0]).toBe(200);
+    expect((await openRequest(id))[0]).toBe(200);
   });
 
   it("by its whole URL: a document cannot take another's place", async () => {
-    const victim = described();
+    const victim = createDocument();
     const thief = `${victim}?x`;
     answers[thief] = () => json(metadata(victim, { redirect_uris: ["https://thief.example/cb"] }));
-    expect((await shown(thief, { redirect_uri: "https://thief.example/cb" }))[0]).toBe(400);
-    expect((await shown(victim, { redirect_uri: "https://thief.example/cb" }))[1]).toContain("not one that");
-    expect((await shown(victim))[0]).toBe(200);
+    expect((await openRequest(thief, { redirect_uri: "https://thief.example/cb" }))[0]).toBe(400);
+    expect((await openRequest(victim, { redirect_uri: "https://thief.example/cb" }))[1]).toContain("not one that");
+    expect((await openRequest(victim))[0]).toBe(200);
   });
 });
 
@@ -180,7 +180,7 @@ describe("an address that is not fetched", () => {
     ["HTTPS://client.example/c.json", "not registered"],
   ])("%s", async (id, reason) => {
     answers[id] = () => json(metadata(id));
-    const [status, page] = await shown(id);
+    const [status, page] = await openRequest(id);
     expect(status).toBe(400);
     expect(page).toContain(reason);
     expect(fetched).toEqual([]);
@@ -212,13 +212,13 @@ describe("a document that is refused", () => {
     ["with a dangerous one", { redirect_uris: [CALLBACK, "javascript:alert(1)"] }, "redirect_uris[1]"],
     ["with an invisible name", { client_name: "\u3164" }, "client_name"],
   ])("%s", async (_name, more, reason) => {
-    const [status, page] = await shown(described(more));
+    const [status, page] = await openRequest(createDocument(more));
     expect(status).toBe(400);
     expect(page).toContain(reason);
   });
 
   const large = "x".repeat(9000);
-  const endless = (chunk: string, pause: () => Promise<void>) =>
+  const createEndless = (chunk: string, pause: () => Promise<void>) =>
     new ReadableStream({
       async pull(controller) {
         await pause();
@@ -244,7 +244,7 @@ describe("a document that is refused", () => {
       "without an end",
       () =>
         new Response(
-          endless(" ".repeat(1000), async () => undefined),
+          createEndless(" ".repeat(1000), async () => undefined),
           JSON_TYPE,
         ),
       "larger than",
@@ -253,16 +253,16 @@ describe("a document that is refused", () => {
   ])("is %s", async (_name, answer, reason) => {
     const id = newId();
     answers[id] = answer;
-    const [status, page] = await shown(id);
+    const [status, page] = await openRequest(id);
     expect(status).toBe(400);
     expect(page).toContain(reason);
   });
 
   it.each([301, 302, 303, 307, 308])("is a redirect with status %i to a good document", async (status) => {
-    const good = described();
+    const good = createDocument();
     const id = newId();
     answers[id] = () => new Response(JSON.stringify(metadata(id)), { status, headers: { location: good } });
-    const [answered, page] = await shown(id);
+    const [answered, page] = await openRequest(id);
     expect([answered, page]).toEqual([400, expect.stringContaining("does not answer with a JSON")]);
     // The address behind it is not fetched.
     expect(fetched.map(({ url }) => url)).toEqual([id]);
@@ -277,42 +277,42 @@ describe("a document that is refused", () => {
       { highWaterMark: 0 },
     );
     answers[id] = () => new Response(error, { status: 500, ...JSON_TYPE });
-    expect((await shown(id))[1]).toContain("does not answer with a JSON");
+    expect((await openRequest(id))[1]).toContain("does not answer with a JSON");
     expect(read).toBeLessThan(3);
   });
 
   it("is large by one byte, and is taken with one less", async () => {
-    const padded = (id: string, bytes: number) => {
+    const padDocument = (id: string, bytes: number) => {
       const text = JSON.stringify(metadata(id));
       return new Response(text + " ".repeat(bytes - text.length), JSON_TYPE);
     };
     const [large, fits] = [newId(), newId()];
-    answers[large] = () => padded(large, 8193);
-    answers[fits] = () => padded(fits, 8192);
-    expect((await shown(large))[1]).toContain("larger than 8192 bytes");
-    expect((await shown(fits))[0]).toBe(200);
+    answers[large] = () => padDocument(large, 8193);
+    answers[fits] = () => padDocument(fits, 8192);
+    expect((await openRequest(large))[1]).toContain("larger than 8192 bytes");
+    expect((await openRequest(fits))[0]).toBe(200);
   });
 
   it("says that it is small and is not", async () => {
     const id = newId();
     const body = new TextEncoder().encode(JSON.stringify({ ...metadata(id), large }));
     answers[id] = () => new Response(body, { headers: { ...JSON_TYPE.headers, "content-length": "10" } });
-    expect((await shown(id))[1]).toContain("larger than 8192 bytes");
+    expect((await openRequest(id))[1]).toContain("larger than 8192 bytes");
   });
 
   it("takes longer than five seconds: from the beginning, within the body, byte by byte, or after its end", async () => {
     const [silent, pauses, drips, holds] = [newId(), newId(), newId(), newId()];
     const after = (ms: number) => () => new Promise<void>((resolve) => setTimeout(resolve, ms));
     answers[silent] = () => new Promise<never>(() => undefined);
-    answers[pauses] = () => new Response(endless(" ", after(1_000)), JSON_TYPE);
-    answers[drips] = () => new Response(endless("{", after(100)), JSON_TYPE);
+    answers[pauses] = () => new Response(createEndless(" ", after(1_000)), JSON_TYPE);
+    answers[drips] = () => new Response(createEndless("{", after(100)), JSON_TYPE);
     let cancelled = false;
     const held = new ReadableStream({
       start: (controller) => controller.enqueue(new TextEncoder().encode(JSON.stringify(metadata(holds)))),
       cancel: () => void (cancelled = true),
     });
     answers[holds] = () => new Response(held, JSON_TYPE);
-    const pages = await Promise.all([silent, pauses, drips, holds].map((id) => shown(id)));
+    const pages = await Promise.all([silent, pauses, drips, holds].map((id) => openRequest(id)));
     const tooLong = expect.stringContaining("took too long");
     expect(pages.map(([, page]) => page)).toEqual([
       expect.stringContaining("did not answer"),
@@ -328,7 +328,7 @@ it("an address that requests many documents is limited", async () => {
   const browser = new Browser();
   const statuses: number[] = [];
   while (statuses.length < 130 && statuses.at(-1) !== 429) {
-    const query = new URLSearchParams(request(described()) as Record<string, string>).toString();
+    const query = new URLSearchParams(request(createDocument()) as Record<string, string>).toString();
     const headers = { "cf-connecting-ip": "192.0.2.99" };
     statuses.push((await browser.go(`/oauth/authorize?${query}`, { headers })).status);
   }

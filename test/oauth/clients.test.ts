@@ -11,7 +11,7 @@ const list = async (caller: Caller, query = "") =>
 const remove = (caller: Caller, id: string) =>
   caller.fetch(`/api/v1/oauth-clients/${encodeURIComponent(id)}`, { method: "DELETE" });
 /** Tokens of one more grant of a client. */
-async function allowed(caller: Caller, client: string, scope = "read write"): Promise<Tokens> {
+async function allowClient(caller: Caller, client: string, scope = "read write"): Promise<Tokens> {
   const code = await new Browser().allow(request(client, { scope }), caller);
   return (await redeem(client, code)).json<Tokens>();
 }
@@ -23,8 +23,8 @@ describe("an application that a workspace let in", () => {
     const caller = await newCaller();
     expect(await list(caller)).toEqual([]);
     const client = await newClient({ client_name: "Reader" });
-    await allowed(caller, client, "read");
-    await allowed(caller, client, "exports");
+    await allowClient(caller, client, "read");
+    await allowClient(caller, client, "exports");
     const [shown, ...more] = await list(caller);
     expect(more).toEqual([]);
     expect(shown).toMatchObject({
@@ -49,8 +49,8 @@ describe("an application that a workspace let in", () => {
   it("loses all its access to this workspace, and to no other", async () => {
     const [caller, other] = [await newCaller(), await newCaller()];
     const client = await newClient();
-    const tokens = [await allowed(caller, client), await allowed(caller, client)];
-    const theirs = await allowed(other, client);
+    const tokens = [await allowClient(caller, client), await allowClient(caller, client)];
+    const theirs = await allowClient(other, client);
     const stays = await newTokens(caller);
     expect((await remove(caller, client)).status).toBe(204);
     expect(await Promise.all(tokens.map(({ access_token }) => status(access_token)))).toEqual([401, 401]);

@@ -61,11 +61,11 @@ describe("the way to a token", () => {
     const caller = await newCaller();
     const made = await caller.fetch("/api/v1/api-keys", { body: { name: "few", scopes: ["read", "exports"] } });
     const few = { ...caller, key: (await made.json<{ key: string }>()).key };
-    const scopeOf = async (by: typeof caller, scope: string | undefined) => (await newTokens(by, { scope })).scope;
-    expect(await scopeOf(caller, "read write exports admin")).toBe("read write exports admin");
-    expect(await scopeOf(caller, undefined)).toBe("read write");
-    expect(await scopeOf(caller, "openid read offline_access")).toBe("read");
-    expect(await scopeOf(few, "read write admin")).toBe("read");
+    const readScope = async (by: typeof caller, scope: string | undefined) => (await newTokens(by, { scope })).scope;
+    expect(await readScope(caller, "read write exports admin")).toBe("read write exports admin");
+    expect(await readScope(caller, undefined)).toBe("read write");
+    expect(await readScope(caller, "openid read offline_access")).toBe("read");
+    expect(await readScope(few, "read write admin")).toBe("read");
 
     const client = await newClient();
     const browser = new Browser();

@@ -15,7 +15,7 @@ const READING = Object.entries(PERMISSIONS).flatMap(([permission, scope]) => (sc
 const FORM = { "content-type": "application/x-www-form-urlencoded" };
 const ask = (token: string, headers: Record<string, string> = { "x-api-key": caller.key }) =>
   send("/oauth/introspect", { body: new URLSearchParams({ token }).toString(), headers: { ...FORM, ...headers } });
-const told = async (token: string, headers?: Record<string, string>) => (await ask(token, headers)).json();
+const readTold = async (token: string, headers?: Record<string, string>) => (await ask(token, headers)).json();
 
 describe("an access token", () => {
   it("is described: what it may do, where, for whom, until when", async () => {
@@ -42,7 +42,7 @@ describe("an access token", () => {
   it("is described to itself, and to another token of its workspace", async () => {
     const [one, other] = [await newTokens(caller), await newTokens(caller)];
     for (const { access_token } of [one, other]) {
-      const answer = await told(one.access_token, { authorization: `Bearer ${access_token}` });
+      const answer = await readTold(one.access_token, { authorization: `Bearer ${access_token}` });
       expect(answer).toMatchObject({ active: true, client_id: one.client, aud: "https://weir.test" });
     }
   });
@@ -50,7 +50,7 @@ describe("an access token", () => {
   it("has the scopes of its own, not those of its grant", async () => {
     const { client, refresh_token } = await newTokens(caller, { scope: "read write" });
     const narrow = await (await refresh(client, refresh_token, { scope: "read" })).json<Tokens>();
-    expect(await told(narrow.access_token)).toMatchObject({ active: true, scope: "read" });
+    expect(await readTold(narrow.access_token)).toMatchObject({ active: true, scope: "read" });
   });
 
   it("may do no more than the role of its person's key", async () => {
@@ -79,18 +79,18 @@ describe("an access token", () => {
     await env.DB.prepare(expire)
       .bind(until * 1000, sha256(access_token))
       .run();
-    expect(await told(access_token)).toMatchObject({ active: true, exp: until });
+    expect(await readTold(access_token)).toMatchObject({ active: true, exp: until });
     await env.DB.prepare(expire)
       .bind(Date.now() - 1, sha256(access_token))
       .run();
-    expect(await told(access_token)).toEqual({ active: false });
+    expect(await readTold(access_token)).toEqual({ active: false });
   });
 });
 
 describe("nothing is said about", () => {
   it("a token of another workspace", async () => {
     const { access_token } = await newTokens(await newCaller());
-    expect(await told(access_token)).toEqual({ active: false });
+    expect(await readTold(access_token)).toEqual({ active: false });
   });
 
   it("a token that was revoked or has expired", async () => {
@@ -99,12 +99,12 @@ describe("nothing is said about", () => {
     const old = (await newTokens(caller)).access_token;
     const expire = env.DB.prepare("update oauth_tokens set expires_at = ? where hash = ?");
     await expire.bind(Date.now() - 1, sha256(old)).run();
-    for (const token of [access_token, old]) expect(await told(token)).toEqual({ active: false });
+    for (const token of [access_token, old]) expect(await readTold(token)).toEqual({ active: false });
   });
 
   it("a refresh token, an API key, and what is no token", async () => {
     const { refresh_token } = await newTokens(caller);
-    for (const token of [refresh_token, caller.key, "guess"]) expect(await told(token)).toEqual({ active: false });
+    for (const token of [refresh_token, caller.key, "guess"]) expect(await readTold(token)).toEqual({ active: false });
   });
 });
 

@@ -78,29 +78,30 @@ it("of traces over MCP is of the scope read, and no token for /mcp opens it", as
   const metadata = await send("/.well-known/oauth-protected-resource/mcp/traces");
   expect(await metadata.json()).toMatchObject({ resource, scopes_supported: ["read"] });
   const caller = await newCaller();
-  const statusOf = async (path: string, token: string) => (await withToken(path, token, undefined, "GET")).status;
+  const readStatus = async (path: string, token: string) => (await withToken(path, token, undefined, "GET")).status;
   const ofTraces = await newTokens(caller, { resource, scope: "read" });
   expect([
-    await statusOf("/mcp/traces", ofTraces.access_token),
-    await statusOf("/mcp", ofTraces.access_token),
-    await statusOf("/threads/x", ofTraces.access_token),
+    await readStatus("/mcp/traces", ofTraces.access_token),
+    await readStatus("/mcp", ofTraces.access_token),
+    await readStatus("/threads/x", ofTraces.access_token),
   ]).toEqual([405, 401, 401]);
   const ofAgents = await newTokens(caller, { resource: "https://weir.test/mcp" });
-  expect([await statusOf("/mcp", ofAgents.access_token), await statusOf("/mcp/traces", ofAgents.access_token)]).toEqual(
-    [405, 401],
-  );
+  expect([
+    await readStatus("/mcp", ofAgents.access_token),
+    await readStatus("/mcp/traces", ofAgents.access_token),
+  ]).toEqual([405, 401]);
 });
 
 it("is the only thing that a token for the resource opens", async () => {
   const { access_token } = await newTokens(await newCaller(), { resource: "https://weir.test/agui/echo" });
-  const statusOf = async (path: string) => (await withToken(path, access_token, undefined, "POST")).status;
-  expect(await statusOf("/agui/echo")).toBe(422);
-  for (const path of ["/agui/agent", "/a2a/echo", "/runs"]) expect(await statusOf(path)).toBe(401);
+  const readStatus = async (path: string) => (await withToken(path, access_token, undefined, "POST")).status;
+  expect(await readStatus("/agui/echo")).toBe(422);
+  for (const path of ["/agui/agent", "/a2a/echo", "/runs"]) expect(await readStatus(path)).toBe(401);
 });
 
 describe("behind a proxy", () => {
   const PUBLIC = "https://public.example";
-  const behind = (path: string, init: RequestInit = {}) =>
+  const fetchBehind = (path: string, init: RequestInit = {}) =>
     app.fetch(
       new Request(`http://inner:8787${path}`, { redirect: "manual", ...init }),
       { ...env, PUBLIC_URL: `${PUBLIC}/` },
@@ -108,18 +109,18 @@ describe("behind a proxy", () => {
     );
 
   it("names the public address everywhere, also in its own form", async () => {
-    const metadata = await (await behind("/.well-known/oauth-authorization-server")).json<{ issuer: string }>();
+    const metadata = await (await fetchBehind("/.well-known/oauth-authorization-server")).json<{ issuer: string }>();
     expect(metadata).toMatchObject({ issuer: PUBLIC, token_endpoint: `${PUBLIC}/oauth/token` });
-    const resource = await behind("/.well-known/oauth-protected-resource/mcp");
+    const resource = await fetchBehind("/.well-known/oauth-protected-resource/mcp");
     expect(await resource.json()).toMatchObject({ resource: `${PUBLIC}/mcp`, authorization_servers: [PUBLIC] });
-    const refused = await behind("/threads/search", { method: "POST", body: "{}" });
+    const refused = await fetchBehind("/threads/search", { method: "POST", body: "{}" });
     expect(refused.headers.get("www-authenticate")).toContain(`${PUBLIC}/.well-known/oauth-protected-resource`);
 
     const caller = await newCaller();
     const asked = request(await newClient(), { resource: `${PUBLIC}/mcp` });
     const answer = (fields: Record<string, unknown>, origin: string, cookie = "") => {
       const body = new URLSearchParams({ ...asked, ...fields } as Record<string, string>);
-      return behind("/oauth/authorize", { method: "POST", body, headers: { origin, cookie } });
+      return fetchBehind("/oauth/authorize", { method: "POST", body, headers: { origin, cookie } });
     };
     const key = { step: "key", api_key: caller.key };
     expect((await answer(key, "http://inner:8787")).status).toBe(400);
@@ -128,7 +129,7 @@ describe("behind a proxy", () => {
     const cookie = signedIn.headers.get("set-cookie") ?? "";
     expect(cookie).toMatch(/^__Host-.*; Secure/i);
     const [pair = ""] = cookie.split(";");
-    const page = await behind(signedIn.headers.get("location") ?? "", { headers: { cookie: pair } });
+    const page = await fetchBehind(signedIn.headers.get("location") ?? "", { headers: { cookie: pair } });
     const proof = /name="proof" value="([^"]+)"/.exec(await page.text())?.[1];
     const allowed = await answer({ step: "allow", grant: "read", proof }, PUBLIC, pair);
     const { searchParams } = new URL(allowed.headers.get("location") ?? "");

@@ -8,7 +8,7 @@ export const VERIFIER = "dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk";
 export const CHALLENGE = "E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM";
 
 /** The answer, if it is the one that the story needs. */
-async function must(response: Response, status: number): Promise<Response> {
+async function expectStatus(response: Response, status: number): Promise<Response> {
   if (response.status === status) return response;
   throw new Error(`Expected ${status}, got ${response.status}: ${await response.text()}`);
 }
@@ -43,7 +43,7 @@ export async function newClient(metadata: object = {}): Promise<string> {
     },
     headers: { "cf-connecting-ip": crypto.randomUUID() },
   });
-  return (await (await must(response, 201)).json<{ client_id: string }>()).client_id;
+  return (await (await expectStatus(response, 201)).json<{ client_id: string }>()).client_id;
 }
 
 /** A good authorization request of `client`; `changes` override, undefined removes. */
@@ -88,7 +88,7 @@ export class Browser {
 
   async signIn(fields: Fields, key: string): Promise<void> {
     const response = await this.submit({ ...fields, step: "key", api_key: key });
-    await must(response, 303);
+    await expectStatus(response, 303);
   }
 
   /** Signs in and opens the consent page; returns what its form sends for "Allow". */
@@ -102,7 +102,7 @@ export class Browser {
   /** The whole way to a code. */
   async allow(fields: Fields, caller: Caller): Promise<string> {
     const response = await this.submit(await this.consentForm(fields, caller.key));
-    const answer = new URL((await must(response, 303)).headers.get("location") ?? "");
+    const answer = new URL((await expectStatus(response, 303)).headers.get("location") ?? "");
     return answer.searchParams.get("code") ?? "";
   }
 }
@@ -134,7 +134,7 @@ export async function newTokens(caller: Caller, changes: Fields = {}): Promise<T
   const client = await newClient();
   const code = await new Browser().allow(request(client, changes), caller);
   const response = await redeem(client, code, { resource: changes.resource });
-  return { ...(await (await must(response, 200)).json<Tokens>()), client };
+  return { ...(await (await expectStatus(response, 200)).json<Tokens>()), client };
 }
 
 /** A call with an access token, in the workspace it is for. */
@@ -145,7 +145,7 @@ export function withToken(path: string, token: string, tenant?: string, method =
   });
 }
 
-export async function errorOf(response: Response): Promise<[status: number, error: string]> {
+export async function readError(response: Response): Promise<[status: number, error: string]> {
   const { error } = await response.json<{ error: string }>();
   return [response.status, error];
 }

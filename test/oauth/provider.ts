@@ -54,7 +54,7 @@ async function idToken(): Promise<string> {
   return `${text}.${base64url(await sign(text))}`;
 }
 
-async function answerOf(address: string, init?: RequestInit): Promise<Response> {
+async function answerRequest(address: string, init?: RequestInit): Promise<Response> {
   const { pathname } = new URL(address);
   if (pathname === "/.well-known/openid-configuration") {
     return Response.json({
@@ -94,7 +94,7 @@ export function installProvider(): void {
     // Why a provider's answer was not used is logged.
     vi.spyOn(console, "error").mockImplementation(() => {});
     vi.spyOn(globalThis, "fetch").mockImplementation(async (input, init) =>
-      answerOf(input instanceof Request ? input.url : input.toString(), init),
+      answerRequest(input instanceof Request ? input.url : input.toString(), init),
     );
   });
   afterEach(() => void vi.restoreAllMocks());

@@ -234,7 +234,7 @@ describe("client registration", () => {
 
 describe("a registration's size", () => {
   /** A good registration of exactly `size` bytes. */
-  function sized(size: number, filler = "x"): Uint8Array {
+  function createSized(size: number, filler = "x"): Uint8Array {
     const encoder = new TextEncoder();
     const empty = encoder.encode(JSON.stringify({ ...GOOD, padding: "" })).byteLength;
     const unit = encoder.encode(filler).byteLength;
@@ -244,7 +244,7 @@ describe("a registration's size", () => {
     expect(bytes.byteLength).toBe(size);
     return bytes;
   }
-  const chunked = (bytes: Uint8Array) =>
+  const streamChunks = (bytes: Uint8Array) =>
     new ReadableStream({
       start(controller) {
         for (let at = 0; at < bytes.byteLength; at += 1000) controller.enqueue(bytes.slice(at, at + 1000));
@@ -259,18 +259,18 @@ describe("a registration's size", () => {
     ["a length that is no number", { "content-length": "many" }],
   ];
   it.each(lengths)("is 8192 bytes at most, with %s", async (_, headers) => {
-    expect((await register(sized(8192), headers)).status).toBe(201);
-    const answer = await register(sized(8193), headers);
+    expect((await register(createSized(8192), headers)).status).toBe(201);
+    const answer = await register(createSized(8193), headers);
     expect(answer.status).toBe(413);
     expect(answer.body.error).toBe("invalid_client_metadata");
   });
 
   it("is counted in bytes and without any length", async () => {
-    expect((await register(sized(8192, "é"))).status).toBe(201);
-    expect((await register(sized(8193, "é"))).status).toBe(413);
-    expect((await register(chunked(sized(8192)))).status).toBe(201);
-    expect((await register(chunked(sized(8193)))).status).toBe(413);
-    expect((await register(chunked(sized(2_000_000)))).status).toBe(413);
+    expect((await register(createSized(8192, "é"))).status).toBe(201);
+    expect((await register(createSized(8193, "é"))).status).toBe(413);
+    expect((await register(streamChunks(createSized(8192)))).status).toBe(201);
+    expect((await register(streamChunks(createSized(8193)))).status).toBe(413);
+    expect((await register(streamChunks(createSized(2_000_000)))).status).toBe(413);
   });
 });
 

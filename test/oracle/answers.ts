@@ -10,12 +10,12 @@ export async function startOnce(world: World, spec: RunSpec, repeats: boolean): 
   if (!repeats || repetition === "none" || repetition === "expired key") return world.start(spec, { kind, reader });
   if (repetition === "command") {
     const how = { kind, reader: "protocol" as const, commandId: 7 };
-    return twice(world, spec, how);
+    return answerTwice(world, spec, how);
   }
-  return twice(world, spec, { kind, reader, key, commandId: 301 });
+  return answerTwice(world, spec, { kind, reader, key, commandId: 301 });
 }
 
-async function twice(world: World, spec: RunSpec, how: Parameters<World["start"]>[1]): Promise<void> {
+async function answerTwice(world: World, spec: RunSpec, how: Parameters<World["start"]>[1]): Promise<void> {
   await world.start(spec, how);
   const first = world.weir.ids.get(spec.name);
   const again = await world.weir.start({ ...spec, webhook: how?.reader !== "protocol" }, how);
@@ -34,7 +34,7 @@ export async function startLast(world: World): Promise<void> {
 }
 
 /** The same request again, when its run has ended. */
-export async function again(world: World, name: string): Promise<void> {
+export async function answerAgain(world: World, name: string): Promise<void> {
   if (!world.model.exists) return;
   const first = world.weir.ids.get(name);
   const how = { key: `${world.id} ${name}`, checkpoint: world.forkedFrom };
@@ -66,15 +66,16 @@ export async function answerAll(world: World, holds: boolean): Promise<void> {
 async function startAnswer(world: World, spec: RunSpec): Promise<void> {
   const { reader, repetition } = world.given;
   if (repetition === "command" && spec.answers)
-    return twice(world, spec, { reader: "protocol", commandId: 100 + Number(spec.name.slice(1)) });
-  if (repetition === "key") return twice(world, spec, { reader, key: `${world.id} ${spec.name}`, commandId: 300 });
+    return answerTwice(world, spec, { reader: "protocol", commandId: 100 + Number(spec.name.slice(1)) });
+  if (repetition === "key")
+    return answerTwice(world, spec, { reader, key: `${world.id} ${spec.name}`, commandId: 300 });
   return world.start(spec, { reader });
 }
 
 /** Another answer to the same question, while the run that answers it is at work, is refused. */
 async function expectTaken(world: World, { name, answers }: RunSpec): Promise<void> {
   if (!answers) return;
-  await world.weir.reaches(heldBy(world.given));
+  await world.weir.waitUntilReached(heldBy(world.given));
   const other = Object.fromEntries(Object.keys(answers).map((question) => [question, "late"]));
   const status = await world.weir.start({ name: "late", answers: other }, { reader: "protocol", commandId: 999 });
   if (status === 200) world.weir.results.delete("late");

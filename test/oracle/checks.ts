@@ -1,9 +1,9 @@
 /** What is checked when a case is at rest: searches, streams, effects, storage. */
 import type { Event } from "../streaming/client.ts";
 import * as gates from "./gates.ts";
-import { said as answerOf } from "./model-graph.ts";
+import { joinSaid } from "./model-graph.ts";
 import { pause } from "./patience.ts";
-import { hooksOf } from "./receiver.ts";
+import { listHooks } from "./receiver.ts";
 import { classicTexts, protocolTexts, type Texts } from "./texts.ts";
 import { modelValues } from "./views.ts";
 import { Mismatch, type World } from "./world.ts";
@@ -13,7 +13,7 @@ const LOOKS = 200;
 const CURSORS = 3;
 
 /** Looks until nothing differs; what differs after many looks is wrong. */
-async function eventually(look: () => Promise<void>): Promise<void> {
+async function checkEventually(look: () => Promise<void>): Promise<void> {
   for (let left = LOOKS; ; left -= 1) {
     try {
       return await look();
@@ -26,7 +26,7 @@ async function eventually(look: () => Promise<void>): Promise<void> {
 
 /** Searches show the thread as it is. A long state is not found by its values. */
 export async function checkSearch(world: World): Promise<void> {
-  await eventually(async () => {
+  await checkEventually(async () => {
     await world.weir.alarms();
     const found = (await world.weir.found()) as { status: string; values: unknown }[];
     const wanted = { status: world.model.status, values: modelValues(world.model.values) };
@@ -74,7 +74,7 @@ export async function checkReaders(world: World): Promise<void> {
     const isFirstLook = !weir.transcripts.has(name);
     const texts = classicTexts(known);
     if (spoke !== undefined)
-      world.expect(`the message of ${name} in its stream`, [...texts.values()].includes(answerOf(spoke)), true);
+      world.expect(`the message of ${name} in its stream`, [...texts.values()].includes(joinSaid(spoke)), true);
     for (const id of sample(
       known.map((frame) => frame.id ?? "-1"),
       () => random.next(),
@@ -106,9 +106,9 @@ function expectTexts(world: World, what: string, real: Texts, wanted: Texts): vo
 /** Webhooks of exactly the runs that have ended, also of those that were undone, each under one delivery id. */
 export async function checkEffects(world: World): Promise<void> {
   const { weir, model } = world;
-  await eventually(async () => {
+  await checkEventually(async () => {
     await weir.alarms();
-    const told = [...weir.ids].flatMap(([name, id]) => hooksOf(id).map((status) => `${name} ${status}`));
+    const told = [...weir.ids].flatMap(([name, id]) => listHooks(id).map((status) => `${name} ${status}`));
     world.expect("webhooks", told.sort(), model.hooks.toSorted());
   });
 }
@@ -130,8 +130,8 @@ export function checkExecutions(world: World): void {
 
 /** A deleted thread leaves nothing in its object's storage. */
 export async function checkStorage(world: World): Promise<void> {
-  await eventually(async () => {
+  await checkEventually(async () => {
     await world.weir.alarms();
-    world.expect("the storage of a deleted thread", (await world.weir.stored()).tables, []);
+    world.expect("the storage of a deleted thread", (await world.weir.measureStored()).tables, []);
   });
 }

@@ -5,11 +5,11 @@ import { defaultAssistantId } from "../../src/assistants/defaults.ts";
 import { graphs } from "../../src/graphs/index.ts";
 import type { ThreadRpc } from "../../src/threads/rpc.ts";
 import type { Caller } from "../support/caller.ts";
-import { storedBytes } from "../support/stored.ts";
+import { measureStored } from "../support/stored.ts";
 import * as gates from "./gates.ts";
 import { build, type Shape } from "./graphs.ts";
 import type { Ttl } from "./model.ts";
-import { bounded, until } from "./patience.ts";
+import { limitTime, waitUntil } from "./patience.ts";
 
 type Options = Parameters<Caller["fetch"]>[1];
 
@@ -28,7 +28,7 @@ export class Connection {
 
   async call(path: string, options: Options = {}): Promise<Response> {
     const what = `${options.method ?? (options.body === undefined ? "GET" : "POST")} ${path.replace(this.threadId, "…")}`;
-    const response = await bounded(what, this.caller.fetch(path, options));
+    const response = await limitTime(what, this.caller.fetch(path, options));
     if (response.status >= 500) this.faults.push(`${what} answers ${response.status} ${await response.clone().text()}`);
     return response;
   }
@@ -36,7 +36,7 @@ export class Connection {
   /** The JSON of an answer, or its status when it is an error. */
   async json<T>(path: string, options: Options = {}): Promise<T | number> {
     const response = await this.call(path, options);
-    const text = await bounded(`the body of ${path}`, response.text());
+    const text = await limitTime(`the body of ${path}`, response.text());
     if (!response.ok) return response.status;
     return (text.trim() === "" ? null : JSON.parse(text)) as T;
   }
@@ -73,8 +73,8 @@ export class Connection {
   }
 
   /** Resolves when a node waits at its gate. */
-  async reaches(node: string): Promise<void> {
-    await until(`the node ${node}`, () => gates.isReached(this.graphId, node));
+  async waitUntilReached(node: string): Promise<void> {
+    await waitUntil(`the node ${node}`, () => gates.isReached(this.graphId, node));
   }
 
   /** The object's process stops. The next call starts it again. */
@@ -104,7 +104,7 @@ export class Connection {
   /** Alarms come. One that comes early does no harm. */
   async alarms(): Promise<void> {
     for (let i = 0; i < 3; i += 1) {
-      const rang = await bounded(
+      const rang = await limitTime(
         "an alarm",
         runDurableObjectAlarm(this.stub).catch(() => true),
       );
@@ -112,7 +112,7 @@ export class Connection {
     }
   }
 
-  async stored(): Promise<{ tables: string[]; alarm: number | null }> {
-    return storedBytes(this.stub);
+  async measureStored(): Promise<{ tables: string[]; alarm: number | null }> {
+    return measureStored(this.stub);
   }
 }

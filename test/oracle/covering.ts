@@ -1,5 +1,5 @@
 /** A covering array: few cases that contain every possible pair (or triple) of values, made greedily. */
-import { generator, type Random, randomOf } from "../support/random.ts";
+import { generator, type Random, createRandom } from "../support/random.ts";
 
 /** The dimensions of an oracle, the values that cannot occur together, and those whose cases take long. */
 export interface Space {
@@ -19,19 +19,19 @@ class Cover {
   readonly #names: string[];
   /** Every value of every dimension. A value's number is its place. */
   readonly #values: { at: number; value: string }[];
-  readonly #numbersOf: number[][];
+  readonly #valueNumbers: number[][];
   readonly #isHeavy: boolean[];
   readonly #clashes: { at: number; numbers: number[] }[][];
 
   constructor({ dimensions, exclusions, heavy }: Space) {
     this.#names = Object.keys(dimensions);
     this.#values = this.#names.flatMap((name, at) => (dimensions[name] ?? []).map((value) => ({ at, value })));
-    this.#numbersOf = this.#names.map((_, at) => this.#values.flatMap((one, n) => (one.at === at ? [n] : [])));
+    this.#valueNumbers = this.#names.map((_, at) => this.#values.flatMap((one, n) => (one.at === at ? [n] : [])));
     this.#isHeavy = this.#values.map(({ value }) => heavy.includes(value));
     this.#clashes = exclusions.map(({ when }) =>
       Object.entries(when).map(([name, some]) => {
         const at = this.#names.indexOf(name);
-        const numbers = (this.#numbersOf[at] ?? []).filter((n) => some.includes(this.#values[n]?.value ?? ""));
+        const numbers = (this.#valueNumbers[at] ?? []).filter((n) => some.includes(this.#values[n]?.value ?? ""));
         return { at, numbers };
       }),
     );
@@ -42,7 +42,7 @@ class Cover {
   }
 
   /** The names of the combinations of `strength` values in the row that contain the value `must`, if given. */
-  #tuplesOf(row: Row, strength: number, must?: number): number[] {
+  #listTuples(row: Row, strength: number, must?: number): number[] {
     const set = row.filter((n) => n !== undefined && n !== must) as number[];
     const combine = (from: number, left: number): number[][] =>
       left === 0
@@ -58,8 +58,8 @@ class Cover {
     const open = this.#names.flatMap((_, at) => (row[at] === undefined ? [at] : []));
     if (open.length === 0) return row;
     const at = open[random.between(0, open.length)] as number;
-    const ranked = (this.#numbersOf[at] ?? []).map((n) => {
-      const gain = left.size === 0 ? 0 : this.#tuplesOf(row, strength, n).filter((tuple) => left.has(tuple)).length;
+    const ranked = (this.#valueNumbers[at] ?? []).map((n) => {
+      const gain = left.size === 0 ? 0 : this.#listTuples(row, strength, n).filter((tuple) => left.has(tuple)).length;
       return { n, rank: gain + random.next() - (this.#isHeavy[n] ? 1 : 0) };
     });
     for (const { n } of ranked.toSorted((a, b) => b.rank - a.rank)) {
@@ -70,42 +70,42 @@ class Cover {
   }
 
   /** Every combination of `strength` values that a whole case can contain, with a row of these values. */
-  possible(strength: number, random: Random): Map<number, Row> {
+  listPossible(strength: number, random: Random): Map<number, Row> {
     let parts: Row[] = [this.#names.map(() => undefined)];
     const found = new Map<number, Row>();
     for (const at of this.#names.keys()) {
-      const longer = parts.flatMap((part) => (this.#numbersOf[at] ?? []).map((n) => part.with(at, n)));
+      const longer = parts.flatMap((part) => (this.#valueNumbers[at] ?? []).map((n) => part.with(at, n)));
       const size = (row: Row) => row.filter((n) => n !== undefined).length;
       for (const row of longer.filter((one) => size(one) === strength))
-        if (this.#complete(row, 0, new Set(), random)) found.set(this.#tuplesOf(row, strength)[0] as number, row);
+        if (this.#complete(row, 0, new Set(), random)) found.set(this.#listTuples(row, strength)[0] as number, row);
       parts = [...parts, ...longer.filter((row) => size(row) < strength)];
     }
     return found;
   }
 
-  greedy(all: Map<number, Row>, strength: number, random: Random, most: number): Row[] {
+  chooseGreedily(all: Map<number, Row>, strength: number, random: Random, most: number): Row[] {
     const left = new Set(all.keys());
     const rows: Row[] = [];
     while (left.size > 0 && rows.length < most) {
       const wanted = [...left];
-      const gain = (row: Row) => this.#tuplesOf(row, strength).filter((tuple) => left.has(tuple)).length;
+      const countGain = (row: Row) => this.#listTuples(row, strength).filter((tuple) => left.has(tuple)).length;
       const candidates = Array.from({ length: CANDIDATES }, () => {
         const row = all.get(wanted[random.between(0, wanted.length)] as number) as Row;
         return this.#complete(row, strength, left, random) as Row;
-      }).map((row) => ({ row, gain: gain(row) }));
+      }).map((row) => ({ row, gain: countGain(row) }));
       const best = candidates.reduce((a, b) => (b.gain > a.gain ? b : a)).row;
-      for (const tuple of this.#tuplesOf(best, strength)) left.delete(tuple);
+      for (const tuple of this.#listTuples(best, strength)) left.delete(tuple);
       rows.push(best);
     }
     return rows;
   }
 
-  caseOf(row: Row): Record<string, string> {
+  toCase(row: Row): Record<string, string> {
     return Object.fromEntries(this.#names.map((name, at) => [name, this.#values[row[at] as number]?.value ?? ""]));
   }
 
   /** The number of cases, and half of that of heavy values in them. */
-  weightOf(rows: readonly Row[]): number {
+  weighRows(rows: readonly Row[]): number {
     return rows.length + rows.flat().filter((n) => n !== undefined && this.#isHeavy[n]).length / 2;
   }
 }
@@ -120,12 +120,12 @@ export function coveringArray(
   seed: number,
   { attempts = 1, most = Infinity } = {},
 ): { cases: Record<string, string>[]; tuples: number } {
-  const random = randomOf(generator(seed));
+  const random = createRandom(generator(seed));
   const cover = new Cover(space);
-  const all = cover.possible(strength, random);
-  const arrays = Array.from({ length: attempts }, () => cover.greedy(all, strength, random, most));
-  const best = arrays.reduce((a, b) => (cover.weightOf(b) < cover.weightOf(a) ? b : a));
-  return { cases: best.map((row) => cover.caseOf(row)), tuples: all.size };
+  const all = cover.listPossible(strength, random);
+  const arrays = Array.from({ length: attempts }, () => cover.chooseGreedily(all, strength, random, most));
+  const best = arrays.reduce((a, b) => (cover.weighRows(b) < cover.weighRows(a) ? b : a));
+  return { cases: best.map((row) => cover.toCase(row)), tuples: all.size };
 }
 
 /** Why the case cannot be; undefined when it can. Dimensions that are not set may have any value. */

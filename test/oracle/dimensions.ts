@@ -130,4 +130,4 @@ export const EXCLUSIONS: Exclusion[] = [
 export const SPACE: Space = { dimensions: DIMENSIONS, exclusions: EXCLUSIONS, heavy: HEAVY };
 
 /** Why the case cannot be; undefined when it can. Dimensions that are not set may have any value. */
-export const excluded = (given: Partial<Case>): string | undefined => excludedIn(SPACE, given);
+export const findExclusion = (given: Partial<Case>): string | undefined => excludedIn(SPACE, given);

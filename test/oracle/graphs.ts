@@ -114,11 +114,11 @@ const Plain = new StateSchema({ messages: MessagesValue, log: Log(), doc: Doc })
 const Delta = new StateSchema({ messages: MessagesDeltaValue, log: Log(), doc: Doc });
 type State = typeof Plain.State;
 
-const turnOf = (state: State): string => {
+const readTurn = (state: State): string => {
   const said = state.messages.findLast((message) => message.type === "human");
   return said?.text ?? "";
 };
-const isQuestion = (state: State) => turnOf(state).endsWith("?");
+const isQuestion = (state: State) => readTurn(state).endsWith("?");
 
 /** Asks, and passes the gate of the node with the answer. */
 async function answerTo(question: string, node: string, config: LangGraphRunnableConfig): Promise<string> {
@@ -154,7 +154,7 @@ const MIDDLE: Record<Pause, Record<string, Node>> = {
   nested: { ask: async (state) => ({ log: isQuestion(state) ? (await inner.invoke({ log: [] })).log : ["ask"] }) },
   parallel: {
     free: (state, config) => {
-      shared.oracleGates?.ended(String(config.configurable?.thread_id), "free", turnOf(state));
+      shared.oracleGates?.ended(String(config.configurable?.thread_id), "free", readTurn(state));
       return { log: ["free"] };
     },
     left: (state) => ({ log: [isQuestion(state) ? `left:${String(interrupt("Left?"))}` : "left"] }),
@@ -168,7 +168,7 @@ const MIDDLE: Record<Pause, Record<string, Node>> = {
 export function build({ pause, delta = false, edits = false, last = "close", flaky = false }: Shape) {
   const failed = new Set<string>();
   const speak: Node = async (state, config) => {
-    const turn = turnOf(state);
+    const turn = readTurn(state);
     const place = `${String(config.configurable?.thread_id)} ${turn}`;
     const fails = flaky && !failed.has(place);
     failed.add(place);
@@ -179,7 +179,7 @@ export function build({ pause, delta = false, edits = false, last = "close", fla
     return { messages: [message as unknown as AIMessage], log: [`write ${turn}`] };
   };
   const close: Node = async (state, config) => {
-    await passGate("close", turnOf(state), config);
+    await passGate("close", readTurn(state), config);
     if (!edits) return { log: ["close"] };
     state.log.push("edit");
     const said = state.messages.at(-1);

@@ -2,7 +2,7 @@
 import { type Pause, wordsFor } from "./graphs.ts";
 
 /** The nodes between `speak` and the last one, in the order in which their results are applied. */
-export const middleOf = (pause: Pause): string[] => (pause === "parallel" ? ["free", "left", "right"] : ["ask"]);
+export const listMiddle = (pause: Pause): string[] => (pause === "parallel" ? ["free", "left", "right"] : ["ask"]);
 
 const QUESTIONS: Record<Pause, Record<string, string[]>> = {
   none: {},
@@ -14,8 +14,8 @@ const QUESTIONS: Record<Pause, Record<string, string[]>> = {
 };
 
 /** What the node asks in this turn, in order. */
-export const questionsOf = (pause: Pause, node: string, turn: string): string[] =>
+export const listQuestions = (pause: Pause, node: string, turn: string): string[] =>
   turn.endsWith("?") ? (QUESTIONS[pause][node] ?? []) : [];
 
 /** What the graph says in this turn. */
-export const said = (turn: string): string => wordsFor(turn).join("");
+export const joinSaid = (turn: string): string => wordsFor(turn).join("");

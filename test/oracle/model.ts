@@ -3,7 +3,7 @@
  * the effects of its runs. No storage, no concurrency, no LangGraph; time is a number. docs/semantics.md says the same in
  * prose. The graphs are those of graphs.ts, as the oracle drives them.
  */
-import { middleOf, questionsOf, said } from "./model-graph.ts";
+import { listMiddle, listQuestions, joinSaid } from "./model-graph.ts";
 import type { Pause } from "./graphs.ts";
 
 export interface Values {
@@ -130,7 +130,7 @@ export class Model {
 
   /** The questions that wait for an answer. */
   get asks(): string[] {
-    return (this.latest?.tasks ?? []).flatMap(asked).sort();
+    return (this.latest?.tasks ?? []).flatMap(listAsked).sort();
   }
 
   get next(): string[] {
@@ -270,7 +270,7 @@ export class Model {
     if (atBreakpoint) return this.#end(run, "interrupted");
     const turn = here.values.said.findLast((text) => !text.startsWith("(")) ?? "";
     for (const task of here.tasks) {
-      if (task.result || asked(task).length > 0) continue;
+      if (task.result || listAsked(task).length > 0) continue;
       if (this.closed.has(task.node)) return "waits";
       task.result = { by: run.name, log: this.#perform(task, turn) };
       if (task.node === "speak") run.spoke = turn;
@@ -280,8 +280,8 @@ export class Model {
       by: run.name,
       source: "loop",
       step: here.step + 1,
-      values: this.#applied(here, turn),
-      tasks: this.#after(here.tasks[0]?.node ?? "", turn),
+      values: this.#applyTasks(here, turn),
+      tasks: this.#listNext(here.tasks[0]?.node ?? "", turn),
     });
     return "on";
   }
@@ -292,7 +292,7 @@ export class Model {
     const { step = -2, values } = begin ?? { values: EMPTY };
     if (run.turn === undefined) {
       for (const task of this.latest?.tasks ?? []) {
-        const [question] = asked(task);
+        const [question] = listAsked(task);
         const value = question === undefined ? undefined : run.answers?.[question];
         if (value !== undefined) task.answers.push({ by: run.name, value });
       }
@@ -313,12 +313,12 @@ export class Model {
     return [questions.length > 0 ? `${node}:${answers.map(({ value }) => value).join()}` : node];
   }
 
-  #applied({ values, tasks }: Checkpoint, turn: string): Values {
+  #applyTasks({ values, tasks }: Checkpoint, turn: string): Values {
     const log = [...values.log, ...tasks.flatMap(({ result }) => result?.log ?? [])];
     const speaks = tasks[0]?.node === "speak";
     const edited = this.edits && tasks[0]?.node === this.last;
     const { edits } = (values.doc ?? {}) as { edits: number };
-    const texts = speaks ? [...values.said, said(turn)] : values.said;
+    const texts = speaks ? [...values.said, joinSaid(turn)] : values.said;
     return {
       log,
       said: edited ? [...texts.slice(0, -1), `${texts.at(-1)}!`] : texts,
@@ -326,9 +326,10 @@ export class Model {
     };
   }
 
-  #after(node: string, turn: string): Task[] {
+  #listNext(node: string, turn: string): Task[] {
     if (node === this.last) return [];
-    if (node === "speak") return middleOf(this.pause).map((name) => task(name, questionsOf(this.pause, name, turn)));
+    if (node === "speak")
+      return listMiddle(this.pause).map((name) => task(name, listQuestions(this.pause, name, turn)));
     return [task(this.last, [])];
   }
 
@@ -380,5 +381,5 @@ export class Model {
 const task = (node: string, questions: string[]): Task => ({ node, questions, answers: [] });
 
 /** What the task asks now. */
-const asked = ({ questions, answers, result }: Task): string[] =>
+const listAsked = ({ questions, answers, result }: Task): string[] =>
   result ? [] : questions.slice(answers.length, answers.length + 1);

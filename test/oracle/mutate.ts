@@ -3,7 +3,7 @@ import { execFileSync, spawn } from "node:child_process";
 import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { createInterface } from "node:readline";
-import { MUTATIONS, type Mutation, patched } from "./mutations.ts";
+import { MUTATIONS, type Mutation, applyPatch } from "./mutations.ts";
 import { TRACE_MUTATIONS } from "./traces/mutations.ts";
 
 /** The errors, by the pairs that must find them. */
@@ -81,7 +81,7 @@ async function withMutation(
   try {
     for (const patch of all) {
       const file = join(copy, patch.file);
-      writeFileSync(file, patched(readFileSync(file, "utf8"), patch));
+      writeFileSync(file, applyPatch(readFileSync(file, "utf8"), patch));
     }
     return await runPairs(copy, suite, red);
   } finally {
@@ -102,7 +102,7 @@ function selection(file: string, among: Mutation["among"]): Mutation["patches"][
 /** Runs the pairs of the copy. Failures of cases in `red` are left out. */
 async function runPairs(copy: string, suite: string, red?: Result["failed"]): Promise<Result> {
   const began = Date.now();
-  const elapsed = () => Math.round((Date.now() - began) / 1000);
+  const countSeconds = () => Math.round((Date.now() - began) / 1000);
   const vitest = join(copy, "node_modules", "vitest", "vitest.mjs");
   const args = [vitest, "run", "--config", "vitest.workers.config.ts", suite];
   // A group of its own: its end also ends the processes of workerd.
@@ -115,14 +115,14 @@ async function runPairs(copy: string, suite: string, red?: Result["failed"]): Pr
     const cases = /oracle: \{"cases":(\d+)/.exec(line)?.[1];
     if (cases !== undefined) result.cases = Number(cases);
     if (given !== undefined && !red?.has(given)) {
-      result.first ??= elapsed();
+      result.first ??= countSeconds();
       result.failed.set(given, "");
     } else if (last !== undefined && result.failed.has(last) && line.startsWith("  "))
       result.failed.set(last, `${result.failed.get(last)}\n  ${line}`);
     last = given ?? (line.startsWith("  ") ? last : undefined);
   }
   clearTimeout(timer);
-  result.seconds = elapsed();
+  result.seconds = countSeconds();
   if (result.cases === undefined && result.failed.size === 0 && !red?.size) throw new Error("No case ran to its end.");
   return result;
 }

@@ -20,14 +20,20 @@ export interface Mutation<C = Record<string, string>> {
 const THREADS = "src/threads";
 
 /** A change of one place. */
-const one = (name: string, among: Among<Case>, file: string, find: string, replace: string): Mutation<Case> => ({
+const createMutation = (
+  name: string,
+  among: Among<Case>,
+  file: string,
+  find: string,
+  replace: string,
+): Mutation<Case> => ({
   name,
   among,
   patches: [{ file: `${THREADS}/${file}`, find, replace }],
 });
 
 /** Changes of several places. */
-const several = (
+const createMutations = (
   name: string,
   among: Among<Case>,
   ...patches: [file: string, find: string, replace: string][]
@@ -38,49 +44,49 @@ const several = (
 });
 
 export const MUTATIONS: Mutation<Case>[] = [
-  one(
+  createMutation(
     "a run begins without its slots",
     { slots: ["taken"] },
     "runs/gate.ts",
     'if (run.status === "running") return true;',
     "if (run.status) return true;",
   ),
-  one(
+  createMutation(
     "the slots of a run are not given back at its end",
     { slots: ["free", "taken"] },
     "tasks/side-effects.ts",
     "if (takesSlots(run)) queueSlots(context, run, tracer);",
     "if (takesSlots(run) && run.outcome.attempt > 9) queueSlots(context, run, tracer);",
   ),
-  one(
+  createMutation(
     "the limiter's call begins no run",
     { slots: ["taken"] },
     "runs/runner.ts",
     "this.#gate.grant(runId);\n      this.#continue();",
     "this.#gate.grant(runId);",
   ),
-  one(
+  createMutation(
     "a run that is not due makes its thread busy",
     { kind: ["delayed"] },
     "runs/runner.ts",
     "return this.#open.some((run) => isInFlight(run, now));",
     "return this.#open.length > 0 && now > 0;",
   ),
-  one(
+  createMutation(
     "a run that is not due blocks those after it",
     { kind: ["delayed"] },
     "runs/queue.ts",
     "place(a) - place(b) || a.created - b.created",
     "a.created - b.created",
   ),
-  one(
+  createMutation(
     "keep_latest removes the checkpoints of nested graphs",
     { pause: ["nested"], lifecycle: ["prune", "ttl keep_latest"] },
     "checkpoints/checkpoints.ts",
     'return [latest, ...nested.filter(({ ns, metadata }) => !ns.includes(":") || metadata.parents?.[""] === latest.id)];',
     "return nested.length < 0 ? nested : [latest];",
   ),
-  several(
+  createMutations(
     "keep_latest removes what delta channels are replayed from",
     { values: ["delta"], lifecycle: ["prune", "ttl keep_latest"] },
     ["graph/prune.ts", "if (replayed.length === 0) return snapshots;", "if (replayed.length >= 0) return snapshots;"],
@@ -90,14 +96,14 @@ export const MUTATIONS: Mutation<Case>[] = [
       "new Map([...replayed.slice(0, 0), ...live].map(",
     ],
   ),
-  one(
+  createMutation(
     "a cursor inside a compacted message gets the whole message again",
     { lifecycle: ["compaction", "ttl keep_latest"] },
     "log/tail.ts",
     "unfoldCuts(events, cursor, query.seen ?? 0)",
     "events.values()",
   ),
-  one(
+  createMutation(
     "reads of a list share its messages",
     { values: ["edited"] },
     "log/lists.ts",
@@ -108,7 +114,7 @@ export const MUTATIONS: Mutation<Case>[] = [
       items.push(...(known.get(stored) as unknown[]));
     }`,
   ),
-  several(
+  createMutations(
     "rollback keeps the run's answers",
     { stop: ["rollback", "replace"] },
     ["checkpoints/checkpoints.ts", "writes: full.writes.filter(isOfOthers)", "writes: full.writes"],
@@ -118,49 +124,49 @@ export const MUTATIONS: Mutation<Case>[] = [
       "",
     ],
   ),
-  one(
+  createMutation(
     "questions are those of the run's events",
     { pause: ["parallel", "twice", "nested"], stop: ["cancel", "kill", "kill after stop"] },
     "runs/runner.ts",
     "? before.interrupts : checkpoints.questions();",
     "? before.interrupts : emitter.interrupts;",
   ),
-  one(
+  createMutation(
     "a rollback leaves the thread's status of the run",
     { stop: ["rollback", "replace"] },
     "runs/ending.ts",
     'outcome.attempt > 0 && reason !== "rollback" && !outcome.refusal',
     "outcome.attempt > 0 && !outcome.refusal",
   ),
-  one(
+  createMutation(
     "effects are lost with their thread",
     { lifecycle: ["deletion", "ttl delete"] },
     "context.ts",
     "if (this.tables.outbox.outlives)",
     "if (this.gone)",
   ),
-  one(
+  createMutation(
     "a change in place of a channel that no node wrote is not stored",
     { values: ["edited"] },
     "checkpoints/checkpoints.ts",
     'before && typeof value !== "object" && !changed',
     "before && !changed",
   ),
-  one(
+  createMutation(
     "a stopped run has no trace",
     { stop: ["cancel", "rollback", "replace"] },
     "tasks/side-effects.ts",
     "if (end) queueTrace(context, end, tracer);",
     "if (end && !run.outcome.stopped) queueTrace(context, end, tracer);",
   ),
-  one(
+  createMutation(
     "a copy loses the questions that wait",
     { lifecycle: ["copy"] },
     "copy.ts",
     "...record, ...own, format",
     '...record, ...own, rest: "idle", interrupts: {}, format',
   ),
-  several(
+  createMutations(
     "a ttl deletes a thread with a run that is not due",
     { kind: ["delayed"], lifecycle: ["ttl delete"] },
     [
@@ -179,70 +185,70 @@ export const MUTATIONS: Mutation<Case>[] = [
       "if (runner.busy || !isDue()) return false;",
     ],
   ),
-  one(
+  createMutation(
     "a stop does not survive a restart",
     { stop: ["kill after stop"] },
     "runs/runner.ts",
     "this.#keepStop(active.run, reason);",
     "",
   ),
-  one(
+  createMutation(
     "a run's time counts from its last attempt",
     { stop: ["timeout"] },
     "runs/attempts.ts",
     "began + seconds * 1000 - Date.now()",
     "0 * began + seconds * 1000",
   ),
-  one(
+  createMutation(
     "a deleted run leaves the thread's values",
     { lifecycle: ["run deletion"] },
     "graph/prune.ts",
     "if (graph && !busy()) await refresh(context, graph);",
     "if (graph && !graph) await refresh(context, graph);",
   ),
-  one(
+  createMutation(
     "a question accepts a second answer",
     { stop: ["cancel", "rollback", "replace", "timeout"], pause: ["interrupt", "nested", "parallel", "twice"] },
     "runs/insert.ts",
     "if (areWaitedFor(answers, context, open)) return;",
     "if (answers.length >= 0) return;",
   ),
-  one(
+  createMutation(
     "a repeated command starts another run",
     { repetition: ["command"] },
     "runs/insert.ts",
     "if (fingerprint === undefined) return undefined;",
     "if (fingerprint !== null) return undefined;",
   ),
-  one(
+  createMutation(
     "a run takes the place only of runs that are due",
     { kind: ["delayed"] },
     "runs/runner.ts",
     "for (const one of before) this.stop(one.id, strategy);",
     "for (const one of before) if (isInFlight(one)) this.stop(one.id, strategy);",
   ),
-  one(
+  createMutation(
     "a run that is replaced is rolled back, whichever the strategy",
     { stop: ["replace"] },
     "runs/runner.ts",
     "this.stop(one.id, strategy);",
     'this.stop(one.id, strategy && "rollback");',
   ),
-  one(
+  createMutation(
     "a run begins at the latest checkpoint, whichever it names",
     { from: ["earlier"] },
     "runs/execute.ts",
     "const from = begun || !isFork(run) ? undefined : request.checkpoint;",
     "const from = begun || !isFork(run) || run.id ? undefined : request.checkpoint;",
   ),
-  one(
+  createMutation(
     "an answer stays whose run is stopped while its node is at work",
     { at: ["asking node"], stop: ["cancel", "replace", "timeout", "kill after stop"] },
     "runs/runner.ts",
     "if (reason && outcome.answered) checkpoints.removeAnswers(run.id);",
     "",
   ),
-  one(
+  createMutation(
     "a stopped run leaves the values of its last step",
     { at: ["asking node"], pause: ["parallel"], stop: ["cancel", "replace", "timeout", "kill after stop"] },
     "runs/runner.ts",
@@ -274,7 +280,7 @@ export const MUTATIONS: Mutation<Case>[] = [
 ];
 
 /** The text with one change. Throws when the place is not there exactly once: the code has moved on. */
-export function patched(text: string, { file, find, replace }: Patch): string {
+export function applyPatch(text: string, { file, find, replace }: Patch): string {
   const parts = text.split(find);
   if (parts.length !== 2) throw new Error(`${file} has "${find}" ${parts.length - 1} times, and must have it once.`);
   return parts.join(replace);

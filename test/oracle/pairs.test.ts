@@ -8,13 +8,13 @@ import { graphs } from "../../src/graphs/index.ts";
 import { anyStorage } from "../chaos/faults.ts";
 import { newCaller } from "../support/caller.ts";
 import { installClock } from "../support/clock.ts";
-import { ALL, amount, SOAK } from "../support/thorough.ts";
+import { ALL, chooseAmount, SOAK } from "../support/thorough.ts";
 import { coveringArray } from "./covering.ts";
 import { type Case, PLAIN, SPACE } from "./dimensions.ts";
 import { build } from "./graphs.ts";
 import { LATE_MS } from "./patience.ts";
 import { receive } from "./receiver.ts";
-import { type Failure, report, runCase, shown, shrunk } from "./run-case.ts";
+import { type Failure, report, runCase, formatCase, shrinkFailure } from "./run-case.ts";
 import { SharedClock } from "./shared-clock.ts";
 import { type Owed, wrongTraces } from "./traces.ts";
 
@@ -28,12 +28,12 @@ const WORKSPACES = 4;
 const SHRINK = process.env.SHRINK === "true";
 const STEPS = process.env.STEPS?.split(",").map(Number);
 
-function chosen(): { cases: Case[]; tuples: number } {
+function chooseCases(): { cases: Case[]; tuples: number } {
   const only = process.env.ONLY;
   if (!only) {
     const { cases, tuples } = coveringArray(SPACE, SOAK ? 3 : 2, SEED, {
       attempts: SOAK ? 1 : ATTEMPTS,
-      most: amount("CASES", ALL ? Infinity : 20, 2_000),
+      most: chooseAmount("CASES", ALL ? Infinity : 20, 2_000),
     });
     return { cases: cases as Case[], tuples };
   }
@@ -46,9 +46,9 @@ function chosen(): { cases: Case[]; tuples: number } {
 
 /** As mutate.ts reads it. */
 const announce = ({ given, step, reason }: Failure): void =>
-  console.log(`oracle: FAILED ${shown(given)}\n  at: ${step}\n  ${reason}`);
+  console.log(`oracle: FAILED ${formatCase(given)}\n  at: ${step}\n  ${reason}`);
 
-const { cases, tuples } = chosen();
+const { cases, tuples } = chooseCases();
 
 it(
   `${cases.length} cases leave what the model says (SEED=${SEED})`,
@@ -58,8 +58,8 @@ it(
     const stopReceiver = receive();
     const resetClock = await anyStorage((storage) => installClock(storage, LATE_MS));
     // All at once: each change of the deployed graphs makes the default assistants again.
-    const idOf = (n: number) => `oracle-${n}`;
-    for (const n of cases.keys()) graphs[idOf(n)] = build({ pause: "none" });
+    const toId = (n: number) => `oracle-${n}`;
+    for (const n of cases.keys()) graphs[toId(n)] = build({ pause: "none" });
     try {
       const callers = await Promise.all(Array.from({ length: WORKSPACES }, newCaller));
       const clock = new SharedClock(AT_ONCE);
@@ -67,7 +67,7 @@ it(
       const owed: Owed[] = [];
       const run = async (given: Case, n: number, steps: readonly number[] | undefined = STEPS) => {
         const caller = callers[n % WORKSPACES];
-        return caller && runCase(given, { caller, graphId: idOf(n), clock, seed: SEED + n, owed }, steps);
+        return caller && runCase(given, { caller, graphId: toId(n), clock, seed: SEED + n, owed }, steps);
       };
       await Promise.all(
         cases.map((given, n) =>
@@ -75,10 +75,10 @@ it(
             const began = performance.now();
             const failure = await run(given, n);
             const ms = Math.round(performance.now() - began);
-            if (process.env.LOUD) console.log(`oracle: ${n} ${ms} ms ${shown(given)}`);
+            if (process.env.LOUD) console.log(`oracle: ${n} ${ms} ms ${formatCase(given)}`);
             if (!failure) return;
             announce(failure);
-            failures.push(SHRINK ? await shrunk(failure, (less, steps) => run(less, n, steps)) : failure);
+            failures.push(SHRINK ? await shrinkFailure(failure, (less, steps) => run(less, n, steps)) : failure);
           }),
         ),
       );
@@ -88,11 +88,11 @@ it(
       const seconds = Math.round((performance.now() - began) / 1000);
       console.log(`oracle: ${JSON.stringify({ cases: cases.length, tuples, seconds, failed: failures.length })}`);
       for (const failure of failures) console.log(`oracle: ${report(failure)}`);
-      expect(failures.map(({ given }) => shown(given))).toEqual([]);
+      expect(failures.map(({ given }) => formatCase(given))).toEqual([]);
     } finally {
       stopReceiver();
       resetClock();
-      for (const n of cases.keys()) delete graphs[idOf(n)];
+      for (const n of cases.keys()) delete graphs[toId(n)];
     }
   },
 );

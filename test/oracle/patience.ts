@@ -13,7 +13,7 @@ export const LATE_MS = 24 * 3_600_000;
 let arrivals = 0;
 
 /** Fails with the name of what hangs. */
-export async function bounded<T>(what: string, work: Promise<T>): Promise<T> {
+export async function limitTime<T>(what: string, work: Promise<T>): Promise<T> {
   let timer: ReturnType<typeof setInterval> | undefined;
   const late = new Promise<never>((_, reject) => {
     let [seen, quiet] = [arrivals, 0];
@@ -32,12 +32,12 @@ export async function bounded<T>(what: string, work: Promise<T>): Promise<T> {
 }
 
 /** Looks until it is so. Fails with the name of what never is. */
-export async function until(what: string, look: () => boolean): Promise<void> {
+export async function waitUntil(what: string, look: () => boolean): Promise<void> {
   const looking = new AbortController();
-  const seen = async () => {
+  const waitUntilSeen = async () => {
     while (!looking.signal.aborted && !look()) await pause(3);
   };
-  await bounded(what, seen()).finally(() => looking.abort());
+  await limitTime(what, waitUntilSeen()).finally(() => looking.abort());
 }
 
 export const pause = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));

@@ -1,7 +1,7 @@
 /** The programs of the pairs that any Agent Server can carry out, and what is seen of a thread after each step. */
 import type { Client, Command, Interrupt, ThreadState } from "@langchain/langgraph-sdk";
 import type { Pause, Shape } from "./graphs.ts";
-import { asksOf, resultOf, valuesOf } from "./views.ts";
+import { listAsks, toResult, toValues } from "./views.ts";
 
 /** What was seen, by what it is. */
 export type Observations = Map<string, unknown>;
@@ -37,13 +37,13 @@ export const PROGRAMS: Program[] = PAUSES.flatMap((pause) =>
 
 export const SHAPES: Shape[] = PAUSES.flatMap((pause) => [{ pause }, { pause, delta: true }, { pause, edits: true }]);
 
-export const graphOf = ({ pause, delta, edits }: Shape): string =>
+export const nameGraph = ({ pause, delta, edits }: Shape): string =>
   [pause, delta && "delta", edits && "edits"].filter(Boolean).join("_");
 
 const sleep = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
 
 /** The value, or the status of the error. */
-async function orStatus<T>(work: Promise<T>): Promise<T | string> {
+async function catchStatus<T>(work: Promise<T>): Promise<T | string> {
   return work.catch((error: { status?: number; message: string }) => `HTTP ${error.status ?? error.message}`);
 }
 
@@ -73,7 +73,7 @@ class Course {
     this.client = client;
     this.program = program;
     this.threadId = threadId;
-    this.#graph = graphOf({ pause, delta: twist === "delta", edits: twist === "edits" });
+    this.#graph = nameGraph({ pause, delta: twist === "delta", edits: twist === "edits" });
   }
 
   async run(): Promise<void> {
@@ -88,7 +88,7 @@ class Course {
       await this.#start("t2", { input: turn(text), afterSeconds: 4, ...more });
       await this.#look("while a delayed run waits");
       const update = this.client.threads.updateState(this.threadId, { values: { log: ["update"] }, asNode: "close" });
-      this.seen.set("a state update while a delayed run waits", typeof (await orStatus(update)));
+      this.seen.set("a state update while a delayed run waits", typeof (await catchStatus(update)));
     } else await this.#start("t2", { input: turn(text), ...more });
     if (stops && !pauses) await this.#stop("t2");
     await this.#finish("t2", "the run that pauses");
@@ -122,7 +122,7 @@ class Course {
     }
     await this.#start("t3", { input: turn("t3") });
     await this.#finish("t3", "the last run");
-    const history = await orStatus(this.client.threads.getHistory(this.threadId, { limit: 100 }));
+    const history = await catchStatus(this.client.threads.getHistory(this.threadId, { limit: 100 }));
     this.seen.set(
       "the history at the end",
       typeof history === "string" ? history : history.map(({ metadata }) => metadata?.source),
@@ -130,7 +130,7 @@ class Course {
   }
 
   async #start(name: string, more: Record<string, unknown>): Promise<void> {
-    const made = await orStatus(
+    const made = await catchStatus(
       this.client.runs.create(this.threadId, this.#graph, {
         multitaskStrategy: "enqueue",
         streamMode: ["values"],
@@ -154,7 +154,7 @@ class Course {
       return this.#finish("r", "the run that replaces another");
     }
     const action = this.program.twist === "rollback" ? "rollback" : "interrupt";
-    await orStatus(this.client.runs.cancel(this.threadId, run, true, action));
+    await catchStatus(this.client.runs.cancel(this.threadId, run, true, action));
   }
 
   /** Answers everything that waits. Gives the answers. */
@@ -167,7 +167,7 @@ class Course {
   }
 
   async #state(): Promise<ThreadState | string> {
-    return orStatus(this.client.threads.getState(this.threadId));
+    return catchStatus(this.client.threads.getState(this.threadId));
   }
 
   async #questions(): Promise<Interrupt[]> {
@@ -183,8 +183,8 @@ class Course {
   async #finish(name: string, what: string): Promise<void> {
     const run = this.#runs.get(name);
     if (run === undefined) return;
-    const result = await orStatus(this.client.runs.join(this.threadId, run));
-    this.seen.set(`join of ${what}`, typeof result === "string" ? result : resultOf(result ?? {}));
+    const result = await catchStatus(this.client.runs.join(this.threadId, run));
+    this.seen.set(`join of ${what}`, typeof result === "string" ? result : toResult(result ?? {}));
     await this.#look(`after ${what}`);
   }
 
@@ -192,22 +192,22 @@ class Course {
     // The reference server writes the thread's status after the end of its run.
     await sleep(300);
     const [thread, state, runs] = await Promise.all([
-      orStatus(this.client.threads.get(this.threadId)),
+      catchStatus(this.client.threads.get(this.threadId)),
       this.#state(),
-      orStatus(this.client.runs.list(this.threadId, { limit: 100 })),
+      catchStatus(this.client.runs.list(this.threadId, { limit: 100 })),
     ]);
     const names = new Map([...this.#runs].map(([name, id]) => [id, name]));
     const see = (what: string, value: unknown) => this.seen.set(`${what} ${when}`, value);
     if (typeof thread === "string") see("the thread", thread);
     else {
       see("status", thread.status);
-      see("values", valuesOf(thread.values));
-      see("interrupts", asksOf((thread.interrupts ?? {}) as Record<string, { value: unknown }[]>));
+      see("values", toValues(thread.values));
+      see("interrupts", listAsks((thread.interrupts ?? {}) as Record<string, { value: unknown }[]>));
     }
     if (typeof state === "string") see("the state", state);
     else {
       see("next", [...state.next].sort());
-      see("values of the state", valuesOf(state.values));
+      see("values of the state", toValues(state.values));
       const asks = state.tasks.flatMap(({ interrupts }) => interrupts.map(({ value }) => String(value)));
       see("questions of the state", asks.sort());
     }

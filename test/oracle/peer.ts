@@ -8,7 +8,7 @@ import { join } from "node:path";
 import { Client } from "@langchain/langgraph-sdk";
 import { type PeerProject, setUpPeer, startPeer } from "../bench/servers/peer.ts";
 import { startDev } from "../support/project.ts";
-import { graphOf, observe, PROGRAMS, type Program, SHAPES, type Observations } from "./peer-programs.ts";
+import { nameGraph, observe, PROGRAMS, type Program, SHAPES, type Observations } from "./peer-programs.ts";
 import { difference } from "./views.ts";
 
 /** Programs that run at the same time on each server. */
@@ -18,8 +18,8 @@ const AT_ONCE = 6;
 function project(): PeerProject {
   const source = mkdtempSync(join(tmpdir(), "weir-oracle-"));
   cpSync(join(import.meta.dirname, "graphs.ts"), join(source, "graphs.ts"));
-  const names = SHAPES.map(graphOf);
-  const made = SHAPES.map((shape) => `export const ${graphOf(shape)} = build(${JSON.stringify(shape)});`);
+  const names = SHAPES.map(nameGraph);
+  const made = SHAPES.map((shape) => `export const ${nameGraph(shape)} = build(${JSON.stringify(shape)});`);
   return {
     source,
     entry: `import { build } from "./src/graphs.ts";\n${made.join("\n")}\n`,
@@ -38,14 +38,14 @@ export async function compareWithPeer(words: string): Promise<void> {
   try {
     await weir.says(/Weir listens on/);
     const chosen = PROGRAMS.filter(({ name }) => name.includes(words));
-    const reference = await allOf(chosen, peer.url);
-    report(chosen, reference, await allOf(chosen, weir.url));
+    const reference = await observeAll(chosen, peer.url);
+    report(chosen, reference, await observeAll(chosen, weir.url));
   } finally {
     await weir.stop();
   }
 }
 
-async function allOf(programs: Program[], apiUrl: string): Promise<Observations[]> {
+async function observeAll(programs: Program[], apiUrl: string): Promise<Observations[]> {
   const client = new Client({ apiUrl, callerOptions: { maxRetries: 0 } });
   const found: Observations[] = [];
   const left = [...programs.entries()];

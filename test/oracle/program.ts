@@ -17,7 +17,7 @@ const HOUR = 3_600_000;
 const DELAY = HOUR;
 
 /** What the state holds besides messages. */
-export function docOf(values: Case["values"]): unknown {
+export function createDoc(values: Case["values"]): unknown {
   if (values === "look-alike")
     return { edits: 0, lc: 2, type: "undefined", inner: [{ lc: 1, type: "constructor", id: ["x"] }, { lc: 2 }] };
   if (values === "items") return Array.from({ length: 130_000 }, (_, i) => i % 10);
@@ -26,16 +26,16 @@ export function docOf(values: Case["values"]): unknown {
 }
 
 /** The steps of the case. */
-export function programOf(given: Case): Step[] {
-  return given.kind === "stateless" || given.kind === "batch" ? stateless(given) : threaded(given);
+export function createProgram(given: Case): Step[] {
+  return given.kind === "stateless" || given.kind === "batch" ? stateless(given) : createThreaded(given);
 }
 
 const step = (name: string, work: Step["work"]): Step => ({ name, work });
 const check = step("look", (world) => world.check());
 
-function threaded(given: Case): Step[] {
+function createThreaded(given: Case): Step[] {
   const { kind, pause, reader, lifecycle, moment, graph, repetition } = given;
-  const doc = docOf(given.values);
+  const doc = createDoc(given.values);
   const turn = pause === "none" || pause === "breakpoint" ? "t2" : "t2?";
   const t2: RunSpec = { name: "t2", turn, doc, ...(pause === "breakpoint" && { breakpoint: true }) };
   const happens = (at: Case["moment"]): Step[] =>
@@ -53,7 +53,7 @@ function threaded(given: Case): Step[] {
     ...(kind === "delayed"
       ? [
           step("t2 in an hour", async (world) => {
-            await startInPlace(world, { ...t2, afterMs: DELAY }, { kind, reader, key: keyOf(world, "t2") });
+            await startInPlace(world, { ...t2, afterMs: DELAY }, { kind, reader, key: createKey(world, "t2") });
           }),
           ...stepsWhileWaiting(check),
           // What is held is t2.
@@ -70,7 +70,9 @@ function threaded(given: Case): Step[] {
             await answers.startOnce(world, t2, stopsItself);
           }),
         ]),
-    ...(stopsItself ? stops.stepsOf(given, "t2", "speak") : [step("t2 pauses", (world) => world.finish("t2")), check]),
+    ...(stopsItself
+      ? stops.listSteps(given, "t2", "speak")
+      : [step("t2 pauses", (world) => world.finish("t2")), check]),
     ...happens("pause"),
     // What happens to the thread while t2 is at work comes before other runs, which wait for it.
     ...(stopsItself ? happens("stop") : []),
@@ -80,7 +82,7 @@ function threaded(given: Case): Step[] {
     check,
     step("t3", answers.startLast),
     ...(repetition === "key" || repetition === "expired key"
-      ? [step("t3 again", (world) => answers.again(world, "t3"))]
+      ? [step("t3 again", (world) => answers.answerAgain(world, "t3"))]
       : []),
     ...(repetition === "expired key"
       ? [
@@ -97,7 +99,7 @@ function threaded(given: Case): Step[] {
   ];
 }
 
-const keyOf = (world: World, name: string): string | undefined =>
+const createKey = (world: World, name: string): string | undefined =>
   world.given.repetition === "key" ? `${world.id} ${name}` : undefined;
 
 function graphSteps(graph: Case["graph"]): Step[] {
@@ -117,7 +119,7 @@ function answerSteps(given: Case): Step[] {
   const last = stops.needsHold(given);
   return [
     step("answers", async (world) => answers.answerAll(world, last)),
-    ...stops.stepsOf(given, "last answer", stops.heldBy(given)),
+    ...stops.listSteps(given, "last answer", stops.heldBy(given)),
   ];
 }
 
@@ -127,16 +129,16 @@ function stateless(given: Case): Step[] {
   const t2: RunSpec = {
     name: "t2",
     turn,
-    doc: docOf(given.values),
+    doc: createDoc(given.values),
     ...(pause === "breakpoint" && { breakpoint: true }),
   };
   return [
     step(`t2, ${kind}, read by ${reader}`, async (world) => {
-      world.model.create(undefined, true, keyOf(world, "t2") !== undefined);
+      world.model.create(undefined, true, createKey(world, "t2") !== undefined);
       if (stops.needsHold(given)) world.hold("speak");
       await answers.startOnce(world, t2, true);
     }),
-    ...stops.stepsOf(given, "t2", "speak"),
+    ...stops.listSteps(given, "t2", "speak"),
     step("the thread takes nothing else", happenings.expectRefusals),
     ...(lifecycle === "deletion" ? [step("deletion", happenings.happen)] : []),
     step("the thread goes", async (world) => {

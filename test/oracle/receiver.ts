@@ -5,7 +5,7 @@ import { vi } from "vitest";
 const deliveries = new Map<string, Map<string, string>>();
 
 /** The status in each delivery that has come for a run. */
-export const hooksOf = (runId: string): string[] => [...(deliveries.get(runId)?.values() ?? [])];
+export const listHooks = (runId: string): string[] => [...(deliveries.get(runId)?.values() ?? [])];
 
 interface Hook {
   run_id?: string;

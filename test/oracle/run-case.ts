@@ -1,15 +1,15 @@
 /** Carries out cases beside the model, and shrinks those that fail. */
 import { graphs } from "../../src/graphs/index.ts";
 import type { Caller } from "../support/caller.ts";
-import { generator, randomOf } from "../support/random.ts";
-import { type Case, type Dimension, excluded, PLAIN } from "./dimensions.ts";
+import { generator, createRandom } from "../support/random.ts";
+import { type Case, type Dimension, findExclusion, PLAIN } from "./dimensions.ts";
 import * as gates from "./gates.ts";
 import { build, type Shape } from "./graphs.ts";
 import { Model } from "./model.ts";
-import { programOf } from "./program.ts";
+import { createProgram } from "./program.ts";
 import { endLimit, limit } from "./slots.ts";
 import type { SharedClock } from "./shared-clock.ts";
-import { type Owed, owedBy } from "./traces.ts";
+import { type Owed, listOwed } from "./traces.ts";
 import { Weir } from "./weir.ts";
 import { World } from "./world.ts";
 
@@ -22,7 +22,7 @@ export interface Failure {
   steps?: number[];
 }
 
-const shapeOf = ({ pause, values }: Case): Shape => ({ pause, delta: values === "delta", edits: values === "edited" });
+const toShape = ({ pause, values }: Case): Shape => ({ pause, delta: values === "delta", edits: values === "edited" });
 
 interface Place {
   caller: Caller;
@@ -39,16 +39,16 @@ export async function runCase(
   { caller, graphId, clock, seed, owed }: Place,
   only?: readonly number[],
 ): Promise<Failure | undefined> {
-  const shape = shapeOf(given);
+  const shape = toShape(given);
   graphs[graphId] = build(shape);
   const weir = new Weir(caller, graphId, shape);
   const model = new Model(shape.pause, shape.edits ?? false);
-  const world = new World(weir, model, given, randomOf(generator(seed)), clock);
+  const world = new World(weir, model, given, createRandom(generator(seed)), clock);
   let at = "";
   const steps: number[] = [];
   try {
     if (given.slots !== "none") await limit(caller, graphId);
-    for (const [place, { name, work }] of programOf(given).entries()) {
+    for (const [place, { name, work }] of createProgram(given).entries()) {
       if (only && !only.includes(place)) continue;
       at = name;
       steps.push(place);
@@ -58,7 +58,7 @@ export async function runCase(
     }
     at = "the end";
     if (given.slots !== "none") await endLimit(caller, graphId);
-    owed.push(owedBy(world));
+    owed.push(listOwed(world));
     return undefined;
   } catch (error) {
     return { given, step: at, reason: error instanceof Error ? error.message : String(error), steps };
@@ -70,14 +70,14 @@ export async function runCase(
 type Again = (given: Case, only?: readonly number[]) => Promise<Failure | undefined>;
 
 /** The failed case with the values that matter, and then with the steps that do: the others are left out while it still fails. */
-export async function shrunk(failure: Failure, again: Again): Promise<Failure> {
+export async function shrinkFailure(failure: Failure, again: Again): Promise<Failure> {
   let least = failure;
   for (const name of Object.keys(PLAIN) as Dimension[]) {
     if (least.given[name] === PLAIN[name]) continue;
     const given = { ...least.given, [name]: PLAIN[name] };
-    if (excluded(given)) continue;
+    if (findExclusion(given)) continue;
     const plainer = await again(given);
-    if (plainer && kindOf(plainer.reason) === kindOf(least.reason)) least = plainer;
+    if (plainer && toKind(plainer.reason) === toKind(least.reason)) least = plainer;
   }
   for (const place of (least.steps ?? []).slice(0, -1).toReversed()) {
     const { given, step, reason, steps = [] } = least;
@@ -85,19 +85,19 @@ export async function shrunk(failure: Failure, again: Again): Promise<Failure> {
       given,
       steps.filter((one) => one !== place),
     );
-    if (fewer?.step === step && kindOf(fewer.reason) === kindOf(reason)) least = fewer;
+    if (fewer?.step === step && toKind(fewer.reason) === toKind(reason)) least = fewer;
   }
   return least;
 }
 
 /** What a reason says without the values in it. */
-const kindOf = (reason: string): string => reason.split(/ is | must /)[0] ?? "";
+const toKind = (reason: string): string => reason.split(/ is | must /)[0] ?? "";
 
 /** The failure as the command that repeats it, its steps, and what differs. */
 export function report({ given, step, reason, steps = [] }: Failure): string {
-  const names = programOf(given).map(({ name }) => name);
+  const names = createProgram(given).map(({ name }) => name);
   return [
-    `ONLY='${shown(given)}' STEPS=${steps.join()} npm run test:workers -- test/oracle/pairs.test.ts`,
+    `ONLY='${formatCase(given)}' STEPS=${steps.join()} npm run test:workers -- test/oracle/pairs.test.ts`,
     ...steps.map((place) => `    ${names[place]}`),
     `  at: ${step}`,
     `  ${reason}`,
@@ -105,7 +105,7 @@ export function report({ given, step, reason, steps = [] }: Failure): string {
 }
 
 /** The case as its values that are not plain. */
-export const shown = (given: Case): string =>
+export const formatCase = (given: Case): string =>
   Object.entries(given)
     .filter(([name, value]) => PLAIN[name as Dimension] !== value)
     .map(([name, value]) => `${name}: ${value}`)

@@ -4,8 +4,8 @@ import type { ThreadRpc } from "../../src/threads/rpc.ts";
 import type { Event } from "../streaming/client.ts";
 import { sseEvents, type SseEvent } from "../support/sse.ts";
 import { Connection } from "./connection.ts";
-import { bounded } from "./patience.ts";
-import { asksOf, byText, framesOf, valuesOf } from "./views.ts";
+import { limitTime } from "./patience.ts";
+import { listAsks, compareText, readFrames, toValues } from "./views.ts";
 
 const MINUTE = 60_000;
 const isNear = (a: number, b: number): boolean => Math.abs(a - b) < 10 * MINUTE;
@@ -39,8 +39,8 @@ export class Sights extends Connection {
     const real = ttl && Date.parse(ttl.expires_at) - Date.now();
     return {
       status,
-      values: valuesOf(values),
-      asks: asksOf(interrupts),
+      values: toValues(values),
+      asks: listAsks(interrupts),
       ttl: ttl && { strategy: ttl.strategy, ms: ttl.ttl_minutes * MINUTE, left: isNear(real ?? 0, left) ? left : real },
     };
   }
@@ -50,8 +50,10 @@ export class Sights extends Connection {
     if (typeof state === "number") return state;
     const asking = state.tasks.filter(({ interrupts }) => interrupts.length > 0);
     this.asked.state = Object.fromEntries(asking.map(({ id, interrupts }) => [id, interrupts]));
-    const asks = state.tasks.flatMap(({ interrupts }) => interrupts.map(({ value }) => String(value))).sort(byText);
-    return { values: valuesOf(state.values), next: state.next.sort(byText), asks };
+    const asks = state.tasks
+      .flatMap(({ interrupts }) => interrupts.map(({ value }) => String(value)))
+      .sort(compareText);
+    return { values: toValues(state.values), next: state.next.sort(compareText), asks };
   }
 
   async history(): Promise<unknown> {
@@ -60,7 +62,7 @@ export class Sights extends Connection {
     );
     if (typeof states === "number") return states;
     return states.map(({ values, next, metadata: { source, step } }) => {
-      const { log, said, doc } = valuesOf(values);
+      const { log, said, doc } = toValues(values);
       return { source, step, next: next.sort(), log: log.join(), said: [said.length, said.at(-1)], doc };
     });
   }
@@ -83,7 +85,7 @@ export class Sights extends Connection {
       body: { ids: [this.threadId] },
     });
     if (typeof found === "number") return found;
-    return found.map(({ status, values }) => ({ status, values: valuesOf(values) }));
+    return found.map(({ status, values }) => ({ status, values: toValues(values) }));
   }
 
   /** Every event of the streaming protocol after a number, to that of the last event, which `lastEnd` gives. */
@@ -100,7 +102,7 @@ export class Sights extends Connection {
       }
       return got;
     };
-    return bounded("the protocol's stream", read());
+    return limitTime("the protocol's stream", read());
   }
 
   /** The number of the last event of a log at rest: the end of a run. 0 for a log without events. */
@@ -111,7 +113,7 @@ export class Sights extends Connection {
         methods: ["lifecycle"],
         replayOnly: true,
       });
-      const text = await bounded("the replay of the log", new Response(lines).text());
+      const text = await limitTime("the replay of the log", new Response(lines).text());
       const ends = [...text.matchAll(/"seq":(\d+)/g)].map(([, seq]) => Number(seq));
       return Math.max(0, ...ends);
     });
@@ -120,6 +122,6 @@ export class Sights extends Connection {
   async frames(name: string, after = "-1"): Promise<SseEvent[]> {
     const path = `${this.path}/runs/${this.ids.get(name)}/stream?stream_mode=messages-tuple&stream_mode=values`;
     const response = await this.call(path, { headers: { "last-event-id": after } });
-    return response.ok ? bounded(`the stream of ${name}`, framesOf(response)) : [];
+    return response.ok ? limitTime(`the stream of ${name}`, readFrames(response)) : [];
   }
 }

@@ -19,12 +19,12 @@ export function heldBy({ at, pause }: Case): Gate {
 }
 
 /** The steps that stop a run that waits at the gate of `node`, or let it end. */
-export function stepsOf(given: Case, name: string, node: Gate): Step[] {
+export function listSteps(given: Case, name: string, node: Gate): Step[] {
   const target = (world: World) => (name === "last answer" ? (world.model.runs.at(-1)?.name ?? "") : name);
   const { stop } = given;
   // What happens to its thread comes next, and opens the gate.
   if (stop === "none" && needsHold(given))
-    return [{ name: `${name} is at work`, work: (world) => world.weir.reaches(node) }];
+    return [{ name: `${name} is at work`, work: (world) => world.weir.waitUntilReached(node) }];
   const end = {
     name: `${name} ends`,
     work: async (world: World) => {
@@ -40,7 +40,7 @@ export function stepsOf(given: Case, name: string, node: Gate): Step[] {
     const run = target(world);
     // The run may have ended without this node.
     if (!world.model.open.some((one) => one.name === run)) return;
-    await world.weir.reaches(node);
+    await world.weir.waitUntilReached(node);
     await STOPS[stop](world, run, node);
   };
   return [{ name: `${stop} of ${name}`, work }, end];
@@ -89,7 +89,7 @@ const STOPS: Record<Exclude<Case["stop"], "none">, Stop> = {
     gates.forget(world.weir.graphId, node);
     await world.weir.kill();
     await world.weir.thread();
-    await world.weir.reaches(node);
+    await world.weir.waitUntilReached(node);
   },
 
   /** The stop is accepted, and the process stops before the run has ended. */

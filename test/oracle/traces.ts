@@ -18,7 +18,7 @@ export interface Owed {
   runs: { name: string; id: string; traces: number }[];
 }
 
-export function owedBy({ given, weir, model, left }: World): Owed {
+export function listOwed({ given, weir, model, left }: World): Owed {
   const runs = [...left, { weir, model }].flatMap((one) =>
     [...one.weir.ids].map(([name, id]) => ({
       name,
@@ -30,7 +30,7 @@ export function owedBy({ given, weir, model, left }: World): Owed {
 }
 
 /** The ids of all root runs of the workspace. */
-async function rootsOf(caller: Caller): Promise<string[]> {
+async function listRoots(caller: Caller): Promise<string[]> {
   const [project] = await (await caller.fetch("/api/v1/sessions?name=default")).json<{ id: string }[]>();
   const found: string[] = [];
   let cursor: string | undefined;
@@ -48,7 +48,7 @@ async function rootsOf(caller: Caller): Promise<string[]> {
 export async function wrongTraces(owed: readonly Owed[]): Promise<Failure[]> {
   for (let left = LOOKS; ; left -= 1) {
     const roots = new Map<Caller, string[]>();
-    for (const caller of new Set(owed.map((one) => one.caller))) roots.set(caller, await rootsOf(caller));
+    for (const caller of new Set(owed.map((one) => one.caller))) roots.set(caller, await listRoots(caller));
     const failures = owed.flatMap(({ given, caller, runs }) => {
       const all = roots.get(caller) ?? [];
       const real = Object.fromEntries(runs.map(({ name, id }) => [name, all.filter((root) => root === id).length]));

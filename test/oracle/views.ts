@@ -21,7 +21,7 @@ interface WireValues {
 }
 
 /** A state as answers have it. */
-export function valuesOf(given: unknown): Values {
+export function toValues(given: unknown): Values {
   const { log = [], messages = [], doc } = (given ?? {}) as WireValues;
   return { log, said: messages.map(({ content }) => content), doc: short(doc) };
 }
@@ -29,21 +29,21 @@ export function valuesOf(given: unknown): Values {
 export const modelValues = ({ log, said, doc }: Values): Values => ({ log, said, doc: short(doc) });
 
 /** The result of a run as `/wait`, `/join` and streams give it. */
-export function resultOf(body: unknown): unknown {
+export function toResult(body: unknown): unknown {
   const { __error__, __interrupt__ = [], ...values } = body as Json & { __interrupt__?: { value: unknown }[] };
   if (__error__) return "error";
-  return { ...valuesOf(values), asks: __interrupt__.map(({ value }) => String(value)).sort(byText) };
+  return { ...toValues(values), asks: __interrupt__.map(({ value }) => String(value)).sort(compareText) };
 }
 
 /** The questions in `interrupts` of a thread. */
-export const asksOf = (interrupts: Record<string, { value: unknown }[]>): string[] =>
+export const listAsks = (interrupts: Record<string, { value: unknown }[]>): string[] =>
   Object.values(interrupts)
     .flat()
     .map(({ value }) => String(value))
-    .sort(byText);
+    .sort(compareText);
 
 /** The order of texts by their code units. */
-export const byText = (one: string, other: string): number => (one < other ? -1 : one > other ? 1 : 0);
+export const compareText = (one: string, other: string): number => (one < other ? -1 : one > other ? 1 : 0);
 
 /** The first place where two values of JSON differ; undefined when they are equal. */
 export function difference(real: unknown, wanted: unknown, path = ""): string | undefined {
@@ -60,7 +60,7 @@ export function difference(real: unknown, wanted: unknown, path = ""): string | 
   return `${path || "."} is ${a?.slice(0, 300)}, must be ${b?.slice(0, 300)}`;
 }
 
-export async function framesOf(response: Response, most = Infinity): Promise<SseEvent[]> {
+export async function readFrames(response: Response, most = Infinity): Promise<SseEvent[]> {
   const frames: SseEvent[] = [];
   for await (const frame of sseEvents(response)) {
     frames.push(frame);
@@ -75,5 +75,5 @@ export function resultOfFrames(frames: readonly SseEvent[]): unknown {
   const states = frames.filter(({ event }) => event === "values").map(({ data }) => data as Json);
   const paused = states.flatMap((state) => (state.__interrupt__ ?? []) as Json[]);
   const values = states.findLast((state) => !("__interrupt__" in state)) ?? {};
-  return resultOf({ ...values, __interrupt__: paused });
+  return toResult({ ...values, __interrupt__: paused });
 }

@@ -1,5 +1,5 @@
 /** What happens on a thread while a delayed run waits: it is as at rest, and takes other runs. */
-import { ahead } from "../support/clock.ts";
+import { readOffset } from "../support/clock.ts";
 import { LATE_MS } from "./patience.ts";
 import type { RunSpec } from "./model.ts";
 import type { Step } from "./program.ts";
@@ -14,8 +14,8 @@ const SOON = 60_000;
 /** A thread with only a delayed run has no watchdog. */
 async function expectRest(world: World): Promise<void> {
   await world.weir.alarms();
-  const { alarm } = await world.weir.stored();
-  const left = alarm === null ? Infinity : alarm + ahead() - LATE_MS - Date.now();
+  const { alarm } = await world.weir.measureStored();
+  const left = alarm === null ? Infinity : alarm + readOffset() - LATE_MS - Date.now();
   if (left < SOON) throw new Mismatch(`an alarm comes in ${left} ms, though only a delayed run waits`);
   const due = world.model.open[0]?.due ?? 0;
   if (left > due - world.model.now + SOON) throw new Mismatch(`the alarm comes in ${left} ms, after the run is due`);

@@ -7,9 +7,9 @@ import type { Firing } from "../../src/crons/store.ts";
 import { database } from "../../src/db/client.ts";
 import type { Case } from "./dimensions.ts";
 import type { RunSpec } from "./model.ts";
-import { bounded } from "./patience.ts";
+import { limitTime } from "./patience.ts";
 import { Sights } from "./sights.ts";
-import { framesOf, resultOf, resultOfFrames } from "./views.ts";
+import { readFrames, toResult, resultOfFrames } from "./views.ts";
 
 type Json = Record<string, unknown>;
 type Reader = Case["reader"];
@@ -42,14 +42,14 @@ export class Weir extends Sights {
     if (reader === "protocol" && !spec.breakpoint) return this.#command(spec, commandId, key);
     const route = reader === "wait" ? "/wait" : reader === "start" || reader === "cursor" ? "/stream" : "";
     const body = { ...(await this.#body(spec)), ...(checkpoint !== undefined && { checkpoint }) };
-    return this.#started(spec.name, `${this.path}/runs${route}`, body, reader, key);
+    return this.#startRun(spec.name, `${this.path}/runs${route}`, body, reader, key);
   }
 
   async #startStateless(spec: RunSpec, kind: Kind, reader: Reader, key?: string): Promise<number> {
     const body = await this.#body(spec);
     if (kind === "batch") {
       const made = await this.json<{ run_id: string; thread_id: string }[]>("/runs/batch", {
-        body: [body, { ...body, input: inputOf("other", undefined) }],
+        body: [body, { ...body, input: toInput("other", undefined) }],
       });
       if (typeof made === "number") return made;
       const [{ run_id, thread_id } = { run_id: "", thread_id: "" }] = made;
@@ -58,10 +58,10 @@ export class Weir extends Sights {
       return 200;
     }
     const route = reader === "wait" ? "/wait" : reader === "start" || reader === "cursor" ? "/stream" : "";
-    return this.#started(spec.name, `/runs${route}`, body, reader, key);
+    return this.#startRun(spec.name, `/runs${route}`, body, reader, key);
   }
 
-  async #started(name: string, path: string, body: Json, reader: Reader, key?: string): Promise<number> {
+  async #startRun(name: string, path: string, body: Json, reader: Reader, key?: string): Promise<number> {
     const headers: Record<string, string> = key === undefined ? {} : { "idempotency-key": key };
     const response = await this.call(path, { body, headers });
     if (!response.ok) return response.status;
@@ -69,9 +69,9 @@ export class Weir extends Sights {
     // A stateless run and its thread have one id.
     if (path.startsWith("/runs")) this.threadId = run;
     const result = path.endsWith("/wait")
-      ? response.text().then((text) => resultOf(JSON.parse(text)))
+      ? response.text().then((text) => toResult(JSON.parse(text)))
       : path.endsWith("/stream")
-        ? this.#followed(run, response, reader)
+        ? this.#followRun(run, response, reader)
         : this.#join(run);
     this.#took(name, run, result);
     return 200;
@@ -86,23 +86,23 @@ export class Weir extends Sights {
 
   async #join(run: string): Promise<unknown> {
     const response = await this.caller.fetch(`/threads/${this.threadId}/runs/${run}/join`);
-    return response.ok ? resultOf(await response.json()) : response.status;
+    return response.ok ? toResult(await response.json()) : response.status;
   }
 
   /** The result as the frames of a stream have it. A reader with a cursor leaves in the middle, and connects again. */
-  async #followed(run: string, response: Response, reader: Reader): Promise<unknown> {
-    let frames = await framesOf(response, reader === "cursor" ? 6 : Infinity);
+  async #followRun(run: string, response: Response, reader: Reader): Promise<unknown> {
+    let frames = await readFrames(response, reader === "cursor" ? 6 : Infinity);
     if (reader === "cursor") {
       const headers = { "last-event-id": frames.at(-1)?.id ?? "-1" };
       const rest = await this.caller.fetch(`/threads/${this.threadId}/runs/${run}/stream`, { headers });
       if (!rest.ok) return rest.status;
-      frames = [...frames, ...(await framesOf(rest))];
+      frames = [...frames, ...(await readFrames(rest))];
     }
     return resultOfFrames(frames);
   }
 
   async #command({ name, turn, doc, answers }: RunSpec, commandId = this.ids.size + 1, key?: string): Promise<number> {
-    const input = turn === undefined ? null : inputOf(turn, doc);
+    const input = turn === undefined ? null : toInput(turn, doc);
     const params =
       answers === undefined ? { assistant_id: this.assistantId, input } : { responses: await this.#responses(answers) };
     const method = answers === undefined ? "run.start" : "input.respond";
@@ -130,7 +130,7 @@ export class Weir extends Sights {
   async #body({ turn, doc, answers, breakpoint, afterMs, strategy, webhook }: RunSpec): Promise<Json> {
     return {
       assistant_id: this.assistantId,
-      ...(turn !== undefined && { input: inputOf(turn, doc) }),
+      ...(turn !== undefined && { input: toInput(turn, doc) }),
       ...(answers && { command: { resume: await this.#resume(answers) } }),
       ...(breakpoint && { interrupt_before: [this.shape.last ?? "close"] }),
       ...(afterMs !== undefined && { after_seconds: afterMs / 1000 }),
@@ -185,11 +185,11 @@ export class Weir extends Sights {
   }
 
   async result(name: string): Promise<unknown> {
-    return bounded(`the result of ${name}`, this.results.get(name) ?? Promise.resolve("no such run"));
+    return limitTime(`the result of ${name}`, this.results.get(name) ?? Promise.resolve("no such run"));
   }
 }
 
-const inputOf = (turn: string, doc: unknown): Json => ({
+const toInput = (turn: string, doc: unknown): Json => ({
   messages: [{ role: "user", content: turn }],
   ...(doc !== undefined && { doc }),
 });

@@ -6,12 +6,12 @@ import { type Caller, newCaller } from "../support/caller.ts";
 import {
   chunk,
   DONE,
-  eventuallyTraced,
+  waitForTrace,
   HELLO,
   OPENAI,
   provider,
   stream,
-  traced,
+  listTraced,
   USAGE,
 } from "../support/playground.ts";
 import { POLL_MS } from "../support/thorough.ts";
@@ -24,7 +24,7 @@ afterEach(() => {
 const BODY = { model: OPENAI, messages: HELLO };
 const post = (caller: Caller, key: string, body: object = BODY) =>
   caller.fetch("/api/v1/playground/stream", { body, headers: { "idempotency-key": key } });
-const answered = () =>
+const streamAnswer = () =>
   stream(chunk({ content: "He" }), chunk({ content: "llo" }), chunk({}, { finish_reason: "stop" }), USAGE, DONE);
 /** The frames of an answer. A model that takes long has comments between them, which a repeated answer has not. */
 const readFrames = async (response: Response) => (await response.text()).replaceAll(": waiting\n\n", "");
@@ -35,7 +35,7 @@ const refusal = async (response: Response) => {
 
 it("a repeated request gets the frames of the first, and the model is called once", async () => {
   const caller = await newCaller();
-  const sent = provider(answered);
+  const sent = provider(streamAnswer);
   const first = await readFrames(await post(caller, "k1"));
   expect(first).toContain('"content":"llo"');
   const again = await post(caller, "k1");
@@ -43,7 +43,7 @@ it("a repeated request gets the frames of the first, and the model is called onc
   expect(again.headers.get("content-type")).toBe("text/event-stream");
   expect(await readFrames(again)).toBe(first);
   expect(sent).toHaveLength(1);
-  expect(await traced(caller)).toHaveLength(1);
+  expect(await listTraced(caller)).toHaveLength(1);
   expect((await post(caller, "k1", { ...BODY, settings: { seed: 1 } })).status).toBe(422);
   await (await post(caller, "k2")).text();
   expect(sent).toHaveLength(2);
@@ -66,7 +66,7 @@ it("while the model answers it is a 409, and a call that its reader has left sta
   for (let text = ""; !text.includes(": waiting\n\n");) text += (await reader.read()).value;
   expect(await refusal(await post(caller, "k"))).toEqual([409, "1", expect.stringContaining("still being answered")]);
   await reader.cancel();
-  expect(await eventuallyTraced(caller)).toMatchObject({
+  expect(await waitForTrace(caller)).toMatchObject({
     error: "Stopped by the caller.",
     extra: { metadata: { error_kind: "cancelled" } },
   });
@@ -101,7 +101,7 @@ it("an answer is kept when its call cannot be counted", async () => {
       env: { ...env, TRACE_PROJECT: "" },
       id: crypto.randomUUID(),
       workspaceId: "w",
-      model: { name: "m", provider: "p", url: "https://models.example.com", send: async () => answered() },
+      model: { name: "m", provider: "p", url: "https://models.example.com", send: async () => streamAnswer() },
       call: { messages: [], tools: [], settings: {} },
       spending: { priced: () => undefined, count: async () => Promise.reject(new Error("no ledger")) } as never,
       keep: async (text) => void kept.push(text),
@@ -116,7 +116,7 @@ it("an answer is kept when its call cannot be counted", async () => {
 
 it("each credential has keys of its own", async () => {
   const [one, other] = [await newCaller(), await newCaller()];
-  const sent = provider(answered);
+  const sent = provider(streamAnswer);
   await (await post(one, "k")).text();
   await (await post(other, "k")).text();
   expect(sent).toHaveLength(2);

@@ -10,14 +10,14 @@ import {
   OPENAI,
   USAGE,
   chunk,
-  contentOf,
-  dataOf,
-  eventuallyTraced,
+  joinContent,
+  findData,
+  waitForTrace,
   play,
   post,
   provider,
   stream,
-  traced,
+  listTraced,
 } from "../support/playground.ts";
 import { POLL_MS } from "../support/thorough.ts";
 
@@ -30,16 +30,16 @@ describe("a call", () => {
   it("of the offline model streams an answer without any configuration, and is traced", async () => {
     const caller = await newCaller();
     const all = await play(caller, { model: OFFLINE, messages: HELLO });
-    expect(contentOf(all)).toBe("1 2 3");
+    expect(joinContent(all)).toBe("1 2 3");
     expect(all.filter(({ event }) => event === "delta").length).toBe(3);
-    const { run_id } = dataOf(all, "run") as { run_id: string };
-    expect(dataOf(all, "end")).toMatchObject({
+    const { run_id } = findData(all, "run") as { run_id: string };
+    expect(findData(all, "end")).toMatchObject({
       message: { role: "ai", content: "1 2 3", tool_calls: [] },
       finish_reason: "stop",
       usage: { input_tokens: 3, output_tokens: 3, total_tokens: 6 },
       cost: null,
     });
-    expect(await eventuallyTraced(caller)).toMatchObject({
+    expect(await waitForTrace(caller)).toMatchObject({
       id: run_id,
       status: "success",
       run_type: "llm",
@@ -57,12 +57,12 @@ describe("a call", () => {
       tools,
       messages: [{ role: "human", content: "what is 17 * 24?" }],
     });
-    const { message } = dataOf(all, "end") as { message: { tool_calls: { id: string }[] } };
+    const { message } = findData(all, "end") as { message: { tool_calls: { id: string }[] } };
     expect(message.tool_calls).toMatchObject([{ name: "calculator", args: { expression: "17 * 24" } }]);
     const [call] = message.tool_calls;
     const result = { role: "tool", content: "408", tool_call_id: call?.id };
     const next = [{ role: "human", content: "what is 17 * 24?" }, message, result];
-    expect(contentOf(await play(caller, { model: OFFLINE, tools, messages: next }))).toContain("17 * 24 = 408.");
+    expect(joinContent(await play(caller, { model: OFFLINE, tools, messages: next }))).toContain("17 * 24 = 408.");
   });
 
   it("of a provider sends its messages, images, tools and settings, and is traced with its cost", async () => {
@@ -104,9 +104,9 @@ describe("a call", () => {
         { role: "tool", content: "1", tool_call_id: "c1" },
       ],
     });
-    const end = dataOf(all, "end") as { cost: number };
+    const end = findData(all, "end") as { cost: number };
     expect(end.cost).toBeCloseTo(0.1500012, 6);
-    const run = await eventuallyTraced(caller);
+    const run = await waitForTrace(caller);
     expect(Number(run.total_cost)).toBeCloseTo(end.cost, 9);
     expect(run.extra.invocation_params).toMatchObject({ model: "gpt-4o-mini", temperature: 0.5, tools });
     expect(run.extra.metadata).toMatchObject({ ls_model_name: "gpt-4o-mini", ls_provider: "openai" });
@@ -120,7 +120,7 @@ describe("a call", () => {
       template_format: "mustache",
       messages: [{ role: "human", content: "count to {{n}}" }],
     };
-    expect(contentOf(await play(caller, { ...template, variables: { n: "2" } }))).toBe("1 2");
+    expect(joinContent(await play(caller, { ...template, variables: { n: "2" } }))).toBe("1 2");
     const missing = await post(caller, template);
     expect(missing.status).toBe(422);
     expect(await missing.text()).toContain("The variable n has no value.");
@@ -133,9 +133,9 @@ describe("a call", () => {
     await ask(caller, "/repos", { body: { repo_handle: "counts" } });
     await ask(caller, "/commits/-/counts", { body: { manifest } });
     const call = { model: OFFLINE, prompt: { name: "counts" }, variables: { n: 4 } };
-    expect(contentOf(await play(caller, call))).toBe("1 2 3 4");
+    expect(joinContent(await play(caller, call))).toBe("1 2 3 4");
     const run = await vi.waitFor(async () => {
-      const found = (await traced(caller)).find(({ extra }) => extra.metadata["prompt"] === "counts");
+      const found = (await listTraced(caller)).find(({ extra }) => extra.metadata["prompt"] === "counts");
       if (!found) throw new Error("not traced");
       return found;
     }, POLL_MS);
@@ -155,24 +155,24 @@ describe("a call", () => {
 });
 
 describe("a failure of the provider", () => {
-  const failing = async (answer: () => Response | Promise<Response>) => {
+  const expectFailing = async (answer: () => Response | Promise<Response>) => {
     vi.spyOn(console, "error").mockImplementation(() => undefined);
     const caller = await newCaller();
     provider(answer);
     const all = await play(caller, { model: OPENAI, messages: HELLO });
-    return { all, error: dataOf(all, "error")?.["message"], run: await eventuallyTraced(caller) };
+    return { all, error: findData(all, "error")?.["message"], run: await waitForTrace(caller) };
   };
 
   it("says what the provider said, without the key", async () => {
     const message = "Incorrect API key provided: sk-of-the-caller, sk-of-****ller.";
-    const { error, run } = await failing(() => Response.json({ error: { message } }, { status: 401 }));
+    const { error, run } = await expectFailing(() => Response.json({ error: { message } }, { status: 401 }));
     expect(error).toBe("The model answered 401: Incorrect API key provided: [key], [key]");
     expect(run).toMatchObject({ status: "error", error, outputs: null });
   });
 
   it("names an unknown model as the provider does", async () => {
     const body = { error: { message: "The model `gpt-9` does not exist" } };
-    const { error } = await failing(() => Response.json(body, { status: 404 }));
+    const { error } = await expectFailing(() => Response.json(body, { status: 404 }));
     expect(error).toBe("The model answered 404: The model `gpt-9` does not exist");
   });
 
@@ -188,8 +188,8 @@ describe("a failure of the provider", () => {
       });
     };
     const headers = { "content-type": "text/event-stream" };
-    const { all, error, run } = await failing(() => new Response(body(), { headers }));
-    expect(contentOf(all)).toBe("Half an answer");
+    const { all, error, run } = await expectFailing(() => new Response(body(), { headers }));
+    expect(joinContent(all)).toBe("Half an answer");
     expect(error).toBe("The connection to the model failed.");
     expect(run).toMatchObject({ status: "error", outputs: { message: { content: "Half an answer" } } });
   });
@@ -199,13 +199,13 @@ describe("a failure of the provider", () => {
     ["an end without a finish", "", "The model's answer ended before its end."],
     ["what is no chunk", "data: nonsense\n\n", "The model did not answer as OpenAI's chat completions do."],
   ])("is %s", async ([, text = "", expected]) => {
-    const { all, error } = await failing(() => stream(chunk({ content: "Half" }), text));
-    expect(contentOf(all)).toBe("Half");
+    const { all, error } = await expectFailing(() => stream(chunk({ content: "Half" }), text));
+    expect(joinContent(all)).toBe("Half");
     expect(error).toBe(expected);
   });
 
   it("is no redirect that is followed, and no page that is shown", async () => {
-    const { error } = await failing(() => new Response("<html>secret</html>", { status: 302 }));
+    const { error } = await expectFailing(() => new Response("<html>secret</html>", { status: 302 }));
     expect(error).toBe("The model answered 302.");
   });
 });
@@ -218,7 +218,7 @@ describe("a reader that leaves", () => {
     await reader.read();
     await reader.read();
     await reader.cancel();
-    const run = await eventuallyTraced(caller);
+    const run = await waitForTrace(caller);
     expect(run).toMatchObject({ status: "error", error: "Stopped by the caller." });
     expect(JSON.stringify(run.outputs).length).toBeLessThan(10_000);
   });
@@ -239,7 +239,7 @@ describe("a model that hangs", () => {
     if (where === "in its answer") await reader.read();
     await reader.cancel();
     const outputs = where === "in its answer" ? { message: { content: "One" } } : null;
-    expect(await eventuallyTraced(caller)).toMatchObject({ error: "Stopped by the caller.", outputs });
+    expect(await waitForTrace(caller)).toMatchObject({ error: "Stopped by the caller.", outputs });
     expect(sent[0]?.signal.aborted).toBe(true);
     expect(cancelled).toBe(where === "in its answer");
   });

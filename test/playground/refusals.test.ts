@@ -8,12 +8,12 @@ import {
   OFFLINE,
   OPENAI,
   chunk,
-  dataOf,
+  findData,
   play,
   post,
   provider,
   stream,
-  traced,
+  listTraced,
 } from "../support/playground.ts";
 
 afterEach(() => {
@@ -32,7 +32,7 @@ describe("a call is refused", () => {
     const asReader = { "x-api-key": read.key };
     expect((await send("/api/v1/playground/stream", { body, headers: asReader })).status).toBe(403);
     expect((await send("/api/v1/playground/models", { headers: asReader })).status).toBe(200);
-    expect(await traced(caller)).toEqual([]);
+    expect(await listTraced(caller)).toEqual([]);
   });
 
   it("by the models of the deployment: they are listed, and one that it lacks is a 422", async () => {
@@ -98,7 +98,7 @@ describe("a call is refused", () => {
     await send("/api/v1/budgets/daily", { method: "PUT", body: budget, headers: admin });
     const sent = provider(() => new Response());
     const all = await play(caller, { model: OFFLINE, messages: HELLO });
-    const { run_id } = dataOf(all, "run") as { run_id: string };
+    const { run_id } = findData(all, "run") as { run_id: string };
     expect(sent).toMatchObject([
       {
         url: budget.webhook,

@@ -47,7 +47,7 @@ async function newPrompt(more: object = {}): Promise<string> {
 const commit = async (name: string, template: string, parent?: string) =>
   call<{ commit: Commit; detail?: string }>(`/commits/-/${name}`, { manifest: { template }, parent_commit: parent });
 
-async function committed(name: string, template: string, parent?: string): Promise<Commit> {
+async function createCommit(name: string, template: string, parent?: string): Promise<Commit> {
   const { status, json } = await commit(name, template, parent);
   expect([status, json.detail]).toEqual([200, undefined]);
   return json.commit;
@@ -60,20 +60,20 @@ describe("a commit", () => {
   it("comes after the latest one only", async () => {
     const name = await newPrompt();
     expect((await commit(name, "a", "0".repeat(64))).status).toBe(409);
-    const first = await committed(name, "a");
+    const first = await createCommit(name, "a");
     for (const parent of [undefined, "0".repeat(64), first.commit_hash.slice(0, 7)]) {
       const refused = await commit(name, "b", parent);
       expect([refused.status, refused.json.detail]).toEqual([409, expect.stringContaining(first.commit_hash)]);
     }
-    const second = await committed(name, "b", first.commit_hash.slice(0, 8));
+    const second = await createCommit(name, "b", first.commit_hash.slice(0, 8));
     expect(second.parent_commit_hash).toBe(first.commit_hash);
     expect((await commit(name, "c", first.commit_hash)).status).toBe(409);
-    await committed(name, "a", "latest");
+    await createCommit(name, "a", "latest");
   });
 
   it("of two at the same time is one, and the other is a conflict", async () => {
     const name = await newPrompt();
-    const first = await committed(name, "a");
+    const first = await createCommit(name, "a");
     const statuses = await Promise.all(
       ["b", "c", "d"].map(async (text) => (await commit(name, text, first.commit_hash)).status),
     );
@@ -84,14 +84,14 @@ describe("a commit", () => {
 
   it("is one of at most 10,000", async () => {
     const name = await newPrompt();
-    await committed(name, "a");
-    const full = async (commits: number) =>
+    await createCommit(name, "a");
+    const fillCommits = async (commits: number) =>
       env.DB.prepare("UPDATE prompts SET commits = ? WHERE name = ?").bind(commits, name).run();
-    await full(10_000);
+    await fillCommits(10_000);
     const { status, json } = await commit(name, "b", "latest");
     expect([status, json.detail]).toEqual([409, "A prompt has at most 10000 commits."]);
-    await full(9_999);
-    await committed(name, "b", "latest");
+    await fillCommits(9_999);
+    await createCommit(name, "b", "latest");
   });
 
   it("with the content of the latest is none, however its members are ordered", async () => {
@@ -104,12 +104,12 @@ describe("a commit", () => {
 
   it("has the hash of its content and its parent's", async () => {
     const [one, two] = [await newPrompt(), await newPrompt()];
-    const [a, b] = [await committed(one, "same"), await committed(two, "same")];
+    const [a, b] = [await createCommit(one, "same"), await createCommit(two, "same")];
     expect(a.commit_hash).toMatch(/^[0-9a-f]{64}$/);
     expect(b.commit_hash).toBe(a.commit_hash);
-    const other = await committed(one, "other", "latest");
-    expect((await committed(one, "same", "latest")).commit_hash).not.toBe(a.commit_hash);
-    expect((await committed(two, "other", "latest")).commit_hash).toBe(other.commit_hash);
+    const other = await createCommit(one, "other", "latest");
+    expect((await createCommit(one, "same", "latest")).commit_hash).not.toBe(a.commit_hash);
+    expect((await createCommit(two, "other", "latest")).commit_hash).toBe(other.commit_hash);
   });
 
   it("holds at most 1 MB and nests at most 500 levels", async () => {
@@ -127,7 +127,7 @@ describe("a commit", () => {
   it("is listed newest first, without manifests where a page holds more than 4 MB", async () => {
     const name = await newPrompt();
     for (const n of [0, 1, 2, 3, 4])
-      await committed(name, `${n}${"x".repeat(900_000)}`, n === 0 ? undefined : "latest");
+      await createCommit(name, `${n}${"x".repeat(900_000)}`, n === 0 ? undefined : "latest");
     const page = async (query: string) =>
       (await call<{ commits: Commit[] }>(`/commits/-/${name}${query}`)).json.commits;
     expect((await page("")).map(({ manifest }) => manifest)).toEqual([null, null, null, null, null]);
@@ -139,13 +139,13 @@ describe("a commit", () => {
 describe("a word", () => {
   it("names the latest commit, a tag, an id or a hash", async () => {
     const name = await newPrompt();
-    const first = await committed(name, "a");
-    const second = await committed(name, "b", "latest");
+    const first = await createCommit(name, "a");
+    const second = await createCommit(name, "b", "latest");
     await call(`/repos/-/${name}/tags`, { tag_name: "prod", commit_id: first.id });
-    const found = async (word: string) => (await pull(name, word)).json.commit_hash;
-    expect(await found("latest")).toBe(second.commit_hash);
+    const findCommit = async (word: string) => (await pull(name, word)).json.commit_hash;
+    expect(await findCommit("latest")).toBe(second.commit_hash);
     for (const word of ["prod", first.id, first.commit_hash, first.commit_hash.slice(0, 8)])
-      expect([word, await found(word)]).toEqual([word, first.commit_hash]);
+      expect([word, await findCommit(word)]).toEqual([word, first.commit_hash]);
     for (const word of ["dev", first.commit_hash.slice(0, 7), "0".repeat(8), "%25", "________"])
       expect([word, (await pull(name, word)).status]).toEqual([word, 404]);
   });
@@ -158,8 +158,8 @@ describe("a word", () => {
 describe("a tag", () => {
   it("moves, is listed, and is deleted", async () => {
     const name = await newPrompt();
-    const first = await committed(name, "a");
-    const second = await committed(name, "b", "latest");
+    const first = await createCommit(name, "a");
+    const second = await createCommit(name, "b", "latest");
     const path = `/repos/-/${name}/tags`;
     await call(path, { tag_name: "prod", commit_id: first.id });
     await call(path, { tag_name: "prod", commit_id: second.id });
@@ -178,7 +178,7 @@ describe("a tag", () => {
 
   it("is not the name of a commit, and names one that exists", async () => {
     const name = await newPrompt();
-    const { id } = await committed(name, "a");
+    const { id } = await createCommit(name, "a");
     for (const tag_name of ["latest", "deadbeef", "a/b", "", "a:b"])
       expect([tag_name, (await call(`/repos/-/${name}/tags`, { tag_name, commit_id: id })).status]).toEqual([
         tag_name,
@@ -191,7 +191,7 @@ describe("a tag", () => {
 
   it("is one of at most 100, all of which move", async () => {
     const name = await newPrompt();
-    const { id } = await committed(name, "a");
+    const { id } = await createCommit(name, "a");
     const tag = async (tag_name: string) => (await call(`/repos/-/${name}/tags`, { tag_name, commit_id: id })).status;
     await env.DB.prepare(
       `WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 99)
@@ -205,8 +205,8 @@ describe("a tag", () => {
 
   it("of another prompt's commit is refused", async () => {
     const [one, two] = [await newPrompt(), await newPrompt()];
-    const { id } = await committed(one, "a");
-    await committed(two, "a");
+    const { id } = await createCommit(one, "a");
+    await createCommit(two, "a");
     expect((await call(`/repos/-/${two}/tags`, { tag_name: "prod", commit_id: id })).status).toBe(404);
   });
 });
@@ -257,9 +257,9 @@ describe("a prompt", () => {
   it("is liked once by a person, and first in a list by likes", async () => {
     const label = crypto.randomUUID();
     const [one] = [await newPrompt({ tags: [label] }), await newPrompt({ tags: [label] })];
-    const like = async (likes: boolean) =>
+    const setLike = async (likes: boolean) =>
       (await call<{ likes: number }>(`/likes/-/${one}`, { like: likes })).json.likes;
-    expect([await like(true), await like(true)]).toEqual([1, 1]);
+    expect([await setLike(true), await setLike(true)]).toEqual([1, 1]);
     const { repos } = await list(`tags=${label}&sort_field=num_likes`);
     expect(repos.map(({ num_likes, liked_by_auth_user }) => [num_likes, liked_by_auth_user])).toEqual([
       [1, true],
@@ -272,7 +272,7 @@ describe("a prompt", () => {
     expect([seen.repo.num_likes, seen.repo.liked_by_auth_user]).toEqual([1, false]);
     const liked = await caller.fetch(`/likes/-/${one}`, { ...byOther, body: { like: true } });
     expect(await liked.json()).toEqual({ likes: 2 });
-    expect([await like(false), await like(false)]).toEqual([1, 1]);
+    expect([await setLike(false), await setLike(false)]).toEqual([1, 1]);
   });
 
   it("is listed by its last change, or the other way round, a page at a time", async () => {
@@ -284,7 +284,7 @@ describe("a prompt", () => {
       made.push(name);
     }
     const [a = "", b, c] = made;
-    await committed(a, "changed");
+    await createCommit(a, "changed");
     const names = async (query: string) =>
       (await list(`tags=${label}&${query}`)).repos.map(({ repo_handle }) => repo_handle);
     expect(await names("limit=2")).toEqual([a, c]);
@@ -309,7 +309,7 @@ describe("a prompt", () => {
 
   it("leaves nothing when it is deleted", async () => {
     const name = await newPrompt();
-    const { id } = await committed(name, "a");
+    const { id } = await createCommit(name, "a");
     await call(`/repos/-/${name}/tags`, { tag_name: "prod", commit_id: id });
     await call(`/likes/-/${name}`, { like: true });
     const { repo } = (await call<{ repo: { id: string } }>(`/repos/-/${name}`)).json;
@@ -322,7 +322,7 @@ describe("a prompt", () => {
     expect((await call("/repos", { repo_handle: name })).json).toMatchObject({
       repo: { num_commits: 0, num_likes: 0 },
     });
-    await committed(name, "again");
+    await createCommit(name, "again");
     expect((await call(`/repos/-/${name}/tags`)).json).toEqual([]);
   });
 

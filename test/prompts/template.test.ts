@@ -53,7 +53,7 @@ describe("a template", () => {
   });
 });
 
-const manifestOf = (prompt: ChatPromptTemplate) => JSON.parse(JSON.stringify(prompt)) as unknown;
+const toManifest = (prompt: ChatPromptTemplate) => JSON.parse(JSON.stringify(prompt)) as unknown;
 
 describe("a manifest", () => {
   it("of LangChain is read", () => {
@@ -68,7 +68,7 @@ describe("a manifest", () => {
         ],
       ],
     ]);
-    expect(readPrompt(manifestOf(prompt))).toEqual({
+    expect(readPrompt(toManifest(prompt))).toEqual({
       format: "f-string",
       tools: [],
       messages: [

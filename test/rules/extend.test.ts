@@ -12,7 +12,7 @@ import { tracePartition } from "../../src/traces/stub.ts";
 import { dayBounds } from "../../src/traces/time.ts";
 import { type Caller, newCaller } from "../support/caller.ts";
 import { ask } from "../support/examples.ts";
-import { rowsWritten } from "../support/rows-written.ts";
+import { countRowsWritten } from "../support/rows-written.ts";
 import { newRule, type Rule } from "../support/rules.ts";
 import {
   projectId,
@@ -21,7 +21,7 @@ import {
   sendWithAttachments,
   sendMultipart,
   sentRun,
-  storedRuns,
+  readStoredRuns,
 } from "../support/traces.ts";
 
 const MIDNIGHT = Date.UTC(2026, 4, 2) * 1000;
@@ -68,7 +68,7 @@ async function age(day: string, past: number): Promise<void> {
 }
 
 const send = (...runs: Sent[]) => sendWithAttachments(caller, runs);
-const ended = (start: number, more: Record<string, unknown> = {}, parent?: Sent) =>
+const createEnded = (start: number, more: Record<string, unknown> = {}, parent?: Sent) =>
   sentRun(start, { end_time: "2026-05-03T12:00:00Z", inputs: { q: LARGE }, outputs: { a: 1 }, ...more }, parent);
 const status = async ({ id }: Sent) => (await caller.fetch(`/runs/${id}`)).status;
 const rate = ({ id }: Sent) =>
@@ -84,8 +84,11 @@ const names = async (more: object = {}) => {
 describe("a rule that extends", () => {
   it("keeps what it matches, with everything of it, when the rest of the day is deleted", async () => {
     const rule = await newRule(caller, { extend_only: true, filter: 'eq(name, "bad")' });
-    const [good, root] = [ended(MIDNIGHT - 5_000_000, { name: "good" }), ended(MIDNIGHT - 4_000_000, { name: "root" })];
-    const bad = ended(MIDNIGHT - 3_000_000, { name: "bad", inputs: { q: `${LARGE}y` } }, root);
+    const [good, root] = [
+      createEnded(MIDNIGHT - 5_000_000, { name: "good" }),
+      createEnded(MIDNIGHT - 4_000_000, { name: "root" }),
+    ];
+    const bad = createEnded(MIDNIGHT - 3_000_000, { name: "bad", inputs: { q: `${LARGE}y` } }, root);
     await send(good, root, bad);
     const [gone, kept] = [await rate(good), await rate(root)];
     await ask(caller, `/runs/${good.id}/share`, { method: "PUT", body: {} });
@@ -113,7 +116,7 @@ describe("a rule that extends", () => {
 
   it("says so in exports", async () => {
     const rule = await newRule(caller, { extend_only: true, filter: 'eq(name, "bad")' });
-    await send(ended(MIDNIGHT - 5_000_000, { name: "good" }), ended(MIDNIGHT - 4_000_000, { name: "bad" }));
+    await send(createEnded(MIDNIGHT - 5_000_000, { name: "good" }), createEnded(MIDNIGHT - 4_000_000, { name: "bad" }));
     const partition = tracePartition(env, caller.workspaceId, { projectId: project, day: FIRST, shard: 0 });
     const { start: startTime, end: endTime } = dayBounds(FIRST);
     const fields = ["name", "trace_tier"] as const;
@@ -144,7 +147,7 @@ describe("a rule that extends", () => {
         grams: storage.sql.exec<{ n: number }>("SELECT count(DISTINCT n % 4294967296) AS n FROM grams").one().n,
       }));
     expect(await sealed()).toMatchObject({ blocks: [{ block: 0 }, { block: 1 }], grams: 2 });
-    const rows = await rowsWritten(await storage(FIRST), () => age(FIRST, 15));
+    const rows = await countRowsWritten(await storage(FIRST), () => age(FIRST, 15));
     expect(await names({ filter: 'search("question number 3")' })).toEqual(["kept longlived"]);
     // The second block has no run, and so no grams. The last one is open.
     const left = [0, 1].map((block) => ({ block, has_grams: 1 - block }));
@@ -159,7 +162,7 @@ describe("a rule that extends", () => {
 
   it("deletes them as a longlived project does", async () => {
     const rule = await newRule(caller, { extend_only: true });
-    const run = ended(MIDNIGHT - 5_000_000);
+    const run = createEnded(MIDNIGHT - 5_000_000);
     await send(run);
     await work(rule, FIRST);
     await age(FIRST, 399);
@@ -170,7 +173,7 @@ describe("a rule that extends", () => {
 
   it("does not keep a trace whose deletion is requested, and the day ends with the last one", async () => {
     const rule = await newRule(caller, { extend_only: true, filter: 'eq(name, "kept")' });
-    const [run, other] = [ended(MIDNIGHT - 5_000_000, { name: "kept" }), ended(MIDNIGHT - 4_000_000)];
+    const [run, other] = [createEnded(MIDNIGHT - 5_000_000, { name: "kept" }), createEnded(MIDNIGHT - 4_000_000)];
     await send(run, other);
     await work(rule, FIRST);
     await age(FIRST, 15);
@@ -188,7 +191,7 @@ describe("a rule that extends", () => {
 
   it("goes with the project", async () => {
     const rule = await newRule(caller, { extend_only: true });
-    const run = ended(MIDNIGHT - 5_000_000);
+    const run = createEnded(MIDNIGHT - 5_000_000);
     await send(run);
     await work(rule, FIRST);
     await age(FIRST, 15);
@@ -199,10 +202,10 @@ describe("a rule that extends", () => {
 
   it("keeps the runs of the trace on other days, also those that come later", async () => {
     const rule = await newRule(caller, { extend_only: true, filter: 'eq(name, "late")' });
-    const root = ended(MIDNIGHT - 5_000_000, { name: "root" });
-    const late = ended(MIDNIGHT + 5_000_000, { name: "late" }, root);
-    const last = ended(MIDNIGHT + 86_400_000_000, { name: "last" }, root);
-    const others = [FIRST, SECOND, THIRD].map((day) => ended(Date.parse(day) * 1000 + 6_000_000, { name: day }));
+    const root = createEnded(MIDNIGHT - 5_000_000, { name: "root" });
+    const late = createEnded(MIDNIGHT + 5_000_000, { name: "late" }, root);
+    const last = createEnded(MIDNIGHT + 86_400_000_000, { name: "last" }, root);
+    const others = [FIRST, SECOND, THIRD].map((day) => createEnded(Date.parse(day) * 1000 + 6_000_000, { name: day }));
     await send(root, late, ...others);
     await work(rule, FIRST, SECOND);
     await send(last);
@@ -212,10 +215,13 @@ describe("a rule that extends", () => {
   });
 
   it("calls each partition once for all of its traces, and D1 once", async () => {
-    const roots = Array.from({ length: 3 }, (_, at) => ended(MIDNIGHT - (at + 1) * 1_000_000));
-    const [one, other] = roots.map((root) => ended(MIDNIGHT + 5_000_000, {}, root));
+    const roots = Array.from({ length: 3 }, (_, at) => createEnded(MIDNIGHT - (at + 1) * 1_000_000));
+    const [one, other] = roots.map((root) => createEnded(MIDNIGHT + 5_000_000, {}, root));
     await send(...roots, one!, other!);
-    const runs = [...(await storedRuns(caller, "tests", FIRST)), ...(await storedRuns(caller, "tests", SECOND))];
+    const runs = [
+      ...(await readStoredRuns(caller, "tests", FIRST)),
+      ...(await readStoredRuns(caller, "tests", SECOND)),
+    ];
     expect(runs).toHaveLength(5);
     const called: string[] = [];
     const idFromName = (name: string) => {
@@ -243,8 +249,8 @@ describe("a rule that extends", () => {
 
   it("keeps nothing of a day without such a trace, and takes what comes again", async () => {
     const rule = await newRule(caller, { extend_only: true, filter: 'eq(name, "kept")' });
-    const [kept, other] = [ended(MIDNIGHT - 5_000_000, { name: "kept" }), ended(MIDNIGHT - 4_000_000)];
-    await send(kept, other, ended(MIDNIGHT + 5_000_000, { name: "next day" }));
+    const [kept, other] = [createEnded(MIDNIGHT - 5_000_000, { name: "kept" }), createEnded(MIDNIGHT - 4_000_000)];
+    await send(kept, other, createEnded(MIDNIGHT + 5_000_000, { name: "next day" }));
     await work(rule, FIRST, SECOND);
     await age(FIRST, 15);
     await age(SECOND, 15);
@@ -264,7 +270,7 @@ describe("a rule that extends", () => {
     const rule = await newRule(caller, { ...add, filter: 'eq(name, "a")', ...flags });
     expect(rule).toMatchObject({ extend_only: false, extend_dataset_trace_retention: false, ...flags });
     const plain = await newRule(caller, { ...add, filter: 'eq(name, "b")', extend_webhook_trace_retention: true });
-    await send(ended(MIDNIGHT - 5_000_000, { name: "a" }), ended(MIDNIGHT - 4_000_000, { name: "b" }));
+    await send(createEnded(MIDNIGHT - 5_000_000, { name: "a" }), createEnded(MIDNIGHT - 4_000_000, { name: "b" }));
     await work(rule, FIRST);
     await work(plain, FIRST);
     expect(await names()).toEqual(["a longlived", "b shortlived"]);

@@ -72,10 +72,10 @@ it("has the runs that are done, the newest first, in pages, and of this rule alo
   await workUntil(caller, rule, 3);
   await workUntil(caller, other, 1);
   const ids = runs.map(({ id }) => id).toReversed();
-  const listed = async (of: Rule, query = "") => (await log(of, `status=done${query}`)).map(({ run_id }) => run_id);
-  expect(await listed(rule)).toEqual(ids);
-  expect(await listed(rule, "&limit=1&offset=1")).toEqual([ids[1]]);
-  expect(await listed(other)).toEqual([ids[1]]);
+  const listDone = async (of: Rule, query = "") => (await log(of, `status=done${query}`)).map(({ run_id }) => run_id);
+  expect(await listDone(rule)).toEqual(ids);
+  expect(await listDone(rule, "&limit=1&offset=1")).toEqual([ids[1]]);
+  expect(await listDone(other)).toEqual([ids[1]]);
   expect(await log(rule, "status=pending")).toEqual([]);
 });
 

@@ -46,7 +46,7 @@ const code = (...names: string[]) => ({
   code_evaluators: names.map((name) => ({ code: name, language: "javascript" })),
 });
 const feedback = (run: string) => ask<Feedback[]>(caller, `/feedback?run=${run}`);
-const refused = async (more: object) => {
+const readRefusal = async (more: object) => {
   const session_id = await projectId(caller);
   const body = { display_name: "rule", sampling_rate: 1, session_id, ...more };
   const response = await caller.fetch("/runs/rules", { body });
@@ -259,7 +259,7 @@ describe("a request for a rule", () => {
     )
       .bind(JSON.stringify(Array.from({ length: 98 }, (_, at) => at)), rule.id)
       .run();
-    const answers = await Promise.all([1, 2, 3].map(async () => refused(code("seen"))));
+    const answers = await Promise.all([1, 2, 3].map(async () => readRefusal(code("seen"))));
     expect(answers.filter(([status]) => status === 409)).toHaveLength(2);
   });
 
@@ -276,7 +276,7 @@ describe("a request for a rule", () => {
     [{ extend_only: true, ...code("seen") }, 422, "extend_only goes with no other action"],
     [{ evaluators: [{ structured: { prompt: [["system", "x"]], model: { provider: "no" } } }] }, 422, "provider"],
   ])("%j is answered with %i", async (more, status, text) => {
-    expect(await refused(more)).toEqual([status, expect.stringContaining(text)]);
+    expect(await readRefusal(more)).toEqual([status, expect.stringContaining(text)]);
   });
 
   it("keeps the secrets of a rule, and shows none", async () => {

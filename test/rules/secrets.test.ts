@@ -36,7 +36,7 @@ async function patch(rule: Rule, change: (shown: { evaluators: Judge[]; webhooks
   return caller.fetch(`/runs/rules/${rule.id}`, { method: "PATCH", body });
 }
 
-async function held({ id }: Rule) {
+async function readSecrets({ id }: Rule) {
   const row = await findRule(database(env.DB), caller.workspaceId, id);
   if (!row) throw new Error("no rule");
   return openSecrets(env, row);
@@ -49,10 +49,10 @@ describe("the key of a judge stays with it", () => {
       evaluators: change(evaluators as [Judge, Judge, Judge]),
     }));
     return response.ok
-      ? (await held(rule)).keys
+      ? (await readSecrets(rule)).keys
       : [response.status, (await response.json<{ detail: string }>()).detail];
   };
-  const edited = ({ structured }: Judge) => ({ structured: { ...structured, prompt: [["system", "edited"]] } });
+  const editPrompt = ({ structured }: Judge) => ({ structured: { ...structured, prompt: [["system", "edited"]] } });
 
   it("in another order", async () => {
     expect(await keysAfter(([a, b, c]) => [c, a, b])).toEqual(["key of c", "key of a", "key of b"]);
@@ -69,16 +69,20 @@ describe("the key of a judge stays with it", () => {
   });
 
   it("when its prompt or its model changes", async () => {
-    expect(await keysAfter(([a, b, c]) => [c, edited(b), a])).toEqual(["key of c", "key of b", "key of a"]);
-    const other = ({ structured }: Judge) => ({
+    expect(await keysAfter(([a, b, c]) => [c, editPrompt(b), a])).toEqual(["key of c", "key of b", "key of a"]);
+    const changeModel = ({ structured }: Judge) => ({
       structured: { ...structured, model: { ...structured.model, model: "n" } },
     });
-    expect(await keysAfter(([a, b, c]) => [other(c), a, other(b)])).toEqual(["key of c", "key of a", "key of b"]);
+    expect(await keysAfter(([a, b, c]) => [changeModel(c), a, changeModel(b)])).toEqual([
+      "key of c",
+      "key of a",
+      "key of b",
+    ]);
   });
 
   it("and is not guessed", async () => {
     const refusal = [422, expect.stringContaining("one of several of its address")];
-    expect(await keysAfter(([a]) => [edited(a)])).toEqual(refusal);
+    expect(await keysAfter(([a]) => [editPrompt(a)])).toEqual(refusal);
     const elsewhere = { base_url: "https://other.example.com/v1", api_key: HIDDEN };
     expect(await keysAfter(() => [judge("a", elsewhere)])).toEqual([
       422,
@@ -92,7 +96,7 @@ describe("the headers of a webhook stay with it", () => {
     const rule = await newRule(caller, { webhooks: [hook("a"), hook("b"), hook("c", "x-token")] });
     expect((await patch(rule, ({ webhooks: [, b, c] }) => ({ webhooks: [c, b] }))).status).toBe(200);
     const kept = [{ "x-token": "secret of c" }, { authorization: "secret of b" }];
-    expect((await held(rule)).headers).toEqual(kept);
+    expect((await readSecrets(rule)).headers).toEqual(kept);
   });
 
   it("of two with the same address by their names, and else by their order", async () => {
@@ -100,7 +104,7 @@ describe("the headers of a webhook stay with it", () => {
     const rule = await newRule(caller, { webhooks: two });
     expect((await patch(rule, ({ webhooks: [a, b, c] }) => ({ webhooks: [c, a, b] }))).status).toBe(200);
     const kept = [{ "x-token": "secret of a" }, { authorization: "secret of a" }, { authorization: "second" }];
-    expect((await held(rule)).headers).toEqual(kept);
+    expect((await readSecrets(rule)).headers).toEqual(kept);
     expect((await patch(rule, ({ webhooks: [, a] }) => ({ webhooks: [a] }))).status).toBe(422);
   });
 });
@@ -132,7 +136,7 @@ it("the secrets of an alert's channels stay with them", async () => {
 });
 
 describe("a receiver is found", () => {
-  const one = (secret: string, ...names: string[]) => ({ names, secret });
+  const createSecret = (secret: string, ...names: string[]) => ({ names, secret });
   it("for a copy of it, when there is one secret of its address, and is not guessed", () => {
     expect(
       findHeld(
@@ -140,7 +144,7 @@ describe("a receiver is found", () => {
           ["x", "at"],
           ["y", "at"],
         ],
-        [one("s", "x", "at")],
+        [createSecret("s", "x", "at")],
       ),
     ).toEqual([0, 0]);
     expect(
@@ -149,23 +153,23 @@ describe("a receiver is found", () => {
           ["x", "at"],
           ["y", "at"],
         ],
-        [one("s", "x", "at"), one("t", "z", "at")],
+        [createSecret("s", "x", "at"), createSecret("t", "z", "at")],
       ),
     ).toEqual([0, 1]);
-    expect(findHeld([["y", "at"]], [one("s", "x", "at"), one("s", "z", "at")])).toEqual([0]);
-    expect(findHeld([["y", "other"]], [one("s", "x", "at")])).toEqual([undefined]);
+    expect(findHeld([["y", "at"]], [createSecret("s", "x", "at"), createSecret("s", "z", "at")])).toEqual([0]);
+    expect(findHeld([["y", "other"]], [createSecret("s", "x", "at")])).toEqual([undefined]);
     expect(
       findHeld(
         [
           ["x", "at"],
           ["y", "at"],
         ],
-        [one("s", "x", "at"), one("t", "x", "at")],
+        [createSecret("s", "x", "at"), createSecret("t", "x", "at")],
       ),
     ).toEqual([undefined, undefined]);
-    const [x, z] = [one("s", "x", "at"), one("t", "z", "at")];
+    const [x, z] = [createSecret("s", "x", "at"), createSecret("t", "z", "at")];
     const copies = [x.names, z.names, ["v", "at"], ["w", "at"]];
     expect(findHeld(copies, [x, z])).toEqual([0, 1, undefined, undefined]);
-    expect(findHeld([], [one("s", "x", "at")])).toEqual([]);
+    expect(findHeld([], [createSecret("s", "x", "at")])).toEqual([]);
   });
 });

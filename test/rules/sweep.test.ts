@@ -35,7 +35,7 @@ const send = (runs: Record<string, unknown>[]) => sendRuns(caller, (clock += 1_0
 const code = (name: string) => ({ code_evaluators: [{ code: name }] });
 
 /** Of how many partitions it wakes the rule. */
-async function woken({ id }: Rule): Promise<number> {
+async function countWoken({ id }: Rule): Promise<number> {
   const parts = await takeParts(database(env.DB), Date.now() + 60_000, 1_000);
   return parts.filter(({ ruleId }) => ruleId === id).length;
 }
@@ -88,10 +88,11 @@ it("notes all parts and backfills that it takes in as many calls of D1 as one", 
   const prepare = vi.spyOn(Object.getPrototypeOf(env.DB) as D1Database, "prepare");
   const later = Date.now() + 60_000;
   const calls = () => prepare.mock.calls.filter(([text]) => text.includes("rule_")).length;
-  const own = (parts: { ruleId: string }[]) => parts.filter(({ ruleId }) => rules.some(({ id }) => id === ruleId));
-  expect(own(await takeParts(database(env.DB), later, 1_000))).toHaveLength(2);
+  const filterOwn = (parts: { ruleId: string }[]) =>
+    parts.filter(({ ruleId }) => rules.some(({ id }) => id === ruleId));
+  expect(filterOwn(await takeParts(database(env.DB), later, 1_000))).toHaveLength(2);
   expect(calls()).toBe(2);
-  expect(own(await takeBackfillParts(database(env.DB), later, 1_000))).toHaveLength(2);
+  expect(filterOwn(await takeBackfillParts(database(env.DB), later, 1_000))).toHaveLength(2);
   expect(calls()).toBe(4);
 });
 
@@ -102,17 +103,17 @@ it("wakes a rule once after a deletion or feedback", async () => {
   const { id } = await ask<{ id: string }>(caller, "/feedback", { body: { run_id: one!.id, key: "k", score: 1 } });
   await alarm();
   await workOnce(caller, rule);
-  expect(await woken(rule)).toBe(0);
+  expect(await countWoken(rule)).toBe(0);
   await ask(caller, `/feedback/${id}`, { method: "DELETE" });
   await alarm();
   await workOnce(caller, rule);
-  expect(await woken(rule)).toBe(0);
+  expect(await countWoken(rule)).toBe(0);
   // The rule has not seen it yet, and no other run has its change.
   const [two] = await send([{ name: "b" }]);
   await drop(two!.id);
-  expect(await woken(rule)).toBe(1);
+  expect(await countWoken(rule)).toBe(1);
   await workOnce(caller, rule);
-  expect(await woken(rule)).toBe(0);
+  expect(await countWoken(rule)).toBe(0);
 });
 
 it("looks for changes of the last hours by an index, and for others once an hour", async () => {
@@ -148,5 +149,5 @@ it("wakes no rule for runs that were deleted while they waited", async () => {
   await drop(run!.id);
   await workOnce(caller, rule);
   expect((await readRule(caller, rule)).stats).toMatchObject({ taken: 1, waiting: 0, failed: 1 });
-  expect(await woken(rule)).toBe(0);
+  expect(await countWoken(rule)).toBe(0);
 });

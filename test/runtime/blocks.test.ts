@@ -7,14 +7,14 @@ import { MessageBlocks, type MessageEvent } from "../../src/runtime/blocks.ts";
 
 type Part = Record<string, unknown> & { type: string };
 
-const streamed = (chunks: Part[][]): MessageEvent[] => {
+const streamChunks = (chunks: Part[][]): MessageEvent[] => {
   const blocks = new MessageBlocks("run");
   const events = chunks.flatMap((content) => blocks.delta(new AIMessageChunk({ content: content as never })));
   return [...events, ...blocks.finish()];
 };
 
 /** What a client has of each block after the deltas, and what the finish says of it. */
-function blocksOf(events: MessageEvent[]): { added: Part[]; finished: Part[] } {
+function collectBlocks(events: MessageEvent[]): { added: Part[]; finished: Part[] } {
   const added: Part[] = [];
   const finished: Part[] = [];
   for (const { event, index, content, delta } of events) {
@@ -37,9 +37,9 @@ describe("a streamed block that is no text", () => {
     const chunk = (data: string, transcript: string) => [
       { type: "audio", index: 0, mimeType: "audio/wav", data, transcript },
     ];
-    const events = streamed([chunk("AAAA", "one "), chunk("BBBB", "two "), chunk("CCCC", "three")]);
+    const events = streamChunks([chunk("AAAA", "one "), chunk("BBBB", "two "), chunk("CCCC", "three")]);
     const whole = { type: "audio", index: 0, mimeType: "audio/wav", data: "AAAABBBBCCCC", transcript: "one two three" };
-    expect(blocksOf(events)).toEqual({ added: [whole], finished: [whole] });
+    expect(collectBlocks(events)).toEqual({ added: [whole], finished: [whole] });
     const data = events.flatMap(({ delta }) => ((delta as Part | undefined)?.type === "data-delta" ? [delta] : []));
     expect(data).toMatchObject([{ data: "BBBB", encoding: "base64" }, { data: "CCCC" }]);
   });
@@ -47,14 +47,14 @@ describe("a streamed block that is no text", () => {
   it("adds nested members up, and belongs to a block by index or by id", () => {
     const source = (data: string) => [{ type: "document", index: 1, source: { media_type: "text/plain", data } }];
     const call = (args: string) => [{ type: "server_tool_call_chunk", id: "s1", args }];
-    const { added, finished } = blocksOf(streamed([source("ab"), call('{"q":'), source("cd"), call("1}")]));
+    const { added, finished } = collectBlocks(streamChunks([source("ab"), call('{"q":'), source("cd"), call("1}")]));
     expect(finished).toEqual(added);
     expect(added).toMatchObject([{ source: { data: "abcd" } }, { id: "s1", args: '{"q":1}' }]);
   });
 
   it("is a block of its own when it has neither", () => {
     const image = (url: string) => [{ type: "image", url }];
-    const { added } = blocksOf(streamed([image("https://a.example"), image("https://b.example")]));
+    const { added } = collectBlocks(streamChunks([image("https://a.example"), image("https://b.example")]));
     expect(added).toEqual([image("https://a.example")[0], image("https://b.example")[0]]);
   });
 });
@@ -62,7 +62,7 @@ describe("a streamed block that is no text", () => {
 type Fields = Record<string, unknown>;
 
 /** Chunks as providers of models give them. */
-const given = (...chunks: Fields[]): MessageEvent[] => {
+const streamFields = (...chunks: Fields[]): MessageEvent[] => {
   const blocks = new MessageBlocks("run");
   const events = chunks.flatMap((chunk) => blocks.delta(new AIMessageChunk({ content: "", ...chunk })));
   return [...events, ...blocks.finish()];
@@ -74,10 +74,10 @@ describe("what a provider puts in a place of its own", () => {
   it("is audio: each chunk of OpenAI's is a delta, and its words are a transcript", () => {
     const chunks = Array.from({ length: 60 }, (_, i) => extra({ audio: { data: `A${i}=`, index: 0 } }));
     const words = ["one ", "two"].map((transcript) => extra({ audio: { id: "audio_1", transcript, index: 0 } }));
-    const events = given(...words, ...chunks, extra({ audio: { expires_at: 1 } }));
+    const events = streamFields(...words, ...chunks, extra({ audio: { expires_at: 1 } }));
     const deltas = events.flatMap(({ delta }) => ((delta as Part | undefined)?.type === "data-delta" ? [delta] : []));
     expect(deltas).toHaveLength(60);
-    const { added, finished } = blocksOf(events);
+    const { added, finished } = collectBlocks(events);
     const data = chunks.map((_, i) => `A${i}=`).join("");
     const whole = { type: "audio", id: "audio_1", data, mimeType: "audio/pcm", transcript: "one two" };
     expect([added, finished]).toEqual([[whole], [whole]]);
@@ -97,15 +97,16 @@ describe("what a provider puts in a place of its own", () => {
     );
     const expected: unknown[] = [];
     for await (const event of inProcess) if (event.event === "content-block-delta") expected.push(event.delta);
-    const dataOf = (deltas: unknown[]) => deltas.filter((delta) => (delta as Part | undefined)?.type === "data-delta");
-    expect(dataOf(given(...chunks).map(({ delta }) => delta))).toEqual(dataOf(expected));
-    expect(dataOf(expected)).toHaveLength(60);
+    const filterData = (deltas: unknown[]) =>
+      deltas.filter((delta) => (delta as Part | undefined)?.type === "data-delta");
+    expect(filterData(streamFields(...chunks).map(({ delta }) => delta))).toEqual(filterData(expected));
+    expect(filterData(expected)).toHaveLength(60);
   });
 
   it("is audio of a message that was not streamed", () => {
     const audio = { id: "a", data: "AAAA", transcript: "hi", format: "mp3", expires_at: 1 };
     const message = new AIMessage({ id: "m", content: "", additional_kwargs: { audio, reasoning_content: "hm" } });
-    const { added } = blocksOf(new MessageBlocks("run").whole(message, "model"));
+    const { added } = collectBlocks(new MessageBlocks("run").whole(message, "model"));
     expect(added).toEqual([
       { type: "reasoning", reasoning: "hm" },
       { type: "audio", id: "a", data: "AAAA", mimeType: "audio/mpeg", transcript: "hi" },
@@ -153,7 +154,7 @@ describe("what a provider puts in a place of its own", () => {
     ],
     ["Gemini", parts({ type: "text", text: "hm ", thought: true }), parts({ type: "text", text: "so", thought: true })],
   ])("is reasoning: of %s", (_provider, ...chunks) => {
-    const { added, finished } = blocksOf(given(...chunks, { content: "The answer." }));
+    const { added, finished } = collectBlocks(streamFields(...chunks, { content: "The answer." }));
     expect(added).toEqual([
       { type: "reasoning", reasoning: "hm so" },
       { type: "text", text: "The answer." },
@@ -162,8 +163,8 @@ describe("what a provider puts in a place of its own", () => {
   });
 
   it("is the signature of a thought", () => {
-    const { added, finished } = blocksOf(
-      given(
+    const { added, finished } = collectBlocks(
+      streamFields(
         parts({ type: "thinking", thinking: "hm", index: 0 }),
         parts({ type: "thinking", signature: "sig", index: 0 }),
         parts({ type: "text", text: "So.", index: 1 }),
@@ -177,9 +178,12 @@ describe("what a provider puts in a place of its own", () => {
   });
 
   it.each(["annotations", "citations"])("is %s of a text, which add up", (name) => {
-    const cite = (url: string) => parts({ type: "text", text: "", [name]: [{ type: "citation", url }], index: 0 });
+    const createCitation = (url: string) =>
+      parts({ type: "text", text: "", [name]: [{ type: "citation", url }], index: 0 });
     const say = (text: string) => parts({ type: "text", text, [name]: [], index: 0 });
-    const { added, finished } = blocksOf(given(say("a"), cite("https://1"), say("b"), cite("https://2")));
+    const { added, finished } = collectBlocks(
+      streamFields(say("a"), createCitation("https://1"), say("b"), createCitation("https://2")),
+    );
     const all = ["https://1", "https://2"].map((url) => ({ type: "citation", url }));
     expect(added).toEqual([{ type: "text", text: "ab", annotations: all }]);
     expect(finished).toEqual(added);
@@ -254,7 +258,7 @@ describe("what a provider puts in a place of its own", () => {
     const [first, ...more] = chunks.map((chunk) => new AIMessageChunk(chunk as never));
     const whole = more.reduce((sum, chunk) => sum.concat(chunk), first as AIMessageChunk);
     const inProcess = new AIMessage({ content: whole.content, response_metadata: { model_provider } }).contentBlocks;
-    const { added, finished } = blocksOf(given(...chunks));
+    const { added, finished } = collectBlocks(streamFields(...chunks));
     expect(finished).toEqual(added);
     expect(added.map((block) => ({ ...block, index: 0 }))).toEqual(inProcess);
     expect(added).toMatchObject([{ type: "text", text: "It grew.", annotations: [{}] }]);
@@ -269,7 +273,7 @@ describe("what a provider puts in a place of its own", () => {
       cited_text: "a",
     };
     const page = { type: "page_location", ...cited, document_title: null, start_page_number: 1, end_page_number: 2 };
-    const { added } = blocksOf(given(parts({ type: "text", text: "a", citations: [web, page], index: 0 })));
+    const { added } = collectBlocks(streamFields(parts({ type: "text", text: "a", citations: [web, page], index: 0 })));
     expect(added[0]?.annotations).toEqual([
       { type: "citation", source: "url", url: "https://a.example", title: "A", citedText: "a" },
       {
@@ -290,7 +294,7 @@ describe("what a provider puts in a place of its own", () => {
     const message = new AIMessage({ id: "m", content: "It grew.", response_metadata });
     const events = new MessageBlocks("run").whole(message, "model");
     expect(events.at(-1)).toMatchObject({ responseMetadata: { groundingMetadata } });
-    expect(blocksOf(events).finished).toEqual(message.contentBlocks);
+    expect(collectBlocks(events).finished).toEqual(message.contentBlocks);
   });
 
   it("is an image that OpenAI's tool has made, once, or a file of Gemini's", () => {
@@ -302,7 +306,9 @@ describe("what a provider puts in a place of its own", () => {
       ],
     });
     const inline = (mimeType: string) => parts({ type: "inlineData", inlineData: { mimeType, data: "AA==" } });
-    const { added } = blocksOf(given(made, made, inline("image/png"), inline("audio/L16"), inline("application/pdf")));
+    const { added } = collectBlocks(
+      streamFields(made, made, inline("image/png"), inline("audio/L16"), inline("application/pdf")),
+    );
     expect(added).toEqual([
       { type: "image", id: "ig", data: "iVBO", mimeType: "image/webp" },
       { type: "image", mimeType: "image/png", data: "AA==" },
@@ -316,7 +322,7 @@ describe("what a provider puts in a place of its own", () => {
     { audio: { id: "only" }, tool_outputs: [null, "x"], reasoning: { summary: [null, 7] } },
     { audio: null, reasoning: null, reasoning_content: null, tool_outputs: null },
   ])("is nothing where it is malformed: %j", (additional_kwargs) => {
-    expect(blocksOf(given({ additional_kwargs })).added).toEqual([]);
+    expect(collectBlocks(streamFields({ additional_kwargs })).added).toEqual([]);
   });
 });
 

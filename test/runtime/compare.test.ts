@@ -53,37 +53,38 @@ function changes(value: unknown): ((copy: unknown) => void)[] {
   ]);
 }
 
-const parsed = (value: unknown): unknown => JSON.parse(dump(value));
+const dumpAndParse = (value: unknown): unknown => JSON.parse(dump(value));
 /** As JSON without an order of members, which does not count. */
-const sorted = (value: unknown): unknown =>
+const sortMembers = (value: unknown): unknown =>
   Array.isArray(value)
-    ? value.map(sorted)
+    ? value.map(sortMembers)
     : typeof value === "object" && value !== null
       ? Object.entries(value)
-          .map(([name, part]) => [name, sorted(part)])
+          .map(([name, part]) => [name, sortMembers(part)])
           .sort(([a], [b]) => (String(a) < String(b) ? -1 : 1))
       : value;
 
 describe("a live value", () => {
   it.each(cases)("is what was stored of it, and not what was stored of another: %#", ({ make }) => {
-    expect(isStoredAs(make(), parsed(make()))).toBe(true);
+    expect(isStoredAs(make(), dumpAndParse(make()))).toBe(true);
     for (const other of cases) {
-      const isSame = JSON.stringify(sorted(parsed(make()))) === JSON.stringify(sorted(parsed(other.make())));
-      expect(isStoredAs(make(), parsed(other.make()))).toBe(isSame);
+      const isSame =
+        JSON.stringify(sortMembers(dumpAndParse(make()))) === JSON.stringify(sortMembers(dumpAndParse(other.make())));
+      expect(isStoredAs(make(), dumpAndParse(other.make()))).toBe(isSame);
     }
   });
 
   it.each(cases)("is something else once a part of it is: %#", ({ make }) => {
     for (const change of changes(make())) {
       const value = make();
-      const stored = parsed(value);
+      const stored = dumpAndParse(value);
       try {
         change(value);
         dump(value);
       } catch {
         continue;
       }
-      const isSame = JSON.stringify(sorted(parsed(value))) === JSON.stringify(sorted(stored));
+      const isSame = JSON.stringify(sortMembers(dumpAndParse(value))) === JSON.stringify(sortMembers(stored));
       expect(isStoredAs(value, stored), `${dump(value)} ${JSON.stringify(stored)}`).toBe(isSame);
     }
   });
@@ -91,7 +92,7 @@ describe("a live value", () => {
 
 it.each(cases)("text that is shared with a live value is the same text: %#", ({ make }) => {
   const value = make();
-  const stored = parsed(value);
+  const stored = dumpAndParse(value);
   shareText(value, stored);
-  expect(stored).toStrictEqual(parsed(value));
+  expect(stored).toStrictEqual(dumpAndParse(value));
 });

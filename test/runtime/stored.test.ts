@@ -9,8 +9,8 @@ import { toWireJson } from "../../src/runtime/serde.ts";
 import { dump, flatten, revive } from "../../src/runtime/stored.ts";
 import { type Random, seeded } from "../support/random.ts";
 
-const stored = (value: unknown): unknown => JSON.parse(dump(value));
-const again = async (value: unknown): Promise<unknown> => revive(stored(value));
+const dumpAndParse = (value: unknown): unknown => JSON.parse(dump(value));
+const storeAndRevive = async (value: unknown): Promise<unknown> => revive(dumpAndParse(value));
 const record = (name: string, args: unknown, more = {}) => ({
   lc: 2,
   type: "constructor",
@@ -72,7 +72,7 @@ const LOOKALIKES: unknown[] = [
 describe("what only looks like a record", () => {
   it.each(LOOKALIKES)("is kept as it is: %j", async (value) => {
     for (const given of [value, { deep: [value] }]) {
-      expect(stored(given)).toStrictEqual(given);
+      expect(dumpAndParse(given)).toStrictEqual(given);
       expect(JSON.stringify(await revive(given))).toBe(JSON.stringify(given));
       expect(JSON.stringify(flatten(given))).toBe(JSON.stringify(given));
       expect(toWireJson(await revive(given))).toBe(JSON.stringify(given));
@@ -80,8 +80,11 @@ describe("what only looks like a record", () => {
   });
 
   it("does not keep what is beside it from being revived", async () => {
-    const prompt = stored(ChatPromptTemplate.fromMessages([["human", "{question}"]]));
-    const value = { bad: LOOKALIKES, good: [stored(new HumanMessage("a")), prompt, stored(new Map([["k", 1]]))] };
+    const prompt = dumpAndParse(ChatPromptTemplate.fromMessages([["human", "{question}"]]));
+    const value = {
+      bad: LOOKALIKES,
+      good: [dumpAndParse(new HumanMessage("a")), prompt, dumpAndParse(new Map([["k", 1]]))],
+    };
     const { bad, good } = (await revive(value)) as { bad: unknown[]; good: unknown[] };
     expect(JSON.stringify(bad)).toBe(JSON.stringify(LOOKALIKES));
     expect(good[0]).toBeInstanceOf(HumanMessage);
@@ -95,9 +98,9 @@ describe("what only looks like a record", () => {
     const own = { lc: 2, values: [{ __lc_escaped__: 1 }, ...LOOKALIKES] };
     let value: unknown = new AIMessage({ content: "a", additional_kwargs: { own } });
     for (let times = 0; times < 3; times += 1) {
-      value = await again(value);
+      value = await storeAndRevive(value);
       expect((value as AIMessage).additional_kwargs).toStrictEqual({ own });
-      expect(flatten(stored(value))).toMatchObject({ type: "ai", additional_kwargs: { own } });
+      expect(flatten(dumpAndParse(value))).toMatchObject({ type: "ai", additional_kwargs: { own } });
     }
   });
 
@@ -105,7 +108,7 @@ describe("what only looks like a record", () => {
     object(core("messages", "AIMessage"), { content: "a", response_metadata: null }),
     object(core("messages", "HumanMessage"), { contentBlocks: 5 }),
   ])("is data when it is a message of which LangChain makes none: %j", async (bad) => {
-    expect(stored(await revive([bad]))).toStrictEqual([bad]);
+    expect(dumpAndParse(await revive([bad]))).toStrictEqual([bad]);
   });
 });
 
@@ -115,16 +118,16 @@ describe("what is a record", () => {
   it("is revived from Weir's form and from LangGraph's", async () => {
     const serde = new MemorySaver().serde;
     for (const value of [...builtins, new Uint8Array([0, 255]), new Set([new Map([["k", 1]])]), { a: [/b/] }]) {
-      expect(await again(value)).toStrictEqual(value);
+      expect(await storeAndRevive(value)).toStrictEqual(value);
       const [, theirs] = await serde.dumpsTyped({ value });
       expect(await revive(JSON.parse(new TextDecoder().decode(theirs)))).toStrictEqual({ value });
     }
-    expect(await again(undefined)).toBeUndefined();
+    expect(await storeAndRevive(undefined)).toBeUndefined();
     expect(await revive({ lc: 2, type: "undefined" })).toBeUndefined();
   });
 
   it("reads as what comes nearest in JSON", () => {
-    expect(flatten(stored([...builtins, new Uint8Array([7])]))).toStrictEqual([
+    expect(flatten(dumpAndParse([...builtins, new Uint8Array([7])]))).toStrictEqual([
       { '{"a":1}': [null, 1] },
       "a+",
       "no",
@@ -134,7 +137,7 @@ describe("what is a record", () => {
 
   it("reads as text where the key of a map has no text", async () => {
     const keyed = new Map([[JSON.parse('{"toString":1}') as object, 1]]);
-    expect(flatten(stored(keyed))).toStrictEqual({ '{"toString":1}': 1 });
+    expect(flatten(dumpAndParse(keyed))).toStrictEqual({ '{"toString":1}': 1 });
     expect(toWireJson(keyed)).toBe(JSON.stringify({ '{"toString":1}': 1 }));
   });
 
@@ -152,7 +155,7 @@ describe("what is a record", () => {
 
   it("is a Send with its timeout", () => {
     const send = Object.assign(new Send("node", { a: 1 }), { timeout: 5 });
-    expect(stored(send)).toStrictEqual({ node: "node", args: { a: 1 }, timeout: 5 });
+    expect(dumpAndParse(send)).toStrictEqual({ node: "node", args: { a: 1 }, timeout: 5 });
   });
 });
 
@@ -171,7 +174,7 @@ describe("a secret of the environment", () => {
   it.each([
     ...secrets,
     ...secrets.map((secret) => object(core("prompts", "PromptTemplate"), { template: secret, input_variables: [] })),
-    ...secrets.map((secret) => stored(new HumanMessage({ content: "a", additional_kwargs: { secret } }))),
+    ...secrets.map((secret) => dumpAndParse(new HumanMessage({ content: "a", additional_kwargs: { secret } }))),
     ...secrets.map((secret) => object(core("messages", "HumanMessage"), { content: secret })),
     ...secrets.map((secret) => object(core("messages", "HumanMessage"), { content: { __lc_escaped__: secret } })),
     object(core("document_loaders", "langsmith", "LangSmithLoader"), { dataset_name: "x" }),
@@ -206,7 +209,7 @@ describe("any JSON", () => {
     new Uint8Array([1]),
     undefined,
     ChatPromptTemplate.fromMessages([["human", "{question}"]]),
-  ].map(stored);
+  ].map(dumpAndParse);
 
   function anyJson(random: Random, depth: number): unknown {
     const pick = <T>(from: readonly T[]): T => from[random.between(0, from.length)] as T;

@@ -31,7 +31,7 @@ function faults(...list: (Fault | undefined)[]): FakeS3 {
   return new FakeS3(() => list.shift());
 }
 
-async function refusalOf(promise: Promise<unknown>): Promise<StoreError> {
+async function catchRefusal(promise: Promise<unknown>): Promise<StoreError> {
   const error = await promise.catch((error: unknown) => error);
   expect(error).toBeInstanceOf(StoreError);
   return error as StoreError;
@@ -61,7 +61,7 @@ describe("the S3 client", () => {
     const s3 = faults(fault);
     await storeOn(s3).put("a", new Uint8Array(3), "x/y");
     expect(s3.objects.get("a")).toHaveLength(3);
-    const lasting = await refusalOf(storeOn(new FakeS3(() => fault)).put("a", new Uint8Array(3), "x/y"));
+    const lasting = await catchRefusal(storeOn(new FakeS3(() => fault)).put("a", new Uint8Array(3), "x/y"));
     expect(lasting.permanent).toBe(false);
   });
 
@@ -81,16 +81,16 @@ describe("the S3 client", () => {
       asked++;
       return { kind: "status", status, code };
     });
-    const refusal = await refusalOf(storeOn(s3).put("a", new Uint8Array(3), "x/y"));
+    const refusal = await catchRefusal(storeOn(s3).put("a", new Uint8Array(3), "x/y"));
     expect(refusal).toMatchObject({ permanent: true, code, message: `${code}: The store says ${code}.` });
     expect(asked).toBe(1);
   });
 
   it("never repeats a credential that a store quotes", async () => {
-    const quoting = async () =>
+    const answerQuoting = async () =>
       new Response(`<Error><Code>Odd</Code><Message>no ${SECRET} for AKIDEXAMPLE</Message></Error>`, { status: 400 });
-    const s3 = Object.assign(new FakeS3(), { fetch: quoting });
-    expect((await refusalOf(storeOn(s3).put("a", new Uint8Array(1), "x/y"))).message).toBe("Odd: no … for …");
+    const s3 = Object.assign(new FakeS3(), { fetch: answerQuoting });
+    expect((await catchRefusal(storeOn(s3).put("a", new Uint8Array(1), "x/y"))).message).toBe("Odd: no … for …");
   });
 
   it("never repeats a credential that XML writes with entities, or that ends past the cut", async () => {
@@ -101,16 +101,16 @@ describe("the S3 client", () => {
       .replaceAll(">", "&gt;")
       .replaceAll("'", "&apos;");
     const message = `${"x".repeat(290)}${xml}`;
-    const quoting = async () =>
+    const answerQuoting = async () =>
       new Response(`<Error><Code>Odd</Code><Message>${message}</Message></Error>`, { status: 400 });
-    const s3 = Object.assign(new FakeS3(), { fetch: quoting });
-    const refusal = await refusalOf(storeOn(s3, secret).put("a", new Uint8Array(1), "x/y"));
+    const s3 = Object.assign(new FakeS3(), { fetch: answerQuoting });
+    const refusal = await catchRefusal(storeOn(s3, secret).put("a", new Uint8Array(1), "x/y"));
     expect(refusal.message).toBe(`Odd: ${"x".repeat(290)}…`);
   });
 });
 
 describe("confirm", () => {
-  const stored = async (fault?: Fault) => {
+  const storeText = async (fault?: Fault) => {
     const list = [undefined, fault];
     const store = storeOn(new FakeS3(() => list.shift()));
     await store.put("a.txt", new TextEncoder().encode("hello"), "text/plain");
@@ -118,15 +118,15 @@ describe("confirm", () => {
   };
 
   it("passes for an object of the right size, and where the credentials may not read", async () => {
-    await expect((await stored()).confirm("a.txt", 5)).resolves.toBeUndefined();
-    const forbidden = await stored({ kind: "status", status: 403, code: "AccessDenied" });
+    await expect((await storeText()).confirm("a.txt", 5)).resolves.toBeUndefined();
+    const forbidden = await storeText({ kind: "status", status: 403, code: "AccessDenied" });
     await expect(forbidden.confirm("a.txt", 9)).resolves.toBeUndefined();
   });
 
   it("throws for one that is missing or has another size, so that it is retried", async () => {
-    const store = await stored();
+    const store = await storeText();
     for (const refusal of [store.confirm("b.txt", 5), store.confirm("a.txt", 6)]) {
-      expect(await refusalOf(refusal)).toMatchObject({ code: "NotStored", permanent: false });
+      expect(await catchRefusal(refusal)).toMatchObject({ code: "NotStored", permanent: false });
     }
   });
 });
@@ -221,6 +221,6 @@ describe("a sink", () => {
       request.method === "POST" && request.url.includes("uploadId") && failures-- > 0 ? { kind: "lost" } : undefined,
     );
     const sink = await write(s3, [PART * 3]);
-    expect(await refusalOf(sink.complete())).toMatchObject({ code: "NoSuchUpload", permanent: false });
+    expect(await catchRefusal(sink.complete())).toMatchObject({ code: "NoSuchUpload", permanent: false });
   });
 });

@@ -2,7 +2,7 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, it } from "vitest";
-import { type Mutation, MUTATIONS, patched } from "../oracle/mutations.ts";
+import { type Mutation, MUTATIONS, applyPatch } from "../oracle/mutations.ts";
 import { TRACE_MUTATIONS } from "../oracle/traces/mutations.ts";
 
 const ROOT = join(import.meta.dirname, "..", "..");
@@ -10,6 +10,6 @@ const ROOT = join(import.meta.dirname, "..", "..");
 it.each(([...MUTATIONS, ...TRACE_MUTATIONS] as Mutation[]).map((one) => [one.name, one] as const))("%s", (_, one) => {
   for (const patch of one.patches) {
     const text = readFileSync(join(ROOT, patch.file), "utf8");
-    expect(patched(text, patch)).not.toBe(text);
+    expect(applyPatch(text, patch)).not.toBe(text);
   }
 });

@@ -3,7 +3,7 @@ import { spawnSync } from "node:child_process";
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, it } from "vitest";
-import { type Report, reportOf } from "../../scripts/tests/reporter.ts";
+import { type Report, createReport } from "../../scripts/tests/reporter.ts";
 
 const ROOT = join(import.meta.dirname, "..", "..");
 let folder: string;
@@ -53,11 +53,11 @@ it("names each test that failed, with its error and the difference", () => {
 });
 
 it("counts a failure for an error outside of any test, and for a run that was interrupted", () => {
-  expect(reportOf([], [], "passed")).toMatchObject({ failed: 0, success: true });
-  expect(reportOf([], [new Error("late")], "passed")).toMatchObject({
+  expect(createReport([], [], "passed")).toMatchObject({ failed: 0, success: true });
+  expect(createReport([], [new Error("late")], "passed")).toMatchObject({
     failed: 1,
     success: false,
     failures: [{ errors: [expect.stringContaining("late")] }],
   });
-  expect(reportOf([], [], "interrupted")).toMatchObject({ failed: 1, success: false });
+  expect(createReport([], [], "interrupted")).toMatchObject({ failed: 1, success: false });
 });

@@ -47,7 +47,7 @@ describe.each(DOORS)("%s refuses", (path) => {
 
 describe("a body of traces", () => {
   const run = { id: crypto.randomUUID(), trace_id: crypto.randomUUID(), run_type: "chain", name: "a" };
-  const encoded = (path: string, body: Uint8Array, encoding: string) =>
+  const sendEncoded = (path: string, body: Uint8Array, encoding: string) =>
     caller.fetch(path, { body, headers: { "content-encoding": encoding } });
 
   it.each(["/runs/batch", "/api/v1/runs/batch", "/api/v1/runs", "/runs", "/otel/v1/traces"])(
@@ -55,7 +55,7 @@ describe("a body of traces", () => {
     async (path) => {
       const bomb = gzipSync(Buffer.alloc(39 * MB, '{"post":['));
       for (const body of [bomb, gzipSync(Buffer.alloc(12 * MB, " "))]) {
-        const response = await encoded(path, body, "gzip");
+        const response = await sendEncoded(path, body, "gzip");
         expect(response.status).toBe(413);
         expect(await response.text()).toContain("more than 200 times");
       }
@@ -73,14 +73,14 @@ describe("a body of traces", () => {
     const done = new Promise((resolve) => zstd.on("end", resolve));
     zstd.end(Buffer.alloc(16 * MB, " "));
     await done;
-    expect((await encoded("/api/v1/runs/batch", Buffer.concat(chunks), "zstd")).status).toBe(413);
+    expect((await sendEncoded("/api/v1/runs/batch", Buffer.concat(chunks), "zstd")).status).toBe(413);
   });
 
   it("that compresses well, and has few megabytes, is taken", async () => {
     const inputs = { text: "again ".repeat(400_000) };
     const body = gzipSync(JSON.stringify({ post: [{ ...run, inputs }], patch: [] }));
     expect(body.byteLength).toBeLessThan(20_000);
-    expect((await encoded("/api/v1/runs/batch", body, "gzip")).status).toBe(202);
+    expect((await sendEncoded("/api/v1/runs/batch", body, "gzip")).status).toBe(202);
   });
 
   it("holds at most two million values in all its runs together", async () => {

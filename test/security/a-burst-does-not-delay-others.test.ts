@@ -13,7 +13,7 @@ afterEach(() => void vi.useRealTimers());
 const principal = () => ({ workspaceId: crypto.randomUUID(), credentialId: "key" }) as Principal;
 
 /** Requests this many turns, and returns which have begun. */
-async function burst(of: Principal, count: number, path = "/threads") {
+async function startBurst(of: Principal, count: number, path = "/threads") {
   const begun: (() => void)[] = [];
   const turns = Array.from({ length: count }, async () => begun.push(await takeTurn(request(path), of)));
   const all = Promise.allSettled(turns);
@@ -23,9 +23,9 @@ async function burst(of: Principal, count: number, path = "/threads") {
 
 it("a credential has a limited number of active requests; others begin immediately", async () => {
   const [busy, other] = [principal(), principal()];
-  const { begun, all } = await burst(busy, SHARE + 3);
+  const { begun, all } = await startBurst(busy, SHARE + 3);
   expect(begun).toHaveLength(SHARE);
-  expect((await burst(other, 1)).begun).toHaveLength(1);
+  expect((await startBurst(other, 1)).begun).toHaveLength(1);
   begun[0]?.();
   begun[0]?.();
   await vi.advanceTimersByTimeAsync(100);
@@ -42,7 +42,7 @@ it.each([
   ["/a2a/agent", 320],
 ])("a request to %s that waits for something gives its turn back", async (path, ms) => {
   // Otherwise calls of agents that call this server could wait for each other.
-  const { begun, all } = await burst(principal(), SHARE * 3, path);
+  const { begun, all } = await startBurst(principal(), SHARE * 3, path);
   expect(begun).toHaveLength(SHARE);
   await vi.advanceTimersByTimeAsync(ms);
   expect(begun).toHaveLength(SHARE * 2);
@@ -53,7 +53,7 @@ it.each([
 
 it("too many waiting requests are refused", async () => {
   const busy = principal();
-  await burst(busy, SHARE + 1_000);
+  await startBurst(busy, SHARE + 1_000);
   await expect(takeTurn(request("/threads"), busy)).rejects.toMatchObject({ status: 429 });
 });
 

@@ -2,7 +2,7 @@
 import { env } from "cloudflare:workers";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { forgetCredentials } from "../../src/auth/credential-cache.ts";
-import { Browser, errorOf, newClient, newTokens, refresh, request, withToken } from "../oauth/person.ts";
+import { Browser, readError, newClient, newTokens, refresh, request, withToken } from "../oauth/person.ts";
 import { ADMIN_KEY, type Caller, newCaller, send } from "../support/caller.ts";
 
 interface Made {
@@ -19,7 +19,7 @@ beforeEach(async () => {
 });
 
 /** Makes D1 carry out a statement, or fail, when another one touches a table. */
-async function whenever(event: string, statement = "SELECT RAISE(ABORT, 'a fault of the test')"): Promise<void> {
+async function addTrigger(event: string, statement = "SELECT RAISE(ABORT, 'a fault of the test')"): Promise<void> {
   const name = `test_${crypto.randomUUID().replaceAll("-", "")}`;
   triggers.push(name);
   await env.DB.prepare(`CREATE TRIGGER ${name} ${event} BEGIN ${statement}; END`).run();
@@ -35,7 +35,7 @@ const newKey = async (terms: object = {}) => (await caller.fetch(KEYS, { body: t
 const remove = async (path: string) => (await caller.fetch(path, { method: "DELETE" })).status;
 const works = async (token: string) => (await withToken("/threads/count", token, undefined, "POST")).status;
 const grants = async () => (await caller.fetch("/api/v1/grants")).json<{ id: string; granted_by: string }[]>();
-const recorded = async (action: string) => {
+const listRecorded = async (action: string) => {
   const entries = await (await caller.fetch(`/api/v1/audit-log?action=${action}`)).json<{ target_id: string }[]>();
   return entries.map(({ target_id }) => target_id);
 };
@@ -50,7 +50,7 @@ describe("a fault while a key is deleted", () => {
   it.each(Object.entries(FAULTS))("%s leaves the key and what it allowed, for another try", async (_, fault) => {
     const { id, key } = await newKey({ role: "viewer" });
     const { access_token } = await newTokens({ ...caller, key });
-    await whenever(fault(id));
+    await addTrigger(fault(id));
     expect(await remove(`${KEYS}/${id}`)).toBe(500);
     const read = await send("/threads/count", { body: {}, headers: { "x-api-key": key } });
     expect([read.status, await works(access_token)]).toEqual([200, 200]);
@@ -67,15 +67,15 @@ describe("a fault while a key is deleted", () => {
     const { access_token } = await newTokens({ ...caller, key: first.key });
     const second = await (await caller.fetch(`${KEYS}/${first.id}/roll`, { body: {} })).json<Made>();
     const late = await newTokens({ ...caller, key: first.key });
-    await whenever(`BEFORE DELETE ON api_keys WHEN OLD.id = '${second.id}'`);
+    await addTrigger(`BEFORE DELETE ON api_keys WHEN OLD.id = '${second.id}'`);
     expect(await remove(`${KEYS}/${second.id}?predecessors=true`)).toBe(500);
     expect([await works(access_token), await works(late.access_token)]).toEqual([200, 200]);
     await endFaults();
     const both = (await grants()).map(({ id }) => id);
     expect(await remove(`${KEYS}/${second.id}?predecessors=true`)).toBe(204);
     expect([await works(access_token), await works(late.access_token)]).toEqual([401, 401]);
-    expect(new Set(await recorded("grant.revoked"))).toEqual(new Set(both));
-    expect(new Set(await recorded("api_key.deleted"))).toEqual(new Set([first.id, second.id]));
+    expect(new Set(await listRecorded("grant.revoked"))).toEqual(new Set(both));
+    expect(new Set(await listRecorded("api_key.deleted"))).toEqual(new Set([first.id, second.id]));
   });
 });
 
@@ -90,13 +90,13 @@ describe("where a key is gone and its grant is not", () => {
     expect(await works(tokens.access_token)).toBe(401);
     const read = await send("/threads/count", { body: {}, headers: { "x-api-key": minted.key } });
     expect(read.status).toBe(401);
-    expect(await errorOf(await refresh(tokens.client, tokens.refresh_token))).toEqual([400, "invalid_grant"]);
+    expect(await readError(await refresh(tokens.client, tokens.refresh_token))).toEqual([400, "invalid_grant"]);
     const form = { "content-type": "application/x-www-form-urlencoded", "x-api-key": caller.key };
     const told = await send("/oauth/introspect", { body: `token=${tokens.access_token}`, headers: form });
     expect(await told.json()).toEqual({ active: false });
     const [grant] = await grants();
     expect(await remove(`${KEYS}/${id}`)).toBe(204);
-    expect([await grants(), await recorded("grant.revoked")]).toEqual([[], [grant?.id]]);
+    expect([await grants(), await listRecorded("grant.revoked")]).toEqual([[], [grant?.id]]);
     expect(await remove(`${KEYS}/${id}`)).toBe(404);
   });
 
@@ -120,11 +120,11 @@ it.each([
   const browser = new Browser();
   const form = await browser.consentForm(request(await newClient()), key);
   // The sign-in ends after the key was read and before the grant is written.
-  await whenever(`AFTER DELETE ON oauth_sign_ins WHEN OLD.credential_id = '${id}'`, statement(id));
+  await addTrigger(`AFTER DELETE ON oauth_sign_ins WHEN OLD.credential_id = '${id}'`, statement(id));
   const answer = await browser.submit(form);
   expect([answer.status, await answer.text()]).toEqual([401, expect.stringContaining("has changed")]);
   expect(await grants()).toEqual([]);
-  expect(await recorded("grant.created")).toEqual([]);
+  expect(await listRecorded("grant.created")).toEqual([]);
 });
 
 /** What else is deleted in the parts of credentials: where it is, and whether it is there. */
@@ -132,13 +132,13 @@ const THINGS: Record<string, () => Promise<{ path: string; target: string; exist
   "a role": async () => {
     const path = "/api/v1/roles/passing";
     await caller.fetch(path, { method: "PUT", body: { permissions: ["traces.read"] } });
-    const exists = async () => (await (await caller.fetch("/api/v1/roles")).text()).includes("passing");
-    return { path, target: "passing", exists };
+    const isListed = async () => (await (await caller.fetch("/api/v1/roles")).text()).includes("passing");
+    return { path, target: "passing", exists: isListed };
   },
   "a webhook secret": async () => {
     const { id } = await (await caller.fetch("/api/v1/webhook-secrets", { body: {} })).json<{ id: string }>();
-    const exists = async () => (await (await caller.fetch("/api/v1/webhook-secrets")).text()).includes(id);
-    return { path: `/api/v1/webhook-secrets/${id}`, target: id, exists };
+    const isListed = async () => (await (await caller.fetch("/api/v1/webhook-secrets")).text()).includes(id);
+    return { path: `/api/v1/webhook-secrets/${id}`, target: id, exists: isListed };
   },
   "a grant": async () => {
     await newTokens(caller);
@@ -154,7 +154,7 @@ const THINGS: Record<string, () => Promise<{ path: string; target: string; exist
 
 it.each(Object.entries(THINGS))("%s is not deleted unrecorded", async (_, make) => {
   const { path, target, exists } = await make();
-  await whenever(
+  await addTrigger(
     `BEFORE INSERT ON audit_log WHEN NEW.target_id = '${target}' AND NEW.workspace_id = '${caller.workspaceId}'`,
   );
   expect(await remove(path)).toBe(500);

@@ -6,7 +6,7 @@ import { forgetCredentials } from "../../src/auth/credential-cache.ts";
 import { isNetwork, isWithin } from "../../src/http/network.ts";
 import {
   Browser,
-  errorOf,
+  readError,
   newClient,
   newTokens,
   ORIGIN,
@@ -37,7 +37,7 @@ afterEach(() => vi.useRealTimers());
 
 const KEYS = "/api/v1/api-keys";
 const HOUR = 3_600_000;
-const inTime = (milliseconds: number) => new Date(Date.now() + milliseconds).toISOString();
+const addTime = (milliseconds: number) => new Date(Date.now() + milliseconds).toISOString();
 
 async function make(terms: object, by: string = caller.key, status = 201): Promise<Key> {
   const headers = { "x-api-key": by, "x-tenant-id": caller.workspaceId };
@@ -52,7 +52,7 @@ const call = (key: string, address?: string) =>
   });
 const works = async (key: string, address?: string) => (await call(key, address)).status === 200;
 const change = (id: string, body: object) => caller.fetch(`${KEYS}/${id}`, { method: "PATCH", body });
-const listed = async (id: string) => (await (await caller.fetch(KEYS)).json<Key[]>()).find((key) => key.id === id);
+const findKey = async (id: string) => (await (await caller.fetch(KEYS)).json<Key[]>()).find((key) => key.id === id);
 /** Moves the clock, of this isolate. */
 function pass(milliseconds: number) {
   vi.useFakeTimers({ toFake: ["Date"], now: Date.now() + milliseconds });
@@ -84,8 +84,8 @@ describe("a key's text", () => {
 
 describe("a key that expires", () => {
   it("works until then, and says why it does not after", async () => {
-    const { key, id, expires_at } = await make({ expires_at: inTime(HOUR) });
-    expect((await listed(id))?.expires_at).toBe(expires_at);
+    const { key, id, expires_at } = await make({ expires_at: addTime(HOUR) });
+    expect((await findKey(id))?.expires_at).toBe(expires_at);
     expect(await works(key)).toBe(true);
     pass(HOUR + 1_000);
     const response = await call(key);
@@ -94,10 +94,10 @@ describe("a key that expires", () => {
   });
 
   it("makes no key that lasts longer, and by default one that ends with it", async () => {
-    const expires_at = inTime(HOUR);
+    const expires_at = addTime(HOUR);
     const short = await make({ expires_at });
     await make({ expires_at: null }, short.key, 403);
-    await make({ expires_at: inTime(2 * HOUR) }, short.key, 403);
+    await make({ expires_at: addTime(2 * HOUR) }, short.key, 403);
     expect((await make({}, short.key)).expires_at).toBe(expires_at);
     const headers = { "x-api-key": short.key };
     const longer = await send(`${KEYS}/${short.id}`, { method: "PATCH", body: { expires_at: null }, headers });
@@ -105,23 +105,23 @@ describe("a key that expires", () => {
   });
 
   it("ends what a person allowed with it, tokens and their keys included", async () => {
-    const { key } = await make({ expires_at: inTime(HOUR / 2) });
+    const { key } = await make({ expires_at: addTime(HOUR / 2) });
     const tokens = await newTokens({ ...caller, key }, { scope: "read write admin" });
     const headers = { authorization: `Bearer ${tokens.access_token}`, "x-tenant-id": caller.workspaceId };
     const minted = await (await send(KEYS, { body: {}, headers })).json<Key>();
     expect(await works(minted.key)).toBe(true);
     pass(HOUR / 2 + 1_000);
     expect((await withToken("/assistants/search", tokens.access_token, undefined, "POST")).status).toBe(401);
-    expect(await errorOf(await refresh(tokens.client, tokens.refresh_token))).toEqual([400, "invalid_grant"]);
+    expect(await readError(await refresh(tokens.client, tokens.refresh_token))).toEqual([400, "invalid_grant"]);
     expect(await works(minted.key)).toBe(false);
     const signIn = await new Browser().submit({ ...request(tokens.client), step: "key", api_key: key });
     expect(signIn.status).toBe(401);
   });
 
   it("in the past is refused, and can be changed later", async () => {
-    await make({ expires_at: inTime(-1_000) }, caller.key, 422);
+    await make({ expires_at: addTime(-1_000) }, caller.key, 422);
     await make({ expires_at: "tomorrow" }, caller.key, 422);
-    const { id, key } = await make({ expires_at: inTime(HOUR) });
+    const { id, key } = await make({ expires_at: addTime(HOUR) });
     expect((await change(id, { expires_at: null })).status).toBe(200);
     pass(2 * HOUR);
     expect(await works(key)).toBe(true);
@@ -152,14 +152,11 @@ describe("a key with networks", () => {
   it("works from them only", async () => {
     const { key, id, allowed_ips } = await make({ allowed_ips: ["192.0.2.0/24", "2001:db8:5::/48", "198.51.100.7"] });
     expect(allowed_ips).toHaveLength(3);
-    const from = (address?: string) => works(key, address);
-    expect(await Promise.all(["192.0.2.9", "2001:db8:5:1::1", "198.51.100.7", "::ffff:192.0.2.9"].map(from))).toEqual([
-      true,
-      true,
-      true,
-      true,
-    ]);
-    expect(await Promise.all(["192.0.3.9", "2001:db8:6::1", "198.51.100.8", "x", undefined].map(from))).toEqual([
+    const fetchFrom = (address?: string) => works(key, address);
+    expect(
+      await Promise.all(["192.0.2.9", "2001:db8:5:1::1", "198.51.100.7", "::ffff:192.0.2.9"].map(fetchFrom)),
+    ).toEqual([true, true, true, true]);
+    expect(await Promise.all(["192.0.3.9", "2001:db8:6::1", "198.51.100.8", "x", undefined].map(fetchFrom))).toEqual([
       false,
       false,
       false,
@@ -168,7 +165,7 @@ describe("a key with networks", () => {
     ]);
     expect((await call(key, "192.0.3.9")).status).toBe(403);
     expect((await change(id, { allowed_ips: null })).status).toBe(200);
-    expect(await from("192.0.3.9")).toBe(true);
+    expect(await fetchFrom("192.0.3.9")).toBe(true);
   });
 
   it("makes keys for these networks only, and allows no sign-in from elsewhere", async () => {
@@ -219,7 +216,7 @@ describe("a key's scopes", () => {
     expect(more.status).toBe(403);
     expect((await change(id, { scopes: ["write"], name: "writer" })).status).toBe(200);
     expect(await works(key)).toBe(false);
-    expect(await listed(id)).toMatchObject({ scopes: ["write"], name: "writer" });
+    expect(await findKey(id)).toMatchObject({ scopes: ["write"], name: "writer" });
     const [entry] = await (await caller.fetch("/api/v1/audit-log?action=api_key.updated")).json<object[]>();
     expect(entry).toMatchObject({ target_id: id, detail: { scopes: ["write"] } });
   });
@@ -305,7 +302,7 @@ describe("a key that is rolled", () => {
     const second = await roll(first);
     const third = await roll(second);
     const other = await make({});
-    expect(await listed(first.id)).toMatchObject({ successor_id: second.id });
+    expect(await findKey(first.id)).toMatchObject({ successor_id: second.id });
     expect((await caller.fetch(`${KEYS}/${third.id}?predecessors=maybe`, { method: "DELETE" })).status).toBe(422);
     expect(
       (await (await newCaller()).fetch(`${KEYS}/${third.id}?predecessors=true`, { method: "DELETE" })).status,
@@ -334,18 +331,18 @@ describe("a key that is rolled", () => {
 describe("a key's last use", () => {
   it("is noted, at most once an hour", async () => {
     const { id, key } = await make({});
-    expect((await listed(id))?.last_used_at).toBeNull();
+    expect((await findKey(id))?.last_used_at).toBeNull();
     await works(key);
-    await expect.poll(async () => (await listed(id))?.last_used_at).not.toBeNull();
-    const first = (await listed(id))?.last_used_at;
+    await expect.poll(async () => (await findKey(id))?.last_used_at).not.toBeNull();
+    const first = (await findKey(id))?.last_used_at;
     pass(HOUR / 2);
     await works(key);
     forgetCredentials();
     await works(key);
-    expect((await listed(id))?.last_used_at).toBe(first);
+    expect((await findKey(id))?.last_used_at).toBe(first);
     pass(HOUR);
     await works(key);
-    await expect.poll(async () => (await listed(id))?.last_used_at).not.toBe(first);
+    await expect.poll(async () => (await findKey(id))?.last_used_at).not.toBe(first);
   });
 
   it("is not written by the admin key", async () => {

@@ -36,7 +36,7 @@ const grantId = async () => {
 
 const admin = () => ({ "x-api-key": ADMIN_KEY, "x-tenant-id": caller.workspaceId });
 type Listed = { id: string; name: string; expires_at: string | null; end_reason: string | null };
-const listed = async () => (await send("/api/v1/api-keys", { headers: admin() })).json<Listed[]>();
+const listKeys = async () => (await send("/api/v1/api-keys", { headers: admin() })).json<Listed[]>();
 const DAY = 24 * 3_600_000;
 /** A minute in which OAuth is cleared, some days from now. */
 const minute = (days: number) => Math.ceil(Date.now() / 3_600_000) * 3_600_000 + 17 * 60_000 + days * DAY;
@@ -94,13 +94,13 @@ const REASONS: [reason: string, ends: string, end: () => Promise<unknown>][] = [
 
 it.each(REASONS)("a key says that it ended by %s when its grant %s", async (reason, _how, end) => {
   vi.useFakeTimers({ toFake: ["Date"], now: Date.now() });
-  const before = await listed();
+  const before = await listKeys();
   const minted = before.find(({ name }) => name === "minted");
   expect(minted).toMatchObject({ end_reason: null, expires_at: null });
   const grant_id = await grantId();
   await end();
   await housekeeping(env, minute(0));
-  const after = await listed();
+  const after = await listKeys();
   expect(after.find(({ id }) => id === minted?.id)).toMatchObject({
     end_reason: reason,
     expires_at: expect.any(String),
@@ -117,13 +117,13 @@ it.each(REASONS)("a key says that it ended by %s when its grant %s", async (reas
   ]);
   // As keys that expire: listed for 90 days.
   await housekeeping(env, minute(89));
-  expect((await listed()).map(({ id }) => id)).toContain(minted?.id);
+  expect((await listKeys()).map(({ id }) => id)).toContain(minted?.id);
   await housekeeping(env, minute(91));
-  expect((await listed()).map(({ id }) => id)).not.toContain(minted?.id);
+  expect((await listKeys()).map(({ id }) => id)).not.toContain(minted?.id);
 });
 
 it("ends many keys in batches", async () => {
-  const { id } = (await listed()).find(({ name }) => name === "minted") ?? {};
+  const { id } = (await listKeys()).find(({ name }) => name === "minted") ?? {};
   await env.DB.prepare(
     `INSERT INTO api_keys (id, workspace_id, name, hash, hint, scopes, grant_id, created_at)
      SELECT k.id || n.value, workspace_id, name, hash || n.value, hint, scopes, grant_id, created_at
@@ -133,7 +133,7 @@ it("ends many keys in batches", async () => {
     .run();
   await ENDS["is taken back"]?.();
   await housekeeping(env, minute(0));
-  const ended = (await listed()).filter(({ end_reason }) => end_reason === "grant_revoked");
+  const ended = (await listKeys()).filter(({ end_reason }) => end_reason === "grant_revoked");
   expect(ended).toHaveLength(1_501);
   const written = env.DB.prepare(
     "SELECT count(*) n FROM audit_log WHERE workspace_id = ? AND action = 'api_key.ended'",

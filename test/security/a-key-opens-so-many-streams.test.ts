@@ -7,7 +7,7 @@ import { type Caller, newCaller, send } from "../support/caller.ts";
 
 afterEach(() => void vi.useRealTimers());
 
-async function threadOf(caller: Caller): Promise<string> {
+async function createThread(caller: Caller): Promise<string> {
   return (await (await caller.fetch("/threads", { body: {} })).json<{ thread_id: string }>()).thread_id;
 }
 const stream = (caller: Caller, thread: string) => caller.fetch(`/threads/${thread}/stream`);
@@ -15,7 +15,7 @@ const close = async ({ body }: Response) => body?.cancel();
 
 it("streams of a credential are counted while they are open", async () => {
   const [caller, other] = [await newCaller(), await newCaller()];
-  const [thread, others] = [await threadOf(caller), await threadOf(other)];
+  const [thread, others] = [await createThread(caller), await createThread(other)];
   const open = await Promise.all(Array.from({ length: MOST_STREAMS }, () => stream(caller, thread)));
   expect(new Set(open.map(({ status }) => status))).toEqual(new Set([200]));
 
@@ -51,7 +51,7 @@ it("streams of a credential are counted while they are open", async () => {
 
 it("streams that end no longer count", async () => {
   const caller = await newCaller();
-  const thread = await threadOf(caller);
+  const thread = await createThread(caller);
   const body = { assistant_id: "echo", input: { messages: [] } };
   const { run_id } = await (await caller.fetch(`/threads/${thread}/runs`, { body })).json<{ run_id: string }>();
   for (let i = 0; i <= MOST_STREAMS; i += 32) {
@@ -81,7 +81,7 @@ it("streams that the platform ended no longer count", () => {
 
 it("streams that are requested at the same time are counted, and so are waits for a result", async () => {
   const caller = await newCaller();
-  const thread = await threadOf(caller);
+  const thread = await createThread(caller);
   const body = { assistant_id: "agent", input: { messages: [] } };
   const paths = Array.from({ length: MOST_STREAMS + 10 }, (_, i) => (i % 2 ? "runs/wait" : "runs/stream"));
   const answers = await Promise.all(paths.map((path) => caller.fetch(`/threads/${thread}/${path}`, { body })));
@@ -92,7 +92,7 @@ it("streams that are requested at the same time are counted, and so are waits fo
 
 it("calls of MCP and A2A are counted until they are answered", async () => {
   const caller = await newCaller();
-  const thread = await threadOf(caller);
+  const thread = await createThread(caller);
   const open = await Promise.all(Array.from({ length: MOST_STREAMS }, () => stream(caller, thread)));
   const message = { messageId: crypto.randomUUID(), role: "ROLE_USER", parts: [{ text: "hi" }] };
   const calls = () => [
@@ -100,12 +100,12 @@ it("calls of MCP and A2A are counted until they are answered", async () => {
     caller.fetch("/mcp", { body: { jsonrpc: "2.0", id: 1, method: "tools/call", params: { name: "echo" } } }),
     caller.fetch("/a2a/echo", { body: { jsonrpc: "2.0", id: 1, method: "SendMessage", params: { message } } }),
   ];
-  const ended = async (call: Promise<Response>) => {
+  const waitForEnd = async (call: Promise<Response>) => {
     const answer = await call;
     await answer.text();
     return answer.status;
   };
-  const statuses = async () => Promise.all(calls().map(ended));
+  const statuses = async () => Promise.all(calls().map(waitForEnd));
   expect(await statuses()).toEqual([429, 429, 429]);
   await Promise.all(open.slice(0, 3).map(close));
   // Three have room. They are answered, so they no longer count, and the next three have room.

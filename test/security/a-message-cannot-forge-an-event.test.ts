@@ -10,7 +10,7 @@ const input = { messages: [{ role: "user", content: CONTENT }] };
 let caller: Caller;
 beforeAll(async () => void (caller = await newCaller()));
 
-async function linesOf(path: string, body: object): Promise<string[]> {
+async function readLines(path: string, body: object): Promise<string[]> {
   const response = await caller.fetch(path, { body });
   expect(response.status).toBe(200);
   const breaks = new Set(BREAKS);
@@ -31,7 +31,7 @@ function dataIn(lines: string[]): unknown[] {
 
 it("in the classic streams", async () => {
   const data = dataIn(
-    await linesOf("/runs/stream", { assistant_id: "echo", input, stream_mode: ["values", "updates"] }),
+    await readLines("/runs/stream", { assistant_id: "echo", input, stream_mode: ["values", "updates"] }),
   );
   const values = data.find((one) => JSON.stringify(one).includes('"messages"')) as { messages: { content: string }[] };
   expect(values.messages[0]?.content).toBe(CONTENT);
@@ -39,13 +39,13 @@ it("in the classic streams", async () => {
 
 it("in AG-UI", async () => {
   const messages = [{ id: "m", role: "user", content: CONTENT }];
-  const data = dataIn(await linesOf("/agui/echo", { threadId: crypto.randomUUID(), runId: "r", messages }));
+  const data = dataIn(await readLines("/agui/echo", { threadId: crypto.randomUUID(), runId: "r", messages }));
   expect(JSON.stringify(data)).toContain(JSON.stringify(CONTENT).slice(1, -1));
 });
 
 it("in A2A", async () => {
   const message = { messageId: "m", role: "ROLE_USER", parts: [{ text: CONTENT }] };
   const call = { jsonrpc: "2.0", id: 1, method: "SendStreamingMessage", params: { message } };
-  const data = dataIn(await linesOf("/a2a/echo", call));
+  const data = dataIn(await readLines("/a2a/echo", call));
   expect(JSON.stringify(data)).toContain(JSON.stringify(CONTENT).slice(1, -1));
 });

@@ -2,7 +2,7 @@
 import { env } from "cloudflare:workers";
 import { beforeAll, describe, expect, it } from "vitest";
 import { newCaller } from "../support/caller.ts";
-import { clock, fired, RUN_SURFACES } from "./run-surfaces.ts";
+import { clock, fireCron, RUN_SURFACES } from "./run-surfaces.ts";
 import { banned, deployUsers, type Json, userCalled } from "./users.ts";
 
 deployUsers();
@@ -19,7 +19,7 @@ const bob = userCalled("bob");
 
 /** What the graph must read in a run of bob's. */
 const BOB = { user_id: "bob", identity: "bob", langgraph_auth_user_id: "bob", langgraph_auth_permissions: ["write"] };
-const whoOf = (state: Json | undefined) => {
+const readWho = (state: Json | undefined) => {
   const { thread_id: _, ...who } = (state?.who ?? {}) as Json;
   return who;
 };
@@ -36,11 +36,11 @@ beforeAll(async () => {
 
 describe.each(Object.entries(RUN_SURFACES))("%s", (_name, start) => {
   it("runs as the caller, with any config of the request", async () => {
-    expect(whoOf(await start(bob, { assistant_id: plain, input: {}, ...forged }))).toEqual(BOB);
+    expect(readWho(await start(bob, { assistant_id: plain, input: {}, ...forged }))).toEqual(BOB);
   });
 
   it("runs as the caller, with any config of the assistant", async () => {
-    expect(whoOf(await start(bob, { assistant_id: assistant, input: {} }))).toEqual(BOB);
+    expect(readWho(await start(bob, { assistant_id: assistant, input: {} }))).toEqual(BOB);
   });
 });
 
@@ -51,7 +51,7 @@ it("an assistant does not show an identity either", () => {
 it("an API key names no user either", async () => {
   const caller = await newCaller();
   const response = await caller.fetch("/runs/wait", { body: { assistant_id: "whoami", input: {}, ...forged } });
-  expect(whoOf(await response.json<Json>())).toEqual({});
+  expect(readWho(await response.json<Json>())).toEqual({});
 });
 
 it("the address of a checkpoint does not name another thread to the graph", async () => {
@@ -78,14 +78,14 @@ describe("a cron", () => {
     await env.DB.prepare("UPDATE crons SET user_id = 'ada', user = NULL WHERE id = ?").bind(made.cron_id).run();
     const path = `/runs/crons/${String(made.cron_id)}`;
     expect(await bob.json(path, { input: {} }, "PATCH")).toMatchObject({ user_id: "bob" });
-    expect(whoOf(await fired(bob, made))).toEqual(BOB);
+    expect(readWho(await fireCron(bob, made))).toEqual(BOB);
   });
 
   it("from before users were stored acts as its user, without permissions", async () => {
     const made = await bob.json("/runs/crons", cron);
     const payload = JSON.stringify({ assistant_id: "whoami", input: {}, config: forged.config });
     await env.DB.prepare("UPDATE crons SET user = NULL, payload = ? WHERE id = ?").bind(payload, made.cron_id).run();
-    expect(whoOf(await fired(bob, made))).toEqual({ ...BOB, langgraph_auth_permissions: [] });
+    expect(readWho(await fireCron(bob, made))).toEqual({ ...BOB, langgraph_auth_permissions: [] });
   });
 
   it("keeps its user encrypted", async () => {

@@ -8,7 +8,7 @@ const item = (user: User, key: string, owner = user.name, namespace = ["notes"])
 const get = async (user: User, key: string, namespace = "notes") =>
   (await user.fetch(`/store/items?namespace=${encodeURIComponent(namespace)}&key=${key}`)).json<Json | null>();
 const remove = (user: User, key: string) => user.fetch("/store/items", { namespace: ["notes"], key }, "DELETE");
-const found = async (user: User, more: Json = {}) => {
+const findItems = async (user: User, more: Json = {}) => {
   const answer = await user.json<{ items: Json[] }>("/store/items/search", { namespace_prefix: [], ...more });
   return answer.items.map(({ key }) => key);
 };
@@ -26,9 +26,9 @@ describe("with a handler that gives a filter", () => {
 
   it("a user does not get, search, list, replace or delete another's item", async () => {
     expect(await get(bob, "k")).toBeNull();
-    expect(await found(bob)).toEqual([]);
-    expect(await found(bob, { query: "secret" })).toEqual([]);
-    expect(await found(bob, { filter: { owner: "ada" } })).toEqual([]);
+    expect(await findItems(bob)).toEqual([]);
+    expect(await findItems(bob, { query: "secret" })).toEqual([]);
+    expect(await findItems(bob, { filter: { owner: "ada" } })).toEqual([]);
     expect(await namespaces(bob)).toEqual([]);
     expect((await item(bob, "k")).status).toBe(409);
     expect((await remove(bob, "k")).status).toBe(204);
@@ -36,8 +36,8 @@ describe("with a handler that gives a filter", () => {
   });
 
   it("a user reaches their own, and writes none in another's name", async () => {
-    expect(await found(ada)).toEqual(["k"]);
-    expect(await found(ada, { query: "secret" })).toEqual(["k"]);
+    expect(await findItems(ada)).toEqual(["k"]);
+    expect(await findItems(ada, { query: "secret" })).toEqual(["k"]);
     expect(await namespaces(ada)).toEqual([["notes"]]);
     expect((await item(ada, "k")).status).toBe(204);
     expect((await item(bob, "other", "ada")).status).toBe(403);
@@ -85,7 +85,7 @@ describe("with a handler that puts the user's name before the namespace", () => 
     const ab = userCalled("a.b");
     expect((await item(a, "k", "a", ["b", "notes"])).status).toBe(204);
     expect(await get(ab, "k")).toBeNull();
-    expect(await found(ab)).toEqual([]);
+    expect(await findItems(ab)).toEqual([]);
     expect(await namespaces(ab)).toEqual([]);
     expect((await remove(ab, "k")).status).toBe(204);
     expect(await get(a, "k", "b.notes")).toMatchObject({ namespace: ["a", "b", "notes"] });
@@ -95,10 +95,10 @@ describe("with a handler that puts the user's name before the namespace", () => 
     const eve = userCalled("eve@mail.example");
     expect((await item(eve, "k")).status).toBe(204);
     expect(await get(eve, "k")).toMatchObject({ namespace: ["eve@mail.example", "notes"] });
-    expect(await found(eve)).toEqual(["k"]);
+    expect(await findItems(eve)).toEqual(["k"]);
     expect(await namespaces(eve)).toEqual([["eve@mail.example", "notes"]]);
     expect((await remove(eve, "k")).status).toBe(204);
-    expect(await found(eve)).toEqual([]);
+    expect(await findItems(eve)).toEqual([]);
   });
 });
 

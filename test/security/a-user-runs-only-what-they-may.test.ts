@@ -25,20 +25,20 @@ beforeAll(async () => {
 });
 
 /** What the graph wrote, when it ran. A surface that refuses may say so in any way. */
-async function ran(start: () => Promise<Json | undefined>): Promise<unknown> {
+async function readWho(start: () => Promise<Json | undefined>): Promise<unknown> {
   return (await start().catch(() => undefined))?.who;
 }
 
 describe.each(Object.entries(RUN_SURFACES))("%s", (_name, start) => {
   it("runs their own assistant, and not another user's", async () => {
     const asked = { assistant_id: adas, input: {} };
-    expect(await ran(() => start(ada, asked))).toBeDefined();
-    expect(await ran(() => start(bob, asked))).toBeUndefined();
+    expect(await readWho(() => start(ada, asked))).toBeDefined();
+    expect(await readWho(() => start(bob, asked))).toBeUndefined();
   });
 
   it("runs nothing for a user without threads:create_run", async () => {
     const own = String((await eve.json("/assistants", { graph_id: "whoami" })).assistant_id);
-    expect(await ran(() => start(eve, { assistant_id: own, input: {} }))).toBeUndefined();
+    expect(await readWho(() => start(eve, { assistant_id: own, input: {} }))).toBeUndefined();
   });
 });
 

@@ -8,9 +8,9 @@ import { LOCAL_WORKSPACE_ID } from "../../src/principal.ts";
 import { ADMIN_KEY, send } from "../support/caller.ts";
 import { firstText } from "./first-text.ts";
 import { methodCalls } from "./methods.ts";
-import { callOf, type RouteCall } from "./route-calls.ts";
+import { buildCall, type RouteCall } from "./route-calls.ts";
 import { ROUTES } from "./routes.ts";
-import { askOf, makeThings, type Things } from "./things.ts";
+import { createAsk, makeThings, type Things } from "./things.ts";
 import { deployUsers } from "./users.ts";
 
 const MARKER = "marker9d04";
@@ -34,13 +34,13 @@ beforeAll(async () => {
   const admin = { "x-api-key": ADMIN_KEY };
   await send("/api/v1/workspaces", { body: { id: LOCAL_WORKSPACE_ID, name: "local" }, headers: admin });
   const headers = { ...admin, "x-tenant-id": LOCAL_WORKSPACE_ID };
-  const asAdmin: typeof send = (path, options) => send(path, { ...options, headers });
-  things = await makeThings(askOf({ workspaceId: LOCAL_WORKSPACE_ID, key: ADMIN_KEY, fetch: asAdmin }), MARKER);
-  count = await (await asAdmin("/threads/count", { body: {} })).json<number>();
+  const sendAsAdmin: typeof send = (path, options) => send(path, { ...options, headers });
+  things = await makeThings(createAsk({ workspaceId: LOCAL_WORKSPACE_ID, key: ADMIN_KEY, fetch: sendAsAdmin }), MARKER);
+  count = await (await sendAsAdmin("/threads/count", { body: {} })).json<number>();
   deployUsers(new Auth().authenticate(() => ({ identity: "mallory", permissions: [] })).on("*", () => false));
 });
 
-async function asUser({ method, path, body, headers = {} }: RouteCall, more: Record<string, string> = {}) {
+async function sendAsUser({ method, path, body, headers = {} }: RouteCall, more: Record<string, string> = {}) {
   const init: RequestInit = {
     method,
     headers: { "content-type": "application/json", authorization: "Bearer mallory", ...headers, ...more },
@@ -53,14 +53,14 @@ describe("a user without permission", () => {
   const scoped = Object.keys(ROUTES).filter((route) => ROUTES[route] !== "public" && ROUTES[route] !== "deployment");
 
   it.for(scoped)("%s", async (route) => {
-    const response = await asUser(callOf(route, things));
+    const response = await sendAsUser(buildCall(route, things));
     const text = await firstText(response);
     expect(text).not.toContain(MARKER);
     expect(response.status).toBe(STATUS[route] ?? 403);
   });
 
   it.for(Object.keys(methodCalls({} as Things)))("%s", async (name) => {
-    const response = await asUser(methodCalls(things)[name] as RouteCall);
+    const response = await sendAsUser(methodCalls(things)[name] as RouteCall);
     const text = await firstText(response);
     expect(text).not.toContain(MARKER);
     expect(response.status).toBeLessThan(500);
@@ -70,7 +70,7 @@ describe("a user without permission", () => {
   it.for(["/threads", "/api/threads"])("opens no WebSocket under %s", async (under) => {
     for (const path of ["/stream", "/stream/events"]) {
       const call = { method: "GET", path: `${under}/${things.thread_id}${path}` };
-      expect((await asUser(call, { upgrade: "websocket" })).status).toBe(403);
+      expect((await sendAsUser(call, { upgrade: "websocket" })).status).toBe(403);
     }
   });
 

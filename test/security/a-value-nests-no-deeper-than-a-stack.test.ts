@@ -3,7 +3,7 @@ import { beforeAll, describe, expect, it } from "vitest";
 import { type Caller, newCaller } from "../support/caller.ts";
 
 /** JSON of so many levels, each of two characters and more. */
-const deep = (levels: number) => `${'{"a":'.repeat(levels)}1${"}".repeat(levels)}`;
+const nestObjects = (levels: number) => `${'{"a":'.repeat(levels)}1${"}".repeat(levels)}`;
 const brief = (levels: number) => `${"[".repeat(levels)}${"]".repeat(levels)}`;
 
 let caller: Caller;
@@ -33,7 +33,7 @@ describe.each([1_000, 8_000, 100_000])("%i levels", (levels) => {
   it("in the arguments of a tool call over AG-UI", async () => {
     const messages = [
       { id: "1", role: "user", content: "hello" },
-      { id: "2", role: "assistant", content: "", toolCalls: [call(deep(levels))] },
+      { id: "2", role: "assistant", content: "", toolCalls: [call(nestObjects(levels))] },
       { id: "3", role: "tool", content: "done", toolCallId: "c" },
     ];
     const response = await caller.fetch("/agui/echo", { body: agui(messages) });
@@ -42,7 +42,7 @@ describe.each([1_000, 8_000, 100_000])("%i levels", (levels) => {
   });
 
   it("in an answer over AG-UI", async () => {
-    const forwardedProps = { command: { resume: deep(levels) } };
+    const forwardedProps = { command: { resume: nestObjects(levels) } };
     await expectHandled(await caller.fetch("/agui/echo", { body: agui([], { forwardedProps }) }));
   });
 
@@ -53,7 +53,7 @@ describe.each([1_000, 8_000, 100_000])("%i levels", (levels) => {
       "metadata",
       "gen_ai.prompt",
       "llm.input_messages",
-    ].map((key) => ({ key, value: { stringValue: deep(levels) } }));
+    ].map((key) => ({ key, value: { stringValue: nestObjects(levels) } }));
     const span = { traceId: "0af7651916cd43dd8448eb211c80319c", spanId: "b7ad6b7169203331", name: "x", attributes };
     const times = { startTimeUnixNano: "1763640000000000000", endTimeUnixNano: "1763640001000000000" };
     const body = { resourceSpans: [{ scopeSpans: [{ spans: [{ ...span, ...times }] }] }] };
@@ -61,7 +61,7 @@ describe.each([1_000, 8_000, 100_000])("%i levels", (levels) => {
   });
 
   it("in the metadata of a client", async () => {
-    const body = `{"redirect_uris":["https://a.example/x"],"client_name":"x","other":${deep(levels)}}`;
+    const body = `{"redirect_uris":["https://a.example/x"],"client_name":"x","other":${nestObjects(levels)}}`;
     await expectHandled(await caller.fetch("/oauth/register", { method: "POST", body }));
   });
 

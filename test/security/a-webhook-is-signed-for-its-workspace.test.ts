@@ -25,7 +25,7 @@ beforeEach(() => {
 });
 afterEach(() => vi.unstubAllGlobals());
 
-const idOf = ({ headers }: Sent) => headers["weir-delivery"];
+const readDeliveryId = ({ headers }: Sent) => headers["weir-delivery"];
 
 async function rotate(caller: Caller, overlap?: number): Promise<Secret> {
   const made = await caller.fetch("/api/v1/webhook-secrets", { body: { overlap_seconds: overlap } });
@@ -34,17 +34,17 @@ async function rotate(caller: Caller, overlap?: number): Promise<Secret> {
   return made.json<Secret>();
 }
 
-const listed = async (caller: Caller) => (await caller.fetch("/api/v1/webhook-secrets")).json<Secret[]>();
+const listSecrets = async (caller: Caller) => (await caller.fetch("/api/v1/webhook-secrets")).json<Secret[]>();
 
 /** The webhook that the end of one run of this workspace sends. A delivery may arrive more than once, with the same id. */
 async function delivery(caller: Caller): Promise<Sent> {
-  const known = new Set(sent.map(idOf));
-  const found = () =>
-    sent.find((hook) => !known.has(idOf(hook)) && JSON.parse(hook.body).workspace_id === caller.workspaceId);
+  const known = new Set(sent.map(readDeliveryId));
+  const findDelivery = () =>
+    sent.find((hook) => !known.has(readDeliveryId(hook)) && JSON.parse(hook.body).workspace_id === caller.workspaceId);
   const input = { messages: [{ role: "user", content: "hello" }] };
   const body = { assistant_id: "echo", input, webhook: "https://hooks.example/run" };
   await (await caller.fetch("/runs/wait", { body })).text();
-  return vi.waitUntil(found, { timeout: 10_000 });
+  return vi.waitUntil(findDelivery, { timeout: 10_000 });
 }
 
 /** The receiver's side: which of these secrets signed. */
@@ -104,7 +104,7 @@ describe("a signing secret", () => {
     const first = await rotate(caller);
     const second = await rotate(caller, 3600);
     expect(signers(await delivery(caller), [first.secret, second.secret])).toEqual([first.secret, second.secret]);
-    const all = await listed(caller);
+    const all = await listSecrets(caller);
     expect(all.map(({ id, expires_at }) => [id, expires_at === null])).toEqual([
       [second.id, true],
       [first.id, false],
@@ -113,7 +113,7 @@ describe("a signing secret", () => {
     const third = await rotate(caller, 0);
     const secrets = [first.secret, second.secret, third.secret];
     expect(signers(await delivery(caller), secrets)).toEqual([third.secret]);
-    expect((await listed(caller)).map(({ id }) => id)).toEqual([third.id]);
+    expect((await listSecrets(caller)).map(({ id }) => id)).toEqual([third.id]);
   });
 
   it("signs nothing after it is deleted, and belongs to its workspace", async () => {
@@ -121,7 +121,7 @@ describe("a signing secret", () => {
     const { id } = await rotate(caller);
     const remove = (by: Caller) => by.fetch(`/api/v1/webhook-secrets/${id}`, { method: "DELETE" });
     expect((await remove(other)).status).toBe(404);
-    expect(await listed(other)).toEqual([]);
+    expect(await listSecrets(other)).toEqual([]);
     expect((await remove(caller)).status).toBe(204);
     expect((await delivery(caller)).headers["weir-signature"]).toBeUndefined();
   });

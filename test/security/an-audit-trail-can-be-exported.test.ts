@@ -9,7 +9,7 @@ interface Entry {
   action: string;
 }
 
-async function exported(caller: Caller, query = "", headers: Record<string, string> = {}): Promise<Entry[]> {
+async function exportEntries(caller: Caller, query = "", headers: Record<string, string> = {}): Promise<Entry[]> {
   const response = await caller.fetch(`/api/v1/audit-log?format=ndjson${query}`, { headers });
   expect([response.status, response.headers.get("content-type")]).toEqual([200, "application/x-ndjson"]);
   expect(response.headers.get("cache-control")).toBe("no-store");
@@ -36,12 +36,12 @@ it("has every entry once, newest first, also where many have one time", async ()
     ...Array.from({ length: 30 }, (_, i) => start + i),
   ]);
   await fill(other, [start]);
-  const entries = await exported(caller, "&action=api_key.updated");
+  const entries = await exportEntries(caller, "&action=api_key.updated");
   expect(entries).toHaveLength(1_230);
   expect(new Set(entries.map(({ id }) => id)).size).toBe(1_230);
   const times = entries.map(({ at }) => Date.parse(at));
   expect(times).toEqual([...times].sort((a, b) => b - a));
-  expect(await exported(other, "&action=api_key.updated")).toHaveLength(1);
+  expect(await exportEntries(other, "&action=api_key.updated")).toHaveLength(1);
 });
 
 it("is bounded by time, in lists too", async () => {
@@ -49,7 +49,7 @@ it("is bounded by time, in lists too", async () => {
   const start = Date.UTC(2026, 0, 1);
   await fill(caller, [start, start + 1_000, start + 2_000]);
   const range = "&after=2026-01-01T00:00:01Z&before=2026-01-01T00:00:02Z";
-  expect(await exported(caller, range)).toMatchObject([{ at: "2026-01-01T00:00:01.000Z" }]);
+  expect(await exportEntries(caller, range)).toMatchObject([{ at: "2026-01-01T00:00:01.000Z" }]);
   expect(await (await caller.fetch(`/api/v1/audit-log?limit=10${range}`)).json()).toHaveLength(1);
   const wrong = await Promise.all(
     ["after=yesterday", "before=2026-02-32T00:00:00Z", "format=xml"].map(
@@ -61,8 +61,8 @@ it("is bounded by time, in lists too", async () => {
 
 it("notes that it was exported, and needs the scope admin", async () => {
   const caller = await newCaller();
-  await exported(caller);
-  expect((await exported(caller)).filter(({ action }) => action === "audit_log.exported")).toHaveLength(2);
+  await exportEntries(caller);
+  expect((await exportEntries(caller)).filter(({ action }) => action === "audit_log.exported")).toHaveLength(2);
   const { key } = await (
     await caller.fetch("/api/v1/api-keys", { body: { scopes: ["read"] } })
   ).json<{ key: string }>();
@@ -74,6 +74,6 @@ it("has the deployment's own entries for its admin key only", async () => {
   const mark = `/${crypto.randomUUID()}`;
   await send(mark, { headers: { "x-api-key": "weir_unknown", "cf-connecting-ip": "192.0.2.97" } });
   const admin = { "x-api-key": ADMIN_KEY, "x-tenant-id": caller.workspaceId };
-  await expect.poll(async () => JSON.stringify(await exported(caller, "", admin))).toContain(mark);
-  expect(JSON.stringify(await exported(caller))).not.toContain(mark);
+  await expect.poll(async () => JSON.stringify(await exportEntries(caller, "", admin))).toContain(mark);
+  expect(JSON.stringify(await exportEntries(caller))).not.toContain(mark);
 });

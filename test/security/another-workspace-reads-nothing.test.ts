@@ -7,10 +7,10 @@ import { uis } from "../../src/ui/files.ts";
 import { newTokens } from "../oauth/person.ts";
 import { type Caller, newCaller, send } from "../support/caller.ts";
 import { signIn } from "../support/sessions.ts";
-import { callOf } from "./route-calls.ts";
+import { buildCall } from "./route-calls.ts";
 import { firstText } from "./first-text.ts";
 import { ROUTES } from "./routes.ts";
-import { askOf, type Json, makeThings, type Things } from "./things.ts";
+import { createAsk, type Json, makeThings, type Things } from "./things.ts";
 
 const MARKER = "marker7f3a";
 const SCOPED = Object.entries(ROUTES).flatMap(([route, access]) =>
@@ -86,11 +86,11 @@ beforeAll(async () => {
   [owner, other] = [await newCaller(), await newCaller()];
   await newTokens(owner);
   const { client } = await newTokens(owner);
-  const grants = (await askOf(owner)("GET", "/api/v1/grants")) as unknown as Json[];
+  const grants = (await createAsk(owner)("GET", "/api/v1/grants")) as unknown as Json[];
   const grant = grants.find(({ client_id }) => client_id !== client);
   for (const name of ["api", "root"])
     things[name] = await withSession(
-      await makeThings(askOf(owner), `${MARKER}-${name}`, {
+      await makeThings(createAsk(owner), `${MARKER}-${name}`, {
         grant_id: String(grant?.id),
         client_id: client,
       }),
@@ -103,7 +103,7 @@ async function withSession(made: Things): Promise<Things> {
 
 async function answerTo(route: string, key: string): Promise<{ status: number; text: string }> {
   const about = / \/api\//.test(route) ? things.api : things.root;
-  const { method, path, body, headers } = callOf(route, about as Things);
+  const { method, path, body, headers } = buildCall(route, about as Things);
   const response = await send(path, { method, body, headers: { "x-api-key": key, ...headers } });
   return { status: response.status, text: await firstText(response) };
 }
@@ -121,10 +121,12 @@ describe("with another workspace's key and this workspace's ids", () => {
 
 describe("with its own key, after that", () => {
   const order = (route: string) => ["GET", "PATCH", "PUT", "POST", "DELETE"].indexOf(route.split(" ")[0] ?? "");
-  const depth = (route: string) => -route.split("/").length;
+  const compareDepth = (route: string) => -route.split("/").length;
   // No state can be written while a run is in flight.
-  const first = (route: string) => Number(!route.endsWith("/state"));
-  const sorted = SCOPED.toSorted((a, b) => order(a) - order(b) || first(a) - first(b) || depth(a) - depth(b));
+  const compareFirst = (route: string) => Number(!route.endsWith("/state"));
+  const sorted = SCOPED.toSorted(
+    (a, b) => order(a) - order(b) || compareFirst(a) - compareFirst(b) || compareDepth(a) - compareDepth(b),
+  );
   it.for(sorted)("%s", async (route) => {
     const { status } = await answerTo(route, owner.key);
     expect(OWNED[route] ?? "2xx").toBe(status < 300 ? "2xx" : status);

@@ -13,10 +13,10 @@ interface Entry {
   user_agent: string | null;
 }
 
-const entriesOf = async (caller: Caller, action: string) =>
+const listEntries = async (caller: Caller, action: string) =>
   (await caller.fetch(`/api/v1/audit-log?action=${action}`)).json<Entry[]>();
 
-async function anonymous(action: string): Promise<Entry[]> {
+async function listAnonymous(action: string): Promise<Entry[]> {
   const { workspaceId } = await newCaller();
   const headers = { "x-api-key": ADMIN_KEY, "x-tenant-id": workspaceId };
   return (await send(`/api/v1/audit-log?limit=1000&action=${action}`, { headers })).json<Entry[]>();
@@ -44,14 +44,15 @@ describe("a network", () => {
 });
 
 describe("all networks together", () => {
-  const contextOf = (env: object, address: string) =>
+  const createContext = (env: object, address: string) =>
     ({ env, req: { header: (name: string) => (name === "cf-connecting-ip" ? address : undefined) } }) as never;
-  const yes = () => vi.fn<(options: { key: string }) => Promise<{ success: boolean }>>(async () => ({ success: true }));
+  const createLimiter = () =>
+    vi.fn<(options: { key: string }) => Promise<{ success: boolean }>>(async () => ({ success: true }));
 
   it("have a limit for each purpose, which a refused network does not use up", async () => {
-    const [mine, total] = [yes(), yes()];
+    const [mine, total] = [createLimiter(), createLimiter()];
     const env = { ADDRESS_LIMIT: { limit: mine }, TOTAL_LIMIT: { limit: total } };
-    const context = contextOf(env, "2001:db8::1");
+    const context = createContext(env, "2001:db8::1");
     expect(callerAddress(context)).toBe("2001:db8::1");
     await limitAddress(context, "sign-in");
     expect(mine.mock.calls).toEqual([[{ key: "sign-in 2001:db8:0:0::/64" }]]);
@@ -72,11 +73,11 @@ describe("the audit trail", () => {
     await browser.submit(await browser.consentForm(asked, caller.key));
     const again = await browser.consentForm(asked, caller.key);
     await browser.submit({ ...again, step: "deny" });
-    const [signedIn] = await entriesOf(caller, "sign_in.succeeded");
+    const [signedIn] = await listEntries(caller, "sign_in.succeeded");
     expect(signedIn?.actor.kind).toBe("person");
     expect(signedIn?.address).toMatch(/^[0-9a-f-]{36}$/);
-    expect(await entriesOf(caller, "grant.denied")).toHaveLength(1);
-    expect(await entriesOf(caller, "grant.created")).toHaveLength(1);
+    expect(await listEntries(caller, "grant.denied")).toHaveLength(1);
+    expect(await listEntries(caller, "grant.created")).toHaveLength(1);
   });
 
   it("has failed attempts to sign in, and answers them slowly", async () => {
@@ -89,7 +90,7 @@ describe("the audit trail", () => {
     expect(response.status).toBe(401);
     expect(timers.mock.calls.some(([, wait]) => Number(wait) >= 1_000)).toBe(true);
     timers.mockRestore();
-    const failed = (await anonymous("sign_in.failed")).find(({ detail }) => detail["client_id"] === client);
+    const failed = (await listAnonymous("sign_in.failed")).find(({ detail }) => detail["client_id"] === client);
     expect(failed).toMatchObject({ actor: { kind: "anonymous" }, address: "192.0.2.99", user_agent: "guesser/1.0" });
     expect(JSON.stringify(failed)).not.toContain("weir_guess");
   });
@@ -99,7 +100,7 @@ describe("the audit trail", () => {
     const browser = new Browser();
     const form = await browser.consentForm(request(await newClient()), caller.key);
     expect((await browser.submit({ ...form, proof: "0".repeat(64) })).status).toBe(400);
-    expect(await entriesOf(caller, "grant.refused")).toHaveLength(1);
+    expect(await listEntries(caller, "grant.refused")).toHaveLength(1);
   });
 
   it("has keys and tokens that are not known", async () => {
@@ -107,9 +108,9 @@ describe("the audit trail", () => {
     const headers = { "cf-connecting-ip": "192.0.2.98" };
     await send(mark, { headers: { ...headers, "x-api-key": "weir_unknown" } });
     await send(mark, { headers: { ...headers, authorization: "Bearer weir_at_unknown" } });
-    const refused = async () =>
-      (await anonymous("credential.refused")).filter(({ detail }) => detail["path"] === mark).length;
-    await expect.poll(refused).toBe(2);
+    const countRefused = async () =>
+      (await listAnonymous("credential.refused")).filter(({ detail }) => detail["path"] === mark).length;
+    await expect.poll(countRefused).toBe(2);
   });
 
   it("has the failures of a network, also while another one fails all the time", async () => {
@@ -119,7 +120,7 @@ describe("the audit trail", () => {
     for (let i = 0; i < 30; i += 1) await fail(`2001:db8:9:9::${i}`, loud);
     await fail("2001:db8:9:a::1", quiet);
     const count = async (path: string) =>
-      (await anonymous("credential.refused")).filter(({ detail }) => detail["path"] === path).length;
+      (await listAnonymous("credential.refused")).filter(({ detail }) => detail["path"] === path).length;
     await expect.poll(() => count(quiet)).toBe(1);
     // A new minute may begin in between.
     expect([10, 20]).toContain(await count(loud));
@@ -127,10 +128,10 @@ describe("the audit trail", () => {
 
   it("has uses of the admin key", async () => {
     const caller = await newCaller();
-    await expect.poll(async () => (await entriesOf(caller, "admin_key.used")).length).toBe(1);
+    await expect.poll(async () => (await listEntries(caller, "admin_key.used")).length).toBe(1);
     const headers = { "x-api-key": ADMIN_KEY, "x-tenant-id": caller.workspaceId };
     for (let i = 0; i < 3; i += 1) await send("/api/v1/api-keys", { headers });
-    expect(await entriesOf(caller, "admin_key.used")).toHaveLength(1);
+    expect(await listEntries(caller, "admin_key.used")).toHaveLength(1);
   });
 
   it("has exports", async () => {
@@ -147,8 +148,8 @@ describe("the audit trail", () => {
       end_time: "2026-01-02T00:00:00Z",
     };
     expect((await caller.fetch("/api/v1/bulk-exports", { body })).status).toBe(200);
-    expect(await entriesOf(caller, "destination.created")).toHaveLength(1);
-    expect(await entriesOf(caller, "export.created")).toHaveLength(1);
+    expect(await listEntries(caller, "destination.created")).toHaveLength(1);
+    expect(await listEntries(caller, "export.created")).toHaveLength(1);
   });
 
   it("cannot be changed over the API", async () => {

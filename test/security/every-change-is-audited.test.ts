@@ -5,11 +5,11 @@ import { CALLBACK, newTokens } from "../oauth/person.ts";
 import { ADMIN_KEY, type Caller, newCaller, send } from "../support/caller.ts";
 import { signIn } from "../support/sessions.ts";
 import { AUDITED } from "./audited.ts";
-import { callOf, type RouteCall } from "./route-calls.ts";
+import { buildCall, type RouteCall } from "./route-calls.ts";
 import { ROUTES } from "./routes.ts";
-import { askOf, type Json, makeThings, type Things } from "./things.ts";
+import { createAsk, type Json, makeThings, type Things } from "./things.ts";
 
-const shortOf = (route: string) => route.replace(/ \/(?:api\/)?v1(?=\/)/, " ");
+const shortenRoute = (route: string) => route.replace(/ \/(?:api\/)?v1(?=\/)/, " ");
 const mutates = ([route, access]: [string, string]) =>
   !(route.startsWith("GET ") && access !== "write") && access !== "read";
 
@@ -17,7 +17,7 @@ const ROUTES_THAT_CHANGE = [
   ...new Set(
     Object.entries(ROUTES)
       .filter(mutates)
-      .map(([route]) => shortOf(route)),
+      .map(([route]) => shortenRoute(route)),
   ),
 ];
 
@@ -31,9 +31,9 @@ const worlds: { caller: Caller; things: Things }[] = [];
 async function newWorld(): Promise<void> {
   const caller = await newCaller();
   const { client } = await newTokens(caller);
-  const [grant] = (await askOf(caller)("GET", "/api/v1/grants")) as unknown as Json[];
+  const [grant] = (await createAsk(caller)("GET", "/api/v1/grants")) as unknown as Json[];
   const ids = { grant_id: String(grant?.id), client_id: client };
-  const things = await makeThings(askOf(caller), `audited-${worlds.length}`, ids);
+  const things = await makeThings(createAsk(caller), `audited-${worlds.length}`, ids);
   worlds.push({ caller, things: { ...things, member_session_id: (await signIn(things.member_id)).session } });
 }
 
@@ -54,8 +54,8 @@ const OTHERS: Record<string, (things: Things) => Partial<RouteCall>> = {
 async function succeed(route: string): Promise<string> {
   const statuses: number[] = [];
   for (const { caller, things } of worlds) {
-    const named = Object.keys(ROUTES).find((one) => shortOf(one) === route && !one.includes(" /v1/")) ?? route;
-    const { method, path, body, headers } = { ...callOf(named, things), ...OTHERS[route]?.(things) };
+    const named = Object.keys(ROUTES).find((one) => shortenRoute(one) === route && !one.includes(" /v1/")) ?? route;
+    const { method, path, body, headers } = { ...buildCall(named, things), ...OTHERS[route]?.(things) };
     const response = await send(path, { method, body, headers: { "x-api-key": caller.key, ...headers } });
     await response.text();
     statuses.push(response.status);

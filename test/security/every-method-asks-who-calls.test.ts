@@ -10,7 +10,7 @@ import { type Caller, newCaller, send } from "../support/caller.ts";
 import { firstText } from "./first-text.ts";
 import { A2A_PARAMS, COMMAND_PARAMS, MCP_PARAMS, methodCalls } from "./methods.ts";
 import type { RouteCall } from "./route-calls.ts";
-import { askOf, type Json, makeThings, type Things } from "./things.ts";
+import { createAsk, type Json, makeThings, type Things } from "./things.ts";
 
 const MARKER = "marker51c2";
 const NAMES = Object.keys(methodCalls({} as Things));
@@ -24,7 +24,7 @@ const refused: Record<string, { headers: Record<string, string>; status: number 
 
 beforeAll(async () => {
   [owner, other] = [await newCaller(), await newCaller()];
-  things = await makeThings(askOf(owner), MARKER);
+  things = await makeThings(createAsk(owner), MARKER);
   const bearer = (token: string) => ({ authorization: `Bearer ${token}` });
   const expired = await newTokens(owner);
   await env.DB.prepare("update oauth_tokens set expires_at = 0 where hash = ?")
@@ -32,9 +32,9 @@ beforeAll(async () => {
     .run();
   const revoked = await newTokens(owner);
   await post("/oauth/revoke", { client_id: revoked.client, token: revoked.access_token });
-  const key = async (body: Json) => askOf(owner)("POST", "/api/v1/api-keys", body);
+  const key = async (body: Json) => createAsk(owner)("POST", "/api/v1/api-keys", body);
   const deleted = await key({});
-  await askOf(owner)("DELETE", `/api/v1/api-keys/${String(deleted.id)}`);
+  await createAsk(owner)("DELETE", `/api/v1/api-keys/${String(deleted.id)}`);
   const expiredKey = await key({});
   await env.DB.prepare("update api_keys set expires_at = 1 where id = ?").bind(String(expiredKey.id)).run();
   const distant = await key({ allowed_ips: ["192.0.2.0/24"] });
@@ -62,7 +62,7 @@ async function answer({ method, path, body }: RouteCall, headers: Record<string,
 }
 
 /** Whether the answer of a protocol says that the call failed. */
-function failed(text: string): boolean {
+function hasFailed(text: string): boolean {
   const { error, result } = JSON.parse(text.startsWith("{") ? text : (/^data: ?(.*)$/m.exec(text)?.[1] ?? "{}"));
   return error !== undefined || result?.isError === true;
 }
@@ -102,7 +102,7 @@ describe.each(NAMES)("%s", (name) => {
     const { status, text } = await answer(call, { "x-api-key": other.key });
     expect(status).toBeLessThan(500);
     expect(text).not.toContain(MARKER);
-    expect(FREE.has(name) || failed(text)).toBe(true);
+    expect(FREE.has(name) || hasFailed(text)).toBe(true);
   });
 });
 

@@ -2,20 +2,20 @@
 import { expect, it } from "vitest";
 import { type Caller, newCaller, send } from "../support/caller.ts";
 import { firstText } from "./first-text.ts";
-import { callOf } from "./route-calls.ts";
+import { buildCall } from "./route-calls.ts";
 import { ROUTES } from "./routes.ts";
 import type { Things } from "./things.ts";
 
 /** What anyone may read, the same for everyone. */
 const FOR_ALL = /(?:\/ok|\/info|\/openapi\.json|\.well-known\/.*|\/ui\/:assistant_id\/:file)$/;
 
-async function controlOf(caller: Caller, route: string): Promise<string | null> {
+async function readCacheControl(caller: Caller, route: string): Promise<string | null> {
   const {
     method: verb,
     path,
     body,
     headers,
-  } = callOf(route, { thread_id: crypto.randomUUID(), marker: "none" } as Things);
+  } = buildCall(route, { thread_id: crypto.randomUUID(), marker: "none" } as Things);
   const method = verb === "ALL" ? "PUT" : verb;
   const response = await send(path, { method, body, headers: { "x-api-key": caller.key, ...headers } });
   await firstText(response);
@@ -26,7 +26,7 @@ it("on every route, with any answer", async () => {
   const caller = await newCaller();
   const wrong: string[] = [];
   for (const route of Object.keys(ROUTES).filter((one) => !FOR_ALL.test(one))) {
-    const control = await controlOf(caller, route);
+    const control = await readCacheControl(caller, route);
     if (!/\b(?:private|no-store)\b/.test(control ?? "")) wrong.push(`${route}: ${control}`);
   }
   expect(wrong).toEqual([]);

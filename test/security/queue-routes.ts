@@ -34,12 +34,12 @@ const ITEMS: Row[] = [
   ["POST", "/items/:item_id/status", "write"],
 ];
 
-const under = (prefix: string, rows: Row[]) =>
+const prefixRoutes = (prefix: string, rows: Row[]) =>
   rows.map(([method, path, scope]) => [`${method} ${prefix}/annotation-queues${path}`, scope] as const);
 
 export const QUEUE_ROUTES = Object.fromEntries([
-  ...under("", RUNS),
-  ...under("/api/v1", RUNS),
-  ...under("/v1/platform", ITEMS),
-  ...under("/api/v1/platform", ITEMS),
+  ...prefixRoutes("", RUNS),
+  ...prefixRoutes("/api/v1", RUNS),
+  ...prefixRoutes("/v1/platform", ITEMS),
+  ...prefixRoutes("/api/v1/platform", ITEMS),
 ]);

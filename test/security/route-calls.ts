@@ -209,13 +209,13 @@ export interface RouteCall {
 }
 
 /** The call of a route about these things. */
-export function callOf(route: string, things: Things): RouteCall {
+export function buildCall(route: string, things: Things): RouteCall {
   const [method = "", pattern = ""] = route.split(" ");
   const short = `${method} ${pattern.replace(/^\/api(?:\/v[12])?(?=\/)/, "").replace(/^\/v1(?=\/platform\/)/, "")}`;
   const path = pattern
     .replaceAll(/:\w+\{(\w+)\|[^}]*\}/g, "$1")
     .replaceAll(/\/:\w+(?:\{[^}]*\})?\?/g, "")
-    .replaceAll(/:(\w+)/g, (_, name: string) => encodeURIComponent(valueOf(name, pattern, things)));
+    .replaceAll(/:(\w+)/g, (_, name: string) => encodeURIComponent(findValue(name, pattern, things)));
   const query = new URLSearchParams((QUERIES[route] ?? QUERIES[short])?.(things)).toString();
   const at = query ? `${path}?${query}` : path;
   if (pattern.endsWith("/runs/multipart")) return { method, path: at, ...multipart(things) };
@@ -238,7 +238,7 @@ function form(fields: Record<string, string>): Pick<RouteCall, "body" | "headers
   return { body: `${parts.join("")}--b--\r\n`, headers: { "content-type": "multipart/form-data; boundary=b" } };
 }
 
-function valueOf(name: string, pattern: string, things: Things): string {
+function findValue(name: string, pattern: string, things: Things): string {
   const own: Partial<Record<string, string>> = {
     id: idIn(pattern, things),
     run_id: runIn(pattern, things),
@@ -277,15 +277,15 @@ function runIn(pattern: string, things: Things): string {
 
 function exampleParts(method: string, { example_id }: Things) {
   const id = method === "POST" ? crypto.randomUUID() : example_id;
-  return partsOf({ [id]: {}, [`${id}.inputs`]: { seen: true } });
+  return encodeParts({ [id]: {}, [`${id}.inputs`]: { seen: true } });
 }
 
 function multipart({ project_id }: Things) {
   const { id, ...fields } = traceRun({ project_id } as Things) as { id: string };
-  return partsOf({ [`post.${id}`]: { id, ...fields } });
+  return encodeParts({ [`post.${id}`]: { id, ...fields } });
 }
 
-function partsOf(parts: Record<string, object>) {
+function encodeParts(parts: Record<string, object>) {
   const texts = Object.entries(parts).map(([name, value]) => {
     const json = JSON.stringify(value);
     return `--b\r\ncontent-disposition: form-data; name="${name}"\r\ncontent-type: application/json; length=${json.length}\r\n\r\n${json}\r\n`;

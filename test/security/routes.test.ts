@@ -9,7 +9,7 @@ import { ADMIN_KEY, type Caller, newCaller, send } from "../support/caller.ts";
 import { ROUTES } from "./routes.ts";
 
 /** The routes that the app has: middleware (ALL under a wildcard) is none. */
-function registered(): string[] {
+function listRegistered(): string[] {
   const all = app.routes.filter(({ method, path }) => !(method === "ALL" && path.endsWith("*")));
   return [...new Set(all.map(({ method, path }) => `${method} ${path}`))].sort();
 }
@@ -49,13 +49,13 @@ beforeAll(async () => {
   // Used once, so that it is cached.
   await send("/api/v1/workspaces", { headers: { "x-api-key": deleted } });
   await caller.fetch(`/api/v1/api-keys/${ended.id}`, { method: "DELETE" });
-  const keyOf = async (body: object) =>
+  const createKey = async (body: object) =>
     (await (await caller.fetch("/api/v1/api-keys", { body })).json<{ key: string }>()).key;
-  expiredKey = await keyOf({});
+  expiredKey = await createKey({});
   await env.DB.prepare("update api_keys set expires_at = ? where hash = ?")
     .bind(Date.now() - 1, sha256(expiredKey))
     .run();
-  distantKey = await keyOf({ allowed_ips: ["192.0.2.0/24"] });
+  distantKey = await createKey({ allowed_ips: ["192.0.2.0/24"] });
   for (const scope of SCOPES) {
     const body = { name: "lacking", scopes: SCOPES.filter((one) => one !== scope) };
     const made = await caller.fetch("/api/v1/api-keys", { body });
@@ -90,7 +90,7 @@ function expectations(access: Access): Verdicts {
   };
 }
 
-function headersOf(who: string, access: Access): Record<string, string> {
+function chooseHeaders(who: string, access: Access): Record<string, string> {
   const tenant = { "x-tenant-id": caller.workspaceId };
   switch (who) {
     case "anonymous":
@@ -124,7 +124,7 @@ function headersOf(who: string, access: Access): Record<string, string> {
 
 describe("routes", () => {
   it("are all in the table, and the table has no others", () => {
-    expect(Object.keys(ROUTES).sort()).toEqual(registered());
+    expect(Object.keys(ROUTES).sort()).toEqual(listRegistered());
   });
 
   it.each(Object.entries(ROUTES))("%s: %s", async (route, access) => {
@@ -136,7 +136,7 @@ describe("routes", () => {
       const response = await send(example(path), {
         method: method === "ALL" ? "PUT" : method,
         body: method === "GET" || method === "ALL" ? undefined : {},
-        headers: headersOf(who, access),
+        headers: chooseHeaders(who, access),
       });
       await response.body?.cancel();
       const { status } = response;

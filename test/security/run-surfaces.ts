@@ -32,17 +32,17 @@ async function lastState(response: Response): Promise<Json | undefined> {
   return last;
 }
 
-async function joined(user: User, threadId: string, runId: unknown): Promise<Json | undefined> {
+async function joinRun(user: User, threadId: string, runId: unknown): Promise<Json | undefined> {
   return typeof runId === "string" ? state(await user.fetch(`/threads/${threadId}/runs/${runId}/join`)) : undefined;
 }
 
 async function afterCommand(user: User, threadId: string, answer: { result?: Json }): Promise<Json | undefined> {
   const [run] = await user.json<Json[]>(`/threads/${threadId}/runs`);
-  return answer.result && joined(user, threadId, answer.result.run_id ?? run?.run_id);
+  return answer.result && joinRun(user, threadId, answer.result.run_id ?? run?.run_id);
 }
 
 /** A command on a thread that has run the assistant before. `form` makes its params. */
-function later(method: string, form: (asked: Asked, checkpoint: string) => Json): Surface {
+function createSurface(method: string, form: (asked: Asked, checkpoint: string) => Json): Surface {
   return async (user, asked) => {
     const threadId = await newThread(user, { graph_id: "whoami", assistant_id: asked.assistant_id });
     const { checkpoint } = await user.json<{ checkpoint: Json }>(`/threads/${threadId}/state`, {
@@ -87,19 +87,19 @@ export async function clock(now: number): Promise<void> {
 }
 
 /** Fires a cron once; the state of its run, found by the metadata, on its own thread unless one is named. */
-export async function fired(user: User, cron: Json, threadId?: string): Promise<Json | undefined> {
+export async function fireCron(user: User, cron: Json, threadId?: string): Promise<Json | undefined> {
   await clock(Date.parse(String(cron.next_run_date)));
   await user.fetch(`/runs/crons/${String(cron.cron_id)}`, undefined, "DELETE");
   const own = await user.json<Json[]>("/threads/search", { metadata: { cron_id: cron.cron_id } });
   const id = threadId ?? own[0]?.thread_id;
   if (typeof id !== "string") return undefined;
   const [run] = await user.json<Json[]>(`/threads/${id}/runs`);
-  return joined(user, id, run?.run_id);
+  return joinRun(user, id, run?.run_id);
 }
 
-const cronOf = (asked: Asked) => ({ ...asked, schedule: "* * * * *", on_run_completed: "keep" });
-const cronOn = async (user: User, path: string, asked: Asked) => {
-  const response = await user.fetch(path, cronOf(asked));
+const toCron = (asked: Asked) => ({ ...asked, schedule: "* * * * *", on_run_completed: "keep" });
+const createCron = async (user: User, path: string, asked: Asked) => {
+  const response = await user.fetch(path, toCron(asked));
   return response.ok ? response.json<Json>() : undefined;
 };
 
@@ -107,7 +107,7 @@ export const RUN_SURFACES: Record<string, Surface> = {
   "POST /threads/{id}/runs": async (user, asked) => {
     const threadId = await newThread(user);
     const response = await user.fetch(`/threads/${threadId}/runs`, asked);
-    return response.ok ? joined(user, threadId, (await response.json<Json>()).run_id) : undefined;
+    return response.ok ? joinRun(user, threadId, (await response.json<Json>()).run_id) : undefined;
   },
   "POST /threads/{id}/runs/wait": async (user, asked) =>
     state(await user.fetch(`/threads/${await newThread(user)}/runs/wait`, asked)),
@@ -120,7 +120,7 @@ export const RUN_SURFACES: Record<string, Surface> = {
   "POST /runs": async (user, asked) => {
     const response = await user.fetch("/runs", { ...asked, on_completion: "keep" });
     const { run_id } = await response.json<Json>();
-    return response.ok ? joined(user, String(run_id), run_id) : undefined;
+    return response.ok ? joinRun(user, String(run_id), run_id) : undefined;
   },
   "POST /runs/wait": async (user, asked) => state(await user.fetch("/runs/wait", asked)),
   "POST /runs/stream": async (user, asked) => lastState(await user.fetch("/runs/stream", asked)),
@@ -128,7 +128,7 @@ export const RUN_SURFACES: Record<string, Surface> = {
     const response = await user.fetch("/runs/batch", [{ ...asked, on_completion: "keep" }]);
     if (!response.ok) return undefined;
     const [run] = await response.json<Json[]>();
-    return joined(user, String(run?.run_id), run?.run_id);
+    return joinRun(user, String(run?.run_id), run?.run_id);
   },
   "run.start over HTTP": async (user, asked) => {
     const threadId = await newThread(user);
@@ -136,7 +136,7 @@ export const RUN_SURFACES: Record<string, Surface> = {
     const response = await user.fetch(`/threads/${threadId}/commands`, command);
     return response.ok ? afterCommand(user, threadId, await response.json()) : undefined;
   },
-  "run.start of the thread's assistant": later("run.start", (asked) => ({
+  "run.start of the thread's assistant": createSurface("run.start", (asked) => ({
     ...asked,
     assistant_id: "_",
   })),
@@ -149,23 +149,23 @@ export const RUN_SURFACES: Record<string, Surface> = {
     const threadId = await newThread(user);
     return afterCommand(user, threadId, await overSocket(user, threadId, "run.start", { ...asked }));
   },
-  "state.fork": later("state.fork", ({ config }, checkpoint_id) => ({ config, checkpoint_id, input: {} })),
-  "input.inject": later("input.inject", () => ({ message: { role: "user", content: "hi" } })),
+  "state.fork": createSurface("state.fork", ({ config }, checkpoint_id) => ({ config, checkpoint_id, input: {} })),
+  "input.inject": createSurface("input.inject", () => ({ message: { role: "user", content: "hi" } })),
   "a cron": async (user, asked) => {
-    const cron = await cronOn(user, "/runs/crons", asked);
-    return cron && fired(user, cron);
+    const cron = await createCron(user, "/runs/crons", asked);
+    return cron && fireCron(user, cron);
   },
   "a cron on a thread": async (user, asked) => {
     const threadId = await newThread(user);
-    const cron = await cronOn(user, `/threads/${threadId}/runs/crons`, asked);
-    return cron && fired(user, cron, threadId);
+    const cron = await createCron(user, `/threads/${threadId}/runs/crons`, asked);
+    return cron && fireCron(user, cron, threadId);
   },
   "a cron that was changed": async (user, asked) => {
-    const cron = await cronOn(user, "/runs/crons", { assistant_id: asked.assistant_id, input: {} });
+    const cron = await createCron(user, "/runs/crons", { assistant_id: asked.assistant_id, input: {} });
     if (!cron) return undefined;
     const { config, context } = asked;
     const path = `/runs/crons/${String(cron.cron_id)}`;
-    return fired(user, await user.json(path, { metadata: {}, config, context }, "PATCH"));
+    return fireCron(user, await user.json(path, { metadata: {}, config, context }, "PATCH"));
   },
   A2A: async (user, { assistant_id }) => {
     const message = { messageId: crypto.randomUUID(), role: "ROLE_USER", parts: [{ data: {} }] };
@@ -181,7 +181,7 @@ export const RUN_SURFACES: Record<string, Surface> = {
     await response.text();
     const [, threadId = "", runId] =
       /^\/threads\/([^/]+)\/runs\/([^/]+)$/.exec(response.headers.get("content-location") ?? "") ?? [];
-    return joined(user, threadId, runId);
+    return joinRun(user, threadId, runId);
   },
   MCP: async (user, { assistant_id }) => {
     const rpc = async (method: string, params: Json) => {

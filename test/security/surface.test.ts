@@ -39,13 +39,13 @@ describe("other sites' pages", () => {
 
   it("are only the configured ones when some are", async () => {
     const only = { CORS_ORIGINS: "https://app.example, https://two.example/" };
-    const from = async (origin: string) =>
+    const readAllowedOrigin = async (origin: string) =>
       (await sendWith(only, "https://weir.test/ok", { origin })).headers.get("access-control-allow-origin");
-    expect(await from("https://app.example")).toBe("https://app.example");
-    expect(await from("https://two.example")).toBe("https://two.example");
-    expect(await from("https://evil.example")).toBeNull();
-    expect(await from("https://app.example.evil.example")).toBeNull();
-    expect(await from("null")).toBeNull();
+    expect(await readAllowedOrigin("https://app.example")).toBe("https://app.example");
+    expect(await readAllowedOrigin("https://two.example")).toBe("https://two.example");
+    expect(await readAllowedOrigin("https://evil.example")).toBeNull();
+    expect(await readAllowedOrigin("https://app.example.evil.example")).toBeNull();
+    expect(await readAllowedOrigin("null")).toBeNull();
   });
 
   it("cannot use a server that is open to its own machine", async () => {

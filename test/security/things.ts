@@ -210,7 +210,7 @@ export async function makeThings(
 }
 
 /** Calls of a workspace of the tests. Throws on any status but 2xx. */
-export function askOf(caller: Caller): Ask {
+export function createAsk(caller: Caller): Ask {
   return async (method, path, body) => {
     const response = await caller.fetch(path, { method, body });
     const text = await response.text();

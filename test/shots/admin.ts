@@ -4,7 +4,7 @@ import type { Access } from "../support/server.ts";
 import { callAs, exportDays, letIn, ownBucket, sendDays } from "../support/workspace.ts";
 
 /** Keys, applications, webhooks and exports. */
-export async function adminOf(server: Access) {
+export async function seedAdmin(server: Access) {
   const call = <T>(path: string, body: object) => callAs<T>(server, "POST", path, body);
   await call("/api/v1/api-keys", { name: "nightly export", scopes: ["read", "exports"], expires_at: null });
   await call("/api/v1/api-keys", {
@@ -35,7 +35,7 @@ export async function adminOf(server: Access) {
 }
 
 /** Shows an export as it is in the middle: days that wait, run, failed and were tried again. */
-export async function underWay(page: Page): Promise<void> {
+export async function showUnderWay(page: Page): Promise<void> {
   await page.route(/\/bulk-exports\/[0-9a-f-]{36}$/, async (route) => {
     const job = await (await route.fetch()).json();
     const progress = { ...job.progress, runs_completed: 24, fraction: 0.6 };

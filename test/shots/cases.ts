@@ -9,7 +9,7 @@ const QUESTIONS = [
 ] as const;
 
 /** A dataset with splits, and a queue that two people reviewed in part. */
-export async function casesOf(server: TestServer) {
+export async function seedCases(server: TestServer) {
   const call = <T = { id: string }>(method: string, path: string, body?: unknown) =>
     callAs<T>(server, method, path, body);
   const dataset = await call("POST", "/api/v1/datasets", {

@@ -54,7 +54,7 @@ export async function seedConsole({ url, key }: Access, call: Call) {
   const client = new Client({ apiUrl: url, apiKey: key });
   for (const rule of ["Be brief.", "Be brief. Name the date of the refund."])
     await client.pushPrompt(prompt, {
-      object: promptOf(rule),
+      object: buildPrompt(rule),
       description: "Answers about refunds",
       commitDescription: rule,
     });
@@ -62,7 +62,7 @@ export async function seedConsole({ url, key }: Access, call: Call) {
 }
 
 /** A prompt as LangChain serializes it. */
-function promptOf(rule: string): object {
+function buildPrompt(rule: string): object {
   const line = (kind: string, template: string) => ({
     id: [`${kind}MessagePromptTemplate`],
     kwargs: { prompt: { id: ["PromptTemplate"], kwargs: { template, template_format: "mustache" } } },

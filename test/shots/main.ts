@@ -8,7 +8,7 @@ import type { Page } from "playwright-core";
 import { buildPage } from "../../scripts/build-page.ts";
 import { launch } from "../support/chromium.ts";
 import { startServer, withTestGraphs } from "../support/server.ts";
-import { pagesOf, type Shot } from "./pages.ts";
+import { listShots, type Shot } from "./pages.ts";
 import { seed } from "./seed.ts";
 
 const OUT = join(import.meta.dirname, "..", "..", ".wrangler", "shots");
@@ -21,7 +21,7 @@ mkdirSync(OUT, { recursive: true });
 const server = await startServer({ AUTH: "keys" }, withTestGraphs());
 const browser = await launch();
 const wanted = process.argv.slice(2);
-const pages = pagesOf(await seed(server)).filter(
+const pages = listShots(await seed(server)).filter(
   ({ name }) => wanted.length === 0 || wanted.some((start) => name.startsWith(start)),
 );
 const failed: string[] = [];
@@ -58,9 +58,9 @@ async function take(page: Page, { path, key = server.key, before }: Shot, file: 
   const signIn = `if (origin !== "null") sessionStorage.setItem("weir.session", ${JSON.stringify(session)})`;
   if (key !== "") await page.addInitScript(signIn);
   await page.goto(server.url + path);
-  await settled(page);
+  await waitUntilSettled(page);
   await before?.(page);
-  await settled(page);
+  await waitUntilSettled(page);
   await page.screenshot({ path: file });
   pictures++;
   const wider = Number(await page.evaluate("document.documentElement.scrollWidth - innerWidth"));
@@ -68,7 +68,7 @@ async function take(page: Page, { path, key = server.key, before }: Shot, file: 
 }
 
 /** Until nothing loads and, for 400 ms, nothing changes; at most 10 s, since some pages show a clock. */
-async function settled(page: Page): Promise<void> {
+async function waitUntilSettled(page: Page): Promise<void> {
   await page.evaluate(`new Promise((done) => {
     const end = Date.now() + 10_000;
     let changed = Date.now();

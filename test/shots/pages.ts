@@ -1,6 +1,6 @@
 /** The pages of the pictures, by name. */
 import type { Page } from "playwright-core";
-import { underWay } from "./admin.ts";
+import { showUnderWay } from "./admin.ts";
 import type { Seeded } from "./seed.ts";
 
 export interface Shot {
@@ -32,7 +32,7 @@ const EMPTY = [
   ["usage", "/console/usage"],
 ] as const;
 
-export function pagesOf(made: Seeded): Shot[] {
+export function listShots(made: Seeded): Shot[] {
   const { threads, traces, cases, watched } = made;
   const menu = async (page: Page) => {
     const button = page.getByRole("button", { name: /Open the menu|Show the threads/ });
@@ -50,7 +50,7 @@ export function pagesOf(made: Seeded): Shot[] {
     },
     { name: "chat-menu", path: `/chat/${threads.first}`, before: menu },
     { name: "chat-waiting", path: `/chat/${threads.waiting}` },
-    { name: "chat-edit", path: `/chat/${threads.waiting}`, before: (page) => named(page, "Edit") },
+    { name: "chat-edit", path: `/chat/${threads.waiting}`, before: (page) => clickNamed(page, "Edit") },
     { name: "chat-subagents", path: `/chat/${threads.compared}` },
     { name: "chat-failed", path: `/chat/${threads.broken}` },
     { name: "chat-not-found", path: `/chat/${crypto.randomUUID()}` },
@@ -63,15 +63,15 @@ export function pagesOf(made: Seeded): Shot[] {
       path: "/traces",
       before: async (page) => {
         await page.getByLabel("Words or a filter").fill('gt(latency "5s")');
-        await named(page, "Search");
+        await clickNamed(page, "Search");
       },
     },
     { name: "trace", path: `/traces/${traces.trace}` },
     { name: "traces-peek", path: "/traces", before: (page) => page.keyboard.press("j") },
     { name: "trace-timeline", path: `/traces/${traces.trace}?view=timeline` },
     { name: "trace-graph", path: `/traces/${traces.trace}?view=graph` },
-    { name: "trace-feedback", path: `/traces/${traces.trace}`, before: (page) => named(page, "Feedback") },
-    { name: "trace-raw", path: `/traces/${traces.trace}`, before: (page) => named(page, "Raw") },
+    { name: "trace-feedback", path: `/traces/${traces.trace}`, before: (page) => clickNamed(page, "Feedback") },
+    { name: "trace-raw", path: `/traces/${traces.trace}`, before: (page) => clickNamed(page, "Raw") },
     { name: "trace-failed", path: `/traces/${traces.failed}` },
     { name: "trace-not-found", path: `/traces/${crypto.randomUUID()}` },
     { name: "threads", path: "/console/threads" },
@@ -79,7 +79,7 @@ export function pagesOf(made: Seeded): Shot[] {
     {
       name: "thread-edit",
       path: `/console/threads/${threads.first}`,
-      before: (page) => named(page, "Edit state"),
+      before: (page) => clickNamed(page, "Edit state"),
     },
     { name: "experiments", path: "/console/experiments" },
     {
@@ -116,22 +116,26 @@ export function pagesOf(made: Seeded): Shot[] {
     {
       name: "rule-backfill",
       path: `/console/rules/${watched.scored}`,
-      before: (page) => named(page, "Apply to earlier runs"),
+      before: (page) => clickNamed(page, "Apply to earlier runs"),
     },
     { name: "alerts", path: "/console/alerts" },
     {
       name: "alerts-new",
       path: "/console/alerts/new?example=slow",
-      before: (page) => named(page, "Add channel"),
+      before: (page) => clickNamed(page, "Add channel"),
     },
     { name: "alert", path: `/console/alerts/${watched.firing}` },
-    { name: "alert-tested", path: `/console/alerts/${watched.firing}`, before: (page) => named(page, "Test channels") },
-    { name: "score", path: `/traces/${traces.trace}`, before: (page) => named(page, "Score and comment") },
+    {
+      name: "alert-tested",
+      path: `/console/alerts/${watched.firing}`,
+      before: (page) => clickNamed(page, "Test channels"),
+    },
+    { name: "score", path: `/traces/${traces.trace}`, before: (page) => clickNamed(page, "Score and comment") },
     {
       name: "add-to-dataset",
       path: `/traces/${traces.trace}`,
       before: async (page) => {
-        await named(page, "Add to");
+        await clickNamed(page, "Add to");
         await page.getByRole("menuitem", { name: "Add to dataset" }).click();
         await page.getByRole("dialog").waitFor();
       },
@@ -176,7 +180,7 @@ export function pagesOf(made: Seeded): Shot[] {
     { name: "exports-new-destination", path: "/console/exports/new-destination" },
     { name: "exports-destination", path: `/console/exports?destination=${made.destination}` },
     { name: "export", path: `/console/exports/${made.exported}`, before: (page) => press(page, "[data-cell]") },
-    { name: "export-running", path: `/console/exports/${made.exported}`, before: underWay },
+    { name: "export-running", path: `/console/exports/${made.exported}`, before: showUnderWay },
     { name: "export-schedule", path: `/console/exports/${made.schedule}` },
     { name: "keys", path: "/console/keys" },
     { name: "keys-new", path: "/console/keys/new" },
@@ -219,7 +223,7 @@ async function press(page: Page, selector: string): Promise<void> {
   await page.waitForTimeout(400);
 }
 
-async function named(page: Page, name: string): Promise<void> {
+async function clickNamed(page: Page, name: string): Promise<void> {
   await page.getByRole("button", { name, exact: true }).first().click();
   await page.waitForTimeout(400);
 }

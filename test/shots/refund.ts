@@ -31,7 +31,7 @@ const REFUND: Step = {
       from: 20,
       to: 760,
       inputs: question,
-      outputs: said("Read the order, then refund it.", 410),
+      outputs: createAnswer("Read the order, then refund it.", 410),
     },
     {
       name: "get_order",
@@ -49,7 +49,14 @@ const REFUND: Step = {
       inputs: { topic: "Why was order 1182 late?" },
       outputs: { findings: "The carrier did not answer." },
       steps: [
-        { name: "plan", type: "llm", from: 1_290, to: 2_200, inputs: question, outputs: said("Ask the carrier.", 220) },
+        {
+          name: "plan",
+          type: "llm",
+          from: 1_290,
+          to: 2_200,
+          inputs: question,
+          outputs: createAnswer("Ask the carrier.", 220),
+        },
         {
           name: "carrier_notices",
           type: "tool",
@@ -64,7 +71,7 @@ const REFUND: Step = {
           from: 3_470,
           to: 5_110,
           inputs: question,
-          outputs: said("No notice was found.", 180),
+          outputs: createAnswer("No notice was found.", 180),
         },
       ],
     },
@@ -76,11 +83,11 @@ const REFUND: Step = {
       inputs: { order_id: 1182, amount_eur: 84.2 },
       outputs: { refund: "re_20414", state: "accepted" },
     },
-    { name: "answer", type: "llm", from: 6_350, to: 8_390, inputs: question, outputs: said(answer, 900) },
+    { name: "answer", type: "llm", from: 6_350, to: 8_390, inputs: question, outputs: createAnswer(answer, 900) },
   ],
 };
 
-function said(content: string, output_tokens: number) {
+function createAnswer(content: string, output_tokens: number) {
   const usage_metadata = { input_tokens: 1_280, output_tokens, total_tokens: 1_280 + output_tokens };
   return { messages: [{ role: "assistant", content }], usage_metadata };
 }

@@ -3,12 +3,12 @@ import { sendExperiments } from "../support/experiments.ts";
 import { sendTrace } from "../support/sdk-trace.ts";
 import type { TestServer } from "../support/server.ts";
 import { asksAt, callAs, threadSaying } from "../support/workspace.ts";
-import { adminOf } from "./admin.ts";
+import { seedAdmin } from "./admin.ts";
 import { ANSWER } from "./answer.ts";
-import { casesOf } from "./cases.ts";
+import { seedCases } from "./cases.ts";
 import { seedConsole } from "./console.ts";
 import { sendRefund } from "./refund.ts";
-import { watchedOf } from "./watched.ts";
+import { seedWatched } from "./watched.ts";
 
 export type Seeded = Awaited<ReturnType<typeof seed>>;
 
@@ -41,14 +41,14 @@ export async function seed(server: TestServer) {
     failed: true,
   });
   const built = await seedConsole(server, call);
-  const admin = await adminOf(server);
-  const cases = await casesOf(server);
-  const watched = await watchedOf(server, cases.queue);
+  const admin = await seedAdmin(server);
+  const cases = await seedCases(server);
+  const watched = await seedWatched(server, cases.queue);
   const written = await threadSaying(server, ANSWER);
   const { address } = await asksAt(server, "Field notes", "read write");
   const link = { run_id: trace, feedback_key: "helpful" };
   const feedback = await call("POST", "/api/v1/feedback/tokens", link);
-  const { key: empty } = await server.another();
+  const { key: empty } = await server.startAnother();
   await new Promise((resolve) => setTimeout(resolve, 3_000));
   return {
     key: server.key,

@@ -10,7 +10,7 @@ const QUESTIONS = [
 ];
 
 /** Rules of which one fails, and alerts in each of their states. */
-export async function watchedOf(server: TestServer, queue: string) {
+export async function seedWatched(server: TestServer, queue: string) {
   const call = <T = { id: string }>(method: string, path: string, body?: unknown) =>
     callAs<T>(server, method, path, body);
   // Some minutes have passed for the server before.

@@ -24,7 +24,7 @@ if (!values.url || !URL.canParse(values.url) || !values.key) {
   process.exit(2);
 }
 const say = (line: string) => console.log(line);
-const instead = (checks: Check[], reason: string): Check[] =>
+const replaceChecks = (checks: Check[], reason: string): Check[] =>
   checks.map((check) => ({ name: check.name, run: () => Promise.reject(new NotRun(reason)) }));
 
 const began = Date.now();
@@ -38,13 +38,17 @@ const inner = [
   ...agents,
   ...rest,
   ...traces,
-  ...(values["no-exports"] ? instead(exports, "switched off by --no-exports") : exports),
+  ...(values["no-exports"] ? replaceChecks(exports, "switched off by --no-exports") : exports),
   ...oauth,
 ];
 say(`${smoke.url}\n`);
 const outer = await runChecks(smoke, [...system, key], say);
 deleteProjectLater(smoke);
-const totals = await runChecks(smoke, smoke.graphs.length > 0 ? inner : instead(inner, "the key was refused"), say);
+const totals = await runChecks(
+  smoke,
+  smoke.graphs.length > 0 ? inner : replaceChecks(inner, "the key was refused"),
+  say,
+);
 const { removed, failed } = smoke.graphs.length > 0 ? await smoke.cleanUp() : { removed: 0, failed: [] };
 say(`\n${removed} resources of the checks removed.`);
 for (const what of failed) say(`FAILED   cleanup: ${what}`);

@@ -36,13 +36,13 @@ async function smoke(key: string, ...more: string[]): Promise<Result> {
   return { code, lines: said.split("\n") };
 }
 
-const those = ({ lines }: Result, start: string) => lines.filter((line) => line.startsWith(start));
+const filterLines = ({ lines }: Result, start: string) => lines.filter((line) => line.startsWith(start));
 
 it("passes every check and cleans up everything else than it lists", async () => {
   const result = await smoke(server.key);
-  expect([those(result, "FAILED"), those(result, "not run")]).toEqual([[], []]);
+  expect([filterLines(result, "FAILED"), filterLines(result, "not run")]).toEqual([[], []]);
   expect(result.code).toBe(0);
-  expect(those(result, "ok ").length).toBeGreaterThan(30);
+  expect(filterLines(result, "ok ").length).toBeGreaterThan(30);
 
   const api = new Api(server.url, { ...server.headers, "x-tenant-id": server.workspaceId });
   expect(await api.post<unknown[]>("/threads/search", {})).toEqual([]);
@@ -71,13 +71,13 @@ it("lists the checks that need missing demo graphs", async () => {
     return { status: 200, body: own };
   };
   const result = await smoke(server.key, "--no-exports");
-  expect(those(result, "FAILED")).toEqual([]);
+  expect(filterLines(result, "FAILED")).toEqual([]);
   expect(result.code).toBe(0);
-  expect(those(result, "not run")).toContain('not run  runs: wait: the deployment has no graph "echo"');
-  expect(those(result, "not run")).toContain(
+  expect(filterLines(result, "not run")).toContain('not run  runs: wait: the deployment has no graph "echo"');
+  expect(filterLines(result, "not run")).toContain(
     "not run  exports: a project to the embedded bucket: switched off by --no-exports",
   );
-  expect(those(result, "ok ")).toContainEqual(expect.stringContaining("assistants: create, versions"));
+  expect(filterLines(result, "ok ")).toContainEqual(expect.stringContaining("assistants: create, versions"));
 });
 
 /** Faults of a deployment, and the check that detects each. One run has them all: no check depends on another's. */
@@ -110,13 +110,13 @@ it("detects a proxy that drops headers or WebSockets, a missing page, and thread
     return undefined;
   };
   const result = await smoke(server.key, "--no-exports");
-  for (const { check } of FAULTS) expect(those(result, "FAILED")).toContainEqual(expect.stringContaining(check));
+  for (const { check } of FAULTS) expect(filterLines(result, "FAILED")).toContainEqual(expect.stringContaining(check));
   expect(result.code).toBe(1);
 });
 
 it("stops when the key is refused", async () => {
   const result = await smoke("weir_wrong");
-  expect(those(result, "FAILED")).toEqual([expect.stringContaining("keys: the key is accepted")]);
-  expect(those(result, "not run")).toContain("not run  runs: wait: the key was refused");
+  expect(filterLines(result, "FAILED")).toEqual([expect.stringContaining("keys: the key is accepted")]);
+  expect(filterLines(result, "not run")).toContain("not run  runs: wait: the key was refused");
   expect(result.code).toBe(1);
 });

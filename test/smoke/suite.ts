@@ -44,12 +44,12 @@ export class Smoke extends Api {
   }
 
   /** Registers `undo` for the cleanup, which runs in reverse order. */
-  later(what: string, undo: () => Promise<unknown>): void {
+  undoLater(what: string, undo: () => Promise<unknown>): void {
     this.#undo.push({ what, undo });
   }
 
   /** Records what stays in the deployment because no API call deletes it. */
-  leaves(what: string): void {
+  noteLeft(what: string): void {
     if (!this.#left.includes(what)) this.#left.push(what);
   }
 
@@ -65,7 +65,7 @@ export class Smoke extends Api {
       try {
         await undo();
       } catch (error) {
-        failed.push(`${what}: ${reasonOf(error)}`);
+        failed.push(`${what}: ${describeError(error)}`);
       }
     }
     return { removed: all.length - failed.length, failed };
@@ -87,7 +87,7 @@ export async function runChecks(smoke: Smoke, checks: Check[], say: (line: strin
       if (check.graph !== undefined && !smoke.graphs.includes(check.graph)) {
         throw new NotRun(`the deployment has no graph "${check.graph}"`);
       }
-      await within(LONGEST_MS, check.run(smoke));
+      await limitTime(LONGEST_MS, check.run(smoke));
       totals.ok += 1;
       say(`ok       ${check.name} (${Date.now() - began} ms)`);
     } catch (error) {
@@ -96,14 +96,14 @@ export async function runChecks(smoke: Smoke, checks: Check[], say: (line: strin
         say(`not run  ${check.name}: ${error.message}`);
       } else {
         totals.failed += 1;
-        say(`FAILED   ${check.name}: ${reasonOf(error)}`);
+        say(`FAILED   ${check.name}: ${describeError(error)}`);
       }
     }
   }
   return totals;
 }
 
-async function within(milliseconds: number, work: Promise<void>): Promise<void> {
+async function limitTime(milliseconds: number, work: Promise<void>): Promise<void> {
   let timer: ReturnType<typeof setTimeout> | undefined;
   const late = new Promise<never>((_resolve, reject) => {
     timer = setTimeout(() => reject(new Error(`No end after ${milliseconds / 1000} s.`)), milliseconds);
@@ -116,7 +116,7 @@ async function within(milliseconds: number, work: Promise<void>): Promise<void> 
 }
 
 /** An error in one line, with its cause, which holds the reason of a failed `fetch`. */
-export function reasonOf(error: unknown): string {
+export function describeError(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
   const cause = error.cause instanceof Error ? ` (${error.cause.message})` : "";
   return `${error.message}${cause}`.replaceAll(/\s+/g, " ").slice(0, 600);

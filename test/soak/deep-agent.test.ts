@@ -3,7 +3,7 @@ import { rmSync } from "node:fs";
 import { Client } from "@langchain/langgraph-sdk";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { NAME } from "../../src/cli/package.ts";
-import { packedProject } from "../support/packed.ts";
+import { createPackedProject } from "../support/packed.ts";
 import { type RunningDev, startDev, writeFiles } from "../support/project.ts";
 
 const AGENT = `
@@ -49,7 +49,7 @@ beforeAll(async () => {
     "src/auth.ts": AUTH,
     "src/app.ts": `import { Hono } from "hono";\nexport const app = new Hono().get("/hello", (c) => c.text("of the project"));`,
   };
-  folder = await packedProject(files, {
+  folder = await createPackedProject(files, {
     deepagents: "1.11.1",
     hono: "4.13.19",
     langchain: "1.5.10",
@@ -63,7 +63,7 @@ afterAll(async () => {
   rmSync(folder, { recursive: true, force: true });
 });
 
-const clientOf = (user: string) =>
+const createClient = (user: string) =>
   new Client({
     apiUrl: dev?.url,
     defaultHeaders: { authorization: `Bearer ${user}` },
@@ -71,16 +71,16 @@ const clientOf = (user: string) =>
   });
 
 it("authenticates its users, on the routes of both", async () => {
-  const { thread_id } = await clientOf("ann").threads.create();
-  await expect(clientOf("eve").threads.create()).rejects.toThrow("Sign in first.");
-  await expect(clientOf("bob").threads.get(thread_id)).rejects.toMatchObject({ status: 404 });
+  const { thread_id } = await createClient("ann").threads.create();
+  await expect(createClient("eve").threads.create()).rejects.toThrow("Sign in first.");
+  await expect(createClient("bob").threads.get(thread_id)).rejects.toMatchObject({ status: 404 });
   const hello = (headers: Record<string, string>) => fetch(`${dev?.url}/hello`, { headers });
   expect((await hello({ authorization: "Bearer eve" })).status).toBe(401);
   expect(await (await hello({ authorization: "Bearer ann" })).text()).toBe("of the project");
 });
 
 it("streams to the stock client while a syntax error is made and fixed", async () => {
-  const client = clientOf("ann");
+  const client = createClient("ann");
   const { thread_id } = await client.threads.create();
   const input = { messages: [{ role: "user", content: "hi" }] };
   let said = "";

@@ -89,14 +89,14 @@ describe("the application's threads", () => {
     await command(caller, second, "run.start", { assistant_id: "_", input: human(long) });
     await read(caller, second);
     await command(caller, third, "run.start", { assistant_id: "_", input: human("How  deep\nis it?") });
-    const titles = async () => (await get<Listed[]>(caller, "/api/threads")).map(({ id, title }) => [id, title]);
+    const listTitles = async () => (await get<Listed[]>(caller, "/api/threads")).map(({ id, title }) => [id, title]);
     const expected = [
       [third, "How deep is it?"],
       [second, long.slice(0, 80)],
       [first, "New conversation"],
     ];
     await read(caller, third);
-    expect(await titles()).toEqual(expected);
+    expect(await listTitles()).toEqual(expected);
     const page = await caller.fetch("/api/threads?limit=1&offset=1");
     expect((await page.json<Listed[]>()).map(({ id }) => id)).toEqual([second]);
     expect(page.headers.get("x-pagination-next")).toBe("2");

@@ -14,21 +14,21 @@ async function run(caller: Caller, said: string): Promise<{ thread: string; even
   return { thread, events: await read(caller, thread, { channels: CHANNELS }) };
 }
 
-const named = (events: Event[], name: string) =>
+const listNamed = (events: Event[], name: string) =>
   events.filter(({ method, params }) => method === "custom" && params.data.name === name).map((one) => one.params.data);
 
 describe("a stream transformer", () => {
   it("adds what it pushes and what it promised, once each, before the run ends", async () => {
     const caller = await newCaller();
     const { thread, events } = await run(caller, "hi");
-    expect(named(events, "activity")).toEqual([
+    expect(listNamed(events, "activity")).toEqual([
       { name: "activity", payload: { tool: "double" } },
       { name: "activity", payload: { message: true } },
     ]);
-    expect(named(events, "toolCalls")).toEqual([{ name: "toolCalls", payload: 1 }]);
-    expect(named(events, "own")).toEqual([]);
+    expect(listNamed(events, "toolCalls")).toEqual([{ name: "toolCalls", payload: 1 }]);
+    expect(listNamed(events, "own")).toEqual([]);
     // The graph's own custom events are there once.
-    expect(named(events, "progress")).toEqual([{ name: "progress", payload: { said: "hi" } }]);
+    expect(listNamed(events, "progress")).toEqual([{ name: "progress", payload: { said: "hi" } }]);
     expect(ofRoot(events)).toEqual(["running", "completed"]);
     expect(isEnd(events.at(-1) as Event)).toBe(true);
     expect(await read(caller, thread, { channels: CHANNELS })).toEqual(events);
@@ -45,13 +45,13 @@ describe("a stream transformer", () => {
 
   it("ends with a run that pauses", async () => {
     const { events } = await run(await newCaller(), "ask");
-    expect(named(events, "toolCalls")).toEqual([{ name: "toolCalls", payload: 0 }]);
+    expect(listNamed(events, "toolCalls")).toEqual([{ name: "toolCalls", payload: 0 }]);
     expect(ofRoot(events)).toEqual(["running", "interrupted"]);
   });
 
   it("receives the failure of the graph", async () => {
     const { events } = await run(await newCaller(), "fail");
-    expect(named(events, "activity")).toEqual([{ name: "activity", payload: { failed: "It failed." } }]);
+    expect(listNamed(events, "activity")).toEqual([{ name: "activity", payload: { failed: "It failed." } }]);
     expect(ofRoot(events)).toEqual(["running", "failed"]);
   });
 

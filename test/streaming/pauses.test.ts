@@ -20,7 +20,7 @@ const CHILD = event(3, "lifecycle", { event: "interrupted" }, ["ask:1"]);
 const PAUSED = event(4, "lifecycle", { event: "interrupted", reason: "input" });
 
 /** A connection whose events the test sends. What it shows is added to `shown`. */
-function connection(pauses: Pauses, name: string, channels: string[], shown: string[]) {
+function connect(pauses: Pauses, name: string, channels: string[], shown: string[]) {
   let source: ReadableStreamDefaultController<Uint8Array> | undefined;
   const frames = new ReadableStream<Uint8Array>({ start: (controller) => void (source = controller) });
   const framing = markPauses(({ seq }) => `${name}${seq} `, channels);
@@ -47,8 +47,8 @@ function connection(pauses: Pauses, name: string, channels: string[], shown: str
 it("the question comes after what other connections show before the pause, and before their end", async () => {
   const shown: string[] = [];
   const pauses = new Pauses(async () => PAUSED.seq);
-  const watcher = connection(pauses, "w", WATCHER, shown);
-  const slow = connection(pauses, "p", PROJECTIONS, shown);
+  const watcher = connect(pauses, "w", WATCHER, shown);
+  const slow = connect(pauses, "p", PROJECTIONS, shown);
   watcher.send(ASKED, CHILD, PAUSED);
   await scheduler.wait(300);
   expect(shown).toEqual([]);
@@ -60,10 +60,10 @@ it("the question comes after what other connections show before the pause, and b
 it("a connection at a pause waits for a watcher that is on its way", async () => {
   const shown: string[] = [];
   const pauses = new Pauses(async () => PAUSED.seq);
-  const early = connection(pauses, "p", PROJECTIONS, shown);
+  const early = connect(pauses, "p", PROJECTIONS, shown);
   early.send(SAID, PAUSED);
   await scheduler.wait(80);
-  const watcher = connection(pauses, "w", WATCHER, shown);
+  const watcher = connect(pauses, "w", WATCHER, shown);
   watcher.send(ASKED, CHILD, PAUSED);
   await Promise.all([watcher.end(), early.end()]);
   expect(shown).toEqual(["p1", "w2", "w3", "w4", "p4"]);
@@ -71,7 +71,7 @@ it("a connection at a pause waits for a watcher that is on its way", async () =>
 
 it("a question waits until its run has paused", async () => {
   const shown: string[] = [];
-  const watcher = connection(new Pauses(async () => PAUSED.seq), "w", WATCHER, shown);
+  const watcher = connect(new Pauses(async () => PAUSED.seq), "w", WATCHER, shown);
   watcher.send(ASKED, CHILD);
   await scheduler.wait(300);
   expect(shown).toEqual([]);
@@ -83,16 +83,16 @@ it("a question waits until its run has paused", async () => {
 it("a pause that a run has followed is shown at once, and a connection that has left is not waited for", async () => {
   const shown: string[] = [];
   const pauses = new Pauses(async () => 9);
-  const watcher = connection(pauses, "w", WATCHER, shown);
-  connection(pauses, "p", PROJECTIONS, shown);
+  const watcher = connect(pauses, "w", WATCHER, shown);
+  connect(pauses, "p", PROJECTIONS, shown);
   watcher.send(ASKED, CHILD, PAUSED);
   await watcher.end();
   expect(shown).toEqual(["w2", "w3", "w4"]);
 
   const later = new Pauses(async () => PAUSED.seq);
-  const left = connection(later, "p", PROJECTIONS, shown);
+  const left = connect(later, "p", PROJECTIONS, shown);
   await left.leave();
-  const alone = connection(later, "w", WATCHER, shown);
+  const alone = connect(later, "w", WATCHER, shown);
   alone.send(ASKED, CHILD, PAUSED);
   await alone.end();
   expect(shown.slice(3)).toEqual(["w2", "w3", "w4"]);

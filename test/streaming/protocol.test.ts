@@ -306,8 +306,8 @@ describe("a stream", () => {
     const shallow = await pick({ channels: ALL, namespaces: [[]], depth: 1 });
     expect(shallow).toEqual(all.filter(({ params }) => params.namespace.length <= 1));
     expect(shallow.length).toBeLessThan(all.length);
-    const until = (event: Event) => event.method === "lifecycle" && event.params.data.event === "completed";
-    const nested = await read(caller, thread, { channels: ALL, namespaces: [["tools"]] }, { until });
+    const isCompleted = (event: Event) => event.method === "lifecycle" && event.params.data.event === "completed";
+    const nested = await read(caller, thread, { channels: ALL, namespaces: [["tools"]] }, { until: isCompleted });
     expect(nested.length).toBeGreaterThan(0);
     expect(nested.every(({ params }) => params.namespace[0]?.startsWith("tools:"))).toBe(true);
   });

@@ -31,7 +31,7 @@ class Socket {
     socket.accept();
   }
 
-  async until<T>(find: () => T | undefined): Promise<T> {
+  async waitUntil<T>(find: () => T | undefined): Promise<T> {
     for (;;) {
       if (this.#wrong) throw this.#wrong;
       const found = find();
@@ -48,11 +48,11 @@ class Socket {
     this.#lastId += 1;
     const id = this.#lastId;
     this.send(JSON.stringify({ id, method, params }));
-    return this.until(() => this.frames.find((frame) => frame.id === id) as unknown as Answer | undefined);
+    return this.waitUntil(() => this.frames.find((frame) => frame.id === id) as unknown as Answer | undefined);
   }
 
   async ends(count = 1): Promise<void> {
-    await this.until(() => this.events.filter(isEnd).length >= count || undefined);
+    await this.waitUntil(() => this.events.filter(isEnd).length >= count || undefined);
   }
 
   /** Resolves when the other side has closed too. */
@@ -123,7 +123,7 @@ describe("a WebSocket", () => {
     const expected = all.filter(({ method, seq }) => method === "values" && seq > 5);
     expect(expected.length).toBeGreaterThan(0);
     expect(result.replayed_events).toBe(expected.length);
-    await socket.until(() => socket.frames.length > seen + expected.length || undefined);
+    await socket.waitUntil(() => socket.frames.length > seen + expected.length || undefined);
     expect(socket.frames.slice(seen + 1)).toEqual(expected);
     // From here on the first subscription is alone again.
     await socket.command("subscription.unsubscribe", { subscription_id: result.subscription_id });
@@ -168,7 +168,7 @@ describe("a WebSocket", () => {
     for (const text of ["{", "[]", '{"id":"x","method":"run.start"}', '{"id":1}']) {
       const seen = socket.frames.length;
       socket.send(text);
-      const answer = await socket.until(() => socket.frames[seen]);
+      const answer = await socket.waitUntil(() => socket.frames[seen]);
       expect(answer).toMatchObject({ type: "error", id: null, error: "invalid_argument" });
     }
     for (const [method, params, error] of [

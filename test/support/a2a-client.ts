@@ -34,7 +34,7 @@ export async function connectA2a(
 }
 
 /** A person's message of one text, as the client sends it. */
-export function saying(
+export function createMessage(
   text: string,
   message: Partial<Message> = {},
   configuration: Partial<NonNullable<SendMessageRequest["configuration"]>> = {},
@@ -62,5 +62,5 @@ export function saying(
   };
 }
 
-export const textOf = (parts: Message["parts"] = []): string =>
+export const joinText = (parts: Message["parts"] = []): string =>
   parts.map(({ content }) => (content?.$case === "text" ? content.value : "")).join("");

@@ -43,7 +43,7 @@ export class Api {
 }
 
 /** Repeats `look` until it returns a value. Throws after `seconds`. */
-export async function until<T>(
+export async function waitUntil<T>(
   what: string,
   seconds: number,
   look: () => Promise<T | undefined>,

@@ -19,7 +19,7 @@ export async function fillIndex(env: Env, { workspaceId, from, to, since }: Fill
   const index = indexShard(env, workspaceId, 0);
   for (let first = from; first < to; first += AT_ONCE) {
     const count = Math.min(AT_ONCE, to - first);
-    await Promise.all(Array.from({ length: count }, async (_, n) => index.put(rowOf(first + n, since))));
+    await Promise.all(Array.from({ length: count }, async (_, n) => index.put(generateRow(first + n, since))));
   }
 }
 
@@ -27,7 +27,7 @@ export async function fillIndex(env: Env, { workspaceId, from, to, since }: Fill
  * One thread a minute: a thousand users, three graphs, a conversation of four messages (about 1.6 KB). Of a hundred threads
  * five wait for an answer and two have failed, and none is busy.
  */
-function rowOf(n: number, since: number): IndexRow {
+function generateRow(n: number, since: number): IndexRow {
   const createdAt = since + n * 60_000;
   const message = (type: string, id: string, content: string) => ({ type, id: `${id}${n}`, content });
   return {

@@ -50,15 +50,21 @@ export class TracePartition extends Product {
       const wanted = left < count ? left + 1 : numbers;
       for (let from = 0; from < wanted; from += AT_ONCE) {
         const size = Math.min(AT_ONCE, wanted - from);
-        const bound = (columns: readonly string[]) => [...columns.flatMap(shift), from, from + size];
+        const bindColumns = (columns: readonly string[]) => [...columns.flatMap(shift), from, from + size];
         this.ctx.storage.transactionSync(() => {
-          sql.exec(`INSERT INTO runs (${RUN_COLUMNS.join()}) ${copied(RUN_COLUMNS, "runs")}`, ...bound(RUN_COLUMNS));
+          sql.exec(
+            `INSERT INTO runs (${RUN_COLUMNS.join()}) ${copyRows(RUN_COLUMNS, "runs")}`,
+            ...bindColumns(RUN_COLUMNS),
+          );
           const { made } = sql.exec<{ made: number }>("SELECT changes() AS made").one();
           const columns = ["n", ...PAYLOAD_COLUMNS];
-          sql.exec(`INSERT INTO payloads (${columns.join()}) ${copied(columns, "payloads")}`, ...bound(columns));
+          sql.exec(
+            `INSERT INTO payloads (${columns.join()}) ${copyRows(columns, "payloads")}`,
+            ...bindColumns(columns),
+          );
           const packed = ["n", ...SLOT_COLUMNS];
           const packs = [copy * numbers, from, from + size].map((number) => Math.ceil(number / SLOTS.length));
-          sql.exec(`INSERT INTO packs (${packed.join()}) ${copied(packed, "packs")}`, ...packs);
+          sql.exec(`INSERT INTO packs (${packed.join()}) ${copyRows(packed, "packs")}`, ...packs);
           const { bytes } = readMeta(sql, "counts") ?? { bytes: 0 };
           addToCounts(sql, { rows: made, bytes: Math.round((bytes / (copy * count)) * made), lastStart: 0 });
         });
@@ -76,7 +82,7 @@ export class TracePartition extends Product {
   }
 }
 
-function copied(columns: readonly string[], table: string): string {
+function copyRows(columns: readonly string[], table: string): string {
   const expressions = columns.map((name) => {
     if (name === "n" || TIMES.has(name)) return `${name} + ?`;
     // The ids of copies do not have the time of their starts.

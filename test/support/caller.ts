@@ -2,7 +2,7 @@
 import { exports } from "cloudflare:workers";
 import { custom } from "../../src/users/registry.ts";
 import type { OpenApi } from "./answers/document.ts";
-import { watched } from "./answers/watch.ts";
+import { watchAnswer } from "./answers/watch.ts";
 
 export const ADMIN_KEY = "admin-key-of-the-tests";
 const ORIGIN = "https://weir.test";
@@ -37,7 +37,7 @@ export async function reach(request: Request): Promise<Response> {
   const { pathname: path } = new URL(request.url);
   const response = await exports.default.fetch(request);
   // An application of the test's own may serve any path.
-  return custom.app ? response : watched(response, { method: request.method, path }, readDocument);
+  return custom.app ? response : watchAnswer(response, { method: request.method, path }, readDocument);
 }
 
 const readDocument = async () => (await exports.default.fetch(`${ORIGIN}/openapi.json`)).json<OpenApi>();

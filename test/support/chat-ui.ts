@@ -56,7 +56,7 @@ export class Chat {
     this.#render();
   }
 
-  async until(holds: (stream: ChatStream) => boolean): Promise<void> {
+  async waitUntil(holds: (stream: ChatStream) => boolean): Promise<void> {
     for (const begun = Date.now(); !(this.stream as ChatStream | undefined) || !holds(this.stream);) {
       await new Promise((resolve) => setTimeout(resolve, 10));
       if (Date.now() - begun < MOST_MS) continue;
@@ -69,8 +69,8 @@ export class Chat {
 
   /** Submits, and waits until the run has ended and the history is read again. */
   async submit(input: unknown, options?: object): Promise<void> {
-    await Promise.all([this.until(({ isLoading }) => isLoading), this.stream.submit(input, options)]);
-    await this.until(({ isLoading }) => !isLoading);
+    await Promise.all([this.waitUntil(({ isLoading }) => isLoading), this.stream.submit(input, options)]);
+    await this.waitUntil(({ isLoading }) => !isLoading);
   }
 
   close(): void {
@@ -81,7 +81,7 @@ export class Chat {
 /** `handleSubmit`, `handleRegenerate` and `handleSubmitEdit` of agent-chat-ui. */
 export const AGENT_CHAT = { streamMode: ["values"], streamSubgraphs: true, streamResumable: true };
 
-export const said = (content: string) => ({
+export const createMessage = (content: string) => ({
   id: crypto.randomUUID(),
   type: "human",
   content: [{ type: "text", text: content }],

@@ -7,7 +7,7 @@ const real = Date.now.bind(Date);
 let offset = 0;
 
 /** Milliseconds by which the clock is ahead of the machine's. */
-export const ahead = (): number => offset;
+export const readOffset = (): number => offset;
 
 /** How often the clock was moved. */
 export const jumps = { count: 0 };

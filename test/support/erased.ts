@@ -22,15 +22,15 @@ interface Where {
 }
 
 /** Where one of the ids is still named, as texts. */
-export async function leftOf(
+export async function findLeftovers(
   ids: readonly string[],
   { objects = [], prefixes = [], allowed = [] }: Where,
 ): Promise<string[]> {
   const isAllowed = (place: string) => place in ALLOWED || allowed.includes(place);
-  const found = await inDatabase(ids, isAllowed);
+  const found = await searchDatabase(ids, isAllowed);
   for (const object of objects)
-    found.push(...(await runInDurableObject(object, (_, { storage }) => inObject(storage.sql, ids, isAllowed))));
-  for (const prefix of prefixes) found.push(...(await inBucket(ids, prefix)));
+    found.push(...(await runInDurableObject(object, (_, { storage }) => searchObject(storage.sql, ids, isAllowed))));
+  for (const prefix of prefixes) found.push(...(await searchBucket(ids, prefix)));
   return [...new Set(found)].sort();
 }
 
@@ -38,7 +38,7 @@ export async function leftOf(
 const naming = (columns: readonly string[]) =>
   columns.map((name) => `instr(CAST(t."${name}" AS TEXT), j.value) > 0`).join(" OR ");
 
-async function inDatabase(ids: readonly string[], isAllowed: (place: string) => boolean): Promise<string[]> {
+async function searchDatabase(ids: readonly string[], isAllowed: (place: string) => boolean): Promise<string[]> {
   const tables = await env.DB.prepare(
     `SELECT m.name AS name, json_group_array(c.name) AS columns FROM sqlite_master m, pragma_table_info(m.name) c
      WHERE m.type = 'table' AND m.sql NOT LIKE 'CREATE VIRTUAL%' AND m.name NOT LIKE '\\_cf%' ESCAPE '\\' GROUP BY m.name`,
@@ -55,7 +55,7 @@ async function inDatabase(ids: readonly string[], isAllowed: (place: string) => 
   return found;
 }
 
-function inObject(sql: SqlStorage, ids: readonly string[], isAllowed: (place: string) => boolean): string[] {
+function searchObject(sql: SqlStorage, ids: readonly string[], isAllowed: (place: string) => boolean): string[] {
   const tables = sql
     .exec<{ name: string }>("SELECT name FROM sqlite_master WHERE type = 'table' AND substr(name, 1, 3) != '_cf'")
     .toArray();
@@ -70,7 +70,7 @@ function inObject(sql: SqlStorage, ids: readonly string[], isAllowed: (place: st
   });
 }
 
-async function inBucket(ids: readonly string[], prefix: string): Promise<string[]> {
+async function searchBucket(ids: readonly string[], prefix: string): Promise<string[]> {
   const { objects } = await env.BLOBS.list({ prefix });
   const found = await Promise.all(
     objects.map(async ({ key }) => {

@@ -43,9 +43,9 @@ export function evaluate(filter: Filter, run: PlainRun): boolean {
     case "not":
       return !evaluate(filter.arg, run);
     case "compare":
-      return test(valueOf(run, filter.field), filter.comparison, filter.value);
+      return test(readValue(run, filter.field), filter.comparison, filter.value);
     case "in":
-      return test(valueOf(run, filter.field), "in", filter.values);
+      return test(readValue(run, filter.field), "in", filter.values);
     case "tag":
       return run.tags.includes(filter.tag);
     case "exists":
@@ -53,13 +53,13 @@ export function evaluate(filter: Filter, run: PlainRun): boolean {
     case "contains":
       return contains(run.metadata, filter.metadata);
     case "search":
-      return filter.fields.some((field) => textOf(run, field).toLowerCase().includes(needle(field, filter.text)));
+      return filter.fields.some((field) => readText(run, field).toLowerCase().includes(needle(field, filter.text)));
     case "pair":
-      return pair(entriesOf(run, filter.kind), filter.tests);
+      return pair(listEntries(run, filter.kind), filter.tests);
   }
 }
 
-function valueOf(run: PlainRun, field: string): unknown {
+function readValue(run: PlainRun, field: string): unknown {
   if (field !== "latency") return run[field as keyof PlainRun];
   return run.end_time === null ? null : Math.max(0, run.end_time - run.start_time) / 1e6;
 }
@@ -96,7 +96,7 @@ function isObject(value: Json): value is { [key: string]: Json } {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
-function textOf(run: PlainRun, field: "inputs" | "outputs" | "error" | "name"): string {
+function readText(run: PlainRun, field: "inputs" | "outputs" | "error" | "name"): string {
   const value = run[field];
   return field === "inputs" || field === "outputs" ? JSON.stringify(value ?? null) : ((value as string | null) ?? "");
 }
@@ -113,20 +113,20 @@ function pair(entries: Entry[], tests: PairTest[]): boolean {
   return entries.some((entry) => tests.every((one) => passes(entry, one)));
 }
 
-function entriesOf(run: PlainRun, kind: "metadata" | "input" | "output" | "feedback"): Entry[] {
-  const shown = (value: unknown) => (typeof value === "string" ? value : JSON.stringify(value));
+function listEntries(run: PlainRun, kind: "metadata" | "input" | "output" | "feedback"): Entry[] {
+  const toText = (value: unknown) => (typeof value === "string" ? value : JSON.stringify(value));
   switch (kind) {
     case "metadata":
-      return Object.entries(run.metadata).map(([key, value]) => ({ key, value: shown(value) }));
+      return Object.entries(run.metadata).map(([key, value]) => ({ key, value: toText(value) }));
     case "input":
-      return leaves(run.inputs, "").map(([key, value]) => ({ key, value: shown(value) }));
+      return leaves(run.inputs, "").map(([key, value]) => ({ key, value: toText(value) }));
     case "output":
-      return leaves(run.outputs, "").map(([key, value]) => ({ key, value: shown(value) }));
+      return leaves(run.outputs, "").map(([key, value]) => ({ key, value: toText(value) }));
     case "feedback":
       return run.feedback.map(({ key, score, value, source }) => ({
         key,
         score,
-        value: value === null ? null : shown(value),
+        value: value === null ? null : toText(value),
         source,
       }));
   }

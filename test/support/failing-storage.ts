@@ -20,8 +20,8 @@ export const injected = { count: 0 };
 /** Code of a test whose own calls to D1 do not fail. */
 const reliable = new AsyncLocalStorage<boolean>();
 
-export const reliably = <T>(work: () => Promise<T>): Promise<T> => reliable.run(true, work);
-export const unreliably = <T>(work: () => Promise<T>): Promise<T> => reliable.run(false, work);
+export const runReliably = <T>(work: () => Promise<T>): Promise<T> => reliable.run(true, work);
+export const runUnreliably = <T>(work: () => Promise<T>): Promise<T> => reliable.run(false, work);
 
 /** A thread reads its shared table by a statement that begins with WITH (src/threads/storage/layout-store.ts). */
 const WRITES = /^\s*(INSERT|UPDATE|DELETE|CREATE|ALTER|DROP|WITH(?! \w+ AS \(SELECT .* FROM main\.thread))/i;
@@ -51,11 +51,11 @@ function install(sql: SqlStorage): void {
       return exec.apply(this, args);
     };
   });
-  for (const name of ["run", "all", "raw", "first"]) wrap(env.DB.prepare("SELECT 1"), name, inD1);
-  wrap(env.DB, "batch", inD1);
+  for (const name of ["run", "all", "raw", "first"]) wrap(env.DB.prepare("SELECT 1"), name, wrapD1Call);
+  wrap(env.DB, "batch", wrapD1Call);
 }
 
-function inD1(call: Method): Method {
+function wrapD1Call(call: Method): Method {
   return async function (this: unknown, ...args: unknown[]) {
     if (reliable.getStore()) return call.apply(this, args);
     const prepared = Array.isArray(args[0]) ? (args[0] as Prepared[]) : [this as Prepared];

@@ -45,12 +45,12 @@ const State = new StateSchema({
 });
 type State = typeof State.State;
 
-const noted = (name: string) => async (state: State, config: LangGraphRunnableConfig) => {
+const createNode = (name: string) => async (state: State, config: LangGraphRunnableConfig) => {
   await note(state.name + name, config);
   return {};
 };
 
-const deepest = new StateGraph(State).addNode("only", noted("/only")).addEdge(START, "only").compile();
+const deepest = new StateGraph(State).addNode("only", createNode("/only")).addEdge(START, "only").compile();
 
 const inner = new StateGraph(State)
   .addNode("one", async (state, config) => {
@@ -58,24 +58,24 @@ const inner = new StateGraph(State)
     await deepest.invoke({ name: `${state.name}/one` });
     return {};
   })
-  .addNode("two", noted("/two"))
+  .addNode("two", createNode("/two"))
   .addEdge(START, "one")
   .addEdge("one", "two")
   .compile();
 
 /** Stores no checkpoints: an attempt of the task around it starts it from the beginning. */
 const unsaved = new StateGraph(State)
-  .addNode("one", noted("/one"))
-  .addNode("two", noted("/two"))
+  .addNode("one", createNode("/one"))
+  .addNode("two", createNode("/two"))
   .addEdge(START, "one")
   .addEdge("one", "two")
   .compile({ checkpointer: false });
 
 const shapes = new StateGraph(State)
-  .addNode("first", noted("first"))
-  .addNode("left", noted("left"))
-  .addNode("right", noted("right"))
-  .addNode("each", noted(""))
+  .addNode("first", createNode("first"))
+  .addNode("left", createNode("left"))
+  .addNode("right", createNode("right"))
+  .addNode("each", createNode(""))
   .addNode("again", async ({ rounds }, config) => {
     await note(`again ${rounds}`, config);
     return { rounds: 1 };
@@ -168,7 +168,7 @@ const failing = new StateGraph(State)
 
 /** Two tasks of one node fail, and an error handler runs for each. */
 const handled = new StateGraph(State)
-  .addNode("fan", noted("fan"))
+  .addNode("fan", createNode("fan"))
   .addNode(
     "bad",
     async ({ name }: State, config) => {
@@ -201,7 +201,7 @@ const question = new StateGraph(State)
 /** Asks in a nested graph. */
 const asking = new StateGraph(State)
   .addNode("question", question)
-  .addNode("act", noted("act"))
+  .addNode("act", createNode("act"))
   .addEdge(START, "question")
   .addEdge("question", "act")
   .addEdge("act", END)
@@ -210,7 +210,7 @@ const asking = new StateGraph(State)
 /** The offline model calls these two in parallel when the request names both. */
 export const TOOLS = ["calculator", "current_time"];
 
-const notedTool = (name: string) =>
+const createTool = (name: string) =>
   tool(
     async (_input, config: LangGraphRunnableConfig) => {
       await note(name, config);
@@ -219,6 +219,6 @@ const notedTool = (name: string) =>
     { name, description: name, schema: z.object({}) },
   );
 const assistant: GraphFactory = (_config, env) =>
-  toolLoop(env, { name: "assistant", tools: TOOLS.map(notedTool), prompt: "" });
+  toolLoop(env, { name: "assistant", tools: TOOLS.map(createTool), prompt: "" });
 
 Object.assign(graphs, { shapes, functional, flaky, failing, handled, asking, assistant });

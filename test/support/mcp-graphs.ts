@@ -14,7 +14,7 @@ import { graphs } from "../../src/graphs/index.ts";
 
 const State = new StateSchema({ messages: MessagesValue });
 
-const graphOf = (answer: (state: unknown, config: LangGraphRunnableConfig) => object) =>
+const createGraph = (answer: (state: unknown, config: LangGraphRunnableConfig) => object) =>
   new StateGraph(State).addNode("answer", answer).addEdge(START, "answer").addEdge("answer", END).compile();
 
 const form = (name: string, message: string, properties: object) => ({
@@ -35,7 +35,7 @@ const CAPITAL = {
 const ROOTS = { method: "roots/list" };
 
 /** Asks all at once, and answers with what it gets. */
-function asking(...requests: object[]) {
+function createAsking(...requests: object[]) {
   const graph = new StateGraph(State);
   for (const [n, request] of requests.entries()) {
     const node = `ask_${n}`;
@@ -53,38 +53,39 @@ const image = { type: "image", mimeType: "image/png", data: PIXEL };
 const audio = { type: "audio", mimeType: "audio/wav", data: "UklGRiQAAABXQVZFZm10IBAAAAABAAEA" };
 const file = { type: "file", mimeType: "application/pdf", data: "JVBERi0=" };
 const text = (content: string) => ({ type: "text", text: content });
-const saying = (content: object[]) => graphOf(() => ({ messages: [new AIMessage({ content: content as never })] }));
+const createSaying = (content: object[]) =>
+  createGraph(() => ({ messages: [new AIMessage({ content: content as never })] }));
 
 Object.assign(graphs, {
-  test_image_content: saying([image]),
-  test_audio_content: saying([audio]),
-  test_embedded_resource: saying([file]),
-  test_multiple_content_types: saying([text("Multiple content types test:"), image, file]),
-  test_tool_with_progress: graphOf((_state, { writer }) => {
+  test_image_content: createSaying([image]),
+  test_audio_content: createSaying([audio]),
+  test_embedded_resource: createSaying([file]),
+  test_multiple_content_types: createSaying([text("Multiple content types test:"), image, file]),
+  test_tool_with_progress: createGraph((_state, { writer }) => {
     for (const progress of [0, 50, 100])
       writer?.({ progress, total: 100, message: `Completed step ${progress} of 100` });
     return { messages: [new AIMessage("Done.")] };
   }),
-  test_tool_with_logging: graphOf((_state, { writer }) => {
+  test_tool_with_logging: createGraph((_state, { writer }) => {
     for (const data of ["Tool execution started", "Tool processing data", "Tool execution completed"])
       writer?.({ level: "info", logger: "graph", data });
     return { messages: [new AIMessage("Logged.")] };
   }),
-  test_logging_tool: graphOf((_state, { writer }) => {
+  test_logging_tool: createGraph((_state, { writer }) => {
     writer?.({ level: "info", data: "Logged." });
     return { messages: [new AIMessage("Done.")] };
   }),
-  test_streaming_elicitation: asking(NAME),
-  test_missing_capability: asking(CAPITAL),
-  test_input_required_result_elicitation: asking(NAME),
-  test_input_required_result_sampling: asking(CAPITAL),
-  test_input_required_result_list_roots: asking(ROOTS),
-  test_input_required_result_request_state: asking(CONFIRM),
-  test_input_required_result_tampered_state: asking(CONFIRM),
-  test_input_required_result_multiple_inputs: asking(NAME, CAPITAL, ROOTS),
-  test_input_required_result_capabilities: asking(NAME, CAPITAL),
-  same_names: asking(NAME, { ...ROOTS, name: NAME.name }),
-  test_input_required_result_multi_round: graphOf(() => {
+  test_streaming_elicitation: createAsking(NAME),
+  test_missing_capability: createAsking(CAPITAL),
+  test_input_required_result_elicitation: createAsking(NAME),
+  test_input_required_result_sampling: createAsking(CAPITAL),
+  test_input_required_result_list_roots: createAsking(ROOTS),
+  test_input_required_result_request_state: createAsking(CONFIRM),
+  test_input_required_result_tampered_state: createAsking(CONFIRM),
+  test_input_required_result_multiple_inputs: createAsking(NAME, CAPITAL, ROOTS),
+  test_input_required_result_capabilities: createAsking(NAME, CAPITAL),
+  same_names: createAsking(NAME, { ...ROOTS, name: NAME.name }),
+  test_input_required_result_multi_round: createGraph(() => {
     const { name } = interrupt<object, { name: string }>(NAME);
     const { color } = interrupt<object, { color: string }>(COLOR);
     return { messages: [new AIMessage(`${name} likes ${color}.`)] };
@@ -94,8 +95,8 @@ Object.assign(graphs, {
     .addEdge(START, "answer")
     .addEdge("answer", END)
     .compile(),
-  test_simple_text: graphOf(() => ({ messages: [new AIMessage("This is a simple text response for testing.")] })),
-  test_error_handling: graphOf(() => {
+  test_simple_text: createGraph(() => ({ messages: [new AIMessage("This is a simple text response for testing.")] })),
+  test_error_handling: createGraph(() => {
     throw new Error("This tool intentionally returns an error for testing");
   }),
 });

@@ -20,7 +20,7 @@ interface Asked {
 
 const base64url = (value: object) => Buffer.from(JSON.stringify(value)).toString("base64url");
 
-async function textOf(request: IncomingMessage): Promise<string> {
+async function readText(request: IncomingMessage): Promise<string> {
   const chunks: Buffer[] = [];
   for await (const chunk of request) chunks.push(chunk as Buffer);
   return Buffer.concat(chunks).toString();
@@ -87,7 +87,7 @@ export async function startOpenIdProvider(): Promise<OpenIdProvider> {
           return response.writeHead(302, { location: `${redirectUri}?${answer.toString()}` }).end();
         }
         case "/token": {
-          const asked = redeem(new URLSearchParams(await textOf(request)));
+          const asked = redeem(new URLSearchParams(await readText(request)));
           if (!asked) return json(400, { error: "invalid_grant" });
           return json(200, { access_token: randomUUID(), token_type: "Bearer", id_token: idToken(asked) });
         }

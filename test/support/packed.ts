@@ -21,7 +21,7 @@ const npm = (cwd: string, ...args: string[]) =>
   });
 
 /** Makes a temporary folder with these files, and installs the package and `dependencies` beside LangGraph. */
-export async function packedProject(
+export async function createPackedProject(
   files: Record<string, string | object>,
   dependencies: Record<string, string> = {},
 ): Promise<string> {

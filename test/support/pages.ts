@@ -5,7 +5,7 @@ import { type Texts, TextsBuilder } from "../../src/traces/texts.ts";
 import { PAYLOAD_FIELDS, type StoredRun } from "../../src/traces/types.ts";
 
 /** All runs in one page, the last one. */
-export function pageOf(runs: StoredRun[]): RunPage {
+export function toPage(runs: StoredRun[]): RunPage {
   const [first] = runs;
   const last = runs.at(-1);
   const page: RunPage = {
@@ -27,33 +27,33 @@ export function pageOf(runs: StoredRun[]): RunPage {
   for (const field of EXPORT_FIELDS) {
     if (isConstant(field)) continue;
     if (isPayload(field)) {
-      page.payloads[field] = textsOf(runs.map((run) => run[field]));
+      page.payloads[field] = buildTexts(runs.map((run) => run[field]));
     } else if (isUnique(field)) {
-      page.unique[field] = textsOf(runs.map((run) => run[field]));
+      page.unique[field] = buildTexts(runs.map((run) => run[field]));
     } else if (field === "feedbacks") {
       page.light.feedbacks = JSON.stringify(runs.map(() => null));
     } else {
-      page.light[field] = JSON.stringify(runs.map((run) => stored(run[field])));
+      page.light[field] = JSON.stringify(runs.map((run) => toStored(run[field])));
     }
   }
-  page.bytes = runs.reduce((sum, run) => sum + sizeOf(run), 0);
+  page.bytes = runs.reduce((sum, run) => sum + estimateSize(run), 0);
   return page;
 }
 
-function textsOf(column: (string | null)[]): Texts {
+function buildTexts(column: (string | null)[]): Texts {
   const builder = new TextsBuilder();
   for (const text of column) builder.add(text === null ? null : Buffer.from(text), false);
   return builder.build();
 }
 
 /** A value as a column of the database holds it. */
-function stored(value: StoredRun[keyof StoredRun]): string | number | null {
+function toStored(value: StoredRun[keyof StoredRun]): string | number | null {
   if (Array.isArray(value)) return JSON.stringify(value);
   if (typeof value === "boolean") return Number(value);
   return value as string | number | null;
 }
 
-function sizeOf(run: StoredRun): number {
+function estimateSize(run: StoredRun): number {
   return 600 + PAYLOAD_FIELDS.reduce((sum, field) => sum + (run[field]?.length ?? 0), 0);
 }
 

@@ -98,10 +98,10 @@ const delta = new StateGraph(new StateSchema({ messages: MessagesDeltaValue }))
   .addEdge("end", END)
   .compile({ name: "delta" });
 
-/** What the factory `breakable` does before it gives its graph; `held`: it waits first, and how many wait. */
+/** What `createBreakable` does before it gives its graph; `held`: it waits first, and how many wait. */
 export const factory = { work: () => {}, held: false, waiting: 0 };
 
-const breakable: GraphFactory = async () => {
+const createBreakable: GraphFactory = async () => {
   factory.waiting += 1;
   // It polls: a promise of another context cannot be resolved here.
   while (factory.held) await pause(1);
@@ -110,4 +110,4 @@ const breakable: GraphFactory = async () => {
   return plain;
 };
 
-Object.assign(graphs, { plain, nested, parallel, twice, delta, breakable });
+Object.assign(graphs, { plain, nested, parallel, twice, delta, breakable: createBreakable });

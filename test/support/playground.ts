@@ -21,9 +21,9 @@ async function events(response: Response): Promise<SseEvent[]> {
 }
 
 export const play = async (caller: Caller, body: object) => events(await post(caller, body));
-export const dataOf = (all: SseEvent[], name: string) =>
+export const findData = (all: SseEvent[], name: string) =>
   all.find(({ event }) => event === name)?.data as Record<string, unknown> | undefined;
-export const contentOf = (all: SseEvent[]) =>
+export const joinContent = (all: SseEvent[]) =>
   all.flatMap(({ event, data }) => (event === "delta" ? [(data as { content?: string }).content ?? ""] : [])).join("");
 
 interface Traced {
@@ -38,7 +38,7 @@ interface Traced {
   total_cost: string | null;
 }
 
-export async function traced(caller: Caller): Promise<Traced[]> {
+export async function listTraced(caller: Caller): Promise<Traced[]> {
   const projects = await ask<{ id: string }[]>(caller, "/api/v1/sessions?name=playground");
   if (projects.length === 0) return [];
   const session = projects.map(({ id }) => id);
@@ -46,9 +46,9 @@ export async function traced(caller: Caller): Promise<Traced[]> {
   return runs;
 }
 
-export const eventuallyTraced = (caller: Caller) =>
+export const waitForTrace = (caller: Caller) =>
   vi.waitFor(async () => {
-    const [run] = await traced(caller);
+    const [run] = await listTraced(caller);
     if (!run) throw new Error("not traced");
     return run;
   }, POLL_MS);

@@ -53,7 +53,7 @@ export interface RunningDev {
   url: string;
   pid: number;
   /** Everything that it has printed. */
-  printed(): string;
+  readPrinted(): string;
   /** Waits until it has printed this. */
   says(pattern: RegExp): Promise<void>;
   /** Its exit code, once it has ended. */
@@ -82,7 +82,7 @@ export async function startDev(root: string, command: string = CLI): Promise<Run
     url: `http://127.0.0.1:${port}`,
     pid: child.pid as number,
     ended,
-    printed: () => text,
+    readPrinted: () => text,
     says: (pattern) =>
       new Promise((resolve, reject) => {
         const look = () => {
@@ -103,15 +103,15 @@ export async function startDev(root: string, command: string = CLI): Promise<Run
 
 /** The processes that descend from this one, without those that have ended and were not waited for. */
 export function descendants(pid: number): number[] {
-  const of = (one: number): number[] =>
-    running()
+  const listDescendants = (one: number): number[] =>
+    listProcesses()
       .filter(({ parent }) => parent === one)
-      .flatMap(({ pid: child }) => [child, ...of(child)]);
-  return of(pid);
+      .flatMap(({ pid: child }) => [child, ...listDescendants(child)]);
+  return listDescendants(pid);
 }
 
 /** Every process of this machine that runs. */
-export function running(): { pid: number; parent: number }[] {
+export function listProcesses(): { pid: number; parent: number }[] {
   return readdirSync("/proc")
     .filter((name) => /^\d+$/.test(name))
     .flatMap((name) => {

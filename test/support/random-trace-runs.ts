@@ -22,10 +22,10 @@ export function pick<T>(random: Random, items: readonly T[]): T {
 function randomRun(parent: PlainRun | undefined, n: number, isUniform: boolean): PlainRun {
   const start = MIDNIGHT + Math.floor(random.next() * (isUniform ? 14_000 : 86_000)) * 1_000_000;
   const id = uuid7(start, n.toString(16).padStart(12, "0"));
-  const maybe = <T>(value: T) => (random.next() < 0.6 ? value : null);
-  const tokens = maybe(random.between(0, 60));
+  const pickMaybe = <T>(value: T) => (random.next() < 0.6 ? value : null);
+  const tokens = pickMaybe(random.between(0, 60));
   const error = pick(random, [null, null, null, "Error: boom", "Timeout: time is up"]);
-  const end = maybe(start + random.between(0, 20) * 500_000);
+  const end = pickMaybe(start + random.between(0, 20) * 500_000);
   const own = segment(start, id);
   const object = (make: () => Record<string, unknown>) =>
     Object.fromEntries(Object.entries(make()).filter(() => random.next() < 0.5));
@@ -46,7 +46,7 @@ function randomRun(parent: PlainRun | undefined, n: number, isUniform: boolean):
     trace_id: parent?.trace_id ?? id,
     parent_run_id: parent?.id ?? null,
     session_id: session,
-    reference_example_id: maybe(uuid7(start)),
+    reference_example_id: pickMaybe(uuid7(start)),
     thread_id: (metadata["thread_id"] as string | undefined) ?? null,
     name: pick(
       random,
@@ -69,7 +69,7 @@ function randomRun(parent: PlainRun | undefined, n: number, isUniform: boolean):
     dotted_order: parent ? `${parent.dotted_order}.${own}` : own,
     start_time: start,
     end_time: end,
-    first_token_time: maybe(start + 1000),
+    first_token_time: pickMaybe(start + 1000),
     total_tokens: usesTokens ? tokens * 3 : null,
     prompt_tokens: tokens,
     completion_tokens: usesTokens ? tokens * 2 : null,
@@ -92,7 +92,7 @@ function randomRun(parent: PlainRun | undefined, n: number, isUniform: boolean):
 }
 
 /** Every run its own trace, or the totals would add up; children refer to parents of another partition. */
-function asWrite(run: PlainRun): RunWrite {
+function toWrite(run: PlainRun): RunWrite {
   const usage =
     run.prompt_tokens === null
       ? undefined
@@ -136,7 +136,7 @@ function asWrite(run: PlainRun): RunWrite {
 }
 
 /** A partition of `count` random runs, feedback included, and the runs. Uniform ones are of few names, types and hours. */
-export async function filled(count = 300, isUniform = false) {
+export async function fillPartition(count = 300, isUniform = false) {
   const place = { projectId: session, day: DAY, shard: 0 };
   const identity = { workspaceId: crypto.randomUUID(), ...place, traceTier: "longlived" as const };
   await makeProject(identity);
@@ -147,7 +147,7 @@ export async function filled(count = 300, isUniform = false) {
     Object.assign(elsewhere, { trace_id: elsewhere.id, dotted_order: segment(MIDNIGHT, elsewhere.id) });
     runs.push(randomRun(random.next() < 0.4 ? elsewhere : undefined, n, isUniform));
   }
-  await partition.upsert(identity, runs.map(asWrite));
+  await partition.upsert(identity, runs.map(toWrite));
   const given: Parameters<typeof partition.putFeedback>[1][] = [];
   for (const run of runs) {
     if (random.next() < 0.5) continue;

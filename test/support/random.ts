@@ -27,10 +27,10 @@ export const SEED = Number(process.env.SEED || (SOAK ? Date.now() % 1_000_000_00
 /** Seeded by `SEED`; the seed is printed. */
 export function seeded(name: string): Random {
   console.log(`${name}: SEED=${SEED}`);
-  return randomOf(generator(SEED));
+  return createRandom(generator(SEED));
 }
 
 /** Choices by these numbers from 0 to below 1. */
-export function randomOf(next: () => number): Random {
+export function createRandom(next: () => number): Random {
   return { seed: SEED, next, between: (low, high) => low + Math.floor(next() * (high - low)) };
 }

@@ -40,14 +40,14 @@ export class Tab {
     this.#root.render(createElement(Probe));
   }
 
-  async until(holds: (stream: Stream) => boolean): Promise<void> {
+  async waitUntil(holds: (stream: Stream) => boolean): Promise<void> {
     while (!(this.stream as Stream | undefined) || !holds(this.stream)) {
       await new Promise((resolve) => setTimeout(resolve, 10));
     }
   }
 
   /** What is said, as type and text. */
-  said(): [string, string][] {
+  listSaid(): [string, string][] {
     return this.stream.messages.map(({ type, text }) => [type, text]);
   }
 

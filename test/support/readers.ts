@@ -5,7 +5,7 @@ import { sseEvents } from "./sse.ts";
 const CHANNELS = ["lifecycle", "messages"];
 
 /** A thread's address, and the headers of a call to it. */
-export interface ThreadOf {
+export interface ThreadAddress {
   path: string;
   headers: Record<string, string>;
 }
@@ -24,11 +24,11 @@ export class Reader {
   last = 0;
   /** Events that came twice or out of order. */
   wrong = 0;
-  readonly thread: ThreadOf;
+  readonly thread: ThreadAddress;
   readonly #over: "sse" | "socket";
   #connection: Connection | undefined;
 
-  constructor(thread: ThreadOf, over: "sse" | "socket") {
+  constructor(thread: ThreadAddress, over: "sse" | "socket") {
     this.thread = thread;
     this.#over = over;
   }
@@ -55,7 +55,7 @@ export class Reader {
 
 type Take = (seq: number) => void;
 
-async function openStream({ path, headers }: ThreadOf, since: number, take: Take): Promise<Connection> {
+async function openStream({ path, headers }: ThreadAddress, since: number, take: Take): Promise<Connection> {
   const leave = new AbortController();
   const response = await fetch(`${path}/stream/events`, {
     method: "POST",
@@ -72,7 +72,7 @@ async function openStream({ path, headers }: ThreadOf, since: number, take: Take
 
 type SocketClass = new (url: string, options: { headers: Record<string, string> }) => WebSocket;
 
-async function openSocket({ path, headers }: ThreadOf, since: number, take: Take): Promise<Connection> {
+async function openSocket({ path, headers }: ThreadAddress, since: number, take: Take): Promise<Connection> {
   const Socket = WebSocket as unknown as SocketClass;
   const socket = new Socket(`${path.replace(/^http/, "ws")}/stream/events`, { headers });
   const ended = new Promise<void>((resolve) => socket.addEventListener("close", () => resolve()));
@@ -90,18 +90,18 @@ async function openSocket({ path, headers }: ThreadOf, since: number, take: Take
 }
 
 /** A new thread of the credential in `headers`. */
-export async function newThreadOf(url: string, headers: Record<string, string>): Promise<ThreadOf> {
+export async function createThread(url: string, headers: Record<string, string>): Promise<ThreadAddress> {
   const { thread_id } = await post<{ thread_id: string }>({ path: `${url}/threads`, headers }, {});
   return { path: `${url}/threads/${thread_id}`, headers };
 }
 
 /** A run on the thread, to its end. */
-export async function run({ path, headers }: ThreadOf): Promise<void> {
+export async function run({ path, headers }: ThreadAddress): Promise<void> {
   const input = { messages: [{ role: "user", content: "count to 6" }] };
   await post({ path: `${path}/runs/wait`, headers }, { assistant_id: "agent", input });
 }
 
-async function post<T>({ path, headers }: ThreadOf, body: object): Promise<T> {
+async function post<T>({ path, headers }: ThreadAddress, body: object): Promise<T> {
   const response = await fetch(path, {
     method: "POST",
     headers: { ...headers, "content-type": "application/json" },
@@ -112,14 +112,14 @@ async function post<T>({ path, headers }: ThreadOf, body: object): Promise<T> {
 }
 
 /** The number of events of a thread, and the last sequence number, once all of its readers have had the last one. */
-export async function settled(readers: Reader[], patienceMs: number): Promise<void> {
+export async function waitUntilSettled(readers: Reader[], patienceMs: number): Promise<void> {
   const until = Date.now() + patienceMs;
-  const behind = () => {
+  const listBehind = () => {
     const last = new Map<string, number>();
     for (const { thread, last: seq } of readers) last.set(thread.path, Math.max(seq, last.get(thread.path) ?? 0));
     return readers.filter(({ thread, last: seq }) => seq < (last.get(thread.path) ?? 0)).length;
   };
-  while (behind() > 0 && Date.now() < until) await new Promise((resolve) => setTimeout(resolve, 100));
+  while (listBehind() > 0 && Date.now() < until) await new Promise((resolve) => setTimeout(resolve, 100));
 }
 
 /** Events that readers lack, and events that came twice or out of order, against a replay of each thread. */
@@ -127,7 +127,7 @@ export async function compare(readers: Reader[]): Promise<{ missed: number; wron
   const replays = new Map<string, Reader>();
   for (const { thread } of readers) if (!replays.has(thread.path)) replays.set(thread.path, new Reader(thread, "sse"));
   for (const replay of replays.values()) await replay.open();
-  await settled([...readers, ...replays.values()], 30_000);
+  await waitUntilSettled([...readers, ...replays.values()], 30_000);
   for (const replay of replays.values()) await replay.drop();
   const total = { missed: 0, wrong: 0, events: 0 };
   for (const { thread, received, wrong } of readers) {

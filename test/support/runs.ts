@@ -21,7 +21,7 @@ export function makeRuns({ tenantId, projectId, from, spread, count, seed, size 
   const random = generator(seed);
   const hex = (digits: number) => Array.from({ length: digits }, () => Math.floor(random() * 16).toString(16)).join("");
   const uuid = () => `${hex(8)}-${hex(4)}-7${hex(3)}-8${hex(3)}-${hex(12)}`;
-  const some = <T>(value: T): T | null => (random() < 0.7 ? value : null);
+  const pickMaybe = <T>(value: T): T | null => (random() < 0.7 ? value : null);
   const text = (length: number) => {
     let words = "";
     while (words.length < length) words += `${WORDS[Math.floor(random() * WORDS.length)]} ${hex(3)} `;
@@ -32,7 +32,7 @@ export function makeRuns({ tenantId, projectId, from, spread, count, seed, size 
     const id = uuid();
     const isRoot = random() < 0.3;
     const parent = isRoot ? null : uuid();
-    const total = some(Math.floor(random() * 5000));
+    const total = pickMaybe(Math.floor(random() * 5000));
     return {
       id,
       tenant_id: tenantId,
@@ -44,25 +44,25 @@ export function makeRuns({ tenantId, projectId, from, spread, count, seed, size 
       name: text(8),
       run_type: random() < 0.5 ? "llm" : "chain",
       start_time: start,
-      end_time: some(start + Math.floor(random() * 1e7)),
+      end_time: pickMaybe(start + Math.floor(random() * 1e7)),
       status: random() < 0.1 ? "error" : "success",
       is_root: isRoot,
       dotted_order: `20260101T000000000000Z${id}`,
       trace_tier: "longlived",
       inputs: JSON.stringify({ q: text(size / 2) }),
-      outputs: some(JSON.stringify({ a: text(size / 2) })),
+      outputs: pickMaybe(JSON.stringify({ a: text(size / 2) })),
       error: random() < 0.1 ? text(20) : null,
-      extra: some(JSON.stringify({ metadata: { n: Math.floor(random() * 9) } })),
-      events: some("[]"),
+      extra: pickMaybe(JSON.stringify({ metadata: { n: Math.floor(random() * 9) } })),
+      events: pickMaybe("[]"),
       tags: random() < 0.5 ? [] : ["a", text(4)],
       feedback_stats: random() < 0.2 ? '{"thumb":{"n":1,"avg":1}}' : null,
       total_tokens: total,
       prompt_tokens: total,
-      completion_tokens: some(7),
-      total_cost: some(random()),
-      prompt_cost: some(random() / 1000),
+      completion_tokens: pickMaybe(7),
+      total_cost: pickMaybe(random()),
+      prompt_cost: pickMaybe(random() / 1000),
       completion_cost: null,
-      first_token_time: some(start + 5),
+      first_token_time: pickMaybe(start + 5),
     };
   });
   return runs.sort((a, b) => a.start_time - b.start_time || (a.id < b.id ? -1 : 1));

@@ -12,7 +12,7 @@ import {
   serve,
   type ServeOptions,
 } from "../../scripts/local-server.ts";
-import { watchAnswersOf } from "./answers/origins.ts";
+import { watchAnswers } from "./answers/origins.ts";
 import type { Crossing } from "./edge-limits/record.ts";
 import { CrossingsWatch, failOn } from "./edge-limits/watch.ts";
 import { migrate } from "../../src/cli/dev/migrate.ts";
@@ -37,7 +37,7 @@ export interface Access {
 
 export interface TestServer extends Access {
   /** One more workspace with a key. */
-  another(): Promise<Access>;
+  startAnother(): Promise<Access>;
   /** The limits of Cloudflare's that were crossed since the last call. For a test that crosses one on purpose. */
   crossings(): Promise<Crossing[]>;
   /** Throws when a limit was crossed and `crossings` was not called since. */
@@ -46,7 +46,7 @@ export interface TestServer extends Access {
 
 /** A new workspace on this server, with a key. */
 export async function access(url: string): Promise<Access> {
-  watchAnswersOf(url);
+  watchAnswers(url);
   const made = await newKey(url, SECRETS.WEIR_ADMIN_KEY);
   return { url, ...made, headers: { "x-api-key": made.key } };
 }
@@ -77,8 +77,8 @@ export async function startServer(
   return {
     ...own,
     crossings: () => watch.take(),
-    another: () => access(origin),
-    readers: (threadId) => THREAD.getByName(`${own.workspaceId}:${threadId}`).figures(),
+    startAnother: () => access(origin),
+    countReaders: (threadId) => THREAD.getByName(`${own.workspaceId}:${threadId}`).figures(),
     async stop() {
       const found = await watch.take();
       await harness.close();
@@ -102,39 +102,39 @@ export function withOtherNames(prefix: string): string {
   const config = readFileSync(withEdgeLimits(), "utf8")
     .replaceAll(/"weir(?=["-])/g, `"${prefix}-weir`)
     .replaceAll(/namespace_id = "1/g, 'namespace_id = "2');
-  return written(config, "names");
+  return writeOnce(config, "names");
 }
 
 /** The configuration of this Worker with what only benches need (bench-worker.ts), and without the limits' cost. */
 export function withBenchRoutes(): string {
-  return minified("test/support/bench-worker.ts", "bench");
+  return writeMinifiedConfig("test/support/bench-worker.ts", "bench");
 }
 
 /** The configuration of this Worker counting what the platform bills (counting-worker.ts). */
 export function withCounts(): string {
-  return minified("test/support/counting-worker.ts", "counting");
+  return writeMinifiedConfig("test/support/counting-worker.ts", "counting");
 }
 
 /** The configuration of this Worker as it is deployed, for figures. */
-export function asDeployed(): string {
-  return minified("src/index.ts", "deployed");
+export function writeDeployedConfig(): string {
+  return writeMinifiedConfig("src/index.ts", "deployed");
 }
 
 /** The configuration of this Worker with another main module. `name` distinguishes its file from others. */
 export function withMain(main: string, name: string): string {
-  return written(configOf(main), name);
+  return writeOnce(renderConfig(main), name);
 }
 
 /** The same, minified as a deployment is: an isolate has a smaller heap. For figures. */
-export function minified(main: string, name: string): string {
-  return written(configOf(main).replace("minify = false", "minify = true"), name);
+export function writeMinifiedConfig(main: string, name: string): string {
+  return writeOnce(renderConfig(main).replace("minify = false", "minify = true"), name);
 }
 
-function configOf(main: string): string {
+function renderConfig(main: string): string {
   return readFileSync(localConfig(), "utf8").replace('main = "src/index.ts"', `main = "${main}"`);
 }
 
-function written(config: string, name: string): string {
+function writeOnce(config: string, name: string): string {
   const file = join(ROOT, `wrangler.${name}.local.toml`);
   // A server that runs on it restarts when the file is written.
   if (!existsSync(file) || readFileSync(file, "utf8") !== config) writeFileSync(file, config);
@@ -170,7 +170,7 @@ export async function multiply(
 
 export interface CountingServer extends TestServer {
   /** Open streams and WebSockets of a thread in its Durable Object. */
-  readers(threadId: string): Promise<{ streams: number; sockets: number }>;
+  countReaders(threadId: string): Promise<{ streams: number; sockets: number }>;
 }
 
 /** A server in a process group of its own, on state that outlives the process. */
@@ -249,5 +249,5 @@ export async function startKillable(
   const all = { ...SECRETS, RUN_MAX_ATTEMPTS: "100", ...vars };
   const server = await startMigrated(await newState(more.config ?? withEdgeLimits()), all, more);
   const { url } = server;
-  return Object.assign(server, await access(url), { another: () => access(url) });
+  return Object.assign(server, await access(url), { startAnother: () => access(url) });
 }

@@ -11,7 +11,7 @@ import { DAY, projectId, runParts, type Sent, sendMultipart } from "./traces.ts"
 
 export const ALL = { order: "asc" as const, after: null, limit: 1_000, maxBytes: 30_000_000, payloads: [] };
 
-export const objectOf = (workspaceId: string, { projectId: project, day, shard }: Place) =>
+export const getPartition = (workspaceId: string, { projectId: project, day, shard }: Place) =>
   env.TRACE_PARTITION.getByName(`${workspaceId}/${project}/${day}${shard === 0 ? "" : `#${shard}`}`);
 
 /** A project whose shards are full when they are larger than this. */
@@ -30,7 +30,7 @@ export async function newProject(caller: Caller) {
     }),
     /** Makes a shard full for what comes from now on. */
     fill: (shard: number, bytes = 1) =>
-      runInDurableObject(objectOf(caller.workspaceId, place(shard)), (partition) => {
+      runInDurableObject(getPartition(caller.workspaceId, place(shard)), (partition) => {
         const own = partition as unknown as { env: Env };
         own.env = { ...own.env, TRACE_SHARD_BYTES: String(bytes) };
       }),

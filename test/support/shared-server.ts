@@ -15,7 +15,7 @@ export async function sharedServer(name: SharedName = "demo"): Promise<TestServe
   const watch = new CrossingsWatch(url);
   return {
     ...(await access(url)),
-    another: () => access(url),
+    startAnother: () => access(url),
     crossings: () => watch.take(),
     stop: async () => failOn(await watch.take()),
   };

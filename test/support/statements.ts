@@ -3,7 +3,7 @@
 type Statement = Parameters<SqlStorage["exec"]>;
 
 /** The statements that all objects of this isolate run while `work` does, each with its parameters. */
-export async function statementsOf(sql: SqlStorage, work: () => Promise<unknown>): Promise<Statement[]> {
+export async function recordStatements(sql: SqlStorage, work: () => Promise<unknown>): Promise<Statement[]> {
   const statements: Statement[] = [];
   await whileSeen(sql, (_, ...statement) => statements.push(statement), work);
   return statements;

@@ -24,7 +24,7 @@ export interface Stored {
 }
 
 /** What the object holds now. Constructs it if it is not running. */
-export async function storedBytes(stub: DurableObjectStub): Promise<Stored> {
+export async function measureStored(stub: DurableObjectStub): Promise<Stored> {
   return runInDurableObject(stub, async (_instance, { storage }) => ({
     bytes: storage.sql.databaseSize - EMPTY,
     tables: storage.sql
@@ -37,5 +37,5 @@ export async function storedBytes(stub: DurableObjectStub): Promise<Stored> {
 
 /** Fails unless the object has no table, no index, no key and no alarm. */
 export async function expectNothingStored(stub: DurableObjectStub): Promise<void> {
-  expect(await storedBytes(stub)).toEqual({ bytes: 0, tables: [], alarm: null });
+  expect(await measureStored(stub)).toEqual({ bytes: 0, tables: [], alarm: null });
 }

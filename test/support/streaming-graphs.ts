@@ -70,7 +70,7 @@ const progress = new StateGraph(State)
   .compile({ name: "progress" });
 
 /** Counts the tools of a run: a value at its end, and each call at once. A third channel is for the same process. */
-const counted = () => {
+const createCounted = () => {
   let calls = 0;
   const { promise: toolCalls, resolve } = Promise.withResolvers<number>();
   const activity = StreamChannel.remote<object>("activity");
@@ -116,7 +116,7 @@ const counting = new StateGraph(State)
     return { messages: [new AIMessage((result as { content: string }).content)] };
   })
   .addEdge(START, "work")
-  .compile({ name: "counting", transformers: [counted] });
+  .compile({ name: "counting", transformers: [createCounted] });
 
 /** Its node returns a message with text, and one that only calls a tool. */
 const speaker = new StateGraph(State)

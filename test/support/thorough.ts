@@ -11,13 +11,13 @@ export const ALL = SOAK || process.env.ALL_TESTS === "true";
 export const POLL_MS = 20_000;
 
 /** All cases, or in `npm test` `count` of them: the first, the last, and others evenly between. */
-export function someOf<T>(cases: readonly T[], count: number): T[] {
+export function pickCases<T>(cases: readonly T[], count: number): T[] {
   if (ALL || cases.length <= count) return [...cases];
   const chosen = Array.from({ length: count }, (_, i) => Math.round((i * (cases.length - 1)) / Math.max(1, count - 1)));
   return cases.filter((_, i) => chosen.includes(i));
 }
 
 /** The environment variable of this name, or `few`, or in a soak `many`. */
-export function amount(name: string, few: number, many: number): number {
+export function chooseAmount(name: string, few: number, many: number): number {
   return Number(process.env[name] || (SOAK ? many : few));
 }

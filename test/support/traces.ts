@@ -133,7 +133,7 @@ export async function projectId(caller: Caller, name = "tests"): Promise<string>
 }
 
 /** Every run of a project's day, in the order (start_time, id), unless the day has several shards. */
-export async function storedRuns(caller: Caller, name = "tests", day = DAY): Promise<QueriedRun[]> {
+export async function readStoredRuns(caller: Caller, name = "tests", day = DAY): Promise<QueriedRun[]> {
   const place = { projectId: await projectId(caller, name), day, shard: 0 };
   const partition = tracePartition(env, caller.workspaceId, place);
   const request = { order: "asc" as const, after: null, limit: 10_000, maxBytes: 32_000_000 };

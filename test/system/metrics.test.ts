@@ -18,11 +18,11 @@ it("the workspace's figures, for Prometheus and as JSON", async () => {
   const later = { assistant_id: "echo", input: { messages: [] }, after_seconds: 3600 };
   await caller.fetch(`/threads/${thread_id}/runs`, { body: later });
 
-  const measured = async () => (await caller.fetch("/metrics?format=json")).json<Metric[]>();
-  const of = (metrics: Metric[], name: string) => metrics.find((one) => one.name === name)?.values;
-  await expect.poll(async () => of(await measured(), "lg_api_num_pending_runs")).toEqual([{ value: 1 }]);
-  const metrics = await measured();
-  const value = (name: string) => of(metrics, name);
+  const readMetrics = async () => (await caller.fetch("/metrics?format=json")).json<Metric[]>();
+  const findValues = (metrics: Metric[], name: string) => metrics.find((one) => one.name === name)?.values;
+  await expect.poll(async () => findValues(await readMetrics(), "lg_api_num_pending_runs")).toEqual([{ value: 1 }]);
+  const metrics = await readMetrics();
+  const value = (name: string) => findValues(metrics, name);
   expect(value("lg_api_num_running_runs")).toEqual([{ value: 0 }]);
   expect(value("weir_store_items")).toEqual([{ value: 1 }]);
   expect(value("weir_threads")).toEqual([{ labels: { status: "idle" }, value: 1 }]);
@@ -49,9 +49,9 @@ it("how the workspace's runs went today: by status, how long they took and waite
   const mail = { messages: [{ role: "user", content: "Write to ada@example.com: hi" }] };
   await run({ assistant_id: "approval", input: mail });
 
-  const measured = async (by = caller) => (await by.fetch("/metrics?format=json")).json<Metric[]>();
+  const readMetrics = async (by = caller) => (await by.fetch("/metrics?format=json")).json<Metric[]>();
   const statuses = async () => {
-    const values = (await measured()).find(({ name }) => name === "weir_runs_total")?.values ?? [];
+    const values = (await readMetrics()).find(({ name }) => name === "weir_runs_total")?.values ?? [];
     return Object.fromEntries(values.map(({ labels, value }) => [labels?.status, value]));
   };
   // Asked again and again, a run counts once.
@@ -60,7 +60,7 @@ it("how the workspace's runs went today: by status, how long they took and waite
   await run({ assistant_id: "echo", input });
   await expect.poll(statuses).toEqual({ success: 3, error: 1, interrupted: 1 });
 
-  const metrics = await measured();
+  const metrics = await readMetrics();
   for (const name of ["weir_run_duration_seconds", "weir_run_first_event_seconds", "weir_run_queue_seconds"]) {
     const { type, values = [] } = metrics.find((one) => one.name === name) ?? {};
     expect(type).toBe("histogram");
@@ -78,7 +78,7 @@ it("how the workspace's runs went today: by status, how long they took and waite
   expect(text).toMatch(
     /# TYPE weir_run_duration_seconds histogram\nweir_run_duration_seconds_bucket\{le="0\.05"\} \d\n[\s\S]*_bucket\{le="\+Inf"\} 5\nweir_run_duration_seconds_sum [\d.]+\nweir_run_duration_seconds_count 5\n/,
   );
-  expect((await measured(await newCaller())).some(({ name }) => name.startsWith("weir_run"))).toBe(false);
+  expect((await readMetrics(await newCaller())).some(({ name }) => name.startsWith("weir_run"))).toBe(false);
 });
 
 it("traces that clients send cannot change the figures", async () => {

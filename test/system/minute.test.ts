@@ -39,10 +39,10 @@ async function newExport(status: "CREATED" | "RUNNING"): Promise<string> {
 }
 
 describe("every minute", () => {
-  const down = (): never => {
+  const throwDown = (): never => {
     throw new Error("The queue is down.");
   };
-  const broken = { send: down, sendBatch: down } as unknown as Queue;
+  const broken = { send: throwDown, sendBatch: throwDown } as unknown as Queue;
 
   /** A cron that is due once (that of each minute would be due twice when a minute has just begun), an export that waits, and an answer that was kept long enough. */
   async function somethingOfEach() {
@@ -85,12 +85,12 @@ describe("every minute", () => {
   it("several failures are all reported, after everything has ended", async () => {
     const ended: string[] = [];
     const failed = runAll({
-      first: async () => down(),
+      first: async () => throwDown(),
       second: async () => {
         await scheduler.wait(5);
         ended.push("second");
       },
-      third: () => down(),
+      third: () => throwDown(),
     }).catch((error: unknown) => error);
     expect(((await failed) as AggregateError).errors).toHaveLength(2);
     expect(ended).toEqual(["second"]);
@@ -126,12 +126,12 @@ describe("a queue of any name", () => {
     await worker.queue(batch, env);
     return getQueueResult(batch, ctx);
   }
-  const firing = () => ({ workspaceId: caller.workspaceId, cronId: crypto.randomUUID(), due: Date.now() });
+  const createFiring = () => ({ workspaceId: caller.workspaceId, cronId: crypto.randomUUID(), due: Date.now() });
 
   it.each(["acme-crons", "acme-exports", "everything", "weir-crons", "weir-exports"])(
     "%s takes messages of crons and of exports",
     async (name) => {
-      const due = firing();
+      const due = createFiring();
       await env.DB.prepare(
         "INSERT INTO cron_firings (workspace_id, cron_id, due, state, touched_at) VALUES (?, ?, ?, 'due', 0)",
       )
@@ -154,7 +154,7 @@ describe("a queue of any name", () => {
       "text",
       { runId: 5 },
       { exportId: "a", runId: "b" },
-      { ...firing(), more: 1 },
+      { ...createFiring(), more: 1 },
       { exportId: crypto.randomUUID() },
     ];
     const result = await deliver("acme", bodies);

@@ -21,11 +21,11 @@ interface Description {
   components: Record<string, Record<string, object>>;
 }
 
-const described = async () => (await send("/openapi.json")).json<Description>();
+const readDescription = async () => (await send("/openapi.json")).json<Description>();
 const METHODS = new Set(["get", "put", "post", "delete", "patch", "options", "head"]);
 
 it("every route is described", async () => {
-  const { paths } = await described();
+  const { paths } = await readDescription();
   const routes = app.routes.filter(({ method, path }) => method !== "ALL" && !path.includes("*"));
   expect(routes.length).toBeGreaterThan(20);
   const undescribed = routes.filter(({ method, path }) => {
@@ -37,7 +37,7 @@ it("every route is described", async () => {
 });
 
 it("the credentials of specification section 5 are described by the headers they come in", async () => {
-  const { securitySchemes } = (await described()).components;
+  const { securitySchemes } = (await readDescription()).components;
   expect(Object.values(securitySchemes ?? {})).toMatchObject([
     { type: "apiKey", in: "header", name: "X-API-Key" },
     { type: "apiKey", in: "header", name: "X-Tenant-Id" },
@@ -68,7 +68,7 @@ function breaches(path: string, method: string, operation: Operation, isSchema: 
 }
 
 it("the description is valid OpenAPI 3.1", async () => {
-  const description = await described();
+  const description = await readDescription();
   expect(description).toMatchObject({ openapi: "3.1.0", info: { title: "Weir", version: expect.any(String) } });
   const ajv = new Ajv2020({ strict: false });
   addFormats(ajv);
@@ -81,7 +81,7 @@ it("the description is valid OpenAPI 3.1", async () => {
 });
 
 it("every reference leads somewhere", async () => {
-  const description = await described();
+  const description = await readDescription();
   const references = [...JSON.stringify(description).matchAll(/"\$ref":"#\/([^"]+)"/g)].map(
     ([, pointer]) => pointer ?? "",
   );
@@ -91,7 +91,7 @@ it("every reference leads somewhere", async () => {
 });
 
 it("the registration of a client is described as it answers", async () => {
-  const { post } = (await described()).paths["/oauth/register"] ?? {};
+  const { post } = (await readDescription()).paths["/oauth/register"] ?? {};
   const ajv = new Ajv2020({ strict: false });
   const validates = (schema: object | undefined, value: unknown) => ajv.compile(schema ?? false)(value);
   const body = post?.requestBody?.content["application/json"]?.schema;

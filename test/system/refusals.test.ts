@@ -45,11 +45,11 @@ const ROUTES: Route[] = [
   ["GET", "/metrics"],
 ];
 
-const filled = (text: string, ids: { assistant: string; cron: string }) =>
+const fillIds = (text: string, ids: { assistant: string; cron: string }) =>
   text.replaceAll("ASSISTANT", ids.assistant).replaceAll("CRON", ids.cron);
-const answered = async (from: Caller, [method, path, body]: Route, ids: { assistant: string; cron: string }) => {
-  const text = body === undefined ? undefined : filled(JSON.stringify(body), ids);
-  const response = await from.fetch(filled(path, ids), { method, body: text });
+const readAnswer = async (from: Caller, [method, path, body]: Route, ids: { assistant: string; cron: string }) => {
+  const text = body === undefined ? undefined : fillIds(JSON.stringify(body), ids);
+  const response = await from.fetch(fillIds(path, ids), { method, body: text });
   const answer = await response.text();
   return { status: response.status, answer: answer.replaceAll(ids.assistant, "ID").replaceAll(ids.cron, "ID") };
 };
@@ -68,8 +68,8 @@ describe("a caller who may not", () => {
 
   const named = ROUTES.filter(([, path, body]) => /ASSISTANT|CRON/.test(path + JSON.stringify(body ?? "")));
   it.each(named)("cannot distinguish another workspace's id from an unknown one: %s %s", async (...route) => {
-    const foreign = await answered(caller, route, { assistant, cron });
-    const unknown = await answered(caller, route, { assistant: crypto.randomUUID(), cron: crypto.randomUUID() });
+    const foreign = await readAnswer(caller, route, { assistant, cron });
+    const unknown = await readAnswer(caller, route, { assistant: crypto.randomUUID(), cron: crypto.randomUUID() });
     expect(foreign).toEqual(unknown);
     expect(foreign.status).toBe(404);
     expect((await other.fetch(`/assistants/${assistant}`)).status).toBe(200);
@@ -77,7 +77,7 @@ describe("a caller who may not", () => {
   });
 });
 
-const deep = (levels: number): object => (levels === 0 ? {} : { d: deep(levels - 1) });
+const nestObjects = (levels: number): object => (levels === 0 ? {} : { d: nestObjects(levels - 1) });
 const wide = Object.fromEntries(Array.from({ length: 40 }, (_, n) => [`k${n}`, n]));
 const SECRET = "hunter2-do-not-repeat";
 
@@ -95,16 +95,16 @@ const BAD: [method: string, path: string, body: unknown, status: number][] = [
   ["POST", "/assistants", "[]", 422],
   ["POST", "/assistants", "null", 422],
   ["POST", "/assistants", '{"graph_id":"echo","name":"\u0000"}', 400],
-  ["POST", "/assistants", { graph_id: "echo", metadata: deep(600) }, 422],
-  ["POST", "/assistants/search", { metadata: deep(600) }, 422],
-  ["PUT", "/store/items", { namespace: ["a"], key: "k", value: deep(600) }, 422],
-  ["POST", "/threads", { metadata: deep(600) }, 422],
-  ["POST", "/threads/search", { values: deep(600) }, 422],
+  ["POST", "/assistants", { graph_id: "echo", metadata: nestObjects(600) }, 422],
+  ["POST", "/assistants/search", { metadata: nestObjects(600) }, 422],
+  ["PUT", "/store/items", { namespace: ["a"], key: "k", value: nestObjects(600) }, 422],
+  ["POST", "/threads", { metadata: nestObjects(600) }, 422],
+  ["POST", "/threads/search", { values: nestObjects(600) }, 422],
   ["POST", "/threads", { ttl: 1e308 }, 422],
   [
     "POST",
     "/mcp",
-    { jsonrpc: "2.0", id: 1, method: "tools/call", params: { name: "echo", arguments: deep(600) } },
+    { jsonrpc: "2.0", id: 1, method: "tools/call", params: { name: "echo", arguments: nestObjects(600) } },
     422,
   ],
   ["POST", "/threads", "[]", 422],
@@ -122,7 +122,7 @@ const BAD: [method: string, path: string, body: unknown, status: number][] = [
   ["POST", "/assistants/search", { sort_by: "password" }, 422],
   ["POST", "/assistants/search", { select: ["workspace_id"] }, 422],
   ["POST", "/assistants/search", { metadata: wide }, 422],
-  ["POST", "/assistants/search", { metadata: deep(12) }, 422],
+  ["POST", "/assistants/search", { metadata: nestObjects(12) }, 422],
   ["PATCH", "/assistants/echo", { graph_id: "nowhere" }, 404],
   ["POST", "/assistants/echo/latest", {}, 422],
   ["POST", "/assistants/echo/latest", { version: 1.5 }, 422],
@@ -173,12 +173,12 @@ describe("bad input", () => {
   });
 
   it("names the rule that it breaks", async () => {
-    const told = async (path: string, body: unknown) =>
+    const readDetail = async (path: string, body: unknown) =>
       (await (await caller.fetch(path, { body })).json<{ detail: string }>()).detail;
-    expect(await told("/assistants", {})).toBe("Invalid body.graph_id: is required");
-    expect(await told("/api/v1/api-keys", { nmae: "x" })).toBe("Invalid body.nmae: is not known here");
+    expect(await readDetail("/assistants", {})).toBe("Invalid body.graph_id: is required");
+    expect(await readDetail("/api/v1/api-keys", { nmae: "x" })).toBe("Invalid body.nmae: is not known here");
     const abyss = `{"graph_id":"echo","metadata":${'{"d":'.repeat(100_000)}1${"}".repeat(100_001)}`;
-    expect(await told("/assistants", abyss)).toBe("Invalid body: nests deeper than 500 levels.");
+    expect(await readDetail("/assistants", abyss)).toBe("Invalid body: nests deeper than 500 levels.");
   });
 
   it("queries that mean something to SQL or to its full-text search do no harm", async () => {

@@ -8,7 +8,7 @@ const ROW = 2_000_000;
 const KIB = 1024;
 /** Texts of this many bytes. */
 const ascii = (bytes: number) => "x".repeat(bytes);
-const wide = (bytes: number) => "文".repeat(Math.floor(bytes / 3));
+const makeWide = (bytes: number) => "文".repeat(Math.floor(bytes / 3));
 
 let caller: Caller;
 beforeAll(async () => {
@@ -48,7 +48,7 @@ const count = async (table: string) =>
 
 describe.each([
   ["ASCII", ascii],
-  ["three-byte characters", wide],
+  ["three-byte characters", makeWide],
 ])("texts of %s", (_name, text) => {
   it("of assistants", async () => {
     const before = (await call("POST", "/assistants/count", {})).body;
@@ -146,12 +146,12 @@ describe.each([
 it("an answer is kept for its Idempotency-Key when it has at most a million bytes", async () => {
   const own = await newCaller();
   for (let i = 0; i < 3; i++) {
-    const config = { a: wide(900 * KIB) };
+    const config = { a: makeWide(900 * KIB) };
     expect((await own.fetch("/assistants", { body: { graph_id: "echo", name: "wide", config } })).status).toBe(200);
   }
   const search = (limit: number, key: string) =>
     own.fetch("/assistants/search", { body: { name: "wide", limit }, headers: { "idempotency-key": key } });
-  const kept = () =>
+  const listKept = () =>
     env.DB.prepare("SELECT key FROM idempotency_keys WHERE workspace_id = ? AND status = 200")
       .bind(own.workspaceId)
       .all();
@@ -164,12 +164,12 @@ it("an answer is kept for its Idempotency-Key when it has at most a million byte
     expect(await again.json()).toHaveLength(limit);
     expect(again.headers.get("idempotency-replayed")).toBe(limit === 1 ? "true" : null);
   }
-  expect((await kept()).results).toEqual([{ key: expect.stringContaining("short") }]);
+  expect((await listKept()).results).toEqual([{ key: expect.stringContaining("short") }]);
 });
 
 it("lists that would be larger than an isolate can hold are refused", async () => {
   const own = await newCaller();
-  const value = { a: wide(900 * KIB), name: "whale" };
+  const value = { a: makeWide(900 * KIB), name: "whale" };
   for (let i = 0; i < 20; i++) {
     const made = await Promise.all([
       own.fetch("/assistants", { body: { graph_id: "echo", name: "wide", config: value } }),

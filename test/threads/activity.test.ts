@@ -9,7 +9,7 @@ import { POLL_MS } from "../support/thorough.ts";
 const PATH = "/api/v1/activity/stream";
 
 /** The text of the stream until it holds `words`. */
-async function until(reader: ReadableStreamDefaultReader<Uint8Array>, words: string): Promise<string> {
+async function readUntil(reader: ReadableStreamDefaultReader<Uint8Array>, words: string): Promise<string> {
   let text = "";
   while (!text.includes(words)) {
     const { value, done } = await reader.read();
@@ -23,7 +23,7 @@ async function follow(caller: Caller) {
   const answer = await caller.fetch(PATH);
   expect([answer.status, answer.headers.get("content-type")]).toEqual([200, "text/event-stream"]);
   const reader = (answer.body as ReadableStream<Uint8Array>).getReader();
-  await until(reader, "event: open");
+  await readUntil(reader, "event: open");
   return reader;
 }
 
@@ -32,27 +32,27 @@ it("names each thread that is made, changed and deleted, and none of another wor
   const reader = await follow(caller);
   const foreign = await newThread(other);
   const id = await newThread(caller);
-  const made = await until(reader, id);
+  const made = await readUntil(reader, id);
   expect(made).toContain('"status":"idle"');
   expect(made).not.toContain(foreign);
   await caller.fetch(`/threads/${id}`, { method: "DELETE" });
-  expect(await until(reader, '"status":null')).toContain(id);
+  expect(await readUntil(reader, '"status":null')).toContain(id);
   await reader.cancel();
 });
 
 it("says first when the last change was, if there was one", async () => {
   const caller = await newCaller();
-  const opened = async () => {
+  const openStream = async () => {
     const reader = ((await caller.fetch(PATH)).body as ReadableStream<Uint8Array>).getReader();
-    const [, data = ""] = /^data: (.*)$/m.exec(await until(reader, "\n\n")) ?? [];
+    const [, data = ""] = /^data: (.*)$/m.exec(await readUntil(reader, "\n\n")) ?? [];
     await reader.cancel();
     return JSON.parse(data) as unknown;
   };
-  expect(await opened()).toEqual({ unchanged_ms: null });
+  expect(await openStream()).toEqual({ unchanged_ms: null });
   const before = Date.now();
   await newThread(caller);
-  await vi.waitFor(async () => expect(await opened()).toEqual({ unchanged_ms: expect.any(Number) }), POLL_MS);
-  const { unchanged_ms } = (await opened()) as { unchanged_ms: number };
+  await vi.waitFor(async () => expect(await openStream()).toEqual({ unchanged_ms: expect.any(Number) }), POLL_MS);
+  const { unchanged_ms } = (await openStream()) as { unchanged_ms: number };
   expect(unchanged_ms).toBeGreaterThanOrEqual(0);
   expect(unchanged_ms).toBeLessThanOrEqual(Date.now() - before);
 });
@@ -61,10 +61,10 @@ it("names no thread as deleted that has changed since its deletion was requested
   const caller = await newCaller();
   const reader = await follow(caller);
   const id = await newThread(caller);
-  await until(reader, id);
+  await readUntil(reader, id);
   await indexShard(env, caller.workspaceId, 0).remove([{ id, revision: 1 }]);
   await caller.fetch(`/threads/${id}`, { method: "PATCH", body: { metadata: { changed: true } } });
-  expect(await until(reader, "status")).not.toContain('"status":null');
+  expect(await readUntil(reader, "status")).not.toContain('"status":null');
   await reader.cancel();
 });
 

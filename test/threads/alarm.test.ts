@@ -12,7 +12,7 @@ const NOW = 1_000_000;
 afterEach(() => vi.restoreAllMocks());
 
 /** When the alarm is set to, for an object with these parts; undefined when the one that stands is kept. */
-function armed(context: object, runner: object): number | undefined {
+function armWith(context: object, runner: object): number | undefined {
   vi.spyOn(Date, "now").mockReturnValue(NOW);
   const setAlarm = vi.fn<(at: number) => void>();
   const parts = {
@@ -32,7 +32,7 @@ it.each([
   [60_000, 30_000],
 ])("of a run that has taken %i ms, in %i ms", (age, wait) => {
   const runner = { busy: true, open: [{ status: "running", due: 0, outcome: { updated: NOW - age } }] };
-  expect(armed({}, runner)).toBe(NOW + wait);
+  expect(armWith({}, runner)).toBe(NOW + wait);
 });
 
 it.each([
@@ -41,7 +41,7 @@ it.each([
   [60_000, 30_000],
 ])("of a run with a reader that has taken %i ms, in %i ms: the reader connects again sooner", (age, wait) => {
   const runner = { busy: true, open: [{ status: "running", due: 0, outcome: { updated: NOW - age } }] };
-  expect(armed({ eventLog: { isRead: true } }, runner)).toBe(NOW + wait);
+  expect(armWith({ eventLog: { isRead: true } }, runner)).toBe(NOW + wait);
 });
 
 it("of a run whose creator follows it, and of one whose creator does not", async () => {
@@ -89,7 +89,7 @@ it.each<[string, object, number | undefined]>([
   ["an index row that was not written", { stale: true, isProjecting: false, alarmAt: NOW + 30_000 }, 2_000],
   ["nothing", {}, undefined],
 ])("for %s", (_what, context, wait) => {
-  expect(armed(context, AT_REST)).toBe(wait && NOW + wait);
+  expect(armWith(context, AT_REST)).toBe(wait && NOW + wait);
 });
 
 it("for a TTL before the index row is written: the process may stop in between", async () => {
@@ -113,12 +113,12 @@ it("for a TTL before the index row is written: the process may stop in between",
 
 it("is set again by the next call when the platform has dropped it, and not for nothing", async () => {
   const caller = await newCaller();
-  const stubOf = (thread: string) => env.THREAD.getByName(`${caller.workspaceId}:${thread}`);
+  const getStub = (thread: string) => env.THREAD.getByName(`${caller.workspaceId}:${thread}`);
   const [kept, other] = [await newThread(caller, { ttl: 60 }), await newThread(caller)];
-  await runInDurableObject(stubOf(kept), (_, { storage }) => storage.deleteAlarm());
+  await runInDurableObject(getStub(kept), (_, { storage }) => storage.deleteAlarm());
   await abortAllDurableObjects();
   for (const thread of [kept, other]) expect((await caller.fetch(`/threads/${thread}`)).status).toBe(200);
-  const alarm = (thread: string) => runInDurableObject(stubOf(thread), (_, { storage }) => storage.getAlarm());
+  const alarm = (thread: string) => runInDurableObject(getStub(thread), (_, { storage }) => storage.getAlarm());
   await expect.poll(() => alarm(kept)).toBeGreaterThan(Date.now() + 50 * 60_000);
   expect(await alarm(other)).toBeNull();
 });

@@ -24,7 +24,7 @@ async function start(caller: Caller, thread: string, body: Json): Promise<string
   return (await response.json<{ run_id: string }>()).run_id;
 }
 
-async function questionsOf(caller: Caller, thread: string): Promise<Question[]> {
+async function listQuestions(caller: Caller, thread: string): Promise<Question[]> {
   const { interrupts } = await get<{ interrupts: Record<string, Question[]> }>(caller, `/threads/${thread}`);
   const { interrupts: asked } = await get<{ interrupts: Question[] }>(caller, `/threads/${thread}/state`);
   expect(Object.values(interrupts).flat()).toEqual(asked);
@@ -38,10 +38,10 @@ function throwInFactory(): void {
 }
 
 /** A thread whose graph has asked, and its question. */
-async function asked(caller: Caller, assistant_id: string): Promise<{ thread: string; question: Question }> {
+async function askQuestion(caller: Caller, assistant_id: string): Promise<{ thread: string; question: Question }> {
   const thread = await newThread(caller);
   await wait(caller, thread, { assistant_id, input: { said: [] } });
-  const [question] = await questionsOf(caller, thread);
+  const [question] = await listQuestions(caller, thread);
   return { thread, question: question! };
 }
 
@@ -53,7 +53,7 @@ const isRunning = async (caller: Caller, thread: string, run: string) =>
 
 it("an answer that names the latest checkpoint executes no node again that has ended", async () => {
   const caller = await newCaller();
-  const { thread, question } = await asked(caller, "nested");
+  const { thread, question } = await askQuestion(caller, "nested");
   const { checkpoint } = await get<{ checkpoint: Json }>(caller, `/threads/${thread}/state`);
   ran.length = 0;
   const command = { resume: { [question.id]: "yes" } };
@@ -64,7 +64,7 @@ it("an answer that names the latest checkpoint executes no node again that has e
 
 it("readers of the log find a question again whose answer was undone", async () => {
   const caller = await newCaller();
-  const { thread, question } = await asked(caller, "plain");
+  const { thread, question } = await askQuestion(caller, "plain");
   const run = await start(caller, thread, { assistant_id: "plain", command: { resume: "slow" } });
   await expect.poll(() => ran).toEqual(["first", "ask"]);
   await cancel(caller, thread, run, "rollback");
@@ -83,7 +83,7 @@ it.each<[string, () => void]>([
 ])("a question of a graph %s stays answerable", async (_name, breakGraph) => {
   const caller = await newCaller();
   const { breakable } = graphs;
-  const { thread, question } = await asked(caller, "breakable");
+  const { thread, question } = await askQuestion(caller, "breakable");
   const before = await get<Json>(caller, `/threads/${thread}`);
   breakGraph();
   try {
@@ -110,7 +110,7 @@ it.each<[string, () => void]>([
     graphs.breakable = breakable!;
     factory.work = () => undefined;
   }
-  expect(await questionsOf(caller, thread)).toEqual([question]);
+  expect(await listQuestions(caller, thread)).toEqual([question]);
   const answered = await wait(caller, thread, {
     assistant_id: "breakable",
     command: { resume: { [question.id]: "no" } },
@@ -120,7 +120,7 @@ it.each<[string, () => void]>([
 
 it("a run that is cancelled in its graph's factory leaves the question open", async () => {
   const caller = await newCaller();
-  const { thread, question } = await asked(caller, "breakable");
+  const { thread, question } = await askQuestion(caller, "breakable");
   factory.held = true;
   const run = await start(caller, thread, { assistant_id: "breakable", command: { resume: "yes" } });
   await isRunning(caller, thread, run);
@@ -128,12 +128,12 @@ it("a run that is cancelled in its graph's factory leaves the question open", as
   await pause(50);
   factory.held = false;
   expect((await cancelled).status).toBe(204);
-  expect(await questionsOf(caller, thread)).toEqual([question]);
+  expect(await listQuestions(caller, thread)).toEqual([question]);
 });
 
 it("a command is taken for an answer, and not for a repetition, while its question waits", async () => {
   const caller = await newCaller();
-  const { thread, question } = await asked(caller, "twice");
+  const { thread, question } = await askQuestion(caller, "twice");
   // Clients number their commands from 1: that of another client is equal.
   const respond = async (response: string) => {
     const params = { namespace: [], interrupt_id: question.id, response };
@@ -142,7 +142,7 @@ it("a command is taken for an answer, and not for a repetition, while its questi
     ).json();
   };
   expect(await respond("ok")).toMatchObject({ type: "success" });
-  await expect.poll(() => questionsOf(caller, thread)).toMatchObject([{ value: "two?" }]);
+  await expect.poll(() => listQuestions(caller, thread)).toMatchObject([{ value: "two?" }]);
   expect(await respond("ok")).toMatchObject({ type: "success" });
   const state = () => get(caller, `/threads/${thread}`);
   await expect.poll(state).toMatchObject({ status: "idle", values: { said: ['["ok","ok"]'] } });

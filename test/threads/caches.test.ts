@@ -40,21 +40,21 @@ describe("the latest events of threads", () => {
     ns: [],
     data: "x".repeat(length),
   });
-  const filled = () => {
+  const createFilled = () => {
     const recent = new Recent();
     for (let seq = 1; seq <= 18; seq += 1) recent.add(event(seq, 100_000));
     return recent;
   };
 
   it("are kept, also after many other threads that are gone", () => {
-    for (let threads = 0; threads < 100; threads += 1) filled();
-    expect(filled().after(0, 18)?.length).toBe(18);
+    for (let threads = 0; threads < 100; threads += 1) createFilled();
+    expect(createFilled().after(0, 18)?.length).toBe(18);
   });
 
   it("are those that were added, in any order of operations", () => {
     const random = seeded("latest events");
     const threads = Array.from({ length: 12 }, () => ({ recent: new Recent(), log: [] as RecentEvent[] }));
-    const held = ({ recent, log }: (typeof threads)[number]): RecentEvent[] => {
+    const listHeld = ({ recent, log }: (typeof threads)[number]): RecentEvent[] => {
       for (let after = 0; after < log.length; after += 1) {
         const events = recent.after(after, log.length);
         if (events) return events;
@@ -80,7 +80,7 @@ describe("the latest events of threads", () => {
         recent.dropAfter(log.length);
       } else if (act < 0.96) recent.forget();
       if (times % 50 > 0) continue;
-      const all = threads.map((one) => ({ events: held(one), log: one.log }));
+      const all = threads.map((one) => ({ events: listHeld(one), log: one.log }));
       for (const one of all) expect(one.events).toEqual(one.log.slice(one.log.length - one.events.length));
       const sizes = all.map(({ events }) =>
         events.reduce((sum, { data, whole = "" }) => sum + 200 + data.length + whole.length, 0),

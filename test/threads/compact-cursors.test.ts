@@ -9,7 +9,7 @@ import { graphs } from "../../src/graphs/index.ts";
 import { type Caller, newCaller } from "../support/caller.ts";
 import { ALL, command, type Event, human, read } from "../streaming/client.ts";
 import { type Frame, parseFrames } from "./client.ts";
-import { assembled, classicMessages } from "./generated-messages.ts";
+import { assembleEvents, classicMessages } from "./generated-messages.ts";
 import { changeRecord, recordIn, rowsIn } from "../support/thread-tables.ts";
 
 const State = new StateSchema({ messages: MessagesValue });
@@ -29,12 +29,12 @@ graphs.writers = new StateGraph(State)
   .addEdge("alone", "right")
   .compile();
 
-const stubOf = (caller: Caller, thread: string) => env.THREAD.getByName(`${caller.workspaceId}:${thread}`);
+const getStub = (caller: Caller, thread: string) => env.THREAD.getByName(`${caller.workspaceId}:${thread}`);
 
 /** Bytes of the thread's events and their metadata. */
-async function storedEvents(caller: Caller, thread: string): Promise<number> {
+async function countStoredEvents(caller: Caller, thread: string): Promise<number> {
   return runInDurableObject(
-    stubOf(caller, thread),
+    getStub(caller, thread),
     (_thread, { storage }) =>
       rowsIn<{ n: number }>(
         storage,
@@ -45,12 +45,12 @@ async function storedEvents(caller: Caller, thread: string): Promise<number> {
 
 /** Lets the ten minutes pass, and the alarm come. */
 async function compactByAlarm(caller: Caller, thread: string): Promise<void> {
-  await runInDurableObject(stubOf(caller, thread), (_thread, { storage }) => {
+  await runInDurableObject(getStub(caller, thread), (_thread, { storage }) => {
     const { compacted } = recordIn<{ compacted: object }>(storage);
     changeRecord(storage, { compacted: { ...compacted, due: 1 } });
   });
   await abortAllDurableObjects();
-  await runDurableObjectAlarm(stubOf(caller, thread));
+  await runDurableObjectAlarm(getStub(caller, thread));
 }
 
 async function writers() {
@@ -63,24 +63,24 @@ async function writers() {
     both: ["messages", "messages-tuple", "values"],
     messages: ["messages"],
   };
-  const classic = async (names: string[], after = -1): Promise<Frame[]> => {
+  const readClassic = async (names: string[], after = -1): Promise<Frame[]> => {
     const query = names.map((mode) => `stream_mode=${mode}`).join("&");
     const path = `/threads/${thread}/runs/${String(result.run_id)}/stream?${query}`;
     return parseFrames(await (await caller.fetch(path, { headers: { "last-event-id": String(after) } })).text());
   };
-  return { caller, thread, before, classic, modes };
+  return { caller, thread, before, readClassic, modes };
 }
 
 const ofProtocol = (events: Event[]) =>
-  assembled(events.map(({ method, params: { namespace: ns, node, data } }) => ({ method, ns, node, data })));
+  assembleEvents(events.map(({ method, params: { namespace: ns, node, data } }) => ({ method, ns, node, data })));
 
 it("resumes both protocols inside of a message that the alarm has merged", { timeout: 60_000 }, async () => {
-  const { caller, thread, before, classic, modes } = await writers();
+  const { caller, thread, before, readClassic, modes } = await writers();
   const classicBefore = new Map<string, Frame[]>();
-  for (const [name, list] of Object.entries(modes)) classicBefore.set(name, await classic(list));
-  const bytes = await storedEvents(caller, thread);
+  for (const [name, list] of Object.entries(modes)) classicBefore.set(name, await readClassic(list));
+  const bytes = await countStoredEvents(caller, thread);
   await compactByAlarm(caller, thread);
-  const bytesAfter = await storedEvents(caller, thread);
+  const bytesAfter = await countStoredEvents(caller, thread);
   console.log(`compaction: ${bytes} bytes of events, then ${bytesAfter}`);
   // The chunks of two messages alternate, and are merged.
   expect(bytesAfter).toBeLessThan(bytes / 6);
@@ -96,7 +96,7 @@ it("resumes both protocols inside of a message that the alarm has merged", { tim
     for (const [name, list] of Object.entries(modes)) {
       const whole = classicBefore.get(name) ?? [];
       const got = whole.filter(({ id }) => Number(id) <= cursor);
-      expect(classicMessages([...got, ...(await classic(list, cursor))]), `${name} after ${cursor}`).toEqual(
+      expect(classicMessages([...got, ...(await readClassic(list, cursor))]), `${name} after ${cursor}`).toEqual(
         classicMessages(whole),
       );
     }
@@ -125,9 +125,9 @@ it("keeps what compaction saves of a message of 480 tokens", async () => {
     .compile();
   await command(caller, thread, "run.start", { assistant_id: "long", input: human("Write.") });
   await read(caller, thread);
-  const bytes = await storedEvents(caller, thread);
+  const bytes = await countStoredEvents(caller, thread);
   await compactByAlarm(caller, thread);
-  const after = await storedEvents(caller, thread);
+  const after = await countStoredEvents(caller, thread);
   console.log(`480 tokens: ${bytes} bytes of events, then ${after}`);
   expect(after).toBeLessThan(bytes / 10);
 });

@@ -42,12 +42,12 @@ it("old token deltas are added up: fewer events, the same ids, the same messages
     runs.push(String(result.run_id));
     await read(caller, thread, { channels: ["lifecycle"] }, { times: runs.length });
   }
-  const classic = async (run: string) => {
+  const readClassic = async (run: string) => {
     const query = "stream_mode=messages-tuple&stream_mode=messages&stream_mode=values";
     return parseFrames(await (await caller.fetch(`/threads/${thread}/runs/${run}/stream?${query}`)).text());
   };
   const before = await read(caller, thread, undefined, { times: 2 });
-  const classicBefore = await classic(runs[0]!);
+  const classicBefore = await readClassic(runs[0]!);
   await compactNow(caller, thread);
   const after = await read(caller, thread, undefined, { times: 2 });
 
@@ -58,7 +58,7 @@ it("old token deltas are added up: fewer events, the same ids, the same messages
   expect(blocks(after)).toEqual(blocks(before));
   expect(after.filter(isDelta)).toHaveLength(Object.keys(blocks(before)).length);
 
-  const classicAfter = await classic(runs[0]!);
+  const classicAfter = await readClassic(runs[0]!);
   expect(classicAfter.length).toBeLessThan(classicBefore.length);
   const sums = (frames: typeof classicAfter) => {
     const accumulator = new Accumulator();
@@ -71,8 +71,8 @@ it("old token deltas are added up: fewer events, the same ids, the same messages
     return messages;
   };
   expect(sums(classicAfter)).toEqual(sums(classicBefore));
-  const complete = (frames: typeof classicAfter) => frames.filter((frame) => frame.event === "messages/complete");
-  expect(complete(classicAfter)).toEqual(complete(classicBefore));
+  const filterComplete = (frames: typeof classicAfter) => frames.filter((frame) => frame.event === "messages/complete");
+  expect(filterComplete(classicAfter)).toEqual(filterComplete(classicBefore));
 
   // A reader can resume from every number that it saw, and no compaction is left to do.
   const { seq } = before.findLast(isDelta)!;

@@ -13,19 +13,19 @@ beforeAll(async () => {
   caller = await newCaller();
 });
 
-async function whoRuns(body: Json): Promise<unknown> {
+async function readWho(body: Json): Promise<unknown> {
   const response = await caller.fetch("/runs/wait", { body: { input: {}, ...body } });
   return (await response.json<{ who?: Json }>()).who;
 }
 
 it("reaches the graph from the request, without what only the server sets", async () => {
-  expect(await whoRuns({ assistant_id: "whose", config })).toMatchObject({ user_id: "ada" });
-  expect(await whoRuns({ assistant_id: "whose", config })).not.toHaveProperty("langgraph_auth_user_id");
+  expect(await readWho({ assistant_id: "whose", config })).toMatchObject({ user_id: "ada" });
+  expect(await readWho({ assistant_id: "whose", config })).not.toHaveProperty("langgraph_auth_user_id");
 });
 
 it("reaches the graph from the assistant, which shows it", async () => {
   const response = await caller.fetch("/assistants", { body: { graph_id: "whose", config } });
   const assistant = await response.json<Json>();
   expect(assistant.config).toEqual({ configurable: { user_id: "ada" } });
-  expect(await whoRuns({ assistant_id: assistant.assistant_id })).toMatchObject({ user_id: "ada" });
+  expect(await readWho({ assistant_id: assistant.assistant_id })).toMatchObject({ user_id: "ada" });
 });

@@ -36,7 +36,7 @@ afterEach(() => vi.restoreAllMocks());
 const copy = () => caller.fetch(`/threads/${source}/copy`, { method: "POST" });
 
 /** What clients see of a thread, with its own id written as "id" and without the moments it was made and changed. */
-async function seen(threadId: string): Promise<unknown> {
+async function readThread(threadId: string): Promise<unknown> {
   const path = `/threads/${threadId}`;
   const [thread, state, history, storage] = await Promise.all(
     ["", "/state", "/history?limit=3", "/storage"].map((one) => get<Json>(caller, path + one)),
@@ -47,7 +47,7 @@ async function seen(threadId: string): Promise<unknown> {
 }
 
 /** How many rows the object of this id holds. */
-const rowsOf = (threadId: string) =>
+const readRows = (threadId: string) =>
   runInDurableObject(threadObject(env, caller.workspaceId, threadId), (_thread, { storage: { sql } }) => {
     const tables = sql.exec<{ name: string }>("SELECT name FROM sqlite_master WHERE type = 'table'").toArray();
     const own = tables.map(({ name }) => name).filter((name) => !name.startsWith("_"));
@@ -77,7 +77,7 @@ it("a thread larger than a message is copied whole, and continues by itself", { 
   expect(answer.status).toBe(200);
   const { thread_id } = await answer.json<{ thread_id: string }>();
   expect(thread_id).not.toBe(source);
-  expect(await seen(thread_id)).toEqual(await seen(source));
+  expect(await readThread(thread_id)).toEqual(await readThread(source));
   await stream(caller, thread_id, { assistant_id: "echo", input: say("more") });
   const state = await get<{ values: { messages: Json[] } }>(caller, `/threads/${thread_id}/state`);
   expect(state.values.messages.map(({ content }) => content)).toEqual([
@@ -111,7 +111,7 @@ it("both objects may restart in the meantime", { timeout: 120_000 }, async () =>
     const answer = await abortsDuring(random, copy(), 2, 1_000);
     expect(answer.status).toBe(200);
     const { thread_id } = await answer.json<{ thread_id: string }>();
-    expect(await seen(thread_id)).toEqual(await seen(source));
+    expect(await readThread(thread_id)).toEqual(await readThread(source));
   }
 });
 
@@ -146,7 +146,7 @@ it("one that fails half-way leaves nothing", async () => {
   await vi.waitUntil(() => reached, POLL_MS);
   await abortAllDurableObjects();
   expect(await copying).toBe("failed");
-  expect(await rowsOf(target)).toBe(0);
+  expect(await readRows(target)).toBe(0);
   expect((await caller.fetch(`/threads/${target}`)).status).toBe(404);
 });
 
@@ -155,7 +155,7 @@ it("one of a thread that changes all the time is refused, and leaves nothing", a
   beforeThirdPage((thread) => thread.patch({ metadata: { now: Date.now() } }));
   const copying = threadStub(env, caller.workspaceId, target).copyFrom(source);
   await expect(copying).rejects.toThrow(/^Problem:409:The thread changed/);
-  expect(await rowsOf(target)).toBe(0);
+  expect(await readRows(target)).toBe(0);
   vi.restoreAllMocks();
   // The next one succeeds.
   expect(await threadStub(env, caller.workspaceId, target).copyFrom(source)).toMatchObject({ thread_id: target });
@@ -177,7 +177,7 @@ it("one whose source changes and restarts begins again", async () => {
   expect(answer.status).toBe(200);
   expect(counted.begun).toBe(2);
   const { thread_id } = await answer.json<{ thread_id: string }>();
-  expect(await seen(thread_id)).toEqual(await seen(source));
+  expect(await readThread(thread_id)).toEqual(await readThread(source));
 });
 
 it("one of a thread that does not exist is refused", async () => {

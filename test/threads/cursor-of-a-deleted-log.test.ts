@@ -28,14 +28,14 @@ it("begins a run's stream again", async () => {
 });
 
 it("begins the thread's stream again", async () => {
-  const first = async (cursor: string) => {
+  const readFirst = async (cursor: string) => {
     const headers = { "last-event-id": cursor };
     const response = await caller.fetch(`/threads/${thread}/stream?stream_modes=run_modes`, { headers });
     return (await sseEvents(response).next()).value;
   };
-  const begin = await first("0");
+  const begin = await readFirst("0");
   expect(begin?.event).toBe("metadata");
-  expect(await first("1000000")).toEqual(begin);
+  expect(await readFirst("1000000")).toEqual(begin);
 });
 
 it("shows messages so far in the thread's stream, also to a reader who joins inside of one", async () => {

@@ -15,11 +15,11 @@ import { Values } from "../../src/threads/log/values.ts";
 import { runStream } from "../../src/threads/runs/run-stream.ts";
 import type { StoredRun } from "../../src/threads/run.ts";
 import { Tables } from "../../src/threads/storage/tables.ts";
-import { type Random, randomOf, generator, SEED } from "../support/random.ts";
-import { amount } from "../support/thorough.ts";
+import { type Random, createRandom, generator, SEED } from "../support/random.ts";
+import { chooseAmount } from "../support/thorough.ts";
 import { ALL } from "../streaming/client.ts";
 import { parseFrames } from "./client.ts";
-import { assembled, classicMessages, generateMessages } from "./generated-messages.ts";
+import { assembleEvents, classicMessages, generateMessages } from "./generated-messages.ts";
 
 type Json = Record<string, unknown>;
 
@@ -39,20 +39,20 @@ interface Reader {
 const run = { id: "run", request: { stream_subgraphs: true }, outcome: { first_seq: 1 } } as unknown as StoredRun;
 
 const ofProtocol = (shown: Shown[]) =>
-  assembled(
+  assembleEvents(
     shown.map(({ data }) => {
       const { method, params } = data as { method: string; params: { namespace: string[]; node?: string; data: Json } };
       return { method, ns: params.namespace, node: params.node, data: params.data };
     }),
   );
 
-function readersOf(tables: Tables, eventLog: EventLog, values: Values): Reader[] {
+function createReaders(tables: Tables, eventLog: EventLog, values: Values): Reader[] {
   const source = { tables, eventLog, values, settled: () => true, resting: () => false };
   const text = async (query: TailQuery, framing: Framing) =>
     new Response(
       tail(source, { ...query, replayOnly: true }, framing, { onLeave: () => undefined, inside: true }),
     ).text();
-  const framed = async (query: TailQuery, framing: Framing) =>
+  const readFramed = async (query: TailQuery, framing: Framing) =>
     parseFrames(await text(query, framing)).map(({ id, event, data }) => ({
       seq: Number(id.split("|").at(-1)),
       event,
@@ -67,7 +67,7 @@ function readersOf(tables: Tables, eventLog: EventLog, values: Values): Reader[]
         .map((line) => JSON.parse(line) as Json)
         .map((event) => ({ seq: event.seq as number, event: String(event.method), data: event })),
     made: (shown) => ({
-      ...assembled(shown.map(({ data }) => data as never).filter(({ method }) => method !== "tuple")),
+      ...assembleEvents(shown.map(({ data }) => data as never).filter(({ method }) => method !== "tuple")),
       ...classicMessages(
         shown
           .filter(({ event }) => event === "tuple")
@@ -78,33 +78,33 @@ function readersOf(tables: Tables, eventLog: EventLog, values: Values): Reader[]
   const protocol = (channels: string[]): Reader => ({
     name: `protocol ${channels.join()}`,
     read: async (after) =>
-      framed({ after, methods: selectMethods(channels) }, protocolFraming({ channels }, "javascript")),
+      readFramed({ after, methods: selectMethods(channels) }, protocolFraming({ channels }, "javascript")),
     made: ofProtocol,
   });
-  const classic = (...modes: string[]): Reader => ({
+  const createClassicReader = (...modes: string[]): Reader => ({
     name: `classic ${modes.join()}`,
     read: async (seen) => {
       const { query, framing } = runStream(tables, run, eventLog.visible, { modes, seen });
-      return framed(query, framing);
+      return readFramed(query, framing);
     },
     made: classicMessages,
   });
   return [
     protocol(ALL),
     protocol(["messages"]),
-    classic("messages-tuple"),
-    classic("messages-tuple", "updates", "custom"),
-    classic("messages"),
-    classic("messages", "messages-tuple", "custom"),
+    createClassicReader("messages-tuple"),
+    createClassicReader("messages-tuple", "updates", "custom"),
+    createClassicReader("messages"),
+    createClassicReader("messages", "messages-tuple", "custom"),
     lines("A2A", METHODS),
     lines("lines", undefined),
   ];
 }
 
-const upTo = (shown: Shown[], seq: number) => shown.filter((one) => one.seq <= seq);
+const filterUpTo = (shown: Shown[], seq: number) => shown.filter((one) => one.seq <= seq);
 
 async function check(seed: number, storage: DurableObjectStorage): Promise<{ before: number; after: number }> {
-  const random: Random = { ...randomOf(generator(seed)), seed };
+  const random: Random = { ...createRandom(generator(seed)), seed };
   const tables = new Tables(storage);
   const eventLog = new EventLog(
     tables,
@@ -116,7 +116,7 @@ async function check(seed: number, storage: DurableObjectStorage): Promise<{ bef
   eventLog.flush();
   await eventLog.settled();
   eventLog.recent.forget();
-  const readers = readersOf(tables, eventLog, values);
+  const readers = createReaders(tables, eventLog, values);
   const stages: Shown[][][] = [await Promise.all(readers.map((reader) => reader.read(0)))];
   const whole = readers.map((reader, i) => canonical(reader.made(stages[0]?.[i] ?? [])));
   // The first pass ends inside of a message, and the second takes what is left. The third begins at the start again and
@@ -134,7 +134,7 @@ async function check(seed: number, storage: DurableObjectStorage): Promise<{ bef
       for (let cursor = 0; cursor <= eventLog.visible; cursor += 1) {
         const rest = await reader.read(cursor);
         for (const [stage, shown] of stages.entries()) {
-          const got = upTo(shown[i] ?? [], cursor);
+          const got = filterUpTo(shown[i] ?? [], cursor);
           // A client's cursor is the number of the last event that it got.
           if (stage > 0 && cursor > 0 && got.at(-1)?.seq !== cursor) continue;
           if (canonical(reader.made([...got, ...rest])) !== whole[i])
@@ -149,7 +149,7 @@ async function check(seed: number, storage: DurableObjectStorage): Promise<{ bef
 
 it("gives a reader with any cursor exactly the rest, before and after each pass", { timeout: 600_000 }, async () => {
   console.log(`cursors: SEED=${SEED}`);
-  const counts = amount("LOGS", 3, 200);
+  const counts = chooseAmount("LOGS", 3, 200);
   let before = 0;
   let after = 0;
   for (let i = 0; i < counts; i += 1) {
@@ -183,7 +183,7 @@ it("hands out merged texts that are longer than one reading", async () => {
     eventLog.flush();
     await eventLog.settled();
     eventLog.recent.forget();
-    const reader = readersOf(tables, eventLog, values).find(({ name }) => name === "A2A") as Reader;
+    const reader = createReaders(tables, eventLog, values).find(({ name }) => name === "A2A") as Reader;
     const before = await reader.read(0);
     const { rows } = nextPass(tables, 0, eventLog.visible);
     for (const row of rows) tables.setEvents(row);

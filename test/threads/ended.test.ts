@@ -8,7 +8,7 @@ import { failStorage } from "../support/failing-storage.ts";
 import { likeEarlierVersions, rowsIn } from "../support/thread-tables.ts";
 import { get, newThread, say, stream } from "./client.ts";
 
-const stubOf = (caller: Caller, thread: string) => env.THREAD.getByName(`${caller.workspaceId}:${thread}`);
+const getStub = (caller: Caller, thread: string) => env.THREAD.getByName(`${caller.workspaceId}:${thread}`);
 
 const statuses = (storage: DurableObjectStorage) =>
   rowsIn<{ status: string }>(storage, "SELECT status FROM runs ORDER BY created").map(({ status }) => status);
@@ -16,27 +16,29 @@ const statuses = (storage: DurableObjectStorage) =>
 it("is what the API says of the run, also after a restart", async () => {
   const caller = await newCaller();
   const thread = await newThread(caller);
-  const held = () => runInDurableObject(stubOf(caller, thread), (_, { storage }) => statuses(storage));
-  const listed = async (status: string) =>
+  const readHeld = () => runInDurableObject(getStub(caller, thread), (_, { storage }) => statuses(storage));
+  const countListed = async (status: string) =>
     (await get<{ status: string }[]>(caller, `/threads/${thread}/runs?status=${status}`)).length;
   await stream(caller, thread, { assistant_id: "echo", input: say("one") });
-  expect(await held()).toEqual(["running"]);
+  expect(await readHeld()).toEqual(["running"]);
   for (const isRestarted of [false, true]) {
     if (isRestarted) await abortAllDurableObjects();
-    expect([await listed("success"), await listed("running"), await listed("pending")]).toEqual([1, 0, 0]);
+    expect([await countListed("success"), await countListed("running"), await countListed("pending")]).toEqual([
+      1, 0, 0,
+    ]);
     const runs = await get<{ run_id: string; status: string }[]>(caller, `/threads/${thread}/runs`);
     expect(runs.map(({ status }) => status)).toEqual(["success"]);
     expect(await get(caller, `/threads/${thread}/runs/${runs[0]?.run_id}`)).toMatchObject({ status: "success" });
     expect(await get(caller, `/threads/${thread}`)).toMatchObject({ status: "idle" });
   }
   await stream(caller, thread, { assistant_id: "echo", input: say("two") });
-  expect(await held()).toEqual(["success", "running"]);
-  expect(await listed("success")).toBe(2);
+  expect(await readHeld()).toEqual(["success", "running"]);
+  expect(await countListed("success")).toBe(2);
 });
 
 it("is not that of a new run with the id of a deleted one", async () => {
   const caller = await newCaller();
-  await runInDurableObject(stubOf(caller, crypto.randomUUID()), (_, { storage }) => {
+  await runInDurableObject(getStub(caller, crypto.randomUUID()), (_, { storage }) => {
     const tables = new Tables(storage);
     const row = { run_id: "run", created: 1, status: "running", request: "{}", outcome: null };
     tables.outbox.keepTrace("[1]");
@@ -53,7 +55,7 @@ it("is not that of a new run with the id of a deleted one", async () => {
 
 it.each([false, true])("is kept as a whole or not at all; of an earlier version: %s", async (isOld) => {
   const caller = await newCaller();
-  await runInDurableObject(stubOf(caller, crypto.randomUUID()), (_, { storage }) => {
+  await runInDurableObject(getStub(caller, crypto.randomUUID()), (_, { storage }) => {
     if (isOld) likeEarlierVersions(storage);
     const begun = new Tables(storage);
     for (const [created, run_id] of ["a", "b"].entries())
@@ -62,9 +64,9 @@ it.each([false, true])("is kept as a whole or not at all; of an earlier version:
       begun.runs.end("a", "success", '{"a":1}');
       begun.putThread("{}");
     });
-    const told = (tables: Tables) =>
+    const listTold = (tables: Tables) =>
       [...tables.runs.list(9, 0)].map(({ run_id, status, outcome }) => [run_id, status, outcome]);
-    const before = told(new Tables(storage));
+    const before = listTold(new Tables(storage));
     expect(before).toEqual([
       ["b", "running", null],
       ["a", "success", '{"a":1}'],
@@ -85,11 +87,11 @@ it.each([false, true])("is kept as a whole or not at all; of an earlier version:
       } finally {
         end();
       }
-      if (!isDone) left.push(told(tables), told(new Tables(storage)));
+      if (!isDone) left.push(listTold(tables), listTold(new Tables(storage)));
     }
     expect(left.length).toBeGreaterThan(2);
     expect(left).toEqual(left.map(() => before));
-    expect(told(new Tables(storage))).toEqual([
+    expect(listTold(new Tables(storage))).toEqual([
       ["b", "error", '{"b":1}'],
       ["a", "success", '{"a":1}'],
     ]);

@@ -9,11 +9,11 @@ import "../support/graphs.ts";
 import { get, newThread, parseFrames, say, stream } from "./client.ts";
 import { insertsInto } from "../support/thread-tables.ts";
 
-const stubOf = (caller: Caller, thread: string) => env.THREAD.getByName(`${caller.workspaceId}:${thread}`);
+const getStub = (caller: Caller, thread: string) => env.THREAD.getByName(`${caller.workspaceId}:${thread}`);
 
 /** Lets the transactions of the thread's object fail, after `after` that succeed, until the object is lost. */
 async function failTransactions(caller: Caller, thread: string, after: number): Promise<void> {
-  await runInDurableObject(stubOf(caller, thread), (_, { storage }) => {
+  await runInDurableObject(getStub(caller, thread), (_, { storage }) => {
     const real = storage.transactionSync.bind(storage);
     let done = 0;
     storage.transactionSync = (work) => {
@@ -52,11 +52,11 @@ it.each([1, 2, 3, 4])("a run whose flush %i fails continues from what is stored"
   await failTransactions(caller, thread, after);
   const body = { assistant_id: "agent", input: say("What is 17 * 23?") };
   const { run_id } = await (await caller.fetch(`/threads/${thread}/runs`, { body })).json<{ run_id: string }>();
-  const finished = async () => {
+  const readRunStatus = async () => {
     const run = await caller.fetch(`/threads/${thread}/runs/${run_id}`).then(async (answer) => answer.json());
     return (run as { status?: string }).status;
   };
-  await expect.poll(finished, { timeout: 15_000 }).toBe("success");
+  await expect.poll(readRunStatus, { timeout: 15_000 }).toBe("success");
   const frames = parseFrames(
     await (await caller.fetch(`/threads/${thread}/runs/${run_id}/stream?stream_mode=updates`)).text(),
   );
@@ -71,7 +71,7 @@ it("a run whose trace cannot be queued ends again, with its trace", async () => 
   const thread = await newThread(caller);
   let failures = 0;
   const object = (statement: string) => insertsInto("outbox", statement) && failures++ === 0;
-  const restore = await runInDurableObject(stubOf(caller, thread), (_, { storage }) =>
+  const restore = await runInDurableObject(getStub(caller, thread), (_, { storage }) =>
     failStorage(storage.sql, { object }),
   );
   try {
@@ -91,14 +91,14 @@ it("a thread that restarts on a machine whose clock is behind is listed as it is
   const caller = await newCaller();
   const thread = await newThread(caller);
   await stream(caller, thread, { assistant_id: "echo", input: say("one") });
-  const resetClock = await runInDurableObject(stubOf(caller, thread), (_, { storage }) => installClock(storage));
+  const resetClock = await runInDurableObject(getStub(caller, thread), (_, { storage }) => installClock(storage));
   try {
     jump(-4_000);
     await abortAllDurableObjects();
     await stream(caller, thread, { assistant_id: "asker", input: say("ask") });
-    const listed = async () =>
+    const listThreads = async () =>
       (await caller.fetch("/threads/search", { body: { ids: [thread] } })).json<{ status: string }[]>();
-    await expect.poll(listed, { timeout: 20_000, interval: 500 }).toMatchObject([{ status: "interrupted" }]);
+    await expect.poll(listThreads, { timeout: 20_000, interval: 500 }).toMatchObject([{ status: "interrupted" }]);
   } finally {
     resetClock();
   }

@@ -9,7 +9,8 @@ interface Shown {
   metadata: Record<string, unknown>;
 }
 
-const metadataOf = async (caller: Caller, thread: string) => (await get<Shown>(caller, `/threads/${thread}`)).metadata;
+const readMetadata = async (caller: Caller, thread: string) =>
+  (await get<Shown>(caller, `/threads/${thread}`)).metadata;
 
 async function begin(caller: Caller, thread: string): Promise<string> {
   const body = { assistant_id: "agent", input: say("count to 40") };
@@ -21,10 +22,10 @@ it("gives the thread its assistant, also when the object restarts before the run
   const thread = await newThread(caller, { metadata: { mine: 1 } });
   const run = await begin(caller, thread);
   await abortAllDurableObjects();
-  expect(await metadataOf(caller, thread)).toMatchObject({ mine: 1, graph_id: "agent" });
+  expect(await readMetadata(caller, thread)).toMatchObject({ mine: 1, graph_id: "agent" });
   await (await caller.fetch(`/threads/${thread}/runs/${run}/join`)).text();
   await abortAllDurableObjects();
-  expect(await metadataOf(caller, thread)).toMatchObject({ mine: 1, graph_id: "agent" });
+  expect(await readMetadata(caller, thread)).toMatchObject({ mine: 1, graph_id: "agent" });
 });
 
 it("keeps the assistant of the last run beside one that still waits for its time", async () => {
@@ -35,9 +36,9 @@ it("keeps the assistant of the last run beside one that still waits for its time
   await (
     await caller.fetch(`/threads/${thread}/runs/wait`, { body: { assistant_id: "echo", input: say("now") } })
   ).text();
-  expect(await metadataOf(caller, thread)).toMatchObject({ graph_id: "echo" });
+  expect(await readMetadata(caller, thread)).toMatchObject({ graph_id: "echo" });
   await abortAllDurableObjects();
-  expect(await metadataOf(caller, thread)).toMatchObject({ graph_id: "echo" });
+  expect(await readMetadata(caller, thread)).toMatchObject({ graph_id: "echo" });
 });
 
 it("keeps what a client changes in the thread while the run is in progress", async () => {
@@ -47,7 +48,7 @@ it("keeps what a client changes in the thread while the run is in progress", asy
   await (await caller.fetch(`/threads/${thread}`, { method: "PATCH", body: { metadata: { later: 2 } } })).text();
   await abortAllDurableObjects();
   await (await caller.fetch(`/threads/${thread}/runs/${run}/join`)).text();
-  expect(await metadataOf(caller, thread)).toMatchObject({ later: 2, graph_id: "agent" });
+  expect(await readMetadata(caller, thread)).toMatchObject({ later: 2, graph_id: "agent" });
 });
 
 it("begins once for readers when its first attempt stops before they saw it", async () => {

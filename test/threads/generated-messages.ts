@@ -11,19 +11,19 @@ type Chunk = ConstructorParameters<typeof AIMessageChunk>[0];
 const WORDS = ["a", "the ", "水", "🌊", "\n", '"', "\\", " long word", "{", "é", "\ud83d", "\ude00"];
 
 /** The chunks of one message. */
-function chunksOf(random: Random): Chunk[] {
+function generateChunks(random: Random): Chunk[] {
   const word = () => WORDS[random.between(0, WORDS.length)] ?? "";
   const texts = () => Array.from({ length: random.between(1, 7) }, word);
   const common = random.next() < 0.5 ? {} : { response_metadata: { model_provider: "openai", usage: {} } };
-  const plain = (content: Chunk) => ({ ...common, ...(content as object) }) as Chunk;
+  const createPlain = (content: Chunk) => ({ ...common, ...(content as object) }) as Chunk;
   const call = (index: number, fields: Json) =>
-    plain({ content: "", tool_call_chunks: [{ index, type: "tool_call_chunk", ...fields }] });
+    createPlain({ content: "", tool_call_chunks: [{ index, type: "tool_call_chunk", ...fields }] });
   const parts: (() => Chunk[])[] = [
-    () => texts().map((content) => plain({ content })),
-    () => texts().map((text) => plain({ content: "", additional_kwargs: { reasoning_content: text } })),
-    () => texts().map((text) => plain({ content: [{ type: "text", text, index: 0 }] })),
-    () => texts().map((reasoning) => plain({ content: [{ type: "reasoning", reasoning, index: 1 }] })),
-    () => texts().map((data) => plain({ content: [{ type: "audio", data, index: 2 }] })),
+    () => texts().map((content) => createPlain({ content })),
+    () => texts().map((text) => createPlain({ content: "", additional_kwargs: { reasoning_content: text } })),
+    () => texts().map((text) => createPlain({ content: [{ type: "text", text, index: 0 }] })),
+    () => texts().map((reasoning) => createPlain({ content: [{ type: "reasoning", reasoning, index: 1 }] })),
+    () => texts().map((data) => createPlain({ content: [{ type: "audio", data, index: 2 }] })),
     () =>
       [0, 1].flatMap((i) => [
         call(i, { name: "find", id: `c${i}`, args: "" }),
@@ -32,7 +32,7 @@ function chunksOf(random: Random): Chunk[] {
     // Members that add up, and chunks with two texts.
     () => texts().map((content) => ({ content, response_metadata: { note: "x" } })),
     () => texts().map((content) => ({ content, additional_kwargs: { reasoning_content: "r" } })),
-    () => [plain({ content: "" }), plain({ content: "" })],
+    () => [createPlain({ content: "" }), createPlain({ content: "" })],
     () => [{ content: "", usage_metadata: { input_tokens: 1, output_tokens: 2, total_tokens: 3 } }],
   ];
   return Array.from({ length: random.between(1, 4) }, () => parts[random.between(0, parts.length)]?.() ?? []).flat();
@@ -43,13 +43,13 @@ export function generateMessages(emitter: Emitter, flush: () => void, random: Ra
   const nodes = Array.from({ length: random.between(1, 4) }, (_, i) => {
     const ns = i % 2 === 0 ? [`node${i}:t${i}`] : ["outer:t", `node${i}:t${i}`];
     const metadata = { langgraph_node: `node${i}`, tags: [], step: i };
-    return { ns, node: `node${i}`, metadata, steps: stepsOf() };
+    return { ns, node: `node${i}`, metadata, steps: generateSteps() };
   });
-  function stepsOf(): ((ns: string[], node: string, metadata: Json) => void)[] {
+  function generateSteps(): ((ns: string[], node: string, metadata: Json) => void)[] {
     return Array.from({ length: random.between(1, 3) }, () => {
       const id = crypto.randomUUID();
       const blocks = new MessageBlocks(crypto.randomUUID());
-      const steps = chunksOf(random).map((fields, i) => (ns: string[], node: string, metadata: Json) => {
+      const steps = generateChunks(random).map((fields, i) => (ns: string[], node: string, metadata: Json) => {
         const chunk = new AIMessageChunk({ ...(fields as object), id });
         emitter.tuple(ns, chunk, metadata);
         if (i === 0) emitter.message(ns, node, blocks.start(id));
@@ -78,7 +78,7 @@ export function generateMessages(emitter: Emitter, flush: () => void, random: Ra
 }
 
 /** The blocks of each message as a client of the protocol has them, and the number of every other event. */
-export function assembled(events: { method: string; ns: string[]; node?: string; data: Json }[]): Json {
+export function assembleEvents(events: { method: string; ns: string[]; node?: string; data: Json }[]): Json {
   const blocks: Record<string, Json> = {};
   const others: Record<string, number> = {};
   for (const { method, ns, node, data } of events) {
@@ -99,7 +99,7 @@ export function assembled(events: { method: string; ns: string[]; node?: string;
 }
 
 /** Adjacent texts in a message's content are one text. */
-function joined(content: unknown): unknown {
+function joinContent(content: unknown): unknown {
   if (!Array.isArray(content)) return content;
   const parts: Json[] = [];
   for (const part of content as Json[]) {
@@ -120,11 +120,11 @@ export function classicMessages(frames: { event: string; data: Json }[]): Json {
   for (const { event, data } of frames) {
     if (event.startsWith("messages/partial")) {
       const [message] = data as unknown as [Json];
-      partials[String(message.id)] = joined(message.content);
+      partials[String(message.id)] = joinContent(message.content);
     } else if (event === "messages" || event.startsWith("messages|")) {
       const [chunk] = data as unknown as [Json & { id: string }];
       const sum = JSON.parse(accumulator.add(chunk).message) as Json;
-      messages[chunk.id] = { ...sum, content: joined(sum.content) };
+      messages[chunk.id] = { ...sum, content: joinContent(sum.content) };
     } else others[event] = (others[event] ?? 0) + 1;
   }
   delete others["messages/metadata"];

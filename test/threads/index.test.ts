@@ -5,8 +5,8 @@ import { expect, it } from "vitest";
 import { type IndexRow, indexShard } from "../../src/threads/search/rpc.ts";
 import { type Caller, newCaller } from "../support/caller.ts";
 import { failStorage } from "../support/failing-storage.ts";
-import { rowsWritten } from "../support/rows-written.ts";
-import { statementsOf } from "../support/statements.ts";
+import { countRowsWritten } from "../support/rows-written.ts";
+import { recordStatements } from "../support/statements.ts";
 
 interface Found {
   thread_id: string;
@@ -63,18 +63,18 @@ it("finds threads by the words of their title and of their messages", async () =
   await shard.put(row(2, says({ type: "human", content: 'She said "refund" twice,\nthen left' })));
   await shard.put(row(3, says({ type: "ai", content: [{ type: "text", text: "100 % of the Order" }] })));
   await shard.put(row(4, { values: null, metadata: { title: "Straße" } }));
-  const found = async (query: string) =>
+  const findIds = async (query: string) =>
     (await search(caller, { query, sort_by: "thread_id", sort_order: "asc" })).map((one) => one.thread_id.slice(-1));
-  expect(await found("refund")).toEqual(["1", "2"]);
-  expect(await found("  ORDER refund ")).toEqual(["1"]);
-  expect(await found('"refund"')).toEqual(["2"]);
-  expect(await found("order")).toEqual(["1", "3"]);
-  expect(await found("%")).toEqual(["3"]);
-  expect(await found("Straße")).toEqual(["4"]);
+  expect(await findIds("refund")).toEqual(["1", "2"]);
+  expect(await findIds("  ORDER refund ")).toEqual(["1"]);
+  expect(await findIds('"refund"')).toEqual(["2"]);
+  expect(await findIds("order")).toEqual(["1", "3"]);
+  expect(await findIds("%")).toEqual(["3"]);
+  expect(await findIds("Straße")).toEqual(["4"]);
   // Names and types of members are no text of a message.
-  expect(await found("human")).toEqual([]);
-  expect(await found("x".repeat(200))).toEqual([]);
-  expect(await found("")).toEqual(["1", "2", "3", "4"]);
+  expect(await findIds("human")).toEqual([]);
+  expect(await findIds("x".repeat(200))).toEqual([]);
+  expect(await findIds("")).toEqual(["1", "2", "3", "4"]);
   expect(await count(caller, { query: "refund" })).toBe(2);
   for (const query of ["x".repeat(201), "a b c d e f g h i j k", 7])
     expect((await caller.fetch("/threads/search", { body: { query } })).status).toBe(422);
@@ -126,7 +126,7 @@ it("writes two rows for a change: the thread's, and that of the index of the tim
   await shard.put(row(1));
   const stub = env.THREAD_INDEX.getByName(`${workspaceId}:0`);
   const written = await runInDurableObject(stub, (index, { storage }) =>
-    rowsWritten(storage.sql, () => index.put(row(1, { revision: 2, updatedAt: 5_000 }))),
+    countRowsWritten(storage.sql, () => index.put(row(1, { revision: 2, updatedAt: 5_000 }))),
   );
   expect(written).toBe(2);
 });
@@ -136,7 +136,7 @@ it("writes no row for one that says the same, and refuses an older one that come
   await indexShard(env, workspaceId, 0).put(row(1));
   const stub = env.THREAD_INDEX.getByName(`${workspaceId}:0`);
   const late = await runInDurableObject(stub, async (index, { storage }) => {
-    expect(await rowsWritten(storage.sql, () => index.put(row(1, { revision: 3 })))).toBe(0);
+    expect(await countRowsWritten(storage.sql, () => index.put(row(1, { revision: 3 })))).toBe(0);
     const older = row(1, { revision: 2, status: "busy" });
     return index.put(older).then(
       () => "written",
@@ -188,14 +188,14 @@ it("finds threads with an open run, also in rows that the version before wrote",
         status,
       );
   });
-  const found = async () => (await shard.ids({ open: true }, 9, 0)).map(({ id }) => Number(id.slice(-12)));
-  expect(await found()).toEqual([1, 2, 3, 4]);
+  const findIds = async () => (await shard.ids({ open: true }, 9, 0)).map(({ id }) => Number(id.slice(-12)));
+  expect(await findIds()).toEqual([1, 2, 3, 4]);
   const page = { limit: 9, offset: 0, sortBy: "thread_id", sortOrder: "asc" } as const;
   const rows = await shard.search(page);
   expect(rows.map(({ open }) => open)).toEqual([false, true, true, true, true, false]);
   expect(rows.map(({ hasValues }) => hasValues)).toEqual([true, true, false, true, true, true]);
   await shard.put(row(1, { revision: 2 }));
-  expect(await found()).toEqual([2, 3, 4]);
+  expect(await findIds()).toEqual([2, 3, 4]);
 });
 
 it("takes the time of creation of a thread that follows a deleted one of its id", async () => {
@@ -259,7 +259,7 @@ it("searches all threads in an index without states", async () => {
   const stub = env.THREAD_INDEX.getByName(`${workspaceId}:0`);
   const filter = { metadata: { n: 2 }, status: "idle" as const, open: true as const };
   const plans = await runInDurableObject(stub, async (index, { storage }) => {
-    const statements = await statementsOf(storage.sql, async () => {
+    const statements = await recordStatements(storage.sql, async () => {
       await index.search({ ...filter, limit: 9, offset: 0, sortBy: "created_at", sortOrder: "desc" });
       await index.count(filter);
       await index.ids(filter, 9, 0);

@@ -8,14 +8,14 @@ import { type Row, Statements } from "../../src/threads/storage/statements.ts";
 import { Tables } from "../../src/threads/storage/tables.ts";
 import { type Caller, newCaller } from "../support/caller.ts";
 import { failStorage } from "../support/failing-storage.ts";
-import { generator, type Random, randomOf, SEED } from "../support/random.ts";
+import { generator, type Random, createRandom, SEED } from "../support/random.ts";
 import { likeEarlierVersions, recordIn, rowsIn } from "../support/thread-tables.ts";
 import { get, newThread, say, stream } from "./client.ts";
 
-const stubOf = (caller: Caller, thread: string) => env.THREAD.getByName(`${caller.workspaceId}:${thread}`);
+const getStub = (caller: Caller, thread: string) => env.THREAD.getByName(`${caller.workspaceId}:${thread}`);
 
 /** The tables that SQLite has for a thread. */
-const madeBy = ({ sql }: DurableObjectStorage): string[] =>
+const listTables = ({ sql }: DurableObjectStorage): string[] =>
   sql
     .exec<{ name: string }>("SELECT name FROM sqlite_master WHERE type = 'table'")
     .toArray()
@@ -25,14 +25,14 @@ const madeBy = ({ sql }: DurableObjectStorage): string[] =>
 /** A thread whose object has the tables of an earlier version. */
 async function oldThread(caller: Caller): Promise<string> {
   const thread_id = crypto.randomUUID();
-  await runInDurableObject(stubOf(caller, thread_id), (_, { storage }) => likeEarlierVersions(storage));
+  await runInDurableObject(getStub(caller, thread_id), (_, { storage }) => likeEarlierVersions(storage));
   await abortAllDurableObjects();
   await caller.fetch("/threads", { body: { thread_id } });
   return thread_id;
 }
 
 /** What the API says of a thread after some runs, a prune, a copy and a restart, without what differs from thread to thread. */
-async function told(caller: Caller, thread: string) {
+async function readTold(caller: Caller, thread: string) {
   await stream(caller, thread, { assistant_id: "agent", input: say("What is 17 * 24?") });
   await stream(caller, thread, { assistant_id: "approval", input: say("send it") });
   await abortAllDurableObjects();
@@ -58,17 +58,17 @@ describe("a thread of an earlier version", () => {
   it("keeps its tables, and answers as one of this version", async () => {
     const caller = await newCaller();
     const [before, now] = [await oldThread(caller), await newThread(caller)];
-    const { copy, ...old } = await told(caller, before);
-    const { copy: _, ...fresh } = await told(caller, now);
+    const { copy, ...old } = await readTold(caller, before);
+    const { copy: _, ...fresh } = await readTold(caller, now);
     expect(old).toEqual(fresh);
-    const made = (thread: string) =>
-      runInDurableObject(stubOf(caller, thread), (_thread, { storage }) => madeBy(storage));
-    expect(await made(before)).toEqual(expect.arrayContaining(["thread", "runs", "segments", "packs", "blobs"]));
-    expect(await made(now)).toEqual(["thread"]);
-    expect(await made(copy.thread_id)).toEqual(["thread"]);
-    const formatOf = (thread: string) =>
-      runInDurableObject(stubOf(caller, thread), (_thread, { storage }) => recordIn(storage).format);
-    expect(await formatOf(copy.thread_id)).toBe(FORMATS.thread);
+    const listMade = (thread: string) =>
+      runInDurableObject(getStub(caller, thread), (_thread, { storage }) => listTables(storage));
+    expect(await listMade(before)).toEqual(expect.arrayContaining(["thread", "runs", "segments", "packs", "blobs"]));
+    expect(await listMade(now)).toEqual(["thread"]);
+    expect(await listMade(copy.thread_id)).toEqual(["thread"]);
+    const readFormat = (thread: string) =>
+      runInDurableObject(getStub(caller, thread), (_thread, { storage }) => recordIn(storage).format);
+    expect(await readFormat(copy.thread_id)).toBe(FORMATS.thread);
   });
 
   it("that is deleted leaves nothing, and a new one of its id has the shared table", async () => {
@@ -76,7 +76,9 @@ describe("a thread of an earlier version", () => {
     const thread = await oldThread(caller);
     await caller.fetch(`/threads/${thread}`, { method: "DELETE" });
     await caller.fetch("/threads", { body: { thread_id: thread } });
-    expect(await runInDurableObject(stubOf(caller, thread), (_, { storage }) => madeBy(storage))).toEqual(["thread"]);
+    expect(await runInDurableObject(getStub(caller, thread), (_, { storage }) => listTables(storage))).toEqual([
+      "thread",
+    ]);
   });
 });
 
@@ -84,13 +86,13 @@ it("the version before finds a format that it does not know, also where a thread
   const caller = await newCaller();
   const thread = await newThread(caller);
   await stream(caller, thread, { assistant_id: "echo", input: say("hello") });
-  const seen = () =>
-    runInDurableObject(stubOf(caller, thread), (_, { storage: { sql } }) => {
+  const readRecord = () =>
+    runInDurableObject(getStub(caller, thread), (_, { storage: { sql } }) => {
       const [row] = sql.exec<{ record: string }>("SELECT record FROM thread").toArray();
       return JSON.parse(row?.record ?? "") as { format: number };
     });
-  expect((await seen()).format).toBe(FORMATS.thread);
-  await runInDurableObject(stubOf(caller, thread), (_, { storage }) => {
+  expect((await readRecord()).format).toBe(FORMATS.thread);
+  await runInDurableObject(getStub(caller, thread), (_, { storage }) => {
     const tables = new Tables(storage);
     tables.outbox.add("webhook-call", "{}");
     tables.leaveOutbox();
@@ -98,13 +100,13 @@ it("the version before finds a format that it does not know, also where a thread
     expect(rowsIn(storage, "SELECT id FROM outbox")).toHaveLength(1);
     expect(rowsIn(storage, "SELECT first_seq FROM segments")).toEqual([]);
   });
-  expect(await seen()).toEqual({ format: FORMATS.thread });
+  expect(await readRecord()).toEqual({ format: FORMATS.thread });
 });
 
 it("the version before leaves a deleted thread alone whose trace has moved from its row to the shared table", async () => {
   const caller = await newCaller();
   const thread = await oldThread(caller);
-  await runInDurableObject(stubOf(caller, thread), (_, { storage }) => {
+  await runInDurableObject(getStub(caller, thread), (_, { storage }) => {
     storage.sql.exec("DROP TABLE IF EXISTS tasks");
     const tables = new Tables(storage);
     tables.outbox.keepTrace("[]");
@@ -121,7 +123,7 @@ it.each([false, true])(
   "a deletion that fails at any statement changes nothing; of an earlier version: %s",
   async (isOld) => {
     const caller = await newCaller();
-    await runInDurableObject(stubOf(caller, crypto.randomUUID()), (_, { storage }) => {
+    await runInDurableObject(getStub(caller, crypto.randomUUID()), (_, { storage }) => {
       if (isOld) likeEarlierVersions(storage);
       const tables = new Tables(storage);
       const [call, trace] = [`"${"c".repeat(600_000)}"`, `["${"t".repeat(600_000)}"]`];
@@ -132,8 +134,8 @@ it.each([false, true])(
       tables.runs.insert({ run_id: "r", created: 1, status: "success", request: "{}", outcome: null });
       tables.putBlob("hash", "of a state");
       const effects = () => new Tables(storage).outbox.due(Date.now(), ["task", "webhook-call", "trace"], 8);
-      const held = () => [tables.thread(), tables.runs.get("r"), tables.blob("hash"), effects().length];
-      const before = held();
+      const readHeld = () => [tables.thread(), tables.runs.get("r"), tables.blob("hash"), effects().length];
+      const before = readHeld();
       const left: unknown[] = [];
       let [failed, isDone] = [0, false];
       for (; !isDone; failed += 1) {
@@ -143,7 +145,7 @@ it.each([false, true])(
           tables.leaveOutbox();
           isDone = true;
         } catch {
-          left.push(held());
+          left.push(readHeld());
         } finally {
           end();
         }
@@ -208,10 +210,10 @@ describe("the two layouts", () => {
   ];
 
   /** What the reads give while rows come, change and go, and how many rows are left. */
-  async function played(isOld: boolean): Promise<unknown[]> {
-    const random = randomOf(generator(SEED));
+  async function playSteps(isOld: boolean): Promise<unknown[]> {
+    const random = createRandom(generator(SEED));
     const caller = await newCaller();
-    return runInDurableObject(stubOf(caller, crypto.randomUUID()), (_, { storage }) => {
+    return runInDurableObject(getStub(caller, crypto.randomUUID()), (_, { storage }) => {
       if (isOld) likeEarlierVersions(storage);
       const statements = new Statements(storage.sql);
       const seen: unknown[] = [];
@@ -230,14 +232,14 @@ describe("the two layouts", () => {
   }
 
   it("give the same rows for the same statements", async () => {
-    const now = await played(false);
-    expect(now).toEqual(await played(true));
+    const now = await playSteps(false);
+    expect(now).toEqual(await playSteps(true));
     expect(now.slice(-6)).toEqual(Array.from({ length: 6 }, () => [{ some: 1 }]));
   });
 
   it("read a part of the rows by the key", async () => {
     const caller = await newCaller();
-    await runInDurableObject(stubOf(caller, crypto.randomUUID()), (_, { storage }) => {
+    await runInDurableObject(getStub(caller, crypto.randomUUID()), (_, { storage }) => {
       const statements = new Statements(storage.sql);
       for (let seq = 0; seq < 500; seq += 1) {
         statements.insert("segments", { first_seq: seq, n: 0, last_seq: seq, events: "[]", metas: "[]", chunks: "[]" });
@@ -252,18 +254,18 @@ describe("the two layouts", () => {
           return { toArray: () => rows, rowsWritten: 0 };
         },
       } as unknown as SqlStorage);
-      const readBy = (statement: string) => {
+      const countRead = (statement: string) => {
         spy.read = 0;
         expect(counting.all(statement)).not.toEqual([]);
         return spy.read;
       };
-      expect(readBy("SELECT first_seq FROM segments ORDER BY first_seq DESC, n DESC LIMIT 1")).toBeLessThan(5);
-      expect(readBy("SELECT max(first_seq) at FROM segments WHERE first_seq <= 250")).toBeLessThan(5);
+      expect(countRead("SELECT first_seq FROM segments ORDER BY first_seq DESC, n DESC LIMIT 1")).toBeLessThan(5);
+      expect(countRead("SELECT max(first_seq) at FROM segments WHERE first_seq <= 250")).toBeLessThan(5);
       expect(
-        readBy("SELECT n FROM segments WHERE (first_seq, n) > (250, 0) ORDER BY first_seq, n LIMIT 4"),
+        countRead("SELECT n FROM segments WHERE (first_seq, n) > (250, 0) ORDER BY first_seq, n LIMIT 4"),
       ).toBeLessThan(9);
-      expect(readBy("SELECT n FROM packs WHERE last_id >= '1490' ORDER BY last_id LIMIT 8")).toBeLessThan(12);
-      expect(readBy("SELECT n FROM packs ORDER BY last_id DESC, n DESC LIMIT 8")).toBeLessThan(12);
+      expect(countRead("SELECT n FROM packs WHERE last_id >= '1490' ORDER BY last_id LIMIT 8")).toBeLessThan(12);
+      expect(countRead("SELECT n FROM packs ORDER BY last_id DESC, n DESC LIMIT 8")).toBeLessThan(12);
     });
   });
 });

@@ -17,10 +17,10 @@ const TEXTS: Record<string, (size: number) => string> = {
   "4-byte": (size) => `x${"🌊".repeat(Math.floor(size / 4))}`,
 };
 
-const stubOf = (caller: Caller, thread: string) => env.THREAD.getByName(`${caller.workspaceId}:${thread}`);
+const getStub = (caller: Caller, thread: string) => env.THREAD.getByName(`${caller.workspaceId}:${thread}`);
 
 async function longestValue(caller: Caller, thread: string): Promise<number> {
-  return runInDurableObject(stubOf(caller, thread), (_, { storage: { sql } }) => {
+  return runInDurableObject(getStub(caller, thread), (_, { storage: { sql } }) => {
     const tables = sql.exec<{ name: string }>("SELECT name FROM sqlite_master WHERE type = 'table'").toArray();
     const rows = tables
       .filter(({ name }) => !name.startsWith("_cf") && !name.startsWith("sqlite"))
@@ -43,15 +43,15 @@ async function works(caller: Caller, thread: string): Promise<void> {
   expect((await caller.fetch(`/threads/${thread}`, { method: "DELETE" })).status).toBe(204);
 }
 
-const INPUTS = Object.entries(TEXTS).flatMap(([name, textOf]) => SIZES.map((size) => ({ name, size, textOf })));
+const INPUTS = Object.entries(TEXTS).flatMap(([name, makeText]) => SIZES.map((size) => ({ name, size, makeText })));
 
 it.each(INPUTS)(
   "an input of $size bytes of $name text is answered, read back and replayed",
   { timeout: 60_000 },
-  async ({ size, textOf }) => {
+  async ({ size, makeText }) => {
     const caller = await newCaller();
     const thread = await newThread(caller);
-    const text = textOf(size);
+    const text = makeText(size);
     const answer = await caller.fetch(`/threads/${thread}/runs/stream`, {
       body: { assistant_id: "echo", input: say(text), stream_mode: ["values", "updates"] },
     });

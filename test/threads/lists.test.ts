@@ -9,38 +9,38 @@ import type { ChunkRef } from "../../src/threads/log/segments.ts";
 import { type Random, seeded } from "../support/random.ts";
 
 /** Runs `act` in a new object; `open` gives the object's values as a new instance finds them. */
-async function inObject<T>(act: (open: () => ThreadContext) => Promise<T>): Promise<T> {
+async function runInObject<T>(act: (open: () => ThreadContext) => Promise<T>): Promise<T> {
   const stub = env.THREAD.getByName(`${crypto.randomUUID()}:${crypto.randomUUID()}`);
   return runInDurableObject(stub, (_instance, state) => act(() => new ThreadContext(state, env)));
 }
 
 /** The chunks of a list that a node may have changed. */
-const chunksOf = ({ values }: ThreadContext, key: string, items: unknown[]): ChunkRef[] => {
+const encodeChunks = ({ values }: ThreadContext, key: string, items: unknown[]): ChunkRef[] => {
   values.touch();
   const ref = values.encode(key, items);
   return "l" in ref ? ref.l : [];
 };
 
 it("writes the chunk of an item that was changed in place, and no other", async () => {
-  await inObject(async (open) => {
+  await runInObject(async (open) => {
     const context = open();
     const items: HumanMessage[] = [];
     let before: ChunkRef[] = [];
     for (const text of ["a", "b", "c"]) {
       items.push(new HumanMessage(text));
-      before = chunksOf(context, "k", items);
+      before = encodeChunks(context, "k", items);
     }
     expect(before.length).toBe(3);
     items[1]!.content = "changed";
-    const after = chunksOf(context, "k", items);
+    const after = encodeChunks(context, "k", items);
     expect(after.map((chunk, i) => chunk === before[i])).toEqual([true, false, true]);
-    expect(chunksOf(context, "k", items)).toEqual(after);
+    expect(encodeChunks(context, "k", items)).toEqual(after);
     expect(await context.values.decode("k", { l: before })).toMatchObject([{ content: "a" }, { content: "b" }, {}]);
   });
 });
 
 it("compares a list once between two nodes", async () => {
-  await inObject(async (open) => {
+  await runInObject(async (open) => {
     const { values } = open();
     const items = [{ text: "a" }];
     const before = values.encode("k", items);
@@ -52,29 +52,29 @@ it("compares a list once between two nodes", async () => {
 });
 
 it("knows a bounded number of lists, and writes a list again that it does not know", async () => {
-  await inObject(async (open) => {
+  await runInObject(async (open) => {
     const context = open();
     const items = [new HumanMessage("a")];
-    const first = chunksOf(context, "0", items);
+    const first = encodeChunks(context, "0", items);
     for (let list = 1; list <= 100; list += 1) {
-      const chunks = chunksOf(context, String(list), items);
-      expect(chunksOf(context, String(list), items)).toEqual(chunks);
+      const chunks = encodeChunks(context, String(list), items);
+      expect(encodeChunks(context, String(list), items)).toEqual(chunks);
     }
-    const again = chunksOf(context, "0", items);
+    const again = encodeChunks(context, "0", items);
     expect(again).not.toEqual(first);
     for (const chunks of [first, again]) expect(await context.values.decode("x", { l: chunks })).toEqual(items);
   });
 });
 
 it("merges small chunks", async () => {
-  await inObject(async (open) => {
+  await runInObject(async (open) => {
     const context = open();
     const items: string[] = [];
     for (let step = 0; step < 300; step += 1) {
       items.push(String(step));
-      expect(chunksOf(context, "k", items).length).toBeLessThanOrEqual(33);
+      expect(encodeChunks(context, "k", items).length).toBeLessThanOrEqual(33);
     }
-    expect(await context.values.decode("k", { l: chunksOf(context, "k", items) })).toEqual(items);
+    expect(await context.values.decode("k", { l: encodeChunks(context, "k", items) })).toEqual(items);
   });
 });
 
@@ -107,7 +107,7 @@ function change(item: unknown, random: Random): void {
 
 it("reads what was written, after any order of operations", async () => {
   const random = seeded("lists");
-  await inObject(async (open) => {
+  await runInObject(async (open) => {
     let context = open();
     let items: unknown[] = [];
     /** What some of the states were, and where they are. */
@@ -132,7 +132,7 @@ it("reads what was written, after any order of operations", async () => {
         else for (const item of read) change(item, random);
       }
       if (items.length === 0) continue;
-      const chunks = chunksOf(context, "k", items);
+      const chunks = encodeChunks(context, "k", items);
       states.push({ chunks, text: dump(items) });
       expect(context.values.flat({ l: chunks })).toBe(JSON.stringify(flatten(JSON.parse(dump(items)))));
     }

@@ -49,14 +49,14 @@ function openLog(storage: DurableObjectStorage) {
   };
 }
 
-async function inObject(work: (storage: DurableObjectStorage) => Promise<void>): Promise<void> {
+async function runInObject(work: (storage: DurableObjectStorage) => Promise<void>): Promise<void> {
   const stub = env.THREAD.getByName(`${crypto.randomUUID()}:${crypto.randomUUID()}`);
   await runInDurableObject(stub, (_instance, { storage }) => work(storage));
 }
 
 describe("what readers see", () => {
   it("is a token at once, a fact when it is durable, and a token after a fact with the fact", async () =>
-    inObject(async (storage) => {
+    runInObject(async (storage) => {
       const { log, read, confirmed, fact, token } = openLog(storage);
       token();
       token();
@@ -74,7 +74,7 @@ describe("what readers see", () => {
     }));
 
   it("is a token when it is durable, where the run's durability is sync", async () =>
-    inObject(async (storage) => {
+    runInObject(async (storage) => {
       const { log, read, confirmed, token } = openLog(storage);
       token("first");
       expect(await read(0)).toEqual([]);
@@ -85,7 +85,7 @@ describe("what readers see", () => {
     }));
 
   it("is a token longer than others when it is durable", async () =>
-    inObject(async (storage) => {
+    runInObject(async (storage) => {
       const { log, read } = openLog(storage);
       const data = JSON.stringify("x".repeat(100_000));
       log.append({ runId: "run", method: "messages", namespace: [], data, token: "soon" });
@@ -98,7 +98,7 @@ describe("tokens that gather", () => {
   afterEach(() => vi.useRealTimers());
 
   it("are written within thirty seconds, as one row", async () =>
-    inObject(async (storage) => {
+    runInObject(async (storage) => {
       vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout", "Date"] });
       const { token } = openLog(storage);
       for (let second = 0; second < 22; second += 1) {
@@ -111,7 +111,7 @@ describe("tokens that gather", () => {
     }));
 
   it("are written at 375,000 characters", async () =>
-    inObject(async (storage) => {
+    runInObject(async (storage) => {
       const { log } = openLog(storage);
       const data = JSON.stringify("x".repeat(20_000));
       const append = () => log.append({ runId: "run", method: "messages", namespace: [], data, token: "soon" });
@@ -149,7 +149,7 @@ describe("a run's durability", () => {
 
 describe("after the process has stopped", () => {
   it("later numbers are past those that a reader may have seen, and its cursor stays valid", async () =>
-    inObject(async (storage) => {
+    runInObject(async (storage) => {
       const before = openLog(storage);
       before.fact();
       before.log.flush();
@@ -175,7 +175,7 @@ describe("after the process has stopped", () => {
     }));
 
   it("a log without a crash continues its numbers", async () =>
-    inObject(async (storage) => {
+    runInObject(async (storage) => {
       const before = openLog(storage);
       before.fact();
       before.log.flush();
@@ -188,7 +188,7 @@ const encoder = new TextEncoder();
 const frame = (seq: number, text: string) => `event: messages\ndata: ${text}\nid: ${seq}\n\n`;
 
 /** A stream of these texts that the end of its object cuts. */
-function cutAfter(...texts: string[]): ReadableStream<Uint8Array> {
+function streamAndCut(...texts: string[]): ReadableStream<Uint8Array> {
   const left = texts.map((text) => encoder.encode(text));
   return new ReadableStream({
     pull(controller) {
@@ -207,36 +207,36 @@ async function readOn(first: ReadableStream<Uint8Array>, kept: number[], again: 
 
 describe("a stream that is cut", () => {
   const log = [1, 2, 3, 4].map((seq) => frame(seq, `kept ${seq}`));
-  const after = (seq = 0) => log.slice(seq).join("");
+  const readAfter = (seq = 0) => log.slice(seq).join("");
 
   it("continues after the last event, in the middle of which it was cut", async () => {
-    const cut = cutAfter(`${log[0]}${log[1]}`, (log[2] ?? "").slice(0, 20));
-    expect(await readOn(cut, [1, 2, 3, 4], after)).toBe(log.join(""));
+    const cut = streamAndCut(`${log[0]}${log[1]}`, (log[2] ?? "").slice(0, 20));
+    expect(await readOn(cut, [1, 2, 3, 4], readAfter)).toBe(log.join(""));
   });
 
   it("continues in an event of several frames", async () => {
     const two = [frame(2, "a"), frame(2, "b")];
-    const cut = cutAfter(`${log[0]}${two[0]}`);
-    const again = (seq = 0) => (seq >= 2 ? after(2) : `${two.join("")}${after(2)}`);
-    expect(await readOn(cut, [1, 2, 3, 4], again)).toBe(`${log[0]}${two.join("")}${after(2)}`);
+    const cut = streamAndCut(`${log[0]}${two[0]}`);
+    const readAgain = (seq = 0) => (seq >= 2 ? readAfter(2) : `${two.join("")}${readAfter(2)}`);
+    expect(await readOn(cut, [1, 2, 3, 4], readAgain)).toBe(`${log[0]}${two.join("")}${readAfter(2)}`);
   });
 
   it("leaves nothing out of the next attempt when tokens were lost", async () => {
     const next = frame(100_002, "next attempt");
-    const cut = cutAfter(`${log[0]}${frame(2, "lost")}`, frame(3, "lost, too"), frame(4, "half").slice(0, 25));
+    const cut = streamAndCut(`${log[0]}${frame(2, "lost")}`, frame(3, "lost, too"), frame(4, "half").slice(0, 25));
     const asked: (number | undefined)[] = [];
-    const again = (seq?: number) => {
+    const readAgain = (seq?: number) => {
       asked.push(seq);
       return next;
     };
-    expect(await readOn(cut, [1], again)).toBe(`${log[0]}${frame(2, "lost")}${frame(3, "lost, too")}${next}`);
+    expect(await readOn(cut, [1], readAgain)).toBe(`${log[0]}${frame(2, "lost")}${frame(3, "lost, too")}${next}`);
     expect(asked).toEqual([3]);
   });
 
   it("continues in a frame of megabytes", async () => {
     const long = frame(2, "x".repeat(3_000_000));
-    const cut = cutAfter(log[0] ?? "", long.slice(0, 1_500_000), long.slice(1_500_000, 2_000_000));
-    const again = (seq = 0) => (seq >= 2 ? "" : seq === 1 ? long : `${log[0]}${long}`);
-    expect((await readOn(cut, [1, 2], again)) === `${log[0]}${long}`).toBe(true);
+    const cut = streamAndCut(log[0] ?? "", long.slice(0, 1_500_000), long.slice(1_500_000, 2_000_000));
+    const readAgain = (seq = 0) => (seq >= 2 ? "" : seq === 1 ? long : `${log[0]}${long}`);
+    expect((await readOn(cut, [1, 2], readAgain)) === `${log[0]}${long}`).toBe(true);
   });
 });

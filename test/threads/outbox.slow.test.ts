@@ -66,7 +66,7 @@ it("stores all the traces that a restart finds waiting, more than one reading gi
 });
 
 /** How many traces of graphs' runs the workspace has. */
-async function tracesOf(caller: Caller): Promise<number> {
+async function countTraces(caller: Caller): Promise<number> {
   const sessions = await caller.fetch("/api/v1/sessions?name=default");
   const [project] = await sessions.json<{ id: string }[]>();
   if (!project) return 0;
@@ -75,7 +75,7 @@ async function tracesOf(caller: Caller): Promise<number> {
 }
 
 /** How a thread's trace is stored in its object, and the number of rows of the outbox. */
-async function traceOf(workspaceId: string, thread: string) {
+async function readTrace(workspaceId: string, thread: string) {
   return runInDurableObject(env.THREAD.getByName(`${workspaceId}:${thread}`), (_, { storage }) => {
     const queued = rowsIn(storage, "SELECT id FROM outbox").length;
     return { kept: recordIn<{ trace?: object[] }>(storage).trace?.length, queued };
@@ -86,10 +86,10 @@ it("keeps a run's trace in the thread's row until the alarm, without an outbox",
   const caller = await newCaller();
   const thread = await newThread(caller);
   await stream(caller, thread, { assistant_id: "echo", input: say("hello") });
-  expect(await traceOf(caller.workspaceId, thread)).toEqual({ kept: 2, queued: 0 });
-  await expect.poll(() => tracesOf(caller), { timeout: 10_000 }).toBe(1);
+  expect(await readTrace(caller.workspaceId, thread)).toEqual({ kept: 2, queued: 0 });
+  await expect.poll(() => countTraces(caller), { timeout: 10_000 }).toBe(1);
   await runDurableObjectAlarm(env.THREAD.getByName(`${caller.workspaceId}:${thread}`));
-  expect(await traceOf(caller.workspaceId, thread)).toEqual({ kept: undefined, queued: 0 });
+  expect(await readTrace(caller.workspaceId, thread)).toEqual({ kept: undefined, queued: 0 });
 });
 
 it("writes four rows for a run of a thread that is there", async () => {
@@ -98,7 +98,7 @@ it("writes four rows for a run of a thread that is there", async () => {
   const stub = env.THREAD.getByName(`${caller.workspaceId}:${thread}`);
   const run = async () => stream(caller, thread, { assistant_id: "echo", input: say("hello") });
   await run();
-  await expect.poll(() => tracesOf(caller), { timeout: 10_000 }).toBe(1);
+  await expect.poll(() => countTraces(caller), { timeout: 10_000 }).toBe(1);
   const before = (await stub.figures()).rowsWritten;
   await run();
   // The run twice, its events with the checkpoints, and the thread with the trace.
@@ -113,11 +113,11 @@ it("stores the trace that a restart finds in the thread's row", async () => {
   // The state after a process stops before the trace is stored.
   const add = vi.spyOn(Gather.prototype, "add").mockReturnValue(new Promise(() => undefined));
   await stream(caller, thread, { assistant_id: "echo", input: say("again") });
-  expect(await traceOf(caller.workspaceId, thread)).toMatchObject({ kept: 2 });
+  expect(await readTrace(caller.workspaceId, thread)).toMatchObject({ kept: 2 });
   await abortAllDurableObjects();
   add.mockRestore();
   await runDurableObjectAlarm(stub());
-  await expect.poll(() => tracesOf(caller), { timeout: 10_000 }).toBe(2);
+  await expect.poll(() => countTraces(caller), { timeout: 10_000 }).toBe(2);
 });
 
 it("moves a trace that cannot be stored to the outbox, and tries again", async () => {
@@ -126,10 +126,10 @@ it("moves a trace that cannot be stored to the outbox, and tries again", async (
   const add = vi.spyOn(Gather.prototype, "add").mockRejectedValue(new Error("Not now."));
   await stream(caller, thread, { assistant_id: "echo", input: say("hello") });
   await stream(caller, thread, { assistant_id: "echo", input: say("again") });
-  const queued = async () => (await traceOf(caller.workspaceId, thread)).queued;
-  await expect.poll(queued, { timeout: 10_000 }).toBe(2);
+  const countQueued = async () => (await readTrace(caller.workspaceId, thread)).queued;
+  await expect.poll(countQueued, { timeout: 10_000 }).toBe(2);
   add.mockRestore();
-  await expect.poll(() => tracesOf(caller), { timeout: 10_000 }).toBe(2);
+  await expect.poll(() => countTraces(caller), { timeout: 10_000 }).toBe(2);
 });
 
 it("keeps a trace for as long as it cannot be stored", async () => {
@@ -138,7 +138,7 @@ it("keeps a trace for as long as it cannot be stored", async () => {
   const stub = () => env.THREAD.getByName(`${caller.workspaceId}:${thread}`);
   const add = vi.spyOn(Gather.prototype, "add").mockRejectedValue(new Error("Not now."));
   await stream(caller, thread, { assistant_id: "echo", input: say("hello") });
-  await expect.poll(async () => (await traceOf(caller.workspaceId, thread)).queued, { timeout: 10_000 }).toBe(1);
+  await expect.poll(async () => (await readTrace(caller.workspaceId, thread)).queued, { timeout: 10_000 }).toBe(1);
   for (const attempts of [8, 20]) {
     await runInDurableObject(stub(), (_, { storage }) => {
       const [first] = rowsIn<{ id: number }>(storage, "SELECT min(id) AS id FROM outbox");
@@ -168,7 +168,7 @@ it("keeps a trace whose move to the outbox fails", async () => {
   await runDurableObjectAlarm(stub);
   restore();
   add.mockRestore();
-  await expect.poll(() => tracesOf(caller), { timeout: 20_000 }).toBe(1);
+  await expect.poll(() => countTraces(caller), { timeout: 20_000 }).toBe(1);
 });
 
 it("keeps an effect whose removal fails, and its long text with it", async () => {
@@ -183,10 +183,10 @@ it("keeps an effect whose removal fails, and its long text with it", async () =>
     });
     expect(() => tables.outbox.remove(id)).toThrow("SQLITE_IOERR");
     end();
-    const due = () => tables.outbox.due(Date.now(), ["webhook-call"], 8);
-    expect(due()).toMatchObject([{ id, body: "x".repeat(600_000) }]);
+    const listDue = () => tables.outbox.due(Date.now(), ["webhook-call"], 8);
+    expect(listDue()).toMatchObject([{ id, body: "x".repeat(600_000) }]);
     tables.outbox.remove(id);
-    expect(due()).toEqual([]);
+    expect(listDue()).toEqual([]);
     expect(tables.outbox.nextDue()).toBeUndefined();
     expect(rowsIn(storage, "SELECT hash FROM blobs")).toEqual([]);
   });

@@ -58,15 +58,15 @@ beforeEach(() => {
 
 const user = (name: string, path: string, body?: unknown) =>
   send(path, { body, headers: { authorization: `Bearer user-${name}` } });
-const by = (id: string) => got.filter((one) => one.id === id);
+const filterById = (id: string) => got.filter((one) => one.id === id);
 
 it("is called with the run, for its user, and signed", async () => {
   const thread = (await (await user("ada", "/threads", {})).json<{ thread_id: string }>()).thread_id;
   const other = (await (await user("bob", "/threads", {})).json<{ thread_id: string }>()).thread_id;
   const body = { assistant_id: "echo", input: {}, webhook: "/hooks/first?x=1" };
   expect(await (await user("ada", `/threads/${thread}/runs/wait`, body)).json()).toEqual({ who: "ada" });
-  await vi.waitFor(() => expect(by("first")).toHaveLength(1), POLL_MS);
-  const [{ body: run, sees } = { body: {}, sees: [] }] = by("first");
+  await vi.waitFor(() => expect(filterById("first")).toHaveLength(1), POLL_MS);
+  const [{ body: run, sees } = { body: {}, sees: [] }] = filterById("first");
   expect(run).toMatchObject({ thread_id: thread, status: "success", values: { who: "ada" } });
   expect(sees).toContain(thread);
   expect(sees).not.toContain(other);
@@ -80,14 +80,14 @@ it("is tried again until it succeeds, with the same delivery", async () => {
   await (
     await caller.fetch("/runs/wait", { body: { assistant_id: "echo", input: {}, webhook: "/hooks/again" } })
   ).text();
-  await vi.waitFor(() => expect(by("again")).toHaveLength(2), { timeout: 15_000, interval: 100 });
-  const [first, second] = by("again");
+  await vi.waitFor(() => expect(filterById("again")).toHaveLength(2), { timeout: 15_000, interval: 100 });
+  const [first, second] = filterById("again");
   expect(second?.body.delivery_id).toBe(first?.body.delivery_id);
   expect(second?.signature).toMatch(/^t=\d+,v1=/);
 });
 
 /** The rows of a thread's webhooks that are not delivered. */
-const waiting = ({ workspaceId }: Caller, thread: string) =>
+const listWaiting = ({ workspaceId }: Caller, thread: string) =>
   runInDurableObject(env.THREAD.getByName(`${workspaceId}:${thread}`), (_, { storage }) =>
     rowsIn<{ body: string; attempts: number }>(storage, "SELECT body, attempts FROM outbox WHERE kind = 'webhook'"),
   );
@@ -101,8 +101,8 @@ it("is stored with its address, which an earlier version calls after a rollback,
   statuses = [500];
   const [caller, thread] = [await newCaller(), crypto.randomUUID()];
   await run(caller, thread, "/hooks/kept?x=1#part");
-  await vi.waitFor(async () => expect(await waiting(caller, thread)).toMatchObject([{ attempts: 1 }]), POLL_MS);
-  const [row] = await waiting(caller, thread);
+  await vi.waitFor(async () => expect(await listWaiting(caller, thread)).toMatchObject([{ attempts: 1 }]), POLL_MS);
+  const [row] = await listWaiting(caller, thread);
   expect(JSON.parse(row?.body ?? "")).toMatchObject({
     url: "https://weir.test/hooks/kept?x=1",
     path: "/hooks/kept?x=1",
@@ -118,22 +118,22 @@ it("of a cron is stored and shown in the same way, and called by its runs", asyn
   const made = await (await caller.fetch("/runs/crons", { body: given })).json<{ cron_id: string; payload: object }>();
   expect(made.payload).toMatchObject({ webhook: "/hooks/cron" });
   expect(made.payload).not.toHaveProperty("own_webhook");
-  const stored = async () => (await findCron(database(env.DB), caller.workspaceId, made.cron_id)) as CronRow;
+  const readStored = async () => (await findCron(database(env.DB), caller.workspaceId, made.cron_id)) as CronRow;
   const url = "https://weir.test/hooks/cron";
-  expect((await stored()).payload).toMatchObject({ webhook: url, own_webhook: { path: "/hooks/cron", url } });
-  await threadsFor(env).start(await stored(), { threadId: crypto.randomUUID(), runId: crypto.randomUUID() });
-  await vi.waitFor(() => expect(by("cron")).toHaveLength(1), POLL_MS);
+  expect((await readStored()).payload).toMatchObject({ webhook: url, own_webhook: { path: "/hooks/cron", url } });
+  await threadsFor(env).start(await readStored(), { threadId: crypto.randomUUID(), runId: crypto.randomUUID() });
+  await vi.waitFor(() => expect(filterById("cron")).toHaveLength(1), POLL_MS);
   // An earlier version leaves the path where it is.
   const change = { method: "PATCH", body: { webhook: "https://hooks.example/cron" } };
   const changed = await (await caller.fetch(`/runs/crons/${made.cron_id}`, change)).json<{ payload: object }>();
   expect(changed.payload).toEqual({ ...made.payload, webhook: "https://hooks.example/cron" });
-  expect(readOwnPath((await stored()).payload)).toBeUndefined();
+  expect(readOwnPath((await readStored()).payload)).toBeUndefined();
 });
 
 it("is no built-in route, also when the app passes the call on", async () => {
   const [caller, thread] = [await newCaller(), crypto.randomUUID()];
   await run(caller, thread, `/threads/${thread}/copy`);
-  await vi.waitFor(async () => expect(await waiting(caller, thread)).toMatchObject([{ attempts: 1 }]), POLL_MS);
+  await vi.waitFor(async () => expect(await listWaiting(caller, thread)).toMatchObject([{ attempts: 1 }]), POLL_MS);
   expect(await (await caller.fetch("/threads/count", { body: {} })).json()).toBe(1);
   expect((await caller.fetch(`/threads/${thread}/copy`, { body: {} })).status).toBe(200);
 });
@@ -144,7 +144,7 @@ it.each([
   ["/hooks/caf%C3%A9", "café"],
 ])("is found as the server finds it: %s", async (webhook, id) => {
   await run(await newCaller(), crypto.randomUUID(), webhook);
-  await vi.waitFor(() => expect(by(id)).toHaveLength(1), POLL_MS);
+  await vi.waitFor(() => expect(filterById(id)).toHaveLength(1), POLL_MS);
 });
 
 it.each(["//", "//hooks/first", "/\\hooks/first", "/.//hooks/first", "/\t/hooks/first"])(

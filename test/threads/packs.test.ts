@@ -10,13 +10,13 @@ import { Values } from "../../src/threads/log/values.ts";
 import { Tables } from "../../src/threads/storage/tables.ts";
 import { newCaller } from "../support/caller.ts";
 import { failStorage } from "../support/failing-storage.ts";
-import { generator, type Random, randomOf, SEED } from "../support/random.ts";
+import { generator, type Random, createRandom, SEED } from "../support/random.ts";
 import { SOAK } from "../support/thorough.ts";
 import { likeEarlierVersions, likeFormat2, recordIn, rowsIn } from "../support/thread-tables.ts";
 import { get, newThread, say, stream } from "./client.ts";
 
 const RUNS = ["run a", "run b", "run c"];
-const idOf = (n: number) => `1f0${String(n).padStart(5, "0")}`;
+const toId = (n: number) => `1f0${String(n).padStart(5, "0")}`;
 
 /** Checkpoints of an object as it wakes. */
 function wake(storage: DurableObjectStorage) {
@@ -37,8 +37,8 @@ const event = (eventLog: EventLog) =>
 
 function put({ checkpoints }: Woken, ns: string, n: number, parentId: string | undefined, run = "run a"): void {
   const metadata = { source: "loop" as const, step: n, parents: {}, run_id: run };
-  const checkpoint = { v: 4, id: idOf(n), ts: "", channel_versions: {}, versions_seen: {} };
-  checkpoints.put({ ns, id: idOf(n), parentId, checkpoint, metadata }, { count: n }, ["count"]);
+  const checkpoint = { v: 4, id: toId(n), ts: "", channel_versions: {}, versions_seen: {} };
+  checkpoints.put({ ns, id: toId(n), parentId, checkpoint, metadata }, { count: n }, ["count"]);
 }
 
 function write({ checkpoints }: Woken, ns: string, id: string, taskId: string, run: string, channel = "count"): void {
@@ -48,7 +48,7 @@ function write({ checkpoints }: Woken, ns: string, id: string, taskId: string, r
 }
 
 /** Everything that is stored, in the form in which each version says it. */
-async function told({ checkpoints }: Woken): Promise<unknown[]> {
+async function readTold({ checkpoints }: Woken): Promise<unknown[]> {
   const entries = [...checkpoints.list(undefined, {})].map((entry) => withoutLate(entry));
   const writes = [];
   for (const { ns, id } of entries) writes.push([ns, id, await checkpoints.writes(ns, id)]);
@@ -79,7 +79,7 @@ function step(woken: Woken, random: Random, known: Known[], n: number): void {
   const what = random.between(0, 20);
   if (what < 6) {
     put(woken, ns, n, parent, run);
-    known.push({ ns, id: idOf(n) });
+    known.push({ ns, id: toId(n) });
   } else if (what < 12 && parent) write(woken, ns, parent, `task ${random.between(0, 3)}`, run, channel);
   else if (what < 14) event(eventLog);
   else if (what < 18) eventLog.flush();
@@ -101,11 +101,11 @@ describe("the rows of checkpoints", () => {
     "hold what rows of their own hold (seed %i)",
     async (seed) => {
       const caller = await newCaller();
-      const played = async (kind: "separate" | "shared" | "mixed") =>
+      const playSteps = async (kind: "separate" | "shared" | "mixed") =>
         runInDurableObject(env.THREAD.getByName(`${caller.workspaceId}:${crypto.randomUUID()}`), async (_, ctx) => {
           const { storage } = ctx;
           if (kind === "separate") likeEarlierVersions(storage);
-          const random = randomOf(generator(seed));
+          const random = createRandom(generator(seed));
           const known: Known[] = [];
           const seen: unknown[] = [];
           let woken = wake(storage);
@@ -115,14 +115,18 @@ describe("the rows of checkpoints", () => {
             woken.eventLog.flush();
             if (kind === "mixed" && n % 60 === 0) likeFormat2(storage);
             if (n % 40 === 0) woken = wake(storage);
-            seen.push(await told(woken));
+            seen.push(await readTold(woken));
           }
           return {
             seen: JSON.parse(JSON.stringify(seen)) as unknown[],
             packs: rowsIn(storage, "SELECT n FROM packs").length,
           };
         });
-      const [separate, shared, mixed] = [await played("separate"), await played("shared"), await played("mixed")];
+      const [separate, shared, mixed] = [
+        await playSteps("separate"),
+        await playSteps("shared"),
+        await playSteps("mixed"),
+      ];
       expect(shared.seen).toEqual(separate.seen);
       expect(mixed.seen).toEqual(separate.seen);
       expect(shared.packs).toBeLessThanOrEqual(separate.packs);
@@ -140,13 +144,13 @@ describe("the rows of checkpoints", () => {
         event(eventLog);
         eventLog.flush();
         const before = tables.rowsWritten;
-        write(woken, "", idOf(1), "task", "run a");
-        put(woken, "", 2, idOf(1));
+        write(woken, "", toId(1), "task", "run a");
+        put(woken, "", 2, toId(1));
         event(eventLog);
         eventLog.flush();
         expect(tables.rowsWritten - before).toBe(1);
-        expect(await checkpoints.writes("", idOf(1))).toMatchObject([{ taskId: "task" }]);
-        expect(await wake(storage).checkpoints.writes("", idOf(1))).toMatchObject([{ taskId: "task" }]);
+        expect(await checkpoints.writes("", toId(1))).toMatchObject([{ taskId: "task" }]);
+        expect(await wake(storage).checkpoints.writes("", toId(1))).toMatchObject([{ taskId: "task" }]);
       },
     );
   });
@@ -161,16 +165,16 @@ describe("the rows of checkpoints", () => {
         put(woken, "", 1, undefined, "run a");
         event(eventLog);
         eventLog.flush();
-        write(woken, "", idOf(1), "first", "run a");
-        write(woken, "", idOf(1), "second", "run b");
-        put(woken, "", 2, idOf(1), "run b");
+        write(woken, "", toId(1), "first", "run a");
+        write(woken, "", toId(1), "second", "run b");
+        put(woken, "", 2, toId(1), "run b");
         put(woken, "a", 3, undefined, "run b");
         event(eventLog);
         change(woken, () => checkpoints.removeRun("run b"));
         const left = wake(storage).checkpoints;
-        expect([...left.list(undefined, {})].map(({ id }) => id)).toEqual([idOf(1)]);
+        expect([...left.list(undefined, {})].map(({ id }) => id)).toEqual([toId(1)]);
         expect(left.get("a")).toBeUndefined();
-        expect(await left.writes("", idOf(1))).toMatchObject([{ taskId: "first" }]);
+        expect(await left.writes("", toId(1))).toMatchObject([{ taskId: "first" }]);
       },
     );
   });
@@ -185,16 +189,16 @@ describe("the rows of checkpoints", () => {
         put(begun, "a", 2, undefined);
         event(begun.eventLog);
         begun.eventLog.flush();
-        const before = await told(wake(storage));
+        const before = await readTold(wake(storage));
         const left: unknown[] = [];
         let isWritten = false;
         let failed = 0;
         for (; !isWritten; failed += 1) {
           const woken = wake(storage);
-          write(woken, "", idOf(1), "late", "run a");
-          write(woken, "a", idOf(2), "late, too", "run a");
-          put(woken, "", 3, idOf(1));
-          put(woken, "a", 4, idOf(2));
+          write(woken, "", toId(1), "late", "run a");
+          write(woken, "a", toId(2), "late, too", "run a");
+          put(woken, "", 3, toId(1));
+          put(woken, "a", 4, toId(2));
           event(woken.eventLog);
           let statement = 0;
           const end = failStorage(storage.sql, { object: () => statement++ === failed });
@@ -206,13 +210,13 @@ describe("the rows of checkpoints", () => {
           } finally {
             end();
           }
-          if (!isWritten) left.push(await told(wake(storage)), rowsIn(storage, "SELECT last_seq FROM segments"));
+          if (!isWritten) left.push(await readTold(wake(storage)), rowsIn(storage, "SELECT last_seq FROM segments"));
         }
         expect(left.length).toBeGreaterThan(4);
         expect(left).toEqual(left.map((_, i) => (i % 2 === 0 ? before : [{ last_seq: 1 }])));
         const { checkpoints } = wake(storage);
-        expect([...checkpoints.list(undefined, {})].map(({ id }) => id)).toEqual([4, 3, 2, 1].map(idOf));
-        expect(await checkpoints.writes("", idOf(1))).toMatchObject([{ taskId: "late" }]);
+        expect([...checkpoints.list(undefined, {})].map(({ id }) => id)).toEqual([4, 3, 2, 1].map(toId));
+        expect(await checkpoints.writes("", toId(1))).toMatchObject([{ taskId: "late" }]);
       },
     );
   });
@@ -224,7 +228,7 @@ describe("the rows of checkpoints", () => {
       async (_, { storage }) => {
         const woken = wake(storage);
         for (let n = 1; n <= 400; n += 1) {
-          put(woken, "", n, n === 1 ? undefined : idOf(n - 1));
+          put(woken, "", n, n === 1 ? undefined : toId(n - 1));
           event(woken.eventLog);
           woken.eventLog.flush();
         }
@@ -247,10 +251,10 @@ describe("the rows of checkpoints", () => {
             get: (target, name) => (name === "sql" ? counted : Reflect.get(target, name)) as unknown,
           }),
         );
-        expect(checkpoints.get("")?.id).toBe(idOf(400));
-        expect(checkpoints.get("", idOf(399))?.id).toBe(idOf(399));
+        expect(checkpoints.get("")?.id).toBe(toId(400));
+        expect(checkpoints.get("", toId(399))?.id).toBe(toId(399));
         expect(read).toBeLessThan(100);
-        expect(checkpoints.get("", idOf(3))?.id).toBe(idOf(3));
+        expect(checkpoints.get("", toId(3))?.id).toBe(toId(3));
         expect([...checkpoints.list("", {})]).toHaveLength(400);
       },
     );

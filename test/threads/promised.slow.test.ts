@@ -11,7 +11,7 @@ import { Gather } from "../../src/traces/partition/write/gather.ts";
 import { message1, result } from "../a2a/rpc.ts";
 import { type Caller, newCaller } from "../support/caller.ts";
 import { failStorage } from "../support/failing-storage.ts";
-import { expectNothingStored, storedBytes } from "../support/stored.ts";
+import { expectNothingStored, measureStored } from "../support/stored.ts";
 import { stubFetch } from "../support/stub-fetch.ts";
 import { newThread, say } from "./client.ts";
 import { expire, TTL } from "./expire.ts";
@@ -54,14 +54,14 @@ afterEach(() => {
   vi.restoreAllMocks();
 });
 
-const stubOf = (thread: string) => env.THREAD.getByName(`${caller.workspaceId}:${thread}`);
-const bodyOf = ({ text }: Sent) => JSON.parse(text) as Record<string, unknown>;
-const idOf = ({ headers }: Sent) => headers.get("weir-delivery") ?? "";
-const taken = () => sent.filter(({ answered }) => answered === 200);
+const getStub = (thread: string) => env.THREAD.getByName(`${caller.workspaceId}:${thread}`);
+const parseBody = ({ text }: Sent) => JSON.parse(text) as Record<string, unknown>;
+const readDeliveryId = ({ headers }: Sent) => headers.get("weir-delivery") ?? "";
+const listTaken = () => sent.filter(({ answered }) => answered === 200);
 
 /** A run that has ended, and whose webhook has failed at least once. Without `thread` it is stateless. */
 async function failedWebhook(thread?: string, content = "hello"): Promise<{ thread: string; run: string }> {
-  const known = new Set(sent.map(idOf));
+  const known = new Set(sent.map(readDeliveryId));
   const path = thread ? `/threads/${thread}/runs/wait` : "/runs/wait";
   const waited = await caller.fetch(path, {
     body: { assistant_id: "echo", input: say(content), webhook: hook, if_not_exists: "create" },
@@ -69,7 +69,7 @@ async function failedWebhook(thread?: string, content = "hello"): Promise<{ thre
   await waited.text();
   const [, , id = "", , run = ""] = (waited.headers.get("location") ?? "").split("/");
   await expect
-    .poll(() => sent.some((one) => !known.has(idOf(one)) && one.answered > 0), { timeout: 10_000 })
+    .poll(() => sent.some((one) => !known.has(readDeliveryId(one)) && one.answered > 0), { timeout: 10_000 })
     .toBe(true);
   return { thread: id, run };
 }
@@ -77,22 +77,22 @@ async function failedWebhook(thread?: string, content = "hello"): Promise<{ thre
 /** Runs the object's alarm until `done` holds. */
 async function untilDone(thread: string, done: () => boolean | Promise<boolean>): Promise<void> {
   const step = async () => {
-    await runDurableObjectAlarm(stubOf(thread));
+    await runDurableObjectAlarm(getStub(thread));
     return done();
   };
   await expect.poll(step, { timeout: 30_000 }).toBe(true);
 }
 
-const isEmpty = (thread: string) => async () => (await storedBytes(stubOf(thread))).bytes === 0;
+const isEmpty = (thread: string) => async () => (await measureStored(getStub(thread))).bytes === 0;
 
 async function expectEmpty(thread: string): Promise<void> {
   await untilDone(thread, isEmpty(thread));
-  await expectNothingStored(stubOf(thread));
+  await expectNothingStored(getStub(thread));
 }
 
 /** Every attempt had the same delivery id, the last one was taken, its signature is right, and its body says this. */
 function expectDelivered(attempts: Sent[], body: object): void {
-  expect(new Set(attempts.map(idOf)).size).toBe(1);
+  expect(new Set(attempts.map(readDeliveryId)).size).toBe(1);
   expect(attempts.map(({ answered }) => answered === 200)).toEqual(attempts.map((_, n) => n === attempts.length - 1));
   const { headers, text } = attempts.at(-1)!;
   const [, time, mac] = /^t=(\d+),v1=(\w+)$/.exec(headers.get("weir-signature") ?? "") ?? [];
@@ -118,15 +118,15 @@ const WAYS: Record<string, (thread: string) => Promise<unknown>> = {
   "a prune": (thread) => caller.fetch("/threads/prune", { body: { thread_ids: [thread] } }),
   "a deletion of the workspace's threads": () => deleteThreads(env, caller.workspaceId),
   "a cron": (thread) => threadsFor(env).remove(caller.workspaceId, thread),
-  "its TTL": (thread) => expire(() => stubOf(thread), TTL),
+  "its TTL": (thread) => expire(() => getStub(thread), TTL),
 };
 
 /** The tables of the thread that have rows. */
-const tablesOf = (thread: string) => runInDurableObject(stubOf(thread), (_, { storage }) => tablesIn(storage));
+const listTables = (thread: string) => runInDurableObject(getStub(thread), (_, { storage }) => tablesIn(storage));
 
 /** The effects that the object is still to carry out. */
-const rowsOf = (thread: string) =>
-  runInDurableObject(stubOf(thread), (_, { storage }) => rowsIn(storage, "SELECT id FROM outbox"));
+const readOutbox = (thread: string) =>
+  runInDurableObject(getStub(thread), (_, { storage }) => rowsIn(storage, "SELECT id FROM outbox"));
 
 describe.each(Object.entries(WAYS))("a thread that is deleted by %s", (_, remove) => {
   it("still calls its webhook, and then leaves nothing", async () => {
@@ -134,11 +134,11 @@ describe.each(Object.entries(WAYS))("a thread that is deleted by %s", (_, remove
     await remove(ran.thread);
     expect((await caller.fetch(`/threads/${ran.thread}`)).status).toBe(404);
     expect((await caller.fetch(`/threads/${ran.thread}/runs/${ran.run}`)).status).toBe(404);
-    expect(await tablesOf(ran.thread)).toEqual(["outbox"]);
+    expect(await listTables(ran.thread)).toEqual(["outbox"]);
     const found = await caller.fetch("/threads/search", { body: { ids: [ran.thread] } });
     expect(await found.json()).toEqual([]);
     answer = isUp;
-    await untilDone(ran.thread, () => taken().length > 0);
+    await untilDone(ran.thread, () => listTaken().length > 0);
     await expectEmpty(ran.thread);
     expectDelivered(sent, ranOn(ran));
   });
@@ -147,8 +147,8 @@ describe.each(Object.entries(WAYS))("a thread that is deleted by %s", (_, remove
 describe("a webhook", () => {
   it("of a stateless run is called after its thread has gone", async () => {
     const ran = await failedWebhook();
-    await expire(() => stubOf(ran.thread), { temporary: { until: 1 } });
-    expect(await tablesOf(ran.thread)).toEqual(["outbox"]);
+    await expire(() => getStub(ran.thread), { temporary: { until: 1 } });
+    expect(await listTables(ran.thread)).toEqual(["outbox"]);
     answer = isUp;
     await expectEmpty(ran.thread);
     expectDelivered(sent, ranOn(ran));
@@ -158,14 +158,14 @@ describe("a webhook", () => {
     const ran = await failedWebhook(await newThread(caller));
     // The process stops after the call is made of the run, and before the thread is deleted.
     const object = (statement: string) => statement.startsWith("DELETE FROM thread WHERE kind NOT IN");
-    const { sql } = await runInDurableObject(stubOf(ran.thread), (_, { storage }) => storage);
+    const { sql } = await runInDurableObject(getStub(ran.thread), (_, { storage }) => storage);
     const restore = failStorage(sql, { object });
     expect((await caller.fetch(`/threads/${ran.thread}`, { method: "DELETE" })).status).toBe(500);
     await abortAllDurableObjects();
     restore();
     expect((await caller.fetch(`/threads/${ran.thread}/runs/${ran.run}`)).status).toBe(200);
     expect((await caller.fetch(`/threads/${ran.thread}`, { method: "DELETE" })).status).toBe(204);
-    await runInDurableObject(stubOf(ran.thread), (_, { storage }) => storage.deleteAlarm());
+    await runInDurableObject(getStub(ran.thread), (_, { storage }) => storage.deleteAlarm());
     await abortAllDurableObjects();
     answer = isUp;
     expect((await caller.fetch(`/threads/${ran.thread}`)).status).toBe(404);
@@ -183,14 +183,14 @@ describe("a webhook", () => {
     const body = { assistant_id: "echo", input: say("hello"), webhook: hook };
     await (await caller.fetch(`/threads/${thread}/runs/wait`, { body })).text();
     await expect.poll(() => sent.length, { timeout: 10_000 }).toBe(1);
-    const alarm = runDurableObjectAlarm(stubOf(thread));
+    const alarm = runDurableObjectAlarm(getStub(thread));
     expect((await caller.fetch(`/threads/${thread}`, { method: "DELETE" })).status).toBe(204);
-    expect(await tablesOf(thread)).toEqual(["outbox"]);
+    expect(await listTables(thread)).toEqual(["outbox"]);
     await caller.fetch("/threads", { body: { thread_id: thread } });
     release();
     await alarm;
-    expect(await tablesOf(thread)).toContain("thread");
-    await untilDone(thread, async () => (await rowsOf(thread)).length === 0);
+    expect(await listTables(thread)).toContain("thread");
+    await untilDone(thread, async () => (await readOutbox(thread)).length === 0);
     await abortAllDurableObjects();
     expect((await caller.fetch(`/threads/${thread}`)).status).toBe(200);
     await caller.fetch(`/threads/${thread}`, { method: "DELETE" });
@@ -203,16 +203,16 @@ describe("a webhook", () => {
     await caller.fetch(`/threads/${thread}`, { method: "DELETE" });
     for (let attempts = 1; !(await isEmpty(thread)()); attempts += 1) {
       expect(attempts).toBeLessThan(10);
-      await runInDurableObject(stubOf(thread), (_, { storage }) => {
+      await runInDurableObject(getStub(thread), (_, { storage }) => {
         for (const { id = null } of rowsIn(storage, "SELECT id FROM outbox"))
           changeRow(storage, "outbox", { id }, { due: 0 });
       });
       await abortAllDurableObjects();
-      await runDurableObjectAlarm(stubOf(thread));
+      await runDurableObjectAlarm(getStub(thread));
     }
-    await expectNothingStored(stubOf(thread));
+    await expectNothingStored(getStub(thread));
     expect(sent).toHaveLength(9);
-    expect(new Set(sent.map(idOf)).size).toBe(1);
+    expect(new Set(sent.map(readDeliveryId)).size).toBe(1);
   });
 
   it("of a run that is deleted is called", async () => {
@@ -221,7 +221,7 @@ describe("a webhook", () => {
     expect((await caller.fetch(path, { method: "DELETE" })).status).toBe(204);
     expect((await caller.fetch(path)).status).toBe(404);
     answer = isUp;
-    await untilDone(ran.thread, () => taken().length > 0);
+    await untilDone(ran.thread, () => listTaken().length > 0);
     expectDelivered(sent, ranOn(ran));
   });
 
@@ -233,7 +233,7 @@ describe("a webhook", () => {
     const path = `/threads/${thread}/runs/${run_id}`;
     expect((await caller.fetch(`${path}/cancel?wait=1&action=rollback`, { method: "POST" })).status).toBeLessThan(300);
     expect((await caller.fetch(path)).status).toBe(404);
-    await expect.poll(() => taken().length, { timeout: 10_000 }).toBe(1);
+    await expect.poll(() => listTaken().length, { timeout: 10_000 }).toBe(1);
     expectDelivered(sent, { run_id, thread_id: thread, status: "interrupted", values: {} });
   });
 
@@ -255,7 +255,7 @@ describe("a new thread with the id of a deleted one", () => {
     const first = await failedWebhook(await newThread(caller), long);
     const { thread } = first;
     await caller.fetch(`/threads/${thread}`, { method: "DELETE" });
-    expect((await tablesOf(thread)).toSorted()).toEqual(["blobs", "outbox"]);
+    expect((await listTables(thread)).toSorted()).toEqual(["blobs", "outbox"]);
     const second = await failedWebhook(thread, "again");
     await abortAllDurableObjects();
     const state = await (await caller.fetch(`/threads/${thread}/state`)).json();
@@ -263,13 +263,13 @@ describe("a new thread with the id of a deleted one", () => {
     expect(await (await caller.fetch(`/threads/${thread}/runs`)).json()).toMatchObject([{ run_id: second.run }]);
     expect((await caller.fetch(`/threads/${thread}/runs/${first.run}`)).status).toBe(404);
     answer = isUp;
-    await untilDone(thread, () => taken().length === 2);
-    const attemptsOf = ({ run }: { run: string }) => sent.filter((one) => bodyOf(one).run_id === run);
-    expectDelivered(attemptsOf(first), ranOn(first, long));
-    expectDelivered(attemptsOf(second), ranOn(second, "again"));
+    await untilDone(thread, () => listTaken().length === 2);
+    const listAttempts = ({ run }: { run: string }) => sent.filter((one) => parseBody(one).run_id === run);
+    expectDelivered(listAttempts(first), ranOn(first, long));
+    expectDelivered(listAttempts(second), ranOn(second, "again"));
     // The long text has gone with its effect.
     const texts = () =>
-      runInDurableObject(stubOf(thread), (_, { storage }) => rowsIn(storage, "SELECT hash FROM blobs"));
+      runInDurableObject(getStub(thread), (_, { storage }) => rowsIn(storage, "SELECT hash FROM blobs"));
     await expect.poll(texts).toEqual([]);
     await caller.fetch(`/threads/${thread}`, { method: "DELETE" });
     await expectEmpty(thread);
@@ -282,13 +282,13 @@ describe("a new thread with the id of a deleted one", () => {
     const supersteps = [{ updates: [{ values: {}, as_node: "no such node" }] }];
     const body = { thread_id: thread, metadata: { graph_id: "echo" }, supersteps };
     expect((await caller.fetch("/threads", { body })).ok).toBe(false);
-    expect(await tablesOf(thread)).toEqual(["outbox"]);
+    expect(await listTables(thread)).toEqual(["outbox"]);
     const copy = threadStub(env, caller.workspaceId, thread);
     await copy.copyFrom(source.thread);
     answer = isUp;
-    await untilDone(thread, () => taken().some((one) => bodyOf(one).run_id === run));
+    await untilDone(thread, () => listTaken().some((one) => parseBody(one).run_id === run));
     expectDelivered(
-      sent.filter((one) => bodyOf(one).run_id === run),
+      sent.filter((one) => parseBody(one).run_id === run),
       ranOn({ thread, run }, "left"),
     );
     expect(await copy.get()).toMatchObject({ values: ranOn(source).values });
@@ -297,11 +297,11 @@ describe("a new thread with the id of a deleted one", () => {
 
 describe("a push notification", () => {
   /** A task that waits for an answer, and whose notification has failed at least once. */
-  async function failedPush() {
+  async function failPush() {
     const configuration = { taskPushNotificationConfig: { url: hook, token: "t0k" } };
     const { task } = await result(caller, "SendMessage", { message: message1("ask"), configuration });
-    const told = () => sent.some((one) => one.answered > 0 && one.text.includes("INPUT_REQUIRED"));
-    await expect.poll(told, { timeout: 20_000 }).toBe(true);
+    const isTold = () => sent.some((one) => one.answered > 0 && one.text.includes("INPUT_REQUIRED"));
+    await expect.poll(isTold, { timeout: 20_000 }).toBe(true);
     const [thread = "", run = ""] = (task.id as string).split(":");
     // A beginning that failed is overtaken.
     sent = sent.filter(({ text }) => text.includes("INPUT_REQUIRED"));
@@ -313,7 +313,7 @@ describe("a push notification", () => {
   }
 
   it.each(["its TTL", "DELETE /threads/{id}"])("is sent after the thread is deleted by %s", async (way) => {
-    const { thread, now } = await failedPush();
+    const { thread, now } = await failPush();
     await WAYS[way]?.(thread);
     expect((await caller.fetch(`/threads/${thread}`)).status).toBe(404);
     await abortAllDurableObjects();
@@ -325,18 +325,18 @@ describe("a push notification", () => {
   });
 
   it("is sent after its run is deleted", async () => {
-    const { thread, run, now } = await failedPush();
+    const { thread, run, now } = await failPush();
     expect((await caller.fetch(`/threads/${thread}/runs/${run}`, { method: "DELETE" })).status).toBe(204);
     answer = isUp;
-    await untilDone(thread, () => taken().length > 0);
+    await untilDone(thread, () => listTaken().length > 0);
     expectDelivered(sent, { task: now });
   });
 });
 
 it("is called for each of many threads that are deleted as soon as their runs end", async () => {
   answer = isUp;
-  const each = async (n: number) => {
-    const deleted = async (thread: string) => {
+  const makeEach = async (n: number) => {
+    const deleteThread = async (thread: string) => {
       expect((await caller.fetch(`/threads/${thread}`, { method: "DELETE" })).status).toBe(204);
       return thread;
     };
@@ -346,17 +346,17 @@ it("is called for each of many threads that are deleted as soon as their runs en
         message: message1("hello"),
         configuration: { taskPushNotificationConfig },
       });
-      return deleted((task.id as string).split(":")[0] ?? "");
+      return deleteThread((task.id as string).split(":")[0] ?? "");
     }
     const thread = await newThread(caller);
     const body = { assistant_id: "echo", input: say("hello"), webhook: hook };
     await (await caller.fetch(`/threads/${thread}/runs/wait`, { body })).text();
-    return deleted(thread);
+    return deleteThread(thread);
   };
-  const threads = await Promise.all(Array.from({ length: 12 }, (_, n) => each(n)));
+  const threads = await Promise.all(Array.from({ length: 12 }, (_, n) => makeEach(n)));
   for (const thread of threads) await expectEmpty(thread);
   const ends = sent.filter(({ text }) => !text.includes("TASK_STATE_WORKING"));
-  expect(new Set(sent.map(idOf)).size).toBe(sent.length);
+  expect(new Set(sent.map(readDeliveryId)).size).toBe(sent.length);
   for (const thread of threads) expect(ends.filter(({ text }) => text.includes(thread))).toHaveLength(1);
 });
 
@@ -371,8 +371,8 @@ describe("a trace", () => {
     const thread = await newThread(caller);
     const body = { assistant_id: "echo", input: say("hello") };
     await (await caller.fetch(`/threads/${thread}/runs/wait`, { body })).text();
-    const made = async () => (await tablesOf(thread)).filter((name) => name === "outbox");
-    await expect.poll(made, { timeout: 10_000 }).toEqual(tables);
+    const listMade = async () => (await listTables(thread)).filter((name) => name === "outbox");
+    await expect.poll(listMade, { timeout: 10_000 }).toEqual(tables);
     await caller.fetch(`/threads/${thread}`, { method: "DELETE" });
     await abortAllDurableObjects();
     gathering.mockRestore();

@@ -15,7 +15,7 @@ beforeEach(() => {
   factory.work = () => undefined;
 });
 
-const objectOf = ({ workspaceId }: Caller, thread: string) => env.THREAD.getByName(`${workspaceId}:${thread}`);
+const getStub = ({ workspaceId }: Caller, thread: string) => env.THREAD.getByName(`${workspaceId}:${thread}`);
 
 async function wait(caller: Caller, thread: string, body: Json): Promise<Json> {
   return (await caller.fetch(`/threads/${thread}/runs/wait`, { body: { input: null, ...body } })).json<Json>();
@@ -26,10 +26,10 @@ async function prune(caller: Caller, thread: string): Promise<void> {
   expect(await (await caller.fetch("/threads/prune", { body })).json()).toEqual({ pruned_count: 1 });
 }
 
-const historyOf = (caller: Caller, thread: string) => get<Json[]>(caller, `/threads/${thread}/history?limit=100`);
+const readHistory = (caller: Caller, thread: string) => get<Json[]>(caller, `/threads/${thread}/history?limit=100`);
 
 /** The questions that wait, as the thread and as its state have them. */
-async function questionsOf(caller: Caller, thread: string): Promise<Question[]> {
+async function listQuestions(caller: Caller, thread: string): Promise<Question[]> {
   const { interrupts } = await get<{ interrupts: Record<string, Question[]> }>(caller, `/threads/${thread}`);
   const state = await get<{ tasks: { id: string; interrupts: Question[] }[] }>(caller, `/threads/${thread}/state`);
   const asked = state.tasks.filter((task) => task.interrupts.length > 0).map((task) => [task.id, task.interrupts]);
@@ -41,10 +41,10 @@ it("several questions of a nested graph are all shown, and all stay", async () =
   const caller = await newCaller();
   const thread = await newThread(caller);
   await wait(caller, thread, { assistant_id: "parallel", input: { said: [] } });
-  const questions = await questionsOf(caller, thread);
+  const questions = await listQuestions(caller, thread);
   expect(questions.map(({ value }) => value).toSorted()).toEqual(["left?", "right?"]);
   await prune(caller, thread);
-  expect(await questionsOf(caller, thread)).toEqual(questions);
+  expect(await listQuestions(caller, thread)).toEqual(questions);
   const resume = Object.fromEntries(questions.map(({ id, value }) => [id, `${value}!`]));
   const { said } = await wait(caller, thread, { assistant_id: "parallel", command: { resume } });
   expect((said as string[]).toSorted()).toEqual(['left: "left?!"', 'right: "right?!"']);
@@ -85,11 +85,11 @@ it("a thread with a run in flight is pruned after that run", async () => {
   ).json<{ run_id: string }>();
   await prune(caller, thread);
   await get(caller, `/threads/${thread}/runs/${run.run_id}/join`);
-  const pruned = async () => {
-    await runDurableObjectAlarm(objectOf(caller, thread));
-    return (await historyOf(caller, thread)).length;
+  const pruneAndCount = async () => {
+    await runDurableObjectAlarm(getStub(caller, thread));
+    return (await readHistory(caller, thread)).length;
   };
-  await expect.poll(pruned).toBe(1);
+  await expect.poll(pruneAndCount).toBe(1);
   const { values } = await get<{ values: { messages: unknown[] } }>(caller, `/threads/${thread}/state`);
   expect(values.messages).toHaveLength(4);
 });
@@ -103,7 +103,7 @@ it("later turns stay whole when an earlier run is deleted", async () => {
     const runs = await get<{ run_id: string }[]>(caller, `/threads/${thread}/runs`);
     await caller.fetch(`/threads/${thread}/runs/${runs[1]!.run_id}`, { method: "DELETE" });
     expect((await get<{ values: Json }>(caller, `/threads/${thread}/state`)).values).toEqual(state.values);
-    const history = await historyOf(caller, thread);
+    const history = await readHistory(caller, thread);
     const ids = history.map(({ checkpoint }) => (checkpoint as { checkpoint_id: string }).checkpoint_id);
     const parents = history.flatMap(
       ({ parent_checkpoint: at }) => (at as { checkpoint_id: string } | null)?.checkpoint_id ?? [],

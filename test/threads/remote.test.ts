@@ -9,10 +9,10 @@ type Method = keyof ThreadRpc;
 const restart = () => Object.assign(new Error("my reason"), { durableObjectReset: true });
 
 /** A thread whose stubs each give the next of `answers`, and how many stubs it has taken. */
-function remote(answers: unknown[]): { thread: RemoteThread; taken: () => number } {
+function createRemote(answers: unknown[]): { thread: RemoteThread; countTaken: () => number } {
   const left = [...answers];
   let stubs = 0;
-  const next = () => {
+  const createStub = () => {
     stubs += 1;
     let broken: Error | undefined;
     const call = async () => {
@@ -24,8 +24,8 @@ function remote(answers: unknown[]): { thread: RemoteThread; taken: () => number
     };
     return new Proxy({} as ThreadRpc, { get: () => call });
   };
-  const thread = new RemoteThread(next, () => ({ woken: Promise.resolve(true), leave: () => undefined }));
-  return { thread, taken: () => stubs };
+  const thread = new RemoteThread(createStub, () => ({ woken: Promise.resolve(true), leave: () => undefined }));
+  return { thread, countTaken: () => stubs };
 }
 
 const run = { run_id: "r" } as RunRequest;
@@ -56,32 +56,32 @@ const REPEATABLE: [Method, unknown[]][] = [
   ["state", [{}]],
 ];
 
-const callOf = (thread: RemoteThread, method: Method, args: unknown[]): Promise<unknown> =>
+const callMethod = (thread: RemoteThread, method: Method, args: unknown[]): Promise<unknown> =>
   (thread[method] as (...args: unknown[]) => Promise<unknown>).apply(thread, args);
 
 describe("a call that an object's restart cut off", () => {
   it.each(REPEATABLE)("%s: is made again, with a new stub", async (method, args) => {
     const answer = { answered: true };
-    const { thread, taken } = remote([restart(), answer]);
-    expect(await callOf(thread, method, args)).toBe(answer);
-    expect(taken()).toBe(2);
+    const { thread, countTaken } = createRemote([restart(), answer]);
+    expect(await callMethod(thread, method, args)).toBe(answer);
+    expect(countTaken()).toBe(2);
   });
 
   it.each(REPEATABLE)(
     "%s: is not made again while the object is overloaded, or when it refuses",
     async (method, args) => {
       for (const error of [Object.assign(new Error("busy"), { overloaded: true }), remoteProblem(409, "was reset")]) {
-        const { thread, taken } = remote([error]);
-        await expect(callOf(thread, method, args)).rejects.toBe(error);
-        expect(taken()).toBe(1);
+        const { thread, countTaken } = createRemote([error]);
+        await expect(callMethod(thread, method, args)).rejects.toBe(error);
+        expect(countTaken()).toBe(1);
       }
     },
   );
 
   it("is given up after four times, and answered with 503 and Retry-After", async () => {
-    const { thread, taken } = remote([restart(), restart(), restart(), restart()]);
+    const { thread, countTaken } = createRemote([restart(), restart(), restart(), restart()]);
     const error = await thread.get().catch((error: unknown) => error);
-    expect(taken()).toBe(4);
+    expect(countTaken()).toBe(4);
     expect(toProblem(error)).toMatchObject({ status: 503, more: { headers: { "retry-after": "1" } } });
   });
 
@@ -90,18 +90,18 @@ describe("a call that an object's restart cut off", () => {
     ["create", [{ metadata: {}, ifExists: "raise" }]],
     ["create", [{ metadata: {}, ifExists: "do_nothing", supersteps: [] }]],
   ] as [Method, unknown[]][])("%s: is not made again where that would change more", async (method, args) => {
-    const { thread, taken } = remote([restart()]);
-    await expect(callOf(thread, method, args)).rejects.toThrow("my reason");
-    expect(taken()).toBe(1);
+    const { thread, countTaken } = createRemote([restart()]);
+    await expect(callMethod(thread, method, args)).rejects.toThrow("my reason");
+    expect(countTaken()).toBe(1);
   });
 
   it.each(["remove", "deleteRun"] as const)("%s: has deleted what the second attempt does not find", async (method) => {
-    expect(await callOf(remote([restart(), false]).thread, method, ["r"])).toBe(true);
-    expect(await callOf(remote([false]).thread, method, ["r"])).toBe(false);
+    expect(await callMethod(createRemote([restart(), false]).thread, method, ["r"])).toBe(true);
+    expect(await callMethod(createRemote([false]).thread, method, ["r"])).toBe(false);
   });
 
   it("cancel: has stopped the run that the second attempt finds stopped or deleted", async () => {
-    const cancel = async (...answers: unknown[]) => remote(answers).thread.cancel("r", "interrupt", true);
+    const cancel = async (...answers: unknown[]) => createRemote(answers).thread.cancel("r", "interrupt", true);
     expect(await cancel(restart(), "interrupted")).toBeUndefined();
     expect(await cancel("interrupted")).toBe("interrupted");
     expect(await cancel(restart(), "success")).toBe("success");
@@ -111,15 +111,22 @@ describe("a call that an object's restart cut off", () => {
 
   it("join: waits through any number of restarts, and while the object is overloaded", async () => {
     const overloaded = Object.assign(new Error("busy"), { overloaded: true });
-    const { thread, taken } = remote([restart(), restart(), overloaded, restart(), restart(), bytes('{"a":1}')]);
+    const { thread, countTaken } = createRemote([
+      restart(),
+      restart(),
+      overloaded,
+      restart(),
+      restart(),
+      bytes('{"a":1}'),
+    ]);
     expect(await new Response(await thread.join("r")).json()).toEqual({ a: 1 });
-    expect(taken()).toBe(6);
+    expect(countTaken()).toBe(6);
   });
 
   it("follow: begins again at the run's start when no event has come yet", async () => {
     const cut = new ReadableStream({ pull: (controller) => controller.error(new Error("Network connection lost.")) });
     // The stream, then firstSeq and the stream again.
-    const { thread } = remote([cut, 4, bytes('{"seq":4,"data":1}\n')]);
+    const { thread } = createRemote([cut, 4, bytes('{"seq":4,"data":1}\n')]);
     const events = await thread.startAndFollow(run, {});
     expect(await new Response(events).text()).toBe('{"seq":4,"data":1}\n');
   });
@@ -130,16 +137,16 @@ describe("a call that an object's restart cut off", () => {
       start: (controller) => controller.enqueue(new TextEncoder().encode(line)),
       pull: (controller) => controller.error(restart()),
     });
-    const { thread } = remote([cut, 2]);
+    const { thread } = createRemote([cut, 2]);
     expect(await new Response(await thread.follow({ after: 0 })).text()).toBe('{"seq":7,"data":1}\n');
   });
 
   it("follow: stops the run of a reader who leaves while the object is away", async () => {
     const cut = new ReadableStream({ pull: (controller) => controller.error(restart()) });
-    const { thread, taken } = remote([cut, restart(), 1]);
+    const { thread, countTaken } = createRemote([cut, restart(), 1]);
     const reader = (await thread.follow({ after: 0, runId: "r", cancelOnDisconnect: true })).getReader();
     void reader.read();
     await reader.cancel();
-    expect(taken()).toBe(3);
+    expect(countTaken()).toBe(3);
   });
 });

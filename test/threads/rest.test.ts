@@ -9,12 +9,12 @@ import { newThread, parseFrames, say } from "./client.ts";
 import { changeRow, rowsIn } from "../support/thread-tables.ts";
 
 const HOUR = 3_600;
-const objectOf = ({ workspaceId }: Caller, thread: string) => env.THREAD.getByName(`${workspaceId}:${thread}`);
-const figuresOf = async (caller: Caller, thread: string) =>
-  runInDurableObject(objectOf(caller, thread), (object: Thread) => object.figures());
+const getStub = ({ workspaceId }: Caller, thread: string) => env.THREAD.getByName(`${workspaceId}:${thread}`);
+const readFigures = async (caller: Caller, thread: string) =>
+  runInDurableObject(getStub(caller, thread), (object: Thread) => object.figures());
 // `expect.poll` needs the test that it is in, which tests at the same time do not know.
-const asleep = (caller: Caller, thread: string, figures: object) =>
-  vi.waitFor(async () => expect(await figuresOf(caller, thread)).toMatchObject(figures), POLL_MS);
+const pollFigures = (caller: Caller, thread: string, figures: object) =>
+  vi.waitFor(async () => expect(await readFigures(caller, thread)).toMatchObject(figures), POLL_MS);
 const wait = async (caller: Caller, thread: string) =>
   (await caller.fetch(`/threads/${thread}/runs/wait`, { body: { assistant_id: "echo", input: say("hi") } })).json();
 
@@ -62,17 +62,17 @@ it.concurrent.each(Object.keys(OPEN))(
     const thread = await newThread(caller);
     const streams = [gather(await open(caller, thread)), gather(await open(caller, thread))];
     for (let run = 0; run < 3; run += 1) {
-      await asleep(caller, thread, { streams: 2, sockets: 0, asleep: 2 });
-      await evictDurableObject(objectOf(caller, thread));
+      await pollFigures(caller, thread, { streams: 2, sockets: 0, asleep: 2 });
+      await evictDurableObject(getStub(caller, thread));
       await wait(caller, thread);
     }
-    await asleep(caller, thread, { asleep: 2 });
+    await pollFigures(caller, thread, { asleep: 2 });
     const replay = gather(await open(caller, thread));
-    await asleep(caller, thread, { asleep: 3 });
+    await pollFigures(caller, thread, { asleep: 3 });
     expect(parseFrames(replay.text()).length > 0).toBe(name !== "a stream that shows nothing of these runs");
     for (const stream of streams) expect(stream.text()).toBe(replay.text());
     for (const stream of [...streams, replay]) await stream.leave();
-    await asleep(caller, thread, { streams: 0, asleep: 0 });
+    await pollFigures(caller, thread, { streams: 0, asleep: 0 });
   },
 );
 
@@ -80,8 +80,8 @@ it.concurrent("a stream that sleeps ends when its thread is deleted", async () =
   const caller = await newCaller();
   const thread = await newThread(caller);
   const stream = gather(await caller.fetch(`/threads/${thread}${CLASSIC}`));
-  await asleep(caller, thread, { asleep: 1 });
-  await evictDurableObject(objectOf(caller, thread));
+  await pollFigures(caller, thread, { asleep: 1 });
+  await evictDurableObject(getStub(caller, thread));
   await caller.fetch(`/threads/${thread}`, { method: "DELETE" });
   await vi.waitFor(() => expect(stream.ended()).toBe(true), POLL_MS);
 });
@@ -93,19 +93,19 @@ it.concurrent("the stream and the result of a run that waits for its time sleep 
   const { run_id } = await (await caller.fetch(`/threads/${thread}/runs`, { body })).json<{ run_id: string }>();
   const stream = gather(await caller.fetch(`/threads/${thread}/runs/${run_id}/stream`));
   const result = caller.fetch(`/threads/${thread}/runs/${run_id}/join`);
-  await asleep(caller, thread, { asleep: 2 });
-  await evictDurableObject(objectOf(caller, thread));
-  await runInDurableObject(objectOf(caller, thread), (_, { storage }) => {
+  await pollFigures(caller, thread, { asleep: 2 });
+  await evictDurableObject(getStub(caller, thread));
+  await runInDurableObject(getStub(caller, thread), (_, { storage }) => {
     const [row] = rowsIn<{ request: string }>(storage, "SELECT request FROM runs");
     const request = JSON.stringify({ ...(JSON.parse(row?.request ?? "") as object), after_seconds: 0 });
     changeRow(storage, "runs", { run_id }, { request });
   });
-  await evictDurableObject(objectOf(caller, thread));
-  await runDurableObjectAlarm(objectOf(caller, thread));
+  await evictDurableObject(getStub(caller, thread));
+  await runDurableObjectAlarm(getStub(caller, thread));
   await vi.waitFor(() => expect(stream.ended()).toBe(true), POLL_MS);
   expect(parseFrames(stream.text()).at(-1)).toMatchObject({ event: "values" });
   expect(await (await result).json()).toMatchObject({ messages: [{ content: "late" }, { content: "You said: late" }] });
-  await asleep(caller, thread, { streams: 0, asleep: 0 });
+  await pollFigures(caller, thread, { streams: 0, asleep: 0 });
 });
 
 it.concurrent("a run that ends when its reader leaves keeps its reader connected while it waits", async () => {
@@ -114,7 +114,7 @@ it.concurrent("a run that ends when its reader leaves keeps its reader connected
   const body = { assistant_id: "echo", input: say("late"), after_seconds: HOUR, on_disconnect: "cancel" };
   const stream = gather(await caller.fetch(`/threads/${thread}/runs/stream`, { body }));
   await new Promise((resolve) => setTimeout(resolve, 2_000));
-  expect(await figuresOf(caller, thread)).toMatchObject({ streams: 1, asleep: 0 });
+  expect(await readFigures(caller, thread)).toMatchObject({ streams: 1, asleep: 0 });
   await stream.leave();
   const status = async () =>
     (await (await caller.fetch(`/threads/${thread}/runs`)).json<{ status: string }[]>()).map((run) => run.status);

@@ -18,7 +18,7 @@ interface Values {
   messages: { type: string; content: string }[];
 }
 
-const said = ({ messages }: Values) => messages.map(({ content }) => content);
+const listSaid = ({ messages }: Values) => messages.map(({ content }) => content);
 
 /** The thread has made one run of the request, and it has succeeded. */
 async function expectOneRun(caller: Caller, thread: string) {
@@ -27,7 +27,7 @@ async function expectOneRun(caller: Caller, thread: string) {
   return runs[0]?.run_id ?? "";
 }
 
-async function framesOf(response: Promise<Response>): Promise<Frame[]> {
+async function readFrames(response: Promise<Response>): Promise<Frame[]> {
   const answer = await response;
   expect(answer.status).toBe(200);
   return parseFrames(await answer.text());
@@ -43,7 +43,7 @@ describe("waiting", () => {
         random,
         waiting.then((response) => response.json<Values>()),
       );
-      expect(said(values)).toEqual([`count to ${COUNT}`, COUNTED]);
+      expect(listSaid(values)).toEqual([`count to ${COUNT}`, COUNTED]);
       await expectOneRun(caller, thread);
     }
   });
@@ -55,7 +55,7 @@ describe("waiting", () => {
       random,
       waiting.then((response) => response.json<Values>()),
     );
-    expect(said(values)).toEqual([`count to ${COUNT}`, COUNTED]);
+    expect(listSaid(values)).toEqual([`count to ${COUNT}`, COUNTED]);
   });
 
   it("for a run that was made before does as well", async () => {
@@ -67,7 +67,7 @@ describe("waiting", () => {
       random,
       joining.then((response) => response.json<Values>()),
     );
-    expect(said(values)).toEqual([`count to ${COUNT}`, COUNTED]);
+    expect(listSaid(values)).toEqual([`count to ${COUNT}`, COUNTED]);
   });
 
   it("brings a long result whole when the restart falls into it", async () => {
@@ -83,7 +83,7 @@ describe("waiting", () => {
     }
     expect(parts.length).toBeGreaterThan(20);
     const values = await new Response(new Blob(parts)).json<Values>();
-    expect(said(values)[0] === long).toBe(true);
+    expect(listSaid(values)[0] === long).toBe(true);
     expect(values.messages).toHaveLength(2);
   });
 });
@@ -93,15 +93,15 @@ describe("streams", () => {
     for (let round = 0; round < ROUNDS; round++) {
       const caller = await newCaller();
       const thread = await newThread(caller);
-      const frames = await abortsDuring(random, framesOf(caller.fetch(`/threads/${thread}/runs/stream`, { body })));
+      const frames = await abortsDuring(random, readFrames(caller.fetch(`/threads/${thread}/runs/stream`, { body })));
       const ids = frames.map(({ id }) => Number(id));
       expect(ids).toEqual(ids.toSorted((a, b) => a - b));
       const run = await expectOneRun(caller, thread);
       expectKept(
         numberFrames(frames),
-        numberFrames(await framesOf(caller.fetch(`/threads/${thread}/runs/${run}/stream`))),
+        numberFrames(await readFrames(caller.fetch(`/threads/${thread}/runs/${run}/stream`))),
       );
-      expect(said(frames.at(-1)?.data as unknown as Values).at(-1)).toBe(COUNTED);
+      expect(listSaid(frames.at(-1)?.data as unknown as Values).at(-1)).toBe(COUNTED);
     }
   });
 
@@ -112,11 +112,11 @@ describe("streams", () => {
     await stream(caller, thread, { assistant_id: "echo", input: say("hi") });
     const run = await (await caller.fetch(`/threads/${thread}/runs`, { body })).json<{ run_id: string }>();
     const path = `/threads/${thread}/runs/${run.run_id}/stream`;
-    const frames = await abortsDuring(random, framesOf(caller.fetch(path)));
-    const kept = await framesOf(caller.fetch(path));
+    const frames = await abortsDuring(random, readFrames(caller.fetch(path)));
+    const kept = await readFrames(caller.fetch(path));
     expectKept(numberFrames(frames), numberFrames(kept));
     const headers = { "last-event-id": String(kept[3]?.id) };
-    const rest = await abortsDuring(random, framesOf(caller.fetch(path, { headers })), 1, 5);
+    const rest = await abortsDuring(random, readFrames(caller.fetch(path, { headers })), 1, 5);
     expect(rest).toEqual(kept.slice(4));
   });
 

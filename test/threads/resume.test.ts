@@ -19,7 +19,7 @@ const encoder = new TextEncoder();
 const cut = () => Object.assign(new Error("any"), { retryable: true });
 
 /** Brings the texts, waits, and is cut. */
-function cutAfter(texts: string[], ms = 0): ReadableStream<Uint8Array> {
+function streamAndCut(texts: string[], ms = 0): ReadableStream<Uint8Array> {
   const left = [...texts];
   return new ReadableStream({
     async pull(controller) {
@@ -48,7 +48,7 @@ describe("a stream that is cut", () => {
       opened += 1;
       throw cut();
     });
-    const stream = resumeBytes(cutAfter(["a"]), place);
+    const stream = resumeBytes(streamAndCut(["a"]), place);
     const text = new Response(stream).text().catch(String);
     await vi.advanceTimersByTimeAsync(29_000);
     const early = opened;
@@ -62,22 +62,22 @@ describe("a stream that is cut", () => {
   it("continues for as long as bytes come", async () => {
     useFakeTime();
     let left = 40;
-    const place = placeWith(async () => ((left -= 1) === 0 ? new Blob(["end"]).stream() : cutAfter(["b"], 5_000)));
-    expect(await outcome(resumeBytes(cutAfter(["a"], 5_000), place), 300_000)).toBe(`a${"b".repeat(39)}end`);
+    const place = placeWith(async () => ((left -= 1) === 0 ? new Blob(["end"]).stream() : streamAndCut(["b"], 5_000)));
+    expect(await outcome(resumeBytes(streamAndCut(["a"], 5_000), place), 300_000)).toBe(`a${"b".repeat(39)}end`);
   });
 
   it("continues after a long silence in which it was open", async () => {
     useFakeTime();
     let left = 4;
-    const place = placeWith(async () => ((left -= 1) === 0 ? new Blob(["end"]).stream() : cutAfter([], 40_000)));
-    expect(await outcome(resumeBytes(cutAfter([], 40_000), place), 300_000)).toBe("end");
+    const place = placeWith(async () => ((left -= 1) === 0 ? new Blob(["end"]).stream() : streamAndCut([], 40_000)));
+    expect(await outcome(resumeBytes(streamAndCut([], 40_000), place), 300_000)).toBe("end");
   });
 
   it("fails at once with an error that is no restart", async () => {
     const place = placeWith(async () => {
       throw new Error("a fault");
     });
-    await expect(new Response(resumeBytes(cutAfter(["a"]), place)).text()).rejects.toThrow("a fault");
+    await expect(new Response(resumeBytes(streamAndCut(["a"]), place)).text()).rejects.toThrow("a fault");
   });
 });
 

@@ -25,7 +25,8 @@ async function wait(caller: Caller, thread: string, input: Json): Promise<Values
   return answer.json<Values>();
 }
 
-const stateOf = async (caller: Caller, thread: string) => (await get<State>(caller, `/threads/${thread}/state`)).values;
+const readState = async (caller: Caller, thread: string) =>
+  (await get<State>(caller, `/threads/${thread}/state`)).values;
 
 const LOOKALIKES = [
   { lc: 2 },
@@ -52,7 +53,7 @@ describe("what looks like a record of the stored form", () => {
     const thread = await newThread(caller);
     expect(await wait(caller, thread, given)).toMatchObject(kept);
     await abortAllDurableObjects();
-    const values = await stateOf(caller, thread);
+    const values = await readState(caller, thread);
     expect(values).toMatchObject(kept);
     expect(values.messages[0]?.additional_kwargs).toEqual({ looks: LOOKALIKES });
     expect((await get<State>(caller, `/threads/${thread}`)).values).toMatchObject(kept);
@@ -67,7 +68,7 @@ describe("what looks like a record of the stored form", () => {
     const body = { values: given, as_node: "step" };
     expect((await caller.fetch(`/threads/${thread}/state`, { body })).status).toBe(200);
     await abortAllDurableObjects();
-    expect(await stateOf(caller, thread)).toMatchObject(kept);
+    expect(await readState(caller, thread)).toMatchObject(kept);
   });
 });
 
@@ -82,11 +83,11 @@ describe("an update that is a list", () => {
     const thread = await newThread(caller, { metadata: { graph_id: "states" } });
     const updates = [{ items: [1], note: "n" }, { items: [2] }];
     expect((await post(caller, `/threads/${thread}/state`, updates)).status).toBe(200);
-    expect(await stateOf(caller, thread)).toMatchObject({ items: [1, 2], note: "n" });
+    expect(await readState(caller, thread)).toMatchObject({ items: [1, 2], note: "n" });
     expect((await post(caller, `/threads/${thread}/state`, [])).status).toBe(200);
-    expect(await stateOf(caller, thread)).toMatchObject({ items: [1, 2], note: "n" });
+    expect(await readState(caller, thread)).toMatchObject({ items: [1, 2], note: "n" });
     expect((await post(caller, `/api/threads/${thread}/state`, [{ items: [3] }])).status).toBe(200);
-    expect((await stateOf(caller, thread)).items).toEqual([1, 2, 3]);
+    expect((await readState(caller, thread)).items).toEqual([1, 2, 3]);
   });
 
   it("is refused when it holds anything else", async () => {
@@ -100,6 +101,6 @@ describe("an update that is a list", () => {
     const caller = await newCaller();
     const thread = await newThread(caller, { metadata: { graph_id: "lists" } });
     expect((await post(caller, `/threads/${thread}/state`, [{ a: 1 }, { b: 2 }])).status).toBe(200);
-    expect(await stateOf(caller, thread)).toEqual([{ a: 1 }, { b: 2 }]);
+    expect(await readState(caller, thread)).toEqual([{ a: 1 }, { b: 2 }]);
   });
 });

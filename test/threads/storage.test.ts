@@ -6,7 +6,7 @@ import { type Caller, newCaller } from "../support/caller.ts";
 import { newThread, say, stream } from "./client.ts";
 import { changeRecord, recordIn } from "../support/thread-tables.ts";
 
-async function stored(caller: Caller, thread: string) {
+async function readStored(caller: Caller, thread: string) {
   return runInDurableObject(env.THREAD.getByName(`${caller.workspaceId}:${thread}`), async (_, { storage }) => ({
     tables: storage.sql
       .exec<{ name: string }>("SELECT name FROM sqlite_master WHERE name NOT LIKE '\\_cf%' ESCAPE '\\'")
@@ -38,24 +38,24 @@ it("reads of a thread that does not exist store nothing", async () => {
   expect((await caller.fetch(`/threads/${id}/copy`, { method: "POST" })).status).toBe(409);
   const runOn = { assistant_id: "echo", input: say("hi") };
   expect((await caller.fetch(`/threads/${id}/runs`, { body: runOn })).status).toBe(404);
-  expect(await stored(caller, id)).toEqual(NOTHING);
+  expect(await readStored(caller, id)).toEqual(NOTHING);
 });
 
 it("a deleted thread leaves nothing, also after its object was lost", async () => {
   const caller = await newCaller();
   const thread = await newThread(caller);
   await stream(caller, thread, { assistant_id: "echo", input: say("hi") });
-  expect((await stored(caller, thread)).tables).toEqual(["thread"]);
+  expect((await readStored(caller, thread)).tables).toEqual(["thread"]);
   await caller.fetch(`/threads/${thread}`, { method: "DELETE" });
   // The run's trace leaves with the alarm.
   const left = async () => {
     await runDurableObjectAlarm(env.THREAD.getByName(`${caller.workspaceId}:${thread}`));
-    return stored(caller, thread);
+    return readStored(caller, thread);
   };
   await expect.poll(left, { timeout: 10_000 }).toEqual(NOTHING);
   await abortAllDurableObjects();
   expect((await caller.fetch(`/threads/${thread}`)).status).toBe(404);
-  expect(await stored(caller, thread)).toEqual(NOTHING);
+  expect(await readStored(caller, thread)).toEqual(NOTHING);
 });
 
 it("the thread of a stateless run leaves nothing", async () => {
@@ -63,7 +63,7 @@ it("the thread of a stateless run leaves nothing", async () => {
   const answer = await caller.fetch("/runs/wait", { body: { assistant_id: "echo", input: say("hi") } });
   const id = answer.headers.get("location")?.split("/")[2] ?? "";
   await answer.text();
-  expect((await stored(caller, id)).tables).toEqual(["thread"]);
+  expect((await readStored(caller, id)).tables).toEqual(["thread"]);
   const stub = env.THREAD.getByName(`${caller.workspaceId}:${id}`);
   const record = () => runInDurableObject(stub, (_, { storage }) => recordIn(storage));
   // The trace leaves with the alarm, before the thread does.
@@ -73,5 +73,5 @@ it("the thread of a stateless run leaves nothing", async () => {
   });
   await abortAllDurableObjects();
   await runDurableObjectAlarm(env.THREAD.getByName(`${caller.workspaceId}:${id}`));
-  expect(await stored(caller, id)).toEqual(NOTHING);
+  expect(await readStored(caller, id)).toEqual(NOTHING);
 });

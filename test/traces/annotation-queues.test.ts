@@ -55,7 +55,10 @@ async function makeRuns(count: number, more: object = {}): Promise<string[]> {
 
 const newQueue = (more: object = {}) => ask<Queue>(caller, "/annotation-queues", { body: { name: "q", ...more } });
 
-async function filled(count: number, more: object = {}): Promise<{ queue: string; runs: string[]; items: Item[] }> {
+async function createFilled(
+  count: number,
+  more: object = {},
+): Promise<{ queue: string; runs: string[]; items: Item[] }> {
   const { id: queue } = await newQueue(more);
   const runs = await makeRuns(count);
   const items = await ask<Item[]>(caller, `/annotation-queues/${queue}/runs`, { body: runs });
@@ -109,14 +112,14 @@ describe("a queue", () => {
     const dataset = await newDataset(caller);
     const one = await newQueue({ name: `One ${tag}`, default_dataset: dataset });
     const two = await newQueue({ name: `two ${tag}` });
-    const found = async (query: string) =>
+    const findQueues = async (query: string) =>
       (await ask<Queue[]>(caller, `/annotation-queues?${query}`)).map(({ id }) => id);
-    expect(await found(`ids=${one.id}&ids=${two.id}`)).toEqual([two.id, one.id]);
-    expect(await found(`name=${encodeURIComponent(one.name)}`)).toEqual([one.id]);
-    expect(await found(`name_contains=${`ONE ${tag}`.replace(" ", "%20")}`)).toEqual([one.id]);
-    expect(await found(`name_contains=${tag}&sort_by=name&sort_by_desc=false&limit=1&offset=1`)).toEqual([two.id]);
-    expect(await found(`dataset_id=${dataset}`)).toEqual([one.id]);
-    expect(await found(`ids=${one.id}&queue_type=pairwise`)).toEqual([]);
+    expect(await findQueues(`ids=${one.id}&ids=${two.id}`)).toEqual([two.id, one.id]);
+    expect(await findQueues(`name=${encodeURIComponent(one.name)}`)).toEqual([one.id]);
+    expect(await findQueues(`name_contains=${`ONE ${tag}`.replace(" ", "%20")}`)).toEqual([one.id]);
+    expect(await findQueues(`name_contains=${tag}&sort_by=name&sort_by_desc=false&limit=1&offset=1`)).toEqual([two.id]);
+    expect(await findQueues(`dataset_id=${dataset}`)).toEqual([one.id]);
+    expect(await findQueues(`ids=${one.id}&queue_type=pairwise`)).toEqual([]);
     expect((await caller.fetch("/annotation-queues?name_containts=x")).status).toBe(422);
     expect((await caller.fetch("/annotation-queues?assigned_to_me=true")).status).toBe(501);
   });
@@ -124,7 +127,7 @@ describe("a queue", () => {
 
 describe("runs", () => {
   it("are added once, in their order, and read with their bodies", async () => {
-    const { queue, runs, items } = await filled(3);
+    const { queue, runs, items } = await createFilled(3);
     const again = await ask<Item[]>(caller, `/annotation-queues/${queue}/runs`, { body: [runs[1], runs[1]] });
     expect(again.map(({ id }) => id)).toEqual([items[1]?.id]);
     expect(await runsFor(caller, queue)).toEqual(runs);
@@ -191,7 +194,7 @@ describe("runs", () => {
   });
 
   it("leave by their id or their item's, all at once, and only those", async () => {
-    const { queue, runs, items } = await filled(5);
+    const { queue, runs, items } = await createFilled(5);
     const remove = (id: string | undefined) =>
       ask(caller, `/annotation-queues/${queue}/runs/${id}`, { method: "DELETE" });
     await remove(runs[0]);
@@ -216,7 +219,7 @@ describe("runs", () => {
 
 describe("a review", () => {
   it("completes a run, and the next one comes", async () => {
-    const { queue, runs, items } = await filled(2);
+    const { queue, runs, items } = await createFilled(2);
     await review(caller, items[0]?.id, { status: "viewed" });
     expect(await runsFor(caller, queue, "?status=needs_my_review")).toEqual(runs);
     expect((await review(caller, items[0]?.id, { status: "completed" })).status).toBe(200);
@@ -238,7 +241,7 @@ describe("a review", () => {
   });
 
   it("of a queue with two reviewers needs both", async () => {
-    const { queue, runs, items } = await filled(2, { num_reviewers_per_item: 2 });
+    const { queue, runs, items } = await createFilled(2, { num_reviewers_per_item: 2 });
     await review(caller, items[0]?.id, { status: "completed" });
     const sections = async (who: Caller) =>
       Promise.all(
@@ -257,7 +260,7 @@ describe("a review", () => {
   });
 
   it("reserves the run for one reviewer at a time, for a while", async () => {
-    const { queue, runs, items } = await filled(2, { enable_reservations: true, reservation_minutes: 5 });
+    const { queue, runs, items } = await createFilled(2, { enable_reservations: true, reservation_minutes: 5 });
     const views = await Promise.all([caller, second].map((who) => review(who, items[0]?.id, { status: "viewed" })));
     expect(views.map(({ status }) => status).toSorted((a, b) => a - b)).toEqual([200, 409]);
     const [owner, other] = views[0]?.status === 200 ? [caller, second] : [second, caller];
@@ -273,7 +276,7 @@ describe("a review", () => {
   });
 
   it("moves the run to the end for its reviewer alone", async () => {
-    const { queue, runs, items } = await filled(2);
+    const { queue, runs, items } = await createFilled(2);
     const later = new Date(Date.now() + 60_000).toISOString();
     await review(caller, items[0]?.id, { status: null, override_added_at: later });
     expect(await runsFor(caller, queue, "?status=needs_my_review")).toEqual(runs.toReversed());
@@ -285,7 +288,7 @@ describe("a review", () => {
   });
 
   it("takes the permission to annotate, and no more", async () => {
-    const { queue, items } = await filled(1);
+    const { queue, items } = await createFilled(1);
     const body = { permissions: ["queues.read", "traces.read", "traces.annotate"] };
     await ask(caller, "/api/v1/roles/reviewer", { method: "PUT", body });
     const { key } = await ask<{ key: string }>(caller, "/api/v1/api-keys", { body: { name: "r", role: "reviewer" } });
@@ -307,7 +310,7 @@ describe("items", () => {
   const path = (queue: string) => `/v1/platform/annotation-queues/${queue}/items`;
 
   it("are runs and threads, page by page in both directions", async () => {
-    const { queue, runs } = await filled(3);
+    const { queue, runs } = await createFilled(3);
     const project = await ask<{ id: string }>(caller, "/sessions", { body: { name: crypto.randomUUID() } });
     const thread = { item_type: "THREAD", thread_id: "t", project_id: project.id };
     const added = await ask<Page>(caller, path(queue), { body: { items: [thread, thread] } });
@@ -332,7 +335,7 @@ describe("items", () => {
   });
 
   it("say where they are, and how a review ends", async () => {
-    const { queue, items } = await filled(2);
+    const { queue, items } = await createFilled(2);
     const place = (at: number) => ask<object>(caller, `${path(queue)}/${items[at]?.id}/placement`);
     expect(await place(1)).toMatchObject({ section: "needs_my_review", position: 1, item_type: "RUN" });
     const body = { status: "completed" };
@@ -366,7 +369,7 @@ describe("what is deleted", () => {
     );
 
   it("takes its items and reviews along: a queue, traces and a project", async () => {
-    const { queue, runs, items } = await filled(2);
+    const { queue, runs, items } = await createFilled(2);
     for (const { id } of items) await review(caller, id, { status: "completed" });
     const { session_id } = await ask<{ session_id: string }>(caller, `/runs/${runs[0]}`);
     await ask(caller, "/runs/delete", { body: { session_id, trace_ids: [runs[0]] } });
@@ -383,7 +386,7 @@ describe("what is deleted", () => {
   });
 
   it("leaves a queue when it is read, if its run ended otherwise", async () => {
-    const { queue, runs, items } = await filled(3);
+    const { queue, runs, items } = await createFilled(3);
     await env.DB.prepare("UPDATE annotation_items SET run_id = ? WHERE id = ?")
       .bind(crypto.randomUUID(), items[0]?.id)
       .run();

@@ -10,7 +10,7 @@ import type { Stats } from "../../src/traces/types.ts";
 import { HOUR_MICROS } from "../../src/traces/time.ts";
 import { evaluate, type PlainRun } from "../support/evaluate-filter.ts";
 import { EXPRESSIONS } from "../support/filter-expressions.ts";
-import { filled, MIDNIGHT, pick } from "../support/random-trace-runs.ts";
+import { fillPartition, MIDNIGHT, pick } from "../support/random-trace-runs.ts";
 import { seeded } from "../support/random.ts";
 import { DAY, uuid7 } from "../support/traces.ts";
 
@@ -27,15 +27,15 @@ const ABSENT = [
   `search("${UNKNOWN}")`,
 ];
 
-type Filled = Awaited<ReturnType<typeof filled>>;
+type Filled = Awaited<ReturnType<typeof fillPartition>>;
 
-function stubOf({ identity }: Filled) {
+function getStub({ identity }: Filled) {
   const name = `${identity.workspaceId}/${identity.projectId}/${DAY}`;
   return env.TRACE_PARTITION.get(env.TRACE_PARTITION.idFromName(name));
 }
 
 async function blocks(day: Filled): Promise<number[]> {
-  return runInDurableObject(stubOf(day), (_, { storage }) =>
+  return runInDurableObject(getStub(day), (_, { storage }) =>
     storage.sql
       .exec<{ block: number }>("SELECT block FROM blocks ORDER BY block")
       .toArray()
@@ -45,7 +45,7 @@ async function blocks(day: Filled): Promise<number[]> {
 
 /** Seals all blocks but the last. */
 async function seal(day: Filled): Promise<void> {
-  await runInDurableObject(stubOf(day), async (instance) =>
+  await runInDurableObject(getStub(day), async (instance) =>
     (instance as unknown as { alarm(): Promise<void> }).alarm(),
   );
   const last = Math.floor(day.runs.length / 512);
@@ -53,7 +53,7 @@ async function seal(day: Filled): Promise<void> {
 }
 
 async function sealed(isUniform = false): Promise<Filled> {
-  const day = await filled(COUNT, isUniform);
+  const day = await fillPartition(COUNT, isUniform);
   await seal(day);
   return day;
 }
@@ -94,14 +94,14 @@ async function expectStats({ partition, runs }: Filled, text: string): Promise<v
   for (const field of ["end_time", "first_token_time"] as const) {
     const ended = passed.flatMap((run) => (run[field] === null ? [] : [(run[field] - run.start_time) / 1e6]));
     const given = [...times[field]].flatMap(([micros, n]) => Array.from({ length: n }, () => micros / 1e6));
-    const shown = (seconds: number[]) => seconds.toSorted((a, b) => a - b);
+    const sortSeconds = (seconds: number[]) => seconds.toSorted((a, b) => a - b);
     // Half of a step of 5 %, where durations are in steps.
     const most = passed.length <= 2_000 ? 1e-9 : 0.0251;
-    const expected = shown(ended);
+    const expected = sortSeconds(ended);
     const isNear = (seconds: number, i: number) =>
       Math.abs(Math.log(Math.max(1e-6, seconds) / Math.max(1e-6, expected[i] ?? 0))) < most;
     expect({ text, field, count: given.length }).toEqual({ text, field, count: ended.length });
-    expect({ text, field, near: shown(given).every(isNear) }).toEqual({ text, field, near: true });
+    expect({ text, field, near: sortSeconds(given).every(isNear) }).toEqual({ text, field, near: true });
   }
 }
 
@@ -120,7 +120,7 @@ describe("sealed blocks", () => {
     const day = await sealedForReading();
     const random = seeded("pages");
     const texts = [undefined, ...EXPRESSIONS, `not(has(tags, "${UNKNOWN}"))`];
-    await runInDurableObject(stubOf(day), (_, { storage }) => {
+    await runInDurableObject(getStub(day), (_, { storage }) => {
       // The runs that the index gives before others are read block by block.
       const page = (request: QueryRequest, newest?: number) => {
         const { runs, done } = queryRuns(storage.sql, day.identity, request, newest);
@@ -142,7 +142,7 @@ describe("sealed blocks", () => {
   it("are not read for what they do not have", async () => {
     const day = await sealed();
     // Runs that the grams do not know are not found: the proof that their blocks are left out.
-    await runInDurableObject(stubOf(day), (_, { storage }) => {
+    await runInDurableObject(getStub(day), (_, { storage }) => {
       storage.sql.exec(
         `UPDATE runs SET name = '${UNKNOWN}', tags = '["${UNKNOWN}"]', thread_id = '${UNKNOWN}' WHERE n < 1000`,
       );
@@ -188,22 +188,22 @@ describe("sealed blocks", () => {
   });
 
   it("are not read when all their values are outside, or all their runs have the tag that none may have", async () => {
-    const day = await filled(COUNT);
-    await runInDurableObject(stubOf(day), (_, { storage }) => {
+    const day = await fillPartition(COUNT);
+    await runInDurableObject(getStub(day), (_, { storage }) => {
       storage.sql.exec(
         `UPDATE runs SET tags = '["a","every"]', total_tokens = n, end_time = start_time, total_cost = NULL`,
       );
       storage.sql.exec(`UPDATE runs SET status = 'success', run_type = 'llm'`);
     });
     await seal(day);
-    await runInDurableObject(stubOf(day), (_, { storage }) => {
+    await runInDurableObject(getStub(day), (_, { storage }) => {
       // Runs that the bounds do not know are not found.
       storage.sql.exec(
         `UPDATE runs SET tags = '[]', total_tokens = 1000000, total_cost = 5, status = 'error' WHERE n < 1000`,
       );
       storage.sql.exec(`UPDATE runs SET end_time = start_time + 60000000, run_type = 'tool' WHERE n < 1000`);
     });
-    const inLast = async (filter: string) => (await day.partition.query({ filter, ...PAGE })).runs.length;
+    const countInLast = async (filter: string) => (await day.partition.query({ filter, ...PAGE })).runs.length;
     const absent = [
       'not(has(tags, "every"))',
       "gt(total_tokens, 500000)",
@@ -214,8 +214,8 @@ describe("sealed blocks", () => {
       'not(eq(run_type, "llm"))',
       'not(or(has(tags, "every"), eq(name, "x")))',
     ];
-    for (const filter of absent) expect({ filter, runs: await inLast(filter) }).toEqual({ filter, runs: 0 });
-    expect(await inLast('not(has(tags, "other"))')).toBe(COUNT);
+    for (const filter of absent) expect({ filter, runs: await countInLast(filter) }).toEqual({ filter, runs: 0 });
+    expect(await countInLast('not(has(tags, "other"))')).toBe(COUNT);
   });
 
   it("are opened by a change to one of their runs", async () => {
@@ -237,7 +237,7 @@ describe("sealed blocks", () => {
 
   it("take no new runs after deletions", async () => {
     const day = await sealed();
-    const numbers = await runInDurableObject(stubOf(day), (_, { storage }) =>
+    const numbers = await runInDurableObject(getStub(day), (_, { storage }) =>
       storage.sql.exec<{ trace_id: string; n: number }>("SELECT trace_id, n FROM runs ORDER BY n").toArray(),
     );
     const traces = (from: number, to: number) =>
@@ -252,7 +252,7 @@ describe("sealed blocks", () => {
     const found = await day.partition.query({ filter: 'eq(name, "no such step")', ...PAGE });
     expect(found.runs.map((run) => run.id)).toEqual([id]);
     expect((await day.partition.stats({})).run_count).toBe(1);
-    const { n } = await runInDurableObject(stubOf(day), (_, { storage }) =>
+    const { n } = await runInDurableObject(getStub(day), (_, { storage }) =>
       storage.sql.exec<{ n: number }>("SELECT n FROM runs").one(),
     );
     expect(n).toBe((numbers.at(-1)?.n ?? 0) + 1);
@@ -288,7 +288,7 @@ describe("sealed blocks", () => {
   });
 
   it("add up to the same statistics for filters that sums do not answer", async () => {
-    const day = await filled(COUNT * 2, true);
+    const day = await fillPartition(COUNT * 2, true);
     // More runs than the sample has, about half of them, and none.
     const texts = ['not(has(tags, "absent"))', 'has(tags, "beta")', "gt(total_tokens, 100)", 'has(tags, "absent")'];
     for (const text of texts) await expectStats(day, text);
@@ -306,7 +306,7 @@ describe("sealed blocks", () => {
   });
 
   it("give the same series as their runs do, by time and by column", async () => {
-    const day = await filled(COUNT, true);
+    const day = await fillPartition(COUNT, true);
     const selections: RunSelection[] = [
       {},
       { isRoot: true, filter: 'neq(name, "step")' },
@@ -325,11 +325,11 @@ describe("sealed blocks", () => {
         selections.flatMap((selection) =>
           requests.map(async (request) => {
             const { times, keys } = await day.partition.series(selection, request);
-            const rounded = (figures: Stats[]) =>
+            const roundFigures = (figures: Stats[]) =>
               figures
                 .map((one) => ({ ...one, total_cost: Math.round(one.total_cost * 1e6) }))
                 .sort((a, b) => (String(a.key) < String(b.key) ? -1 : 1));
-            return { selection, request, times: rounded(times), keys: rounded(keys) };
+            return { selection, request, times: roundFigures(times), keys: roundFigures(keys) };
           }),
         ),
       );
@@ -338,7 +338,7 @@ describe("sealed blocks", () => {
     expect(await series()).toEqual(before);
     // Sums of blocks that are no longer true of their runs: the proof that they are used.
     await runInDurableObject(
-      stubOf(day),
+      getStub(day),
       (_, { storage }) => void storage.sql.exec("UPDATE runs SET total_tokens = 1"),
     );
     const [first] = await series();

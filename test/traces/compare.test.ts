@@ -44,7 +44,7 @@ async function experiment(dataset: string, runs: [example: string, scores: objec
   return id;
 }
 
-async function examplesOf(dataset: string, count: number): Promise<string[]> {
+async function createExamples(dataset: string, count: number): Promise<string[]> {
   const body = Array.from({ length: count }, (_, n) => ({ dataset_id: dataset, inputs: { n } }));
   return (await ask<{ id: string }[]>(caller, "/examples/bulk", { body })).map(({ id }) => id);
 }
@@ -52,7 +52,7 @@ async function examplesOf(dataset: string, count: number): Promise<string[]> {
 describe("a comparison", () => {
   it("takes the mean of repetitions and respects keys whose lower scores are better", async () => {
     const dataset = await newDataset(caller);
-    const [one = "", two = ""] = await examplesOf(dataset, 2);
+    const [one = "", two = ""] = await createExamples(dataset, 2);
     const config = { feedback_key: "toxic", feedback_config: { type: "continuous" }, is_lower_score_better: true };
     await ask(caller, "/feedback-configs", { body: config });
     const base = await experiment(dataset, [
@@ -76,16 +76,16 @@ describe("a comparison", () => {
       { id: base, run_count: 3, scores: { correct: 2 / 3 }, improved: {}, regressed: {} },
       { id: next, run_count: 2, improved: { correct: 1 }, regressed: { toxic: 1 } },
     ]);
-    const changed = async (query: string) =>
+    const listChanged = async (query: string) =>
       (await compare(dataset, [base, next], query)).rows.map((row) => row.example_id);
-    expect(await changed("&change=regressed")).toEqual([one]);
-    expect(await changed("&change=regressed&key=correct")).toEqual([]);
-    expect(await changed("&change=improved&key=correct")).toEqual([one]);
+    expect(await listChanged("&change=regressed")).toEqual([one]);
+    expect(await listChanged("&change=regressed&key=correct")).toEqual([]);
+    expect(await listChanged("&change=improved&key=correct")).toEqual([one]);
   });
 
   it("has pages, outputs of any size, and examples that were deleted", async () => {
     const dataset = await newDataset(caller);
-    const ids = await examplesOf(dataset, 5);
+    const ids = await createExamples(dataset, 5);
     const [large = "", gone = ""] = ids;
     const outputs = { text: "x".repeat(300_000) };
     const only = await experiment(dataset, [

@@ -28,7 +28,7 @@ async function upload(file: string | Uint8Array, fields: Record<string, string |
   });
 }
 
-async function uploaded(...given: Parameters<typeof upload>): Promise<{ dataset: Dataset; examples: Example[] }> {
+async function uploadExamples(...given: Parameters<typeof upload>): Promise<{ dataset: Dataset; examples: Example[] }> {
   const answer = await upload(...given);
   const text = await answer.text();
   expect([answer.status, text]).toEqual([200, text]);
@@ -36,7 +36,7 @@ async function uploaded(...given: Parameters<typeof upload>): Promise<{ dataset:
   return { dataset, examples: await ask<Example[]>(caller, `/examples?dataset=${dataset.id}`) };
 }
 
-async function refused(...given: Parameters<typeof upload>): Promise<[number, string]> {
+async function readRefusal(...given: Parameters<typeof upload>): Promise<[number, string]> {
   const answer = await upload(...given);
   return [answer.status, (await answer.json<{ detail: string }>()).detail];
 }
@@ -46,7 +46,7 @@ const text = async (path: string) => (await caller.fetch(path)).text();
 describe("a CSV file", () => {
   it("becomes a dataset with its rows in their order", async () => {
     const csv = '\uFEFFq,a,topic,extra\r\n"1 + 1, or ""two""",2,maths,x\r\n\r\n"two\nlines",文,"",y';
-    const { dataset, examples } = await uploaded(csv, {
+    const { dataset, examples } = await uploadExamples(csv, {
       name: `csv-${crypto.randomUUID()}`,
       input_keys: ["q", "topic"],
       output_keys: "a",
@@ -63,9 +63,12 @@ describe("a CSV file", () => {
 
   it("has the file's name when the form names none, and a name once", async () => {
     const name = `${crypto.randomUUID()}.csv`;
-    const { dataset } = await uploaded("a\n1", { input_keys: "a" }, name);
+    const { dataset } = await uploadExamples("a\n1", { input_keys: "a" }, name);
     expect(dataset.name).toBe(name);
-    expect(await refused("a\n1", { input_keys: "a" }, name)).toEqual([409, "A dataset with this name or id exists."]);
+    expect(await readRefusal("a\n1", { input_keys: "a" }, name)).toEqual([
+      409,
+      "A dataset with this name or id exists.",
+    ]);
   });
 
   it.each([
@@ -85,12 +88,12 @@ describe("a CSV file", () => {
     ["a\n1", { input_keys: "a", data_type: "cat" }, expect.stringContaining("Invalid form.data_type")],
     ["a\n1", { input_keys: "a", metadata: "{" }, "Invalid form.metadata: expected JSON."],
   ])("is refused with its fault: %j", async (file, fields: Record<string, string>, detail: unknown) => {
-    expect(await refused(file, fields)).toEqual([422, detail]);
+    expect(await readRefusal(file, fields)).toEqual([422, detail]);
   });
 
   it("cannot be mapped, and needs a file", async () => {
     const mapped = { input_keys: "a", input_key_mappings: '{"a":"b"}' };
-    expect(await refused("a\n1", mapped)).toEqual([501, expect.stringContaining("mappings of columns")]);
+    expect(await readRefusal("a\n1", mapped)).toEqual([501, expect.stringContaining("mappings of columns")]);
     const form = '--b\r\nContent-Disposition: form-data; name="name"\r\n\r\nx\r\n--b--\r\n';
     const headers = { "content-type": "multipart/form-data; boundary=b" };
     const answer = await caller.fetch("/datasets/upload", { method: "POST", body: form, headers });
@@ -101,7 +104,7 @@ describe("a CSV file", () => {
     const name = crypto.randomUUID();
     const schema = JSON.stringify({ type: "object", required: ["b"] });
     const fields = { name, input_keys: "a", inputs_schema_definition: schema };
-    expect(await refused(`a\n${"x".repeat(40_000)}`, fields)).toEqual([422, expect.stringContaining("inputs")]);
+    expect(await readRefusal(`a\n${"x".repeat(40_000)}`, fields)).toEqual([422, expect.stringContaining("inputs")]);
     expect(await ask(caller, `/datasets?name=${name}`)).toEqual([]);
   });
 });
@@ -110,7 +113,7 @@ describe("other files", () => {
   it("are JSON Lines with columns, and conversations as JSON in cells", async () => {
     const lines = `${JSON.stringify({ q: { deep: [1] }, a: 2 })}\n\n${JSON.stringify({ q: null })}\n`;
     const named = { name: crypto.randomUUID(), input_keys: "q", output_keys: "a" };
-    const { examples } = await uploaded(lines, named, "rows.jsonl");
+    const { examples } = await uploadExamples(lines, named, "rows.jsonl");
     expect(examples.map(({ inputs, outputs }) => [inputs, outputs])).toEqual([
       [{ q: { deep: [1] } }, { a: 2 }],
       [{ q: null }, {}],
@@ -118,8 +121,11 @@ describe("other files", () => {
     const messages = [{ role: "user", content: "hi" }];
     const chat = { name: crypto.randomUUID(), input_keys: "messages", data_type: "chat" };
     const csv = `messages\n"${JSON.stringify(messages).replaceAll('"', '""')}"`;
-    expect((await uploaded(csv, chat)).examples[0]?.inputs).toEqual({ messages });
-    expect(await refused("[1", named, "rows.jsonl")).toEqual([422, "Invalid file, line 1: expected a JSON object."]);
+    expect((await uploadExamples(csv, chat)).examples[0]?.inputs).toEqual({ messages });
+    expect(await readRefusal("[1", named, "rows.jsonl")).toEqual([
+      422,
+      "Invalid file, line 1: expected a JSON object.",
+    ]);
   });
 });
 
@@ -162,7 +168,7 @@ describe("a download", () => {
       { inputs: { q: `${LARGE},"` }, outputs: null, metadata: { topic: "t" } },
       { inputs: { q: "old", n: 1 }, outputs: { a: "x" } },
     ]);
-    const { examples } = await uploaded(lines, { name: crypto.randomUUID() }, "again.jsonl");
+    const { examples } = await uploadExamples(lines, { name: crypto.randomUUID() }, "again.jsonl");
     const content = ({ inputs, outputs, metadata }: Example) => ({ inputs, outputs, metadata });
     expect(examples.map(content)).toEqual(read.map(content));
   });

@@ -143,9 +143,9 @@ describe("examples sent as multipart", () => {
     ],
     ["no parts", () => [], 422, "holds no example"],
     ["a run that is not there", (id) => exampleParts(id, { source_run_id: id, use_source_run_io: true }), 404, "Run"],
-  ])("refuse %s", async (_, partsOf, status, detail) => {
+  ])("refuse %s", async (_, createParts, status, detail) => {
     const dataset = await newDataset(caller);
-    const answer = await sendExamples(caller, dataset, partsOf(crypto.randomUUID()));
+    const answer = await sendExamples(caller, dataset, createParts(crypto.randomUUID()));
     expect([answer.status, await answer.json()]).toMatchObject([status, { detail: expect.stringContaining(detail) }]);
     expect(await list(dataset)).toEqual([]);
   });
@@ -228,13 +228,13 @@ describe("examples over JSON", () => {
     });
     const many = (count: number) =>
       JSON.stringify(Object.fromEntries(Array.from({ length: count }, (_, n) => [`k${n}`, n])));
-    const has = (count: number) => `has(metadata, '${many(count)}')`;
+    const renderHas = (count: number) => `has(metadata, '${many(count)}')`;
     const query = (filter: string) => `&metadata=${encodeURIComponent(many(29))}&filter=${encodeURIComponent(filter)}`;
-    const nested = (levels: number) => "not(".repeat(levels) + has(1) + ")".repeat(levels);
+    const renderNested = (levels: number) => "not(".repeat(levels) + renderHas(1) + ")".repeat(levels);
     const ids = "&splits=base".repeat(50) + `&id=${id}`.repeat(50);
-    expect(await idsIn(dataset, query(has(10)) + ids)).toEqual([id]);
-    expect(await idsIn(dataset, query(nested(4)))).toEqual([id]);
-    for (const filter of [has(11), nested(5), `has(metadata, '{"a":[1]}')`]) {
+    expect(await idsIn(dataset, query(renderHas(10)) + ids)).toEqual([id]);
+    expect(await idsIn(dataset, query(renderNested(4)))).toEqual([id]);
+    for (const filter of [renderHas(11), renderNested(5), `has(metadata, '{"a":[1]}')`]) {
       expect((await caller.fetch(`/examples?dataset=${dataset}${query(filter)}`)).status).toBe(400);
     }
   });

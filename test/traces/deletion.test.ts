@@ -16,7 +16,7 @@ import {
   sendMultipart,
   sendWithAttachments,
   sentRun,
-  storedRuns,
+  readStoredRuns,
   uuid7,
 } from "../support/traces.ts";
 
@@ -37,7 +37,7 @@ function trace(project: string, thread: string, inputs: unknown = { big: `${thre
 }
 
 /** A key of the caller's workspace that only reads. */
-async function readerOf({ workspaceId }: Caller): Promise<Pick<Caller, "fetch">> {
+async function createReader({ workspaceId }: Caller): Promise<Pick<Caller, "fetch">> {
   const headers = { "x-api-key": ADMIN_KEY, "x-tenant-id": workspaceId };
   const made = await send("/api/v1/api-keys", { body: { name: "reader", scopes: ["read"] }, headers });
   const { key } = await made.json<{ key: string }>();
@@ -49,8 +49,8 @@ const keys = async (project: string) =>
     ({ key }) => key,
   );
 const days = [DAY, "2026-11-21"];
-const stored = async (project: string) =>
-  (await Promise.all(days.map(async (day) => storedRuns(caller, project, day))))
+const listStored = async (project: string) =>
+  (await Promise.all(days.map(async (day) => readStoredRuns(caller, project, day))))
     .flat()
     .map(({ id }) => id)
     .sort();
@@ -111,7 +111,7 @@ describe("deleting a trace", () => {
 
     const answer = await ask(caller, "/runs/delete", { body: { session_id, trace_ids: [gone.root.id] } });
     expect(answer).toEqual({ message: "Traces deleted", traces: 1, runs: 2 });
-    expect(await stored("delete")).toEqual([left.root.id, left.child.id, shared.id].sort());
+    expect(await listStored("delete")).toEqual([left.root.id, left.child.id, shared.id].sort());
     expect(await keys("delete")).toHaveLength(4 + 3);
     await deleteDue(session_id);
     // Its attachments and its payload of the second day; that of the first day is another run's too.
@@ -140,7 +140,7 @@ describe("deleting a trace", () => {
       ...runParts("patch", { ...root, outputs: { late: true } }),
       ...runParts("patch", bare),
     ]);
-    expect(await stored("late")).toEqual([]);
+    expect(await listStored("late")).toEqual([]);
   });
 
   it("restores nothing of it by a new day, by a new shard or by its parent", async () => {
@@ -153,7 +153,7 @@ describe("deleting a trace", () => {
     const bare = { ...sentRun(NOON + 7, { session_name: "again" }), parent_run_id: root.id };
     const { trace_id: _, dotted_order: __, ...untold } = bare;
     await sendMultipart(caller, runParts("post", untold));
-    expect(await stored("again")).toEqual([]);
+    expect(await listStored("again")).toEqual([]);
 
     const place = (shard: number) => ({ projectId: session_id, day: DAY, shard });
     const shard = (n: number) => tracePartition(env, caller.workspaceId, place(n));
@@ -161,7 +161,7 @@ describe("deleting a trace", () => {
     expect(await shard(0).holds(identity, 2, [root.id, uuid7(NOON)])).toEqual([root.id]);
     const late = [{ kind: "patch" as const, id: root.id, tags: ["late"] }];
     expect(await shard(0).upsert(identity, late)).toEqual({ shards: 2, left: [] });
-    expect(await stored("again")).toEqual([]);
+    expect(await listStored("again")).toEqual([]);
   });
 
   it("ends in R2 when the object was stopped between its commit and the deletion there", async () => {
@@ -220,7 +220,7 @@ describe("deleting a trace", () => {
     });
     const body = { session_id, trace_ids: [root.id] };
     expect(await ask(caller, "/runs/delete", { body })).toMatchObject({ runs: 52_000 });
-    expect(await stored("many")).toEqual([]);
+    expect(await listStored("many")).toEqual([]);
   });
 
   it("deletes a thread whose list of traces, or of feedback, is longer than a bound value can be", async () => {
@@ -266,7 +266,7 @@ describe("deleting a trace", () => {
     const session_id = await projectId(caller, "threads");
     const path = `/api/v2/threads/${encodeURIComponent("t/1")}?project_id=${session_id}`;
     expect(await ask(caller, path, { method: "DELETE" })).toMatchObject({ traces: 1, runs: 2 });
-    expect(await stored("threads")).toEqual([left.root.id, left.child.id].sort());
+    expect(await listStored("threads")).toEqual([left.root.id, left.child.id].sort());
     expect(await ask(caller, "/runs/delete", { body: { session_id, thread_ids: ["t-2"] } })).toMatchObject({ runs: 2 });
   });
 
@@ -277,7 +277,7 @@ describe("deleting a trace", () => {
     const body = { session_id, trace_ids: [root.id] };
     const paths = ["/runs/delete", "/api/v1/runs/delete"];
     const other = await newCaller();
-    const reader = await readerOf(caller);
+    const reader = await createReader(caller);
     for (const path of paths) {
       expect((await send(path, { body })).status).toBe(401);
       expect((await send(path, { body, headers: { "x-api-key": "lsv2_wrong" } })).status).toBe(401);
@@ -296,7 +296,7 @@ describe("deleting a trace", () => {
     expect(
       (await reader.fetch(`/sessions/${session_id}`, { method: "PATCH", body: { retention_days: 1 } })).status,
     ).toBe(403);
-    expect(await stored("guarded")).toEqual([root.id]);
+    expect(await listStored("guarded")).toEqual([root.id]);
     expect((await caller.fetch("/runs/delete", { body: { session_id } })).status).toBe(422);
   });
 });

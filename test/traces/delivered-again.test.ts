@@ -7,11 +7,11 @@ import { applyWrites } from "../../src/traces/partition/write/write.ts";
 import { dayBounds } from "../../src/traces/time.ts";
 import type { RunWrite } from "../../src/traces/types.ts";
 import { priceTable } from "../../src/traces/usage/prices.ts";
-import { rowsWritten } from "../support/rows-written.ts";
+import { countRowsWritten } from "../support/rows-written.ts";
 import { DAY, NOON, uuid7 } from "../support/traces.ts";
 
 const [ROOT, MODEL] = [uuid7(NOON, "a".repeat(12)), uuid7(NOON + 1_000, "b".repeat(12))];
-const dotted = (...ids: string[]) => ids.map((id, i) => segment(NOON + i * 1_000, id)).join(".");
+const toDottedOrder = (...ids: string[]) => ids.map((id, i) => segment(NOON + i * 1_000, id)).join(".");
 const usage = { total_tokens: 12, prompt_tokens: 10, completion_tokens: 2 };
 
 const trace = (tokens = usage): RunWrite[] => [
@@ -20,7 +20,7 @@ const trace = (tokens = usage): RunWrite[] => [
     id: ROOT,
     trace_id: ROOT,
     is_root: true,
-    dotted_order: dotted(ROOT),
+    dotted_order: toDottedOrder(ROOT),
     start_time: NOON,
     end_time: NOON + 9_000,
     inputs: { text: '{"a":1}' },
@@ -30,7 +30,7 @@ const trace = (tokens = usage): RunWrite[] => [
     id: MODEL,
     trace_id: ROOT,
     parent_run_id: ROOT,
-    dotted_order: dotted(ROOT, MODEL),
+    dotted_order: toDottedOrder(ROOT, MODEL),
     run_type: "llm",
     start_time: NOON + 1_000,
     end_time: NOON + 8_000,
@@ -43,7 +43,7 @@ it("writes no row, also where a run's totals include those below it", async () =
     migrate(storage);
     const { sql } = storage;
     const deliver = (writes: RunWrite[]) =>
-      rowsWritten(sql, async () => applyWrites(sql, "prefix/", dayBounds(DAY), writes, priceTable(undefined)));
+      countRowsWritten(sql, async () => applyWrites(sql, "prefix/", dayBounds(DAY), writes, priceTable(undefined)));
     const totals = () => sql.exec("SELECT total_tokens, change FROM runs ORDER BY n").toArray();
     expect(await deliver(trace())).toBeGreaterThan(4);
     const before = totals();

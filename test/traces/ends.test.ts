@@ -24,7 +24,7 @@ beforeEach(() => void vi.spyOn(console, "error").mockImplementation(() => undefi
 afterEach(() => void vi.restoreAllMocks());
 
 const send = async (run: Sent) => sendMultipart(caller, runParts("post", run));
-const found = async (run: Sent) => (await caller.fetch(`/runs/${run.id}`)).status;
+const readRunStatus = async (run: Sent) => (await caller.fetch(`/runs/${run.id}`)).status;
 const keys = async (project: string) =>
   (await env.BLOBS.list({ prefix: `traces/${caller.workspaceId}/${project}/` })).objects.map(({ key }) => key);
 
@@ -39,12 +39,12 @@ async function overdue(name: string) {
     storage.sql.exec("INSERT OR REPLACE INTO meta (name, value) VALUES ('written', '0')");
   });
   const identity = { workspaceId: caller.workspaceId, ...place, traceTier: "longlived" as const };
-  const later = () => sentRun(OLD + 1, { session_name: name });
-  return { first, project, object, identity, later, stub: tracePartition(env, caller.workspaceId, place) };
+  const createLaterRun = () => sentRun(OLD + 1, { session_name: name });
+  return { first, project, object, identity, createLaterRun, stub: tracePartition(env, caller.workspaceId, place) };
 }
 
 /** Replaces bindings of the object's environment until `restore`. */
-async function bind(object: DurableObjectStub<TracePartition>, bindings: (own: Env) => Partial<Env>) {
+async function replaceBindings(object: DurableObjectStub<TracePartition>, bindings: (own: Env) => Partial<Env>) {
   let before: Env;
   await runInDurableObject(object, (partition) => {
     const own = partition as unknown as { env: Env };
@@ -76,10 +76,10 @@ it("a day that expires takes the links of its traces along, and no others", asyn
 
 describe("a write of a day that expires", () => {
   it("is refused while the day is deleted, and kept when it is sent again", async () => {
-    const { first, object, later } = await overdue("expiring");
+    const { first, object, createLaterRun } = await overdue("expiring");
     const gate = { reached: false, open: false };
     // No promise is shared: those of one object cannot be awaited in another.
-    const { restore } = await bind(object, ({ BLOBS }) => ({
+    const { restore } = await replaceBindings(object, ({ BLOBS }) => ({
       BLOBS: {
         list: async (options: R2ListOptions) => {
           gate.reached = true;
@@ -91,7 +91,7 @@ describe("a write of a day that expires", () => {
     }));
     const alarm = runDurableObjectAlarm(object);
     await vi.waitFor(() => expect(gate.reached).toBe(true), 5_000);
-    const run = later();
+    const run = createLaterRun();
     const refused = await send(run);
     expect([refused.status, refused.headers.get("retry-after")]).toEqual([503, "1"]);
     const feedback = { run_id: first.id, key: "mood", score: 1, session_id: await projectId(caller, "expiring") };
@@ -99,16 +99,16 @@ describe("a write of a day that expires", () => {
     gate.open = true;
     await alarm;
     await restore();
-    expect(await found(first)).toBe(404);
+    expect(await readRunStatus(first)).toBe(404);
     expect((await send(run)).status).toBe(202);
-    expect(await found(run)).toBe(200);
+    expect(await readRunStatus(run)).toBe(200);
     await runDurableObjectAlarm(object);
-    expect(await found(run)).toBe(200);
+    expect(await readRunStatus(run)).toBe(200);
   });
 
   it("is refused after a failure in the middle and a restart, until all is deleted", async () => {
-    const { first, object, project, later } = await overdue("failing");
-    const { restore } = await bind(object, ({ DB }) => ({
+    const { first, object, project, createLaterRun } = await overdue("failing");
+    const { restore } = await replaceBindings(object, ({ DB }) => ({
       DB: {
         prepare: (text: string) => {
           if (/delete from/i.test(text)) throw new Error("D1 is away");
@@ -120,27 +120,27 @@ describe("a write of a day that expires", () => {
     await restore();
     // Its payload is gone: a write must not renew what is left.
     expect(await keys(project)).toEqual([]);
-    const run = later();
+    const run = createLaterRun();
     expect((await send(run)).status).toBe(503);
     await runInDurableObject(object, (_, ctx) => ctx.abort()).catch(() => undefined);
     expect((await send(run)).status).toBe(503);
     // The first stub stays broken.
     expect(await runDurableObjectAlarm(env.TRACE_PARTITION.get(object.id))).toBe(true);
-    expect(await found(first)).toBe(404);
+    expect(await readRunStatus(first)).toBe(404);
     expect((await send(run)).status).toBe(202);
-    expect(await found(run)).toBe(200);
+    expect(await readRunStatus(run)).toBe(200);
   });
 
   it.each([
     { what: "the project", read: /"projects"/, tier: "longlived" },
     { what: "the links that end, beside a trace that is kept", read: /"shares"/, tier: "shortlived" },
   ])("keeps the day when it waits for others while the alarm reads $what", async ({ what, read, tier }) => {
-    const { first, project, object, identity, later } = await overdue(`waiting: ${what}`);
-    const kept = later();
+    const { first, project, object, identity, createLaterRun } = await overdue(`waiting: ${what}`);
+    const kept = createLaterRun();
     expect((await send(kept)).status).toBe(202);
     expect((await caller.fetch(`/runs/${first.id}/share`, { method: "PUT", body: {} })).status).toBe(200);
     await env.DB.prepare("UPDATE projects SET trace_tier = ? WHERE id = ?").bind(tier, project).run();
-    const { id, trace_id } = later();
+    const { id, trace_id } = createLaterRun();
     await runInDurableObject(object, async (partition, { storage }) => {
       storage.sql.exec("UPDATE meta SET value = '0' WHERE name = 'written'");
       storage.sql.exec("INSERT INTO kept (trace_id) VALUES (?)", kept.id);
@@ -162,14 +162,14 @@ describe("a write of a day that expires", () => {
       own.env = before;
       expect(await stored).toEqual({ shards: 1, left: [] });
     });
-    expect([await found(first), (await caller.fetch(`/runs/${id}`)).status]).toEqual([200, 200]);
+    expect([await readRunStatus(first), (await caller.fetch(`/runs/${id}`)).status]).toEqual([200, 200]);
     const links = env.DB.prepare("SELECT target_id FROM shares WHERE project_id = ?").bind(project);
     expect((await links.all()).results).toEqual([{ target_id: first.id }]);
   });
 
   it("is refused when its payload was deleted before it came", async () => {
-    const { stub, identity, project, later } = await overdue("late payload");
-    const { id, trace_id } = later();
+    const { stub, identity, project, createLaterRun } = await overdue("late payload");
+    const { id, trace_id } = createLaterRun();
     const [key = ""] = await keys(project);
     const hash = key.split("/").at(-1) as string;
     await stub.destroy(identity);
@@ -183,7 +183,7 @@ describe("a write of a day that expires", () => {
 
 describe("a run of a project that another isolate has just deleted", () => {
   /** Deletes a project as another isolate does: this one has it in its cache. */
-  async function deletedElsewhere(name: string) {
+  async function deleteElsewhere(name: string) {
     const run = sentRun(NOON, { session_name: name });
     expect((await send(run)).status).toBe(202);
     const project = await projectId(caller, name);
@@ -198,7 +198,7 @@ describe("a run of a project that another isolate has just deleted", () => {
     env.DB.prepare("SELECT count(*) AS n FROM trace_partitions WHERE project_id = ?").bind(project).first("n");
 
   it("makes a new project of the name, and takes its payloads there", async () => {
-    const { project } = await deletedElsewhere("by name");
+    const { project } = await deleteElsewhere("by name");
     const run = sentRun(NOON + 1, { session_name: "by name", inputs: { big: BIG } });
     const attachment = { name: `attachment.${run.id}.note`, type: "text/plain", data: "kept" };
     const answer = await sendMultipart(caller, [...runParts("post", run), attachment]);
@@ -211,7 +211,7 @@ describe("a run of a project that another isolate has just deleted", () => {
   });
 
   it("is refused when it names the id", async () => {
-    const { project } = await deletedElsewhere("by id");
+    const { project } = await deleteElsewhere("by id");
     const run = { ...sentRun(NOON + 1, { inputs: { big: BIG } }), session_id: project, session_name: undefined };
     const answer = await sendMultipart(caller, runParts("post", run));
     const errors = [{ path: run.id, message: expect.stringContaining("no such project") }];
@@ -220,7 +220,7 @@ describe("a run of a project that another isolate has just deleted", () => {
   });
 
   it("leaves no feedback there", async () => {
-    const { project } = await deletedElsewhere("feedback");
+    const { project } = await deleteElsewhere("feedback");
     const given = { run_id: sentRun(NOON).id, session_id: project, start_time: "2026-11-20", key: "mood", score: 1 };
     expect((await caller.fetch("/feedback", { body: given })).status).toBe(404);
     const part = { name: `feedback.${crypto.randomUUID()}`, data: JSON.stringify(given) };

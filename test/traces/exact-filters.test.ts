@@ -8,12 +8,12 @@ import { DAY, NOON, projectId, runParts, sendMultipart, type Sent, sentRun } fro
 let caller: Caller;
 let session: string;
 
-async function stored(runs: Sent[]): Promise<void> {
+async function storeRuns(runs: Sent[]): Promise<void> {
   const parts = runs.flatMap((run) => runParts("post", run));
   expect((await sendMultipart(caller, parts)).status).toBe(202);
 }
 
-async function found(filter: string): Promise<string[]> {
+async function findRuns(filter: string): Promise<string[]> {
   const answer = await caller.fetch("/runs/query", { body: { session: [session], filter, select: ["id"] } });
   expect([filter, answer.status]).toEqual([filter, 200]);
   return (await answer.json<{ runs: { id: string }[] }>()).runs.map(({ id }) => id).sort();
@@ -25,7 +25,7 @@ const entry = (kind: string, key: string, value: string) =>
 
 beforeAll(async () => {
   caller = await newCaller();
-  await stored([sentRun(NOON - 1)]);
+  await storeRuns([sentRun(NOON - 1)]);
   session = await projectId(caller);
 });
 
@@ -47,9 +47,9 @@ it("numbers of metadata are compared as JSON writes them", async () => {
     ...keys.map((key) => [key, 1 / 3] as const),
   ]);
   const run = sentRun(NOON, { extra: { metadata } });
-  await stored([run]);
+  await storeRuns([run]);
   for (const [key, number] of Object.entries(metadata)) {
-    expect([key, number, await found(entry("metadata", key, String(number)))]).toEqual([key, number, [run.id]]);
+    expect([key, number, await findRuns(entry("metadata", key, String(number)))]).toEqual([key, number, [run.id]]);
   }
 });
 
@@ -65,11 +65,11 @@ it("metadata contains integers by all of their digits", async () => {
   ]);
   expect((await sendMultipart(caller, parts)).status).toBe(202);
   for (const [n, run] of runs.entries()) {
-    expect(await found(`has(metadata, ${q(`{"exact": ${integers[n]}}`)})`)).toEqual([run.id]);
-    expect(await found(`has(metadata, ${q(`{"deep": {"a.b": ${integers[n]}}}`)})`)).toEqual([run.id]);
-    expect(await found(`has(metadata, ${q(`{"list": [${integers[n]}]}`)})`)).toEqual([run.id]);
+    expect(await findRuns(`has(metadata, ${q(`{"exact": ${integers[n]}}`)})`)).toEqual([run.id]);
+    expect(await findRuns(`has(metadata, ${q(`{"deep": {"a.b": ${integers[n]}}}`)})`)).toEqual([run.id]);
+    expect(await findRuns(`has(metadata, ${q(`{"list": [${integers[n]}]}`)})`)).toEqual([run.id]);
   }
-  expect(await found(`has(metadata, ${q('{"exact": 9007199254740992}')})`)).toEqual([]);
+  expect(await findRuns(`has(metadata, ${q('{"exact": 9007199254740992}')})`)).toEqual([]);
   expect(
     (await caller.fetch("/runs/query", { body: { session: [session], filter: 'has(metadata, "9007199254740993")' } }))
       .status,
@@ -80,31 +80,31 @@ it("long values are compared by the same 250 characters that are kept", async ()
   const long = "😀".repeat(300);
   const odd = `x${long}`;
   const run = sentRun(NOON + 1, { inputs: { long, odd }, outputs: { long, odd }, extra: { metadata: { long, odd } } });
-  await stored([run]);
+  await storeRuns([run]);
   await caller.fetch("/feedback", { body: { run_id: run.id, key: "long", value: long } });
   for (const kind of ["input", "output", "metadata"]) {
     for (const [key, value] of Object.entries({ long, odd })) {
-      expect([kind, key, await found(entry(kind, key, value))]).toEqual([kind, key, [run.id]]);
+      expect([kind, key, await findRuns(entry(kind, key, value))]).toEqual([kind, key, [run.id]]);
     }
   }
-  expect(await found(entry("feedback", "long", long))).toEqual([run.id]);
+  expect(await findRuns(entry("feedback", "long", long))).toEqual([run.id]);
 });
 
 it("U+0000 ends no comparison", async () => {
   const [short, whole, other] = ["a", "a\u0000b", "a\u0000c"].map((text, n) =>
     sentRun(NOON + 10 + n, { name: `nul ${text}`, inputs: { v: text }, extra: { metadata: { v: text } } }),
   ) as [Sent, Sent, Sent];
-  await stored([short, whole, other]);
+  await storeRuns([short, whole, other]);
   for (const run of [short, whole, other]) {
     const { v } = run["inputs"] as { v: string };
     await caller.fetch("/feedback", { body: { run_id: run.id, key: "v", value: v } });
-    expect([v, await found(`eq(name, ${q(run.name)})`)]).toEqual([v, [run.id]]);
+    expect([v, await findRuns(`eq(name, ${q(run.name)})`)]).toEqual([v, [run.id]]);
     for (const kind of ["input", "metadata", "feedback"]) {
-      expect([kind, v, await found(entry(kind, "v", v))]).toEqual([kind, v, [run.id]]);
+      expect([kind, v, await findRuns(entry(kind, "v", v))]).toEqual([kind, v, [run.id]]);
     }
   }
-  expect(await found('like(name, "%c")')).toEqual([other.id]);
-  expect(await found(`like(name, ${q("nul a\u0000b%")})`)).toEqual([whole.id]);
+  expect(await findRuns('like(name, "%c")')).toEqual([other.id]);
+  expect(await findRuns(`like(name, ${q("nul a\u0000b%")})`)).toEqual([whole.id]);
   const body = { session: [session], by: "name", filter: 'like(name, "nul %")' };
   const window = { start_time: `${DAY}T00:00:00Z`, end_time: `${DAY}T23:59:00Z` };
   const series = await caller.fetch("/runs/stats/series", { body: { ...body, ...window } });
@@ -117,7 +117,7 @@ it("text is found in inputs with any escapes of its sender", async () => {
   const data = String.raw`{"q":"see http:\/\/a.example\/b and \u0022this\u0022 \u005C \u000a \ud83d\ude00 \u001F"}`;
   await sendMultipart(caller, [...runs, { ...head, data }]);
   for (const text of ["http://a.example/b", 'and "this" \\', "\n 😀", "\u001f"]) {
-    expect([text, await found(`search(inputs, ${q(text)})`)]).toEqual([text, [run.id]]);
+    expect([text, await findRuns(`search(inputs, ${q(text)})`)]).toEqual([text, [run.id]]);
   }
   const { inputs } = await (await caller.fetch(`/runs/${run.id}`)).json<{ inputs: unknown }>();
   expect(inputs).toEqual(JSON.parse(data));

@@ -131,7 +131,7 @@ describe("the second generation", () => {
   });
 
   it("sorts by the mean of a score, and leaves those without one for the end", async () => {
-    const sorted = async (more: object, by = "feedback.k") => {
+    const listSorted = async (more: object, by = "feedback.k") => {
       const seen: string[] = [];
       let cursor: string | null = null;
       do {
@@ -143,9 +143,9 @@ describe("the second generation", () => {
       return seen;
     };
     const [a, b, c] = ids;
-    expect(await sorted({})).toEqual([b, a, c]);
-    expect(await sorted({ order: "ASC" }, "k")).toEqual([c, a, b]);
-    expect(await sorted({}, "none")).toEqual(ids);
+    expect(await listSorted({})).toEqual([b, a, c]);
+    expect(await listSorted({ order: "ASC" }, "k")).toEqual([c, a, b]);
+    expect(await listSorted({}, "none")).toEqual(ids);
     const path = `/api/v2/datasets/${dataset}/experiment-runs`;
     expect(await refusal(path, { experiment_ids: [first, second], sort: { by: "k" } })).toEqual([
       422,

@@ -30,7 +30,7 @@ const path = (url: string) => url.slice(ORIGIN.length);
 const feedbackOn = async (runId: string, by = caller) => get<Feedback[]>(by, `/feedback?run=${runId}`);
 
 /** A trace run of the caller's, and a link for it. */
-async function traced(by = caller): Promise<string> {
+async function createTraced(by = caller): Promise<string> {
   const run = sentRun(NOON);
   const sent = await by.fetch("/runs/batch", { body: { post: [run], patch: [] } });
   expect(sent.status).toBe(202);
@@ -121,7 +121,7 @@ describe("a run with feedback_keys", () => {
 
 describe("a link", () => {
   it("is made alone or with others, and listed until it expires", async () => {
-    const runId = await traced();
+    const runId = await createTraced();
     const one = await link(runId, { expires_in: { minutes: 5 } });
     expect(one).toEqual({
       id: one.id,
@@ -138,14 +138,16 @@ describe("a link", () => {
     ]);
     const naive = await link(runId, { feedback_key: "c", expires_at: later.replace("Z", "000") });
     expect(naive.expires_at).toBe(later);
-    const listed = async (query = "") => get<Token[]>(caller, `/feedback/tokens?run_id=${runId}${query}`);
-    expect((await listed())[0]).toEqual(one);
-    expect(new Set((await listed()).map(({ id }) => id))).toEqual(new Set([one, ...more, naive].map(({ id }) => id)));
-    expect(await listed("&limit=1&offset=4")).toEqual([]);
+    const listTokens = async (query = "") => get<Token[]>(caller, `/feedback/tokens?run_id=${runId}${query}`);
+    expect((await listTokens())[0]).toEqual(one);
+    expect(new Set((await listTokens()).map(({ id }) => id))).toEqual(
+      new Set([one, ...more, naive].map(({ id }) => id)),
+    );
+    expect(await listTokens("&limit=1&offset=4")).toEqual([]);
     await env.DB.prepare("UPDATE feedback_tokens SET expires_at = ? WHERE run_id = ? AND key = 'liked'")
       .bind(Date.now() - 1, runId)
       .run();
-    expect((await listed()).map(({ feedback_key }) => feedback_key).sort()).toEqual(["a", "b", "c"]);
+    expect((await listTokens()).map(({ feedback_key }) => feedback_key).sort()).toEqual(["a", "b", "c"]);
     const expired = await send(path(one.url), { body: { score: 1 } });
     expect([expired.status, await feedbackOn(runId)]).toEqual([404, []]);
     await housekeeping(env, Date.now());
@@ -154,7 +156,7 @@ describe("a link", () => {
   });
 
   it("counts when it is opened, as programs and mails do", async () => {
-    const runId = await traced();
+    const runId = await createTraced();
     const { url } = await link(runId);
     const opened = await send(`${path(url)}?score=0.5&comment=so%20so&value=mid&correction=better`);
     expect(opened.status).toBe(200);
@@ -170,7 +172,7 @@ describe("a link", () => {
   });
 
   it("shows a person a form, and says thanks", async () => {
-    const runId = await traced();
+    const runId = await createTraced();
     const { url } = await link(runId, { feedback_key: "<script>alert(1)</script>" });
     const browser = { headers: { accept: "text/html,*/*" } };
     const form = await send(path(url), browser);
@@ -192,7 +194,7 @@ describe("a link", () => {
   });
 
   it("is for its run, its key and its workspace, with any body", async () => {
-    const [runId, otherRun] = [await traced(), await traced()];
+    const [runId, otherRun] = [await createTraced(), await createTraced()];
     const { url } = await link(runId);
     const forged = {
       score: 1,
@@ -216,7 +218,7 @@ describe("a link", () => {
 
   it("of another workspace reaches no other workspace's run, and is in no other list", async () => {
     const other = await newCaller();
-    const runId = await traced();
+    const runId = await createTraced();
     const foreign = await link(runId, {}, other);
     const refused = await send(path(foreign.url), { body: { score: 0 } });
     expect([refused.status, await feedbackOn(runId)]).toEqual([404, []]);
@@ -225,7 +227,7 @@ describe("a link", () => {
   });
 
   it("is stored nowhere in plain text, and cannot be guessed", async () => {
-    const { id } = await link(await traced());
+    const { id } = await link(await createTraced());
     const rows = JSON.stringify((await env.DB.prepare("SELECT * FROM feedback_tokens").all()).results);
     expect(rows).not.toContain(id);
     for (const wrong of [crypto.randomUUID(), id.toUpperCase().replace(/[A-F0-9]$/, "x"), "0", `${id}0`]) {
@@ -235,7 +237,7 @@ describe("a link", () => {
   });
 
   it("is good after the deployment lost the key it was sealed with, but is listed no more", async () => {
-    const runId = await traced();
+    const runId = await createTraced();
     const { url } = await link(runId);
     await env.DB.prepare("UPDATE feedback_tokens SET sealed = '000000000000.AAAA' WHERE run_id = ?").bind(runId).run();
     expect(await get(caller, `/feedback/tokens?run_id=${runId}`)).toEqual([]);
@@ -243,7 +245,7 @@ describe("a link", () => {
   });
 
   it("holds what is given to its config, or to its key's", async () => {
-    const runId = await traced();
+    const runId = await createTraced();
     const answers = async ({ url }: Token, bodies: object[]) =>
       Promise.all(bodies.map(async (body) => (await send(path(url), { body })).status));
     const stars = await link(runId, { feedback_config: { type: "continuous", min: 1, max: 5 } });
@@ -281,7 +283,7 @@ describe("a link", () => {
   });
 
   it.each(["score=much", "score=1e999x", `comment=${"x".repeat(10_001)}`])("does not take ?%s", async (query) => {
-    const runId = await traced();
+    const runId = await createTraced();
     const { url } = await link(runId);
     const refused = await send(`${path(url)}?${query}`);
     await refused.body?.cancel();

@@ -4,11 +4,11 @@ import { FilterProblem } from "../../src/traces/filter/tokens.ts";
 import { evaluate } from "../support/evaluate-filter.ts";
 import { EXPRESSIONS, FAULTS } from "../support/filter-expressions.ts";
 import { seeded } from "../support/random.ts";
-import { filled, pick } from "../support/random-trace-runs.ts";
+import { fillPartition, pick } from "../support/random-trace-runs.ts";
 
 const random = seeded("filter texts");
 
-function faultOf(text: string): number | "no fault" | "another error" {
+function findFault(text: string): number | "no fault" | "another error" {
   try {
     parseFilter(text);
     return "no fault";
@@ -19,7 +19,7 @@ function faultOf(text: string): number | "no fault" | "another error" {
 
 describe("the filter language", () => {
   it(`gives the same runs as the plain evaluator, for ${EXPRESSIONS.length} expressions`, async () => {
-    const { partition, runs } = await filled();
+    const { partition, runs } = await fillPartition();
     let proper = 0;
     for (const text of EXPRESSIONS) {
       const filter = parseFilter(text);
@@ -45,7 +45,7 @@ describe("the filter language", () => {
 
   it(`names the position of the fault, in ${FAULTS.length} malformed filters`, () => {
     expect(FAULTS.length).toBeGreaterThanOrEqual(40);
-    expect(FAULTS.map(([text]) => [text, faultOf(text)])).toEqual(FAULTS);
+    expect(FAULTS.map(([text]) => [text, findFault(text)])).toEqual(FAULTS);
   });
 
   it("survives any text", () => {
@@ -73,6 +73,6 @@ describe("the filter language", () => {
     const texts = Array.from({ length: 5_000 }, () =>
       Array.from({ length: random.between(0, 30) }, () => pick(random, pieces)).join(""),
     );
-    expect(texts.filter((text) => faultOf(text) === "another error")).toEqual([]);
+    expect(texts.filter((text) => findFault(text) === "another error")).toEqual([]);
   });
 });

@@ -13,7 +13,7 @@ import {
   runParts,
   sendMultipart,
   sentRun,
-  storedRuns,
+  readStoredRuns,
 } from "../support/traces.ts";
 
 interface Answer {
@@ -40,7 +40,7 @@ describe("multipart", () => {
       });
       expect(response.status).toBe(202);
       expect(await response.json<Answer>()).toMatchObject({ taken: 2, rejected: 0, errors: [] });
-      const runs = await storedRuns(caller);
+      const runs = await readStoredRuns(caller);
       expect(runs).toMatchObject([
         {
           id: parent.id,
@@ -93,7 +93,7 @@ describe("multipart", () => {
       },
     });
     expect(response.status).toBe(202);
-    expect(await storedRuns(caller)).toHaveLength(1);
+    expect(await readStoredRuns(caller)).toHaveLength(1);
   });
 
   it("keeps attachments byte for byte", async () => {
@@ -114,7 +114,7 @@ describe("multipart", () => {
     const caller = await newCaller();
     const text = "é".repeat(200_000);
     await sendMultipart(caller, runParts("post", root({ inputs: { text } })));
-    const [run] = await storedRuns(caller);
+    const [run] = await readStoredRuns(caller);
     expect(run?.inputs).toBeNull();
     expect(run?.large?.inputs?.bytes).toBe(400_011);
     const [whole] = await resolvePayloads([run!]);
@@ -140,7 +140,7 @@ describe("merging", () => {
     ] as const) {
       const caller = await newCaller();
       for (const [kind, sent] of order) await sendMultipart(caller, runParts(kind, sent));
-      expect((await storedRuns(caller)).map(({ start_time }) => start_time)).toEqual([start]);
+      expect((await readStoredRuns(caller)).map(({ start_time }) => start_time)).toEqual([start]);
     }
   });
 
@@ -153,7 +153,7 @@ describe("merging", () => {
       body: { outputs: { a: 1 }, end_time: NOON / 1000 + 1 },
     });
     expect(patched.status).toBe(202);
-    expect(await storedRuns(caller, "elsewhere")).toMatchObject([{ outputs: '{"a":1}', status: "success" }]);
+    expect(await readStoredRuns(caller, "elsewhere")).toMatchObject([{ outputs: '{"a":1}', status: "success" }]);
   });
 });
 
@@ -178,7 +178,7 @@ describe("tokens and costs", () => {
     const second = sentRun(NOON + 3000, { run_type: "llm", outputs: { usage_metadata: usage } }, top);
     for (const run of [second, first, step, top]) await sendMultipart(caller, runParts("post", run));
     const cost = (800 * 2.5 + 200 * 1.25 + 500 * 10) / 1e6;
-    expect(await storedRuns(caller)).toMatchObject([
+    expect(await readStoredRuns(caller)).toMatchObject([
       { total_tokens: 3000, prompt_tokens: 2000, completion_tokens: 1000, total_cost: cost },
       { total_tokens: 1500, total_cost: cost },
       { total_tokens: 1500, total_cost: cost },
@@ -242,7 +242,7 @@ describe("bad input", () => {
     const answer = await response.json<Answer>();
     expect(answer).toMatchObject({ taken: 1, rejected: 5 });
     expect(answer.errors).toHaveLength(5);
-    expect(await storedRuns(caller)).toMatchObject([{ id: good.id }]);
+    expect(await readStoredRuns(caller)).toMatchObject([{ id: good.id }]);
   });
 
   it("ignores false lengths and repairs invalid UTF-8", async () => {
@@ -254,7 +254,7 @@ describe("bad input", () => {
     const body = Buffer.from(text.replace("NAME", "N\xffME"), "latin1");
     const response = await caller.fetch("/runs/multipart", { method: "POST", body: new Uint8Array(body), headers });
     expect(response.status).toBe(202);
-    expect(await storedRuns(caller)).toMatchObject([{ name: "N\ufffdME" }]);
+    expect(await readStoredRuns(caller)).toMatchObject([{ name: "N\ufffdME" }]);
   });
 
   it("takes 10,000 parts and refuses 30,000", async () => {
@@ -275,15 +275,17 @@ describe("bad input", () => {
     expect((await response.json<Answer>()).errors).toMatchObject([
       { id: run.id, message: expect.stringContaining("dotted_order") },
     ]);
-    expect(await storedRuns(caller)).toMatchObject([{ id: run.id, trace_id: run.id, dotted_order: run.dotted_order }]);
+    expect(await readStoredRuns(caller)).toMatchObject([
+      { id: run.id, trace_id: run.id, dotted_order: run.dotted_order },
+    ]);
   });
 
   it("stores runs of other years in their own days", async () => {
     const caller = await newCaller();
     const years = [Date.UTC(1999, 0, 1) * 1000, Date.UTC(2199, 5, 5) * 1000];
     for (const start of years) await sendMultipart(caller, runParts("post", sentRun(start)));
-    expect(await storedRuns(caller, "tests", "1999-01-01")).toHaveLength(1);
-    expect(await storedRuns(caller, "tests", "2199-06-05")).toHaveLength(1);
+    expect(await readStoredRuns(caller, "tests", "1999-01-01")).toHaveLength(1);
+    expect(await readStoredRuns(caller, "tests", "2199-06-05")).toHaveLength(1);
   });
 
   it("survives values that are no runs", async () => {
@@ -331,7 +333,7 @@ describe("who may send", () => {
       runParts("post", { ...root(), session_name: undefined, session_id: foreign }),
     );
     expect([response.status, await response.text()]).toEqual([422, expect.stringContaining("no such project")]);
-    expect(await storedRuns(theirs)).toHaveLength(1);
+    expect(await readStoredRuns(theirs)).toHaveLength(1);
   });
 });
 
@@ -352,13 +354,13 @@ describe("a run_type", () => {
     const mixed = await sendMultipart(caller, [...runParts("post", odd), ...runParts("post", good)]);
     expect(mixed.status).toBe(202);
     expect(await mixed.json<Answer>()).toMatchObject({ taken: 1, rejected: 1, errors: [{ id: odd.id, message }] });
-    expect(await storedRuns(caller)).toMatchObject([{ id: good.id }]);
+    expect(await readStoredRuns(caller)).toMatchObject([{ id: good.id }]);
   });
 
   it("is taken as the second generation of queries shows it", async () => {
     const caller = await newCaller();
     const run = root({ run_type: "LLM" });
     expect((await sendMultipart(caller, runParts("post", run))).status).toBe(202);
-    expect(await storedRuns(caller)).toMatchObject([{ id: run.id, run_type: "llm" }]);
+    expect(await readStoredRuns(caller)).toMatchObject([{ id: run.id, run_type: "llm" }]);
   });
 });

@@ -5,7 +5,7 @@ import type { Principal } from "../../src/principal.ts";
 import { Gathering } from "../../src/traces/ingest/operations.ts";
 import { Intake } from "../../src/traces/ingest/intake.ts";
 import { type Caller, newCaller } from "../support/caller.ts";
-import { multipart, NOON, projectId, runParts, sentRun, storedRuns } from "../support/traces.ts";
+import { multipart, NOON, projectId, runParts, sentRun, readStoredRuns } from "../support/traces.ts";
 
 const MIB = 1024 * 1024;
 const headers = { "content-type": "multipart/form-data; boundary=----LangSmithFormBoundaryabc" };
@@ -26,7 +26,7 @@ function slowBody(bytes: Uint8Array) {
 }
 
 /** Five runs whose inputs are 8 MB. */
-const large = () =>
+const createLarge = () =>
   multipart(
     Array.from({ length: 5 }, (_, i) => sentRun(NOON + i, { inputs: { text: "x".repeat(8_000_000) } })).flatMap((run) =>
       runParts("post", run),
@@ -36,7 +36,7 @@ const large = () =>
 describe("bodies of 40 MB at once", () => {
   it("are not all read into memory: the last one waits, and all are stored", async () => {
     const callers = [await newCaller(), await newCaller(), await newCaller()];
-    const bodies = callers.map(() => slowBody(large()));
+    const bodies = callers.map(() => slowBody(createLarge()));
     const send = (i: number) =>
       callers[i]!.fetch("/runs/multipart", { method: "POST", body: bodies[i]!.stream, headers });
     const [first, second, third] = bodies.map(({ state }) => state);
@@ -71,7 +71,7 @@ describe("bodies of 40 MB at once", () => {
     ];
     const response = await caller.fetch("/runs/multipart", { method: "POST", body: multipart(parts), headers });
     expect(await response.json()).toMatchObject({ taken: 4, rejected: 0, errors: [] });
-    const stored = await storedRuns(caller);
+    const stored = await readStoredRuns(caller);
     expect(stored.map(({ name }) => name)).toEqual(["run 0", "run 1", "run 2", "run 3"]);
     for (const { large } of stored) expect(large?.inputs).toEqual(large?.outputs);
     const blobs = await env.BLOBS.list({ prefix: `traces/${caller.workspaceId}/` });
@@ -83,14 +83,14 @@ describe("bodies of 40 MB at once", () => {
 });
 
 describe("large payloads on their way to R2", () => {
-  const principalOf = ({ workspaceId }: Caller): Principal => ({
+  const toPrincipal = ({ workspaceId }: Caller): Principal => ({
     workspaceId,
     scopes: ["write"],
     kind: "admin",
     credentialId: "test",
   });
 
-  function gathered(count: number): Gathering {
+  function gatherRuns(count: number): Gathering {
     const gathering = new Gathering();
     for (let i = 0; i < count; i++) {
       gathering.addRun("post", sentRun(NOON + i, { inputs: { text: `${i} ${"x".repeat(300_000)}` } }));
@@ -109,11 +109,11 @@ describe("large payloads on their way to R2", () => {
         under.way--;
       },
     };
-    const gathering = gathered(20);
+    const gathering = gatherRuns(20);
     gathering.addRun("post", sentRun(NOON + 50, { inputs: { text: `0 ${"x".repeat(300_000)}` } }));
-    await new Intake({ ...env, BLOBS } as unknown as Env, principalOf(caller), gathering).finish();
+    await new Intake({ ...env, BLOBS } as unknown as Env, toPrincipal(caller), gathering).finish();
     expect(under).toEqual({ way: 0, most: 6, puts: 20 });
-    expect(await storedRuns(caller)).toHaveLength(21);
+    expect(await readStoredRuns(caller)).toHaveLength(21);
   });
 
   it("that R2 refuses are a 503, and no run refers to them", async () => {
@@ -126,25 +126,25 @@ describe("large payloads on their way to R2", () => {
     };
     const head = (key: string) => env.BLOBS.head(key);
     const BLOBS = { put, head } as unknown as R2Bucket;
-    const intake = new Intake({ ...env, BLOBS }, principalOf(caller), gathered(5));
+    const intake = new Intake({ ...env, BLOBS }, toPrincipal(caller), gatherRuns(5));
     await expect(intake.finish()).rejects.toMatchObject({ status: 503, more: { headers: { "retry-after": "1" } } });
-    expect(await storedRuns(caller)).toEqual([]);
+    expect(await readStoredRuns(caller)).toEqual([]);
     vi.restoreAllMocks();
   });
 
   it("that R2 refuses because they were just written are there", async () => {
     const caller = await newCaller();
-    const gathering = gathered(1);
+    const gathering = gatherRuns(1);
     const again = new Gathering();
     const [run] = gathering.drain(true);
     again.addRun("post", { ...run!.run, inputs: { text: `0 ${"x".repeat(300_000)}` } });
-    for (const intake of [gathered(1), again]) {
+    for (const intake of [gatherRuns(1), again]) {
       const put = async (...args: Parameters<R2Bucket["put"]>) => {
         await env.BLOBS.put(...args);
         throw new Error("put: Reduce your concurrent request rate for the same object. (10058)");
       };
       const BLOBS = { put, head: (key: string) => env.BLOBS.head(key) } as unknown as R2Bucket;
-      expect(await new Intake({ ...env, BLOBS }, principalOf(caller), intake).finish()).toMatchObject({
+      expect(await new Intake({ ...env, BLOBS }, toPrincipal(caller), intake).finish()).toMatchObject({
         taken: 1,
       });
     }

@@ -11,7 +11,7 @@ import {
   type Sent,
   sendMultipart,
   sentRun,
-  storedRuns,
+  readStoredRuns,
 } from "../support/traces.ts";
 
 const MAIL = "jane@corp.example";
@@ -31,7 +31,7 @@ beforeEach(async () => {
 });
 
 /** A run that has the address everywhere that a text may be. */
-const full = (more: object = {}): Sent =>
+const createFull = (more: object = {}): Sent =>
   sentRun(NOON, {
     name: `mail to ${MAIL}`,
     tags: ["plain", MAIL],
@@ -46,9 +46,9 @@ const full = (more: object = {}): Sent =>
   });
 
 /** Everything that is stored of the workspace's runs, with its objects in R2, as one text. */
-async function everything(): Promise<string> {
-  const runs = await resolvePayloads(await storedRuns(caller));
-  const texts = [JSON.stringify(runs), JSON.stringify(await storedRuns(caller))];
+async function readEverything(): Promise<string> {
+  const runs = await resolvePayloads(await readStoredRuns(caller));
+  const texts = [JSON.stringify(runs), JSON.stringify(await readStoredRuns(caller))];
   const objects = await env.BLOBS.list({ prefix: "" });
   for (const { key } of objects.objects.filter((one) => one.key.includes(caller.workspaceId))) {
     texts.push(key, (await (await env.BLOBS.get(key))?.text()) ?? "");
@@ -57,27 +57,27 @@ async function everything(): Promise<string> {
 }
 
 async function expectMasked(): Promise<void> {
-  const text = await everything();
+  const text = await readEverything();
   for (const secret of [MAIL, "EMP-123", "DE89", "hunter2"]) expect(text).not.toContain(secret);
   for (const mark of ["email", "employee", "iban", "password"]) expect(text).toContain(`[masked:${mark}]`);
   expect(text).toContain("plain");
 }
 
 const WAYS: Record<string, () => Promise<Response>> = {
-  "multipart, field by field": () => sendMultipart(caller, runParts("post", full())),
+  "multipart, field by field": () => sendMultipart(caller, runParts("post", createFull())),
   "multipart, inline": () => {
-    const run = full();
+    const run = createFull();
     return sendMultipart(caller, [{ name: `post.${run.id}`, data: JSON.stringify(run) }]);
   },
-  "a batch": () => caller.fetch("/runs/batch", { body: { post: [full()], patch: [] } }),
+  "a batch": () => caller.fetch("/runs/batch", { body: { post: [createFull()], patch: [] } }),
   "a batch with numbers of more than 15 digits": () =>
     caller.fetch("/api/v1/runs/batch", {
-      body: JSON.stringify({ post: [full()] }).replace('"role":"user"', '"role":"user","n":12345678901234567890'),
+      body: JSON.stringify({ post: [createFull()] }).replace('"role":"user"', '"role":"user","n":12345678901234567890'),
       headers: { "content-type": "application/json" },
     }),
-  "one run": () => caller.fetch("/api/v1/runs", { body: full() }),
+  "one run": () => caller.fetch("/api/v1/runs", { body: createFull() }),
   "a patch": async () => {
-    const run = full();
+    const run = createFull();
     await caller.fetch("/api/v1/runs", { body: { ...sentRun(NOON), ...pick(run), inputs: {} } });
     return caller.fetch(`/runs/${run.id}`, { method: "PATCH", body: run });
   },
@@ -92,10 +92,10 @@ describe("what is sent as", () => {
 
   it("a field of megabytes is masked in R2, its preview and what filters search", async () => {
     const filler = "lorem ipsum ".repeat(60_000);
-    const run = full({ inputs: { a: `${MAIL} EMP-123 DE89370400440532013000 ${filler}${MAIL}` } });
+    const run = createFull({ inputs: { a: `${MAIL} EMP-123 DE89370400440532013000 ${filler}${MAIL}` } });
     expect((await sendMultipart(caller, runParts("post", run))).status).toBe(202);
     await expectMasked();
-    expect((await storedRuns(caller))[0]?.large?.inputs).toBeDefined();
+    expect((await readStoredRuns(caller))[0]?.large?.inputs).toBeDefined();
   });
 
   it("a member twice, of which parsers read the last, is not stored as it was sent", async () => {
@@ -108,11 +108,11 @@ describe("what is sent as", () => {
       { name: `post.${id}.outputs`, data: `{"y":"\\u006aane@corp.example","big":123456789012345678901}` },
     ]);
     await expectMasked();
-    expect(await everything()).toContain("123456789012345678901");
+    expect(await readEverything()).toContain("123456789012345678901");
   });
 
   it("attachments keep what they hold and lose their names", async () => {
-    const run = full();
+    const run = createFull();
     const names = [`${MAIL}.txt`, `x-${MAIL}`, "plain.txt"];
     const parts = names.map((name) => ({
       name: `attachment.${run.id}.${name}`,
@@ -121,7 +121,7 @@ describe("what is sent as", () => {
     }));
     await sendMultipart(caller, [...runParts("post", run), ...parts]);
     await expectMasked();
-    expect((await storedRuns(caller))[0]?.attachments).toHaveLength(3);
+    expect((await readStoredRuns(caller))[0]?.attachments).toHaveLength(3);
   });
 
   it("spans", async () => {
@@ -180,14 +180,15 @@ it.each([
   ["correction", "feedback"],
 ])("%s of %s that nest deeper than the stack are refused or left out", async (name, of) => {
   const run = sentRun(NOON);
-  const deep = (value: object) => JSON.stringify({ ...value, [name]: 0 }).replace(`"${name}":0`, `"${name}":${DEEP}`);
+  const nestDeep = (value: object) =>
+    JSON.stringify({ ...value, [name]: 0 }).replace(`"${name}":0`, `"${name}":${DEEP}`);
   const feedback = { run_id: run.id, trace_id: run.id, key: "k" };
   const { status } = await sendMultipart(caller, [
-    { name: `post.${run.id}`, data: of === "a run" ? deep(run) : JSON.stringify(run) },
-    ...(of === "feedback" ? [{ name: `feedback.${run.id}`, data: deep(feedback) }] : []),
+    { name: `post.${run.id}`, data: of === "a run" ? nestDeep(run) : JSON.stringify(run) },
+    ...(of === "feedback" ? [{ name: `feedback.${run.id}`, data: nestDeep(feedback) }] : []),
   ]);
   expect([202, 207, 400, 422]).toContain(status);
-  expect(await everything()).not.toContain(MAIL);
+  expect(await readEverything()).not.toContain(MAIL);
 });
 
 it("feedback is masked, also when it changes", async () => {
@@ -208,14 +209,14 @@ it("feedback is masked, also when it changes", async () => {
 describe("the rules of a workspace", () => {
   it("are its own, hold from the next request on, and can be taken away", async () => {
     const other = await newCaller();
-    await other.fetch("/api/v1/runs", { body: full() });
+    await other.fetch("/api/v1/runs", { body: createFull() });
     expect(
       await (await other.fetch("/api/v1/runs/query", { body: { session: [await projectId(other)] } })).text(),
     ).toContain(MAIL);
     expect(await (await other.fetch(PATH)).json()).toEqual({ rules: [] });
     await setRules([]);
-    await caller.fetch("/api/v1/runs", { body: full() });
-    expect(await everything()).toContain(MAIL);
+    await caller.fetch("/api/v1/runs", { body: createFull() });
+    expect(await readEverything()).toContain(MAIL);
   });
 
   it.for<[string, object]>([
@@ -283,7 +284,7 @@ describe("a preview", () => {
       before: `${MAIL} EMP-119`,
       after: "[masked:email] [masked:employee]",
     });
-    expect(await everything()).toContain(MAIL);
+    expect(await readEverything()).toContain(MAIL);
     const other = await newCaller();
     const session_id = await projectId(caller);
     const theirs = await other.fetch(`${PATH}/preview`, { body: { rules: RULES, session_id } });

@@ -33,7 +33,7 @@ function keyValues(attributes: Record<string, unknown> = {}): object[] {
 }
 
 /** Sends one span and gives its run. */
-async function runOf(caller: Caller, shape: Shape): Promise<Run> {
+async function sendSpan(caller: Caller, shape: Shape): Promise<Run> {
   const nanos = (ms: number) => `${START + ms}000000`;
   const hex = crypto.randomUUID().replaceAll("-", "");
   const span = {
@@ -62,7 +62,7 @@ async function runOf(caller: Caller, shape: Shape): Promise<Run> {
 describe.each(Object.entries(SHAPES))("%s", (_convention, shapes) => {
   it.each(shapes.map((shape) => [shape.name, shape] as const))("%s", async (_name, shape) => {
     const { metadata = {}, invocation_params = {}, events = [], first_token = null, ...fields } = shape.run;
-    const run = await runOf(await newCaller(), shape);
+    const run = await sendSpan(await newCaller(), shape);
     expect(run).toMatchObject(fields);
     expect(run.extra).toMatchObject({ metadata, invocation_params });
     expect((run.events ?? []).map(({ name }) => name)).toEqual(events);
@@ -73,7 +73,7 @@ describe.each(Object.entries(SHAPES))("%s", (_convention, shapes) => {
 
 it("messages and settings are not repeated in the metadata", async () => {
   for (const shape of Object.values(SHAPES).flat()) {
-    const { extra } = await runOf(await newCaller(), shape);
+    const { extra } = await sendSpan(await newCaller(), shape);
     const names = Object.keys(extra.metadata).filter((name) => /^(ai|gen_ai|llm|input|output)\./.test(name));
     expect(names).toEqual([]);
   }
@@ -83,12 +83,12 @@ describe("the project", () => {
   const resource = { "openinference.project.name": "phoenix", "langsmith.trace.session_name": "named" };
   it("a resource names it, and the header wins over OpenInference's", async () => {
     const caller = await newCaller();
-    const of = async (shape: object) => {
-      const run = await runOf(caller, { name: "x", attributes: {}, run: {}, ...shape });
+    const readSent = async (shape: object) => {
+      const run = await sendSpan(caller, { name: "x", attributes: {}, run: {}, ...shape });
       const session = await caller.fetch(`/sessions/${String(run["session_id"])}`);
       return (await session.json<{ name: string }>()).name;
     };
-    expect(await of({ resource })).toBe("named");
-    expect(await of({ resource: { "openinference.project.name": "phoenix" } })).toBe("spans");
+    expect(await readSent({ resource })).toBe("named");
+    expect(await readSent({ resource: { "openinference.project.name": "phoenix" } })).toBe("spans");
   });
 });

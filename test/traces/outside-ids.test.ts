@@ -58,15 +58,15 @@ function expectRead(sql: SqlStorage, list: Map<string, Known>, gone: Set<string>
   const ids = all.map(({ id }) => id);
   const read = (selection: RunSelection) =>
     queryRuns(sql, IDENTITY, { ...WHOLE, ...selection }).runs.map(({ id, name }) => `${id} ${name}`);
-  const shown = (known: Known[]) => known.map(({ id, name }) => `${id} ${name}`);
-  expect(read({})).toEqual(shown(all));
-  expect(read({ ids: [...ids, ...gone] })).toEqual(shown(all));
+  const listShown = (known: Known[]) => known.map(({ id, name }) => `${id} ${name}`);
+  expect(read({})).toEqual(listShown(all));
+  expect(read({ ids: [...ids, ...gone] })).toEqual(listShown(all));
   expect(storedIds(sql, [...ids, ...gone]).sort()).toEqual([...ids].sort());
   expect(findHeldIds(sql, ids, []).sort()).toEqual([...ids].sort());
   const roots = all.filter(({ id, trace }) => id === trace);
-  expect(read({ isRoot: true })).toEqual(shown(roots));
+  expect(read({ isRoot: true })).toEqual(listShown(roots));
   expect(tracesBegunHere(sql, ids).sort()).toEqual([...ids].sort());
-  expect(read({ filter: 'eq(feedback_key, "seen")' })).toEqual(shown(all.filter(({ feedback }) => feedback)));
+  expect(read({ filter: 'eq(feedback_key, "seen")' })).toEqual(listShown(all.filter(({ feedback }) => feedback)));
   expect(partitionStats(sql, IDENTITY, {}).run_count).toBe(all.length);
   const page = readPage(sql, IDENTITY, {
     fields: ["id", "name"],
@@ -79,13 +79,13 @@ function expectRead(sql: SqlStorage, list: Map<string, Known>, gone: Set<string>
   } as never);
   expect(page.rows).toBe(all.length);
   for (const known of all.slice(0, 12)) {
-    expect(read({ ids: [known.id] })).toEqual(shown([known]));
-    expect(read({ filter: `eq(id, "${known.id}")` })).toEqual(shown([known]));
+    expect(read({ ids: [known.id] })).toEqual(listShown([known]));
+    expect(read({ filter: `eq(id, "${known.id}")` })).toEqual(listShown([known]));
     expect(read({ filter: `not(eq(id, "${known.id}"))` })).toHaveLength(all.length - 1);
     const trace = all.filter((one) => one.trace === known.trace);
-    expect(read({ traceId: known.trace })).toEqual(shown(trace));
-    expect(read({ treeFilter: `eq(id, "${known.id}")` })).toEqual(shown(trace));
-    expect(read({ traceFilter: `eq(id, "${known.trace}")` })).toEqual(shown(trace));
+    expect(read({ traceId: known.trace })).toEqual(listShown(trace));
+    expect(read({ treeFilter: `eq(id, "${known.id}")` })).toEqual(listShown(trace));
+    expect(read({ traceFilter: `eq(id, "${known.trace}")` })).toEqual(listShown(trace));
   }
 }
 

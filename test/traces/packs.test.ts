@@ -9,7 +9,7 @@ import { tracePartition } from "../../src/traces/stub.ts";
 import { PAYLOAD_FIELDS, type PartitionIdentity, type RunWrite } from "../../src/traces/types.ts";
 import { evaluate } from "../support/evaluate-filter.ts";
 import { EXPRESSIONS } from "../support/filter-expressions.ts";
-import { filled } from "../support/random-trace-runs.ts";
+import { fillPartition } from "../support/random-trace-runs.ts";
 import { seeded } from "../support/random.ts";
 import { DAY, makeProject, NOON, uuid7 } from "../support/traces.ts";
 
@@ -18,7 +18,7 @@ const PAGE_FIELDS: PageField[] = ["id", ...PAYLOAD_FIELDS];
 const PAGE = { after: null, startTime: 0, endTime: NOON * 2, limit: 1_000, maxBytes: 1e9, fields: PAGE_FIELDS };
 const SLOT_COLUMNS = SLOTS.flatMap((slot) => PACKED_COLUMNS.map((column) => slotColumn(column, slot)));
 
-function opened(identity: PartitionIdentity) {
+function openPartition(identity: PartitionIdentity) {
   const { workspaceId, projectId } = identity;
   const object = env.TRACE_PARTITION.getByName(`${workspaceId}/${projectId}/${DAY}`);
   const sql = <T extends Record<string, SqlStorageValue>>(text: string) =>
@@ -36,9 +36,9 @@ async function newPartition() {
     traceTier: "longlived" as const,
   };
   await makeProject(identity);
-  return opened(identity);
+  return openPartition(identity);
 }
-type Opened = ReturnType<typeof opened>;
+type Opened = ReturnType<typeof openPartition>;
 
 let made = 0;
 function post(more: Partial<RunWrite> = {}): RunWrite {
@@ -156,7 +156,7 @@ describe("packs", () => {
     const random = seeded("packs");
     const day = await newPartition();
     const model = new Map<string, Record<"inputs" | "outputs" | "events", string | null>>();
-    const some = () => text("x".repeat(random.next() < 0.2 ? 9_000 : random.between(0, 3_000)));
+    const pickText = () => text("x".repeat(random.next() < 0.2 ? 9_000 : random.between(0, 3_000)));
     for (let step = 0; step < 60; step++) {
       const ids = [...model.keys()];
       if (random.next() < 0.2 && ids.length > 0) {
@@ -169,15 +169,15 @@ describe("packs", () => {
           const write = { ...post(), ...(id !== undefined && { id, kind: "patch" as const, trace_id: id }) };
           for (const field of ["inputs", "outputs", "events"] as const) {
             if (random.next() < 0.6) continue;
-            write[field] = some();
+            write[field] = pickText();
           }
           const before = model.get(write.id) ?? { inputs: null, outputs: null, events: null };
-          const given = (field: "inputs" | "outputs" | "events") =>
+          const readField = (field: "inputs" | "outputs" | "events") =>
             (write[field] as { text: string } | undefined)?.text;
           model.set(write.id, {
-            inputs: given("inputs") ?? before.inputs,
-            outputs: given("outputs") ?? before.outputs,
-            events: given("events") ?? before.events,
+            inputs: readField("inputs") ?? before.inputs,
+            outputs: readField("outputs") ?? before.outputs,
+            events: readField("events") ?? before.events,
           });
           return write;
         });
@@ -193,8 +193,8 @@ describe("packs", () => {
 
 describe("payloads that an earlier version stored", () => {
   it("pass the same filters as those in packs", async () => {
-    const { runs, identity, partition } = await filled(400);
-    await moveOut(opened(identity), "r.n % 3 = 0");
+    const { runs, identity, partition } = await fillPartition(400);
+    await moveOut(openPartition(identity), "r.n % 3 = 0");
     for (const expression of EXPRESSIONS) {
       const filter = parseFilter(expression);
       const expected = runs.filter((run) => evaluate(filter, run)).map(({ id }) => id);

@@ -3,7 +3,16 @@ import { env, runDurableObjectAlarm, runInDurableObject } from "cloudflare:test"
 import { afterEach, beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
 import { type Caller, newCaller } from "../support/caller.ts";
 import { ask } from "../support/examples.ts";
-import { DAY, NOON, projectId, runParts, type Sent, sendMultipart, sentRun, storedRuns } from "../support/traces.ts";
+import {
+  DAY,
+  NOON,
+  projectId,
+  runParts,
+  type Sent,
+  sendMultipart,
+  sentRun,
+  readStoredRuns,
+} from "../support/traces.ts";
 
 const DAYS = [DAY, "2026-11-21"];
 
@@ -22,15 +31,15 @@ async function send(runs: Sent[]): Promise<void> {
   expect(await answer.json()).toMatchObject({ rejected: 0 });
 }
 
-const objectOf = (project: string, day = DAY) =>
+const getPartition = (project: string, day = DAY) =>
   env.TRACE_PARTITION.getByName(`${caller.workspaceId}/${project}/${day}`);
-const stored = async (name: string) =>
-  (await Promise.all(DAYS.map(async (day) => storedRuns(caller, name, day)))).flat().map(({ id }) => id);
+const listStored = async (name: string) =>
+  (await Promise.all(DAYS.map(async (day) => readStoredRuns(caller, name, day)))).flat().map(({ id }) => id);
 
 /** While `work` runs, statements of the partition that match fail in D1. */
 async function withoutD1(project: string, statement: RegExp, work: () => Promise<void>): Promise<void> {
   const swap = async (change: (own: Env) => Env) =>
-    runInDurableObject(objectOf(project), (partition) => {
+    runInDurableObject(getPartition(project), (partition) => {
       const held = partition as unknown as { env: Env };
       held.env = change(held.env);
     });
@@ -47,7 +56,7 @@ async function withoutD1(project: string, statement: RegExp, work: () => Promise
   await swap(() => before);
 }
 
-const feedbackOf = async (run: Sent) =>
+const createFeedback = async (run: Sent) =>
   ask<{ id: string }>(caller, "/feedback", {
     body: { run_id: run.id, key: "mood", score: 1, feedback_source: { type: "app", user_id: crypto.randomUUID() } },
   });
@@ -59,13 +68,13 @@ describe("feedback that was deleted while D1 was away", () => {
     const run = sentRun(NOON, { session_name: "places" });
     await send([run]);
     const project = await projectId(caller, "places");
-    const { id } = await feedbackOf(run);
+    const { id } = await createFeedback(run);
     await withoutD1(project, /delete from "feedback_places"/i, async () => {
       const body = { session_id: project, trace_ids: [run.id] };
       expect((await caller.fetch("/runs/delete", { body })).status).toBe(500);
     });
-    expect([await stored("places"), await places(id)]).toEqual([[], 1]);
-    await runDurableObjectAlarm(objectOf(project));
+    expect([await listStored("places"), await places(id)]).toEqual([[], 1]);
+    await runDurableObjectAlarm(getPartition(project));
     expect(await places(id)).toBe(0);
   });
 
@@ -73,7 +82,7 @@ describe("feedback that was deleted while D1 was away", () => {
     const run = sentRun(NOON, { session_name: "again" });
     await send([run]);
     const project = await projectId(caller, "again");
-    const { id } = await feedbackOf(run);
+    const { id } = await createFeedback(run);
     const body = { session_id: project, trace_ids: [run.id] };
     await withoutD1(project, /delete from "feedback_places"/i, async () => {
       expect((await caller.fetch("/runs/delete", { body })).status).toBe(500);
@@ -86,7 +95,7 @@ describe("feedback that was deleted while D1 was away", () => {
     const run = sentRun(NOON, { session_name: "single" });
     await send([run]);
     const project = await projectId(caller, "single");
-    const [first, second] = [await feedbackOf(run), await feedbackOf(run)];
+    const [first, second] = [await createFeedback(run), await createFeedback(run)];
     const remove = async ({ id }: { id: string }) =>
       (await caller.fetch(`/feedback/${id}`, { method: "DELETE" })).status;
     await withoutD1(project, /delete from "feedback_places"/i, async () => {
@@ -96,7 +105,7 @@ describe("feedback that was deleted while D1 was away", () => {
     expect(await remove(first)).toBe(200);
     expect(await remove(first)).toBe(404);
     await ask(caller, "/feedback", { body: { id: second.id, run_id: run.id, key: "mood", score: 0 } });
-    await runDurableObjectAlarm(objectOf(project));
+    await runDurableObjectAlarm(getPartition(project));
     expect([await places(first.id), await places(second.id)]).toEqual([0, 1]);
     expect(await ask(caller, `/feedback/${second.id}`)).toMatchObject({ score: 0 });
   });
@@ -133,15 +142,15 @@ describe("the tier of a project", () => {
     const run = sentRun(NOON, { session_name: "tier" });
     await send([run]);
     const id = await projectId(caller, "tier");
-    const among = async (tier: string) =>
+    const countTier = async (tier: string) =>
       (
         await ask<{ runs: { trace_tier: string }[] }>(caller, "/runs/query", {
           body: { session: [id], filter: `eq(trace_tier, "${tier}")` },
         })
       ).runs.length;
-    expect([await among("longlived"), await among("shortlived")]).toEqual([1, 0]);
+    expect([await countTier("longlived"), await countTier("shortlived")]).toEqual([1, 0]);
     await ask(caller, `/sessions/${id}`, { method: "PATCH", body: { trace_tier: "shortlived" } });
-    expect([await among("longlived"), await among("shortlived")]).toEqual([0, 1]);
+    expect([await countTier("longlived"), await countTier("shortlived")]).toEqual([0, 1]);
     // An isolate that has cached the project.
     const stale = {
       workspaceId: caller.workspaceId,
@@ -150,10 +159,10 @@ describe("the tier of a project", () => {
       shard: 0,
       traceTier: "longlived" as const,
     };
-    await runInDurableObject(objectOf(id), async (partition) => {
+    await runInDurableObject(getPartition(id), async (partition) => {
       await partition.upsert(stale, [{ kind: "patch", id: run.id, tags: ["late"] }]);
     });
-    expect([await among("longlived"), await among("shortlived")]).toEqual([0, 1]);
+    expect([await countTier("longlived"), await countTier("shortlived")]).toEqual([0, 1]);
   });
 
   it("comes with the alarm when the first write had read an older one", async () => {
@@ -166,10 +175,10 @@ describe("the tier of a project", () => {
       traceTier: "longlived" as const,
     };
     const { id: run, trace_id } = sentRun(NOON);
-    await runInDurableObject(objectOf(id), async (partition) => {
+    await runInDurableObject(getPartition(id), async (partition) => {
       await partition.upsert(stale, [{ kind: "post", id: run, trace_id, start_time: NOON }]);
     });
-    await runDurableObjectAlarm(objectOf(id));
+    await runDurableObjectAlarm(getPartition(id));
     const filter = 'eq(trace_tier, "shortlived")';
     const found = await ask(caller, "/runs/query", { body: { session: [id], filter } });
     expect(found).toMatchObject({ runs: [{ id: run }] });

@@ -153,9 +153,9 @@ describe("another workspace's ids", () => {
           return [response.status, await response.text()];
         }),
       );
-    const unknown = () => crypto.randomUUID();
+    const createUnknownId = () => crypto.randomUUID();
     const foreign = await answers(paths(root.id, session, feedbackId));
-    expect(foreign).toEqual(await answers(paths(unknown(), unknown(), unknown())));
+    expect(foreign).toEqual(await answers(paths(createUnknownId(), createUnknownId(), createUnknownId())));
     expect(await names(other, { session: [session] })).toEqual([]);
     expect(await names(other, { id: [root.id] })).toEqual([]);
     expect(await names(other, { trace: root.id })).toEqual([]);
@@ -173,9 +173,9 @@ describe("a partition", () => {
     const project = await projectId(mine);
     const stub = env.TRACE_PARTITION.get(env.TRACE_PARTITION.idFromName(`${mine.workspaceId}/${project}/${DAY}`));
     await runDurableObjectAlarm(stub);
-    const counted = () =>
+    const readCount = () =>
       env.DB.prepare("SELECT rows FROM trace_partitions WHERE project_id = ?").bind(project).first<{ rows: number }>();
-    expect(await counted()).toEqual({ rows: 2 });
+    expect(await readCount()).toEqual({ rows: 2 });
     await runInDurableObject(stub, (_instance, state) => {
       const long = Date.now() - 500 * 86_400_000;
       state.storage.sql.exec("UPDATE meta SET value = ? WHERE name = 'written'", JSON.stringify(long));

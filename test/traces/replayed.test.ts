@@ -23,7 +23,7 @@ function runWithId(id: string, more: Record<string, unknown>): Sent {
   return sentRun(NOON, { id, trace_id: id, dotted_order: segment(NOON, id), start_time: isoFromMicros(NOON), ...more });
 }
 
-const idsOf = ({ runs }: { runs: { id: string }[] }) => runs.map(({ id }) => id).sort();
+const listIds = ({ runs }: { runs: { id: string }[] }) => runs.map(({ id }) => id).sort();
 
 describe("a trace whose id has the time of another day", () => {
   it.each([
@@ -36,8 +36,8 @@ describe("a trace whose id has the time of another day", () => {
     const project = await projectId(caller, name);
     const wanted = [root.id, child.id].sort();
 
-    expect(idsOf(await ask(caller, "/runs/query", { body: { session: [project], trace: id } }))).toEqual(wanted);
-    expect(idsOf(await ask(caller, "/runs/query", { body: { trace: id } }))).toEqual(wanted);
+    expect(listIds(await ask(caller, "/runs/query", { body: { session: [project], trace: id } }))).toEqual(wanted);
+    expect(listIds(await ask(caller, "/runs/query", { body: { trace: id } }))).toEqual(wanted);
     for (const query of ["", `?project_id=${project}`]) {
       const tree = await ask<{ items: { id: string }[] }>(caller, `/api/v2/traces/${id}/runs${query}`);
       expect(tree.items.map((run) => run.id).sort()).toEqual(wanted);

@@ -25,7 +25,7 @@ const run = (id: string, end_time?: number): RunWrite => ({
   ...(end_time !== undefined && { end_time }),
 });
 
-function inPartition(work: (storage: DurableObjectStorage) => Promise<void>): Promise<void> {
+function runInPartition(work: (storage: DurableObjectStorage) => Promise<void>): Promise<void> {
   return runInDurableObject(env.TRACE_PARTITION.getByName(crypto.randomUUID()), async (_, { storage }) => {
     migrate(storage);
     await work(storage);
@@ -49,7 +49,7 @@ function take({ sql }: DurableObjectStorage, limit: number): { ids: string[]; mo
 
 it("takes each run that has ended once, whether it ended as it came or later", async () => {
   const random = seeded("rule takes");
-  await inPartition(async (storage) => {
+  await runInPartition(async (storage) => {
     const ended = new Set<string>();
     const open: string[] = [];
     const taken: string[] = [];
@@ -82,9 +82,9 @@ it.each([
   { ends: "as they came", patched: 0 },
   { ends: "later", patched: 500 },
 ])("reads no more for one taking when ten times as many runs wait that ended $ends", async ({ patched }) => {
-  const rowsRead = async (waiting: number): Promise<number> => {
+  const countRowsRead = async (waiting: number): Promise<number> => {
     let read = 0;
-    await inPartition(async (storage) => {
+    await runInPartition(async (storage) => {
       let open: string[] = [];
       for (let at = 0; at < waiting; at += 500) {
         const ids = Array.from({ length: 500 }, () => crypto.randomUUID());
@@ -103,5 +103,5 @@ it.each([
     });
     return read;
   };
-  expect(await rowsRead(30_000)).toBeLessThan(2 * (await rowsRead(3_000)));
+  expect(await countRowsRead(30_000)).toBeLessThan(2 * (await countRowsRead(3_000)));
 });

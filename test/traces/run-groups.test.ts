@@ -19,7 +19,7 @@ const IDENTITY = { workspaceId: "w", projectId: "p", day: DAY, shard: 0, traceTi
 const WINDOW = { startTime: 0, endTime: NOON * 2, filter: null };
 
 /** Runs work on a new partition's tables. `isOld`: those of a version that had each run in both indexes. */
-function inTables(isOld: boolean, work: (sql: SqlStorage, storage: DurableObjectStorage) => void): Promise<void> {
+function runInTables(isOld: boolean, work: (sql: SqlStorage, storage: DurableObjectStorage) => void): Promise<void> {
   return runInDurableObject(env.TRACE_PARTITION.getByName(crypto.randomUUID()), (_, { storage }) => {
     migrate(storage);
     if (isOld) {
@@ -65,16 +65,16 @@ const segment = (id: string) => `20260801T120000000000Z${id}`;
 for (const isOld of [false, true])
   it(`finds the same runs as a scan, after random writes${isOld ? " to a partition of an earlier version" : ""}`, async () => {
     const random = seeded(`groups ${isOld}`);
-    const below = (limit: number) => random.between(0, limit);
+    const pickBelow = (limit: number) => random.between(0, limit);
     const chance = (share: number) => random.next() < share;
-    const pick = <T>(items: T[]) => items[below(items.length)];
+    const pick = <T>(items: T[]) => items[pickBelow(items.length)];
     let made = 0;
     const newId = () => uuid7(NOON, (made++).toString(16).padStart(12, "0"));
-    await inTables(isOld, (sql, storage) => {
+    await runInTables(isOld, (sql, storage) => {
       const runs: { id: string; trace: string }[] = [];
       for (let step = 0; step < 60; step++) {
-        const traces = Array.from({ length: 1 + below(3) }, newId);
-        const writes = Array.from({ length: 1 + below(8) }, (): RunWrite => {
+        const traces = Array.from({ length: 1 + pickBelow(3) }, newId);
+        const writes = Array.from({ length: 1 + pickBelow(8) }, (): RunWrite => {
           const known = pick(runs);
           const trace = chance(0.2) && known ? known.trace : (pick(traces) ?? newId());
           if (known && chance(0.3)) {
@@ -87,7 +87,7 @@ for (const isOld of [false, true])
           runs.push({ id, trace });
           if (chance(0.2)) return { kind: "post", id, parent_run_id: pick(runs)?.id, start_time: NOON };
           const dotted_order = id === trace ? segment(id) : `${segment(trace)}.${segment(id)}`;
-          return { kind: "post", id, trace_id: trace, dotted_order, start_time: NOON + below(1000) };
+          return { kind: "post", id, trace_id: trace, dotted_order, start_time: NOON + pickBelow(1000) };
         });
         storage.transactionSync(() => apply(sql, writes));
         const known = pick(runs);
@@ -98,7 +98,7 @@ for (const isOld of [false, true])
   });
 
 it("gives a partition of an earlier version the new format with the next run, not when it is opened", async () =>
-  inTables(true, (sql, storage) => {
+  runInTables(true, (sql, storage) => {
     const format = () => sql.exec<{ value: string }>("SELECT value FROM meta WHERE name = 'format'").one().value;
     expect(format()).toBe("4");
     sql.exec("UPDATE meta SET value = '1' WHERE name = 'format'");
@@ -113,7 +113,7 @@ it("gives a partition of an earlier version the new format with the next run, no
 it("finds the rest of a trace whose deletion has begun", async () => {
   const trace = uuid7(NOON, "a".padStart(12, "0"));
   const count = DELETED_AT_ONCE + 50;
-  await inTables(false, (sql, storage) => {
+  await runInTables(false, (sql, storage) => {
     const writes = Array.from({ length: count }, (_, i): RunWrite => {
       const id = i === 0 ? trace : uuid7(NOON, (i + 100).toString(16).padStart(12, "0"));
       const dotted_order = i === 0 ? segment(id) : `${segment(trace)}.${segment(id)}`;

@@ -11,7 +11,7 @@ import { dayBounds } from "../../src/traces/time.ts";
 import type { RunWrite } from "../../src/traces/types.ts";
 import { DAY, NOON, uuid7 } from "../support/traces.ts";
 
-const inTables = (work: (sql: SqlStorage) => void) =>
+const runInTables = (work: (sql: SqlStorage) => void) =>
   runInDurableObject(env.TRACE_PARTITION.getByName(crypto.randomUUID()), (_, { storage }) => {
     migrate(storage);
     work(storage.sql);
@@ -20,7 +20,7 @@ const inTables = (work: (sql: SqlStorage) => void) =>
 const apply = (sql: SqlStorage, ...writes: RunWrite[]) =>
   applyWrites(sql, "prefix/", dayBounds(DAY), writes, priceTable(undefined));
 
-const dotted = (...ids: string[]) => ids.map((id) => segment(NOON, id)).join(".");
+const toDottedOrder = (...ids: string[]) => ids.map((id) => segment(NOON, id)).join(".");
 
 const ROOT = uuid7(NOON, "a".repeat(12));
 
@@ -30,7 +30,7 @@ const post = (id: string, more: Partial<RunWrite> = {}): RunWrite => ({
   id,
   trace_id: ROOT,
   parent_run_id: ROOT,
-  dotted_order: dotted(ROOT, id),
+  dotted_order: toDottedOrder(ROOT, id),
   start_time: NOON,
   name: "run",
   ...more,
@@ -42,8 +42,8 @@ interface Kept extends Record<string, SqlStorageValue> {
   timed: number;
   change: number;
 }
-const all = (sql: SqlStorage) => sql.exec<Kept>("SELECT id, name, timed, change FROM runs ORDER BY n").toArray();
-const found = (sql: SqlStorage, ...ids: string[]) =>
+const listAll = (sql: SqlStorage) => sql.exec<Kept>("SELECT id, name, timed, change FROM runs ORDER BY n").toArray();
+const findIds = (sql: SqlStorage, ...ids: string[]) =>
   sql
     .exec<{ id: string }>(`SELECT id FROM runs WHERE n IN ${OF_IDS} ORDER BY n`, JSON.stringify(ids))
     .toArray()
@@ -60,27 +60,27 @@ describe("a run", () => {
     [1_000, 0],
     [-1_000, 0],
   ])("whose start is %i microseconds after the time in its id is found by it: %i", async (apart, timed) =>
-    inTables((sql) => {
+    runInTables((sql) => {
       const id = idAt(NOON);
       apply(sql, post(id, { start_time: NOON + apart }));
-      expect(all(sql)).toMatchObject([{ timed }]);
+      expect(listAll(sql)).toMatchObject([{ timed }]);
       apply(sql, { kind: "patch", id, name: "patched" });
-      expect(all(sql)).toMatchObject([{ name: "patched", timed }]);
-      expect(found(sql, id)).toEqual([id]);
+      expect(listAll(sql)).toMatchObject([{ name: "patched", timed }]);
+      expect(findIds(sql, id)).toEqual([id]);
     }),
   );
 
   it("with an id of another kind is found by the index of ids", async () =>
-    inTables((sql) => {
+    runInTables((sql) => {
       const ids = [crypto.randomUUID(), "01a2141f-7040-45c3-9ffe-15f2babe8633", "ffffffff-ffff-7fff-8fff-ffffffffffff"];
       apply(sql, ...ids.map((id) => post(id)));
-      expect(all(sql).map(({ timed }) => timed)).toEqual([0, 0, 0]);
-      expect(found(sql, ...ids)).toEqual(ids);
-      expect(found(sql, "", "no id", idAt(NOON))).toEqual([]);
+      expect(listAll(sql).map(({ timed }) => timed)).toEqual([0, 0, 0]);
+      expect(findIds(sql, ...ids)).toEqual(ids);
+      expect(findIds(sql, "", "no id", idAt(NOON))).toEqual([]);
     }));
 
   it("whose start moves away from the time in its id, and back, is one run", async () =>
-    inTables((sql) => {
+    runInTables((sql) => {
       const id = idAt(NOON);
       apply(sql, post(id));
       for (const [start_time, timed] of [
@@ -88,35 +88,36 @@ describe("a run", () => {
         [NOON, 0],
       ] as const) {
         apply(sql, { kind: "patch", id, start_time });
-        expect(all(sql)).toMatchObject([{ timed }]);
-        expect(found(sql, id)).toEqual([id]);
+        expect(listAll(sql)).toMatchObject([{ timed }]);
+        expect(findIds(sql, id)).toEqual([id]);
       }
     }));
 
   it("of an earlier version is changed by nothing that it has already", async () =>
-    inTables((sql) => {
+    runInTables((sql) => {
       const id = idAt(NOON);
       apply(sql, post(id));
       sql.exec("UPDATE runs SET timed = 0");
-      const before = all(sql);
+      const before = listAll(sql);
       apply(sql, post(id));
-      expect(all(sql)).toEqual(before);
-      expect(found(sql, id)).toEqual([id]);
+      expect(listAll(sql)).toEqual(before);
+      expect(findIds(sql, id)).toEqual([id]);
     }));
 });
 
 it("a run below a root writes two rows, a root and one with an id of another kind three, and the first of a group without its root one more", async () =>
-  inTables((sql) => {
+  runInTables((sql) => {
     const root = idAt(NOON);
-    const below = (id: string) => post(id, { trace_id: root, parent_run_id: root, dotted_order: dotted(root, id) });
+    const createBelow = (id: string) =>
+      post(id, { trace_id: root, parent_run_id: root, dotted_order: toDottedOrder(root, id) });
     const top = (id: string): RunWrite => ({
       kind: "post",
       id,
       trace_id: id,
       start_time: NOON,
-      dotted_order: dotted(id),
+      dotted_order: toDottedOrder(id),
     });
-    const written = (...writes: RunWrite[]) => {
+    const countWritten = (...writes: RunWrite[]) => {
       let rows = 0;
       const counting = {
         exec: (statement: string, ...values: SqlStorageValue[]) => {
@@ -129,15 +130,15 @@ it("a run below a root writes two rows, a root and one with an id of another kin
       return rows;
     };
     const [one, two] = [idAt(NOON), idAt(NOON)];
-    expect(written(top(root), below(one))).toBe(5);
-    expect(written(top(idAt(NOON)))).toBe(3);
+    expect(countWritten(top(root), createBelow(one))).toBe(5);
+    expect(countWritten(top(idAt(NOON)))).toBe(3);
     const more = idAt(NOON);
-    expect(written(below(two), below(more))).toBe(5);
-    expect(written(below(crypto.randomUUID()), below(crypto.randomUUID()))).toBe(7);
+    expect(countWritten(createBelow(two), createBelow(more))).toBe(5);
+    expect(countWritten(createBelow(crypto.randomUUID()), createBelow(crypto.randomUUID()))).toBe(7);
   }));
 
 it("a lookup reads a few rows of a day with many", async () =>
-  inTables((sql) => {
+  runInTables((sql) => {
     const ids = Array.from({ length: 2_000 }, (_, i) => idAt(NOON + i * 30_000));
     const others = Array.from({ length: 500 }, () => crypto.randomUUID());
     apply(sql, ...ids.map((id, i) => post(id, { start_time: NOON + i * 30_000 })), ...others.map((id) => post(id)));
@@ -148,7 +149,13 @@ it("a lookup reads a few rows of a day with many", async () =>
     const roots = Array.from({ length: 500 }, () => idAt(NOON));
     apply(
       sql,
-      ...roots.map((id): RunWrite => ({ kind: "post", id, trace_id: id, dotted_order: dotted(id), start_time: NOON })),
+      ...roots.map((id): RunWrite => ({
+        kind: "post",
+        id,
+        trace_id: id,
+        dotted_order: toDottedOrder(id),
+        start_time: NOON,
+      })),
     );
     const traces = sql.exec(`SELECT id FROM runs WHERE n IN ${OF_TRACES}`, JSON.stringify([roots[3], roots[400]]));
     expect(traces.toArray()).toHaveLength(2);

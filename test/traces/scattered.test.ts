@@ -54,7 +54,7 @@ it.each(CASES)(
           const { latency_p50: _p50, latency_p99: _p99, ...exact } = stats;
           const body = { session, start_time: at(0), end_time: at(24), by: "run_type", ...selection };
           const series = await (await caller.fetch("/api/v1/runs/stats/series", { body })).json<Series>();
-          return { exact, buckets: series.buckets.map((bucket) => bucket.run_count), groups: groupsOf(series) };
+          return { exact, buckets: series.buckets.map((bucket) => bucket.run_count), groups: listGroups(series) };
         }),
       );
     const before = await answers();
@@ -78,5 +78,5 @@ interface Series {
   groups: { key: string; run_count: number }[];
 }
 
-const groupsOf = ({ groups }: Series) =>
+const listGroups = ({ groups }: Series) =>
   groups.map(({ key, run_count }) => `${key}: ${run_count}`).toSorted((a, b) => (a < b ? -1 : 1));

@@ -25,7 +25,7 @@ async function projectNamed(caller: Caller, name: string): Promise<string | unde
 }
 
 /** The runs of a project once `count` roots are there; they come a moment after the run has ended. */
-async function tracesOf(caller: Caller, count: number, name = "default"): Promise<Run[]> {
+async function waitForTraces(caller: Caller, count: number, name = "default"): Promise<Run[]> {
   return vi.waitFor(
     async () => {
       const id = await projectNamed(caller, name);
@@ -47,7 +47,7 @@ describe("a run of a graph", () => {
     const frames = await stream(caller, thread, run);
     const told = frames.find(({ event }) => event === "messages")?.data as [unknown, object] | undefined;
     expect(told?.[1]).toMatchObject({ k0: 0, k4999: 4999, thread_id: thread, langgraph_node: "echo" });
-    const runs = await tracesOf(caller, 1);
+    const runs = await waitForTraces(caller, 1);
     // The graph has no name of its own.
     expect(runs.find((run) => run.parent_run_id === null)?.name).toBe("echo");
     for (const { extra } of runs) expect(extra.metadata).toMatchObject({ k0: 0, k4999: 4999, thread_id: thread });
@@ -60,7 +60,7 @@ describe("a run of a graph", () => {
     const caller = await newCaller();
     const thread = await newThread(caller);
     await stream(caller, thread, { assistant_id: "agent", input: say("What is 17 * 23?"), stream_mode: ["values"] });
-    const runs = await tracesOf(caller, 1);
+    const runs = await waitForTraces(caller, 1);
     const root = runs[0]!;
     expect(root).toMatchObject({
       parent_run_id: null,
@@ -92,7 +92,7 @@ describe("a run of a graph", () => {
     const thread = await newThread(caller);
     for (const text of ["one", "two", "three"])
       await stream(caller, thread, { assistant_id: "echo", input: say(text) });
-    await tracesOf(caller, 3);
+    await waitForTraces(caller, 3);
     const body = { session_id: await projectNamed(caller, "default"), group_by: "conversation" };
     const { groups } = await (await caller.fetch("/api/v1/runs/group", { body })).json<{ groups: object[] }>();
     expect(groups).toMatchObject([{ group_key: thread, count: 3 }]);
@@ -103,7 +103,7 @@ describe("a run of a graph", () => {
     const thread = await newThread(caller);
     const langsmith_tracer = { project_name: "mine", example_id: crypto.randomUUID() };
     await stream(caller, thread, { assistant_id: "echo", input: say("hi"), langsmith_tracer });
-    expect(await tracesOf(caller, 1, "mine")).toMatchObject([
+    expect(await waitForTraces(caller, 1, "mine")).toMatchObject([
       { reference_example_id: langsmith_tracer.example_id },
       {},
     ]);
@@ -115,7 +115,7 @@ describe("a run of a graph", () => {
     const thread = await newThread(caller);
     const input = say("Send an email to ada@example.com saying hello");
     await stream(caller, thread, { assistant_id: "approval", input });
-    const runs = await tracesOf(caller, 1);
+    const runs = await waitForTraces(caller, 1);
     expect(runs.every(({ status }) => status === "success")).toBe(true);
   });
 
@@ -127,7 +127,7 @@ describe("a run of a graph", () => {
       input: say("What is 17 * 23?"),
       config: { recursion_limit: 1 },
     });
-    const [root] = await tracesOf(caller, 1);
+    const [root] = await waitForTraces(caller, 1);
     expect(root).toMatchObject({ status: "error", error: expect.stringContaining("ecursion") });
   });
 });

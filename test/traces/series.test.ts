@@ -38,12 +38,12 @@ const counts = (figures: Figures[] | null) => figures?.map(({ key, run_count }) 
 
 beforeAll(async () => {
   caller = await newCaller();
-  const ended = (seconds: number, more: object = {}) => ({ end_time: NOON / 1000 + seconds * 1000, ...more });
+  const endAfter = (seconds: number, more: object = {}) => ({ end_time: NOON / 1000 + seconds * 1000, ...more });
   const usage = { extra: { metadata: { ls_model_name: "small", usage_metadata: USAGE } } };
   const runs = [
-    sentRun(NOON, { name: "agent", tags: ["blue", "new"], ...ended(1) }),
-    sentRun(NOON + 1_000, { name: "agent", tags: ["blue"], ...ended(3, { error: "broken" }) }),
-    sentRun(NOON + 2_000, { name: "model", run_type: "llm", ...ended(2, usage) }),
+    sentRun(NOON, { name: "agent", tags: ["blue", "new"], ...endAfter(1) }),
+    sentRun(NOON + 1_000, { name: "agent", tags: ["blue"], ...endAfter(3, { error: "broken" }) }),
+    sentRun(NOON + 2_000, { name: "model", run_type: "llm", ...endAfter(2, usage) }),
     sentRun(NOON + HOUR, { name: "agent" }),
     sentRun(NOON - 24 * HOUR, { name: "yesterday", end_time: NOON / 1000 - 86_400_000 + 500 }),
   ];

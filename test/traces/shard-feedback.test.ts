@@ -2,8 +2,8 @@
 import { describe, expect, it } from "vitest";
 import type { StoredFeedback } from "../../src/traces/types.ts";
 import { newCaller } from "../support/caller.ts";
-import { leftOf } from "../support/erased.ts";
-import { idsIn, newProject, objectOf, send } from "../support/shards.ts";
+import { findLeftovers } from "../support/erased.ts";
+import { idsIn, newProject, getPartition, send } from "../support/shards.ts";
 import { NOON, type Sent, sentRun } from "../support/traces.ts";
 
 describe("feedback on a day that grows", () => {
@@ -48,8 +48,8 @@ describe("feedback on a day that grows", () => {
     const deletion = `/api/v2/traces/${root.id}?project_id=${project}`;
     expect((await caller.fetch(deletion, { method: "DELETE" })).status).toBe(200);
     expect(await (await caller.fetch(`/feedback?session=${project}`)).json()).toEqual([]);
-    const objects = [0, 1].map((n) => objectOf(caller.workspaceId, place(n)));
-    expect(await leftOf(ids, { objects })).toEqual([]);
+    const objects = [0, 1].map((n) => getPartition(caller.workspaceId, place(n)));
+    expect(await findLeftovers(ids, { objects })).toEqual([]);
   });
 
   it("deletes feedback whose run was deleted in the shard that would take it", async () => {

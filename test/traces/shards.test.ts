@@ -11,7 +11,7 @@ import { announcePartition, listPartitions } from "../../src/traces/store/partit
 import { dayBounds, toDay } from "../../src/traces/time.ts";
 import { newCaller } from "../support/caller.ts";
 import { generator } from "../support/random.ts";
-import { ALL, idsIn, newProject, objectOf, send } from "../support/shards.ts";
+import { ALL, idsIn, newProject, getPartition, send } from "../support/shards.ts";
 import { DAY, NOON, runParts, type Sent, sendMultipart, sentRun, uuid7 } from "../support/traces.ts";
 
 describe("a day that grows", () => {
@@ -94,7 +94,7 @@ describe("a day that grows", () => {
     expect((await env.BLOBS.list({ prefix: `traces/${caller.workspaceId}/` })).objects).toHaveLength(1);
     expect((await caller.fetch(`/sessions/${project}`, { method: "DELETE" })).status).toBe(200);
     for (const shard of [0, 1]) {
-      const tables = await runInDurableObject(objectOf(caller.workspaceId, place(shard)), (_, { storage }) =>
+      const tables = await runInDurableObject(getPartition(caller.workspaceId, place(shard)), (_, { storage }) =>
         storage.sql.exec("SELECT name FROM sqlite_master WHERE name = 'runs'").toArray(),
       );
       expect(tables).toEqual([]);
@@ -128,20 +128,20 @@ it("blocks with many pending runs are sealed an hour after their day, without an
   const place = { projectId: project, day: toDay(now), shard: 0 };
   const over = dayBounds(place.day).end / 1000 + 3_600_000;
   const identity = { workspaceId: caller.workspaceId, ...place, traceTier: "longlived" as const };
-  const pending = (count: number) =>
+  const createPending = (count: number) =>
     Array.from({ length: count }, (): RunWrite => {
       const id = uuid7(now);
       return { kind: "post", id, trace_id: id, start_time: now };
     });
   const nextAlarm = () =>
-    runInDurableObject(objectOf(caller.workspaceId, place), async (partition, { storage }) => {
+    runInDurableObject(getPartition(caller.workspaceId, place), async (partition, { storage }) => {
       await (partition as unknown as { alarm(): Promise<void> }).alarm();
       return storage.getAlarm();
     });
   const partition = tracePartition(env, caller.workspaceId, place);
-  await partition.upsert(identity, pending(100));
+  await partition.upsert(identity, createPending(100));
   expect(await nextAlarm()).toBeGreaterThan(over);
-  await partition.upsert(identity, pending(500));
+  await partition.upsert(identity, createPending(500));
   expect(await nextAlarm()).toBe(over);
 });
 
@@ -178,7 +178,9 @@ describe("a closed shard", () => {
     const caller = await newCaller();
     const { place, shard, identity } = await newProject(caller);
     await shard(0).holds(identity(0), 2, []);
-    await runInDurableObject(objectOf(caller.workspaceId, place(0)), (_, ctx) => ctx.abort()).catch(() => undefined);
+    await runInDurableObject(getPartition(caller.workspaceId, place(0)), (_, ctx) => ctx.abort()).catch(
+      () => undefined,
+    );
     const stranger = write();
     expect(await shard(0).upsert(identity(0), [stranger])).toEqual({ shards: 2, left: [stranger.id] });
   });

@@ -33,7 +33,7 @@ async function trace(project: string) {
 }
 
 describe("a link with an end", () => {
-  const past = async (token: string) => {
+  const expireShares = async (token: string) => {
     const { meta } = await env.DB.prepare("UPDATE shares SET expires_at = 1 WHERE workspace_id = ? AND expires_at > 1")
       .bind(caller.workspaceId)
       .run();
@@ -47,7 +47,7 @@ describe("a link with an end", () => {
     const first = await ask<Share>(caller, path, { method: "PUT", body: { expires_at } });
     expect(first).toMatchObject({ expires_at });
     expect((await read(`/public/${first.share_token}/runs`))[0]).toBe(200);
-    await past(first.share_token);
+    await expireShares(first.share_token);
     expect((await read(`/public/${first.share_token}/runs`))[0]).toBe(404);
     expect((await read(`/public/${first.share_token}/run`))[0]).toBe(404);
     expect(await ask(caller, path)).toBeNull();
@@ -150,16 +150,16 @@ describe("a shared trace", () => {
 it("links are limited for an address, and for that address only", async () => {
   const { root } = await trace("limited");
   const { share_token } = await ask<Share>(caller, `/runs/${root.id}/share`, { method: "PUT", body: {} });
-  const from = (address: string) =>
+  const readFrom = (address: string) =>
     send(`/public/${share_token}/run`, { headers: { "cf-connecting-ip": address } }).then(({ status }) => status);
   let status = 200;
   for (let i = 0; i < 70 && status === 200; i += 1) {
-    const some = await Promise.all(Array.from({ length: 10 }, () => from("192.0.2.180")));
+    const some = await Promise.all(Array.from({ length: 10 }, () => readFrom("192.0.2.180")));
     status = Math.max(...some);
   }
   expect(status).toBe(429);
-  expect(await from("192.0.2.180")).toBe(429);
-  expect(await from("192.0.2.181")).toBe(200);
+  expect(await readFrom("192.0.2.180")).toBe(429);
+  expect(await readFrom("192.0.2.181")).toBe(200);
 });
 
 describe("a shared dataset", () => {

@@ -39,7 +39,7 @@ interface Answer {
   errors: { id: string; message: string }[];
 }
 
-async function shown(caller: Caller, id: string): Promise<Record<string, unknown>> {
+async function readRun(caller: Caller, id: string): Promise<Record<string, unknown>> {
   const response = await caller.fetch(`/api/v1/runs/${id}`);
   expect(response.status).toBe(200);
   return response.json();
@@ -71,28 +71,28 @@ async function expectWorks(caller: Caller): Promise<void> {
 
 const post = (more: Record<string, unknown>) => sentRun(NOON, { end_time: NOON / 1000 + 5, ...more });
 
-describe.each(Object.entries(TEXTS))("payloads of %s", (_name, textOf) => {
+describe.each(Object.entries(TEXTS))("payloads of %s", (_name, makeText) => {
   it.each([2.1, 1, 1.9, 8])("of %f MB are returned as they were sent, in each field", async (size) => {
     const caller = await newCaller();
-    const text = textOf(size * MB);
-    for (const [field, valueOf] of Object.entries(FIELDS)) {
-      const run = post({ [field]: valueOf(text) });
+    const text = makeText(size * MB);
+    for (const [field, makeValue] of Object.entries(FIELDS)) {
+      const run = post({ [field]: makeValue(text) });
       const response = await sendMultipart(caller, runParts("post", run));
       expect(response.status).toBe(202);
       expect(await response.json<Answer>()).toMatchObject({ taken: 1, rejected: 0, errors: [] });
-      expect((await shown(caller, run.id))[field]).toEqual(valueOf(text));
+      expect((await readRun(caller, run.id))[field]).toEqual(makeValue(text));
     }
     await expectWorks(caller);
   });
 
   it.each([0.24, 1])("of %f MB in all fields at once, by post and patch, are returned", async (size) => {
     const caller = await newCaller();
-    const text = textOf(size * MB);
+    const text = makeText(size * MB);
     const [{ id, ...run }, patch] = [post({}), {}] as [Sent, object];
-    const heavy = Object.fromEntries(Object.entries(FIELDS).map(([field, valueOf]) => [field, valueOf(text)]));
+    const heavy = Object.fromEntries(Object.entries(FIELDS).map(([field, makeValue]) => [field, makeValue(text)]));
     const { inputs, serialized, extra, ...rest } = heavy;
     const { trace_id, dotted_order, session_name } = run;
-    const tags = Array.from({ length: 200 }, (_, i) => `${i} ${textOf(490)}`.slice(0, 500));
+    const tags = Array.from({ length: 200 }, (_, i) => `${i} ${makeText(490)}`.slice(0, 500));
     const placed = { id, trace_id, dotted_order, session_name };
     for (const [kind, sent] of [
       ["post", { id, ...run, inputs, serialized, extra, tags }],
@@ -100,7 +100,7 @@ describe.each(Object.entries(TEXTS))("payloads of %s", (_name, textOf) => {
     ] as const) {
       expect((await sendMultipart(caller, runParts(kind, sent))).status).toBe(202);
     }
-    expect(await shown(caller, id)).toMatchObject(heavy);
+    expect(await readRun(caller, id)).toMatchObject(heavy);
     await expectWorks(caller);
   });
 });
@@ -109,16 +109,16 @@ describe("a run as one JSON text", () => {
   it.each(Object.keys(TEXTS) as (keyof typeof TEXTS)[])("holds large payloads of %s", async (name) => {
     const caller = await newCaller();
     const text = TEXTS[name](2.1 * MB);
-    const heavy = Object.fromEntries(Object.entries(FIELDS).map(([field, valueOf]) => [field, valueOf(text)]));
+    const heavy = Object.fromEntries(Object.entries(FIELDS).map(([field, makeValue]) => [field, makeValue(text)]));
     const { extra, ...others } = heavy;
     const single = post({ ...others, name: 'quo"te \\ and {[' });
     expect((await caller.fetch("/api/v1/runs", { body: single })).status).toBe(202);
-    expect(await shown(caller, single.id)).toMatchObject({ ...others, name: 'quo"te \\ and {[' });
+    expect(await readRun(caller, single.id)).toMatchObject({ ...others, name: 'quo"te \\ and {[' });
     const batched = [post({ inputs: heavy["inputs"] }), post({ extra, outputs: { small: 1 } })];
     const response = await caller.fetch("/runs/batch", { body: { post: batched, patch: null } });
     expect(await response.json<Answer>()).toMatchObject({ taken: 2, rejected: 0 });
-    expect(await shown(caller, batched[0]!.id)).toMatchObject({ inputs: heavy["inputs"] });
-    expect(await shown(caller, batched[1]!.id)).toMatchObject({ extra, outputs: { small: 1 } });
+    expect(await readRun(caller, batched[0]!.id)).toMatchObject({ inputs: heavy["inputs"] });
+    expect(await readRun(caller, batched[1]!.id)).toMatchObject({ extra, outputs: { small: 1 } });
     await expectWorks(caller);
   });
 
@@ -129,7 +129,7 @@ describe("a run as one JSON text", () => {
     const bytes = Buffer.from(json.replace("\u00ff", "~"));
     bytes[bytes.indexOf("~")] = 0xff;
     expect((await caller.fetch("/api/v1/runs", { method: "POST", body: new Uint8Array(bytes) })).status).toBe(202);
-    expect((await shown(caller, run.id))["inputs"]).toEqual({ a: `A\ufffd\u2028${"x".repeat(400_000)}` });
+    expect((await readRun(caller, run.id))["inputs"]).toEqual({ a: `A\ufffd\u2028${"x".repeat(400_000)}` });
   });
 });
 
@@ -141,7 +141,7 @@ describe("what is too large", () => {
     const answer = await response.json<Answer>();
     expect(answer).toMatchObject({ taken: 1, rejected: 1 });
     expect(answer.errors[0]).toEqual({ id: run.id, message: "inputs: larger than 10485760 bytes" });
-    expect(await shown(caller, run.id)).toMatchObject({ inputs: {}, outputs: { small: 1 } });
+    expect(await readRun(caller, run.id)).toMatchObject({ inputs: {}, outputs: { small: 1 } });
     const single = await caller.fetch("/api/v1/runs", { body: post({ inputs: run["inputs"] }) });
     expect(single.status).toBe(422);
     expect((await single.json<{ detail: string }>()).detail).toContain("inputs: larger than");
@@ -192,16 +192,16 @@ describe("small things that add up", () => {
     const caller = await newCaller();
     const run = post({});
     const { id, trace_id, dotted_order, session_name } = run;
-    const wide = (seed: number) =>
+    const makeWide = (seed: number) =>
       Object.fromEntries(Array.from({ length: 40 }, (_, i) => [`k${seed}-${i}`, "文".repeat(2_000)]));
-    await sendMultipart(caller, runParts("post", { ...run, extra: { metadata: wide(0) } }));
+    await sendMultipart(caller, runParts("post", { ...run, extra: { metadata: makeWide(0) } }));
     for (let i = 1; i <= 4; i++) {
-      const extra = { metadata: wide(i), last: i };
+      const extra = { metadata: makeWide(i), last: i };
       const parts = runParts("patch", { id, trace_id, dotted_order, session_name, extra });
       for (let n = 0; n < 60; n++) parts.push({ name: `attachment.${id}.${i}-${n}-${"ä".repeat(100)}`, data: "x" });
       expect((await sendMultipart(caller, parts)).status).toBe(202);
     }
-    const stored = await shown(caller, id);
+    const stored = await readRun(caller, id);
     expect(stored["extra"]).toMatchObject({ last: 4, metadata: { "k4-39": "文".repeat(2_000) } });
     const key = "\u0001".repeat(200_000);
     await sendMultipart(
@@ -222,7 +222,7 @@ describe("small things that add up", () => {
       });
       expect(given.status).toBe(200);
     }
-    const stats = (await shown(caller, id))["feedback_stats"] as Record<string, { n: number; comments: string[] }>;
+    const stats = (await readRun(caller, id))["feedback_stats"] as Record<string, { n: number; comments: string[] }>;
     expect(stats["key 0"]).toMatchObject({ n: 6 });
     await expectWorks(caller);
   });

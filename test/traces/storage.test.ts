@@ -20,10 +20,10 @@ async function newPartition(day = DAY) {
     traceTier: "longlived",
   };
   await makeProject(identity);
-  return { identity, ...opened(identity) };
+  return { identity, ...openPartition(identity) };
 }
 
-function opened({ workspaceId, projectId, day }: Omit<PartitionIdentity, "traceTier">) {
+function openPartition({ workspaceId, projectId, day }: Omit<PartitionIdentity, "traceTier">) {
   const stub = tracePartition(env, workspaceId, { projectId, day, shard: 0 });
   const object = env.TRACE_PARTITION.getByName(`${workspaceId}/${projectId}/${day}`);
   const tables = () =>
@@ -151,7 +151,7 @@ describe("what a deleted project leaves", () => {
     const lone = { run_id: crypto.randomUUID(), session_id, start_time: "2026-10-01T00:00:00Z", key: "mood", score: 1 };
     expect((await caller.fetch("/feedback", { body: lone })).status).toBe(200);
     const { workspaceId } = caller;
-    const days = [DAY, "2026-10-01"].map((day) => opened({ workspaceId, projectId: session_id, day, shard: 0 }));
+    const days = [DAY, "2026-10-01"].map((day) => openPartition({ workspaceId, projectId: session_id, day, shard: 0 }));
     for (const { tables, alarm } of days) {
       expect(await tables()).toContain("feedback");
       expect(await alarm()).not.toBeNull();
@@ -212,7 +212,7 @@ describe("traces with a failed run", () => {
 describe("the alarm", () => {
   beforeEach(() => void vi.spyOn(console, "error").mockImplementation(() => undefined));
   afterEach(() => void vi.restoreAllMocks());
-  const down = (): never => {
+  const throwDown = (): never => {
     throw new Error("no connection");
   };
   const MINUTE = 60_000;
@@ -243,7 +243,7 @@ describe("the alarm", () => {
     await stub.upsert(identity, [write()]);
     await env.DB.prepare("DELETE FROM trace_partitions WHERE workspace_id = ?").bind(identity.workspaceId).run();
     await stub.upsert(identity, [write()]);
-    const DB = { prepare: down, batch: down } as unknown as D1Database;
+    const DB = { prepare: throwDown, batch: throwDown } as unknown as D1Database;
     for (const [ago, least, most] of [
       [0, 9_000, 11_000],
       [5 * MINUTE, 4 * MINUTE, 6 * MINUTE],
@@ -266,7 +266,7 @@ describe("the alarm", () => {
     const start = Date.UTC(2019, 2, 4) * 1000;
     await stub.upsert(identity, [write({ id: uuid7(start), start_time: start })]);
     await setWritten(object, 0);
-    const BLOBS = { list: down } as unknown as R2Bucket;
+    const BLOBS = { list: throwDown } as unknown as R2Bucket;
     for (let attempt = 0; attempt < 10; attempt++) expect(await ring(object, { BLOBS })).toBeGreaterThan(Date.now());
     expect(await tables()).toContain("runs");
     expect(await ring(object)).toBeNull();

@@ -52,11 +52,11 @@ beforeAll(async () => {
   await caller.fetch("/feedback", { body: { run_id: feedback, key: "liked", score: 1 } });
 });
 
-const all = async (body: object, by = caller) =>
+const fetchAll = async (body: object, by = caller) =>
   by.fetch("/api/v2/threads/stats", {
     body: { project_id: session, min_start_time: isoFromMicros(NOON - 2 * DAY_MICROS), ...body },
   });
-const one = async (thread: string, query: string, by = caller) =>
+const fetchOne = async (thread: string, query: string, by = caller) =>
   by.fetch(`/api/v2/threads/${thread}/stats?session_id=${session}&${query}`);
 
 describe("of one thread", () => {
@@ -66,7 +66,7 @@ describe("of one thread", () => {
     const more =
       "COMPLETION_TOKENS,TOTAL_TOKENS,TOTAL_COST,PROMPT_TOKEN_DETAILS,COMPLETION_COST_DETAILS,FEEDBACK_STATS";
     const selects = [...names.split(" "), more].map((name) => `selects=${name}`).join("&");
-    expect(await (await one("t", selects)).json()).toEqual({
+    expect(await (await fetchOne("t", selects)).json()).toEqual({
       turns: 3,
       first_start_time: isoFromMicros(NOON - DAY_MICROS),
       last_start_time: isoFromMicros(NOON + 1_000_000),
@@ -87,8 +87,8 @@ describe("of one thread", () => {
 
   it("are of the turns that match, and have nothing that is not selected", async () => {
     const filter = encodeURIComponent('eq(status, "error")');
-    expect(await (await one("t", `selects=turns&filter=${filter}`)).json()).toEqual({ turns: 1, complete: true });
-    const none = await one("t", `selects=TURNS&selects=LATENCY_P50&filter=${encodeURIComponent('eq(name, "x")')}`);
+    expect(await (await fetchOne("t", `selects=turns&filter=${filter}`)).json()).toEqual({ turns: 1, complete: true });
+    const none = await fetchOne("t", `selects=TURNS&selects=LATENCY_P50&filter=${encodeURIComponent('eq(name, "x")')}`);
     expect(await none.json()).toEqual({ turns: 0, complete: true });
   });
 
@@ -99,7 +99,7 @@ describe("of one thread", () => {
     ["t", "selects=TURNS&filter=eq(", 400],
     ["other", "selects=TURNS", 404],
   ])("%s ?%s is a %i", async (thread, query, status) => {
-    expect((await one(thread, query)).status).toBe(status);
+    expect((await fetchOne(thread, query)).status).toBe(status);
   });
 });
 
@@ -107,7 +107,7 @@ describe("of all threads", () => {
   it("are of their turns, each once", async () => {
     const select = ["THREAD_COUNT", "TRACE_COUNT", "TOTAL_TOKENS", "TOTAL_COST", "ERROR_RATE", "STREAMING_RATE"];
     const more = ["LATENCY_P50", "MEDIAN_TOKENS", "FIRST_TOKEN_P50", "PROMPT_TOKEN_DETAILS", "COMPLETION_COST_DETAILS"];
-    expect(await (await all({ select: [...select, ...more] })).json()).toEqual({
+    expect(await (await fetchAll({ select: [...select, ...more] })).json()).toEqual({
       thread_count: 2,
       trace_count: 4,
       total_tokens: 104,
@@ -124,9 +124,9 @@ describe("of all threads", () => {
 
   it("are of the window and the filters", async () => {
     const select = ["THREAD_COUNT", "TRACE_COUNT"];
-    const newer = await all({ select, min_start_time: isoFromMicros(NOON + 1_000_000) });
+    const newer = await fetchAll({ select, min_start_time: isoFromMicros(NOON + 1_000_000) });
     expect(await newer.json()).toMatchObject({ thread_count: 2, trace_count: 2 });
-    const failed = await all({ select, filter: 'eq(status, "error")' });
+    const failed = await fetchAll({ select, filter: 'eq(status, "error")' });
     expect(await failed.json()).toMatchObject({ thread_count: 1, trace_count: 1 });
   });
 
@@ -137,14 +137,14 @@ describe("of all threads", () => {
     [{ select: ["THREAD_FEEDBACK_STATS"] }, 501],
     [{ select: ["TRACE_COUNT"], thread_filter: "gt(turns, 3)" }, 501],
   ])("%j is a %i", async (body, status) => {
-    expect((await all(body)).status).toBe(status);
+    expect((await fetchAll(body)).status).toBe(status);
   });
 });
 
 it("another workspace reads none", async () => {
   const other = await newCaller();
-  expect((await one("t", "selects=TURNS", other)).status).toBe(404);
-  expect(await (await all({ select: ["THREAD_COUNT", "TRACE_COUNT"] }, other)).json()).toMatchObject({
+  expect((await fetchOne("t", "selects=TURNS", other)).status).toBe(404);
+  expect(await (await fetchAll({ select: ["THREAD_COUNT", "TRACE_COUNT"] }, other)).json()).toMatchObject({
     thread_count: 0,
     trace_count: 0,
   });

@@ -14,7 +14,7 @@ import {
   sendMultipart,
   type Sent,
   sentRun,
-  storedRuns,
+  readStoredRuns,
 } from "../support/traces.ts";
 
 const TREES = 12;
@@ -30,7 +30,7 @@ interface Tree {
   pieces: Piece[];
 }
 
-function shuffled<T>(random: Random, items: T[]): T[] {
+function shuffle<T>(random: Random, items: T[]): T[] {
   return items
     .map((item) => ({ item, key: random.next() }))
     .sort((a, b) => a.key - b.key)
@@ -59,18 +59,18 @@ function randomTree(random: Random): Tree {
   }
   for (const run of sent) {
     const model = tree.runs.get(run.id) as Partial<StoredRun>;
-    model.total_tokens = totalOf(run, sent, usages);
+    model.total_tokens = sumTokens(run, sent, usages);
   }
   return tree;
 }
 
 /** What models reported at or below a run; a model's own call counts as a whole. */
-function totalOf(run: Sent, sent: Sent[], usages: Map<string, number>): number | null {
+function sumTokens(run: Sent, sent: Sent[], usages: Map<string, number>): number | null {
   const own = usages.get(run.id);
   if (own !== undefined) return own;
   const below = sent
     .filter(({ parent_run_id }) => parent_run_id === run.id)
-    .map((child) => totalOf(child, sent, usages));
+    .map((child) => sumTokens(child, sent, usages));
   const spent = below.filter((tokens) => tokens !== null);
   return spent.length === 0 ? null : spent.reduce((sum, tokens) => sum + tokens, 0);
 }
@@ -121,7 +121,7 @@ function addRun(random: Random, tree: Tree, run: Sent, tokens: number, tellsPlac
 }
 
 async function sendInBatches(caller: Caller, random: Random, pieces: Piece[]): Promise<void> {
-  for (let left = shuffled(random, pieces); left.length > 0;) {
+  for (let left = shuffle(random, pieces); left.length > 0;) {
     const count = random.between(1, 8);
     // Two operations of one kind for a run would be one in a batch, so each batch has a run's part once.
     const batch = new Map(left.slice(0, count).map((piece) => [piece.parts[0]?.name, piece]));
@@ -147,7 +147,7 @@ it(`${TREES} random trees are stored as they are, however they come`, { timeout:
     trees.flatMap(({ pieces }) => pieces),
   );
   await abortAllDurableObjects();
-  const stored = new Map((await storedRuns(caller)).map((run) => [run.id, run]));
+  const stored = new Map((await readStoredRuns(caller)).map((run) => [run.id, run]));
   const expected = trees.flatMap(({ runs }) => [...runs.values()]);
   expect(stored.size).toBe(expected.length);
   for (const model of expected) {

@@ -2,7 +2,7 @@
 import { env } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
 import { newCaller } from "../support/caller.ts";
-import { NOON, runParts, sendMultipart, sentRun, storedRuns } from "../support/traces.ts";
+import { NOON, runParts, sendMultipart, sentRun, readStoredRuns } from "../support/traces.ts";
 
 interface Answer {
   taken: number;
@@ -31,7 +31,7 @@ describe("runs outside the years 1970 to 2254", () => {
     const answer = await response.json<Answer>();
     expect(answer).toMatchObject({ taken: 1, rejected: 1 });
     expect(answer.errors).toEqual([{ id: run.id, message: "start_time: outside the years 1970 to 2254" }]);
-    expect((await storedRuns(caller)).map(({ id }) => id)).toEqual([good.id]);
+    expect((await readStoredRuns(caller)).map(({ id }) => id)).toEqual([good.id]);
   });
 
   it("are refused by their dotted_order, and alone with 422", async () => {
@@ -61,6 +61,6 @@ describe("runs outside the years 1970 to 2254", () => {
     const sent = { ...run, dotted_order: run.dotted_order.replace("20261120", "20260230") };
     const answer = await (await sendMultipart(caller, runParts("post", sent))).json<Answer>();
     expect(answer.errors[0]?.message).toContain("dotted_order: not of the form");
-    expect(await storedRuns(caller)).toMatchObject([{ id: run.id, start_time: NOON }]);
+    expect(await readStoredRuns(caller)).toMatchObject([{ id: run.id, start_time: NOON }]);
   });
 });

@@ -27,7 +27,7 @@ function checkout(folder: string): void {
 }
 
 /** The older configuration for this machine. The list of required secrets would hide the others. */
-function configOf(folder: string): string {
+function writeConfig(folder: string): string {
   const file = join(folder, "wrangler.local.toml");
   const given = readFileSync(join(folder, "wrangler.toml"), "utf8");
   writeFileSync(file, given.replace(/^\[secrets\]\n[^[]+\[[^\]]*\]\n/m, ""));
@@ -94,7 +94,7 @@ try {
   await now.kill();
   const port = await quietPort();
   const envFile = join(state, "secrets.env");
-  const then = await serve({ port, persistTo: state, envFile, config: configOf(older), group: "own" });
+  const then = await serve({ port, persistTo: state, envFile, config: writeConfig(older), group: "own" });
   try {
     const api = new Api(then.url, headers);
     for (const [what, method, path, body] of checks(made)) {

@@ -4,7 +4,7 @@ import type { SseEvent } from "../support/sse.ts";
 import type { Api } from "../support/api.ts";
 
 /** JSON with the members of every object sorted by name. */
-function canonical(value: unknown): string {
+function toCanonical(value: unknown): string {
   return JSON.stringify(value, (_name, member: unknown) =>
     typeof member === "object" && member !== null && !Array.isArray(member)
       ? Object.fromEntries(Object.entries(member).sort(([a], [b]) => (a < b ? -1 : 1)))
@@ -14,7 +14,7 @@ function canonical(value: unknown): string {
 
 /** SHA-256 of a JSON value, independent of the order of members: the first 16 hex digits. */
 export function digest(value: unknown): string {
-  return createHash("sha256").update(canonical(value)).digest("hex").slice(0, 16);
+  return createHash("sha256").update(toCanonical(value)).digest("hex").slice(0, 16);
 }
 
 /** The first events of a stream. */
@@ -25,7 +25,7 @@ export interface Seen {
 }
 
 /** The digest of events with their ids, names and data. */
-export function seen(events: SseEvent[]): Seen {
+export function summarizeEvents(events: SseEvent[]): Seen {
   return { count: events.length, last_id: events.at(-1)?.id ?? "", digest: digest(events) };
 }
 
@@ -44,7 +44,7 @@ interface Protocol {
 }
 
 /** The message and the text of a token delta. Undefined for any other event. */
-function deltaOf({ event, data }: SseEvent): { message: string; text: string } | undefined {
+function readDelta({ event, data }: SseEvent): { message: string; text: string } | undefined {
   if (event.startsWith("messages") && Array.isArray(data)) {
     const chunk = data[0] as { type?: string; id?: string; content?: unknown };
     if (chunk.type !== "AIMessageChunk") return undefined;
@@ -54,13 +54,13 @@ function deltaOf({ event, data }: SseEvent): { message: string; text: string } |
   if (method !== "messages" || params.data.event !== "content-block-delta") return undefined;
   const { delta, index, run_id } = params.data as { delta: Record<string, unknown>; index: number; run_id?: string };
   const text = [delta.text, delta.reasoning].find((one) => typeof one === "string");
-  return { message: canonical([params.namespace, params.node, run_id, index, delta.type]), text: text ?? "" };
+  return { message: toCanonical([params.namespace, params.node, run_id, index, delta.type]), text: text ?? "" };
 }
 
-export function folded(events: SseEvent[]): Folded {
+export function foldEvents(events: SseEvent[]): Folded {
   const texts: Record<string, string> = {};
   const rest = events.filter((event) => {
-    const delta = deltaOf(event);
+    const delta = readDelta(event);
     if (delta) texts[delta.message] = (texts[delta.message] ?? "") + delta.text;
     return delta === undefined;
   });

@@ -1,6 +1,6 @@
 /** An idle thread as clients see it. The fixture and the test use the same function, so equal snapshots mean equal answers. */
 import type { Api } from "../support/api.ts";
-import { classicLog, digest, type Folded, folded, protocolLog } from "./log.ts";
+import { classicLog, digest, type Folded, foldEvents, protocolLog } from "./log.ts";
 
 interface Run {
   run_id: string;
@@ -30,13 +30,13 @@ export interface ThreadSnapshot {
 }
 
 /** Every run of a thread, newest first. */
-export async function runsOf(api: Api, thread: string): Promise<Run[]> {
+export async function listRuns(api: Api, thread: string): Promise<Run[]> {
   return api.get(`/threads/${thread}/runs?limit=1000`);
 }
 
 export async function snapshot(api: Api, what: string, thread: string): Promise<ThreadSnapshot> {
   const record = await api.get<{ status: string; metadata: object }>(`/threads/${thread}`);
-  const runs = (await runsOf(api, thread)).map(({ run_id, status }) => [run_id, status]);
+  const runs = (await listRuns(api, thread)).map(({ run_id, status }) => [run_id, status]);
   const newest = runs[0]?.[0];
   const state = await api.get<State>(`/threads/${thread}/state`);
   const history = await api.get<State[]>(`/threads/${thread}/history?limit=10`);
@@ -53,7 +53,7 @@ export async function snapshot(api: Api, what: string, thread: string): Promise<
       messages: (state.values.messages as unknown[] | undefined)?.length ?? 0,
     },
     history: digest(history.map(({ checkpoint, values, next }) => [checkpoint.checkpoint_id, values, next])),
-    log: newest === undefined ? null : folded(await protocolLog(api, thread, newest)),
-    classic: newest === undefined ? null : folded(await classicLog(api, thread, newest)),
+    log: newest === undefined ? null : foldEvents(await protocolLog(api, thread, newest)),
+    classic: newest === undefined ? null : foldEvents(await classicLog(api, thread, newest)),
   };
 }

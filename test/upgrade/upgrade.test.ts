@@ -18,7 +18,7 @@ import {
   expectDelivered,
   expectWhole,
 } from "./check/in-flight.ts";
-import { isUsed, layoutOf, nameOf } from "./check/layout.ts";
+import { isUsed, readLayout, readName } from "./check/layout.ts";
 import { expectTokens } from "./check/oauth.ts";
 import { expectAssistant, expectCrons, expectIdempotent, expectItems, expectKeys } from "./check/rest.ts";
 import { expectAnswered, expectAtRest, expectLifetimes, expectMiddle } from "./check/threads.ts";
@@ -114,12 +114,12 @@ describe.each(all)("state of $name", (manifest) => {
       ["Thread", thread],
       ["TracePartition", project.id],
     ] as const) {
-      const objects = databases(objectFolder(state, className)).map((file) => ({ file, name: nameOf(file) ?? "" }));
-      const fresh = layoutOf(objects.find(({ name }) => name.includes(id))?.file ?? "");
+      const objects = databases(objectFolder(state, className)).map((file) => ({ file, name: readName(file) ?? "" }));
+      const fresh = readLayout(objects.find(({ name }) => name.includes(id))?.file ?? "");
       const old = objects
         .filter(({ name }) => name.startsWith(manifest.workspace_id) && !name.includes(id))
         .filter(({ file }) => isUsed(file));
-      const layouts = old.map(({ file, name }) => ({ name, layout: layoutOf(file) }));
+      const layouts = old.map(({ file, name }) => ({ name, layout: readLayout(file) }));
       // A deleted object has no tables.
       const kept = layouts.filter(({ layout }) => Object.keys(layout).length > 0);
       expect(kept.length).toBeGreaterThan(layouts.length / 2);
@@ -134,7 +134,7 @@ describe.each(all)("state of $name", (manifest) => {
     }
     const empty = mkdtempSync(join(tmpdir(), "weir-"));
     await migrate(databaseIn(localConfig()), empty);
-    expect(layoutOf(databases(d1Folder(state))[0] ?? "")).toEqual(layoutOf(databases(d1Folder(empty))[0] ?? ""));
+    expect(readLayout(databases(d1Folder(state))[0] ?? "")).toEqual(readLayout(databases(d1Folder(empty))[0] ?? ""));
     remove(empty);
   });
 });

@@ -28,14 +28,14 @@ const result = async (user: string, method: string, params: Json, agent?: string
 };
 const say = async (user: string, text: string, more: Json = {}, agent?: string) =>
   (await result(user, "SendMessage", { message: message1(text, more) }, agent)).task;
-const listed = async (user: string, query: Json = {}) => {
+const listTasks = async (user: string, query: Json = {}) => {
   const { tasks, totalSize } = await result(user, "ListTasks", query);
   expect(totalSize).toBe(tasks.length);
   return tasks.map(({ id }: Json) => id);
 };
 
 /** The address of a link is sealed anew each time. */
-const plain = (given: Json): unknown =>
+const toPlain = (given: Json): unknown =>
   JSON.parse(JSON.stringify(given, (name, value) => (name === "answer_url" ? "" : (value as unknown))));
 
 let task: Json;
@@ -46,9 +46,9 @@ beforeAll(async () => {
 describe("a user of the deployment's own Auth, over A2A", () => {
   it("sends, answers, gets, lists and streams what is theirs, and the graph receives who they are", async () => {
     const mine = await say("eve", "ask", { contextId: "conversation" });
-    expect(plain(await result("eve", "GetTask", { id: mine.id }))).toEqual(plain(mine));
-    expect(await listed("eve")).toEqual([mine.id]);
-    expect(await listed("eve", { contextId: "conversation" })).toEqual([mine.id]);
+    expect(toPlain(await result("eve", "GetTask", { id: mine.id }))).toEqual(toPlain(mine));
+    expect(await listTasks("eve")).toEqual([mine.id]);
+    expect(await listTasks("eve", { contextId: "conversation" })).toEqual([mine.id]);
     const done = await say("eve", "red", { taskId: mine.id });
     expect(done).toMatchObject({ id: mine.id, status: { state: "TASK_STATE_COMPLETED" } });
     const call = { jsonrpc: "2.0", id: 1, method: "SendStreamingMessage", params: { message: message1("hello") } };
@@ -78,16 +78,16 @@ describe("a user of the deployment's own Auth, over A2A", () => {
   it.each(foreign)("does not reach another's: %s", async (method, params) => {
     const missing = { code: -32001, message: "Task not found." };
     expect((await rpc("bob", method, params())).error).toMatchObject(missing);
-    expect(plain(await result("ada", "GetTask", { id: task.id }))).toEqual(plain(task));
+    expect(toPlain(await result("ada", "GetTask", { id: task.id }))).toEqual(toPlain(task));
   });
 
   it("does not find another's, nor shares a context that both have named", async () => {
-    expect(await listed("ada")).toContain(task.id);
-    expect(await listed("bob", { contextId: task.contextId })).toEqual([]);
+    expect(await listTasks("ada")).toContain(task.id);
+    expect(await listTasks("bob", { contextId: task.contextId })).toEqual([]);
     const [one, two] = [await say("fay", "one", { contextId: "same" }), await say("gil", "two", { contextId: "same" })];
     expect([one.contextId, two.contextId]).toEqual(["same", "same"]);
-    expect(await listed("fay")).toEqual([one.id]);
-    expect(await listed("gil", { contextId: "same" })).toEqual([two.id]);
+    expect(await listTasks("fay")).toEqual([one.id]);
+    expect(await listTasks("gil", { contextId: "same" })).toEqual([two.id]);
     const next = await say("gil", "three", { contextId: "same" });
     const [threadOne, threadTwo, threadNext] = [one, two, next].map(({ id }) => id.split(":")[0]);
     expect([threadOne === threadTwo, threadNext === threadTwo]).toEqual([false, true]);
@@ -115,6 +115,6 @@ describe("a user of the deployment's own Auth, over A2A", () => {
 
   it("is refused what a handler refuses", async () => {
     expect((await rpc("reader", "SendMessage", { message: message1("hello") })).error).toMatchObject({ code: -32000 });
-    expect(await listed("reader")).toEqual([]);
+    expect(await listTasks("reader")).toEqual([]);
   });
 });

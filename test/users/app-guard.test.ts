@@ -30,7 +30,7 @@ const served = (app: Hono) => {
   };
 };
 
-const failing = () => {
+const throwError = () => {
   throw new Error("It does not answer.");
 };
 const foreign = new Hono().get("/:rest{.+}", (c) => c.text("by another framework"));
@@ -41,7 +41,10 @@ const apps: [string, () => Hono][] = [
   ["middleware at the routes' own paths", () => new Hono().use("/api/v1/runs/query", mark).use("/runs/query", mark)],
   ["handlers that pass calls on", () => new Hono().all("/api/*", async (_c, next) => next()).all("/runs/*", mark)],
   ["a handler of one method that passes it on", () => new Hono().post("/api/v1/runs/query", mark)],
-  ["routes of other methods", () => new Hono().put("/api/v1/runs/query", failing).post("/api/v1/sessions", failing)],
+  [
+    "routes of other methods",
+    () => new Hono().put("/api/v1/runs/query", throwError).post("/api/v1/sessions", throwError),
+  ],
   [
     "routes below a base path, with an error handler",
     () => new Hono().route("/api", new Hono().onError((_error, c) => c.text("own error", 500)).use("/v1/*", mark)),
@@ -156,7 +159,7 @@ it("a call that no rule allows is answered by the app only", async () => {
 
 it("a call of a route of the app is answered by no other, also once the app is gone", async () => {
   const principal = newRun();
-  for (const app of [undefined, new Hono().use("/threads/*", mark), new Hono().post("/hooks/other", failing)]) {
+  for (const app of [undefined, new Hono().use("/threads/*", mark), new Hono().post("/hooks/other", throwError)]) {
     Object.assign(custom, { auth: pack.auth, app });
     const server = createApp(readConfig({}));
     const call = async (isForApp: boolean) => {

@@ -34,7 +34,7 @@ type Made = Record<string, string>;
 
 const call = (user: string, path: string, body?: unknown, method?: string, through = app) =>
   send(path, { body, method, headers: { authorization: `Bearer user-${user}` } }, through);
-async function made(user: string, path: string, body: unknown): Promise<Made> {
+async function createOne(user: string, path: string, body: unknown): Promise<Made> {
   const response = await call(user, path, body);
   expect(response.status).toBe(200);
   return response.json<Made>();
@@ -84,7 +84,7 @@ describe("a user of the deployment's own Auth", () => {
     await call("ada", `/threads/${id}/runs/wait`, { assistant_id: "echo", input, if_not_exists: "create" });
     expect((await call("ada", `/threads/${id}`)).status).toBe(200);
     expect((await call("bob", `/threads/${id}`)).status).toBe(404);
-    const kept = await made("ada", "/runs", { assistant_id: "echo", input, on_completion: "keep" });
+    const kept = await createOne("ada", "/runs", { assistant_id: "echo", input, on_completion: "keep" });
     expect((await call("ada", `/threads/${kept.thread_id}`)).status).toBe(200);
     expect((await call("bob", `/runs/${kept.run_id}/join`)).status).toBe(404);
     await call("ada", `/threads/${id}`, undefined, "DELETE");
@@ -208,7 +208,7 @@ describe("a user of the deployment's own Auth", () => {
 
   it("acts in the workspace that the deployment names, in upper or lower case", async () => {
     const id = crypto.randomUUID();
-    const from = async (workspace: string, path: string, body: unknown) => {
+    const fetchFrom = async (workspace: string, path: string, body: unknown) => {
       const headers = {
         authorization: "Bearer user-ada",
         "content-type": "application/json",
@@ -217,8 +217,8 @@ describe("a user of the deployment's own Auth", () => {
       const request = new Request(`https://weir.test${path}`, { method: "POST", headers, body: JSON.stringify(body) });
       return app.fetch(request, { ...env, AUTH_WORKSPACE_ID: workspace }, createExecutionContext());
     };
-    expect((await from(id.toUpperCase(), "/threads", {})).status).toBe(200);
-    expect(await (await from(id, "/threads/count", {})).json()).toBe(1);
+    expect((await fetchFrom(id.toUpperCase(), "/threads", {})).status).toBe(200);
+    expect(await (await fetchFrom(id, "/threads/count", {})).json()).toBe(1);
   });
 
   it("gets an error for a path that cannot be read", async () => {
@@ -253,13 +253,13 @@ describe("a user of the deployment's own Auth", () => {
 });
 
 describe("a credential", () => {
-  const askedWith = (headers: Record<string, string>) => send("/threads/count", { body: {}, headers });
+  const countThreads = (headers: Record<string, string>) => send("/threads/count", { body: {}, headers });
 
   it("of the user counts beside an X-API-Key that is not Weir's, which the handler may read itself", async () => {
     const ada = { authorization: "Bearer user-ada" };
-    expect((await askedWith({ ...ada, "x-api-key": "left-over" })).status).toBe(200);
-    expect((await askedWith({ "x-api-key": "user-ada" })).status).toBe(200);
-    expect((await askedWith({ "x-api-key": "left-over" })).status).toBe(401);
+    expect((await countThreads({ ...ada, "x-api-key": "left-over" })).status).toBe(200);
+    expect((await countThreads({ "x-api-key": "user-ada" })).status).toBe(200);
+    expect((await countThreads({ "x-api-key": "left-over" })).status).toBe(401);
     const own = await send("/threads/search", { body: {}, headers: { "x-api-key": "user-ada" } });
     const found = await own.json<{ metadata: object }[]>();
     expect(found.every(({ metadata }) => "owner" in metadata)).toBe(true);
@@ -272,11 +272,11 @@ describe("a credential", () => {
       headers: { authorization: "Bearer user-ada", "x-api-key": key, "x-tenant-id": workspaceId },
     });
     expect(await json(made)).toMatchObject({ metadata: { mine: true } });
-    expect(await (await askedWith({ "x-api-key": key })).json()).toBe(1);
+    expect(await (await countThreads({ "x-api-key": key })).json()).toBe(1);
   });
 
   it("that the handler refuses is answered with the handler's headers", async () => {
-    const refused = await askedWith({ authorization: "Bearer absent" });
+    const refused = await countThreads({ authorization: "Bearer absent" });
     expect([refused.status, refused.headers.get("www-authenticate")]).toEqual([401, "Bearer"]);
     expect(refused.headers.get("content-type")).toBe("application/problem+json");
   });
@@ -358,7 +358,7 @@ it("every agent route has its row, or is not for users", async () => {
 });
 
 it("a local server with an `Auth` of its own is emptied without a credential, and only that", async () => {
-  const bare = (path: string, vars: object, headers: Record<string, string> = {}) =>
+  const fetchBare = (path: string, vars: object, headers: Record<string, string> = {}) =>
     app.fetch(
       new Request(`http://localhost${path}`, {
         method: "POST",
@@ -368,8 +368,10 @@ it("a local server with an `Auth` of its own is emptied without a credential, an
       { ...env, ...vars },
       createExecutionContext(),
     );
-  expect((await bare("/internal/truncate", { AUTH: "open" })).status).toBe(200);
-  expect((await bare("/internal/truncate", { AUTH: "" })).status).toBe(401);
-  expect((await bare("/internal/truncate", { AUTH: "open" }, { origin: "https://evil.example" })).status).toBe(401);
-  expect((await bare("/threads", { AUTH: "open" })).status).toBe(401);
+  expect((await fetchBare("/internal/truncate", { AUTH: "open" })).status).toBe(200);
+  expect((await fetchBare("/internal/truncate", { AUTH: "" })).status).toBe(401);
+  expect((await fetchBare("/internal/truncate", { AUTH: "open" }, { origin: "https://evil.example" })).status).toBe(
+    401,
+  );
+  expect((await fetchBare("/threads", { AUTH: "open" })).status).toBe(401);
 });

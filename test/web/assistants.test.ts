@@ -81,12 +81,12 @@ describe("the lights of a run", () => {
 describe("the course of a run", () => {
   const START: Course = { thread: "t", run: undefined, state: "running", lights: new Map(), steps: [] };
   const frame = (event: string, data: unknown) => ({ event, data: JSON.stringify(data) });
-  const played = (...frames: { event: string; data: string }[]) =>
+  const playFrames = (...frames: { event: string; data: string }[]) =>
     frames.reduce((course, one, i) => after(course, one, i * 100), START);
   const task = { id: "1", name: "ask", interrupts: [] };
 
   it("has the steps with their times, and the id of the run", () => {
-    const course = played(
+    const course = playFrames(
       frame("metadata", { run_id: "r" }),
       frame("tasks", task),
       frame("tasks", { ...task, result: {}, interrupts: [] }),
@@ -101,9 +101,9 @@ describe("the course of a run", () => {
 
   it("ends as waiting after an interrupt, and as failed after an error", () => {
     const asked = { ...task, result: {}, interrupts: [{ value: "?" }] };
-    expect(ended(played(frame("tasks", task), frame("tasks", asked))).state).toBe("interrupted");
+    expect(ended(playFrames(frame("tasks", task), frame("tasks", asked))).state).toBe("interrupted");
     const broke = ended(
-      played(
+      playFrames(
         frame("tasks", { ...task, id: "0", name: "before" }),
         frame("tasks", { ...task, id: "0", name: "before", result: {}, interrupts: [] }),
         frame("tasks", task),
@@ -117,7 +117,7 @@ describe("the course of a run", () => {
   });
 
   it("ends as stopped when a task has no end", () => {
-    const stopped = ended(played(frame("tasks", task)));
+    const stopped = ended(playFrames(frame("tasks", task)));
     expect([stopped.state, stopped.steps[0]?.state, stopped.lights.has("ask")]).toEqual(["stopped", "stopped", false]);
   });
 });

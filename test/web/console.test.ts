@@ -11,14 +11,14 @@ const NOW = Date.parse("2026-11-22T12:00:00Z");
 
 describe("keys", () => {
   it("say when they end", () => {
-    const after = (ms: number) => new Date(NOW + ms).toISOString();
+    const addMs = (ms: number) => new Date(NOW + ms).toISOString();
     const texts = [
       null,
-      after(-1),
-      after(60_000),
-      after(5 * 3_600_000),
-      after(47 * 3_600_000),
-      after(30.5 * 86_400_000),
+      addMs(-1),
+      addMs(60_000),
+      addMs(5 * 3_600_000),
+      addMs(47 * 3_600_000),
+      addMs(30.5 * 86_400_000),
     ];
     expect(texts.map((at) => expiryText(at, NOW))).toEqual([
       "never",

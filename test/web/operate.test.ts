@@ -62,14 +62,19 @@ describe("crons", () => {
   });
 
   it("have their firings, and those that failed or were not started count as failures", () => {
-    const firing = (cron_id: string, state: Firing["state"]): Firing => ({
+    const createFiring = (cron_id: string, state: Firing["state"]): Firing => ({
       cron_id,
       state,
       due: "",
       thread_id: "",
       run_id: "",
     });
-    const all = [firing("a", "failed"), firing("b", "ended"), firing("a", "refused"), firing("a", "running")];
+    const all = [
+      createFiring("a", "failed"),
+      createFiring("b", "ended"),
+      createFiring("a", "refused"),
+      createFiring("a", "running"),
+    ];
     const found = byCron(all);
     expect([...found.keys()]).toEqual(["a", "b"]);
     expect(found.get("a")?.filter(isFailure)).toHaveLength(2);

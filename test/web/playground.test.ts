@@ -7,8 +7,8 @@ import { isFresh, newColumn, newPlay } from "../../packages/web/console/playgrou
 import { buildCall, buildInput } from "../../packages/web/console/playground/request.ts";
 import { afterEvent, START } from "../../packages/web/console/playground/result.ts";
 
-const opened = (inputs: unknown, extra: object = {}) => playFromRun({ id: "r", name: "model", inputs, extra });
-const said = (inputs: unknown) => opened(inputs).messages.map(({ id: _id, ...message }) => message);
+const openPlay = (inputs: unknown, extra: object = {}) => playFromRun({ id: "r", name: "model", inputs, extra });
+const listSaid = (inputs: unknown) => openPlay(inputs).messages.map(({ id: _id, ...message }) => message);
 const lc = (name: string, kwargs: object) => ({
   lc: 1,
   type: "constructor",
@@ -76,13 +76,13 @@ describe("a run is opened", () => {
       },
     ],
   ] as [string, unknown][])("%s", ([, inputs]) => {
-    expect(said(inputs)).toEqual(EXPECTED);
+    expect(listSaid(inputs)).toEqual(EXPECTED);
   });
 
   it("with pairs, with a prompt, and with what is neither", () => {
-    expect(said({ messages: [["human", "Hello"]] })).toEqual([{ role: "human", content: "Hello" }]);
-    expect(said({ prompts: ["Hello"] })).toEqual([{ role: "human", content: "Hello" }]);
-    expect(said({ other: 1 })).toEqual([{ role: "human", content: '{\n  "other": 1\n}' }]);
+    expect(listSaid({ messages: [["human", "Hello"]] })).toEqual([{ role: "human", content: "Hello" }]);
+    expect(listSaid({ prompts: ["Hello"] })).toEqual([{ role: "human", content: "Hello" }]);
+    expect(listSaid({ other: 1 })).toEqual([{ role: "human", content: '{\n  "other": 1\n}' }]);
   });
 
   it.for([
@@ -92,7 +92,7 @@ describe("a run is opened", () => {
     [{ type: "image", url: "https://x.example/b.png" }, "https://x.example/b.png"],
   ])("with an image: %j", ([image, url]) => {
     const content = [{ type: "text", text: "What?" }, image];
-    expect(said({ messages: [{ role: "user", content }] })).toEqual([
+    expect(listSaid({ messages: [{ role: "user", content }] })).toEqual([
       {
         role: "human",
         content: [
@@ -104,7 +104,7 @@ describe("a run is opened", () => {
   });
 
   it("with its model, tools and settings", () => {
-    const play = opened(
+    const play = openPlay(
       { messages: [{ role: "user", content: "x" }] },
       {
         metadata: { ls_provider: "openai", ls_model_name: "gpt-4o", ls_temperature: 0.5 },
@@ -128,7 +128,7 @@ describe("a run is opened", () => {
   });
 
   it("of the offline model, of Workers AI, and without a model", () => {
-    const provider = (metadata: object) => opened({}, { metadata }).columns[0]?.provider;
+    const provider = (metadata: object) => openPlay({}, { metadata }).columns[0]?.provider;
     expect(provider({ ls_provider: "offlinemodel" })).toBe("offline");
     expect(provider({ ls_model_name: "@cf/meta/llama" })).toBe("workers-ai");
     expect(provider({})).toBeUndefined();

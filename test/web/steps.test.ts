@@ -113,11 +113,11 @@ describe("checkpoints by message", () => {
 
 describe("pages of checkpoints", () => {
   it("are joined once each, newest first", () => {
-    const of = (...ids: string[]) => ids.map((id) => step(id, undefined, null));
+    const createSteps = (...ids: string[]) => ids.map((id) => step(id, undefined, null));
     const ids = (steps: Step[]) => steps.map(({ id }) => id).join("");
-    expect(ids(joined(of("c", "b"), of("e", "d", "c")))).toBe("edcb");
-    expect(ids(joined(of("c", "b"), of("b", "a")))).toBe("cba");
-    expect(ids(joined([], of("b", "a")))).toBe("ba");
+    expect(ids(joined(createSteps("c", "b"), createSteps("e", "d", "c")))).toBe("edcb");
+    expect(ids(joined(createSteps("c", "b"), createSteps("b", "a")))).toBe("cba");
+    expect(ids(joined([], createSteps("b", "a")))).toBe("ba");
   });
 });
 

@@ -37,7 +37,7 @@ const read =
   });
 
 /** What is in view: running, the messages (a stopped one in brackets), and what waits. */
-function seen(thread: Thread): string {
+function describeThread(thread: Thread): string {
   const shown = listMessages(thread)?.map((one) => (one.stopped ? `[${one.id}]` : one.id)) ?? ["loading"];
   const waits = listInterrupts(thread).map(({ id }) => `?${id}`);
   return [...(isRunning(thread) ? [">"] : []), ...shown, ...waits].join(" ");
@@ -256,7 +256,7 @@ describe("a thread", () => {
     let thread = begin();
     const views = steps.map(([what]) => {
       thread = reduce(thread, typeof what === "function" ? what(thread) : what);
-      return seen(thread);
+      return describeThread(thread);
     });
     expect(views).toEqual(steps.map(([, view]) => view));
   });

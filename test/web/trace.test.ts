@@ -31,21 +31,21 @@ const TRACE = [
   run("last", ["root"], 3, 1),
 ];
 
-const shapeOf = (runs: Span[], ...closed: string[]) =>
+const describeRows = (runs: Span[], ...closed: string[]) =>
   listRows(runs, new Set(closed)).map(({ run, level, place, of }) => `${level} ${run.id} ${place}/${of}`);
 
 describe("the tree of a trace", () => {
   it("has each run under its parent, in the order given", () => {
-    expect(shapeOf(TRACE)).toEqual(["1 root 1/1", "2 node 1/2", "3 model 1/1", "2 last 2/2"]);
+    expect(describeRows(TRACE)).toEqual(["1 root 1/1", "2 node 1/2", "3 model 1/1", "2 last 2/2"]);
   });
 
   it("leaves out what is below a closed run", () => {
-    expect(shapeOf(TRACE, "node")).toEqual(["1 root 1/1", "2 node 1/2", "2 last 2/2"]);
-    expect(shapeOf(TRACE, "root", "node")).toEqual(["1 root 1/1"]);
+    expect(describeRows(TRACE, "node")).toEqual(["1 root 1/1", "2 node 1/2", "2 last 2/2"]);
+    expect(describeRows(TRACE, "root", "node")).toEqual(["1 root 1/1"]);
   });
 
   it("puts runs whose parent is missing at the top, and takes chains of any depth", () => {
-    expect(shapeOf(TRACE.slice(2))).toEqual(["1 model 1/2", "1 last 2/2"]);
+    expect(describeRows(TRACE.slice(2))).toEqual(["1 model 1/2", "1 last 2/2"]);
     const chain = Array.from({ length: 20_000 }, (_, i) => run(`${i}`, i === 0 ? [] : [`${i - 1}`]));
     expect(listRows(chain, new Set()).at(-1)?.level).toBe(20_000);
   });
@@ -101,13 +101,13 @@ describe("messages", () => {
 });
 
 describe("the way through a trace", () => {
-  const failed = (run: Span): Span => ({ ...run, status: "ERROR" });
+  const failRun = (run: Span): Span => ({ ...run, status: "ERROR" });
   const runs = [
-    failed(run("root", [])),
-    failed(run("node", ["root"])),
-    failed(run("model", ["root", "node"])),
+    failRun(run("root", [])),
+    failRun(run("node", ["root"])),
+    failRun(run("model", ["root", "node"])),
     run("tool", ["root", "node"]),
-    failed(run("last", ["root"])),
+    failRun(run("last", ["root"])),
   ];
   const rows = listRows(runs, new Set());
   const order = new Map(rows.map((row, i) => [row.run.id, i]));
@@ -142,7 +142,7 @@ describe("the way through a trace", () => {
         run("plan", ["root"], 0, 1),
         { ...run("a", ["root"], 1, 2), name: "work" },
         { ...run("b", ["root"], 1, 3), name: "check" },
-        failed(run("end", ["root"], 5, 1)),
+        failRun(run("end", ["root"], 5, 1)),
       ],
       "root",
     );
@@ -192,19 +192,19 @@ describe("the console", () => {
       { id: "c", width: 300 },
       { id: "d", width: 50 },
     ];
-    const shown = (width: number) => fitting(columns, width).map(({ id }) => id);
-    expect(shown(600)).toEqual(["a", "b", "c", "d"]);
-    expect(shown(300)).toEqual(["a", "b"]);
-    expect(shown(50)).toEqual(["a"]);
+    const listShown = (width: number) => fitting(columns, width).map(({ id }) => id);
+    expect(listShown(600)).toEqual(["a", "b", "c", "d"]);
+    expect(listShown(300)).toEqual(["a", "b"]);
+    expect(listShown(50)).toEqual(["a"]);
   });
 
   it("reads a time range of an address, and takes the last day where there is none", () => {
     const now = Date.parse("2026-11-22T12:00:00Z");
-    const of = (text: string) => parseRange(new URLSearchParams(text), now);
-    expect(of("range=7d").from).toBe(now - 7 * 86_400_000);
-    expect([of("").key, of("range=nonsense").key]).toEqual(["24h", "24h"]);
-    const custom = of("from=2026-11-20T00:00:00Z&to=2026-11-21T00:00:00Z");
+    const parseText = (text: string) => parseRange(new URLSearchParams(text), now);
+    expect(parseText("range=7d").from).toBe(now - 7 * 86_400_000);
+    expect([parseText("").key, parseText("range=nonsense").key]).toEqual(["24h", "24h"]);
+    const custom = parseText("from=2026-11-20T00:00:00Z&to=2026-11-21T00:00:00Z");
     expect([custom.from, custom.to]).toEqual([Date.parse("2026-11-20"), Date.parse("2026-11-21")]);
-    expect(of("from=2026-11-20T00:00:00Z&to=2026-11-19T00:00:00Z").to).toBeUndefined();
+    expect(parseText("from=2026-11-20T00:00:00Z&to=2026-11-19T00:00:00Z").to).toBeUndefined();
   });
 });

@@ -56,14 +56,14 @@ function review(state: typeof State.State) {
   });
   const decisions = decisionsFrom(resume, calls.length);
   const draft = state.messages.findLast((message) => isAIMessage(message));
-  const edits = new Map(calls.map((call, index) => [call.id, edited(decisions[index])]));
+  const edits = new Map(calls.map((call, index) => [call.id, readEditedArgs(decisions[index])]));
   const refusals = calls.flatMap((call, index) => refusal(call.id ?? "", decisions[index]) ?? []);
   if (!draft || !isAIMessage(draft)) return { messages: refusals };
   const tool_calls = draft.tool_calls?.map((call) => ({ ...call, args: edits.get(call.id) ?? call.args }));
   return { messages: [new AIMessage({ id: draft.id, content: draft.content, tool_calls }), ...refusals] };
 }
 
-function edited(decision?: Decision): Record<string, unknown> | undefined {
+function readEditedArgs(decision?: Decision): Record<string, unknown> | undefined {
   return decision?.type === "edit" ? decision.edited_action.args : undefined;
 }
 

@@ -15,7 +15,7 @@ import {
   StateSchema,
 } from "@langchain/langgraph";
 import { ToolNode } from "@langchain/langgraph/prebuilt";
-import { chatModel, ModelContext, type ModelEnv, settingsOf } from "./model.ts";
+import { chatModel, ModelContext, type ModelEnv, readSettings } from "./model.ts";
 
 const State = new StateSchema({ messages: MessagesValue });
 
@@ -26,7 +26,7 @@ interface Messages {
 /** The node that asks the model, with `tools` at its hand. `prompt` is used unless the run's context brings its own. */
 export function askModel(env: ModelEnv, tools: StructuredToolInterface[], prompt: string) {
   return async ({ messages }: Messages, config: LangGraphRunnableConfig) => {
-    const settings = settingsOf(config);
+    const settings = readSettings(config);
     const model = chatModel(env, settings);
     const system = new SystemMessage(settings.system_prompt || prompt);
     return { messages: [await (model.bindTools?.(tools) ?? model).invoke([system, ...messages], config)] };

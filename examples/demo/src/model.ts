@@ -21,7 +21,7 @@ export const ModelContext = z.object({
 export type ModelSettings = z.infer<typeof ModelContext>;
 
 /** The run's settings: its `context`, or the same keys of `config.configurable` for clients without `context`. */
-export function settingsOf({ context, configurable }: LangGraphRunnableConfig): ModelSettings {
+export function readSettings({ context, configurable }: LangGraphRunnableConfig): ModelSettings {
   return ModelContext.parse({ ...configurable, ...context });
 }
 

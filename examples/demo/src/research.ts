@@ -3,7 +3,7 @@ import { tool } from "@langchain/core/tools";
 import type { LangGraphRunnableConfig } from "@langchain/langgraph";
 import { z } from "zod";
 import { toolLoop } from "./loop.ts";
-import { ENV, type ModelEnv, type ModelSettings, settingsOf } from "./model.ts";
+import { ENV, type ModelEnv, type ModelSettings, readSettings } from "./model.ts";
 import { calculator, currentTime } from "./tools.ts";
 
 const prompts = {
@@ -22,7 +22,7 @@ function taskTool(env: ModelEnv) {
   return tool(
     async ({ description, subagent_type }, config: LangGraphRunnableConfig<ModelSettings>) => {
       // The team leader's own prompt must not become the subagent's.
-      const { model, temperature } = settingsOf(config);
+      const { model, temperature } = readSettings(config);
       const context = { model, temperature, system_prompt: undefined };
       const messages = [{ role: "user" as const, content: description }];
       const result = await subagents[subagent_type].invoke({ messages }, { ...config, context });

@@ -2,7 +2,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Weir } from "../servers/server.ts";
 import { BATCH, batch, BOUNDARY } from "../traces/batch.ts";
-import { amount } from "../least.ts";
+import { chooseAmount } from "../least.ts";
 
 export interface Done {
   /** How many runs, tokens, rows or minutes that was. */
@@ -17,17 +17,17 @@ export interface Kind {
   work: (server: Weir, made: string) => Promise<Done>;
 }
 
-const TOGETHER = amount(4, 1);
+const TOGETHER = chooseAmount(4, 1);
 /** With the pause of PACE, 480 tokens take about ten seconds. */
-export const TOKENS = amount(480, 5);
+export const TOKENS = chooseAmount(480, 5);
 export const PACE = { OFFLINE_MODEL_DELAY_MS: "20" };
-const ROWS = amount(20_000, 1_000);
+const ROWS = chooseAmount(20_000, 1_000);
 const DAY = 86_400_000;
 
 /** Runs on a new thread each, several at a time because they take long. */
 const runs = (graph: string, content: string): Kind => ({
   async work({ client }) {
-    const one = async () => {
+    const runOnce = async () => {
       const { thread_id } = await client.threads.create();
       const input = { messages: [{ role: "user", content }] };
       const streamMode = ["values" as const, "updates" as const, "messages-tuple" as const];
@@ -35,17 +35,17 @@ const runs = (graph: string, content: string): Kind => ({
         if (event === "error") throw new Error(JSON.stringify(data));
       return thread_id;
     };
-    const threads = await Promise.all(Array.from({ length: TOGETHER }, one));
+    const threads = await Promise.all(Array.from({ length: TOGETHER }, runOnce));
     return { units: TOGETHER, threads };
   },
 });
 
 /** A client that waits on a thread at rest for a minute, over SSE or over a WebSocket. */
-const connected = (open: (server: Weir, thread: string) => Promise<() => void>): Kind => ({
+const createConnected = (open: (server: Weir, thread: string) => Promise<() => void>): Kind => ({
   before: async ({ client }) => (await client.threads.create()).thread_id,
   async work(server, thread) {
     const close = await open(server, thread);
-    await sleep(amount(60_000, 100));
+    await sleep(chooseAmount(60_000, 100));
     close();
     return { units: 1 };
   },
@@ -83,7 +83,7 @@ async function call<T>({ url, headers }: Weir, path: string, body?: object): Pro
 const yesterday = () => Math.floor(Date.now() / DAY) * DAY - DAY;
 
 async function ingest({ url, headers }: Weir): Promise<Done> {
-  const batches = amount(10, 1);
+  const batches = chooseAmount(10, 1);
   for (let n = 0; n < batches; n += 1) {
     const response = await fetch(`${url}/runs/multipart`, {
       method: "POST",
@@ -96,7 +96,7 @@ async function ingest({ url, headers }: Weir): Promise<Done> {
 }
 
 /** The runs that `ingest` has sent, and copies of them, into the bucket that is bound to the Worker. */
-async function exported(server: Weir, project: string): Promise<Done> {
+async function exportRuns(server: Weir, project: string): Promise<Done> {
   const config = { prefix: "cost" };
   const destination = { destination_type: "r2", display_name: "cost", config };
   const { id } = await call<{ id: string }>(server, "/api/v1/bulk-exports/destinations", destination);
@@ -116,8 +116,8 @@ async function exported(server: Weir, project: string): Promise<Done> {
 
 const window = () => ({ start_time: new Date(yesterday()), end_time: new Date(yesterday() + DAY) });
 
-/** Makes the rows for `exported`. Gives the id of their project. */
-async function multiplied(server: Weir): Promise<string> {
+/** Makes the rows for `exportRuns`. Gives the id of their project. */
+async function multiplyRuns(server: Weir): Promise<string> {
   const [{ id: project } = { id: "" }] = await call<{ id: string }[]>(server, "/api/v1/sessions?name=cost");
   const { url, workspaceId } = server;
   const day = window().start_time.toISOString().slice(0, 10);
@@ -142,8 +142,8 @@ export const KINDS: Record<string, Kind> = {
   [SHORT]: runs("agent", "count to 1"),
   [LONG]: runs("agent", `count to ${TOKENS}`),
   "trace run ingested": { work: ingest },
-  "row exported": { before: multiplied, work: exported },
+  "row exported": { before: multiplyRuns, work: exportRuns },
   "minute of the deployment at rest": { work: tick },
-  "minute connected, WebSocket": connected(openSocket),
-  "minute connected, SSE": connected(openStream),
+  "minute connected, WebSocket": createConnected(openSocket),
+  "minute connected, SSE": createConnected(openStream),
 };

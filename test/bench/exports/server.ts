@@ -72,7 +72,7 @@ export async function endToEnd(rows: number, codecs: readonly string[]): Promise
   for (const compression of codecs) {
     const job = { bulk_export_destination_id: destination.id, session_id: project, compression };
     const window = { start_time: new Date(START), end_time: new Date(START + DAYS * 86_400_000) };
-    const [timed, most] = await isolate.watch(exported(server, rows, { ...job, ...window }));
+    const [timed, most] = await isolate.watch(timeExport(server, rows, { ...job, ...window }));
     const bytes = await check(bucket, timed.id, rows);
     rmSync(bucket.folder, { recursive: true });
     results.push([
@@ -108,7 +108,7 @@ interface Timed {
 }
 
 /** From the request to the completed export, seen every `look` milliseconds. */
-export async function exported(server: Weir, rows: number, job: object, look = 100): Promise<Timed> {
+export async function timeExport(server: Weir, rows: number, job: object, look = 100): Promise<Timed> {
   const before = workerdUsage(server.pid).cpu;
   const start = performance.now();
   const { id } = await call<{ id: string }>(server, "/api/v1/bulk-exports", job);

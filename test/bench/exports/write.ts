@@ -9,7 +9,7 @@ import { LIMITS } from "../../../src/exports/limits.ts";
 import { RunFile } from "../../../src/exports/parquet.ts";
 import type { ObjectStore } from "../../../src/s3/object-store.ts";
 import { ObjectSink } from "../../../src/s3/sink.ts";
-import { pageOf } from "../../support/pages.ts";
+import { toPage } from "../../support/pages.ts";
 import { makeRuns } from "../../support/runs.ts";
 
 const [rows = "200000", codec = "zstandard", file = "/dev/null"] = process.argv.slice(2);
@@ -40,8 +40,8 @@ const look = () => {
   live = Math.max(live, heapUsed + external);
 };
 const object = { key: "file", contentType: "application/vnd.apache.parquet", partBytes: LIMITS.partBytes };
-const nothing = async () => undefined;
-const sink = new ObjectSink(store, object, { uploadDue: nothing, uploadCreated: nothing, partUploaded: nothing });
+const doNothing = async () => undefined;
+const sink = new ObjectSink(store, object, { uploadDue: doNothing, uploadCreated: doNothing, partUploaded: doNothing });
 const target = new RunFile(sink, DEFAULT_FIELDS, codec as Compression);
 /** Seconds of processor time: what others do on this machine changes it little. */
 const cpu = () => {
@@ -61,7 +61,7 @@ for (let made = 0; made < count; made += 1000) {
     seed: made,
     size: 2_100,
   });
-  const page = pageOf(runs);
+  const page = toPage(runs);
   making += cpu() - before;
   await target.add(page);
   look();

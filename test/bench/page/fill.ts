@@ -1,10 +1,10 @@
 /** What the views of the page show in the bench: a long thread among others, a long trace, and many traces. */
 import { multiply } from "../../support/server.ts";
-import { amount } from "../least.ts";
+import { chooseAmount } from "../least.ts";
 import type { Weir } from "../servers/server.ts";
 import { batch, BOUNDARY } from "../traces/batch.ts";
 
-const OTHER_THREADS = amount(49, 1);
+const OTHER_THREADS = chooseAmount(49, 1);
 
 async function post<T>(server: Weir, path: string, body: unknown): Promise<T> {
   const headers = { ...server.headers, "content-type": "application/json" };
@@ -28,16 +28,16 @@ export async function longThread(server: Weir, runs: number): Promise<string> {
 export async function longTrace(server: Weir, runs: number): Promise<{ id: string; project: string }> {
   const began = Date.now() - 60_000;
   const root = crypto.randomUUID();
-  const dotted = (time: number, id: string) =>
+  const toDottedOrder = (time: number, id: string) =>
     `${new Date(time).toISOString().replaceAll(/[-:.]/g, "").slice(0, 18)}000Z${id}`;
   const run = (n: number) => {
     const id = n === 0 ? root : crypto.randomUUID();
-    const own = dotted(began + n, id);
+    const own = toDottedOrder(began + n, id);
     return {
       id,
       trace_id: root,
       ...(n > 0 && { parent_run_id: root }),
-      dotted_order: n === 0 ? own : `${dotted(began, root)}.${own}`,
+      dotted_order: n === 0 ? own : `${toDottedOrder(began, root)}.${own}`,
       name: n === 0 ? "long trace" : `step ${n}`,
       run_type: n === 0 ? "chain" : "tool",
       session_name: "long trace",
@@ -50,7 +50,7 @@ export async function longTrace(server: Weir, runs: number): Promise<{ id: strin
     const sent = Array.from({ length: Math.min(500, runs - first) }, (_, i) => run(first + i));
     await post(server, "/runs/batch", { post: sent, patch: [] });
   }
-  return { id: root, project: await projectOf(server, "long trace") };
+  return { id: root, project: await findProject(server, "long trace") };
 }
 
 /** This many runs of one day in a project. */
@@ -69,10 +69,10 @@ export async function manyTraces(server: Weir, runs: number): Promise<void> {
     });
     if (!sent.ok) throw new Error(`${sent.status} ${await sent.text()}`);
   }
-  await multiply(server, await projectOf(server, "many"), day, { rows: runs });
+  await multiply(server, await findProject(server, "many"), day, { rows: runs });
 }
 
-async function projectOf(server: Weir, name: string): Promise<string> {
+async function findProject(server: Weir, name: string): Promise<string> {
   const found = await fetch(`${server.url}/sessions?name=${encodeURIComponent(name)}`, { headers: server.headers });
   const [project] = await found.json<{ id: string }[]>();
   if (!project) throw new Error(`No project is called ${name}.`);

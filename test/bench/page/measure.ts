@@ -3,15 +3,15 @@
  * frame in which the content is drawn: to wait from outside costs time of the slowed processor.
  */
 import type { Browser, Page } from "playwright-core";
-import { amount } from "../least.ts";
+import { chooseAmount } from "../least.ts";
 import type { Weir } from "../servers/server.ts";
 
-const SLOWER = amount(4, 1);
+const SLOWER = chooseAmount(4, 1);
 export const SLOW_4G = { offline: false, latency: 150, downloadThroughput: 1.6e6 / 8, uploadThroughput: 0.75e6 / 8 };
-const TIMES = amount(5, 1);
+const TIMES = chooseAmount(5, 1);
 /** Milliseconds on a page before the next one is opened. The page loads code ahead in the meantime. */
-const STAY = amount(5_000, 500);
-const KEYS = amount(20, 2);
+const STAY = chooseAmount(5_000, 500);
+const KEYS = chooseAmount(20, 2);
 
 /** What a page has requested and received: the bytes as they come over the network, with the headers. */
 export interface Traffic {
@@ -46,7 +46,7 @@ async function tab(
 }
 
 /** The page's clock once `ready`, an expression, is true and the frame is drawn. */
-const drawn = (ready: string) => `new Promise((resolve) => {
+const waitUntilDrawn = (ready: string) => `new Promise((resolve) => {
   const look = () => {
     if (${ready}) requestAnimationFrame(() => setTimeout(() => resolve(performance.now())));
     else requestAnimationFrame(look);
@@ -76,14 +76,14 @@ async function times(
 }
 
 /** Milliseconds of each cold load of an address until `ready`. */
-export const loaded = (browser: Browser, server: Weir, path: string, ready: string, network?: typeof SLOW_4G) =>
+export const timeLoad = (browser: Browser, server: Weir, path: string, ready: string, network?: typeof SLOW_4G) =>
   times(browser, server, network, async (page, traffic) => {
     await page.goto(server.url + path, { waitUntil: "commit" });
-    return { ms: await page.evaluate<number>(drawn(ready)), traffic: traffic() };
+    return { ms: await page.evaluate<number>(waitUntilDrawn(ready)), traffic: traffic() };
   });
 
 /** Milliseconds from a click on a link in the page at `from` until `ready`. */
-export const clicked = (browser: Browser, server: Weir, from: string, link: string, ready: string) =>
+export const timeClick = (browser: Browser, server: Weir, from: string, link: string, ready: string) =>
   times(browser, server, undefined, async (page) => {
     await page.goto(server.url + from);
     await page.locator(link).first().waitFor();
@@ -91,20 +91,20 @@ export const clicked = (browser: Browser, server: Weir, from: string, link: stri
     const ms = await page.evaluate<number>(`(async () => {
       const started = performance.now();
       document.querySelector(${JSON.stringify(link)}).click();
-      return (await ${drawn(ready)}) - started;
+      return (await ${waitUntilDrawn(ready)}) - started;
     })()`);
     return { ms };
   });
 
 /** Milliseconds from a change of the address in the page of keys until `ready`. */
-export const entered = (browser: Browser, server: Weir, path: string, ready: string) =>
+export const timeEntry = (browser: Browser, server: Weir, path: string, ready: string) =>
   times(browser, server, undefined, async (page) => {
     await page.goto(`${server.url}/console/keys`);
     await page.waitForTimeout(STAY);
     const ms = await page.evaluate<number>(`(async () => {
       const started = performance.now();
       history.pushState(null, "", ${JSON.stringify(path)});
-      return (await ${drawn(ready)}) - started;
+      return (await ${waitUntilDrawn(ready)}) - started;
     })()`);
     return { ms };
   });

@@ -1,16 +1,16 @@
 /** What one run does, on a server that counts: commits, rows, calls and alarms. These do not depend on the machine. */
 import type { Counts, Meter } from "../../support/counting/counts.ts";
 import { percentile, table } from "../figures.ts";
-import { amount } from "../least.ts";
-import { difference, settled, startCounting } from "../servers/counting.ts";
+import { chooseAmount } from "../least.ts";
+import { difference, waitUntilSettled, startCounting } from "../servers/counting.ts";
 import { processTree } from "../servers/processes.ts";
 import type { Weir } from "../servers/server.ts";
-import { type Graph, timedRun } from "./drive.ts";
+import { type Graph, timeRun } from "./drive.ts";
 import { countFsyncs } from "./fsyncs.ts";
 import { commitsBetween, DATABASES, type Database, readLogs } from "./wal.ts";
 
-const RUNS = amount(5, 3);
-const WARM_UP = amount(3, 1);
+const RUNS = chooseAmount(5, 3);
+const WARM_UP = chooseAmount(3, 1);
 
 interface Footprint {
   counts: Counts;
@@ -21,12 +21,12 @@ interface Footprint {
 /** The footprints of runs that follow each other, each with the work that comes after its stream's end. */
 async function footprints(server: Weir, graph: Graph, fsyncs: () => number | undefined): Promise<Footprint[]> {
   const { client, persistTo } = server;
-  for (let run = 0; run < WARM_UP; run += 1) await timedRun(client, graph);
+  for (let run = 0; run < WARM_UP; run += 1) await timeRun(client, graph);
   const made: Footprint[] = [];
-  const look = async () => ({ counts: await settled(server), logs: readLogs(persistTo), fsyncs: fsyncs() });
+  const look = async () => ({ counts: await waitUntilSettled(server), logs: readLogs(persistTo), fsyncs: fsyncs() });
   let before = await look();
   for (let run = 0; run < RUNS; run += 1) {
-    await timedRun(client, graph);
+    await timeRun(client, graph);
     const after = await look();
     const counts = difference(before.counts, after.counts);
     // A failed effect is tried again, so its counts are not those of a run.

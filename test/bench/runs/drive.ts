@@ -24,7 +24,7 @@ export interface Times {
 }
 
 /** One run on a new thread, which is made inside the clock. */
-export async function timedRun(client: Client, graph: Graph): Promise<Times> {
+export async function timeRun(client: Client, graph: Graph): Promise<Times> {
   const { content, modes, events } = WORK[graph];
   const start = performance.now();
   const { thread_id } = await client.threads.create();
@@ -61,8 +61,8 @@ export interface Driven {
 const REST = 700;
 
 export async function drive({ client, pid, persistTo }: Server, { graph, runs, atOnce }: Load): Promise<Driven> {
-  const used = () => (pid === undefined ? undefined : cpuByRole(pid, persistTo));
-  const before = used();
+  const readCpu = () => (pid === undefined ? undefined : cpuByRole(pid, persistTo));
+  const before = readCpu();
   const client0 = process.cpuUsage();
   const start = performance.now();
   const times: Times[] = [];
@@ -70,16 +70,16 @@ export async function drive({ client, pid, persistTo }: Server, { graph, runs, a
   const worker = async () => {
     while (left > 0) {
       left -= 1;
-      times.push(await timedRun(client, graph));
+      times.push(await timeRun(client, graph));
     }
   };
   await Promise.all(Array.from({ length: atOnce }, worker));
   const seconds = (performance.now() - start) / 1000;
   const { user, system } = process.cpuUsage(client0);
   await sleep(REST);
-  const after = used();
-  const spent = (role: Role) => (((after?.[role] ?? Number.NaN) - (before?.[role] ?? 0)) * 1000) / runs;
+  const after = readCpu();
+  const computeSpent = (role: Role) => (((after?.[role] ?? Number.NaN) - (before?.[role] ?? 0)) * 1000) / runs;
   const cpu = { client: (user + system) / 1000 / runs, workerd: 0, proxy: 0, node: 0 };
-  for (const role of ROLES) cpu[role] = spent(role);
+  for (const role of ROLES) cpu[role] = computeSpent(role);
   return { perSecond: runs / seconds, times, cpu };
 }

@@ -1,7 +1,7 @@
 /** Measures servers side by side: the same loads on each in turn, in several rounds. */
 import { load, ms, percentile, table } from "../figures.ts";
 import type { Server } from "../servers/server.ts";
-import { type Driven, drive, type Graph, type Load, timedRun, type Times, WORK } from "./drive.ts";
+import { type Driven, drive, type Graph, type Load, timeRun, type Times, WORK } from "./drive.ts";
 
 export interface RoundsOptions {
   rounds: number;
@@ -21,7 +21,7 @@ interface Measured {
 const WARM_UP = 20;
 
 /** The servers take turns, and begin in turn, so that other load of this machine affects all equally. */
-export async function inRounds(servers: Server[], options: RoundsOptions): Promise<Measured[]> {
+export async function measureRounds(servers: Server[], options: RoundsOptions): Promise<Measured[]> {
   const measured = options.graphs.flatMap((graph) =>
     options.atOnce.flatMap((atOnce) => {
       const load = { graph, atOnce, runs: Math.max(options.runs, 2 * atOnce) };
@@ -30,7 +30,7 @@ export async function inRounds(servers: Server[], options: RoundsOptions): Promi
   );
   for (const { client } of servers)
     for (const graph of options.graphs)
-      for (let i = 0; i < Math.min(WARM_UP, options.runs); i += 1) await timedRun(client, graph);
+      for (let i = 0; i < Math.min(WARM_UP, options.runs); i += 1) await timeRun(client, graph);
   for (let round = 0; round < options.rounds; round += 1) {
     console.error(`round ${round + 1} of ${options.rounds}`);
     for (let first = 0; first < measured.length; first += servers.length) {
@@ -44,7 +44,7 @@ export async function inRounds(servers: Server[], options: RoundsOptions): Promi
 
 type Figure = (driven: Driven) => number;
 
-const percentileOf =
+const pickPercentile =
   (pick: (times: Times) => number, p: number): Figure =>
   ({ times }) =>
     percentile(times.map(pick), p);
@@ -81,7 +81,7 @@ export function showFigures(measured: Measured[]): void {
     load.runs * rounds.length,
     ...Object.values(FIGURES).map((figure) => number(median(rounds, figure))),
     ...Object.values(TIMES).map(
-      (pick) => `${ms(median(rounds, percentileOf(pick, 50)))} (${ms(median(rounds, percentileOf(pick, 95)))})`,
+      (pick) => `${ms(median(rounds, pickPercentile(pick, 50)))} (${ms(median(rounds, pickPercentile(pick, 95)))})`,
     ),
   ]);
   console.log(`Processor time in ms a run. A thread is made for each run, inside the clock. Load: ${load()}.\n`);
@@ -91,11 +91,11 @@ export function showFigures(measured: Measured[]): void {
 const COMPARED: Record<string, Figure> = {
   "server CPU": ({ cpu: { workerd, proxy, node } }) => workerd + proxy + node,
   "runs/s": ({ perSecond }) => perSecond,
-  "first event p50": percentileOf(({ first }) => first, 50),
-  "first token p50": percentileOf(({ token }) => token, 50),
-  "last event p50": percentileOf(({ last }) => last, 50),
-  "stream closed p50": percentileOf(({ close }) => close, 50),
-  "stream closed p95": percentileOf(({ close }) => close, 95),
+  "first event p50": pickPercentile(({ first }) => first, 50),
+  "first token p50": pickPercentile(({ token }) => token, 50),
+  "last event p50": pickPercentile(({ last }) => last, 50),
+  "stream closed p50": pickPercentile(({ close }) => close, 50),
+  "stream closed p95": pickPercentile(({ close }) => close, 95),
 };
 
 /** The first server's figures divided by each other's, round by round: median, and least to most. */
@@ -125,7 +125,7 @@ export function showRatios(measured: Measured[]): void {
 
 /** Both tables. */
 export async function compare(servers: Server[], options: RoundsOptions): Promise<void> {
-  const measured = await inRounds(servers, options);
+  const measured = await measureRounds(servers, options);
   showFigures(measured);
   showRatios(measured);
 }

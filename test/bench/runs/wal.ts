@@ -24,7 +24,7 @@ interface Log {
 }
 
 function readLog(file: string): Log {
-  const bytes = bytesOf(file);
+  const bytes = readBytes(file);
   if (bytes.length < HEADER) return { generation: "", commits: 0 };
   const pageSize = bytes.readUInt32BE(8);
   // The two salts: a log that restarts has other salts, and frames of the previous log may follow its own.
@@ -38,7 +38,7 @@ function readLog(file: string): Log {
 }
 
 /** A log is deleted with its object, which may end at any time: then it is empty. */
-function bytesOf(file: string): Buffer {
+function readBytes(file: string): Buffer {
   try {
     return readFileSync(file);
   } catch (error) {
@@ -47,7 +47,7 @@ function bytesOf(file: string): Buffer {
   }
 }
 
-function databaseOf(file: string): Database {
+function nameDatabase(file: string): Database {
   const isThread = file.includes("-Thread/");
   if (isThread || file.includes("-TracePartition/")) {
     const alarms = basename(file).startsWith("metadata.");
@@ -69,7 +69,7 @@ export function commitsBetween(before: Logs, after: Logs): Record<Database, numb
   const commits = Object.fromEntries(DATABASES.map((database) => [database, 0])) as Record<Database, number>;
   for (const [file, log] of after) {
     const known = before.get(file);
-    commits[databaseOf(file)] += log.commits - (known?.generation === log.generation ? known.commits : 0);
+    commits[nameDatabase(file)] += log.commits - (known?.generation === log.generation ? known.commits : 0);
   }
   return commits;
 }

@@ -9,7 +9,7 @@ import { wranglerEnv } from "../../../src/cli/dev/wrangler.ts";
 const made = new Map<string, Promise<string>>();
 
 /** A temporary folder that `fill` fills when it is needed first. It goes with this process. */
-function once(key: string, fill: (folder: string) => Promise<void>): Promise<string> {
+function makeOnce(key: string, fill: (folder: string) => Promise<void>): Promise<string> {
   const make = async () => {
     const folder = mkdtempSync(join(tmpdir(), "weir-bench-"));
     process.once("exit", () => rmSync(folder, { recursive: true, force: true }));
@@ -28,10 +28,10 @@ async function wrangler(checkout: string, config: string, ...args: string[]): Pr
 }
 
 /** The entry of the bundle that `wrangler deploy` makes. Its other modules are beside it. */
-export async function bundleOf(checkout: string, config: string): Promise<string> {
+export async function bundleCheckout(checkout: string, config: string): Promise<string> {
   // Wrangler refuses to build without the folder of the page.
   mkdirSync(join(checkout, "dist", "web"), { recursive: true });
-  const folder = await once(config, async (outdir) =>
+  const folder = await makeOnce(config, async (outdir) =>
     wrangler(checkout, config, "deploy", "--dry-run", "--outdir", outdir),
   );
   return join(folder, readdirSync(folder).find((name) => name.endsWith(".js")) ?? "");
@@ -43,7 +43,7 @@ export async function bundleOf(checkout: string, config: string): Promise<string
  */
 export async function copyEmptyState(checkout: string, config: string, folder: string): Promise<void> {
   const migrations = join(checkout, "migrations");
-  const empty = await once(checkout, async (persistTo) => {
+  const empty = await makeOnce(checkout, async (persistTo) => {
     const names = readdirSync(migrations).filter((name) => name.endsWith(".sql"));
     const file = join(persistTo, "schema.sql");
     const statements = names.toSorted().map((name) => readFileSync(join(migrations, name), "utf8"));

@@ -16,7 +16,7 @@ const SAME = 6;
 const SOON_MS = 31_000;
 
 /** The counts once no object works or is about to: traces and index rows are stored after the end of a run's stream. */
-export async function settled(server: Weir): Promise<Counts> {
+export async function waitUntilSettled(server: Weir): Promise<Counts> {
   let last = "";
   for (let same = 0; ;) {
     const answer = await fetch(`${server.url}/bench/counts?soon=${SOON_MS}`);

@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { quietPort } from "../../../scripts/local-server.ts";
 import { peerCommand, setUpPeer } from "./peer.ts";
-import { running, type Server, type Spawned, spawned } from "./server.ts";
+import { connectServer, type Server, type Spawned, spawnServer } from "./server.ts";
 
 export interface DevProject {
   /** How the figures call its server. */
@@ -25,7 +25,7 @@ export function devProject(checkout: string): DevProject {
   symlinkSync(join(root, "node_modules"), join(folder, "node_modules"));
   writeFileSync(join(folder, ".dev.vars"), "OFFLINE_MODEL_DELAY_MS=0\n");
   const start = (port: number) =>
-    spawned(process.execPath, [command, "dev", folder, "--port", `${port}`], folder, process.env);
+    spawnServer(process.execPath, [command, "dev", folder, "--port", `${port}`], folder, process.env);
   return projectIn("weir dev", folder, start);
 }
 
@@ -34,7 +34,7 @@ export function peerProject(): DevProject {
   const folder = setUpPeer();
   return projectIn("langgraphjs dev", folder, (port) => {
     const { args, env } = peerCommand(folder, port);
-    return spawned(process.execPath, args, folder, env);
+    return spawnServer(process.execPath, args, folder, env);
   });
 }
 
@@ -51,7 +51,13 @@ function projectIn(name: string, folder: string, spawn: (port: number) => Spawne
       await child.up(`${url}/ok`);
       const took = performance.now() - began;
       const persistTo = name === "weir dev" ? join(folder, ".weir", "state") : undefined;
-      return { ...running({ url, pid: child.pid }), name, persistTo, took, [Symbol.asyncDispose]: () => child.stop() };
+      return {
+        ...connectServer({ url, pid: child.pid }),
+        name,
+        persistTo,
+        took,
+        [Symbol.asyncDispose]: () => child.stop(),
+      };
     },
     edit: (greeting) => writeFileSync(echo, source.replace("You said", greeting)),
     remove: () => rmSync(folder, { recursive: true, force: true, maxRetries: 10, retryDelay: 200 }),

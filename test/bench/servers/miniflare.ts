@@ -20,7 +20,7 @@ const { bundle, persistTo, port, inspectorPort } = settings;
 // The bench compares checkouts, so each brings its own versions.
 const checkout = createRequire(join(settings.checkout, "package.json"));
 const { Miniflare, convertV4MiniflareOptions: convert } = checkout("miniflare") as typeof miniflare;
-const { unstable_getMiniflareWorkerOptions: optionsOf } = checkout("wrangler") as {
+const { unstable_getMiniflareWorkerOptions: getOptions } = checkout("wrangler") as {
   unstable_getMiniflareWorkerOptions: (config: string) => {
     workerOptions: { bindings?: object; modulesRules?: unknown; assets?: miniflare.V4WorkerOptions["assets"] };
   };
@@ -36,7 +36,7 @@ const modules = [bundle, ...beside.filter((path) => path !== bundle)].flatMap((p
 });
 
 // The modules are listed, so the rules that find them have no use.
-const { modulesRules: _rules, ...workerOptions } = optionsOf(settings.config).workerOptions;
+const { modulesRules: _rules, ...workerOptions } = getOptions(settings.config).workerOptions;
 // With the files of the page, Miniflare sends each request through Workers of its own. Deployed, the platform does their work
 // outside of the Worker.
 if (!settings.page) delete workerOptions.assets;

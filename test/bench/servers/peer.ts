@@ -7,7 +7,7 @@ import { cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:f
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { quietPort } from "../../../scripts/local-server.ts";
-import { running, type Server, spawned } from "./server.ts";
+import { connectServer, type Server, spawnServer } from "./server.ts";
 
 const ROOT = join(import.meta.dirname, "..", "..", "..");
 const SERVER = "1.5.1";
@@ -86,7 +86,7 @@ export function setUpPeer(project = DEMO, delayMs = 0): string {
 }
 
 /** What is made with the peer's packages; nothing, with the reason printed, where npm cannot install them. */
-export function whereInstalled<T>(make: () => T): T[] {
+export function useIfInstalled<T>(make: () => T): T[] {
   try {
     return [make()];
   } catch (error) {
@@ -109,10 +109,10 @@ export async function startPeer(folder = setUpPeer()): Promise<Server> {
   const port = await quietPort();
   const url = `http://127.0.0.1:${port}`;
   const { args, env } = peerCommand(folder, port);
-  const child = spawned(process.execPath, [...args, "--no-reload"], folder, env);
+  const child = spawnServer(process.execPath, [...args, "--no-reload"], folder, env);
   await child.up(`${url}/ok`);
   return {
-    ...running({ url, pid: child.pid }),
+    ...connectServer({ url, pid: child.pid }),
     name: `langgraph-api ${SERVER}`,
     async [Symbol.asyncDispose]() {
       await child.stop();

@@ -6,8 +6,8 @@ import { newKey, quietPort } from "../../../scripts/local-server.ts";
 import { QUIET } from "../../../src/cli/dev/wrangler.ts";
 import { SECRETS } from "../../support/server.ts";
 import { isLeast } from "../least.ts";
-import { bundleOf, copyEmptyState } from "./checkout.ts";
-import { running, spawned, type Weir } from "./server.ts";
+import { bundleCheckout, copyEmptyState } from "./checkout.ts";
+import { connectServer, spawnServer, type Weir } from "./server.ts";
 
 const HERE = join(import.meta.dirname, "..", "..", "..");
 
@@ -41,7 +41,7 @@ export async function startPlain({ name = "Weir, plain", ...settings }: PlainOpt
   shared.set(key, server);
   const { url, pid, ...rest } = await server;
   const access = await newKey(url, SECRETS.WEIR_ADMIN_KEY);
-  return { ...rest, ...running({ url, key: access.key, pid }), ...access, pid, name };
+  return { ...rest, ...connectServer({ url, key: access.key, pid }), ...access, pid, name };
 }
 
 /** Ends the servers that benches share. */
@@ -57,7 +57,7 @@ export async function startAlone(options: Omit<PlainOptions, "name"> = {}): Prom
   const config = options.config ?? join(checkout, "wrangler.toml");
   const folder = mkdtempSync(join(tmpdir(), "weir-bench-"));
   const persistTo = join(folder, "state");
-  const bundle = await bundleOf(checkout, config);
+  const bundle = await bundleCheckout(checkout, config);
   await copyEmptyState(checkout, config, persistTo);
 
   const port = await quietPort();
@@ -67,11 +67,11 @@ export async function startAlone(options: Omit<PlainOptions, "name"> = {}): Prom
   const settings = { checkout, config, bundle, persistTo, port, inspectorPort, vars, page: options.page };
   const script = join(import.meta.dirname, "miniflare.ts");
   const env = { ...process.env, ...QUIET, MINIFLARE_WORKERD_V8_FLAGS: options.v8Flags };
-  const child = spawned(process.execPath, [script, JSON.stringify(settings)], checkout, env);
+  const child = spawnServer(process.execPath, [script, JSON.stringify(settings)], checkout, env);
   await child.up(`${url}/ok`);
   const access = await newKey(url, SECRETS.WEIR_ADMIN_KEY);
   return {
-    ...running({ url, key: access.key, pid: child.pid }),
+    ...connectServer({ url, key: access.key, pid: child.pid }),
     ...access,
     name: "Weir, plain",
     pid: child.pid,

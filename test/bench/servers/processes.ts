@@ -20,9 +20,9 @@ export function processTree(root: number): Process[] {
   const all = readdirSync("/proc")
     .filter((name) => /^\d+$/.test(name))
     .flatMap((name) => readProcess(Number(name)) ?? []);
-  const below = (pid: number): Process[] =>
-    all.filter(({ parent }) => parent === pid).flatMap((child) => [child, ...below(child.pid)]);
-  return [...all.filter(({ pid }) => pid === root), ...below(root)];
+  const listDescendants = (pid: number): Process[] =>
+    all.filter(({ parent }) => parent === pid).flatMap((child) => [child, ...listDescendants(child.pid)]);
+  return [...all.filter(({ pid }) => pid === root), ...listDescendants(root)];
 }
 
 function readProcess(pid: number): Process | undefined {
@@ -56,14 +56,14 @@ export type Role = (typeof ROLES)[number];
 /** Processor seconds so far of a server's processes. Of two workerd, that with files below `persistTo` runs the Worker. */
 export function cpuByRole(root: number, persistTo?: string): Record<Role, number> {
   const used: Record<Role, number> = { workerd: 0, proxy: 0, node: 0 };
-  for (const process of processTree(root)) used[roleOf(process, persistTo)] += process.cpu;
+  for (const process of processTree(root)) used[findRole(process, persistTo)] += process.cpu;
   return used;
 }
 
 /** Roles by pid: which files a process holds is looked up once. */
 const roles = new Map<number, Role>();
 
-function roleOf({ pid, command }: Process, persistTo: string | undefined): Role {
+function findRole({ pid, command }: Process, persistTo: string | undefined): Role {
   const known = roles.get(pid);
   if (known) return known;
   const role = command !== "workerd" ? "node" : holds(pid, persistTo) ? "workerd" : "proxy";

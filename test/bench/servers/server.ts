@@ -30,7 +30,7 @@ export interface Weir extends Server {
 }
 
 /** A server that runs already. */
-export function running({ url, key, pid }: { url: string; key?: string; pid?: number }): Server {
+export function connectServer({ url, key, pid }: { url: string; key?: string; pid?: number }): Server {
   const headers: Record<string, string> = key ? { "x-api-key": key } : {};
   const client = new Client({ apiUrl: url, apiKey: key ?? null });
   return { name: url, url, client, pid, headers, [Symbol.asyncDispose]: () => Promise.resolve() };
@@ -45,17 +45,17 @@ export interface Spawned {
 }
 
 /** Starts a server in a child process, whose output is kept to be shown when it fails. */
-export function spawned(command: string, args: string[], cwd: string, env: NodeJS.ProcessEnv): Spawned {
+export function spawnServer(command: string, args: string[], cwd: string, env: NodeJS.ProcessEnv): Spawned {
   const child: ChildProcess = spawn(command, args, { cwd, env, stdio: ["ignore", "pipe", "pipe"] });
   const ended = once(child, "exit");
   let output = "";
   for (const stream of [child.stdout, child.stderr])
     stream?.on("data", (chunk) => (output = (output + String(chunk)).slice(-4_000)));
-  const over = () => child.exitCode !== null || child.signalCode !== null;
+  const hasEnded = () => child.exitCode !== null || child.signalCode !== null;
   return {
     pid: child.pid ?? 0,
     async up(url) {
-      for (let attempt = 0; attempt < 1_800 && !over(); attempt += 1) {
+      for (let attempt = 0; attempt < 1_800 && !hasEnded(); attempt += 1) {
         const ok = await fetch(url).then(
           ({ ok }) => ok,
           () => false,

@@ -14,11 +14,11 @@ export interface Kept {
 }
 
 /** The databases of a class of Durable Objects, without those in which Miniflare keeps the alarms of the class. */
-export function filesOf(persistTo: string, objectClass: "Thread" | "TracePartition"): string[] {
+export function listFiles(persistTo: string, objectClass: "Thread" | "TracePartition"): string[] {
   return globSync(join(persistTo, "v3", "do", `*-${objectClass}`, "[0-9a-f]*.sqlite"));
 }
 
-export function keptBy(files: string[]): Kept {
+export function measureKept(files: string[]): Kept {
   const kept: Kept = { objects: files.length, holding: 0, bytes: 0, files: 0 };
   for (const file of files) {
     kept.files += globSync(`${file}*`).reduce((sum, one) => sum + statSync(one).size, 0);

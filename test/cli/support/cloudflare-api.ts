@@ -126,8 +126,8 @@ export async function startCloudflareApi(): Promise<CloudflareApi> {
         const { pathname, searchParams } = new URL(request.url ?? "", "http://stand-in");
         const path = pathname.replace(/^\/client\/v4/, "");
         const method = request.method ?? "GET";
-        const result = await answer({ method, path, query: searchParams, request: await whole(request) });
-        send(200, { success: true, errors: [], messages: [], result, ...pageOf(result) });
+        const result = await answer({ method, path, query: searchParams, request: await readWhole(request) });
+        send(200, { success: true, errors: [], messages: [], result, ...describePage(result) });
       } catch (error) {
         const { status, code, message } =
           error instanceof Refusal ? error : { status: 500, code: 10013, message: String(error) };
@@ -154,12 +154,12 @@ export async function startCloudflareApi(): Promise<CloudflareApi> {
   };
 }
 
-const pageOf = (result: unknown) =>
+const describePage = (result: unknown) =>
   Array.isArray(result)
     ? { result_info: { page: 1, per_page: 100, total_pages: 1, count: result.length, total_count: result.length } }
     : {};
 
-async function whole(request: IncomingMessage): Promise<Request> {
+async function readWhole(request: IncomingMessage): Promise<Request> {
   const chunks: Buffer[] = [];
   for await (const chunk of request) chunks.push(chunk as Buffer);
   const headers = new Headers();

@@ -18,7 +18,7 @@ export class D1Databases {
       /^\/d1\/database$/,
       ({ query }) => {
         const name = query.get("name");
-        return this.#all.filter((one) => !name || one.name.includes(name)).map(shown);
+        return this.#all.filter((one) => !name || one.name.includes(name)).map(describeDatabase);
       },
     ],
     [
@@ -26,10 +26,10 @@ export class D1Databases {
       /^\/d1\/database$/,
       async ({ request }) => {
         const { name } = await request.json<{ name: string }>();
-        return shown(this.create(name));
+        return describeDatabase(this.create(name));
       },
     ],
-    ["GET", /^\/d1\/database\/([^/]+)$/, (_, id = "") => shown(this.#find(id))],
+    ["GET", /^\/d1\/database\/([^/]+)$/, (_, id = "") => describeDatabase(this.#find(id))],
     [
       "POST",
       /^\/d1\/database\/([^/]+)\/query$/,
@@ -76,4 +76,9 @@ export class D1Databases {
   }
 }
 
-const shown = ({ uuid, name }: Database) => ({ uuid, name, version: "production", created_at: "2026-11-02T00:00:00Z" });
+const describeDatabase = ({ uuid, name }: Database) => ({
+  uuid,
+  name,
+  version: "production",
+  created_at: "2026-11-02T00:00:00Z",
+});

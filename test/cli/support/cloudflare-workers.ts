@@ -43,7 +43,7 @@ export function workerRoutes(workers: Workers): Route[] {
       },
     ],
     ["PUT", at(""), ({ request }, name = "") => upload(workers, name, request)],
-    ["GET", at("/secrets"), (_, name = "") => secretsOf(workers.find(name))],
+    ["GET", at("/secrets"), (_, name = "") => listSecrets(workers.find(name))],
     [
       "PUT",
       at("/secrets"),
@@ -81,12 +81,12 @@ export function workerRoutes(workers: Workers): Route[] {
   ];
 }
 
-const secretsOf = ({ secrets }: UploadedWorker) => [...secrets.keys()].map((name) => ({ name, type: "secret_text" }));
+const listSecrets = ({ secrets }: UploadedWorker) => [...secrets.keys()].map((name) => ({ name, type: "secret_text" }));
 
 /** Takes an upload as the API does: bindings that inherit must be there already, and secrets are kept. */
 async function upload(workers: Workers, name: string, request: Request) {
   const form = await request.formData();
-  const { bindings } = JSON.parse(await textOf(form.get("metadata"))) as { bindings: Binding[] };
+  const { bindings } = JSON.parse(await readText(form.get("metadata"))) as { bindings: Binding[] };
   const before = workers.all.get(name);
   const secrets = new Map(before?.secrets);
   const had = new Set([...(before?.bindings ?? []).map((binding) => binding.name), ...secrets.keys()]);
@@ -102,4 +102,4 @@ async function upload(workers: Workers, name: string, request: Request) {
   return { id: name, etag: id, deployment_id: id.replaceAll("-", ""), startup_time_ms: 12 };
 }
 
-const textOf = async (part: string | File | null) => (typeof part === "string" ? part : ((await part?.text()) ?? ""));
+const readText = async (part: string | File | null) => (typeof part === "string" ? part : ((await part?.text()) ?? ""));

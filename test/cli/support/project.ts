@@ -20,7 +20,7 @@ export interface BuiltProject {
 }
 
 /** A built project with the resources of the deployment `name` and `env`. */
-export function builtProject(name: string, env?: string): BuiltProject {
+export function createBuiltProject(name: string, env?: string): BuiltProject {
   const root = mkdtempSync(join(tmpdir(), "weir-project-"));
   const weirDir = join(root, ".weir");
   mkdirSync(weirDir);

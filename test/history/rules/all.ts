@@ -27,7 +27,7 @@ export const RULES: Record<string, Rule> = {
   "reject-rejects": order.rejectRejects,
   "ids-grow": streams.idsGrow,
   "readers-agree": streams.readersAgree,
-  "nothing-is-missed": streams.nothingIsMissed,
+  "nothing-is-missed": streams.findMissed,
   "one-end": streams.oneEnd,
   "ends-stay": streams.endsStay,
   "answered-is-answered": streams.answeredIsAnswered,

@@ -1,7 +1,7 @@
 /** Answers to questions: each is applied once or refused. */
 import type { Of, Start } from "../record.ts";
-import { type Facts, mayBeGone, type RunFacts, type Violation } from "../facts.ts";
-import { textsIn, textsOf } from "../shown.ts";
+import { type Facts, canBeGone, type RunFacts, type Violation } from "../facts.ts";
+import { textsIn, listTexts } from "../shown.ts";
 
 interface Given {
   start: Start & { answer: NonNullable<Start["answer"]> };
@@ -12,16 +12,18 @@ interface Given {
 }
 
 /** All answers with what is left of them at rest. */
-function answersOf(facts: Facts): Given[] {
-  return facts.all("start").flatMap((start) => {
-    const state = facts.atRest("state", start.thread);
+function listAnswers(facts: Facts): Given[] {
+  return facts.listOperations("start").flatMap((start) => {
+    const state = facts.findAtRest("state", start.thread);
     if (!isAnswer(start) || !state?.state) return [];
     const { answer, text } = start;
     const effects =
       answer.type === "approve"
         ? state.state.sent.flatMap(textsIn).filter((one) => one === answer.about)
-        : textsOf(state.state, "tool").filter((one) => one === text);
-    return [{ start, run: start.run ? facts.runs.get(start.run) : facts.runOf(text), state, applied: effects.length }];
+        : listTexts(state.state, "tool").filter((one) => one === text);
+    return [
+      { start, run: start.run ? facts.runs.get(start.run) : facts.findRun(text), state, applied: effects.length },
+    ];
   });
 }
 
@@ -37,7 +39,7 @@ const violation = (rule: string, message: string, { start, run, state }: Given):
 
 /** No answer is applied twice. An email is sent once however many people approve it. */
 export function answersApplyOnce(facts: Facts): Violation[] {
-  return answersOf(facts)
+  return listAnswers(facts)
     .filter(({ applied }) => applied > 1)
     .map((given) => violation("answers-apply-once", `The answer ${given.start.text} is in the state twice.`, given));
 }
@@ -47,10 +49,10 @@ export function answersApplyOnce(facts: Facts): Violation[] {
  * nothing: the clients that send them accept that.
  */
 export function answersAreNotLost(facts: Facts): Violation[] {
-  return answersOf(facts)
+  return listAnswers(facts)
     .filter(({ start, run, applied }) => {
       if (!start.answer.strict && facts.history.features.strictResume) return false;
-      return applied === 0 && start.outcome !== "refused" && run?.atRest === "success" && !mayBeGone(run, Infinity);
+      return applied === 0 && start.outcome !== "refused" && run?.atRest === "success" && !canBeGone(run, Infinity);
     })
     .map((given) => {
       const message = `The answer ${given.start.text} was accepted and its run succeeded, but the state does not have it.`;
@@ -60,7 +62,7 @@ export function answersAreNotLost(facts: Facts): Violation[] {
 
 /** A strict answer that was refused, or whose run failed, is not in the state. */
 export function refusedAnswersDoNothing(facts: Facts): Violation[] {
-  return answersOf(facts)
+  return listAnswers(facts)
     .filter(({ start, run, applied }) => {
       const refused = start.outcome === "refused" || (run?.atRest === "error" && start.answer.strict);
       return refused && applied > 0 && start.answer.type === "reject";
@@ -73,7 +75,7 @@ export function refusedAnswersDoNothing(facts: Facts): Violation[] {
 
 /** Of the strict answers to one question, at most one is applied. */
 export function oneAnswerPerQuestion(facts: Facts): Violation[] {
-  const applied = answersOf(facts).filter(({ start, applied, run }) => {
+  const applied = listAnswers(facts).filter(({ start, applied, run }) => {
     const counts = start.answer.type === "reject" ? applied > 0 : run?.atRest === "success" && applied > 0;
     return start.answer.strict && counts;
   });

@@ -1,6 +1,6 @@
 /** Runs: each ends once, is listed once, and waits as long as it must. */
 import { AUDITOR, type Operation, type RunSeen } from "../record.ts";
-import { before, type Facts, isFinal, mayBeGone, type Violation } from "../facts.ts";
+import { isBefore, type Facts, isFinal, canBeGone, type Violation } from "../facts.ts";
 
 /** What was seen of a run's status, in the order in which the operations began. */
 interface Sighting {
@@ -8,12 +8,13 @@ interface Sighting {
   by: Operation;
 }
 
-function sightingsOf(facts: Facts, thread: string): Map<string, Sighting[]> {
+function listSightings(facts: Facts, thread: string): Map<string, Sighting[]> {
   const sightings = new Map<string, Sighting[]>();
   const add = (run: string, status: string | undefined, by: Operation) =>
     sightings.set(run, [...(sightings.get(run) ?? []), { status, by }]);
-  for (const read of facts.answered("run", thread)) add(read.run, read.seen?.status, read);
-  for (const list of facts.answered("runs", thread)) for (const { run, status } of list.runs) add(run, status, list);
+  for (const read of facts.listAnswered("run", thread)) add(read.run, read.seen?.status, read);
+  for (const list of facts.listAnswered("runs", thread))
+    for (const { run, status } of list.runs) add(run, status, list);
   for (const seen of sightings.values()) seen.sort((a, b) => a.by.at - b.by.at);
   return sightings;
 }
@@ -21,7 +22,7 @@ function sightingsOf(facts: Facts, thread: string): Map<string, Sighting[]> {
 /** At rest each run that the thread has is at an end. */
 export function runsEnd(facts: Facts): Violation[] {
   return facts.threads.flatMap((thread) => {
-    const list = facts.atRest("runs", thread);
+    const list = facts.findAtRest("runs", thread);
     const open = list?.runs.filter(({ status }) => !isFinal(status)) ?? [];
     return open.map(({ run, status }) => ({
       rule: "runs-end",
@@ -36,11 +37,11 @@ export function runsEnd(facts: Facts): Violation[] {
 /** A status never goes back: from final to another one, or from running to pending. */
 export function statusIsFinal(facts: Facts): Violation[] {
   return facts.threads.flatMap((thread) =>
-    [...sightingsOf(facts, thread)].flatMap(([run, seen]) => {
+    [...listSightings(facts, thread)].flatMap(([run, seen]) => {
       const wrong = seen.flatMap((later, index) => {
         const earlier = seen
           .slice(0, index)
-          .find((one) => before(one.by, later.by) && goesBack(one.status, later.status));
+          .find((one) => isBefore(one.by, later.by) && goesBack(one.status, later.status));
         return earlier ? [{ earlier, later }] : [];
       })[0];
       if (!wrong) return [];
@@ -61,11 +62,11 @@ function goesBack(from: string | undefined, to: string | undefined): boolean {
 /** An accepted run is there for every read that begins later, unless it may have been removed. */
 export function runsAreListed(facts: Facts): Violation[] {
   return [...facts.runs.values()].flatMap((run) => {
-    const missing = (read: Operation) => run.accepted < read.at && !mayBeGone(run, read.until);
-    const lists = facts.answered("runs", run.thread).filter((list) => list.complete && missing(list));
+    const isMissing = (read: Operation) => run.accepted < read.at && !canBeGone(run, read.until);
+    const lists = facts.listAnswered("runs", run.thread).filter((list) => list.complete && isMissing(list));
     const wrong: Operation | undefined =
       lists.find(({ runs }) => !runs.some((one) => one.run === run.id)) ??
-      facts.answered("run", run.thread).find((read) => read.run === run.id && !read.seen && missing(read));
+      facts.listAnswered("run", run.thread).find((read) => read.run === run.id && !read.seen && isMissing(read));
     if (!wrong) return [];
     const message = "The run was accepted, and a later read does not show it.";
     return [{ rule: "runs-are-listed", thread: run.thread, run: run.id, message, operations: [...run.starts, wrong] }];
@@ -74,12 +75,12 @@ export function runsAreListed(facts: Facts): Violation[] {
 
 /** A run that was deleted is gone. */
 export function deletedIsGone(facts: Facts): Violation[] {
-  return facts.answered("delete run").flatMap((deletion) => {
+  return facts.listAnswered("delete run").flatMap((deletion) => {
     const { run, thread } = deletion;
     const shows = [
-      ...facts.answered("run", thread).filter((read) => read.run === run && read.seen),
-      ...facts.answered("runs", thread).filter((list) => list.runs.some((one) => one.run === run)),
-    ].find((read) => before(deletion, read));
+      ...facts.listAnswered("run", thread).filter((read) => read.run === run && read.seen),
+      ...facts.listAnswered("runs", thread).filter((list) => list.runs.some((one) => one.run === run)),
+    ].find((read) => isBefore(deletion, read));
     if (!shows) return [];
     const message = "The run was deleted, and a later read shows it.";
     return [{ rule: "deleted-is-gone", thread, run, message, operations: [deletion, shows] }];
@@ -88,15 +89,15 @@ export function deletedIsGone(facts: Facts): Violation[] {
 
 /** No list has a run twice, and no text has two runs. */
 export function runsAreListedOnce(facts: Facts): Violation[] {
-  return facts.answered("runs").flatMap((list) => {
-    const twice = twiceBy(list.runs, ({ run }) => run) ?? twiceBy(list.runs, ({ text }) => text);
+  return facts.listAnswered("runs").flatMap((list) => {
+    const twice = findTwice(list.runs, ({ run }) => run) ?? findTwice(list.runs, ({ text }) => text);
     if (!twice) return [];
     const message = `The list has the run, or its request ${twice.text ?? ""}, twice.`;
     return [{ rule: "runs-are-listed-once", thread: list.thread, run: twice.run, message, operations: [list] }];
   });
 }
 
-function twiceBy(runs: RunSeen[], key: (run: RunSeen) => string | undefined): RunSeen | undefined {
+function findTwice(runs: RunSeen[], key: (run: RunSeen) => string | undefined): RunSeen | undefined {
   const keys = runs.map(key);
   return runs.find((_, index) => keys[index] !== undefined && keys.indexOf(keys[index]) !== index);
 }
@@ -104,7 +105,7 @@ function twiceBy(runs: RunSeen[], key: (run: RunSeen) => string | undefined): Ru
 /** Requests with one Idempotency-Key have one run. */
 export function oneRunPerKey(facts: Facts): Violation[] {
   const byKey = Map.groupBy(
-    facts.all("start").filter(({ key }) => key !== undefined),
+    facts.listOperations("start").filter(({ key }) => key !== undefined),
     ({ key }) => key,
   );
   return [...byKey.values()].flatMap((starts) => {
@@ -117,10 +118,10 @@ export function oneRunPerKey(facts: Facts): Violation[] {
 
 /** A cancellation that was waited for has ended the run. */
 export function cancelEnds(facts: Facts): Violation[] {
-  return facts.answered("cancel").flatMap((cancel) => {
+  return facts.listAnswered("cancel").flatMap((cancel) => {
     if (!cancel.wait) return [];
-    const seen = (sightingsOf(facts, cancel.thread).get(cancel.run) ?? []).find(
-      ({ status, by }) => before(cancel, by) && status !== undefined && !isFinal(status),
+    const seen = (listSightings(facts, cancel.thread).get(cancel.run) ?? []).find(
+      ({ status, by }) => isBefore(cancel, by) && status !== undefined && !isFinal(status),
     );
     if (!seen) return [];
     const message = `The cancellation was waited for, and the run is ${seen.status} later.`;
@@ -134,7 +135,7 @@ export function delaysAreKept(facts: Facts): Violation[] {
     const start = run.starts.find(({ delay }) => delay !== undefined);
     if (!start) return [];
     const due = start.at + (start.delay ?? 0);
-    const begun = (sightingsOf(facts, run.thread).get(run.id) ?? []).find(
+    const begun = (listSightings(facts, run.thread).get(run.id) ?? []).find(
       ({ status, by }) => by.until < due && (status === "running" || status === "success"),
     );
     if (!begun) return [];

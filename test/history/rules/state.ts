@@ -1,7 +1,7 @@
 /** The state at rest: every run explains what it has, and every way to read it shows the same. */
 import type { Of, Operation, Role, StateSeen } from "../record.ts";
 import { type Facts, type RunFacts, type Violation } from "../facts.ts";
-import { lengths, sameState, textsIn, textsOf } from "../shown.ts";
+import { lengths, sameState, textsIn, listTexts } from "../shown.ts";
 
 export interface Rest {
   thread: string;
@@ -9,11 +9,11 @@ export interface Rest {
   history?: Of<"history">;
 }
 
-export function restOf(facts: Facts): Rest[] {
+export function listAtRest(facts: Facts): Rest[] {
   return facts.threads.flatMap((thread) => {
-    const state = facts.atRest("state", thread);
+    const state = facts.findAtRest("state", thread);
     if (!state?.state) return [];
-    return [{ thread, state: { ...state, state: state.state }, history: facts.atRest("history", thread) }];
+    return [{ thread, state: { ...state, state: state.state }, history: facts.findAtRest("history", thread) }];
   });
 }
 
@@ -35,21 +35,23 @@ export const violation = (
 
 /** The messages of successful runs are in the state once, those of runs that were rolled back or refused are not. */
 export function messagesAreExplained(facts: Facts): Violation[] {
-  return restOf(facts).flatMap(({ thread, state }) => {
-    const texts = textsOf(state.state, "human");
-    const runs = facts.runsOf(thread).flatMap((run) => {
+  return listAtRest(facts).flatMap(({ thread, state }) => {
+    const texts = listTexts(state.state, "human");
+    const runs = facts.listRuns(thread).flatMap((run) => {
       const [start] = run.starts;
       if (!start || start.answer) return [];
-      const wrong = wrongCount(run, count(texts, start.text));
+      const wrong = checkCount(run, count(texts, start.text));
       return wrong
         ? [violation("messages-are-explained", thread, `${start.text} ${wrong}`, [...run.starts, state], run.id)]
         : [];
     });
-    const refused = facts.all("start", thread).filter(({ outcome, text }) => {
-      const accepted = facts.all("start", thread).some((other) => other.text === text && other.outcome !== "refused");
+    const refused = facts.listOperations("start", thread).filter(({ outcome, text }) => {
+      const accepted = facts
+        .listOperations("start", thread)
+        .some((other) => other.text === text && other.outcome !== "refused");
       return outcome === "refused" && !accepted && texts.includes(text);
     });
-    const updates = facts.all("update", thread).filter(({ outcome, text }) => {
+    const updates = facts.listOperations("update", thread).filter(({ outcome, text }) => {
       const found = count(texts, text);
       return outcome === "ok" ? found !== 1 : found > (outcome === "refused" ? 0 : 1);
     });
@@ -67,7 +69,7 @@ export function messagesAreExplained(facts: Facts): Violation[] {
   });
 }
 
-function wrongCount(run: RunFacts, found: number): string | undefined {
+function checkCount(run: RunFacts, found: number): string | undefined {
   if (found > 1) return `is in the state ${found} times.`;
   if (run.atRest === "success" && found === 0) return "is not in the state, but its run succeeded.";
   const rolledBack = run.atRest === undefined && run.rollbacks.length > 0 && run.deletions.length === 0;
@@ -83,12 +85,12 @@ const REPLY: Record<Role, (text: string) => string | undefined> = {
 
 /** Each message of a successful run is followed by its answer. No answer has two, and no message has two ids. */
 export function answersFollow(facts: Facts): Violation[] {
-  return restOf(facts).flatMap(({ thread, state }) => {
+  return listAtRest(facts).flatMap(({ thread, state }) => {
     const { messages } = state.state;
     const ids = messages.flatMap(({ id }) => id ?? []);
     const twice = ids.find((id, index) => ids.indexOf(id) !== index);
     const double = twice ? [violation("answers-follow", thread, `Two messages have the id ${twice}.`, [state])] : [];
-    const wrong = facts.runsOf(thread).flatMap((run) => {
+    const wrong = facts.listRuns(thread).flatMap((run) => {
       const [start] = run.starts;
       const reply = start && !start.answer && run.atRest === "success" ? REPLY[start.role](start.text) : undefined;
       const at = messages.findIndex(({ type, text }) => type === "human" && textsIn(text).includes(start?.text ?? ""));
@@ -103,10 +105,10 @@ export function answersFollow(facts: Facts): Violation[] {
 
 /** An email is sent once, and only after a person approved it. */
 export function emailsAreApproved(facts: Facts): Violation[] {
-  return restOf(facts).flatMap(({ thread, state }) => {
+  return listAtRest(facts).flatMap(({ thread, state }) => {
     const sent = state.state.sent.flatMap(textsIn);
     const approved = facts
-      .all("start", thread)
+      .listOperations("start", thread)
       .filter(({ answer, outcome }) => answer?.type === "approve" && outcome !== "refused");
     return sent.flatMap((text, index) => {
       if (sent.indexOf(text) !== index)
@@ -122,7 +124,7 @@ export function emailsAreApproved(facts: Facts): Violation[] {
 
 /** Each state of the history begins with the messages of its parent. */
 export function historyGrows(facts: Facts): Violation[] {
-  return restOf(facts).flatMap(({ thread, history }) => {
+  return listAtRest(facts).flatMap(({ thread, history }) => {
     const states = new Map(history?.states.map((one) => [one.checkpoint, one]));
     for (const one of states.values()) {
       const parent = one.parent === undefined ? undefined : states.get(one.parent);
@@ -139,9 +141,9 @@ export function historyGrows(facts: Facts): Violation[] {
 
 /** The state, the newest state of the history, and the thread itself show the same values and questions. */
 export function stateAgrees(facts: Facts): Violation[] {
-  return restOf(facts).flatMap(({ thread, state, history }) => {
+  return listAtRest(facts).flatMap(({ thread, state, history }) => {
     const newest = history?.states[0];
-    const read = facts.atRest("thread", thread);
+    const read = facts.findAtRest("thread", thread);
     const { interrupts, next } = state.state;
     const wrong: Violation[] = [];
     const add = (message: string, by: Operation | undefined) =>

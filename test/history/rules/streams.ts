@@ -5,7 +5,8 @@ import { type Facts, type Violation } from "../facts.ts";
 type Read = Of<"read">;
 type Numbered = Frame & { id: string };
 
-const numbered = ({ frames }: Read): Numbered[] => frames.filter((frame): frame is Numbered => frame.id !== undefined);
+const listNumbered = ({ frames }: Read): Numbered[] =>
+  frames.filter((frame): frame is Numbered => frame.id !== undefined);
 
 /** Ids are numbers, or numbers joined by "-". */
 function compareIds(a: string, b: string): number {
@@ -24,8 +25,8 @@ const violation = (rule: string, message: string, ...operations: [Read, ...Read[
 
 /** The ids of one connection grow, beginning after the one that it resumed after. */
 export function idsGrow(facts: Facts): Violation[] {
-  return facts.all("read").flatMap((read) => {
-    const ids = numbered(read).map(({ id }) => id);
+  return facts.listOperations("read").flatMap((read) => {
+    const ids = listNumbered(read).map(({ id }) => id);
     const all = read.after === "-1" ? ids : [read.after, ...ids];
     const at = all.findIndex((id, index) => index > 0 && compareIds(all[index - 1] ?? "", id) >= 0);
     return at < 0 ? [] : [violation("ids-grow", `The id ${all[at]} follows ${all[at - 1]}.`, read)];
@@ -33,22 +34,22 @@ export function idsGrow(facts: Facts): Violation[] {
 }
 
 /** Connections to the same log, which must agree. */
-const logsOf = (facts: Facts): Read[][] => [
+const groupReads = (facts: Facts): Read[][] => [
   ...Map.groupBy(
-    facts.all("read").filter(({ resumable, outcome }) => resumable && outcome === "ok"),
+    facts.listOperations("read").filter(({ resumable, outcome }) => resumable && outcome === "ok"),
     ({ thread, run, modes }) => `${thread} ${run} ${modes}`,
   ).values(),
 ];
 
 /** Two readers of one log get the same event under the same id. */
 export function readersAgree(facts: Facts): Violation[] {
-  return logsOf(facts).flatMap((reads) => {
+  return groupReads(facts).flatMap((reads) => {
     const seen = new Map<string, { frame: Frame; read: Read }>();
     for (const read of reads) {
-      for (const frame of numbered(read)) {
+      for (const frame of listNumbered(read)) {
         const other = seen.get(frame.id);
         if (other && (other.frame.event !== frame.event || other.frame.data !== frame.data)) {
-          const message = `The event ${frame.id} is ${shortly(other.frame)} for one reader, ${shortly(frame)} for another.`;
+          const message = `The event ${frame.id} is ${formatShort(other.frame)} for one reader, ${formatShort(frame)} for another.`;
           return [violation("readers-agree", message, other.read, read)];
         }
         seen.set(frame.id, other ?? { frame, read });
@@ -58,20 +59,20 @@ export function readersAgree(facts: Facts): Violation[] {
   });
 }
 
-const shortly = ({ event, data }: Frame): string => `${event} ${data.replaceAll(/\s+/g, " ").slice(0, 300)}`;
+const formatShort = ({ event, data }: Frame): string => `${event} ${data.replaceAll(/\s+/g, " ").slice(0, 300)}`;
 
 /**
  * The events of one connection are those of the log after its cursor, without a gap: up to the log's end if the server ended the
  * stream. The log has each event that any reader got.
  */
-export function nothingIsMissed(facts: Facts): Violation[] {
-  return logsOf(facts).flatMap((reads) => {
+export function findMissed(facts: Facts): Violation[] {
+  return groupReads(facts).flatMap((reads) => {
     const sources = new Map<string, Read>();
-    for (const read of reads) for (const { id } of numbered(read)) if (!sources.has(id)) sources.set(id, read);
+    for (const read of reads) for (const { id } of listNumbered(read)) if (!sources.has(id)) sources.set(id, read);
     const log = [...sources.keys()].sort(compareIds);
     for (const read of reads) {
-      const ids = new Set(numbered(read).map(({ id }) => id));
-      const last = read.ended ? log.at(-1) : numbered(read).at(-1)?.id;
+      const ids = new Set(listNumbered(read).map(({ id }) => id));
+      const last = read.ended ? log.at(-1) : listNumbered(read).at(-1)?.id;
       if (last === undefined) continue;
       const due = log.filter((id) => compareIds(id, read.after) > 0 && compareIds(id, last) <= 0);
       const missed = due.find((id) => !ids.has(id));
@@ -87,7 +88,7 @@ export function nothingIsMissed(facts: Facts): Violation[] {
 
 /** A stream has one beginning, and nothing follows an `end` or `error`. A thread's stream has one end of each run. */
 export function oneEnd(facts: Facts): Violation[] {
-  return facts.all("read").flatMap((read) => (read.run ? oneEndOfRun(read) : oneEndEach(read)));
+  return facts.listOperations("read").flatMap((read) => (read.run ? oneEndOfRun(read) : oneEndEach(read)));
 }
 
 function oneEndOfRun(read: Read): Violation[] {
@@ -122,12 +123,12 @@ function oneEndEach(read: Read): Violation[] {
 
 /** What a run's stream was once seen to end with remains its end: a later reader gets no further event. */
 export function endsStay(facts: Facts): Violation[] {
-  return logsOf(facts).flatMap((reads) => {
+  return groupReads(facts).flatMap((reads) => {
     const whole = reads.filter(({ ended }) => ended).sort((a, b) => a.until - b.until);
     const [first] = whole;
-    const last = first && numbered(first).at(-1)?.id;
+    const last = first && listNumbered(first).at(-1)?.id;
     if (!first || last === undefined) return [];
-    const more = whole.find((read) => numbered(read).some(({ id }) => compareIds(id, last) > 0));
+    const more = whole.find((read) => listNumbered(read).some(({ id }) => compareIds(id, last) > 0));
     return more
       ? [violation("ends-stay", `The stream ended after ${last}, and has more events later.`, first, more)]
       : [];
@@ -144,10 +145,10 @@ export function answeredIsAnswered(facts: Facts): Violation[] {
   // An answer without an id goes to any question that waits.
   const isUsed = (thread: string, id: string) =>
     facts
-      .all("start", thread)
+      .listOperations("start", thread)
       .filter(({ answer, outcome }) => outcome !== "refused" && answer && (answer.interrupt === id || !answer.strict))
       .every(({ run }) => run !== undefined && facts.runs.get(run)?.atRest === "success");
-  return facts.all("read").flatMap((read) => {
+  return facts.listOperations("read").flatMap((read) => {
     const answered = new Set<string>();
     for (const { event, data } of read.run ? [] : read.frames) {
       if (!event.startsWith("input")) continue;

@@ -52,12 +52,12 @@ export async function answerQuestion(step: Step): Promise<void> {
   const answers = Array.from({ length: count }, (_, index) => {
     const way = dice.pick(step.world.features.protocol ? ways : ways.slice(0, -1));
     const text = `${newText("A", step)}x${index}`;
-    return { way, work: workOf(step, question, text) };
+    return { way, work: prepareAnswer(step, question, text) };
   });
   await Promise.all(answers.map(({ way, work }) => way(step, work)));
 }
 
-function workOf({ world, dice }: Step, { id, about }: { id: string; about: string }, text: string): Work {
+function prepareAnswer({ world, dice }: Step, { id, about }: { id: string; about: string }, text: string): Work {
   const strict = world.features.strictResume && dice.chance(0.7);
   const type = dice.chance(0.25) ? "approve" : "reject";
   const answer: Answer = { interrupt: id, about, type, strict };

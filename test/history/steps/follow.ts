@@ -4,7 +4,7 @@ import { readFrames, type Reading } from "../stream.ts";
 import type { KnownRun, Step } from "../world.ts";
 
 /** All streams of one role have the same modes, so that their events can be compared. */
-export const modesOf = (role: Role): string[] =>
+export const chooseModes = (role: Role): string[] =>
   role === "agent" ? ["values", "messages-tuple"] : ["values", "updates"];
 
 const BEGINNING = "-1";
@@ -37,7 +37,7 @@ async function readRun(step: Step, run: KnownRun, after: string, open?: Open): P
   const given = {
     thread: place.id,
     run: id,
-    modes: modesOf(place.role).join(),
+    modes: chooseModes(place.role).join(),
     after,
     resumable,
     frames: [],
@@ -56,7 +56,7 @@ async function readRun(step: Step, run: KnownRun, after: string, open?: Open): P
 /** The whole stream of a run that has ended. */
 export async function readWhole(step: Step, { id }: KnownRun): Promise<void> {
   const { world, place, client } = step;
-  const modes = modesOf(place.role).join();
+  const modes = chooseModes(place.role).join();
   const given = { thread: place.id, run: id, modes, after: BEGINNING, resumable: true, frames: [], ended: false };
   await world.recorder.record(client, "read", given, async (operation) => {
     const stop = new AbortController();
@@ -75,7 +75,7 @@ interface ProtocolEvent {
 }
 
 /** The number of an event of the protocol as the id of its frame. */
-function numbered({ frames, ended }: Reading): Reading {
+function numberReading({ frames, ended }: Reading): Reading {
   return {
     ended,
     frames: frames.map((frame) => {
@@ -108,6 +108,6 @@ async function watchOnce(step: Step, after: string, cut: object): Promise<Of<"re
     const body = { channels: CHANNELS, ...(after !== BEGINNING && { since: Number(after) }) };
     const path = `/threads/${place.id}/stream/events`;
     const response = await world.recorder.send("POST", path, body, { signal: stop.signal });
-    Object.assign(operation, numbered(await readFrames(response, cut, stop)));
+    Object.assign(operation, numberReading(await readFrames(response, cut, stop)));
   });
 }

@@ -1,14 +1,14 @@
 /** Requests that read. */
 import type { ThreadState } from "langgraph-sdk-1-15";
 import { AUDITOR, type Of, type RunSeen, type StateSeen } from "../record.ts";
-import { statusOf } from "../recorder.ts";
-import { shownOf, textsIn } from "../shown.ts";
+import { readStatus } from "../recorder.ts";
+import { toShown, textsIn } from "../shown.ts";
 import type { KnownRun, Step } from "../world.ts";
 
 function stateSeen({ values, tasks, checkpoint, parent_checkpoint, metadata, next }: ThreadState): StateSeen {
   const { run_id, source } = (metadata ?? {}) as { run_id?: string; source?: string };
   return {
-    ...shownOf(values, tasks),
+    ...toShown(values, tasks),
     ...(checkpoint?.checkpoint_id && { checkpoint: checkpoint.checkpoint_id }),
     ...(parent_checkpoint?.checkpoint_id && { parent: parent_checkpoint.checkpoint_id }),
     ...(run_id && { run: run_id }),
@@ -46,7 +46,7 @@ export async function readHistory({ world, client, place }: Step, limit: number)
 export async function readThread({ world, client, place }: Step): Promise<Of<"thread">> {
   return world.recorder.record(client, "thread", { thread: place.id }, async (operation) => {
     const { status, values } = await world.recorder.sdk.threads.get(place.id);
-    operation.seen = { thread: place.id, status, ...(values && { values: shownOf(values) }) };
+    operation.seen = { thread: place.id, status, ...(values && { values: toShown(values) }) };
   });
 }
 
@@ -57,7 +57,7 @@ export async function search({ world, client }: Step): Promise<Of<"search">> {
     operation.found = threads.map(({ thread_id, status, values }) => ({
       thread: thread_id,
       status,
-      ...(values && { values: shownOf(values) }),
+      ...(values && { values: toShown(values) }),
     }));
   });
 }
@@ -68,7 +68,7 @@ export async function readRun({ world, client, place }: Step, { id }: KnownRun):
     try {
       operation.seen = runSeen(await world.recorder.sdk.runs.get(place.id, id));
     } catch (error) {
-      if (statusOf(error) !== 404) throw error;
+      if (readStatus(error) !== 404) throw error;
     }
   });
 }
@@ -84,6 +84,6 @@ export async function listRuns({ world, client, place }: Step): Promise<Of<"runs
 
 export async function joinRun({ world, client, place }: Step, { id }: KnownRun): Promise<void> {
   await world.recorder.record(client, "join", { thread: place.id, run: id }, async (operation) => {
-    operation.values = shownOf(await world.recorder.sdk.runs.join(place.id, id));
+    operation.values = toShown(await world.recorder.sdk.runs.join(place.id, id));
   });
 }

@@ -1,9 +1,9 @@
 /** Requests that start runs: in the background, streamed, waited for, and as commands. */
 import type { Answer, Of, Start, Strategy } from "../record.ts";
 import { HttpError } from "../recorder.ts";
-import { shownOf } from "../shown.ts";
+import { toShown } from "../shown.ts";
 import { noteRun, type Step } from "../world.ts";
-import { follow, modesOf } from "./follow.ts";
+import { follow, chooseModes } from "./follow.ts";
 
 const INPUT = {
   echo: (text: string) => text,
@@ -63,7 +63,7 @@ function prepare({ place, dice }: Step, { text, body, answer, strategy }: Work, 
       ...body,
       assistant_id: place.assistant,
       metadata: { text },
-      stream_mode: modesOf(place.role),
+      stream_mode: chooseModes(place.role),
       stream_resumable: resumable,
       multitask_strategy: strategy,
       after_seconds: delay,
@@ -72,7 +72,7 @@ function prepare({ place, dice }: Step, { text, body, answer, strategy }: Work, 
 }
 
 /** A moment at which the client gives up, for a few requests: their outcome is unknown. */
-const impatience = ({ dice }: Step) => (dice.chance(0.05) ? AbortSignal.timeout(dice.int(1, 40)) : undefined);
+const chooseSignal = ({ dice }: Step) => (dice.chance(0.05) ? AbortSignal.timeout(dice.int(1, 40)) : undefined);
 
 interface RunAnswer {
   run_id: string;
@@ -97,7 +97,7 @@ export async function startInBackground(step: Step, work: Work): Promise<void> {
   const { world, place, client } = step;
   const { run } = await world.recorder.record(client, "start", given, async (operation) => {
     const { runs } = world.recorder.sdk;
-    operation.run = (await runs.create(place.id, place.assistant, payload(body, impatience(step)))).run_id;
+    operation.run = (await runs.create(place.id, place.assistant, payload(body, chooseSignal(step)))).run_id;
   });
   if (run) noteRun(place, run, resumable);
 }
@@ -107,11 +107,11 @@ export async function startAndWait(step: Step, work: Work): Promise<void> {
   const { world, place, client } = step;
   const { run } = await world.recorder.record(client, "start", given, async (operation) => {
     const values = await world.recorder.sdk.runs.wait(place.id, place.assistant, {
-      ...payload(body, impatience(step)),
+      ...payload(body, chooseSignal(step)),
       raiseError: false,
       onRunCreated: ({ run_id }) => (operation.run = run_id),
     });
-    operation.values = shownOf(values);
+    operation.values = toShown(values);
   });
   // The SDK does not ask /wait for a stream that can be resumed.
   if (run) noteRun(place, run, false);
@@ -165,13 +165,15 @@ export async function startTwice(step: Step, work: Work): Promise<Repeated> {
   const { given, body, resumable } = prepare(step, work, "background");
   const { world, place, client, dice } = step;
   const key = `${world.mark} ${work.text}`;
-  const once = async () =>
+  const startOnce = async () =>
     world.recorder.record(client, "start", { ...given, key }, async (operation) => {
       const headers = { "idempotency-key": key };
       const answer = await world.recorder.send("POST", `/threads/${place.id}/runs`, body, { headers });
       operation.run = (await answer.json<RunAnswer>()).run_id;
     });
-  const [first, again] = dice.chance(0.5) ? await Promise.all([once(), once()]) : [await once(), await once()];
+  const [first, again] = dice.chance(0.5)
+    ? await Promise.all([startOnce(), startOnce()])
+    : [await startOnce(), await startOnce()];
   for (const { run } of [first, again]) if (run) noteRun(place, run, resumable);
   return { first, again };
 }

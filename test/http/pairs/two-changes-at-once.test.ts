@@ -3,7 +3,7 @@
  * what belongs to the thing. The reference is the server itself: two twins of the thing get the changes in turn.
  */
 import { beforeAll, describe, expect, it } from "vitest";
-import { ALL, SOAK, someOf } from "../../support/thorough.ts";
+import { ALL, SOAK, pickCases } from "../../support/thorough.ts";
 import { KINDS } from "./kinds.ts";
 import { PARENTS } from "./parents.ts";
 import { call, type Change, type Kind, prepareWorkspace } from "./workspace.ts";
@@ -16,7 +16,7 @@ const DELAYS = SOAK ? [0, 0, 1, 1, 2, 2, 3, 4, 5, 6, 8, 10, 15, 20, 30] : ALL ? 
 let count = 0;
 
 /** The elements of a list, or of the lists of an object's members, that name the thing. */
-function onlyOf(body: unknown, id: string): unknown {
+function filterById(body: unknown, id: string): unknown {
   if (Array.isArray(body)) return body.filter((one) => JSON.stringify(one).includes(id));
   return body;
 }
@@ -27,7 +27,7 @@ async function look(kind: Kind, id: string): Promise<string> {
     kind.reads(id).map(async (path) => {
       const isSearch = path.endsWith("/search");
       const { status, body } = await call(isSearch ? "POST" : "GET", path, isSearch ? { limit: 1000 } : undefined);
-      return { status, body: onlyOf(body, id) };
+      return { status, body: filterById(body, id) };
     }),
   );
   return JSON.stringify(shown, null, 1)
@@ -44,16 +44,16 @@ async function look(kind: Kind, id: string): Promise<string> {
 describe.each(Object.entries({ ...KINDS, ...PARENTS }))("%s", (_name, kind) => {
   const names = Object.keys(kind.changes("x"));
   const pairs = names.flatMap((a, i) => names.slice(i).map((b) => [a, b] as const));
-  it.each(someOf(pairs, 4))("%s and %s", async (a, b) => {
+  it.each(pickCases(pairs, 4))("%s and %s", async (a, b) => {
     const make = () => kind.make((count += 1));
     const apply = (id: string, name: string) => call(...(kind.changes(id)[name] as Change));
-    const inTurn = async (first: string, second: string) => {
+    const applyInTurn = async (first: string, second: string) => {
       const id = await make();
       await apply(id, first);
       await apply(id, second);
       return look(kind, id);
     };
-    const either = [await inTurn(a, b), await inTurn(b, a)];
+    const either = [await applyInTurn(a, b), await applyInTurn(b, a)];
     // The second begins at another step of the first each time.
     for (const delay of DELAYS) {
       const id = await make();

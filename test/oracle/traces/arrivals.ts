@@ -4,11 +4,11 @@ import { env } from "cloudflare:workers";
 import { database } from "../../../src/db/client.ts";
 import { extendTraces } from "../../../src/traces/extend.ts";
 import { locateRuns } from "../../../src/traces/locate.ts";
-import { dayOf } from "./days.ts";
+import { toDay } from "./days.ts";
 import { objectText } from "./json.ts";
-import { DAY, isoOf } from "./programs.ts";
+import { DAY, toIso } from "./programs.ts";
 import type { Write } from "./run.ts";
-import { microsOf } from "./run.ts";
+import { toMicros } from "./run.ts";
 import type { World } from "./world.ts";
 
 /** More than one block of 512 runs. */
@@ -63,7 +63,7 @@ async function grow(world: World): Promise<void> {
   const { weir, project, programs } = world;
   const filler = () => programs.fillers(1);
   await world.send(filler(), "batch");
-  const object = weir.object(project.name, { day: dayOf(programs.day), shard: 0 });
+  const object = weir.object(project.name, { day: toDay(programs.day), shard: 0 });
   await runInDurableObject(object, (partition) => {
     const own = partition as unknown as { env: Env };
     own.env = { ...own.env, TRACE_SHARD_BYTES: "1" };
@@ -94,13 +94,13 @@ export async function share(world: World): Promise<void> {
   if (trace === undefined || given.share === "none") return;
   if (given.share === "own") return link(world, project, trace);
   const root = world.writes.filter(({ id }) => id === trace);
-  const start = microsOf(JSON.parse(root[0]?.fields.start_time ?? "") as string) + DAY;
+  const start = toMicros(JSON.parse(root[0]?.fields.start_time ?? "") as string) + DAY;
   const fields = {
     id: JSON.stringify(trace),
     trace_id: JSON.stringify(trace),
     session_name: JSON.stringify(other.name),
-    start_time: JSON.stringify(isoOf(start)),
-    end_time: JSON.stringify(isoOf(start)),
+    start_time: JSON.stringify(toIso(start)),
+    end_time: JSON.stringify(toIso(start)),
     name: '"of the other project"',
     run_type: '"chain"',
   };
@@ -138,10 +138,10 @@ export async function changeProject(world: World): Promise<void> {
   const { given, project, session } = world;
   if (given.project === "tier") {
     project.tier = "shortlived";
-    await world.must(200, `/sessions/${session}`, { method: "PATCH", body: { trace_tier: "shortlived" } });
+    await world.expectStatus(200, `/sessions/${session}`, { method: "PATCH", body: { trace_tier: "shortlived" } });
   }
   if (given.project === "held") {
     project.isHeld = true;
-    await world.must(200, `/sessions/${session}`, { method: "PATCH", body: { legal_hold: true } });
+    await world.expectStatus(200, `/sessions/${session}`, { method: "PATCH", body: { legal_hold: true } });
   }
 }

@@ -20,8 +20,8 @@ import {
   search,
   starts,
 } from "./filters.ts";
-import { isObject, shownOf, type Value } from "./json.ts";
-import { isoOf } from "./programs.ts";
+import { isObject, showValue, type Value } from "./json.ts";
+import { toIso } from "./programs.ts";
 import type { Run } from "./run.ts";
 import { Sights } from "./sights.ts";
 import { Sums } from "./sums.ts";
@@ -39,19 +39,19 @@ const NEEDLE = 40;
 const KEPT = 1_000;
 
 /** What a client may ask about a run's own values. */
-function conditionsOf(run: Run): Condition[] {
+function listConditions(run: Run): Condition[] {
   const [key, value] = Object.entries(run.metadata)[0] ?? ["none", null];
   const inputs = isObject(run.inputs) ? (run.inputs.v ?? null) : null;
   const scalar = typeof inputs !== "object" || inputs === null;
-  const scalarText = shownOf(inputs).slice(0, KEPT);
-  const needle = Array.from(shownOf(inputs)).slice(0, NEEDLE).join("");
-  const isShort = shownOf(value).length < KEPT;
+  const scalarText = showValue(inputs).slice(0, KEPT);
+  const needle = Array.from(showValue(inputs)).slice(0, NEEDLE).join("");
+  const isShort = showValue(value).length < KEPT;
   return [
     metadataIs(key, value),
     exists(key),
     ...(isShort ? [hasMetadata(key, value)] : []),
     ...(scalar ? [entryIs("input", "v", scalarText), entryIs("output", "v", scalarText)] : []),
-    ...pathsOf(inputs).map(([path, text]) => entryIs("input", path, text)),
+    ...listPaths(inputs).map(([path, text]) => entryIs("input", path, text)),
     ...(typeof inputs === "string" && needle !== "" ? [search(needle), search(needle.toUpperCase())] : []),
     eq("name", run.name),
     ...(run.name.length < NEEDLE ? [like("name", run.name), not(like("name", run.name.slice(1)))] : []),
@@ -59,16 +59,16 @@ function conditionsOf(run: Run): Condition[] {
     ...(run.error === null ? [] : [eq("error", run.error), search(run.error.slice(0, NEEDLE))]),
     isIn("id", [run.id]),
     and(eq("trace_id", run.traceId), not(isRoot)),
-    starts("gte", isoOf(run.start), run.start),
-    or(starts("lt", isoOf(run.start), run.start), eq("name", run.name)),
+    starts("gte", toIso(run.start), run.start),
+    or(starts("lt", toIso(run.start), run.start), eq("name", run.name)),
   ];
 }
 
 /** Scalars one and two levels below a value. */
-const pathsOf = (value: Value): [string, string][] =>
+const listPaths = (value: Value): [string, string][] =>
   isObject(value)
     ? Object.entries(value).flatMap(([key, item]): [string, string][] =>
-        typeof item !== "object" || item === null ? [[`v.${key}`, shownOf(item)]] : [],
+        typeof item !== "object" || item === null ? [[`v.${key}`, showValue(item)]] : [],
       )
     : [];
 
@@ -93,7 +93,7 @@ export async function compareAll(world: World): Promise<void> {
   const sights = new Sights(world.weir, project);
   await world.note(() => sights.runs());
   const runs = project.runs.filter(({ runType }) => runType !== "tool");
-  const all = [...runs.flatMap(conditionsOf), ...GENERAL];
+  const all = [...runs.flatMap(listConditions), ...GENERAL];
   const some = Array.from(
     { length: world.given.volume === "many days" ? FEW : SAMPLE },
     () => all[random.between(0, all.length)] as Condition,
@@ -118,8 +118,8 @@ export async function compareAll(world: World): Promise<void> {
 /** Filters on a whole trace that has runs on two days: a run of each day selects all of it. */
 async function compareOverMidnight(world: World, sights: Sights): Promise<void> {
   const { weir, project } = world;
-  const root = project.runs.find((run) => run.isRoot && project.treeOf(run).some(({ day }) => day !== run.day));
-  const other = root && project.treeOf(root).find(({ day }) => day !== root.day);
+  const root = project.runs.find((run) => run.isRoot && project.listTree(run).some(({ day }) => day !== run.day));
+  const other = root && project.listTree(root).find(({ day }) => day !== root.day);
   if (!root || !other) return;
   await world.note(() => sights.filter(eq("id", root.id), "trace_filter"));
   for (const { id } of [root, other]) {
@@ -161,7 +161,7 @@ export async function compareRest(world: World): Promise<void> {
 export async function compareLeft(world: World): Promise<void> {
   const { weir, project, session } = world;
   if (project.isDeleted) {
-    await world.must(404, `/sessions/${session}`);
+    await world.expectStatus(404, `/sessions/${session}`);
     const found = await new Sights(weir, project).query({ select: ["id"] });
     if (found.length > 0) world.differences.push(`${found.length} runs of a deleted project are found`);
   } else {
@@ -175,6 +175,6 @@ async function compareLinks(world: World): Promise<void> {
   const { other, links } = world;
   for (const { project: own, trace, token } of links) {
     const isThere = own.shared.has(trace) && (own === other || own.runs.some(({ id }) => id === trace));
-    await world.note(() => world.must(isThere ? 200 : 404, `/public/${token}/run`));
+    await world.note(() => world.expectStatus(isThere ? 200 : 404, `/public/${token}/run`));
   }
 }

@@ -1,2 +1,2 @@
 /** The UTC day of a time in microseconds. */
-export const dayOf = (micros: number): string => new Date(Math.floor(micros / 1000)).toISOString().slice(0, 10);
+export const toDay = (micros: number): string => new Date(Math.floor(micros / 1000)).toISOString().slice(0, 10);

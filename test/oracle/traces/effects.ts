@@ -41,7 +41,7 @@ export function watch(given: Watch): () => void {
 }
 
 /** Carries out an effect with what the watches do around it. */
-export async function around(effect: Effect, carryOut: () => unknown): Promise<unknown> {
+export async function runWatched(effect: Effect, carryOut: () => unknown): Promise<unknown> {
   const own = [...watches].filter((one) => one.on(effect));
   for (const one of own) await one.before?.(effect);
   const answer = await carryOut();
@@ -68,28 +68,28 @@ function install(): void {
 }
 
 function ofStatements(statements: Prepared[]): Effect {
-  const names = statements.map(({ statement }) => nameOf(statement));
+  const names = statements.map(({ statement }) => nameStatement(statement));
   return { name: `d1 ${[...new Set(names)].join(", ")}`, text: JSON.stringify(statements.map(({ params }) => params)) };
 }
 
 /** The verb and the first table of a statement. */
-function nameOf(statement: string): string {
+function nameStatement(statement: string): string {
   const verb = /^\s*(\w+)/.exec(statement)?.[1]?.toLowerCase() ?? "";
   const table = /(?:from|into|update)\s+(?:or \w+ )?"?(\w+)/i.exec(statement)?.[1]?.toLowerCase() ?? "";
   return `${verb} ${table}`;
 }
 
-const wrap = (instance: object, name: string, effectOf: (self: unknown, args: unknown[]) => Effect) =>
-  wrapOn(Object.getPrototypeOf(instance) as object, name, effectOf);
+const wrap = (instance: object, name: string, toEffect: (self: unknown, args: unknown[]) => Effect) =>
+  wrapOn(Object.getPrototypeOf(instance) as object, name, toEffect);
 
-function wrapOn(prototype: object, name: string, effectOf: (self: unknown, args: unknown[]) => Effect): void {
+function wrapOn(prototype: object, name: string, toEffect: (self: unknown, args: unknown[]) => Effect): void {
   const original = Reflect.get(prototype, name) as Method;
-  const replaced: Method = function (...args) {
+  const runEffect: Method = function (...args) {
     return watches.size === 0
       ? original.apply(this, args)
-      : around(effectOf(this, args), () => original.apply(this, args));
+      : runWatched(toEffect(this, args), () => original.apply(this, args));
   };
-  Reflect.defineProperty(prototype, name, { value: replaced, writable: true, configurable: true });
+  Reflect.defineProperty(prototype, name, { value: runEffect, writable: true, configurable: true });
 }
 
 /** What the platform says. A call of an object is not repeated after this error. */
@@ -120,12 +120,12 @@ export function failOnce(
  */
 export function restartOnce(on: Watch["on"]): Fault {
   const state = { isReached: false, isRestarted: false, isStopped: false };
-  const after = async () => {
+  const waitUntilRestarted = async () => {
     if (state.isReached) return;
     state.isReached = true;
     while (!state.isRestarted) await pause(2);
   };
-  const stop = watch({ on, after });
+  const stop = watch({ on, after: waitUntilRestarted });
   const restarting = async () => {
     while (!state.isReached && !state.isStopped) await pause(2);
     if (state.isReached) await abortAllDurableObjects();

@@ -3,12 +3,12 @@ import { env } from "cloudflare:workers";
 import { createDeps } from "../../../src/exports/deps.ts";
 import { sweep } from "../../../src/exports/schedule.ts";
 import { tracePartition } from "../../../src/traces/stub.ts";
-import { newDestination, newExport, newWorld, readBack, type World as ExportWorld } from "../../exports/support.ts";
+import { newDestination, newExport, newWorld, readExport, type World as ExportWorld } from "../../exports/support.ts";
 import { failOnce, holdOnce } from "./effects.ts";
 import type { Row } from "./exported-row.ts";
 import { mustEnd, sameIds, sameRows } from "./exported.ts";
-import { textOf } from "./json.ts";
-import { DAY, isoOf } from "./programs.ts";
+import { toText } from "./json.ts";
+import { DAY, toIso } from "./programs.ts";
 import type { Run, Write } from "./run.ts";
 import type { World } from "./world.ts";
 
@@ -24,7 +24,7 @@ export function engineAt(now: number, limits = {}): ExportWorld {
 }
 
 /** Midnights around the runs, microseconds. */
-export function windowOf(runs: readonly Run[]): { start: number; end: number } {
+export function findWindow(runs: readonly Run[]): { start: number; end: number } {
   const [newest, oldest] = [runs[0]?.start ?? 0, runs.at(-1)?.start ?? 0];
   return { start: Math.floor(oldest / DAY) * DAY, end: Math.floor(newest / DAY) * DAY + DAY };
 }
@@ -39,7 +39,7 @@ export async function exportRuns(world: World): Promise<void> {
 
 async function exportWindow(world: World): Promise<void> {
   const { given, project, weir } = world;
-  const { start, end } = windowOf(project.runs);
+  const { start, end } = findWindow(project.runs);
   const some = Math.ceil(project.runs.length / 3);
   const small = given.export === "moved" ? { pageRows: some, sliceRows: some } : {};
   const engine = engineAt(Math.max(Date.now(), end / MILLIS) + DAY_MS, small);
@@ -63,7 +63,7 @@ async function exportWindow(world: World): Promise<void> {
   if (given.export === "moved") moveDuring(engine, world);
   await engine.settle({ minutes: 5 }).finally(stop);
   await mustEnd(world, job.id, "COMPLETED");
-  const { rows } = await readBack(engine.s3, job.id);
+  const { rows } = await readExport(engine.s3, job.id);
   if (given.export === "moved") return sameIds(rows, project.runs);
   sameRows(rows, world, project.runs);
 }
@@ -77,11 +77,11 @@ function moveDuring(engine: ExportWorld, world: World): void {
     if (!first) return;
     const later = Math.floor(first.start / DAY) * DAY + DAY - 10;
     const fields = {
-      id: textOf(first.id),
-      trace_id: textOf(first.traceId),
-      dotted_order: textOf(first.dotted),
-      session_name: textOf(world.project.name),
-      start_time: textOf(isoOf(later)),
+      id: toText(first.id),
+      trace_id: toText(first.traceId),
+      dotted_order: toText(first.dotted),
+      session_name: toText(world.project.name),
+      start_time: toText(toIso(later)),
     };
     await world.send([{ kind: "patch", id: first.id, fields }], "batch");
   };
@@ -90,7 +90,7 @@ function moveDuring(engine: ExportWorld, world: World): void {
 /** Windows of a day: what came in time, what came late, and what came late into a project that did not exist. */
 async function exportBySchedule(world: World): Promise<void> {
   const { weir, project, other, programs } = world;
-  const { start, end } = windowOf(project.runs);
+  const { start, end } = findWindow(project.runs);
   const engine = engineAt(start / MILLIS);
   const job = await newExport(engine, weir.caller.workspaceId, {
     bulk_export_destination_id: await newDestination(engine, weir.caller.workspaceId),
@@ -137,12 +137,12 @@ async function tick(engine: ExportWorld, scheduleId: string, start: number, k: n
     .first<{ id: string }>();
   if (!spawned) throw new Error(`window ${k} is not spawned`);
   await engine.settle({ minutes: 2 });
-  return (await readBack(engine.s3, spawned.id)).rows;
+  return (await readExport(engine.s3, spawned.id)).rows;
 }
 
 async function cancelWhilePlanned(world: World): Promise<void> {
   const { project, weir } = world;
-  const { start, end } = windowOf(project.runs);
+  const { start, end } = findWindow(project.runs);
   const engine = engineAt(end / MILLIS + DAY_MS);
   const job = await newExport(engine, weir.caller.workspaceId, {
     bulk_export_destination_id: await newDestination(engine, weir.caller.workspaceId),
@@ -152,7 +152,7 @@ async function cancelWhilePlanned(world: World): Promise<void> {
   });
   const hold = holdOnce(
     ({ name, text }) => name === "d1 insert export_runs" && text.includes(job.id),
-    () => world.must(200, `/api/v1/bulk-exports/${job.id}`, { method: "PATCH", body: { status: "CANCELLED" } }),
+    () => world.expectStatus(200, `/api/v1/bulk-exports/${job.id}`, { method: "PATCH", body: { status: "CANCELLED" } }),
   );
   await engine.settle({ minutes: 5 }).finally(hold.stop);
   if (!hold.isDone()) throw new Error("the export is not planned");

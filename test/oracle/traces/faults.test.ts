@@ -5,8 +5,8 @@
 import { describe, expect, it } from "vitest";
 import { forgetExports } from "../../exports/support.ts";
 import { newCaller } from "../../support/caller.ts";
-import { generator, randomOf } from "../../support/random.ts";
-import { ALL, SOAK, someOf } from "../../support/thorough.ts";
+import { generator, createRandom } from "../../support/random.ts";
+import { ALL, SOAK, pickCases } from "../../support/thorough.ts";
 import { PLAIN } from "./dimensions.ts";
 import { type Effect, failOnce, type Fault, restartOnce, watch } from "./effects.ts";
 import { type Scenario, SCENARIOS } from "./scenarios.ts";
@@ -37,20 +37,20 @@ const IGNORED =
 /** Ids that no other trial has. */
 let seed = Number(process.env.SEED || 1) * 1_000;
 
-async function stageOf({ given, prepare }: Scenario) {
+async function prepareScenario({ given, prepare }: Scenario) {
   await forgetExports();
   const world = new World(
     { ...PLAIN, ...given },
     new Weir(await newCaller()),
-    randomOf(generator(seed++)),
+    createRandom(generator(seed++)),
     Date.now() * 1000,
   );
   return { world, ...(await prepare(world)) };
 }
 
 /** The effects of a scenario's work by name, each with its number among those of its name. */
-async function pointsOf(scenario: Scenario): Promise<{ name: string; n: number }[]> {
-  const { world, work, check } = await stageOf(scenario);
+async function listPoints(scenario: Scenario): Promise<{ name: string; n: number }[]> {
+  const { world, work, check } = await prepareScenario(scenario);
   const names: string[] = [];
   const stop = watch({
     on: ({ name }) => !IGNORED.test(name),
@@ -68,7 +68,7 @@ async function trial(
   point: { name: string; n: number },
   happens: (on: On) => Fault,
 ): Promise<string[]> {
-  const { world, work, check } = await stageOf(scenario);
+  const { world, work, check } = await prepareScenario(scenario);
   let left = point.n;
   const fault = happens(({ name }) => name === point.name && left-- === 0);
   try {
@@ -92,7 +92,7 @@ describe.each(SCENARIOS.filter(({ name }) => !process.env.ONLY || process.env.ON
   it("is whole after a fault at each of its effects", { timeout: 300_000 }, async () => {
     const found: string[] = [];
     let walked = 0;
-    const points = someOf(await pointsOf(scenario), POINTS);
+    const points = pickCases(await listPoints(scenario), POINTS);
     const happenings = Object.entries(HAPPENINGS);
     for (const [at, point] of points.entries()) {
       for (const [n, [happening, happens]] of happenings.entries()) {

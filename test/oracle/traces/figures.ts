@@ -10,18 +10,18 @@ export function percentile(values: readonly number[], share: number): number | n
   return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? null;
 }
 
-const latenciesOf = (runs: readonly Run[]) => runs.flatMap(({ latency }) => (latency === null ? [] : [latency]));
+const listLatencies = (runs: readonly Run[]) => runs.flatMap(({ latency }) => (latency === null ? [] : [latency]));
 
 /** Tokens of runs, each with what is below it on its day. */
-function spentBy(runs: readonly Run[], all: readonly Run[], kind: "prompt" | "completion"): number {
+function sumSpent(runs: readonly Run[], all: readonly Run[], kind: "prompt" | "completion"): number {
   const days = new Map(runs.map(({ id, day }) => [id, day]));
   const spenders = all.filter(({ runType }) => runType === "llm");
   return sum(spenders.map(({ path, day, tokens }) => tokens[kind] * path.filter((id) => days.get(id) === day).length));
 }
 
 /** What `/runs/stats/series` says of a set of runs. */
-export function figuresOf(runs: readonly Run[], all: readonly Run[]) {
-  const [prompt, completion] = [spentBy(runs, all, "prompt"), spentBy(runs, all, "completion")];
+export function computeFigures(runs: readonly Run[], all: readonly Run[]) {
+  const [prompt, completion] = [sumSpent(runs, all, "prompt"), sumSpent(runs, all, "completion")];
   return {
     run_count: runs.length,
     error_count: runs.filter(({ status }) => status === "error").length,
@@ -29,17 +29,17 @@ export function figuresOf(runs: readonly Run[], all: readonly Run[]) {
     prompt_tokens: prompt,
     completion_tokens: completion,
     total_tokens: prompt + completion,
-    latency_p50: percentile(latenciesOf(runs), 0.5),
-    latency_p99: percentile(latenciesOf(runs), 0.99),
+    latency_p50: percentile(listLatencies(runs), 0.5),
+    latency_p99: percentile(listLatencies(runs), 0.99),
   };
 }
 
 /** What `/runs/stats` says. */
-export function statsOf(project: Project, runs: readonly Run[]) {
-  const figures = figuresOf(runs, project.runs);
-  const keys = new Set(runs.flatMap(({ id }) => project.feedbackOf(id).map(({ key }) => key)));
+export function computeStats(project: Project, runs: readonly Run[]) {
+  const figures = computeFigures(runs, project.runs);
+  const keys = new Set(runs.flatMap(({ id }) => project.listFeedback(id).map(({ key }) => key)));
   const feedback = [...keys].sort().map((key) => {
-    const given = runs.flatMap(({ id }) => project.feedbackOf(id).filter((one) => one.key === key));
+    const given = runs.flatMap(({ id }) => project.listFeedback(id).filter((one) => one.key === key));
     return [key, feedbackFigures(given.map(({ score }) => score))] as const;
   });
   return {
@@ -63,24 +63,24 @@ export function feedbackFigures(scores: readonly (number | null)[]): { n: number
 
 /** Characters of a value by which series tell groups apart. */
 const KEY = 200;
-const keyOf = (text: string) => Array.from(text.toWellFormed()).slice(0, KEY).join("");
+const toKey = (text: string) => Array.from(text.toWellFormed()).slice(0, KEY).join("");
 
 /** Runs by a property; a run counts for each of its tags. */
-export function groupsOf(runs: readonly Run[], by: "name" | "status" | "run_type" | "tag"): Map<string, Run[]> {
-  const keysOf = (run: Run) =>
+export function groupRuns(runs: readonly Run[], by: "name" | "status" | "run_type" | "tag"): Map<string, Run[]> {
+  const listKeys = (run: Run) =>
     by === "tag" ? run.tags : [by === "name" ? run.name : by === "status" ? run.status : run.runType];
-  const pairs = runs.flatMap((run) => keysOf(run).map((key) => ({ key: keyOf(key), run })));
+  const pairs = runs.flatMap((run) => listKeys(run).map((key) => ({ key: toKey(key), run })));
   return new Map([...Map.groupBy(pairs, ({ key }) => key)].map(([key, own]) => [key, own.map(({ run }) => run)]));
 }
 
 /** Threads: root runs that share a thread id, the newest turn first. */
-export function threadsOf(runs: readonly Run[]) {
+export function groupThreads(runs: readonly Run[]) {
   const roots = runs.filter(({ isRoot, threadId }) => isRoot && threadId !== null);
   return [...Map.groupBy(roots, ({ threadId }) => threadId)].map(([thread, turns]) => ({
     thread_id: thread,
     count: turns.length,
     max_start_time: Math.max(...turns.map(({ start }) => start)),
     min_start_time: Math.min(...turns.map(({ start }) => start)),
-    latency_p50: percentile(latenciesOf(turns), 0.5),
+    latency_p50: percentile(listLatencies(turns), 0.5),
   }));
 }

@@ -9,18 +9,18 @@ export type Texts = Record<string, string>;
 type Source = { source?: string };
 
 /** The value of a JSON text. */
-export const valueOf = (text: string): Value =>
+export const parseValue = (text: string): Value =>
   JSON.parse(text, ((_key: string, value: unknown, { source }: Source) =>
     typeof value === "number" && source !== undefined && /^-?\d+$/.test(source) && !Number.isSafeInteger(value)
       ? BigInt(source)
       : value) as Parameters<typeof JSON.parse>[1]) as Value;
 
 /** The JSON text of a value, without spaces. Equal values have equal texts. */
-export function textOf(value: Value): string {
+export function toText(value: Value): string {
   if (typeof value === "bigint") return String(value);
-  if (Array.isArray(value)) return `[${value.map(textOf).join(",")}]`;
+  if (Array.isArray(value)) return `[${value.map(toText).join(",")}]`;
   if (typeof value !== "object" || value === null) return JSON.stringify(value);
-  const members = Object.entries(value).map(([key, item]) => `${JSON.stringify(key)}:${textOf(item)}`);
+  const members = Object.entries(value).map(([key, item]) => `${JSON.stringify(key)}:${toText(item)}`);
   return `{${members.join(",")}}`;
 }
 
@@ -34,4 +34,4 @@ export const isObject = (value: Value | undefined): value is { [key: string]: Va
   typeof value === "object" && value !== null && !Array.isArray(value);
 
 /** How a filter names a value: a text as it is, anything else as JSON. */
-export const shownOf = (value: Value): string => (typeof value === "string" ? value : textOf(value));
+export const showValue = (value: Value): string => (typeof value === "string" ? value : toText(value));

@@ -1,7 +1,7 @@
 /** The trace platform as arrays: what is stored after each request. docs/semantics.md#the-trace-platform has the same in words. */
 import { type Feedback, Run, type Write } from "./run.ts";
 
-const newest = (a: Run, b: Run) => b.start - a.start || (a.id < b.id ? 1 : -1);
+const compareNewest = (a: Run, b: Run) => b.start - a.start || (a.id < b.id ? 1 : -1);
 
 export class Project {
   tier: "longlived" | "shortlived" = "longlived";
@@ -20,7 +20,7 @@ export class Project {
 
   /** Newest first. */
   get runs(): Run[] {
-    return (this.#sorted ??= [...this.#runs.values()].sort(newest));
+    return (this.#sorted ??= [...this.#runs.values()].sort(compareNewest));
   }
 
   /** Feedback on runs that are stored. Feedback that came before its run counts when the run is there. */
@@ -56,7 +56,7 @@ export class Project {
     this.#feedback.delete(feedback);
   }
 
-  feedbackOf(runId: string): Feedback[] {
+  listFeedback(runId: string): Feedback[] {
     return this.feedback.filter((one) => one.runId === runId);
   }
 
@@ -108,14 +108,14 @@ export class Project {
   #remove({ id }: Run): void {
     this.#runs.delete(id);
     this.#sorted = undefined;
-    for (const { id: feedback } of this.feedbackOf(id)) this.#feedback.delete(feedback);
+    for (const { id: feedback } of this.listFeedback(id)) this.#feedback.delete(feedback);
   }
 
-  rootOf({ traceId }: Run): Run | undefined {
+  findRoot({ traceId }: Run): Run | undefined {
     return this.#runs.get(traceId);
   }
 
-  treeOf({ traceId }: Run): Run[] {
+  listTree({ traceId }: Run): Run[] {
     return this.runs.filter((run) => run.traceId === traceId);
   }
 }

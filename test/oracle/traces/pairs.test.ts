@@ -6,10 +6,10 @@ import { expect, it } from "vitest";
 import { inParallel } from "../../../src/http/parallel.ts";
 import { forgetExports } from "../../exports/support.ts";
 import { newCaller } from "../../support/caller.ts";
-import { ALL, amount, SOAK } from "../../support/thorough.ts";
+import { ALL, chooseAmount, SOAK } from "../../support/thorough.ts";
 import { coveringArray, excludedIn } from "../covering.ts";
 import { type Case, type Dimension, PLAIN, SPACE } from "./dimensions.ts";
-import { type Failure, runCase, shown } from "./run-case.ts";
+import { type Failure, runCase, formatCase } from "./run-case.ts";
 
 /** The pairs of CI are the same each time. */
 const SEED = Number(process.env.SEED || 1);
@@ -18,10 +18,10 @@ const ATTEMPTS = 3;
 const AT_ONCE = 4;
 const SHRINK = process.env.SHRINK === "true";
 
-function chosen(): { cases: Case[]; tuples: number } {
+function chooseCases(): { cases: Case[]; tuples: number } {
   const only = process.env.ONLY;
   if (!only) {
-    const many = { attempts: SOAK ? 1 : ATTEMPTS, most: amount("CASES", ALL ? Infinity : 20, 2_000) };
+    const many = { attempts: SOAK ? 1 : ATTEMPTS, most: chooseAmount("CASES", ALL ? Infinity : 20, 2_000) };
     const { cases, tuples } = coveringArray(SPACE, SOAK ? 3 : 2, SEED, many);
     return { cases: cases as Case[], tuples };
   }
@@ -32,13 +32,13 @@ function chosen(): { cases: Case[]; tuples: number } {
   return { cases, tuples: 0 };
 }
 
-const { cases, tuples } = chosen();
+const { cases, tuples } = chooseCases();
 
 /** The engine of an export serves all workspaces, and a restart is one of all objects. */
 const isAlone = (given: Case) => given.export !== "none" || given.trouble === "restart";
 
 /** The values of a failed case that matter: each is made plain while the case still fails. */
-async function shrunk(failure: Failure, again: (given: Case) => Promise<Failure | undefined>): Promise<Failure> {
+async function shrinkFailure(failure: Failure, again: (given: Case) => Promise<Failure | undefined>): Promise<Failure> {
   let least = failure;
   for (const name of Object.keys(PLAIN) as Dimension[]) {
     const given = { ...least.given, [name]: PLAIN[name] };
@@ -60,10 +60,10 @@ it(
       const from = performance.now();
       const run = async (one: Case) => runCase(one, await newCaller(), SEED + n, today);
       const failure = await run(given);
-      if (process.env.LOUD) console.log(`oracle: ${n} ${Math.round(performance.now() - from)} ms ${shown(given)}`);
+      if (process.env.LOUD) console.log(`oracle: ${n} ${Math.round(performance.now() - from)} ms ${formatCase(given)}`);
       if (!failure) return;
-      const least = SHRINK ? await shrunk(failure, run) : failure;
-      console.log([`oracle: FAILED ${shown(least.given)}`, ...least.reasons].join("\n  "));
+      const least = SHRINK ? await shrinkFailure(failure, run) : failure;
+      console.log([`oracle: FAILED ${formatCase(least.given)}`, ...least.reasons].join("\n  "));
       failures.push(least);
     };
     const numbered = [...cases.entries()];
@@ -78,6 +78,6 @@ it(
     }
     const seconds = Math.round((performance.now() - began) / 1000);
     console.log(`oracle: ${JSON.stringify({ cases: cases.length, tuples, seconds, failed: failures.length })}`);
-    expect(failures.map(({ given }) => shown(given))).toEqual([]);
+    expect(failures.map(({ given }) => formatCase(given))).toEqual([]);
   },
 );

@@ -1,5 +1,5 @@
 /** Many hostile runs, a portion at a time: what a client sends of it, and the rows that an export of it has. */
-import { generator, randomOf } from "../../support/random.ts";
+import { generator, createRandom } from "../../support/random.ts";
 import { DIMENSIONS, PLAIN } from "./dimensions.ts";
 import { modelRow, type Texts } from "./exported-row.ts";
 import { Project } from "./model.ts";
@@ -21,25 +21,25 @@ export interface Portion {
 }
 
 /** This many runs in portions: in turn each kind of values at each kind of times. */
-export function* portionsOf(count: number, project: string, today: number): Generator<Portion> {
+export function* generatePortions(count: number, project: string, today: number): Generator<Portion> {
   for (let n = 0, left = count; left > 0; n += 1) {
-    const writes = writesOf(n, left, project, today);
+    const writes = generateWrites(n, left, project, today);
     left -= writes.filter(({ kind }) => kind === "post").length;
-    yield portionOf(n, writes, project);
+    yield createPortion(n, writes, project);
   }
 }
 
-function writesOf(n: number, most: number, project: string, today: number): Write[] {
+function generateWrites(n: number, most: number, project: string, today: number): Write[] {
   const values = VALUES[n % VALUES.length] ?? PLAIN.values;
   const times = TIMES[n % TIMES.length] ?? PLAIN.times;
-  const programs = new Programs({ ...PLAIN, values, times }, project, randomOf(generator(n)), today);
+  const programs = new Programs({ ...PLAIN, values, times }, project, createRandom(generator(n)), today);
   const traces = Math.min(values === "long" ? LONG_TRACES : TRACES, Math.floor(most / 4));
   return [...programs.traces(traces), ...programs.fillers(Math.min(FILLERS, most - traces * 4))];
 }
 
-function portionOf(n: number, writes: readonly Write[], project: string): Portion {
-  const of = (wanted: Write["kind"]) => writes.filter(({ kind }) => kind === wanted);
-  const [post, patch] = [of("post"), of("patch")];
+function createPortion(n: number, writes: readonly Write[], project: string): Portion {
+  const filterWrites = (wanted: Write["kind"]) => writes.filter(({ kind }) => kind === wanted);
+  const [post, patch] = [filterWrites("post"), filterWrites("patch")];
   const apart = [
     { post, patch: [] },
     { post: [], patch },
@@ -52,8 +52,8 @@ function portionOf(n: number, writes: readonly Write[], project: string): Portio
       const model = new Project(project);
       model.take(writes);
       const trees = Map.groupBy(model.runs, ({ traceId }) => traceId);
-      const rowOf = (run: Run) => modelRow(run, trees.get(run.traceId) ?? [], { session, tier: model.readTier(run) });
-      return new Map(model.runs.map((run) => [run.id, rowOf(run)]));
+      const toRow = (run: Run) => modelRow(run, trees.get(run.traceId) ?? [], { session, tier: model.readTier(run) });
+      return new Map(model.runs.map((run) => [run.id, toRow(run)]));
     },
   };
 }

@@ -1,7 +1,7 @@
 /** Seeded runs of a case: what a client sends, in the words of the wire. */
-import { dotted } from "./dotted.ts";
+import { toDottedOrder } from "./dotted.ts";
 import type { Case } from "./dimensions.ts";
-import { objectText, type Texts, valueOf } from "./json.ts";
+import { objectText, type Texts, parseValue } from "./json.ts";
 import type { Random } from "../../support/random.ts";
 import type { Write } from "./run.ts";
 import { KEYS, NAMES, VALUES } from "./values.ts";
@@ -12,13 +12,13 @@ export const DAY = 86_400 * SECOND;
 const LARGE = 256 * 1024;
 
 /** `2026-11-20T15:49:54.252002Z`, from microseconds. */
-export const isoOf = (micros: number): string =>
+export const toIso = (micros: number): string =>
   `${new Date(Math.floor(micros / 1000)).toISOString().slice(0, -1)}${String(micros % 1000).padStart(3, "0")}Z`;
 
 const text = (value: string | string[]) => JSON.stringify(value);
 
 /** A UUID of version 7 with this time, or of version 4 without one. Random digits can also have the 7, with another variant. */
-function uuidOf(random: Random, micros?: number, looksTimed = false): string {
+function generateUuid(random: Random, micros?: number, looksTimed = false): string {
   const hex = Array.from({ length: 32 }, () => random.between(0, 16).toString(16)).join("");
   const time =
     micros === undefined
@@ -54,7 +54,7 @@ export class Programs {
   }
 
   #name(n: number): string {
-    const value = valueOf(this.#value(n));
+    const value = parseValue(this.#value(n));
     const names = NAMES[this.given.values];
     if (names) return names[n % names.length] as string;
     return typeof value === "string" && value !== "" ? value : "step";
@@ -62,11 +62,11 @@ export class Programs {
 
   #id(start: number): string {
     const { times } = this.given;
-    if (times === "random ids") return uuidOf(this.random, undefined, this.#made % 2 === 0);
-    return uuidOf(this.random, times === "look-alike" ? start - 400 * DAY : start);
+    if (times === "random ids") return generateUuid(this.random, undefined, this.#made % 2 === 0);
+    return generateUuid(this.random, times === "look-alike" ? start - 400 * DAY : start);
   }
 
-  #startOf(n: number, isRoot: boolean): number {
+  #chooseStart(n: number, isRoot: boolean): number {
     const { times } = this.given;
     const ordinary = this.day + (36_000 + n) * SECOND + n * 7;
     if (times === "day boundary") return isRoot ? this.day + n : this.day + DAY - 1 - n;
@@ -90,14 +90,14 @@ export class Programs {
   /** A run's post and its patch. */
   run({ above, thread, isModel = false }: { above?: string; thread?: string; isModel?: boolean } = {}) {
     const n = this.#made++;
-    const start = this.#startOf(n, above === undefined);
+    const start = this.#chooseStart(n, above === undefined);
     const id = this.#id(start);
-    const path = dotted(start, id, above);
+    const path = toDottedOrder(start, id, above);
     const value = this.#value(n);
     const large = value.length > LARGE ? `${value.slice(0, -1)} ${id}"` : value;
     const place = this.#place(id, path);
     const key = KEYS[n % KEYS.length] as string;
-    const shown = valueOf(value);
+    const shown = parseValue(value);
     const isText = typeof shown === "string" && shown !== "" && shown.length <= 500;
     const metadata: Texts = {
       [key]: large === value ? value : text("long"),
@@ -107,7 +107,7 @@ export class Programs {
       ...place,
       name: text(this.#name(n)),
       run_type: text(isModel ? "llm" : "chain"),
-      start_time: text(isoOf(start)),
+      start_time: text(toIso(start)),
       inputs: objectText({ v: large }),
       extra: objectText({ metadata: objectText(metadata), runtime: objectText({ sdk: text("oracle") }) }),
       tags: text(isText ? [shown, "all"] : ["all"]),
@@ -116,11 +116,11 @@ export class Programs {
     const lasts = this.given.times === "late end" && n % 2 === 0 ? 2 * DAY : (n % 5) * SECOND + 250_000;
     const patch: Texts = {
       ...place,
-      ...(n % 7 !== 6 && { end_time: text(isoOf(start + lasts)) }),
+      ...(n % 7 !== 6 && { end_time: text(toIso(start + lasts)) }),
       outputs: objectText({ v: large, ...(isModel && { usage_metadata: usage }) }),
       extra: objectText({ metadata: objectText({ patched: String(n) }) }),
       ...(n % 4 === 3 && { error: text(isText ? shown : "Error: boom") }),
-      ...(this.given.times === "moved start" && n % 2 === 0 && { start_time: text(isoOf(start + 3_600 * SECOND)) }),
+      ...(this.given.times === "moved start" && n % 2 === 0 && { start_time: text(toIso(start + 3_600 * SECOND)) }),
     };
     const writes: Write[] = [
       { kind: "post", id, fields: post },
@@ -146,13 +146,13 @@ export class Programs {
   fillers(count: number, day = this.day, seconds = 1): Write[] {
     return Array.from({ length: count }, (_, n) => {
       const start = day + (7_200 + n) * SECOND;
-      const id = uuidOf(this.random, start);
+      const id = generateUuid(this.random, start);
       const fields: Texts = {
-        ...this.#place(id, dotted(start, id)),
+        ...this.#place(id, toDottedOrder(start, id)),
         name: text(this.#name(n)),
         run_type: text("tool"),
-        start_time: text(isoOf(start)),
-        end_time: text(isoOf(start + seconds * SECOND + n * 1000)),
+        start_time: text(toIso(start)),
+        end_time: text(toIso(start + seconds * SECOND + n * 1000)),
         tags: text(["filler"]),
       };
       return { kind: "post" as const, id, fields };

@@ -1,14 +1,14 @@
 /** The steps by which runs leave: what is deleted, what goes wrong during it, and what arrives then. */
 import { runInDurableObject } from "cloudflare:test";
-import { leftOf } from "../../support/erased.ts";
+import { findLeftovers } from "../../support/erased.ts";
 import { objectText } from "./json.ts";
-import { isoOf } from "./programs.ts";
+import { toIso } from "./programs.ts";
 import type { Run, Write } from "./run.ts";
-import { arriveDuring, despite } from "./trouble.ts";
+import { arriveDuring, deleteDespite } from "./trouble.ts";
 import type { World } from "./world.ts";
 
 /** The runs under test of a project, without fillers. */
-const underTest = ({ project }: World) => project.runs.filter(({ runType }) => runType !== "tool");
+const listUnderTest = ({ project }: World) => project.runs.filter(({ runType }) => runType !== "tool");
 
 /** What leaves, and its request. */
 export interface Doomed {
@@ -19,9 +19,9 @@ export interface Doomed {
   apply: () => boolean;
 }
 
-export function doomedOf(world: World): Doomed {
+export function findDoomed(world: World): Doomed {
   const { given, weir, project, session } = world;
-  const [trace = ""] = underTest(world)
+  const [trace = ""] = listUnderTest(world)
     .flatMap(({ traceId, isRoot }) => (isRoot ? [traceId] : []))
     .slice(-1);
   switch (given.removal) {
@@ -80,14 +80,14 @@ async function expire({ weir, project, session }: World): Promise<number> {
 export async function remove(world: World): Promise<Doomed | undefined> {
   const { given, project } = world;
   if (given.removal === "none") return undefined;
-  const doomed = doomedOf(world);
+  const doomed = findDoomed(world);
   if (given.afterwards === "during") await arriveDuring(world, doomed);
   else if (given.trouble === "none" || project.isHeld) {
     const wanted = doomed.apply();
     const status = await doomed.ask();
     if (status !== (wanted ? 200 : 409)) throw new Error(`the deletion: ${status}, must be ${wanted ? 200 : 409}`);
     if (!wanted) return undefined;
-  } else await despite(world, doomed);
+  } else await deleteDespite(world, doomed);
   if (project.isHeld) return undefined;
   await checkErased(world, doomed);
   return doomed;
@@ -108,7 +108,7 @@ export async function checkErased(world: World, { runs }: Doomed): Promise<void>
   const elsewhere = new Set(links.flatMap((link) => (link.project === project ? [] : [link.trace])));
   const kept = new Set(project.runs.map(({ id }) => id));
   const ids = runs.map(({ id }) => id).filter((id) => !elsewhere.has(id) && !kept.has(id));
-  const left = await leftOf(given.removal === "project" ? [session, ...ids.slice(0, 50)] : ids.slice(0, 50), {
+  const left = await findLeftovers(given.removal === "project" ? [session, ...ids.slice(0, 50)] : ids.slice(0, 50), {
     objects: objects.slice(0, 4),
     prefixes: [`traces/${weir.caller.workspaceId}/${session}/`],
   });
@@ -129,11 +129,11 @@ export async function arriveAfterwards(world: World, doomed: Doomed | undefined)
       trace_id: JSON.stringify(root.traceId),
       dotted_order: JSON.stringify(root.dotted),
       session_name: JSON.stringify(project.name),
-      start_time: JSON.stringify(isoOf(root.start)),
+      start_time: JSON.stringify(toIso(root.start)),
       outputs: objectText({ late: "true" }),
     },
   };
-  if (given.afterwards === "feedback") await world.give(root.id, isoOf(root.start));
+  if (given.afterwards === "feedback") await world.give(root.id, toIso(root.start));
   if (given.afterwards === "nothing" || given.afterwards === "feedback" || given.afterwards === "during") return;
   const writes = given.afterwards === "patch" ? [patch] : world.programs.run({ above: root.dotted }).writes;
   if (project.isDeleted) world.renew();

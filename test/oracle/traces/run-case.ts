@@ -1,6 +1,6 @@
 /** Carries out a case on the product and on the model, and compares after its steps. */
 import type { Caller } from "../../support/caller.ts";
-import { generator, randomOf } from "../../support/random.ts";
+import { generator, createRandom } from "../../support/random.ts";
 import { arrive, changeProject, fill, keepTrace, makeProjects, share } from "./arrivals.ts";
 import { compareAll, compareChanged, compareRest } from "./comparisons.ts";
 import { type Case, PLAIN } from "./dimensions.ts";
@@ -31,7 +31,7 @@ const before: Step[] = [
 
 /** What failed, or undefined. A step that cannot be carried out ends the case. */
 export async function runCase(given: Case, caller: Caller, seed: number, today: number): Promise<Failure | undefined> {
-  const world = new World(given, new Weir(caller), randomOf(generator(seed)), today);
+  const world = new World(given, new Weir(caller), createRandom(generator(seed)), today);
   const reasons: string[] = [];
   const step = async <T>(name: string, work: () => Promise<T>): Promise<T> => {
     const began = performance.now();
@@ -58,7 +58,7 @@ export async function runCase(given: Case, caller: Caller, seed: number, today: 
 }
 
 /** The case as its values that are not plain. */
-export const shown = (given: Case): string =>
+export const formatCase = (given: Case): string =>
   Object.entries(given)
     .filter(([name, value]) => PLAIN[name as keyof Case] !== value)
     .map(([name, value]) => `${name}: ${value}`)

@@ -1,5 +1,5 @@
 /** A run of the model: what its posts and patches say of it, merged. */
-import { isObject, type Texts, type Value, valueOf } from "./json.ts";
+import { isObject, type Texts, type Value, parseValue } from "./json.ts";
 
 export interface Write {
   kind: "post" | "patch";
@@ -16,7 +16,7 @@ export interface Feedback {
 }
 
 /** Microseconds of a time with six digits behind its second. */
-export const microsOf = (iso: string): number => Date.parse(`${iso.slice(0, 23)}Z`) * 1000 + Number(iso.slice(23, 26));
+export const toMicros = (iso: string): number => Date.parse(`${iso.slice(0, 23)}Z`) * 1000 + Number(iso.slice(23, 26));
 
 /** `20261120T154954252002Z<id>` as a time. */
 const isoOfStamp = (stamp: string): string =>
@@ -41,7 +41,7 @@ export class Run {
     const known = this.#values.get(name);
     if (known !== undefined) return known;
     const text = this.#said.patch[name] ?? this.#said.post[name];
-    const value = text === undefined ? null : valueOf(text);
+    const value = text === undefined ? null : parseValue(text);
     this.#values.set(name, value);
     return value;
   }
@@ -75,11 +75,11 @@ export class Run {
   }
   /** As it says itself, or as its place in the trace says. */
   get start(): number {
-    return (this.#start ??= microsOf(this.#text("start_time") ?? isoOfStamp(this.dotted.split(".").at(-1) ?? "")));
+    return (this.#start ??= toMicros(this.#text("start_time") ?? isoOfStamp(this.dotted.split(".").at(-1) ?? "")));
   }
   get end(): number | null {
     const end = this.#text("end_time");
-    return end === null ? null : microsOf(end);
+    return end === null ? null : toMicros(end);
   }
   get day(): string {
     return new Date(Math.floor(this.start / 1000)).toISOString().slice(0, 10);
@@ -105,7 +105,7 @@ export class Run {
   }
   /** Posts and patches are merged two levels deep. */
   get extra(): { [key: string]: Value } {
-    const [under, over] = [this.#said.post.extra ?? "{}", this.#said.patch.extra ?? "{}"].map(valueOf);
+    const [under, over] = [this.#said.post.extra ?? "{}", this.#said.patch.extra ?? "{}"].map(parseValue);
     if (!isObject(under) || !isObject(over)) return {};
     const merged = Object.entries(over).map(([key, value]): [string, Value] => {
       const below = Object.hasOwn(under, key) ? under[key] : undefined;

@@ -1,6 +1,6 @@
 /** How answers and the model are compared. */
 import { difference } from "../views.ts";
-import { isObject, textOf, type Value, valueOf } from "./json.ts";
+import { isObject, toText, type Value, parseValue } from "./json.ts";
 
 export type Json = { [key: string]: Value };
 
@@ -16,7 +16,7 @@ export const near = (real: Value | undefined, wanted: number | null): Value =>
     : (real ?? null);
 
 /** The feedback of a run or a set of runs: how many of each key, and their mean. */
-export function feedbackOf(stats: Value | undefined): Json {
+export function pickFeedback(stats: Value | undefined): Json {
   const keys = Object.entries(isObject(stats) ? stats : {}).sort(([a], [b]) => (a < b ? -1 : 1));
   return Object.fromEntries(
     keys.map(([key, one]): [string, Value] => {
@@ -27,22 +27,22 @@ export function feedbackOf(stats: Value | undefined): Json {
 }
 
 /** The members of an answer that the model has. */
-export const seenOf = (real: Json, model: object): Json =>
+export const pickMembers = (real: Json, model: object): Json =>
   Object.fromEntries(Object.keys(model).map((key) => [key, real[key] ?? null]));
 
 /** @throws Error that says what differs first */
-export function same(what: string, real: Value, wanted: Value): void {
+export function expectSame(what: string, real: Value, wanted: Value): void {
   // Both as JSON, which has no negative zero and no lone surrogate of another spelling.
-  const [a, b] = [real, wanted].map((value) => textOf(valueOf(textOf(value)))) as [string, string];
+  const [a, b] = [real, wanted].map((value) => toText(parseValue(toText(value)))) as [string, string];
   if (a === b) return;
   const [seen, model] = [JSON.parse(a) as unknown, JSON.parse(b) as unknown];
-  throw new Error(`${what}: ${difference(seen, model) ?? apart(a, b)}`);
+  throw new Error(`${what}: ${difference(seen, model) ?? findDifference(a, b)}`);
 }
 
 /** Where two texts part: what `difference` does not see of exact integers. */
-function apart(real: string, wanted: string): string {
+function findDifference(real: string, wanted: string): string {
   const [a, b] = [Array.from(real), Array.from(wanted)];
   const at = a.findIndex((char, n) => char !== b[n]);
-  const around = (text: string[]) => text.slice(Math.max(0, at - 40), at + 40).join("");
-  return `…${around(a)}…, must be …${around(b)}…`;
+  const cutAround = (text: string[]) => text.slice(Math.max(0, at - 40), at + 40).join("");
+  return `…${cutAround(a)}…, must be …${cutAround(b)}…`;
 }

@@ -1,14 +1,14 @@
 /** Work of the trace platform that has several effects, with what must be true when it is done. */
-import { newDestination, newExport, readBack, type World as ExportWorld } from "../../exports/support.ts";
-import { leftOf } from "../../support/erased.ts";
+import { newDestination, newExport, readExport, type World as ExportWorld } from "../../exports/support.ts";
+import { findLeftovers } from "../../support/erased.ts";
 import { advance } from "../../../src/exports/advance.ts";
 import { arrive, fill, makeProjects, share } from "./arrivals.ts";
 import { compareLeft } from "./comparisons.ts";
-import { dayOf } from "./days.ts";
+import { toDay } from "./days.ts";
 import type { Case } from "./dimensions.ts";
 import { mustEnd, sameRows } from "./exported.ts";
-import { engineAt, windowOf } from "./exports.ts";
-import { checkErased, doomedOf, type Doomed } from "./removals.ts";
+import { engineAt, findWindow } from "./exports.ts";
+import { checkErased, findDoomed, type Doomed } from "./removals.ts";
 import { webhook } from "./webhook.ts";
 import type { World } from "./world.ts";
 
@@ -27,7 +27,7 @@ export interface Prepared {
 }
 
 /** @throws Error for a status that the client answers with the same request */
-async function must(status: Promise<number>): Promise<void> {
+async function expectAnswered(status: Promise<number>): Promise<void> {
   const real = await status;
   if (real >= 500) throw new Error(`the answer is ${real}`);
 }
@@ -43,9 +43,9 @@ const removal = (name: Case["removal"]): Scenario => ({
   given: { values: "long", times: "crossing midnight", feedback: "after", share: "own", removal: name },
   prepare: async (world) => {
     await stage(world);
-    const doomed: Doomed = doomedOf(world);
+    const doomed: Doomed = findDoomed(world);
     return {
-      work: () => must(doomed.ask()),
+      work: () => expectAnswered(doomed.ask()),
       check: async () => {
         doomed.apply();
         await checkErased(world, doomed);
@@ -68,7 +68,7 @@ const ingestion: Scenario = {
     return {
       work: async () => {
         await world.weir.send(writes, "multipart", world.random);
-        await must(world.weir.give("main", feedback, JSON.parse(first?.fields.start_time ?? "") as string));
+        await expectAnswered(world.weir.give("main", feedback, JSON.parse(first?.fields.start_time ?? "") as string));
       },
       check: () => compareLeft(world),
     };
@@ -90,8 +90,8 @@ const feedbackMove: Scenario = {
     return {
       work: () => world.weir.send(writes, "multipart", world.random),
       check: async () => {
-        const first = world.weir.object(world.project.name, { day: dayOf(world.programs.day), shard: 0 });
-        world.differences.push(...(await leftOf(early, { objects: [first], allowed: ["feedback_places"] })));
+        const first = world.weir.object(world.project.name, { day: toDay(world.programs.day), shard: 0 });
+        world.differences.push(...(await findLeftovers(early, { objects: [first], allowed: ["feedback_places"] })));
         await compareLeft(world);
       },
     };
@@ -106,17 +106,17 @@ const feedbackDeletion: Scenario = {
     const [gone] = world.project.feedback;
     const id = gone?.id ?? "";
     return {
-      work: () => must(world.weir.status(`/feedback/${id}`, { method: "DELETE" })),
+      work: () => expectAnswered(world.weir.status(`/feedback/${id}`, { method: "DELETE" })),
       check: async () => {
         world.project.takeBack(id);
-        world.differences.push(...(await leftOf([id], { objects: await objectsOf(world) })));
+        world.differences.push(...(await findLeftovers([id], { objects: await listObjects(world) })));
         await compareLeft(world);
       },
     };
   },
 };
 
-const objectsOf = async ({ weir, project }: World) =>
+const listObjects = async ({ weir, project }: World) =>
   (await weir.places(project.name)).map((place) => weir.object(project.name, place));
 
 const anExport: Scenario = {
@@ -124,7 +124,7 @@ const anExport: Scenario = {
   given: { values: "long" },
   prepare: async (world) => {
     await stage(world);
-    const { start, end } = windowOf(world.project.runs);
+    const { start, end } = findWindow(world.project.runs);
     const engine: ExportWorld = engineAt(end / 1000 + 86_400_000);
     const job = await newExport(engine, world.weir.caller.workspaceId, {
       bulk_export_destination_id: await newDestination(engine, world.weir.caller.workspaceId),
@@ -141,7 +141,7 @@ const anExport: Scenario = {
       check: async () => {
         await engine.settle({ minutes: 6, handle });
         await world.note(() => mustEnd(world, job.id, "COMPLETED"));
-        const { rows, manifest } = await readBack(engine.s3, job.id);
+        const { rows, manifest } = await readExport(engine.s3, job.id);
         await world.note(async () => sameRows(rows, world, world.project.runs));
         if (manifest?.rows !== rows.length) world.differences.push(`the manifest has ${manifest?.rows} rows`);
         if (engine.s3.uploads.size > 0) world.differences.push(`${engine.s3.uploads.size} uploads are left open`);
@@ -155,12 +155,14 @@ const retention: Scenario = {
   given: { removal: "expiry" },
   prepare: async (world) => {
     await stage(world);
-    const doomed = doomedOf(world);
+    const doomed = findDoomed(world);
     return {
       work: () =>
-        must(world.weir.status(`/sessions/${world.session}`, { method: "PATCH", body: { retention_days: 1 } })),
+        expectAnswered(
+          world.weir.status(`/sessions/${world.session}`, { method: "PATCH", body: { retention_days: 1 } }),
+        ),
       check: async () => {
-        await must(doomed.ask());
+        await expectAnswered(doomed.ask());
         doomed.apply();
         await checkErased(world, doomed);
         await compareLeft(world);
@@ -182,14 +184,14 @@ const examples = (whole: boolean): Scenario => ({
     const erase = { body: { example_ids: [id], hard_delete: true } };
     return {
       work: () =>
-        must(
+        expectAnswered(
           whole
             ? weir.status(`/datasets/${dataset}`, { method: "DELETE" })
             : weir.status("/v1/platform/datasets/examples/delete", erase),
         ),
       check: async () => {
         const prefixes = [`datasets/${weir.caller.workspaceId}/${dataset}/`];
-        world.differences.push(...(await leftOf([id, marker, ...(whole ? [dataset] : [])], { prefixes })));
+        world.differences.push(...(await findLeftovers([id, marker, ...(whole ? [dataset] : [])], { prefixes })));
       },
     };
   },

@@ -1,11 +1,11 @@
 /** The runs that are visible of a project, on the product and on the model. */
 import { type Condition, type FilterKind, selectedBy } from "./filters.ts";
-import { feedbackFigures, figuresOf } from "./figures.ts";
+import { feedbackFigures, computeFigures } from "./figures.ts";
 import type { Value } from "./json.ts";
 import type { Project } from "./model.ts";
-import { DAY, isoOf } from "./programs.ts";
+import { DAY, toIso } from "./programs.ts";
 import type { Run } from "./run.ts";
-import { feedbackOf, type Json, same, seenOf } from "./same.ts";
+import { pickFeedback, type Json, expectSame, pickMembers } from "./same.ts";
 import type { Weir } from "./weir.ts";
 
 const PAGE = 5;
@@ -25,7 +25,7 @@ export class Sights {
 
   /** What a run looks like. */
   #modelRun(run: Run): Json {
-    const given = Map.groupBy(this.project.feedbackOf(run.id), ({ key }) => key);
+    const given = Map.groupBy(this.project.listFeedback(run.id), ({ key }) => key);
     return {
       id: run.id,
       trace_id: run.traceId,
@@ -35,8 +35,8 @@ export class Sights {
       name: run.name,
       run_type: run.runType,
       status: run.status,
-      start_time: isoOf(run.start),
-      end_time: run.end === null ? null : isoOf(run.end),
+      start_time: toIso(run.start),
+      end_time: run.end === null ? null : toIso(run.end),
       inputs: run.inputs,
       outputs: run.outputs,
       extra: run.extra,
@@ -44,8 +44,8 @@ export class Sights {
       tags: run.tags,
       thread_id: run.threadId,
       trace_tier: this.project.readTier(run),
-      total_tokens: figuresOf([run], this.project.runs).total_tokens,
-      feedback_stats: feedbackOf(
+      total_tokens: computeFigures([run], this.project.runs).total_tokens,
+      feedback_stats: pickFeedback(
         Object.fromEntries([...given].map(([key, own]) => [key, feedbackFigures(own.map(({ score }) => score))])),
       ),
     };
@@ -67,7 +67,7 @@ export class Sights {
 
   async #ids(what: string, body: Json, wanted: readonly Run[], limit?: number): Promise<void> {
     const real = await this.query({ select: ["id"], ...body }, limit);
-    same(
+    expectSame(
       what,
       real.map(({ id }) => id ?? null),
       wanted.map(({ id }) => id),
@@ -80,15 +80,15 @@ export class Sights {
     if (small) await this.#ids("all runs, oldest first", { order: "asc" }, this.project.runs.toReversed(), PAGE);
     const wanted = this.project.runs.filter(({ runType }) => runType !== "tool");
     const real = await this.query({ filter: NO_FILLER }, PAGE);
-    same(
+    expectSame(
       "the runs, newest first",
       real.map(({ id }) => id ?? null),
       wanted.map(({ id }) => id),
     );
     for (const [n, run] of wanted.entries()) {
       const model = this.#modelRun(run);
-      const seen = seenOf(real[n] ?? {}, model);
-      same(`run ${run.id}`, { ...seen, feedback_stats: feedbackOf(seen.feedback_stats) }, model);
+      const seen = pickMembers(real[n] ?? {}, model);
+      expectSame(`run ${run.id}`, { ...seen, feedback_stats: pickFeedback(seen.feedback_stats) }, model);
     }
   }
 
@@ -96,16 +96,16 @@ export class Sights {
   async #sinceNewestDay(what: string, body: Json, wanted: readonly Run[]): Promise<void> {
     const from = Math.floor((this.project.runs[0]?.start ?? 0) / DAY) * DAY;
     const some = wanted.filter(({ start }) => start >= from);
-    return this.#ids(`${what} since ${isoOf(from)}`, { ...body, start_time: isoOf(from) }, some);
+    return this.#ids(`${what} since ${toIso(from)}`, { ...body, start_time: toIso(from) }, some);
   }
 
   async one(run: Run): Promise<void> {
     const model = this.#modelRun(run);
     const real = (await this.weir.call(`/runs/${run.id}?session_id=${this.#session}`)) as Json;
-    const seen = seenOf(real, model);
-    same(`GET run ${run.id}`, { ...seen, feedback_stats: feedbackOf(seen.feedback_stats) }, model);
+    const seen = pickMembers(real, model);
+    expectSame(`GET run ${run.id}`, { ...seen, feedback_stats: pickFeedback(seen.feedback_stats) }, model);
     const below = this.project.runs.filter(({ id, path }) => id !== run.id && path.includes(run.id));
-    same(`children of ${run.id}`, ((real.child_run_ids ?? []) as string[]).toSorted(), childrenOnDay(run, below));
+    expectSame(`children of ${run.id}`, ((real.child_run_ids ?? []) as string[]).toSorted(), childrenOnDay(run, below));
   }
 
   async selected(names: readonly string[]): Promise<void> {
@@ -121,7 +121,7 @@ export class Sights {
     const { items } = (await this.weir.call(`/api/v2/traces/${traceId}/runs?project_id=${this.#session}`)) as {
       items: { id: string }[];
     };
-    same(`tree of ${traceId}`, items.map(({ id }) => id).toSorted(), wanted.map(({ id }) => id).toSorted());
+    expectSame(`tree of ${traceId}`, items.map(({ id }) => id).toSorted(), wanted.map(({ id }) => id).toSorted());
   }
 
   async filter(condition: Condition, kind: FilterKind = "filter"): Promise<void> {

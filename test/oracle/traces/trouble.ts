@@ -5,14 +5,14 @@ import type { Write } from "./run.ts";
 import type { World } from "./world.ts";
 
 /** An effect of this workspace. */
-const of =
+const matchEffect =
   ({ weir }: World, ...names: string[]) =>
   ({ name, text }: Effect): boolean =>
     names.some((one) => name.startsWith(one)) && text.includes(weir.caller.workspaceId);
 
 /** Deletes while something goes wrong, and then again. */
-export async function despite(world: World, doomed: Doomed): Promise<void> {
-  const fault = troubleOf(world, doomed);
+export async function deleteDespite(world: World, doomed: Doomed): Promise<void> {
+  const fault = startTrouble(world, doomed);
   try {
     const status = await doomed.ask();
     doomed.apply();
@@ -27,22 +27,22 @@ export async function despite(world: World, doomed: Doomed): Promise<void> {
   if (again !== 200) throw new Error(`the same deletion again: ${again}, must be 200`);
 }
 
-function troubleOf(world: World, doomed: Doomed): Fault {
+function startTrouble(world: World, doomed: Doomed): Fault {
   const last = doomed.runs[0]?.day ?? "";
-  const inObject = of(world, "object deleteTraces", "object destroy");
+  const inObject = matchEffect(world, "object deleteTraces", "object destroy");
   switch (world.given.trouble) {
     case "object":
       return failOnce((effect) => inObject(effect) && effect.text.includes(`/${last}`));
     case "d1": {
       let left = world.random.between(0, 2);
-      const deletes = of(world, "d1 delete");
+      const deletes = matchEffect(world, "d1 delete");
       return failOnce((effect) => deletes(effect) && left-- <= 0);
     }
     case "r2":
-      return failOnce(of(world, "r2 delete", "r2 list"));
+      return failOnce(matchEffect(world, "r2 delete", "r2 list"));
     case "restart":
     case "none": {
-      const deletes = of(world, "d1 delete");
+      const deletes = matchEffect(world, "d1 delete");
       return restartOnce((effect) => inObject(effect) || deletes(effect));
     }
   }
@@ -53,7 +53,7 @@ export async function arriveDuring(world: World, doomed: Doomed): Promise<void> 
   const { given, project } = world;
   if (given.removal === "expiry") {
     const writes = world.programs.fillers(1);
-    const hold = holdOnce(of(world, "d1 delete feedback_places"), async () => {
+    const hold = holdOnce(matchEffect(world, "d1 delete feedback_places"), async () => {
       doomed.apply();
       await world.send(writes, "batch");
     });
@@ -63,8 +63,8 @@ export async function arriveDuring(world: World, doomed: Doomed): Promise<void> 
   }
   const root = doomed.runs.find(({ isRoot, runType }) => isRoot && runType !== "tool");
   const { writes } = world.programs.run({ above: root?.dotted ?? "" });
-  const inProject = writes.map((write) => onId(write, world.session));
-  const hold = holdOnce(of(world, "object upsert"), async () => {
+  const inProject = writes.map((write) => toSessionId(write, world.session));
+  const hold = holdOnce(matchEffect(world, "object upsert"), async () => {
     doomed.apply();
     const status = await doomed.ask();
     if (status !== 200) throw new Error(`the deletion: ${status}, must be 200`);
@@ -79,7 +79,7 @@ export async function arriveDuring(world: World, doomed: Doomed): Promise<void> 
 }
 
 /** The write with its project's id in place of the name. */
-function onId({ kind, id, fields }: Write, session: string): Write {
+function toSessionId({ kind, id, fields }: Write, session: string): Write {
   const { session_name: _, ...rest } = fields;
   return { kind, id, fields: { ...rest, session_id: JSON.stringify(session) } };
 }

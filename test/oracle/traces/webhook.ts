@@ -4,7 +4,7 @@ import { env } from "cloudflare:workers";
 import { pause } from "../../support/aborts.ts";
 import { stubFetch } from "../../support/stub-fetch.ts";
 import { recordIn, rowsIn } from "../../support/thread-tables.ts";
-import { around } from "./effects.ts";
+import { runWatched } from "./effects.ts";
 import type { Scenario } from "./scenarios.ts";
 import type { World } from "./world.ts";
 
@@ -27,7 +27,7 @@ export const webhook: Scenario = {
     const received: Received[] = [];
     stubFetch(async (_, { body: sent }) => {
       const call = { name: "fetch POST", text: sent as string };
-      return (await around(call, () => {
+      return (await runWatched(call, () => {
         received.push(JSON.parse(sent as string) as Received);
         return new Response();
       })) as Response;
@@ -37,7 +37,7 @@ export const webhook: Scenario = {
       work: async () => {
         if (!isStarted) await weir.call(`/threads/${thread}/runs`, { body });
         isStarted = true;
-        await carriedOut(weir, thread);
+        await waitUntilCarriedOut(weir, thread);
       },
       check: async () => {
         const [first, ...others] = received;
@@ -46,7 +46,7 @@ export const webhook: Scenario = {
           differences.push("the receiver takes calls of one delivery for several");
         if (received.some(({ status, values }) => status !== "success" || values.messages?.length !== 2))
           differences.push(`the receiver got ${JSON.stringify(received)}`);
-        const session = [await idOf(weir, "default")];
+        const session = [await findProjectId(weir, "default")];
         const query = { session, filter: `has(metadata, '{"thread_id": "${thread}"}')`, is_root: true };
         const { runs } = (await weir.call("/runs/query", { body: query })) as { runs: unknown[] };
         if (runs.length !== 1) differences.push(`the run has ${runs.length} traces`);
@@ -56,7 +56,7 @@ export const webhook: Scenario = {
 };
 
 /** Fires the thread's alarm until its outbox is empty. */
-async function carriedOut({ caller }: World["weir"], thread: string): Promise<void> {
+async function waitUntilCarriedOut({ caller }: World["weir"], thread: string): Promise<void> {
   // The stub of an object that was restarted is of no use.
   const object = () => env.THREAD.getByName(`${caller.workspaceId}:${thread}`);
   for (const until = Date.now() + PATIENCE_MS; ; await pause(50)) {
@@ -80,7 +80,7 @@ function isDone(storage: DurableObjectStorage): boolean {
   return left.length === 0 && open.length === 0 && !("trace" in record);
 }
 
-async function idOf(weir: World["weir"], project: string): Promise<string> {
+async function findProjectId(weir: World["weir"], project: string): Promise<string> {
   const [{ id } = { id: "" }] = (await weir.call(`/sessions?name=${project}`)) as { id: string }[];
   return id;
 }

@@ -4,7 +4,7 @@ import type { Caller } from "../../support/caller.ts";
 import type { Random } from "../../support/random.ts";
 import { type MultipartPart, sendMultipart } from "../../support/traces.ts";
 import type { Case } from "./dimensions.ts";
-import { objectText, textOf, type Value, valueOf } from "./json.ts";
+import { objectText, toText, type Value, parseValue } from "./json.ts";
 import type { Feedback, Write } from "./run.ts";
 
 type Json = { [key: string]: Value };
@@ -19,14 +19,14 @@ export class Weir {
 
   /** The answer's JSON, with exact integers. @throws Error for another status than 2xx */
   async call(path: string, options: { method?: string; body?: string | Json } = {}): Promise<Value> {
-    const body = typeof options.body === "object" ? textOf(options.body) : options.body;
+    const body = typeof options.body === "object" ? toText(options.body) : options.body;
     const answer = await this.caller.fetch(path, { ...options, body });
     const text = await answer.text();
     if (!answer.ok)
       throw new Error(
         `${options.method ?? ""} ${path} ${(body ?? "").slice(0, 300)}: ${answer.status} ${text.slice(0, 300)}`,
       );
-    return text === "" ? null : valueOf(text);
+    return text === "" ? null : parseValue(text);
   }
 
   async status(path: string, options: { method?: string; body?: unknown } = {}): Promise<number> {
@@ -65,16 +65,18 @@ export class Weir {
       case "single":
         for (const { kind, id, fields } of writes) {
           const path = kind === "post" ? "/api/v1/runs" : `/api/v1/runs/${id}`;
-          this.#taken(await this.call(path, { method: kind.toUpperCase(), body: objectText(fields) }));
+          this.#checkTaken(await this.call(path, { method: kind.toUpperCase(), body: objectText(fields) }));
         }
     }
   }
 
   async #batch(writes: readonly Write[]): Promise<void> {
-    const listOf = (kind: Write["kind"]) =>
+    const toJsonList = (kind: Write["kind"]) =>
       `[${writes.flatMap((one) => (one.kind === kind ? [objectText(one.fields)] : [])).join(",")}]`;
-    this.#taken(
-      await this.call("/api/v1/runs/batch", { body: objectText({ post: listOf("post"), patch: listOf("patch") }) }),
+    this.#checkTaken(
+      await this.call("/api/v1/runs/batch", {
+        body: objectText({ post: toJsonList("post"), patch: toJsonList("patch") }),
+      }),
     );
   }
 
@@ -90,17 +92,17 @@ export class Weir {
     const answer = await sendMultipart(this.caller, parts);
     const text = await answer.text();
     if (answer.status !== 202) throw new Error(`multipart: ${answer.status} ${text}`);
-    this.#taken(valueOf(text));
+    this.#checkTaken(parseValue(text));
   }
 
-  #taken(answer: Value): void {
+  #checkTaken(answer: Value): void {
     const { rejected, errors } = answer as { rejected: number; errors: Value };
-    if (rejected !== 0) throw new Error(`a write is refused: ${textOf(errors)}`);
+    if (rejected !== 0) throw new Error(`a write is refused: ${toText(errors)}`);
   }
 
   async give(project: string, { id, runId, key, score, value }: Feedback, start: string): Promise<number> {
     const body = { id, run_id: runId, key, score, value, session_id: this.id(project), start_time: start };
-    return this.status("/feedback", { body: textOf(body) });
+    return this.status("/feedback", { body: toText(body) });
   }
 
   /** The places of a project's partitions that D1 knows. */

@@ -1,7 +1,7 @@
 /** What the steps of a case work on: the same program on the product and on the model. */
 import type { Random } from "../../support/random.ts";
 import type { Case } from "./dimensions.ts";
-import { textOf, type Value } from "./json.ts";
+import { toText, type Value } from "./json.ts";
 import { Project } from "./model.ts";
 import { Programs } from "./programs.ts";
 import type { Feedback, Write } from "./run.ts";
@@ -79,8 +79,8 @@ export class World {
   }
 
   /** @throws Error unless the answer has this status */
-  async must(status: number, path: string, options: { method?: string; body?: Value } = {}): Promise<void> {
-    const body = options.body === undefined ? undefined : textOf(options.body);
+  async expectStatus(status: number, path: string, options: { method?: string; body?: Value } = {}): Promise<void> {
+    const body = options.body === undefined ? undefined : toText(options.body);
     const real = await this.weir.status(path, { ...options, ...(body !== undefined && { body }) });
     if (real !== status) throw new Error(`${options.method ?? ""} ${path}: ${real}, must be ${status}`);
   }

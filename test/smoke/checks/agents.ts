@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { type Task, TaskState } from "@a2a-js/sdk";
 import { Client } from "@modelcontextprotocol/sdk/client/index.js";
 import { StreamableHTTPClientTransport } from "@modelcontextprotocol/sdk/client/streamableHttp.js";
-import { connectA2a, saying, textOf } from "../../support/a2a-client.ts";
+import { connectA2a, createMessage, joinText } from "../../support/a2a-client.ts";
 import { type Check, OWN_TRACES, type Smoke } from "../suite.ts";
 
 async function deleteThread(smoke: Smoke, context: string): Promise<void> {
@@ -42,11 +42,11 @@ export const agents: Check[] = [
     graph: "echo",
     async run(smoke) {
       const client = await connectA2a(smoke, "echo");
-      const task = (await client.sendMessage(saying("ping"))) as Task;
-      smoke.later("thread of A2A", () => deleteThread(smoke, task.contextId));
-      smoke.leaves(OWN_TRACES);
+      const task = (await client.sendMessage(createMessage("ping"))) as Task;
+      smoke.undoLater("thread of A2A", () => deleteThread(smoke, task.contextId));
+      smoke.noteLeft(OWN_TRACES);
       assert.equal(task.status?.state, TaskState.TASK_STATE_COMPLETED);
-      assert.equal(textOf(task.artifacts[0]?.parts), "You said: ping");
+      assert.equal(joinText(task.artifacts[0]?.parts), "You said: ping");
       assert.equal((await client.getTask({ tenant: "", id: task.id })).id, task.id);
     },
   },
@@ -57,12 +57,12 @@ export const agents: Check[] = [
       const client = await connectA2a(smoke, "echo");
       let text = "";
       let state: TaskState | undefined;
-      for await (const { payload } of client.sendMessageStream(saying("pong"))) {
+      for await (const { payload } of client.sendMessageStream(createMessage("pong"))) {
         if (payload?.$case === "task") {
           const { contextId } = payload.value;
-          smoke.later("thread of A2A", () => deleteThread(smoke, contextId));
+          smoke.undoLater("thread of A2A", () => deleteThread(smoke, contextId));
         }
-        if (payload?.$case === "artifactUpdate") text += textOf(payload.value.artifact?.parts);
+        if (payload?.$case === "artifactUpdate") text += joinText(payload.value.artifact?.parts);
         if (payload?.$case === "statusUpdate") state = payload.value.status?.state;
       }
       assert.deepEqual([text, state], ["You said: pong", TaskState.TASK_STATE_COMPLETED]);
@@ -83,7 +83,7 @@ export const agents: Check[] = [
       withMcp(smoke, async (client) => {
         const messages = [{ role: "user", content: "ping" }];
         const result = await client.callTool({ name: "echo", arguments: { messages } });
-        smoke.leaves(OWN_TRACES);
+        smoke.noteLeft(OWN_TRACES);
         assert.ok(!result.isError);
         assert.match(JSON.stringify(result.content), /You said: ping/);
       }),

@@ -12,7 +12,7 @@ export const assistants: Check[] = [
         name: "Smoke",
         metadata: { smoke: smoke.project },
       });
-      smoke.later("assistant", () => assistants.delete(id));
+      smoke.undoLater("assistant", () => assistants.delete(id));
       assert.equal((await assistants.update(id, { graphId, metadata: { changed: true } })).version, 2);
       assert.deepEqual(
         (await assistants.getVersions(id)).map(({ version }) => version),

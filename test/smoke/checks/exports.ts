@@ -1,8 +1,8 @@
 /** An export to the embedded bucket of the deployment. */
 import assert from "node:assert/strict";
 import { type Check, NotRun } from "../suite.ts";
-import { until } from "../../support/api.ts";
-import { langsmith, projectOf, sendTrace } from "./traces.ts";
+import { waitUntil } from "../../support/api.ts";
+import { langsmith, findProject, sendTrace } from "./traces.ts";
 
 const PATH = "/api/v1/bulk-exports";
 
@@ -25,19 +25,19 @@ export const exports: Check[] = [
       const answer = await refused.json<{ id: string; detail?: string }>();
       if (answer.detail?.includes("NoBucket")) throw new NotRun("the deployment has no bucket for exports");
       assert.ok(refused.ok, `${refused.status}: ${answer.detail}`);
-      smoke.later("export destination", () => smoke.call("DELETE", `${PATH}/destinations/${answer.id}`));
+      smoke.undoLater("export destination", () => smoke.call("DELETE", `${PATH}/destinations/${answer.id}`));
       const client = langsmith(smoke);
       await sendTrace(smoke, client);
-      const session_id = await projectOf(smoke, client);
+      const session_id = await findProject(smoke, client);
       const { id } = await smoke.call<Export>("POST", PATH, {
         bulk_export_destination_id: answer.id,
         session_id,
         start_time: new Date(Date.now() - 86_400_000).toISOString(),
         end_time: new Date(Date.now() + 86_400_000).toISOString(),
       });
-      smoke.leaves(`the files of the export in its bucket, under smoke/export_id=${id}/`);
-      smoke.leaves(`the record of the export ${id}`);
-      const done = await until("the export has ended", 50, async () => {
+      smoke.noteLeft(`the files of the export in its bucket, under smoke/export_id=${id}/`);
+      smoke.noteLeft(`the record of the export ${id}`);
+      const done = await waitUntil("the export has ended", 50, async () => {
         const job = await smoke.call<Export>("GET", `${PATH}/${id}`);
         return ["CREATED", "RUNNING"].includes(job.status) ? undefined : job;
       });

@@ -34,7 +34,7 @@ export const oauth: Check[] = [
       const metadata = { client_name: "Weir smoke suite", redirect_uris: [REDIRECT_URI] };
       const response = await client.dynamicClientRegistrationRequest(server, metadata, insecure);
       const { client_id } = await client.processDynamicClientRegistrationResponse(response);
-      smoke.leaves(`the OAuth client ${client_id}, which the server removes after seven unused days`);
+      smoke.noteLeft(`the OAuth client ${client_id}, which the server removes after seven unused days`);
       const address = new URL(server.authorization_endpoint ?? "");
       address.search = new URLSearchParams({
         response_type: "code",

@@ -8,7 +8,7 @@ export const rest: Check[] = [
     async run(smoke) {
       const { store } = smoke.client;
       const namespace = ["smoke", crypto.randomUUID()];
-      smoke.later("item of the Store", () => store.deleteItem(namespace, "gauge"));
+      smoke.undoLater("item of the Store", () => store.deleteItem(namespace, "gauge"));
       await store.putItem(namespace, "gauge", { metres: 3, place: "upper gate" });
       assert.deepEqual((await store.getItem(namespace, "gauge"))?.value, { metres: 3, place: "upper gate" });
       const { items } = await store.searchItems(namespace, { filter: { metres: { $gt: 2 } } });
@@ -30,7 +30,7 @@ export const rest: Check[] = [
       const made = await crons.create(smoke.graphs[0] ?? "", { schedule: "0 0 29 2 *", enabled: false, metadata });
       const { cron_id } = made as unknown as { cron_id: string };
       let deleted = false;
-      smoke.later("cron", async () => deleted || crons.delete(cron_id));
+      smoke.undoLater("cron", async () => deleted || crons.delete(cron_id));
       const found = await crons.search({ metadata });
       assert.deepEqual(
         found.map((cron) => cron.cron_id),

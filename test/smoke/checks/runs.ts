@@ -20,7 +20,7 @@ export function options(smoke: Smoke) {
   return { context: { model: "offline" }, _langsmithTracer };
 }
 
-const typesOf = ({ messages }: State) => messages.map(({ type }) => type);
+const listTypes = ({ messages }: State) => messages.map(({ type }) => type);
 
 async function collect<T>(items: AsyncIterable<T>): Promise<T[]> {
   const all: T[] = [];
@@ -28,7 +28,7 @@ async function collect<T>(items: AsyncIterable<T>): Promise<T[]> {
   return all;
 }
 
-async function eventsOf(response: Response, most = Infinity): Promise<SseEvent[]> {
+async function readEvents(response: Response, most = Infinity): Promise<SseEvent[]> {
   assert.equal(response.status, 200);
   const events: SseEvent[] = [];
   for await (const event of sseEvents(response)) {
@@ -55,7 +55,7 @@ export const runs: Check[] = [
     graph: "echo",
     async run(smoke) {
       const state = await smoke.client.runs.wait(null, "echo", { input: human("alone"), ...options(smoke) });
-      assert.deepEqual(typesOf(state as unknown as State), ["human", "ai"]);
+      assert.deepEqual(listTypes(state as unknown as State), ["human", "ai"]);
     },
   },
   {
@@ -65,7 +65,7 @@ export const runs: Check[] = [
       const { runs } = smoke.client;
       const thread = await newThread(smoke);
       const { run_id } = await runs.create(thread, "echo", { input: human("later"), ...options(smoke) });
-      assert.deepEqual(typesOf((await runs.join(thread, run_id)) as unknown as State), ["human", "ai"]);
+      assert.deepEqual(listTypes((await runs.join(thread, run_id)) as unknown as State), ["human", "ai"]);
       const listed = await runs.list(thread);
       assert.deepEqual(
         listed.map((run) => [run.run_id, run.status]),
@@ -89,7 +89,7 @@ export const runs: Check[] = [
       const tokens = parts.filter(({ event }) => event === "messages").length;
       assert.ok(tokens > 5, `Only ${tokens} parts of messages came.`);
       const state = parts.findLast(({ event }) => event === "values")?.data as unknown as State;
-      assert.deepEqual(typesOf(state), ["human", "ai", "tool", "ai"]);
+      assert.deepEqual(listTypes(state), ["human", "ai", "tool", "ai"]);
       assert.match(state.messages[2]?.content ?? "", /408/);
     },
   },
@@ -137,9 +137,9 @@ export const runs: Check[] = [
       };
       const started = await smoke.send("POST", `/threads/${thread}/runs/stream`, body);
       const run = started.headers.get("content-location") ?? "";
-      const first = await eventsOf(started, 10);
+      const first = await readEvents(started, 10);
       const join = async (id: string) =>
-        eventsOf(await smoke.send("GET", `${run}/stream`, undefined, { "last-event-id": id }));
+        readEvents(await smoke.send("GET", `${run}/stream`, undefined, { "last-event-id": id }));
       const rest = await join(first.at(-1)?.id ?? "");
       const whole = await join("-1");
       assert.ok(rest.length > 0, "Nothing came after the lost connection.");

@@ -16,7 +16,7 @@ const socketWith = (headers: Record<string, string>) => (url: string) =>
 async function converse(smoke: Smoke, transport: "sse" | "websocket"): Promise<void> {
   const context = { model: "offline" };
   const { assistant_id: assistantId } = await smoke.client.assistants.create({ graphId: "agent", context });
-  smoke.later("assistant", () => smoke.client.assistants.delete(assistantId));
+  smoke.undoLater("assistant", () => smoke.client.assistants.delete(assistantId));
   const socket = transport === "websocket" && { webSocketFactory: socketWith(smoke.headers) };
   // The client refuses a WebSocket when it has a key itself.
   const client = socket ? new Client({ apiUrl: smoke.url, apiKey: null as never }) : smoke.client;
@@ -28,7 +28,7 @@ async function converse(smoke: Smoke, transport: "sse" | "websocket"): Promise<v
     })();
     // An error of `run.start` is reported instead.
     listening.catch(() => undefined);
-    smoke.leaves(OWN_TRACES);
+    smoke.noteLeft(OWN_TRACES);
     await thread.run.start({ input: human("What is 17 * 24?") });
     const { messages } = (await thread.output) as State;
     await listening;

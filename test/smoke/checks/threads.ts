@@ -4,7 +4,7 @@ import type { Check, Smoke } from "../suite.ts";
 /** Creates a thread that the cleanup deletes. */
 export async function newThread(smoke: Smoke): Promise<string> {
   const { thread_id } = await smoke.client.threads.create({ metadata: { smoke: smoke.project } });
-  smoke.later(`thread ${thread_id}`, () => smoke.client.threads.delete(thread_id));
+  smoke.undoLater(`thread ${thread_id}`, () => smoke.client.threads.delete(thread_id));
   return thread_id;
 }
 

@@ -2,13 +2,13 @@
 import assert from "node:assert/strict";
 import { Client, RunTree } from "langsmith";
 import { type Check, type Smoke } from "../suite.ts";
-import { human, until } from "../../support/api.ts";
+import { human, waitUntil } from "../../support/api.ts";
 import { options } from "./runs.ts";
 import { newThread } from "./threads.ts";
 
 export const langsmith = (smoke: Smoke) => new Client({ apiUrl: smoke.url, apiKey: smoke.key });
 
-async function all<T>(items: AsyncIterable<T>): Promise<T[]> {
+async function collectAll<T>(items: AsyncIterable<T>): Promise<T[]> {
   const list: T[] = [];
   for await (const item of items) list.push(item);
   return list;
@@ -37,10 +37,10 @@ const FIELDS: ("NAME" | "STATUS" | "OUTPUTS" | "TOTAL_TOKENS" | "END_TIME")[] = 
 ];
 
 /** Reads a trace run. Waits until the server has stored it and it has an end time. */
-async function endedRun(smoke: Smoke, client: Client, id: string) {
-  return until(`the run ${id} is there`, 20, async () => {
+async function waitForEndedRun(smoke: Smoke, client: Client, id: string) {
+  return waitUntil(`the run ${id} is there`, 20, async () => {
     try {
-      const run = await client.runs.retrieve(id, { project_id: await projectOf(smoke, client), selects: FIELDS });
+      const run = await client.runs.retrieve(id, { project_id: await findProject(smoke, client), selects: FIELDS });
       return run.end_time ? run : undefined;
     } catch {
       return undefined;
@@ -49,7 +49,7 @@ async function endedRun(smoke: Smoke, client: Client, id: string) {
 }
 
 /** The id of the project of the checks. */
-export async function projectOf(smoke: Smoke, client: Client): Promise<string> {
+export async function findProject(smoke: Smoke, client: Client): Promise<string> {
   return (await client.readProject({ projectName: smoke.project })).id;
 }
 
@@ -59,12 +59,12 @@ export const traces: Check[] = [
     async run(smoke) {
       const client = langsmith(smoke);
       const root = await sendTrace(smoke, client);
-      const read = await endedRun(smoke, client, root);
+      const read = await waitForEndedRun(smoke, client, root);
       assert.deepEqual(read.outputs, { answer: "yes" });
       assert.equal(read.total_tokens, 7);
       const filter = `and(eq(run_type, "llm"), gt(total_tokens, 5), eq(trace_id, "${root}"))`;
-      const project_ids = [await projectOf(smoke, client)];
-      const found = await all(client.runs.query({ project_ids, filter, selects: ["NAME"] }));
+      const project_ids = [await findProject(smoke, client)];
+      const found = await collectAll(client.runs.query({ project_ids, filter, selects: ["NAME"] }));
       assert.deepEqual(
         found.map(({ name }) => name),
         ["model"],
@@ -79,7 +79,7 @@ export const traces: Check[] = [
       const thread = await newThread(smoke);
       const { run_id } = await runs.create(thread, "echo", { input: human("traced"), ...options(smoke) });
       await runs.join(thread, run_id);
-      const run = await endedRun(smoke, langsmith(smoke), run_id);
+      const run = await waitForEndedRun(smoke, langsmith(smoke), run_id);
       assert.deepEqual([run.name, run.status], ["echo", "SUCCESS"]);
     },
   },
@@ -88,17 +88,17 @@ export const traces: Check[] = [
     async run(smoke) {
       const client = langsmith(smoke);
       const root = await sendTrace(smoke, client);
-      await endedRun(smoke, client, root);
-      const sessionId = await projectOf(smoke, client);
+      await waitForEndedRun(smoke, client, root);
+      const sessionId = await findProject(smoke, client);
       const { id } = await client.createFeedback(root, "clarity", { score: 1, comment: "smoke", sessionId });
       const { url } = await client.createPresignedFeedbackToken(root, "stars");
       assert.equal(new URL(url).origin, new URL(smoke.url).origin, `The link is ${url}. Set PUBLIC_URL`);
       assert.equal((await fetch(`${url}?score=4`)).status, 200);
-      const listed = await all(client.listFeedback({ runIds: [root] }));
+      const listed = await collectAll(client.listFeedback({ runIds: [root] }));
       const scores = Object.fromEntries(listed.map(({ key, score }) => [key, score]));
       assert.deepEqual(scores, { clarity: 1, stars: 4 });
       await client.deleteFeedback(id);
-      assert.equal((await all(client.listFeedback({ runIds: [root] }))).length, 1);
+      assert.equal((await collectAll(client.listFeedback({ runIds: [root] }))).length, 1);
     },
   },
 ];
@@ -106,7 +106,7 @@ export const traces: Check[] = [
 /** Registers the deletion of the project of the checks. Call it first, so that the cleanup deletes the project last. */
 export function deleteProjectLater(smoke: Smoke): void {
   const client = langsmith(smoke);
-  smoke.later("project", async () => {
+  smoke.undoLater("project", async () => {
     if (await client.hasProject({ projectName: smoke.project })) {
       await client.deleteProject({ projectName: smoke.project });
     }

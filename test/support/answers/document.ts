@@ -35,7 +35,7 @@ export class Document {
   readonly #compiled = new WeakMap<object, ValidateFunction>();
 
   constructor(private readonly openapi: OpenApi) {
-    this.#ajv.addSchema({ $id: "openapi", components: closed(openapi.components) });
+    this.#ajv.addSchema({ $id: "openapi", components: closeSchema(openapi.components) });
     const routes = Object.entries(openapi.paths).map(([path, operations]) => ({
       path,
       operations,
@@ -46,8 +46,8 @@ export class Document {
   }
 
   /** What is wrong with the status and media type; undefined for nothing, and for a route that is not in the document. */
-  faultOfHead(answer: Answer): string | undefined {
-    const described = this.#described(answer);
+  findHeadFault(answer: Answer): string | undefined {
+    const described = this.#findDescribed(answer);
     if (described === undefined) return undefined;
     if (described === null) return "the status is not in the document";
     const types = Object.keys(described.content ?? {});
@@ -56,17 +56,17 @@ export class Document {
   }
 
   /** What is wrong with a body of JSON. */
-  faultOfBody(answer: Answer, body: unknown): string | undefined {
-    const schema = this.#described(answer)?.content?.[answer.type]?.schema;
+  findBodyFault(answer: Answer, body: unknown): string | undefined {
+    const schema = this.#findDescribed(answer)?.content?.[answer.type]?.schema;
     if (!schema) return undefined;
-    const validate = this.#compiled.get(schema) ?? this.#ajv.compile(closed(schema));
+    const validate = this.#compiled.get(schema) ?? this.#ajv.compile(closeSchema(schema));
     this.#compiled.set(schema, validate);
     if (validate(body)) return undefined;
     return `${this.#ajv.errorsText(validate.errors?.slice(0, 8))} in ${JSON.stringify(body).slice(0, 600)}`;
   }
 
   /** Undefined for an unknown route, and null for a status that it does not have. */
-  #described({ method, path, status }: Answer): Described | null | undefined {
+  #findDescribed({ method, path, status }: Answer): Described | null | undefined {
     const verb = method.toLowerCase();
     const route = this.#routes.find(({ pattern, operations }) => pattern.test(path) && verb in operations);
     const responses = route?.operations[verb]?.responses;
@@ -80,7 +80,7 @@ export class Document {
 const parameters = (path: string) => path.split("{").length;
 
 /** The schema with references into the document, and without members that no object schema names. */
-function closed(schema: unknown): object {
+function closeSchema(schema: unknown): object {
   const copy = (value: unknown): unknown => {
     if (Array.isArray(value)) return value.map(copy);
     if (typeof value !== "object" || value === null) return value;

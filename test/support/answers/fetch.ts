@@ -1,7 +1,7 @@
 /** In Node: what tests and clients read of servers under test with the global `fetch` is compared with /openapi.json. */
 import type { OpenApi } from "./document.ts";
 import { origins } from "./origins.ts";
-import { watched } from "./watch.ts";
+import { watchAnswer } from "./watch.ts";
 
 const original = globalThis.fetch;
 
@@ -14,6 +14,6 @@ export function watchFetch(): void {
     const method = init?.method ?? (input instanceof Request ? input.method : "GET");
     if (!origins.has(origin)) return response;
     const load = async () => readAs<OpenApi>(await original(`${origin}/openapi.json`));
-    return watched(response, { method, path }, load);
+    return watchAnswer(response, { method, path }, load);
   };
 }

@@ -2,6 +2,6 @@
 export const origins = new Set<string>();
 
 /** Compares the answers of the server at this address. */
-export function watchAnswersOf(url: string): void {
+export function watchAnswers(url: string): void {
   origins.add(new URL(url).origin);
 }

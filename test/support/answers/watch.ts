@@ -8,7 +8,7 @@ const faults: string[] = [];
 const holder = globalThis as { [KEY]?: Promise<Document> };
 
 /** The answer, whose body is compared when it is read as a whole. `load` reads the document once. */
-export async function watched(
+export async function watchAnswer(
   response: Response,
   request: { method: string; path: string },
   load: () => Promise<OpenApi>,
@@ -17,9 +17,9 @@ export async function watched(
   const known = await (holder[KEY] ??= load().then((openapi) => new Document(openapi)));
   const type = (response.headers.get("content-type") ?? "").split(";")[0]?.trim() ?? "";
   const answer: Answer = { ...request, status: response.status, type };
-  note(answer, known.faultOfHead(answer));
+  note(answer, known.findHeadFault(answer));
   return type.endsWith("json") && type !== "application/x-ndjson"
-    ? withReads(response, (body) => note(answer, known.faultOfBody(answer, body)))
+    ? withReads(response, (body) => note(answer, known.findBodyFault(answer, body)))
     : response;
 }
 
@@ -39,14 +39,14 @@ function withReads(response: Response, compare: (body: unknown) => void): Respon
     },
     text: async () => {
       const read = await text();
-      compare(parsed(read));
+      compare(parseJson(read));
       return read;
     },
     clone: () => withReads(clone(), compare),
   });
 }
 
-function parsed(text: string): unknown {
+function parseJson(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch {

@@ -3,7 +3,7 @@ import { count, type ObjectClass } from "./counts.ts";
 import { countQueries } from "./storage.ts";
 
 /** An object whose methods are called through `call`; everything else is the target's own. */
-function around<T extends object>(
+function wrapMethods<T extends object>(
   target: T,
   call: (name: string, run: (args: unknown[]) => unknown, args: unknown[]) => unknown,
 ): T {
@@ -21,10 +21,10 @@ function objects<T extends Rpc.DurableObjectBranded | undefined>(
   namespace: DurableObjectNamespace<T>,
   of: ObjectClass,
 ) {
-  return around(namespace, (name, run, args) => {
+  return wrapMethods(namespace, (name, run, args) => {
     const made = run(args);
     if (name !== "get" && name !== "getByName") return made;
-    return around(made as DurableObjectStub, (_name, call, given) => {
+    return wrapMethods(made as DurableObjectStub, (_name, call, given) => {
       count(`calls: ${of}`);
       count("subrequests");
       return call(given);
@@ -36,24 +36,24 @@ const CLASS_A = new Set(["put", "list", "createMultipartUpload", "uploadPart", "
 const CLASS_B = new Set(["get", "head"]);
 
 function bucket(target: R2Bucket): R2Bucket {
-  const counted = <T extends object>(object: T): T =>
-    around(object, (name, run, args) => {
+  const countCalls = <T extends object>(object: T): T =>
+    wrapMethods(object, (name, run, args) => {
       if (CLASS_A.has(name)) count("R2 class A");
       if (CLASS_B.has(name)) count("R2 class B");
       if (name !== "resumeMultipartUpload") count("subrequests");
       const result = run(args);
-      if (name === "resumeMultipartUpload") return counted(result as R2MultipartUpload);
-      if (name === "createMultipartUpload") return (result as Promise<R2MultipartUpload>).then(counted);
+      if (name === "resumeMultipartUpload") return countCalls(result as R2MultipartUpload);
+      if (name === "createMultipartUpload") return (result as Promise<R2MultipartUpload>).then(countCalls);
       return result;
     });
-  return counted(target);
+  return countCalls(target);
 }
 
 /** A message is written, read and deleted: three operations. */
 const OPERATIONS = 3;
 
 function queue(target: Queue): Queue {
-  return around(target, (name, run, args) => {
+  return wrapMethods(target, (name, run, args) => {
     count("subrequests");
     count("queue operations", OPERATIONS * (name === "sendBatch" ? [...(args[0] as Iterable<unknown>)].length : 1));
     return run(args);

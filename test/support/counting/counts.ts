@@ -87,7 +87,7 @@ export async function work<T>(doing: Promise<T>): Promise<T> {
 const activities = new Map<string, Activity>();
 
 /** The object is active until the function returned is called. Calls at the same time count once. */
-export function active(of: ObjectClass, id: string): () => void {
+export function startActivity(of: ObjectClass, id: string): () => void {
   const activity = activities.get(id) ?? { of, open: 0, since: 0 };
   activities.set(id, activity);
   if (activity.open === 0) activity.since = Date.now();

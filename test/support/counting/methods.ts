@@ -1,7 +1,7 @@
 /** Counts what calls a Durable Object, and how long it is active, on the methods of its class. */
 import { AsyncLocalStorage } from "node:async_hooks";
 import { DurableObject } from "cloudflare:workers";
-import { active, alarms, count, type ObjectClass, work } from "./counts.ts";
+import { startActivity, alarms, count, type ObjectClass, work } from "./counts.ts";
 
 type Method = (this: { ctx: DurableObjectState }, ...args: unknown[]) => unknown;
 
@@ -20,14 +20,14 @@ export function countMethods(type: { prototype: object }, of: ObjectClass): void
     }
   }
   for (const [name, original] of Object.entries(methods)) {
-    const counting: Method = function counting(...args) {
+    const runCounted: Method = function runCounted(...args) {
       if (inside.getStore()) return original.apply(this, args);
       if (name === "alarm") {
         count(`alarms run: ${of}`);
         alarms.delete(this.ctx.id.toString());
       }
       if (name === "webSocketMessage") count("socket messages");
-      const close = active(of, this.ctx.id.toString());
+      const close = startActivity(of, this.ctx.id.toString());
       try {
         const result = inside.run(true, () => original.apply(this, args));
         // What the object calls of its own, from a timer, may be synchronous and must stay so.
@@ -39,7 +39,7 @@ export function countMethods(type: { prototype: object }, of: ObjectClass): void
         throw error;
       }
     };
-    Object.defineProperty(type.prototype, name, { value: counting, writable: true, configurable: true });
+    Object.defineProperty(type.prototype, name, { value: runCounted, writable: true, configurable: true });
   }
 }
 

@@ -1,5 +1,5 @@
 /** Counts rows and alarms of Durable Objects, and queries of D1, on the prototypes that the platform's own objects have. */
-import { active, alarms, count, Cursors, type ObjectClass, work } from "./counts.ts";
+import { startActivity, alarms, count, Cursors, type ObjectClass, work } from "./counts.ts";
 
 type Method = (this: object, ...args: never[]) => unknown;
 
@@ -9,11 +9,11 @@ function wrap(object: object, name: string, around: (self: object, result: unkno
   const original = prototype[name];
   if (!original) throw new Error(`This version of workerd has no ${name}: the counting Worker must be adapted.`);
   if (original.counts) return;
-  const counting: Method & { counts?: true } = function counting(...args) {
+  const runCounted: Method & { counts?: true } = function runCounted(...args) {
     return around(this, original.apply(this, args), args);
   };
-  counting.counts = true;
-  prototype[name] = counting;
+  runCounted.counts = true;
+  prototype[name] = runCounted;
 }
 
 /** Which class and object a storage, its SQL or a state belongs to. */
@@ -45,7 +45,7 @@ export function countStorage(ctx: DurableObjectState, of: ObjectClass): DurableO
     if (known)
       void work(Promise.resolve(later))
         .catch(() => undefined)
-        .finally(active(known.of, known.id));
+        .finally(startActivity(known.of, known.id));
     return result;
   });
   return ctx;

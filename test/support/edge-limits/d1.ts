@@ -1,6 +1,6 @@
 /** The limits of D1. */
 import { countQuery } from "./invocation.ts";
-import { patch, prototypeOf } from "./patch.ts";
+import { patch, getPrototype } from "./patch.ts";
 import { checkRow, checkStatement } from "./statements.ts";
 
 /** What a prepared statement of the runtime's D1 client holds. */
@@ -13,7 +13,7 @@ const ENGINE = "D1_ERROR: ";
 
 /** Makes all D1 databases of the isolate enforce the limits, given one. */
 export function guardD1(database: D1Database): void {
-  const prepared = prototypeOf(database.prepare("SELECT 1"));
+  const prepared = getPrototype(database.prepare("SELECT 1"));
   for (const name of ["first", "run", "all", "raw"]) {
     patch(prepared, name, (method) => {
       return async function (this: unknown, ...args: unknown[]) {
@@ -26,7 +26,7 @@ export function guardD1(database: D1Database): void {
       };
     });
   }
-  patch(prototypeOf(database), "batch", (batch) => {
+  patch(getPrototype(database), "batch", (batch) => {
     return async function (this: unknown, statements: unknown) {
       for (const { statement, params } of statements as Prepared[]) checkStatement(statement, params, ENGINE);
       countQuery();
@@ -35,7 +35,7 @@ export function guardD1(database: D1Database): void {
       return answers;
     };
   });
-  patch(prototypeOf(database), "exec", (exec) => {
+  patch(getPrototype(database), "exec", (exec) => {
     return async function (this: unknown, text: unknown) {
       countQuery();
       return exec.call(this, text);

@@ -16,14 +16,14 @@ export function guardHandlers({ fetch, queue, scheduled }: Handlers): Handlers {
     fetch: (request, env, ctx) =>
       invoke("fetch", async (invocation) => {
         if (new URL(request.url).pathname === CROSSINGS_PATH) return Response.json(takeCrossings());
-        return counted(await fetch(request, env, ctx), invocation);
+        return addCount(await fetch(request, env, ctx), invocation);
       }),
     queue: (batch, env, ctx) => invoke(`queue ${batch.queue}`, () => queue(batch, env, ctx)),
     scheduled: (controller, env, ctx) => invoke("scheduled", () => scheduled(controller, env, ctx)),
   };
 }
 
-function counted(response: Response, { subrequests }: Invocation): Response {
+function addCount(response: Response, { subrequests }: Invocation): Response {
   try {
     response.headers.set(SUBREQUESTS_HEADER, String(subrequests));
     return response;

@@ -1,6 +1,6 @@
 /** Counts what one invocation of the Worker or of a Durable Object sends out. */
 import { AsyncLocalStorage } from "node:async_hooks";
-import { crossed } from "./record.ts";
+import { recordCrossing } from "./record.ts";
 
 /** Requests to anything outside the isolate per invocation, on the paid plan. */
 export const SUBREQUESTS = 10_000;
@@ -19,7 +19,7 @@ const holder = globalThis as { [KEY]?: AsyncLocalStorage<Invocation> };
 const invocations = (holder[KEY] ??= new AsyncLocalStorage<Invocation>());
 
 /** The invocation that the caller runs in. None in a test's own code. */
-export const current = (): Invocation | undefined => invocations.getStore();
+export const getInvocation = (): Invocation | undefined => invocations.getStore();
 
 /** Runs `work` as an invocation of its own. */
 export function invoke<T>(name: string, work: (invocation: Invocation) => T): T {
@@ -29,19 +29,22 @@ export function invoke<T>(name: string, work: (invocation: Invocation) => T): T 
 
 /** Counts one request to the outside. Throws beyond the limit. */
 export function countSubrequest(): void {
-  const invocation = current();
+  const invocation = getInvocation();
   if (!invocation) return;
   invocation.subrequests += 1;
   if (invocation.subrequests <= SUBREQUESTS) return;
-  throw crossed("subrequests", `Too many subrequests: ${invocation.name} made ${invocation.subrequests}.`);
+  throw recordCrossing("subrequests", `Too many subrequests: ${invocation.name} made ${invocation.subrequests}.`);
 }
 
 /** Counts one call to D1, which is a subrequest too. Throws beyond the limit. */
 export function countQuery(): void {
   countSubrequest();
-  const invocation = current();
+  const invocation = getInvocation();
   if (!invocation) return;
   invocation.queries += 1;
   if (invocation.queries <= D1_QUERIES) return;
-  throw crossed("d1-queries", `D1_ERROR: Too many queries: ${invocation.name} sent ${invocation.queries} to D1.`);
+  throw recordCrossing(
+    "d1-queries",
+    `D1_ERROR: Too many queries: ${invocation.name} sent ${invocation.queries} to D1.`,
+  );
 }

@@ -1,7 +1,7 @@
 /** A Durable Object class within the platform's limits: its storage, its calls, its alarm. */
 import { DurableObject } from "cloudflare:workers";
-import { current, invoke } from "./invocation.ts";
-import { crossed, measured } from "./record.ts";
+import { getInvocation, invoke } from "./invocation.ts";
+import { recordCrossing, recordFigure } from "./record.ts";
 import { roughBytes } from "./sizes.ts";
 import { guardStorage } from "./storage.ts";
 
@@ -20,7 +20,7 @@ export function guardObject<T extends ObjectClass>(product: T): T {
     },
   });
   const Guarded = class extends constructing {};
-  for (const name of methodsOf(product)) {
+  for (const name of listMethods(product)) {
     const method = Reflect.get(product.prototype as object, name) as Method;
     Reflect.defineProperty(Guarded.prototype, name, {
       value: guardMethod(`${product.name}.${name}`, name === "alarm" ? guardAlarm(product.name, method) : method),
@@ -32,7 +32,7 @@ export function guardObject<T extends ObjectClass>(product: T): T {
 }
 
 /** Names of the methods of the class and of those it extends. */
-function methodsOf(product: ObjectClass): Set<string> {
+function listMethods(product: ObjectClass): Set<string> {
   const names = new Set<string>();
   let prototype = product.prototype as object;
   while (prototype !== DurableObject.prototype && prototype !== Object.prototype) {
@@ -47,13 +47,13 @@ function methodsOf(product: ObjectClass): Set<string> {
 /** A method as an invocation, unless one is under way: then the object calls itself. */
 function guardMethod(name: string, method: Method): Method {
   return function (...args) {
-    if (current()) return method.apply(this, args);
-    measured("rpc", roughBytes(args), `${name}, arguments`);
+    if (getInvocation()) return method.apply(this, args);
+    recordFigure("rpc", roughBytes(args), `${name}, arguments`);
     const result = invoke(name, () => method.apply(this, args));
     // The caller gets the method's own promise, so that nothing is put off.
     if (result instanceof Promise) {
       result.then(
-        (value) => measured("rpc", roughBytes(value), `${name}, result`),
+        (value) => recordFigure("rpc", roughBytes(value), `${name}, result`),
         () => {},
       );
     }
@@ -68,7 +68,7 @@ function guardAlarm(name: string, alarm: Method): Method {
       return await alarm.apply(this, args);
     } catch (error) {
       const { retryCount = 0 } = (args[0] ?? {}) as Partial<AlarmInvocationInfo>;
-      crossed("alarm", `${name}.alarm() threw at retry ${retryCount} of ${RETRIES}: ${String(error)}`);
+      recordCrossing("alarm", `${name}.alarm() threw at retry ${retryCount} of ${RETRIES}: ${String(error)}`);
       throw error;
     }
   };

@@ -16,4 +16,4 @@ export function patch(owner: object, name: PropertyKey, make: (original: Method)
 }
 
 /** The object whose methods all instances like this one share. */
-export const prototypeOf = (instance: unknown): object => Object.getPrototypeOf(instance) as object;
+export const getPrototype = (instance: unknown): object => Object.getPrototypeOf(instance) as object;

@@ -51,7 +51,7 @@ export const LOG_PREFIX = "EdgeLimitCrossing ";
 export const CROSSINGS_PATH = "/x-weir-test/crossings";
 
 /** Records that `limit` was crossed and returns the error to throw. */
-export function crossed(limit: Limit, detail: string): Error {
+export function recordCrossing(limit: Limit, detail: string): Error {
   const crossing = { id: crypto.randomUUID(), limit, message: `EdgeLimit: ${detail}` };
   state.crossings.push(crossing);
   console.error(LOG_PREFIX + JSON.stringify(crossing));
@@ -59,7 +59,7 @@ export function crossed(limit: Limit, detail: string): Error {
 }
 
 /** Records an amount. */
-export function measured(name: FigureName, bytes: number, where: string): void {
+export function recordFigure(name: FigureName, bytes: number, where: string): void {
   if (bytes > state.figures[name].bytes) state.figures[name] = { bytes, where };
 }
 
@@ -87,11 +87,11 @@ export const takeCrossings = (): Crossing[] => state.crossings.splice(0);
 /** Throws when a limit was crossed since the last call, and empties the record. After each test. */
 export function failOnCrossings(): void {
   const found = takeCrossings();
-  if (found.length > 0) throw new Error(described(found));
+  if (found.length > 0) throw new Error(describeCrossings(found));
 }
 
 /** The crossings as the message of a failing test. */
-export function described(crossings: Crossing[]): string {
+export function describeCrossings(crossings: Crossing[]): string {
   const lines = crossings.map(({ limit, message }) => `- ${limit}: ${message}`);
   return `Limits of Cloudflare's were crossed:\n${lines.join("\n")}`;
 }

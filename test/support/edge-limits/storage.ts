@@ -1,6 +1,6 @@
 /** The limits of a Durable Object's storage: SQL and key-value pairs. */
-import { patch, prototypeOf } from "./patch.ts";
-import { crossed } from "./record.ts";
+import { patch, getPrototype } from "./patch.ts";
+import { recordCrossing } from "./record.ts";
 import { roughBytes } from "./sizes.ts";
 import { checkRow, checkStatement, VALUE } from "./statements.ts";
 
@@ -9,23 +9,23 @@ const statements = new WeakMap<object, string>();
 
 /** Makes the storage of every object of the isolate enforce the limits, given that of one. */
 export function guardStorage(storage: DurableObjectStorage): void {
-  patch(prototypeOf(storage.sql), "exec", (exec) => {
+  patch(getPrototype(storage.sql), "exec", (exec) => {
     return function (this: unknown, statement: unknown, ...values: unknown[]) {
       checkStatement(String(statement), values);
       const cursor = exec.call(this, statement, ...values) as object;
       statements.set(cursor, String(statement));
-      guardCursor(prototypeOf(cursor));
+      guardCursor(getPrototype(cursor));
       return cursor;
     };
   });
-  patch(prototypeOf(storage), "put", (put) => {
+  patch(getPrototype(storage), "put", (put) => {
     return async function (this: unknown, first: unknown, ...rest: unknown[]) {
       const entries = typeof first === "string" ? [[first, rest[0]] as const] : Object.entries(first as object);
       for (const [key, value] of entries) checkPair(key, value);
       return put.call(this, first, ...rest);
     };
   });
-  patch(prototypeOf(storage.kv), "put", (put) => {
+  patch(getPrototype(storage.kv), "put", (put) => {
     return function (this: unknown, key: unknown, value: unknown) {
       checkPair(String(key), value);
       return put.call(this, key, value);
@@ -36,43 +36,43 @@ export function guardStorage(storage: DurableObjectStorage): void {
 function checkPair(key: string, value: unknown): void {
   const bytes = key.length + roughBytes(value);
   if (bytes <= VALUE) return;
-  throw crossed("storage-value", `Key and value together are limited to ${VALUE} bytes (${key} has ${bytes}).`);
+  throw recordCrossing("storage-value", `Key and value together are limited to ${VALUE} bytes (${key} has ${bytes}).`);
 }
 
 function guardCursor(prototype: object): void {
   patch(prototype, "toArray", (toArray) => {
     return function (this: unknown) {
       const rows = toArray.call(this) as object[];
-      for (const row of rows) checkRow(row, statementOf(this));
+      for (const row of rows) checkRow(row, findStatement(this));
       return rows;
     };
   });
   patch(prototype, "one", (one) => {
     return function (this: unknown) {
       const row = one.call(this) as object;
-      checkRow(row, statementOf(this));
+      checkRow(row, findStatement(this));
       return row;
     };
   });
   patch(prototype, "next", (next) => {
     return function (this: unknown) {
       const result = next.call(this) as IteratorResult<object, undefined>;
-      if (result.value) checkRow(result.value, statementOf(this));
+      if (result.value) checkRow(result.value, findStatement(this));
       return result;
     };
   });
   for (const name of ["raw", Symbol.iterator]) {
     patch(prototype, name, (iterate) => {
       return function (this: unknown) {
-        return checkedRows(iterate.call(this) as Iterable<object>, statementOf(this));
+        return checkRows(iterate.call(this) as Iterable<object>, findStatement(this));
       };
     });
   }
 }
 
-const statementOf = (cursor: unknown): string => statements.get(cursor as object) ?? "";
+const findStatement = (cursor: unknown): string => statements.get(cursor as object) ?? "";
 
-function* checkedRows(rows: Iterable<object>, statement: string): Generator<object, void, void> {
+function* checkRows(rows: Iterable<object>, statement: string): Generator<object, void, void> {
   for (const row of rows) {
     checkRow(row, statement);
     yield row;

@@ -1,6 +1,6 @@
 /** The crossings of limits in a server that a test in Node started. */
 import { stripVTControlCharacters } from "node:util";
-import { type Crossing, CROSSINGS_PATH, described, LOG_PREFIX } from "./record.ts";
+import { type Crossing, CROSSINGS_PATH, describeCrossings, LOG_PREFIX } from "./record.ts";
 
 export class CrossingsWatch {
   /** What the server printed: all that is left of one that was killed. The last milliseconds before the kill are lost. */
@@ -23,13 +23,13 @@ export class CrossingsWatch {
     const request = { method: "POST", signal: AbortSignal.timeout(5_000) };
     const answer = await fetch(this.#url + CROSSINGS_PATH, request).catch(() => undefined);
     const told = answer?.ok ? await answer.json<Crossing[]>() : [];
-    const found = new Map([...told, ...this.#logged()].map((crossing) => [crossing.id, crossing]));
+    const found = new Map([...told, ...this.#readLogged()].map((crossing) => [crossing.id, crossing]));
     const fresh = [...found.values()].filter(({ id }) => !this.#taken.has(id));
     for (const { id } of fresh) this.#taken.add(id);
     return fresh;
   }
 
-  #logged(): Crossing[] {
+  #readLogged(): Crossing[] {
     const lines = stripVTControlCharacters(this.#printed).split("\n");
     const found = lines.filter((line) => line.includes(LOG_PREFIX));
     return found.map((line) => JSON.parse(line.slice(line.indexOf(LOG_PREFIX) + LOG_PREFIX.length)) as Crossing);
@@ -37,5 +37,5 @@ export class CrossingsWatch {
 }
 
 export function failOn(crossings: Crossing[]): void {
-  if (crossings.length > 0) throw new Error(described(crossings));
+  if (crossings.length > 0) throw new Error(describeCrossings(crossings));
 }

@@ -3,7 +3,7 @@ import { zstdDecompressSync } from "node:zlib";
 import { parquetReadObjects } from "hyparquet";
 import { expect } from "vitest";
 import { Bucket, localR2 } from "../../support/object-stores.ts";
-import { type Api, until } from "../../support/api.ts";
+import { type Api, waitUntil } from "../../support/api.ts";
 import { digest } from "../log.ts";
 import type { CompletedRun, Exports, ExportWindow } from "../manifest.ts";
 
@@ -19,7 +19,7 @@ async function sweep(api: Api): Promise<void> {
 /** The export completes, its completed runs are unchanged, and its files contain each trace run exactly once. */
 export async function expectExported(api: Api, { id, rows, ids, completed }: Exports["jobs"][number]): Promise<void> {
   await sweep(api);
-  const ended = await until("the export has ended", 120, async () => {
+  const ended = await waitUntil("the export has ended", 120, async () => {
     const job = await api.get<Job>(`/api/v1/bulk-exports/${id}`);
     return ["CREATED", "RUNNING"].includes(job.status) ? undefined : job;
   });

@@ -21,10 +21,10 @@ function layout(database: DatabaseSync): Layout {
   );
 }
 
-export const layoutOf = (file: string): Layout => withDatabase(file, layout);
+export const readLayout = (file: string): Layout => withDatabase(file, layout);
 
 /** The name of the Durable Object in a file; undefined when the object has deleted everything. */
-export function nameOf(file: string): string | undefined {
+export function readName(file: string): string | undefined {
   return withDatabase(file, (database) => {
     const named = database.prepare("SELECT 1 FROM sqlite_master WHERE name = '__miniflare_do_name'").get();
     return named && String(database.prepare("SELECT name FROM __miniflare_do_name").get()?.name);

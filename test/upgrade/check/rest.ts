@@ -1,6 +1,6 @@
 /** Checks assistants, API keys, crons, Store items and idempotent answers of an older release. */
 import { expect } from "vitest";
-import { Api, until } from "../../support/api.ts";
+import { Api, waitUntil } from "../../support/api.ts";
 import type { Rest } from "../manifest.ts";
 
 type Json = Record<string, unknown>;
@@ -15,11 +15,11 @@ export async function expectAssistant(api: Api, { assistant, deleted_assistant }
 }
 
 export async function expectKeys(api: Api, { keys }: Rest): Promise<void> {
-  const as = (key: string) => new Api(api.url, { "x-api-key": key });
+  const createApi = (key: string) => new Api(api.url, { "x-api-key": key });
   const statuses = async (key: string) => [
-    (await as(key).send("POST", "/threads/count", {})).status,
-    (await as(key).send("POST", "/threads", {})).status,
-    (await as(key).send("GET", "/api/v1/api-keys")).status,
+    (await createApi(key).send("POST", "/threads/count", {})).status,
+    (await createApi(key).send("POST", "/threads", {})).status,
+    (await createApi(key).send("GET", "/api/v1/api-keys")).status,
   ];
   expect(await statuses(keys.admin)).toEqual([200, 200, 200]);
   expect(await statuses(keys.read)).toEqual([200, 403, 403]);
@@ -35,11 +35,11 @@ interface Firing {
 
 /** Crons are unchanged. The due cron fires once for each due time. */
 export async function expectCrons(api: Api, { crons, due_cron }: Rest): Promise<void> {
-  const still = async () => {
+  const readCrons = async () => {
     const listed = await api.post<Json[]>("/runs/crons/search", {});
     return new Map(listed.map((cron) => [cron.cron_id, cron]));
   };
-  const listed = await still();
+  const listed = await readCrons();
   expect(listed.size).toBe(crons.length);
   // The scheduled handler has run before, so a due cron can have a new `next_run_date`.
   for (const { next_run_date: _, ...cron } of crons) expect(listed.get(cron.cron_id)).toMatchObject(cron);
@@ -48,7 +48,7 @@ export async function expectCrons(api: Api, { crons, due_cron }: Rest): Promise<
   const tick = () => fetch(`${api.url}/cdn-cgi/handler/scheduled?time=${time}`);
   await tick();
   const due = Math.floor(time / HALF_HOUR) * HALF_HOUR;
-  expect(Date.parse(String((await still()).get(due_cron)?.next_run_date))).toBe(due + HALF_HOUR);
+  expect(Date.parse(String((await readCrons()).get(due_cron)?.next_run_date))).toBe(due + HALF_HOUR);
   const fired = await settledFirings(api, due_cron);
   for (const { values } of fired) expect(values?.messages.map(({ content }) => content)).toContain("by the clock");
   // Due times older than an hour are skipped, except the latest one.
@@ -60,7 +60,7 @@ export async function expectCrons(api: Api, { crons, due_cron }: Rest): Promise<
 /** The threads of a cron, after all its runs have ended and no new thread appears. */
 async function settledFirings(api: Api, cron: string): Promise<Firing[]> {
   let before = 0;
-  return until("the due cron has fired", 60, async () => {
+  return waitUntil("the due cron has fired", 60, async () => {
     await new Promise((resolve) => setTimeout(resolve, 2_000));
     const found = await api.post<Firing[]>("/threads/search", { metadata: { cron_id: cron }, limit: 100 });
     const settled = found.length === before && found.every(({ status }) => status === "idle");

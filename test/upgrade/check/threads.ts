@@ -1,19 +1,19 @@
 /** Checks threads of an older release: idle ones read as before and take new runs, interrupted ones resume. */
 import { expect } from "vitest";
-import { type Api, human, until } from "../../support/api.ts";
+import { type Api, human, waitUntil } from "../../support/api.ts";
 import { classicLog, digest } from "../log.ts";
 import type { Threads } from "../manifest.ts";
-import { runsOf, snapshot, type ThreadSnapshot } from "../snapshot.ts";
+import { listRuns, snapshot, type ThreadSnapshot } from "../snapshot.ts";
 
 interface State {
   values: { messages: { type: string; content: string }[]; sent?: { to: string }[] };
   next: string[];
 }
 
-const stateOf = (api: Api, thread: string) => api.get<State>(`/threads/${thread}/state`);
+const readState = (api: Api, thread: string) => api.get<State>(`/threads/${thread}/state`);
 
 /** The sequence numbers of a run's events. */
-async function idsOf(api: Api, thread: string, run: string): Promise<number[]> {
+async function listEventIds(api: Api, thread: string, run: string): Promise<number[]> {
   return (await classicLog(api, thread, run)).map(({ id }) => Number(id));
 }
 
@@ -24,18 +24,18 @@ export async function expectAtRest(api: Api, known: ThreadSnapshot): Promise<voi
   // The streaming protocol shows events in another form since the state was made. Their number and texts are the same.
   const log = known.log && { ...known.log, digest: now.log?.digest };
   expect(now).toEqual({ ...known, log });
-  const last = known.runs.count === 0 ? 0 : Math.max(...(await idsOf(api, thread, known.runs.newest)));
+  const last = known.runs.count === 0 ? 0 : Math.max(...(await listEventIds(api, thread, known.runs.newest)));
   await api.post(`/threads/${thread}/runs/wait`, { assistant_id: "echo", input: human("after the upgrade") });
-  const { values, next } = await stateOf(api, thread);
+  const { values, next } = await readState(api, thread);
   expect(next).toEqual([]);
   expect(values.messages.slice(known.state.messages).map(({ content }) => content)).toEqual([
     "after the upgrade",
     "You said: after the upgrade",
   ]);
-  const runs = await runsOf(api, thread);
+  const runs = await listRuns(api, thread);
   expect(runs.map(({ run_id }) => run_id).slice(1, 2)).toEqual(known.runs.count === 0 ? [] : [known.runs.newest]);
   expect(runs).toHaveLength(known.runs.count + 1);
-  expect(Math.min(...(await idsOf(api, thread, runs[0]?.run_id ?? "")))).toBeGreaterThan(last);
+  expect(Math.min(...(await listEventIds(api, thread, runs[0]?.run_id ?? "")))).toBeGreaterThan(last);
 }
 
 export async function expectMiddle(api: Api, { thread, checkpoint, values }: Threads["middle"]): Promise<void> {
@@ -57,8 +57,8 @@ export async function expectAnswered(api: Api, { by, thread, interrupt }: Thread
   } else {
     await api.post(`/threads/${thread}/runs/wait`, { assistant_id: "approval", command: { resume: APPROVE } });
   }
-  const state = await until("the mail is sent", 30, async () => {
-    const found = await stateOf(api, thread);
+  const state = await waitUntil("the mail is sent", 30, async () => {
+    const found = await readState(api, thread);
     return found.next.length === 0 ? found : undefined;
   });
   expect(state.values.sent?.map(({ to }) => to)).toEqual(["ada@example.com"]);
@@ -69,12 +69,12 @@ export async function expectAnswered(api: Api, { by, thread, interrupt }: Thread
 export async function expectLifetimes(api: Api, { lasting, expired, kept }: Threads): Promise<void> {
   const shown = await api.get<{ ttl: object }>(`/threads/${lasting.thread}?include=ttl`);
   expect(shown.ttl).toMatchObject({ strategy: "delete", expires_at: lasting.expires_at });
-  const listed = async () => {
+  const checkListed = async () => {
     const found = await api.post<object[]>("/threads/search", { ids: [expired], select: ["thread_id"] });
     return found.length === 0 ? "gone" : undefined;
   };
-  expect(await until("the expired thread is gone", 90, listed)).toBe("gone");
+  expect(await waitUntil("the expired thread is gone", 90, checkListed)).toBe("gone");
   expect((await api.send("GET", `/threads/${expired}`)).status).toBe(404);
-  const { values } = await stateOf(api, kept);
+  const { values } = await readState(api, kept);
   expect(values.messages.map(({ content }) => content)).toEqual(["alone", "You said: alone"]);
 }

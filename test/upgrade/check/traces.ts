@@ -1,7 +1,7 @@
 /** Checks traces, feedback, datasets and large payloads of an older release, and the traces of interrupted runs. */
 import { createHash } from "node:crypto";
 import { expect } from "vitest";
-import { type Api, until } from "../../support/api.ts";
+import { type Api, waitUntil } from "../../support/api.ts";
 import { digest } from "../log.ts";
 import { projectId } from "../make/traces.ts";
 import type { TraceProject, Traces } from "../manifest.ts";
@@ -12,7 +12,7 @@ interface Page {
 }
 
 /** The ids of a project's trace runs. `more`: further members of the query. */
-async function idsOf(api: Api, project: string, more: object = {}): Promise<string[]> {
+async function listIds(api: Api, project: string, more: object = {}): Promise<string[]> {
   const ids: string[] = [];
   let cursor: string | null = null;
   do {
@@ -26,22 +26,22 @@ async function idsOf(api: Api, project: string, more: object = {}): Promise<stri
 
 export async function expectProject(api: Api, { id, name, rows, ids }: TraceProject): Promise<void> {
   expect(await projectId(api, name)).toBe(id);
-  const found = await idsOf(api, id);
+  const found = await listIds(api, id);
   expect(found.length).toBe(rows);
   expect(digest(found.sort())).toBe(ids);
-  expect((await idsOf(api, id, { filter: 'eq(name, "chain 0")' })).length).toBeGreaterThan(0);
+  expect((await listIds(api, id, { filter: 'eq(name, "chain 0")' })).length).toBeGreaterThan(0);
 }
 
 /** Reads every trace run, so that every partition has been opened. */
 export async function readEveryPartition(api: Api): Promise<void> {
-  for (const { id } of await api.get<{ id: string }[]>("/sessions?limit=100")) await idsOf(api, id);
+  for (const { id } of await api.get<{ id: string }[]>("/sessions?limit=100")) await listIds(api, id);
 }
 
 /** Each run has exactly one trace. */
 export async function expectTraced(api: Api, runs: string[]): Promise<void> {
   const project = await projectId(api, "default");
-  const roots = () => idsOf(api, project, { is_root: true });
-  await until("every run has its trace", 60, async () => {
+  const roots = () => listIds(api, project, { is_root: true });
+  await waitUntil("every run has its trace", 60, async () => {
     const found = new Set(await roots());
     return runs.every((run) => found.has(run)) || undefined;
   });

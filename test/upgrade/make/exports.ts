@@ -1,6 +1,6 @@
 /** Makes exports that are interrupted halfway, and a schedule with spawned and due windows. */
 import { localR2 } from "../../support/object-stores.ts";
-import { type Api, until } from "../../support/api.ts";
+import { type Api, waitUntil } from "../../support/api.ts";
 import type { CompletedRun, Exports, ExportWindow, TraceProject } from "../manifest.ts";
 import { FIRST_DAY } from "./traces.ts";
 
@@ -17,7 +17,7 @@ interface Shown {
 const iso = (time: number) => new Date(time).toISOString();
 
 /** The completed runs of an export. They must not change after the upgrade. */
-async function completedRuns(api: Api, id: string): Promise<CompletedRun[]> {
+async function listCompletedRuns(api: Api, id: string): Promise<CompletedRun[]> {
   const runs = await api.get<(CompletedRun & { status: string })[]>(`/api/v1/bulk-exports/${id}/runs?limit=1000`);
   const completed = runs.filter(({ status }) => status === "COMPLETED");
   return completed.map(({ id, finished_at, metadata: { result } }) => {
@@ -44,20 +44,20 @@ export async function makeSchedule(api: Api, project: TraceProject): Promise<Exp
     interval_hours: 24,
   });
   await fetch(`${api.url}/cdn-cgi/handler/scheduled`);
-  const windows = await until("the first windows of the schedule are exported", 120, async () => {
+  const windows = await waitUntil("the first windows of the schedule are exported", 120, async () => {
     const all = await api.get<(Job & ExportWindow)[]>("/api/v1/bulk-exports?limit=100");
     const own = all.filter((job) => job.source_bulk_export_id === schedule.id);
     return own.length > 0 && own.every((job) => job.status === "COMPLETED") ? own : undefined;
   });
   if (windows.length >= WINDOWS) throw new Error("One sweep has spawned every window.");
   const { id, start_time, interval_hours } = schedule;
-  const first = windows.sort(byStart).map(({ id, start_time, end_time, status, finished_at }) => {
+  const first = windows.sort(compareStart).map(({ id, start_time, end_time, status, finished_at }) => {
     return { id, start_time, end_time, status, finished_at };
   });
   return { id, start_time, interval_hours, windows: first };
 }
 
-const byStart = (a: ExportWindow, b: ExportWindow) => Date.parse(a.start_time) - Date.parse(b.start_time);
+const compareStart = (a: ExportWindow, b: ExportWindow) => Date.parse(a.start_time) - Date.parse(b.start_time);
 
 /** Starts both exports and returns when a third of the first one is complete. The caller then kills the server. */
 export async function startExports(api: Api, project: TraceProject): Promise<Exports["jobs"]> {
@@ -80,13 +80,13 @@ export async function startExports(api: Api, project: TraceProject): Promise<Exp
       end_time: iso(FIRST_DAY + EXPORTED.days * DAY),
     });
   const jobs = [await start(embedded), await start(s3)];
-  await until("a third of the first export is complete", 60, async () => {
+  await waitUntil("a third of the first export is complete", 60, async () => {
     const { progress } = await api.get<Shown>(`/api/v1/bulk-exports/${jobs[0]?.id}`);
     return progress.runs_completed * 3 >= progress.runs_total && progress.runs_total > 0 ? progress : undefined;
   });
   return Promise.all(
     jobs.map(async ({ id }) => {
-      const completed = await completedRuns(api, id);
+      const completed = await listCompletedRuns(api, id);
       if (completed.length === EXPORTED.days) throw new Error("The export had ended before the server was killed.");
       return { id, rows: project.rows, ids: project.ids, completed };
     }),

@@ -1,6 +1,6 @@
 /** Makes runs and tasks that are in progress when the server is killed, and records what their readers received. */
 import { type Api, human } from "../../support/api.ts";
-import { seen } from "../log.ts";
+import { summarizeEvents } from "../log.ts";
 import type { A2aTasks, CutRun, Threads } from "../manifest.ts";
 import type { SseEvent } from "../../support/sse.ts";
 
@@ -52,7 +52,7 @@ export class Reader {
   }
 
   get cut(): CutRun {
-    return { thread: this.thread, run: this.run, nodes: this.#kind.nodes, seen: seen(this.events) };
+    return { thread: this.thread, run: this.run, nodes: this.#kind.nodes, seen: summarizeEvents(this.events) };
   }
 
   /** The number of finished nodes that the reader has seen. */

@@ -1,8 +1,8 @@
 /** Makes idle threads: long, large, copied, failed, changed by a client, with a TTL, and interrupted. */
-import { type Api, human, until } from "../../support/api.ts";
-import { digest, folded, protocolLog } from "../log.ts";
+import { type Api, human, waitUntil } from "../../support/api.ts";
+import { digest, foldEvents, protocolLog } from "../log.ts";
 import type { Threads } from "../manifest.ts";
-import { runsOf, snapshot, type ThreadSnapshot } from "../snapshot.ts";
+import { listRuns, snapshot, type ThreadSnapshot } from "../snapshot.ts";
 
 const HUNDRED_YEARS = 52_560_000;
 
@@ -35,15 +35,16 @@ export async function startLong(api: Api): Promise<Long> {
 
 /** Waits until the server has compacted the log, then adds ten turns, which are not compacted. */
 export async function finishLong(api: Api, { thread }: Long): Promise<void> {
-  const newest = (await runsOf(api, thread))[0]?.run_id ?? "";
+  const newest = (await listRuns(api, thread))[0]?.run_id ?? "";
   const before = await protocolLog(api, thread, newest);
-  await until("the long thread is compacted", 900, async () => {
+  await waitUntil("the long thread is compacted", 900, async () => {
     const { length } = await protocolLog(api, thread, newest);
     if (length < before.length) return length;
     await new Promise((resolve) => setTimeout(resolve, 5_000));
   });
   const after = await protocolLog(api, thread, newest);
-  if (folded(after).texts !== folded(before).texts) throw new Error("Compaction changed the texts of the thread.");
+  if (foldEvents(after).texts !== foldEvents(before).texts)
+    throw new Error("Compaction changed the texts of the thread.");
   await turns(api, thread, 201, 210);
 }
 

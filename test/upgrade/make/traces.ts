@@ -21,7 +21,7 @@ function uuid(name: string): string {
 }
 
 /** `perDay` runs on each of `days` days. Every third run is a child of the previous run. */
-function runsOf(project: string, days: number, perDay: number): SentRun[] {
+function generateRuns(project: string, days: number, perDay: number): SentRun[] {
   return Array.from({ length: days * perDay }, (_, n) => {
     const child = n % perDay > 0 && n % 3 === 2;
     const at = (one: number) => FIRST_DAY + Math.floor(one / perDay) * DAY + (one % perDay) * 60_000;
@@ -54,7 +54,7 @@ export async function projectId(api: Api, name: string): Promise<string> {
 
 /** Sends `days` times `perDay` runs to a project. */
 export async function sendProject(api: Api, name: string, days: number, perDay: number): Promise<TraceProject> {
-  const post = runsOf(name, days, perDay);
+  const post = generateRuns(name, days, perDay);
   for (let at = 0; at < post.length; at += 100) {
     await api.post("/api/v1/runs/batch", { post: post.slice(at, at + 100), patch: [] });
   }
@@ -117,7 +117,7 @@ export async function makeTraces(api: Api): Promise<Traces> {
   const items = await api.get<Traces["feedback"]["items"]>(`/api/v1/feedback?run=${run}`);
   const link = await api.post<{ url: string }>("/api/v1/feedback/tokens", { run_id: run, feedback_key: "stars" });
   const more = [large, attachment.run];
-  const ids = [...runsOf(alpha.name, 3, 40).map(({ id }) => id), ...more].sort();
+  const ids = [...generateRuns(alpha.name, 3, 40).map(({ id }) => id), ...more].sort();
   return {
     projects: [{ ...alpha, rows: ids.length, ids: digest(ids) }, beta],
     large: { run: large, inputs: digest(LARGE), outputs: digest({ again: LARGE }) },

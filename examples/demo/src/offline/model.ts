@@ -59,7 +59,7 @@ export class OfflineModel extends BaseChatModel<CallOptions> {
     for (const [index, word] of words.entries()) {
       options.signal?.throwIfAborted();
       if (index > 0 && this.#delay > 0) await sleep(this.#delay, undefined, { signal: options.signal });
-      yield chunkOf(new AIMessageChunk(word));
+      yield toChunk(new AIMessageChunk(word));
     }
     // Text has block index 0 in LangChain's content blocks; a tool call there would be merged into it.
     const tool_call_chunks = calls.map(({ name, args }, index) => ({
@@ -69,7 +69,7 @@ export class OfflineModel extends BaseChatModel<CallOptions> {
       args: JSON.stringify(args),
       index: index + 1,
     }));
-    if (calls.length > 0) yield chunkOf(new AIMessageChunk({ content: "", tool_call_chunks }));
+    if (calls.length > 0) yield toChunk(new AIMessageChunk({ content: "", tool_call_chunks }));
     const [input, output] = [
       messages
         .map((message) => message.text)
@@ -77,7 +77,7 @@ export class OfflineModel extends BaseChatModel<CallOptions> {
         .split(/\s+/).length,
       words.length,
     ];
-    yield chunkOf(
+    yield toChunk(
       new AIMessageChunk({
         content: "",
         response_metadata: { model_name: "weir-offline", finish_reason: calls.length > 0 ? "tool_calls" : "stop" },
@@ -88,6 +88,6 @@ export class OfflineModel extends BaseChatModel<CallOptions> {
   }
 }
 
-function chunkOf(message: AIMessageChunk): ChatGenerationChunk {
+function toChunk(message: AIMessageChunk): ChatGenerationChunk {
   return new ChatGenerationChunk({ message, text: message.text });
 }

@@ -84,12 +84,12 @@ function expressionIn(asked: string): string | undefined {
 function zoneIn(asked: string): string {
   const said = asked.toLowerCase();
   const named = Intl.supportedValuesOf("timeZone").find(
-    (zone) => said.includes(zone.toLowerCase()) || cityOf(zone).test(said),
+    (zone) => said.includes(zone.toLowerCase()) || toCityPattern(zone).test(said),
   );
   return named ?? "UTC";
 }
 
-function cityOf(zone: string): RegExp {
+function toCityPattern(zone: string): RegExp {
   return new RegExp(
     `\\b${zone
       .split("/")
