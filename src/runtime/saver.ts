@@ -54,6 +54,7 @@ const INTERRUPT = "__interrupt__";
 
 export class Saver extends BaseCheckpointSaver {
   #failure: unknown;
+  #isClosed = false;
 
   /**
    * `metadata` goes into every checkpoint written through this saver: the run's id, assistant and so on. `stop` is aborted when the
@@ -95,6 +96,7 @@ export class Saver extends BaseCheckpointSaver {
     newVersions?: ChannelVersions,
   ): Promise<RunnableConfig> {
     const { ns, id: parentId } = address(config);
+    if (this.#isLate(ns)) return this.#config(ns, checkpoint.id);
     const { channel_values: values, ...rest } = copyCheckpoint(checkpoint);
     const saved = { ns, id: checkpoint.id, parentId, checkpoint: rest, metadata: { ...this.metadata, ...metadata } };
     try {
@@ -109,12 +111,26 @@ export class Saver extends BaseCheckpointSaver {
   override async putWrites(config: RunnableConfig, writes: PendingWrite[], taskId: string): Promise<void> {
     const { ns, id } = address(config);
     if (id === undefined) throw new Error("Writes belong to a checkpoint: checkpoint_id is missing.");
+    if (this.#isLate(ns)) return;
     // What a task says that is stopped is no failure of it, and would take the place of its question.
     const told = this.stop?.aborted ? writes.filter(([channel]) => channel !== ERROR) : writes;
     if (told.length === 0) return;
     const rows = told.map(([channel, value], i) => ({ taskId, index: WRITES_IDX_MAP[channel] ?? i, channel, value }));
     const { run_id: runId } = this.metadata;
     this.storage.putWrites(ns, id, rows, typeof runId === "string" ? runId : undefined);
+  }
+
+  /** Stores nothing from here on: the run has ended. */
+  close(): void {
+    this.#isClosed = true;
+  }
+
+  /**
+   * Whether a node writes that was not waited for: JavaScript cannot stop it, and a graph that it invokes goes on. The question that
+   * the graph asked waits again by then.
+   */
+  #isLate(ns: string): boolean {
+    return this.#isClosed || (ns !== "" && this.stop?.aborted === true);
   }
 
   /** Throws the error that prevented the storage of a checkpoint. Call it when the graph has ended. */

@@ -5,6 +5,7 @@
 import { withRing } from "../encryption/load.ts";
 import { isSealed, isSealedJson, JSON_MARK, openOr, type Ring } from "../encryption/ring.ts";
 import { isObject, parseJson } from "../http/json.ts";
+import { isList, joinExtras } from "./extra.ts";
 import type { PageRequest, RunPage } from "./page.ts";
 import type { TracePartitionRpc } from "./rpc.ts";
 import { TextsBuilder, readTexts, type Texts } from "./texts.ts";
@@ -49,6 +50,8 @@ export function sealWrite(ring: Ring, write: RunWrite): void {
 }
 
 function openText(ring: Ring, runId: string, field: string, text: string): string {
+  if (field === "extra" && isList(text))
+    return joinExtras(text, (sealed) => ring.open(sealed, fieldPlace(runId, field)));
   const held = text.startsWith(JSON_MARK) ? (JSON.parse(text) as string) : text;
   const open = ring.open(held, fieldPlace(runId, field));
   return open === held ? text : open;
@@ -97,6 +100,7 @@ export function openIfSealed(env: Env, workspaceId: string, calls: TracePartitio
 
 const isSealedRun = (run: QueriedRun) =>
   hasSealed(run.feedback_stats) ||
+  isList(run.extra ?? "") ||
   LARGE_FIELDS.some((field) => isSealedJson(run[field] ?? "") || isSealedJson(run.previews?.[field] ?? ""));
 
 /** Decrypts a run. If its key is destroyed, the payloads are absent and the error says so. */
@@ -162,7 +166,7 @@ function openPage(ring: Ring, page: RunPage): RunPage {
   for (const field of PAYLOAD_FIELDS) {
     const texts = payloads[field];
     if (texts)
-      payloads[field] = openTexts(texts, (text, row) =>
+      payloads[field] = openTexts(texts, field, (text, row) =>
         openOr(() => openText(ring, ids[row] ?? "", field, text), null),
       );
   }
@@ -185,11 +189,13 @@ function openFeedbacks(ring: Ring, text: string): string {
   return JSON.stringify(open);
 }
 
-function openTexts(texts: Texts, open: (text: string, row: number) => string | null): Texts {
+function openTexts(texts: Texts, field: string, open: (text: string, row: number) => string | null): Texts {
   const builder = new TextsBuilder();
   let row = 0;
   for (const bytes of readTexts(texts)) {
-    const isHeld = bytes !== null && (bytes[0] === 2 || (bytes[0] === 34 && bytes[1] === 92));
+    const isHeld =
+      bytes !== null &&
+      (bytes[0] === 2 || (bytes[0] === 34 && bytes[1] === 92) || (field === "extra" && bytes[0] === 91));
     const text = isHeld ? open(decoder.decode(bytes), row) : undefined;
     if (text === undefined) builder.add(bytes, false);
     else builder.add(text === null ? null : Buffer.from(text), false);

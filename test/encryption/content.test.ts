@@ -65,7 +65,7 @@ describe("content of a workspace that encrypts", () => {
       error: SAID,
       events: run.events,
     });
-    expect(extra).toMatchObject({ runtime: { note: SAID }, metadata: { more: "m" } });
+    expect(extra).toMatchObject({ runtime: { note: SAID }, metadata: { topic: "art", more: "m" } });
     expect((await ask<{ inputs: unknown }>(`/api/v1/runs/${large.id}`)).inputs).toEqual(large.inputs);
     expect(await ask(`/api/v1/feedback/${feedback.id}`)).toMatchObject({
       comment: SAID,

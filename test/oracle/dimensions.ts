@@ -26,6 +26,8 @@ export const DIMENSIONS = {
   slots: ["none", "free", "taken"],
   /** Where the last run begins: at the latest checkpoint, or at an earlier one where nothing waits. */
   from: ["latest", "earlier"],
+  /** Whether the workspace encrypts, and whether its key is replaced before the last answers. */
+  secrets: ["open", "sealed", "rotated"],
 } as const;
 
 export type Dimension = keyof typeof DIMENSIONS;
@@ -48,6 +50,7 @@ export const PLAIN: Case = {
   values: "plain",
   slots: "none",
   from: "latest",
+  secrets: "open",
 };
 
 interface Exclusion {

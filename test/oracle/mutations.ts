@@ -252,9 +252,20 @@ export const MUTATIONS: Mutation<Case>[] = [
     "a stopped run leaves the values of its last step",
     { at: ["asking node"], pause: ["parallel"], stop: ["cancel", "replace", "timeout", "kill after stop"] },
     "runs/runner.ts",
-    "emitter.values = (await readWritten(this.context)) ?? emitter.values;",
-    "emitter.values = (await readWritten(this.context)) && emitter.values;",
+    "if (written) emitter.values = written;",
+    "",
   ),
+  {
+    name: "a nested graph writes after its run was stopped",
+    among: { at: ["asking node"], pause: ["nested"], stop: ["cancel"], lifecycle: ["compaction"], moment: ["stop"] },
+    patches: [
+      {
+        file: "src/runtime/saver.ts",
+        find: 'return this.#isClosed || (ns !== "" && this.stop?.aborted === true);',
+        replace: "return false;",
+      },
+    ],
+  },
   {
     name: "the error of a stopped task takes the place of its question",
     among: { at: ["asking node"], pause: ["parallel"], stop: ["cancel", "replace", "timeout", "kill after stop"] },

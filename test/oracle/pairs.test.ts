@@ -5,6 +5,7 @@
  */
 import { expect, it } from "vitest";
 import { graphs } from "../../src/graphs/index.ts";
+import { replaceKey } from "../support/encryption.ts";
 import { anyStorage } from "../chaos/faults.ts";
 import { newCaller } from "../support/caller.ts";
 import { installClock } from "../support/clock.ts";
@@ -61,12 +62,14 @@ it(
     const toId = (n: number) => `oracle-${n}`;
     for (const n of cases.keys()) graphs[toId(n)] = build({ pause: "none" });
     try {
-      const callers = await Promise.all(Array.from({ length: WORKSPACES }, newCaller));
+      const newCallers = () => Promise.all(Array.from({ length: WORKSPACES }, newCaller));
+      const [open, sealed] = [await newCallers(), await newCallers()];
+      await Promise.all(sealed.map(replaceKey));
       const clock = new SharedClock(AT_ONCE);
       const failures: Failure[] = [];
       const owed: Owed[] = [];
       const run = async (given: Case, n: number, steps: readonly number[] | undefined = STEPS) => {
-        const caller = callers[n % WORKSPACES];
+        const caller = (given.secrets === "open" ? open : sealed)[n % WORKSPACES];
         return caller && runCase(given, { caller, graphId: toId(n), clock, seed: SEED + n, owed }, steps);
       };
       await Promise.all(

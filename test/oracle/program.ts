@@ -6,6 +6,7 @@ import type { RunSpec } from "./model.ts";
 import * as stops from "./stops.ts";
 import { startInPlace, startSooner, stepsWhileWaiting } from "./waiting.ts";
 import type { World } from "./world.ts";
+import { replaceKey } from "../support/encryption.ts";
 
 export interface Step {
   name: string;
@@ -76,6 +77,7 @@ function createThreaded(given: Case): Step[] {
     ...happens("pause"),
     // What happens to the thread while t2 is at work comes before other runs, which wait for it.
     ...(stopsItself ? happens("stop") : []),
+    ...listRotation(given),
     ...graphSteps(graph),
     ...(stopsItself ? [] : [...answerSteps(given), ...happens("stop")]),
     step("what is left", answers.completeAll),
@@ -101,6 +103,9 @@ function createThreaded(given: Case): Step[] {
 
 const createKey = (world: World, name: string): string | undefined =>
   world.given.repetition === "key" ? `${world.id} ${name}` : undefined;
+
+const listRotation = ({ secrets }: Case): Step[] =>
+  secrets === "rotated" ? [step("another key", ({ weir }) => replaceKey(weir.caller))] : [];
 
 function graphSteps(graph: Case["graph"]): Step[] {
   if (graph === "same") return [];
@@ -138,6 +143,7 @@ function stateless(given: Case): Step[] {
       if (stops.needsHold(given)) world.hold("speak");
       await answers.startOnce(world, t2, true);
     }),
+    ...listRotation(given),
     ...stops.listSteps(given, "t2", "speak"),
     step("the thread takes nothing else", happenings.expectRefusals),
     ...(lifecycle === "deletion" ? [step("deletion", happenings.happen)] : []),

@@ -144,6 +144,20 @@ describe("merging", () => {
     }
   });
 
+  it("takes an empty extra for none, in any order", async () => {
+    for (const order of [
+      ["post", "patch"],
+      ["patch", "post"],
+    ] as const) {
+      const caller = await newCaller();
+      const run = root({ extra: { metadata: { topic: "art" }, runtime: { sdk: "one" } } });
+      for (const kind of order)
+        await sendMultipart(caller, runParts(kind, kind === "post" ? run : { ...run, extra: {} }));
+      const [stored] = await readStoredRuns(caller);
+      expect(JSON.parse(stored?.extra ?? "")).toEqual(run.extra);
+    }
+  });
+
   it("finds the run of a patch that says neither project nor time", async () => {
     const caller = await newCaller();
     const run = root({ end_time: undefined, outputs: undefined, session_name: "elsewhere" });

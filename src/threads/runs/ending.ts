@@ -6,6 +6,7 @@ import { spentAfter } from "./budgets.ts";
 import { restartTtl, type ThreadRecord } from "../record.ts";
 import type { StoredRun } from "../run.ts";
 import type { Interrupts, RunError, RunStatus, StopReason } from "../types.ts";
+import type { Refs } from "../log/values.ts";
 
 /** How long the thread of a stateless run is found after the run's end, milliseconds. */
 const FOUND_MS = 60_000;
@@ -64,8 +65,9 @@ export function unusedBy(
 export function emitEnd(
   emitter: Emitter,
   { status, outcome, request }: StoredRun,
-  { questions, requested, reason, error, feedback }: End,
+  { questions, requested, reason, error, feedback, written }: End,
 ): void {
+  if (written) emitter.emit("values", [], JSON.stringify({ $v: written }), { refs: true });
   for (const { id = "", value } of Object.values(questions).flat()) {
     // The answer was undone, or not used: readers of the log that saw it find the question again.
     if (!outcome.answered?.includes(id) || requested.has(id)) continue;
@@ -81,12 +83,20 @@ export function emitEnd(
   });
 }
 
-interface End {
+/** How a run ends. */
+export interface Ending {
+  /** Why it was stopped. */
+  reason?: StopReason;
+  error?: RunError;
+  /** See feedback.ts. */
+  feedback?: Record<string, string>;
+  /** The values with what ended nodes have written, of a run that was stopped beside them. */
+  written?: Refs;
+}
+
+interface End extends Ending {
   questions: Interrupts;
   requested: ReadonlySet<string>;
-  reason: StopReason | undefined;
-  error: RunError | undefined;
-  feedback: Record<string, string> | undefined;
 }
 
 function endingAt(temporary: NonNullable<ThreadRecord["temporary"]>, now: number): ThreadRecord["temporary"] {

@@ -106,7 +106,11 @@ async function start(execution: Execution, tracer: Tracer | undefined): Promise<
     },
     emitter,
   );
-  await (spending ? countSpending(spending, driving) : driving);
+  try {
+    await (spending ? countSpending(spending, driving) : driving);
+  } finally {
+    saver.close();
+  }
   saver.check();
 }
 

@@ -15,7 +15,7 @@ import type { Outbox } from "../tasks/outbox.ts";
 import { queueSideEffects } from "../tasks/side-effects.ts";
 import type { ThreadContext } from "../context.ts";
 import { countAttempt, attemptsSpent, diedError, timeLeft } from "./attempts.ts";
-import { askedAtEnd, emitEnd, recordAfter, unusedBy } from "./ending.ts";
+import { askedAtEnd, emitEnd, type Ending, recordAfter, unusedBy } from "./ending.ts";
 import { checkContinuation } from "./continued.ts";
 import { checkAnswers, chooseWrite, newRun, repeatedRun, threadFor, withAssistants } from "./insert.ts";
 import type { ThreadRecord } from "../record.ts";
@@ -47,15 +47,6 @@ interface Active {
 }
 
 /** How a run came to its end, besides its status. */
-interface Ending {
-  /** Why it was stopped. */
-  reason?: StopReason;
-  error?: RunError;
-  tracer?: Tracer;
-  /** See feedback.ts. */
-  feedback?: Record<string, string>;
-}
-
 export class Runner {
   /** Pending and running, in the order they will run. */
   #open: StoredRun[];
@@ -314,9 +305,9 @@ export class Runner {
       const reason = stop.signal.reason as StopReason | undefined;
       // A graph that was stopped between two steps waits there, as one that paused itself.
       if (reason === "interrupt") emitter.interrupted ||= await hasNextStep(this.context);
-      if (reason === "interrupt" || reason === "timeout")
-        emitter.values = (await readWritten(this.context)) ?? emitter.values;
-      this.#end(run, emitter, status, { reason, error, tracer, feedback });
+      const written = reason === "interrupt" || reason === "timeout" ? await readWritten(this.context) : undefined;
+      if (written) emitter.values = written;
+      this.#end(run, emitter, status, { reason, error, tracer, feedback, written });
     };
     ctx.waitUntil(work());
     if (run.request.task || run.outcome.answered) ctx.waitUntil(this.outbox.deliver());
@@ -336,7 +327,13 @@ export class Runner {
     this.#end(run, emitter, "error", { error: diedError(run.outcome, prior), tracer });
   }
 
-  #end(given: StoredRun, emitter: Emitter, status: RunStatus, { reason, error, tracer, feedback }: Ending): void {
+  #end(
+    given: StoredRun,
+    emitter: Emitter,
+    status: RunStatus,
+    { tracer, ...ending }: Ending & { tracer?: Tracer },
+  ): void {
+    const { reason, error } = ending;
     const { eventLog, tables, values, checkpoints } = this.context;
     const run = transition(given, status);
     const { outcome } = run;
@@ -349,7 +346,7 @@ export class Runner {
     Object.assign(outcome, { values: emitter.values, interrupts, error, stopped: reason });
     const prior = new Emitter(eventLog, values, run.id);
     const unused = unusedBy(run, { questions, requested: emitter.requested, reason });
-    emitEnd(prior, run, { questions, requested: emitter.requested, reason, error, feedback });
+    emitEnd(prior, run, { questions, requested: emitter.requested, ...ending });
     outcome.first_seq ??= outcome.last_seq;
     const others = this.open.filter((one) => one.id !== run.id);
     const record = recordAfter(before, run, emitter, { open: others.length > 0, reason, questions });

@@ -28,6 +28,8 @@ export const DIMENSIONS = {
   project: ["plain", "tier", "held"],
   /** What a rule keeps for longer: the trace of a root or of a run below one. */
   kept: ["none", "root", "child"],
+  /** Whether the workspace encrypts, and whether its key is replaced once the runs have arrived. */
+  secrets: ["open", "sealed", "rotated"],
   /** What is shared. */
   share: ["none", "own", "same id"],
   /** What is exported, and what happens during it. */
@@ -53,6 +55,7 @@ export const PLAIN: Case = {
   feedback: "none",
   project: "plain",
   kept: "none",
+  secrets: "open",
   share: "none",
   export: "none",
   removal: "none",

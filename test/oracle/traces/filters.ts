@@ -20,6 +20,10 @@ export const selectedBy = ({ holds }: Condition, kind: FilterKind, project: Proj
     return project.listTree(run).some((one) => holds(one, project));
   });
 
+/** Whether a filter reads inputs, outputs or errors, which a workspace that encrypts refuses. */
+export const readsContents = (text: string): boolean =>
+  /\b(search\(|error\b|(input|output)_(key|value)\b)/.test(text.replaceAll(/"(?:[^"\\]|\\.)*"/g, '""'));
+
 /** A string of the filter language. */
 export const quoteText = (text: string): string => JSON.stringify(text);
 

@@ -18,10 +18,12 @@ export interface Failure {
 type Step = [name: string, work: (world: World) => Promise<unknown>];
 
 const before: Step[] = [
+  ["encrypt", ({ weir, given }) => (given.secrets === "open" ? Promise.resolve() : weir.replaceKey())],
   ["make the projects", makeProjects],
   ["fill the day", fill],
   ["runs arrive", arrive],
   ["compare what arrived", compareAll],
+  ["another key", ({ weir, given }) => (given.secrets === "rotated" ? weir.replaceKey() : Promise.resolve())],
   ["share", share],
   ["change the project", changeProject],
   ["keep a trace", keepTrace],

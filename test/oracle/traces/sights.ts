@@ -1,5 +1,5 @@
 /** The runs that are visible of a project, on the product and on the model. */
-import { type Condition, type FilterKind, selectedBy } from "./filters.ts";
+import { type Condition, type FilterKind, readsContents, selectedBy } from "./filters.ts";
 import { feedbackFigures, computeFigures } from "./figures.ts";
 import type { Value } from "./json.ts";
 import type { Project } from "./model.ts";
@@ -126,6 +126,8 @@ export class Sights {
 
   async filter(condition: Condition, kind: FilterKind = "filter"): Promise<void> {
     const { text } = condition;
+    if (this.weir.isSealed && readsContents(text))
+      return this.weir.expectRefusal("/runs/query", { session: [this.#session], [kind]: text });
     const wanted = selectedBy(condition, kind, this.project);
     const what = `${kind} ${text.slice(0, 300)}`;
     if (this.project.runs.length <= MANY) {

@@ -1,5 +1,5 @@
 /** What sums a project up, on the product and on the model: statistics, series, threads, feedback. */
-import { type Condition, type FilterKind, selectedBy } from "./filters.ts";
+import { type Condition, type FilterKind, readsContents, selectedBy } from "./filters.ts";
 import { computeFigures, groupRuns, computeStats, groupThreads } from "./figures.ts";
 import { showValue, toText } from "./json.ts";
 import type { Project } from "./model.ts";
@@ -22,6 +22,8 @@ export class Sums {
     const runs = condition ? selectedBy(condition, kind, this.project) : this.project.runs;
     const wanted = computeStats(this.project, runs);
     const body = { session: [this.#session], ...(condition && { [kind]: condition.text }) };
+    if (this.weir.isSealed && condition && readsContents(condition.text))
+      return this.weir.expectRefusal("/runs/stats", body);
     const real = (await this.weir.call("/runs/stats", { body })) as Json;
     const last = real.last_run_start_time;
     const seen = pickMembers(real, wanted);

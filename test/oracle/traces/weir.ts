@@ -6,6 +6,7 @@ import { type MultipartPart, sendMultipart } from "../../support/traces.ts";
 import type { Case } from "./dimensions.ts";
 import { objectText, toText, type Value, parseValue } from "./json.ts";
 import type { Feedback, Write } from "./run.ts";
+import { replaceKey } from "../../support/encryption.ts";
 
 type Json = { [key: string]: Value };
 
@@ -14,6 +15,8 @@ const HEAVY = ["inputs", "outputs", "events", "extra", "error"];
 export class Weir {
   /** Ids of projects by name. */
   readonly ids = new Map<string, string>();
+  /** Whether the workspace encrypts. */
+  isSealed = false;
 
   constructor(readonly caller: Caller) {}
 
@@ -33,6 +36,17 @@ export class Weir {
     const answer = await this.caller.fetch(path, options);
     await answer.text();
     return answer.status;
+  }
+
+  /** The workspace encrypts with a new key from here on. */
+  async replaceKey(): Promise<void> {
+    await replaceKey(this.caller);
+    this.isSealed = true;
+  }
+
+  async expectRefusal(path: string, body: Json): Promise<void> {
+    const status = await this.status(path, { body });
+    if (status !== 422) throw new Error(`${path} ${JSON.stringify(body)}: ${status}, must be 422`);
   }
 
   async makeProject(name: string, more: Json = {}): Promise<string> {

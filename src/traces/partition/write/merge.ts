@@ -1,8 +1,8 @@
 /** Merging a write into a run, so that the order and the number of arrivals do not matter. */
-import { isSealedJson } from "../../../encryption/ring.ts";
 import { byteLength } from "../../../http/bytes.ts";
-import { hasMembers, parseExact } from "../../../http/json.ts";
+import { parseExact } from "../../../http/json.ts";
 import { parseDotted, segment } from "../../dotted.ts";
+import { isSealedExtra, listExtras, mergeExtras } from "../../extra.ts";
 import { metadataText } from "../../ingest/pairs.ts";
 import { ATTACHMENTS_BYTES, JOINED_EXTRA_BYTES } from "../../limits.ts";
 import { addCost, type PriceTable } from "../../usage/prices.ts";
@@ -171,13 +171,15 @@ function setPayload(row: WholeRow, field: LargeField, payload: PayloadWrite): vo
  * large, the patch's replaces the post's as a whole.
  */
 function mergeExtra(row: WholeRow, write: RunWrite, extra: PayloadWrite, wins: boolean): void {
-  const joined = joinExtra(row, extra, wins);
+  const isEmpty = row.extra === null || row.extra === "{}";
+  if (!isEmpty && isLessComplete(row.extra, extra)) return;
+  const joined = isEmpty ? undefined : joinExtra(row, extra, wins);
   if (joined === undefined) {
-    const isSealed = row.extra !== null && isSealedJson(row.extra);
-    if (wins || row.extra === null) setPayload(row, "extra", extra);
+    const isSealed = !isEmpty && isSealedExtra(row.extra ?? "");
+    if (wins || isEmpty) setPayload(row, "extra", extra);
     // Metadata is not sealed, and is joined even where `extra` cannot be.
     if (isSealed) mergeMetadata(row, write, wins);
-    else if (wins || row.extra === null) row.metadata = write.metadata ?? null;
+    else if (wins || isEmpty) row.metadata = write.metadata ?? null;
     return;
   }
   if (joined === row.extra) return;
@@ -195,23 +197,17 @@ function mergeMetadata(row: WholeRow, write: RunWrite, wins: boolean): void {
 /** The stored and the given `extra` as one text. Undefined when they cannot be joined. */
 function joinExtra(row: WholeRow, extra: PayloadWrite, wins: boolean): string | undefined {
   const storedIsLarge = row.large !== null && "extra" in (JSON.parse(row.large) as object);
-  if (row.extra === null || row.extra === "{}" || storedIsLarge || !("text" in extra)) return undefined;
-  if (isSealedJson(row.extra) || isSealedJson(extra.text)) return undefined;
+  if (row.extra === null || storedIsLarge || !("text" in extra)) return undefined;
   if (extra.text === row.extra) return row.extra;
-  const stored = parseExact(row.extra) as Record<string, unknown>;
-  const given = parseExact(extra.text) as Record<string, unknown>;
-  const joined = JSON.stringify(wins ? mergeObjects(stored, given) : mergeObjects(given, stored));
-  return byteLength(joined) <= JOINED_EXTRA_BYTES ? joined : undefined;
+  const [under, over] = wins ? [row.extra, extra.text] : [extra.text, row.extra];
+  const joined = isSealedExtra(under) || isSealedExtra(over) ? listExtras(under, over) : joinTexts(under, over);
+  return joined !== undefined && byteLength(joined) <= JOINED_EXTRA_BYTES ? joined : undefined;
 }
 
-function mergeObjects(under: Record<string, unknown>, over: Record<string, unknown>): Record<string, unknown> {
-  const merged: Record<string, unknown> = { ...under, ...over };
-  for (const [key, value] of Object.entries(over)) {
-    const below = under[key];
-    if (hasMembers(value) && hasMembers(below)) merged[key] = { ...below, ...value };
-  }
-  return merged;
-}
+const joinTexts = (under: string, over: string): string =>
+  JSON.stringify(
+    mergeExtras(parseExact(under) as Record<string, unknown>, parseExact(over) as Record<string, unknown>),
+  );
 
 /** Merges attachments by name. Attachments that do not fit in the column are left out. */
 function mergeAttachments(stored: string | null, added: { name: string }[]): string {
