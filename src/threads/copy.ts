@@ -9,6 +9,7 @@ import { BEGINNING, type CopiedRow, copiedRows, insertCopied } from "./storage/c
 import { hasNextStep } from "./graph/state.ts";
 import { withinMetadata } from "./limits.ts";
 import { restartTtl, type ThreadRecord } from "./record.ts";
+import { storedRun } from "./run.ts";
 import type { ThreadContext } from "./context.ts";
 import type { Json } from "../json.ts";
 import type { CopyPage, ThreadRpc } from "./rpc.ts";
@@ -28,7 +29,11 @@ export async function copyPage(context: ThreadContext, from = BEGINNING): Promis
   eventLog.flush();
   const life = lives.get(context) ?? crypto.randomUUID();
   lives.set(context, life);
-  return { version: `${life} ${tables.rowsWritten}`, thread: record, ...copiedRows(tables, from) };
+  const answering = tables.runs
+    .open()
+    .map(storedRun)
+    .flatMap(({ id, outcome }) => (outcome.answered?.length ? id : []));
+  return { version: `${life} ${tables.rowsWritten}`, thread: record, answering, ...copiedRows(tables, from) };
 }
 
 /** A copy has no runs, so none that failed. `waits`: its graph stopped between two steps. */
@@ -56,7 +61,7 @@ class Changed extends Error {
   }
 }
 
-async function paste({ tables, threadId }: ThreadContext, source: ThreadRpc, given?: Json): Promise<void> {
+async function paste({ tables, checkpoints, threadId }: ThreadContext, source: ThreadRpc, given?: Json): Promise<void> {
   const first = await source.copyPage();
   tables.vault.origin = first.thread.sealed_as ?? first.thread.thread_id;
   for (let page = first; ; page = await source.copyPage(page.next)) {
@@ -66,6 +71,8 @@ async function paste({ tables, threadId }: ThreadContext, source: ThreadRpc, giv
     });
     if (!page.next) break;
   }
+  // The copy has no run that answers, so its questions wait.
+  tables.transaction(() => first.answering?.forEach((run) => checkpoints.removeAnswers(run, true)));
   const now = Date.now();
   // What is due on the source is not due on the copy, and it has a log of its own.
   const { temporary: _temporary, compacted: _compacted, prune: _prune, ...record } = first.thread;

@@ -142,6 +142,8 @@ export interface CopyPage {
   /** Changes when the source writes anything or restarts. Pages of different versions may contradict each other. */
   version: string;
   thread: ThreadRecord;
+  /** Runs in flight that answer questions. */
+  answering?: string[];
   rows: CopiedRow[];
   next?: CopyPlace;
 }

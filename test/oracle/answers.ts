@@ -85,6 +85,7 @@ async function expectTaken(world: World, { name, answers }: RunSpec): Promise<vo
 /** Runs until nothing waits. */
 export async function completeAll(world: World): Promise<void> {
   const { model } = world;
+  if (model.exists && model.asks.length > 0) await continueWithout(world);
   for (let n = 1; model.exists && model.next.length > 0; n += 1) {
     if (n > 9) throw new Mismatch(`the model never ends: ${model.next.join()}`);
     const answers = Object.fromEntries(model.asks.map((question) => [question, `no${n}`]));
@@ -92,4 +93,11 @@ export async function completeAll(world: World): Promise<void> {
     await world.finish(`c${n}`);
     await world.check();
   }
+}
+
+/** A run without an answer asks again. */
+async function continueWithout(world: World): Promise<void> {
+  await world.start({ name: "n" });
+  await world.finish("n");
+  await world.check();
 }

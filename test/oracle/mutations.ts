@@ -245,7 +245,7 @@ export const MUTATIONS: Mutation<Case>[] = [
     "an answer stays whose run is stopped while its node is at work",
     { at: ["asking node"], stop: ["cancel", "replace", "timeout", "kill after stop"] },
     "runs/runner.ts",
-    "if (reason && outcome.answered) checkpoints.removeAnswers(run.id);",
+    "if (reason || outcome.answered?.length) checkpoints.removeAnswers(run.id, reason !== undefined);",
     "",
   ),
   createMutation(

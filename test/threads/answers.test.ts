@@ -1,4 +1,5 @@
 /** Answers to questions that are undone, not used, given twice, or given to a graph that cannot be made. */
+import { Annotation, interrupt, START, StateGraph } from "@langchain/langgraph";
 import { beforeEach, expect, it } from "vitest";
 import { graphs } from "../../src/graphs/index.ts";
 import { read as readEvents } from "../streaming/client.ts";
@@ -146,4 +147,34 @@ it("a command is taken for an answer, and not for a repetition, while its questi
   expect(await respond("ok")).toMatchObject({ type: "success" });
   const state = () => get(caller, `/threads/${thread}`);
   await expect.poll(state).toMatchObject({ status: "idle", values: { said: ['["ok","ok"]'] } });
+});
+
+/** Asks, and works for as long as its run is not stopped when the answer is "slow". */
+graphs["asks-and-works"] = () =>
+  new StateGraph(Annotation.Root({ said: Annotation<string[]>() }))
+    .addNode("ask", async (_state, config) => {
+      const answer = String(interrupt("ask?"));
+      if (answer === "slow") while (!config.signal?.aborted) await pause(5);
+      return { said: [answer] };
+    })
+    .addEdge(START, "ask")
+    .compile();
+
+it.each(["by its id", "alone"])("an answer %s whose run was stopped answers no later run, nor a copy", async (how) => {
+  const caller = await newCaller();
+  const { thread, question } = await askQuestion(caller, "asks-and-works");
+  const resume = how === "alone" ? "slow" : { [question.id]: "slow" };
+  const run = await start(caller, thread, { assistant_id: "asks-and-works", command: { resume } });
+  await isRunning(caller, thread, run);
+  const { thread_id } = await (
+    await caller.fetch(`/threads/${thread}/copy`, { method: "POST" })
+  ).json<{ thread_id: string }>();
+  await cancel(caller, thread, run, "interrupt");
+  for (const one of [thread, thread_id]) {
+    expect(await listQuestions(caller, one)).toMatchObject([{ value: "ask?" }]);
+    await wait(caller, one, { assistant_id: "asks-and-works" });
+    expect(await listQuestions(caller, one)).toMatchObject([{ value: "ask?" }]);
+    const { said } = await wait(caller, one, { assistant_id: "asks-and-works", command: { resume: "no" } });
+    expect(said).toEqual(["no"]);
+  }
 });

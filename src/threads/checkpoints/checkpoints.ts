@@ -155,12 +155,13 @@ export class Checkpoints implements CheckpointStorage {
   }
 
   /**
-   * Removes a run's answers to questions that wait again, because the run was stopped: LangGraph would take the next answer
-   * for the answer to a later question of the task. Called within a transaction.
+   * Removes a run's answers that count no more, at its end: those to questions that wait again because it was stopped, as
+   * LangGraph would take the next answer for the answer to a later question of the task, and one that named no question.
+   * Called within a transaction.
    */
-  removeAnswers(runId: string): void {
+  removeAnswers(runId: string, isStopped: boolean): void {
     for (const entry of this.live()) {
-      const unused = unusedAnswers(this.#stored(entry.ns, entry.id), runId);
+      const unused = unusedAnswers(this.#stored(entry.ns, entry.id), runId, isStopped);
       if (unused.size > 0)
         filterWrites(
           this.tables,

@@ -360,7 +360,7 @@ export class Runner {
         checkpoints.removeRun(run.id);
         return;
       }
-      if (reason && outcome.answered) checkpoints.removeAnswers(run.id);
+      if (reason || outcome.answered?.length) checkpoints.removeAnswers(run.id, reason !== undefined);
     });
     eventLog.flush();
     this.#gate.leave(run.id);
