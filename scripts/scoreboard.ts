@@ -34,7 +34,7 @@ const ENTRIES: Entry[] = [
   {
     client: "`useStream` (React)",
     dependency: "@langchain/react",
-    files: ["test/conformance/streaming-react.test.ts"],
+    files: ["test/conformance/streaming-react.slow.test.ts"],
   },
   {
     client: "fifty streaming clients at once",
@@ -50,7 +50,11 @@ const ENTRIES: Entry[] = [
   },
   {
     client: "agent-protocol's `streaming/protocol.cddl`",
-    files: ["test/streaming/protocol.test.ts", "test/streaming/socket.test.ts", "test/streaming/application.test.ts"],
+    files: [
+      "test/streaming/protocol.slow.test.ts",
+      "test/streaming/socket.test.ts",
+      "test/streaming/application.test.ts",
+    ],
     note: "Each event that a case reads is checked; what differs is in compatibility.md.",
   },
   { client: "AG-UI client", dependency: "@ag-ui/client", files: ["test/conformance/agui.test.ts"] },
