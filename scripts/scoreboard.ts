@@ -116,7 +116,11 @@ function run(project: "workers" | "node", files: string[]): Case[] {
   const file = join(folder, "report.json");
   const vitest = join(ROOT, "node_modules", "vitest", "vitest.mjs");
   const args = ["run", "--config", `vitest.${project}.config.ts`, "--reporter=default", "--reporter=json"];
-  spawnSync(process.execPath, [vitest, ...args, `--outputFile=${file}`, ...files], { cwd: ROOT, stdio: "inherit" });
+  spawnSync(process.execPath, [vitest, ...args, `--outputFile=${file}`, ...files], {
+    cwd: ROOT,
+    stdio: "inherit",
+    env: { ...process.env, ALL_TESTS: "true" },
+  });
   const { testResults } = JSON.parse(readFileSync(file, "utf8")) as Report;
   rmSync(folder, { recursive: true });
   return testResults.flatMap(({ name, message, assertionResults }) => {
