@@ -4,6 +4,7 @@ import { beforeAll, expect, it } from "vitest";
 import { type Caller, newCaller } from "../support/caller.ts";
 import { ask, blobKeys, type Example, newDataset } from "../support/examples.ts";
 import { NOON, runParts, sendMultipart, sentRun } from "../support/traces.ts";
+import { makeKey } from "../support/encryption.ts";
 
 const BEFORE = "the safe is under the floor";
 const SAID = "the vault is behind the painting";
@@ -23,7 +24,7 @@ beforeAll(async () => {
   caller = await newCaller();
   dataset = await newDataset(caller);
   made = [await add(BEFORE)];
-  await caller.fetch("/api/v1/encryption-keys", { method: "POST" });
+  await makeKey(caller);
   made.push(await add(SAID));
 });
 

@@ -5,18 +5,17 @@ import { newCaller } from "../support/caller.ts";
 import { newThread } from "../threads/client.ts";
 import { putRule, uses } from "../flow/put-rule.ts";
 import { hold, release, start, untilStatus } from "../flow/working.ts";
+import { makeKey } from "../support/encryption.ts";
 
 it("its slots are free, and calls for all threads leave it out", async () => {
   const caller = await newCaller();
   const name = crypto.randomUUID();
-  const makeKey = async () =>
-    (await (await caller.fetch("/api/v1/encryption-keys", { method: "POST" })).json<{ id: string }>()).id;
   await putRule(caller, "teams", { key: "metadata.team", concurrency: 1 });
-  const key = await makeKey();
+  const { id: key } = await makeKey(caller);
   hold(name);
   const lost = await newThread(caller);
   await untilStatus(caller, await start(caller, name, {}, lost), "running");
-  await makeKey();
+  await makeKey(caller);
   const destroyed = await caller.fetch(`/api/v1/encryption-keys/${key}/destroy`, { body: { confirm: key } });
   expect(destroyed.status).toBe(200);
   const later = await start(caller, name);

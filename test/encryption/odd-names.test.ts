@@ -1,6 +1,7 @@
 /** Items whose names hold what a database does not keep as it was given: in a workspace that encrypts they are read as in any other. */
 import { beforeAll, describe, expect, it } from "vitest";
 import { type Caller, newCaller } from "../support/caller.ts";
+import { makeKey } from "../support/encryption.ts";
 
 const NAMES = [
   "\ud800",
@@ -28,8 +29,7 @@ describe("an item with an odd name", () => {
   let plain: Caller;
   beforeAll(async () => {
     [sealed, plain] = [await newCaller(), await newCaller()];
-    const made = await sealed.fetch("/api/v1/encryption-keys", { method: "POST" });
-    if (made.status !== 201) throw new Error(await made.text());
+    await makeKey(sealed);
   });
 
   it.each(NAMES.map((name) => [JSON.stringify(name), name] as const))("%s", async (_, name) => {

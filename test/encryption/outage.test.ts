@@ -7,13 +7,14 @@ import { threadObject } from "../../src/threads/stub.ts";
 import { newCaller } from "../support/caller.ts";
 import { failStorage, injected } from "../support/failing-storage.ts";
 import { newThread } from "../threads/client.ts";
+import { makeKey } from "../support/encryption.ts";
 
 let mend = () => {};
 afterEach(() => mend());
 
 it("its alarm does not throw, and carries out what is due afterwards", async () => {
   const caller = await newCaller();
-  await caller.fetch("/api/v1/encryption-keys", { method: "POST" });
+  await makeKey(caller);
   const thread = await newThread(caller);
   const input = { messages: [{ role: "user", content: "hello" }] };
   const body = { assistant_id: "echo", input, after_seconds: 2 };

@@ -4,21 +4,10 @@ import { abortAllDurableObjects, runInDurableObject } from "cloudflare:test";
 import { describe, expect, it, vi } from "vitest";
 import { threadObject } from "../../src/threads/stub.ts";
 import { type Caller, newCaller } from "../support/caller.ts";
+import { type Key, makeKey } from "../support/encryption.ts";
 
 const SAID = "the vault is behind the painting";
 const input = { messages: [{ role: "user", content: SAID }] };
-
-interface Key {
-  id: string;
-  version: number;
-  status: string;
-}
-
-async function makeKey(caller: Caller): Promise<Key> {
-  const made = await caller.fetch("/api/v1/encryption-keys", { method: "POST" });
-  expect(made.status).toBe(201);
-  return made.json<Key>();
-}
 
 const destroy = async (caller: Caller, { id }: Key) =>
   caller.fetch(`/api/v1/encryption-keys/${id}/destroy`, { body: { confirm: id } });

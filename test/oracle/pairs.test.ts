@@ -5,7 +5,7 @@
  */
 import { expect, it } from "vitest";
 import { graphs } from "../../src/graphs/index.ts";
-import { replaceKey } from "../support/encryption.ts";
+import { makeKey } from "../support/encryption.ts";
 import { anyStorage } from "../chaos/faults.ts";
 import { newCaller } from "../support/caller.ts";
 import { installClock } from "../support/clock.ts";
@@ -64,7 +64,7 @@ it(
     try {
       const newCallers = () => Promise.all(Array.from({ length: WORKSPACES }, newCaller));
       const [open, sealed] = [await newCallers(), await newCallers()];
-      await Promise.all(sealed.map(replaceKey));
+      await Promise.all(sealed.map(makeKey));
       const clock = new SharedClock(AT_ONCE);
       const failures: Failure[] = [];
       const owed: Owed[] = [];

@@ -6,7 +6,7 @@ import type { RunSpec } from "./model.ts";
 import * as stops from "./stops.ts";
 import { startInPlace, startSooner, stepsWhileWaiting } from "./waiting.ts";
 import type { World } from "./world.ts";
-import { replaceKey } from "../support/encryption.ts";
+import { makeKey } from "../support/encryption.ts";
 
 export interface Step {
   name: string;
@@ -105,7 +105,13 @@ const createKey = (world: World, name: string): string | undefined =>
   world.given.repetition === "key" ? `${world.id} ${name}` : undefined;
 
 const listRotation = ({ secrets }: Case): Step[] =>
-  secrets === "rotated" ? [step("another key", ({ weir }) => replaceKey(weir.caller))] : [];
+  secrets === "rotated"
+    ? [
+        step("another key", async ({ weir }) => {
+          await makeKey(weir.caller);
+        }),
+      ]
+    : [];
 
 function graphSteps(graph: Case["graph"]): Step[] {
   if (graph === "same") return [];

@@ -6,7 +6,7 @@ import { type MultipartPart, sendMultipart } from "../../support/traces.ts";
 import type { Case } from "./dimensions.ts";
 import { objectText, toText, type Value, parseValue } from "./json.ts";
 import type { Feedback, Write } from "./run.ts";
-import { replaceKey } from "../../support/encryption.ts";
+import { makeKey } from "../../support/encryption.ts";
 
 type Json = { [key: string]: Value };
 
@@ -40,7 +40,7 @@ export class Weir {
 
   /** The workspace encrypts with a new key from here on. */
   async replaceKey(): Promise<void> {
-    await replaceKey(this.caller);
+    await makeKey(this.caller);
     this.isSealed = true;
   }
 
