@@ -30,6 +30,8 @@ export interface SavedWrite {
   index: number;
   channel: string;
   value: unknown;
+  /** The run that wrote it. A state update has none. */
+  runId?: string | undefined;
 }
 
 /**
@@ -45,12 +47,13 @@ export interface CheckpointStorage {
   writes(ns: string, checkpointId: string): Promise<SavedWrite[]>;
   /** `changed` are the channels whose values differ from the parent's. */
   put(saved: SavedCheckpoint, values: Record<string, unknown>, changed: string[]): void;
-  /** `runId`: the run that writes; undefined for a state update. */
-  putWrites(ns: string, checkpointId: string, writes: SavedWrite[], runId: string | undefined): void;
+  putWrites(ns: string, checkpointId: string, writes: SavedWrite[]): void;
 }
 
 const ERROR = "__error__";
 const INTERRUPT = "__interrupt__";
+const RESUME = "__resume__";
+const NO_TASK = "00000000-0000-0000-0000-000000000000";
 
 export class Saver extends BaseCheckpointSaver {
   #failure: unknown;
@@ -115,9 +118,24 @@ export class Saver extends BaseCheckpointSaver {
     // What a task says that is stopped is no failure of it, and would take the place of its question.
     const told = this.stop?.aborted ? writes.filter(([channel]) => channel !== ERROR) : writes;
     if (told.length === 0) return;
-    const rows = told.map(([channel, value], i) => ({ taskId, index: WRITES_IDX_MAP[channel] ?? i, channel, value }));
-    const { run_id: runId } = this.metadata;
-    this.storage.putWrites(ns, id, rows, typeof runId === "string" ? runId : undefined);
+    const runId = this.#runId;
+    const rows = told.map(([channel, value], i): SavedWrite => {
+      return { taskId, index: WRITES_IDX_MAP[channel] ?? i, channel, value, runId };
+    });
+    this.storage.putWrites(ns, id, rows);
+  }
+
+  get #runId(): string | undefined {
+    const { run_id: id } = this.metadata;
+    return typeof id === "string" ? id : undefined;
+  }
+
+  /**
+   * Whether it is an answer without a question's id that another run gave. LangGraph leaves it stored under no task, and would give
+   * it to the next question of any run.
+   */
+  #isForeignAnswer({ taskId, channel, runId }: SavedWrite): boolean {
+    return taskId === NO_TASK && channel === RESUME && runId !== this.#runId;
   }
 
   /** Stores nothing from here on: the run has ended. */
@@ -151,11 +169,9 @@ export class Saver extends BaseCheckpointSaver {
       checkpoint,
       metadata: { ...saved.metadata },
       parentConfig: saved.parentId === undefined ? undefined : this.#config(saved.ns, saved.parentId),
-      pendingWrites: keepCurrent(writes).map(({ taskId, channel, value }): CheckpointPendingWrite => [
-        taskId,
-        channel,
-        value,
-      ]),
+      pendingWrites: keepCurrent(writes)
+        .filter((write) => !this.#isForeignAnswer(write))
+        .map(({ taskId, channel, value }): CheckpointPendingWrite => [taskId, channel, value]),
     };
   }
 

@@ -29,12 +29,16 @@ export async function copyPage(context: ThreadContext, from = BEGINNING): Promis
   eventLog.flush();
   const life = lives.get(context) ?? crypto.randomUUID();
   lives.set(context, life);
-  const answering = tables.runs
+  const answering = from === BEGINNING ? listAnswering(tables) : [];
+  return { version: `${life} ${tables.rowsWritten}`, thread: record, answering, ...copiedRows(tables, from) };
+}
+
+/** Runs in flight that answer questions. */
+const listAnswering = (tables: Tables): string[] =>
+  tables.runs
     .open()
     .map(storedRun)
     .flatMap(({ id, outcome }) => (outcome.answered?.length ? id : []));
-  return { version: `${life} ${tables.rowsWritten}`, thread: record, answering, ...copiedRows(tables, from) };
-}
 
 /** A copy has no runs, so none that failed. `waits`: its graph stopped between two steps. */
 function withoutFailure(record: ThreadRecord, waits: boolean): ThreadRecord {
@@ -72,7 +76,7 @@ async function paste({ tables, checkpoints, threadId }: ThreadContext, source: T
     if (!page.next) break;
   }
   // The copy has no run that answers, so its questions wait.
-  tables.transaction(() => first.answering?.forEach((run) => checkpoints.removeAnswers(run, true)));
+  tables.transaction(() => first.answering?.forEach((run) => checkpoints.removeAnswers(run)));
   const now = Date.now();
   // What is due on the source is not due on the copy, and it has a log of its own.
   const { temporary: _temporary, compacted: _compacted, prune: _prune, ...record } = first.thread;

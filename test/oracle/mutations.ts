@@ -245,7 +245,7 @@ export const MUTATIONS: Mutation<Case>[] = [
     "an answer stays whose run is stopped while its node is at work",
     { at: ["asking node"], stop: ["cancel", "replace", "timeout", "kill after stop"] },
     "runs/runner.ts",
-    "if (reason || outcome.answered?.length) checkpoints.removeAnswers(run.id, reason !== undefined);",
+    "if (reason && outcome.answered) checkpoints.removeAnswers(run.id);",
     "",
   ),
   createMutation(
@@ -255,6 +255,17 @@ export const MUTATIONS: Mutation<Case>[] = [
     "if (written) emitter.values = written;",
     "",
   ),
+  {
+    name: "a run takes the answer of another run",
+    among: { at: ["asking node"], pause: ["interrupt", "twice", "nested"], stop: ["cancel", "kill after stop"] },
+    patches: [
+      {
+        file: "src/runtime/saver.ts",
+        find: "return taskId === NO_TASK && channel === RESUME && runId !== this.#runId;",
+        replace: "return false;",
+      },
+    ],
+  },
   {
     name: "a nested graph writes after its run was stopped",
     among: { at: ["asking node"], pause: ["nested"], stop: ["cancel"], lifecycle: ["compaction"], moment: ["stop"] },

@@ -67,11 +67,12 @@ export class Checkpoints implements CheckpointStorage {
 
   async writes(ns: string, checkpointId: string): Promise<SavedWrite[]> {
     return Promise.all(
-      countingWrites(this.#stored(ns, checkpointId)).map(async ([taskId, index, channel, value]) => ({
+      countingWrites(this.#stored(ns, checkpointId)).map(async ([taskId, index, channel, value, runId]) => ({
         taskId,
         index,
         channel,
         value: await revive(this.#expand(value)),
+        runId,
       })),
     );
   }
@@ -116,9 +117,9 @@ export class Checkpoints implements CheckpointStorage {
     this.#planFlush();
   }
 
-  putWrites(ns: string, checkpointId: string, writes: SavedWrite[], runId: string | undefined): void {
+  putWrites(ns: string, checkpointId: string, writes: SavedWrite[]): void {
     this.store.touch();
-    const stored = writes.map(({ taskId, index, channel, value }): StoredWrite => {
+    const stored = writes.map(({ taskId, index, channel, value, runId }): StoredWrite => {
       const shrunk = this.#shrink(dump(value));
       return runId === undefined ? [taskId, index, channel, shrunk] : [taskId, index, channel, shrunk, runId];
     });
@@ -155,13 +156,12 @@ export class Checkpoints implements CheckpointStorage {
   }
 
   /**
-   * Removes a run's answers that count no more, at its end: those to questions that wait again because it was stopped, as
-   * LangGraph would take the next answer for the answer to a later question of the task, and one that named no question.
-   * Called within a transaction.
+   * Removes a run's answers to questions that wait again, because the run was stopped: LangGraph would take the next answer
+   * for the answer to a later question of the task. Called within a transaction.
    */
-  removeAnswers(runId: string, isStopped: boolean): void {
+  removeAnswers(runId: string): void {
     for (const entry of this.live()) {
-      const unused = unusedAnswers(this.#stored(entry.ns, entry.id), runId, isStopped);
+      const unused = unusedAnswers(this.#stored(entry.ns, entry.id), runId);
       if (unused.size > 0)
         filterWrites(
           this.tables,

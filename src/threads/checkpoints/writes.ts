@@ -39,18 +39,11 @@ export function questionsIn(stored: StoredWrite[], expand: (value: unknown) => u
 export const isAnswer = (channel: string, run: string | undefined, runId: string): boolean =>
   channel === ANSWER && run === runId;
 
-/** The task of answers that name no question. LangGraph leaves them stored, and gives them to the next question of any run. */
-const NO_TASK = "00000000-0000-0000-0000-000000000000";
-
-/**
- * Whose answers by a run that has ended count no more: of tasks whose questions wait again because it was stopped, and the
- * answer that named no question.
- */
-export function unusedAnswers(stored: StoredWrite[], runId: string, isStopped: boolean): Set<string> {
+/** The tasks that a run has answered, and whose questions wait again. */
+export function unusedAnswers(stored: StoredWrite[], runId: string): Set<string> {
   const answered = new Set(stored.flatMap(([task, , channel, , run]) => (isAnswer(channel, run, runId) ? task : [])));
   const asking = waiting(stored).filter(({ taskId, channel }) => channel === QUESTION && answered.has(taskId));
-  const again = isStopped ? asking.map(({ taskId }) => taskId) : [];
-  return new Set(answered.has(NO_TASK) ? [NO_TASK, ...again] : again);
+  return new Set(asking.map(({ taskId }) => taskId));
 }
 
 const waiting = (stored: StoredWrite[]) =>

@@ -83,7 +83,7 @@ export function emitEnd(
   });
 }
 
-/** How a run ends. */
+/** How a run came to its end, besides its status. */
 export interface Ending {
   /** Why it was stopped. */
   reason?: StopReason;

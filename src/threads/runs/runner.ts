@@ -46,7 +46,6 @@ interface Active {
   stop: AbortController;
 }
 
-/** How a run came to its end, besides its status. */
 export class Runner {
   /** Pending and running, in the order they will run. */
   #open: StoredRun[];
@@ -360,7 +359,7 @@ export class Runner {
         checkpoints.removeRun(run.id);
         return;
       }
-      if (reason || outcome.answered?.length) checkpoints.removeAnswers(run.id, reason !== undefined);
+      if (reason && outcome.answered) checkpoints.removeAnswers(run.id);
     });
     eventLog.flush();
     this.#gate.leave(run.id);
