@@ -84,7 +84,16 @@ it("a task that asks again waits again, and an answer over A2A continues it", as
   const { task } = await result(caller, "SendMessage", { message }, { agent: "twice" });
   const thread = task.id.slice(0, 36);
   await CHANNELS["the streaming protocol"]!(caller, thread, (await listQuestions(caller, thread))[0]!.id);
-  await expect.poll(async () => (await listQuestions(caller, thread))[0]?.value).toBe("two?");
+  const readState = async () => {
+    const { status, interrupts } = await get<{ status: string; interrupts: Json }>(caller, `/threads/${thread}`);
+    return {
+      status,
+      asked: Object.values(interrupts)
+        .flat()
+        .map((one: Any) => one.value),
+    };
+  };
+  await expect.poll(readState).toEqual({ status: "interrupted", asked: ["two?"] });
   const again = await result(caller, "GetTask", { id: task.id }, { agent: "twice" });
   expect([again.status.state, again.status.message.parts]).toEqual(["TASK_STATE_INPUT_REQUIRED", [{ text: "two?" }]]);
   const second = { ...message1("2"), taskId: task.id };
