@@ -154,11 +154,12 @@ describe.runIf(browserHere)("the overview", () => {
       body: '{"is_root": true}',
     }).then(async (answer) => (await answer.json<{ total: { run_count: number } }>()).total.run_count);
     await sendTrace(stage.server, { project: "shop", name: "went_well", text: "fine" });
-    await sendTrace(stage.server, { project: "shop", name: "went_wrong", text: "Error: no such key", failed: true });
+    for (let i = 0; i < 2; i++)
+      await sendTrace(stage.server, { project: "shop", name: "went_wrong", text: "Error: no such key", failed: true });
     const { page, troubles, close } = await visit(stage, { path: "/" });
     await checkEventually(
       () => figure(page, "Runs").textContent(),
-      (text) => expect(text).toContain(String(before + 2)),
+      (text) => expect(text).toContain(String(before + 3)),
     );
     await page.getByRole("img", { name: /^Latency over time/ }).waitFor();
     // The day before had two runs.
@@ -174,14 +175,23 @@ describe.runIf(browserHere)("the overview", () => {
     }
     await page.reload();
     await figure(page, "Runs")
-      .getByText(`${before === 0 ? "0%" : `+${before * 50}%`} on the period before`)
+      .getByText(`+${(before + 1) * 50}% on the period before`)
       .waitFor();
     expect(await page.locator("canvas").count()).toBe(4);
-    const failing = section(page, "Recent failures");
-    await failing
-      .getByRole("link", { name: /went_wrong.*no such key/ })
+    // Each plot says its values at the pointer, beside those of the period before.
+    const plots = page.locator("figure").filter({ has: page.locator("canvas") });
+    const box = await plots.first().locator(".u-over").boundingBox();
+    if (!box) throw new Error("The plot has no place.");
+    await page.mouse.move(box.x + box.width - 8, box.y + 20);
+    await plots
       .first()
+      .locator("figcaption")
+      .getByText(new RegExp(`^all${before + 3}$`))
       .waitFor();
+    expect(await plots.locator("figcaption", { hasText: "before" }).count()).toBe(4);
+    expect(await plots.nth(1).locator("figcaption").textContent()).toMatch(/p50\S+.*p99\S+/);
+    const failing = section(page, "Recent failures");
+    await failing.getByRole("link", { name: /went_wrong.*no such key.*2 times, last/ }).waitFor();
     expect(await findingsInBothThemes(page)).toEqual([]);
     await page.getByRole("button", { name: "Show as table" }).click();
     const table = page.getByRole("table", { name: /Last 24 hours/ });

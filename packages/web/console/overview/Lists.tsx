@@ -8,6 +8,7 @@ import type { Range } from "../../page/range.ts";
 import { State } from "../../page/State.tsx";
 import { Loaded } from "../../page/states.tsx";
 import { Time } from "../../page/Time.tsx";
+import { countText } from "../../ui/format.ts";
 import css from "./overview.module.css";
 import { type Export, useExports, useFailed, useRunning, useWaiting } from "./queries.ts";
 
@@ -43,14 +44,15 @@ export function Failed({ range }: { range: Range }) {
             <p className={css.none}>No traces failed in this time range.</p>
           ) : (
             <ul className={css.rows}>
-              {rows.map((row) => (
-                <li key={row.trace_id}>
-                  <Link href={`/traces/${row.trace_id}`} className={css.row}>
-                    <State state="error" word={row.name} />
-                    <span className={css.error} title={row.error ?? ""}>
-                      {row.error?.split("\n")[0]}
+              {rows.map(({ latest, message, count }) => (
+                <li key={latest.trace_id}>
+                  <Link href={`/traces/${latest.trace_id}`} className={css.row}>
+                    <State state="error" word={latest.name} />
+                    <span className={css.error} title={latest.error ?? ""}>
+                      {message}
                     </span>
-                    <Time at={row.start_time} />
+                    {count > 1 && <span className={css.times}>{`${countText(count)} times, last`}</span>}
+                    <Time at={latest.start_time} />
                   </Link>
                 </li>
               ))}

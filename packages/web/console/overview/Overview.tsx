@@ -14,7 +14,7 @@ import { type Column, Table } from "../../page/Table.tsx";
 import { Exports, Failed, Running, Waiting } from "./Lists.tsx";
 import controls from "../../ui/controls.module.css";
 import css from "./overview.module.css";
-import { Plot } from "./Plot.tsx";
+import { type Line, Plot } from "./Plot.tsx";
 import { type Bucket, type Figures, type Series, useLive, usePrevious, useSeries } from "./queries.ts";
 
 export default function Overview() {
@@ -81,9 +81,16 @@ function Course({
   const times = buckets.map(({ start_time }) => Date.parse(start_time));
   const of = (pick: (bucket: Bucket) => number | null) => buckets.map(pick);
   const shared = { times, onChoose };
+  const before = usable(previous.data);
+  const moved = before && moveBuckets(before.buckets, times);
+  /** The line of the period before, which has no values before they are there: another line would draw the plot anew. */
+  const past = (pick: (bucket: Bucket) => number | null): Line => {
+    const values = times.map((_, i) => (moved?.[i] ? pick(moved[i]) : null));
+    return { name: "before", ink: "--text-3", values, dashed: true };
+  };
   return (
     <>
-      <Totals total={total} before={usable(previous.data)} />
+      <Totals total={total} before={before?.total} />
       {!complete && (
         <p className={css.note}>
           This time range has too many runs to count at once. The figures cover its newest days.
@@ -106,6 +113,7 @@ function Course({
             lines={[
               { name: "all", ink: "--water", values: of(({ run_count }) => run_count), columns: true },
               { name: "failed", ink: "--red", values: of(({ error_count }) => error_count), columns: true },
+              past(({ run_count }) => run_count),
             ]}
           />
           <Plot
@@ -116,6 +124,7 @@ function Course({
             lines={[
               { name: "p50", ink: "--water", values: of(({ latency_p50 }) => latency_p50) },
               { name: "p99", ink: "--brass", values: of(({ latency_p99 }) => latency_p99) },
+              past(({ latency_p50 }) => latency_p50),
             ]}
           />
           <Plot
@@ -123,13 +132,19 @@ function Course({
             title="Tokens"
             unit="count"
             format={shortCount}
-            lines={[{ name: "tokens", ink: "--water", values: of(({ total_tokens }) => total_tokens), columns: true }]}
+            lines={[
+              { name: "tokens", ink: "--water", values: of(({ total_tokens }) => total_tokens), columns: true },
+              past(({ total_tokens }) => total_tokens),
+            ]}
           />
           <Plot
             {...shared}
             title="Cost"
             format={costText}
-            lines={[{ name: "cost", ink: "--water", values: of(({ total_cost }) => total_cost), columns: true }]}
+            lines={[
+              { name: "cost", ink: "--water", values: of(({ total_cost }) => total_cost), columns: true },
+              past(({ total_cost }) => total_cost),
+            ]}
           />
         </div>
       )}
@@ -145,7 +160,14 @@ function Course({
 const seconds = (value: number | null) => (value === null ? "–" : durationText(value));
 
 /** A period without runs is nothing to compare with. */
-const usable = (before: Figures | undefined) => (before && before.run_count > 0 ? before : undefined);
+const usable = (before: Series | undefined) => (before && before.total.run_count > 0 ? before : undefined);
+
+/**
+ * The buckets of the period before, moved to these times: the last stands at the last, since the first of either may be a part of an
+ * interval only.
+ */
+const moveBuckets = (before: Bucket[], times: number[]): (Bucket | undefined)[] =>
+  times.map((_, i) => before[before.length - times.length + i]);
 
 function Totals({ total, before }: { total: Figures; before: Figures | undefined }) {
   const facts: { name: string; value: string; more?: string; of: (figures: Figures) => number | null }[] = [

@@ -57,7 +57,7 @@ export function useSeries(range: Range) {
   });
 }
 
-/** The figures of the period before, which is as long. Read after those that are shown. */
+/** The period before, which is as long. Read after the one that is shown. */
 export function usePrevious(range: Range, enabled: boolean) {
   const { from, to = Date.now() } = range;
   return useQuery({
@@ -66,7 +66,7 @@ export function usePrevious(range: Range, enabled: boolean) {
     queryFn: async ({ signal }) => {
       const before = { ...range, from: from - (to - from), to: from };
       const query = { is_root: true, interval: chooseInterval(before), ...times(before) };
-      return (await call<Series>("POST", "/api/v1/runs/stats/series", query, signal)).total;
+      return call<Series>("POST", "/api/v1/runs/stats/series", query, signal);
     },
     staleTime: 60_000,
   });
@@ -111,9 +111,32 @@ export const useWaiting = () => useThreadsByStatus("interrupted", waits);
 
 export const useRunning = () => useThreadsByStatus("busy", () => true);
 
-export type FailedTrace = Pick<TraceRow, "trace_id" | "name" | "start_time" | "error">;
+type FailedTrace = Pick<TraceRow, "trace_id" | "name" | "start_time" | "error">;
 
-/** The latest traces that failed, of the projects that were active last. */
+/** Failures with the same name and the same first line of the error. */
+export interface Failure {
+  latest: FailedTrace;
+  message: string;
+  count: number;
+}
+
+/** The failed traces that are read: one group of them may be all. */
+const RECENT = 50;
+
+/** In the order of the latest of each. */
+function groupFailures(traces: FailedTrace[]): Failure[] {
+  const groups = new Map<string, Failure>();
+  for (const latest of traces) {
+    const message = latest.error?.split("\n")[0] ?? "";
+    const key = JSON.stringify([latest.name, message]);
+    const group = groups.get(key);
+    if (group) group.count += 1;
+    else groups.set(key, { latest, message, count: 1 });
+  }
+  return [...groups.values()].slice(0, SHOWN);
+}
+
+/** The latest failures, of the projects that were active last. */
 export function useFailed(range: Range) {
   const projects = useProjects();
   const ids = projects.data?.map(({ id }) => id) ?? [];
@@ -126,11 +149,12 @@ export function useFailed(range: Range) {
         session: ids,
         is_root: true,
         error: true,
-        limit: SHOWN,
+        limit: RECENT,
         select: ["trace_id", "name", "start_time", "error"],
         ...times(range),
       };
-      return (await call<{ runs: FailedTrace[] }>("POST", "/api/v1/runs/query", query, signal)).runs;
+      const { runs } = await call<{ runs: FailedTrace[] }>("POST", "/api/v1/runs/query", query, signal);
+      return groupFailures(runs);
     },
     placeholderData: keepPreviousData,
   });
