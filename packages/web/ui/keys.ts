@@ -20,8 +20,11 @@ export const KEY_LIST: [keys: string, what: string][] = [
   ["Alt ↑, Alt ↓", "Go to the previous or next turn"],
   ["[ and ]", "On a turn: previous or next branch"],
   ["e, c, r", "On a turn: edit, copy, regenerate"],
-  ["Ctrl Enter", "Send a decision or an edit"],
+  ["Ctrl Enter", "Send a decision or an edit, run the playground"],
+  ["j, k", "In the traces: show the next or previous one beside the list"],
   ["↑, ↓, ←, →", "In a trace: move, open, close"],
+  ["Shift E", "In a trace: go to the next error"],
+  ["1 to 9, Enter, s", "In a queue: score, go to the next run, skip"],
   ["?", "Show this list"],
 ];
 
