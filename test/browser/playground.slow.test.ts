@@ -97,7 +97,7 @@ describe.runIf(browserHere)("the playground in the browser", () => {
     await text(page, last).fill("count down from {{n}}");
     await page.getByRole("button", { name: "Save as commit" }).click();
     const changes = dialog.getByRole("region", { name: /^Changes from/ });
-    await changes.getByText("count down from {{n}}").waitFor();
+    await changes.locator("ins", { hasText: "down from" }).waitFor();
     await dialog.getByRole("button", { name: "Commit" }).click();
     await dialog.waitFor({ state: "detached" });
     expect((await newClient().pullPromptCommit(name, { skipCache: true })).commit_hash).not.toBe(pulled.commit_hash);

@@ -105,6 +105,40 @@ describe.runIf(browserHere)("the threads of all users", () => {
     await close();
   });
 
+  it("shows added messages with their role and calls, and the words that changed in one", async () => {
+    const thread = await talk("linus@example.com", "What is 9 * 9?");
+    const history = await call<Checkpoint[]>(`/threads/${thread}/history`, { limit: 100 });
+    const { page, troubles, close } = await visit(stage, { path: `/console/threads/${thread}` });
+    const changes = page.getByRole("region", { name: "Changes since the previous checkpoint" });
+    const added = changes.getByRole("listitem").filter({ hasText: "added" });
+    await added.getByRole("heading", { name: "Assistant" }).first().waitFor();
+    await added.getByText("9 * 9 = 81.").waitFor();
+    expect(await changes.textContent()).not.toMatch(/"(content|type)"/);
+    const calls = page.getByRole("region", { name: "Calls calculator" });
+    const checkpoints = page.getByRole("table", { name: "Checkpoints" }).locator("tbody tr").getByRole("button");
+    for (let i = 0; i < history.length && (await changes.locator(calls).count()) === 0; i++) {
+      await checkpoints.nth(i).click();
+      await page.waitForURL(new RegExp(`checkpoint=${history[i]?.checkpoint.checkpoint_id}`));
+      await changes.waitFor();
+    }
+    await changes.locator(calls).getByText("9 * 9").waitFor();
+
+    const { values } = history[0] as { values: { messages: { id: string; content: string }[] } } & Checkpoint;
+    const last = values.messages.at(-1);
+    const edited = { ...last, content: `${last?.content} Surely.` };
+    await call(`/threads/${thread}/state`, { values: { messages: [edited] } });
+    await page.goto(`${stage.server.url}/console/threads/${thread}`);
+    const changed = changes.getByRole("listitem").filter({ hasText: "changed" });
+    await changed.locator("ins").getByText("Surely.").waitFor();
+    expect(await changed.locator("del").count()).toBe(0);
+    // The sign says what the colour says.
+    const sign = "getComputedStyle(document.querySelector('ins'), '::before').content";
+    expect(await page.evaluate(sign)).toContain("+");
+    expect(await findingsInBothThemes(page)).toEqual([]);
+    expect(troubles).toEqual([]);
+    await close();
+  });
+
   it("writes a state as a new checkpoint, and says why one is refused", async () => {
     const thread = await talk("linus@example.com", "What is 1 + 1?");
     const before = await call<Checkpoint[]>(`/threads/${thread}/history`, { limit: 100 });

@@ -32,7 +32,7 @@ function listIn(value: Raw): unknown[] | undefined {
   return isRaw(output) || "content" in value ? [output ?? value] : undefined;
 }
 
-function readMessage(raw: unknown): Said | undefined {
+export function readMessage(raw: unknown): Said | undefined {
   if (Array.isArray(raw) && raw.length === 2 && typeof raw[0] === "string" && typeof raw[1] === "string")
     return { role: roleText(raw[0]), text: raw[1], calls: [] };
   if (!isRaw(raw)) return undefined;

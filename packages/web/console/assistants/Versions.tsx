@@ -3,7 +3,7 @@ import { useState } from "react";
 import { useMay } from "../../api/me.ts";
 import { Button } from "../../ui/Button.tsx";
 import controls from "../../ui/controls.module.css";
-import { Changes } from "../Changes.tsx";
+import { Changes } from "../changes/Changes.tsx";
 import { Loaded } from "../../page/states.tsx";
 import { State } from "../../page/State.tsx";
 import { type Column, Table } from "../../page/Table.tsx";

@@ -3,7 +3,7 @@ import { useId, useMemo, useState } from "react";
 import { readPrompt, writePrompt } from "../../../../src/prompts/chat-manifest.ts";
 import controls from "../../ui/controls.module.css";
 import { ModalForm } from "../../ui/ModalForm.tsx";
-import { Changes } from "../Changes.tsx";
+import { Changes } from "../changes/Changes.tsx";
 import { usePrompts } from "../prompts/queries.ts";
 import work from "../work.module.css";
 import { toPrompt } from "./from-prompt.ts";

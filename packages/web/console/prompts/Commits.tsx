@@ -13,7 +13,7 @@ import { Payload } from "../../ui/Payload.tsx";
 import { readPrompt } from "../../../../src/prompts/chat-manifest.ts";
 import { Messages } from "../../trace/Value.tsx";
 import { roleText } from "../../ui/roles.ts";
-import { Changes } from "../Changes.tsx";
+import { Changes } from "../changes/Changes.tsx";
 import work from "../work.module.css";
 import { PullLine } from "./PullLine.tsx";
 import { type Commit, type Tag, useCommits, useManifest, useTags } from "./queries.ts";

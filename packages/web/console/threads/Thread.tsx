@@ -13,7 +13,7 @@ import controls from "../../ui/controls.module.css";
 import { exactTime } from "../../ui/time.ts";
 import { Back } from "../../page/Back.tsx";
 import { PauseButton } from "../control/PauseButton.tsx";
-import { Changes } from "../Changes.tsx";
+import { Changes } from "../changes/Changes.tsx";
 import { Page } from "../../page/Page.tsx";
 import { keepRange } from "../../page/range.ts";
 import { useReadOn } from "../readOn.ts";
