@@ -189,6 +189,9 @@ export type TreeRun = Pick<
   | "start_time"
   | "end_time"
   | "status"
+  | "first_token_time"
+  | "total_tokens"
+  | "total_cost"
 >;
 
 /** Sums over runs that can be added to those of others. */

@@ -6,6 +6,7 @@ import {
   choose,
   checkEventually,
   expectAnswer,
+  expectNoSidewaysScroll,
   findings,
   waitForFocus,
   log,
@@ -22,6 +23,15 @@ const heading = (page: Page, name: string) => page.getByRole("heading", { level:
 
 describe.runIf(browserHere)("a trace in the browser", () => {
   const stage = onStage(() => sharedServer());
+
+  async function send(post: object[]): Promise<void> {
+    const answer = await fetch(`${stage.server.url}/runs/batch`, {
+      method: "POST",
+      headers: { ...stage.server.headers, "content-type": "application/json" },
+      body: JSON.stringify({ post, patch: [] }),
+    });
+    expect(answer.status).toBeLessThan(300);
+  }
 
   /** A trace of 40 steps with 50 tools each; the last tool of step 30 failed. */
   async function largeTrace(): Promise<string> {
@@ -60,12 +70,7 @@ describe.runIf(browserHere)("a trace in the browser", () => {
         );
     }
     for (let i = 0; i < post.length; i += 500) {
-      const answer = await fetch(`${stage.server.url}/runs/batch`, {
-        method: "POST",
-        headers: { ...stage.server.headers, "content-type": "application/json" },
-        body: JSON.stringify({ post: post.slice(i, i + 500), patch: [] }),
-      });
-      expect(answer.status).toBeLessThan(300);
+      await send(post.slice(i, i + 500));
     }
     return trace_id;
   }
@@ -103,6 +108,7 @@ describe.runIf(browserHere)("a trace in the browser", () => {
 
     await page.getByRole("button", { name: "Timeline" }).click();
     await page.getByText("20 s", { exact: true }).waitFor();
+    expect(await tree(page).getByRole("treeitem").count()).toBeLessThan(100);
     await page.getByRole("button", { name: "Zoom in" }).click();
     await page.getByText("20 s", { exact: true }).waitFor();
     await page.getByText("40 s", { exact: true }).waitFor({ state: "detached" });
@@ -113,6 +119,73 @@ describe.runIf(browserHere)("a trace in the browser", () => {
     expect(await findings(page)).toEqual([]);
     await page.reload();
     await heading(page, "step_39").waitFor();
+    expect(troubles).toEqual([]);
+    await close();
+  });
+
+  /** A root of 4 s. Its model takes the second half, and has its first token after a quarter of that. */
+  async function sendModelTrace(): Promise<string> {
+    const [id, from] = [crypto.randomUUID(), Date.now() - 60_000];
+    const iso = (ms: number) => new Date(from + ms).toISOString();
+    const own = { trace_id: id, session_name: "modelled", inputs: {}, end_time: iso(4_000) };
+    const usage_metadata = { input_tokens: 1_000, output_tokens: 234, total_tokens: 1_234, total_cost: 0.0425 };
+    await send([
+      { ...own, id, name: "desk", run_type: "chain", start_time: iso(0), outputs: {} },
+      {
+        ...own,
+        id: crypto.randomUUID(),
+        parent_run_id: id,
+        name: "writer",
+        run_type: "llm",
+        start_time: iso(2_000),
+        outputs: { usage_metadata },
+        events: [{ name: "new_token", time: iso(2_500) }],
+      },
+    ]);
+    return id;
+  }
+
+  it.each([
+    ["a desk", {}],
+    ["a phone", PHONE],
+  ])("has figures in the tree, and times in the timeline, on %s", async (_, options) => {
+    const id = await sendModelTrace();
+    const { page, troubles, close } = await visit(stage, { ...options, path: `/traces/${id}` });
+    const model = row(page, /^writer llm/);
+    await model.getByText("$0.04", { exact: true }).waitFor();
+    const runs = page.getByRole("region", { name: "Runs", exact: true });
+    expect(await runs.locator("[data-side], [data-first]").count()).toBe(0);
+    if (options !== PHONE) await row(page, /^writer llm 2\.00 s 1,234 tokens \$0\.04/).waitFor();
+    expect(await findings(page)).toEqual([]);
+    await expectNoSidewaysScroll(page);
+
+    await model.click();
+    await page.getByRole("button", { name: "Timeline" }).click();
+    await row(page, /^writer llm 2\.00 s first token after 500 ms/).waitFor();
+    expect(await model.getAttribute("aria-selected")).toBe("true");
+    expect(await runs.getByText("1,234").count()).toBe(0);
+    const box = async (selector: string) => {
+      const found = await model.locator(selector).boundingBox();
+      if (!found) throw new Error(`${selector} is not shown.`);
+      return found;
+    };
+    const [track, bar, first, label] = [
+      await box("[data-track]"),
+      await box("[data-track] > i"),
+      await box("[data-first]"),
+      await box("[data-side]"),
+    ];
+    expect(track.width).toBeGreaterThan((page.viewportSize()?.width ?? 0) * 0.45);
+    expect((bar.x - track.x) / track.width).toBeCloseTo(0.5, 1);
+    expect(bar.width / track.width).toBeCloseTo(0.5, 1);
+    expect(first.width / bar.width).toBeCloseTo(0.25, 1);
+    // It has no room after the bar.
+    expect(label.x + label.width).toBeLessThanOrEqual(bar.x);
+    await model.focus();
+    await page.keyboard.press("ArrowUp");
+    await waitForFocus(page, row(page, /^desk chain 4\.00 s/));
+    expect(await findings(page)).toEqual([]);
+    await expectNoSidewaysScroll(page);
     expect(troubles).toEqual([]);
     await close();
   });
@@ -148,12 +221,7 @@ describe.runIf(browserHere)("a trace in the browser", () => {
       end_time: iso(3_000),
     };
     const post = [root, ...steps].map((run) => ({ ...run, session_name: "wide", outputs: {} }));
-    const answer = await fetch(`${stage.server.url}/runs/batch`, {
-      method: "POST",
-      headers: { ...stage.server.headers, "content-type": "application/json" },
-      body: JSON.stringify({ post, patch: [] }),
-    });
-    expect(answer.status).toBeLessThan(300);
+    await send(post);
     const { page, close } = await visit(stage, { ...options, path: `/traces/${id}?view=graph` });
     const pane = page.getByRole("region", { name: "Graph of the run" });
     await pane.getByRole("button", { name: /^write/ }).waitFor();

@@ -116,6 +116,7 @@ export async function sendRefund(server: Access, session_name: string): Promise<
       inputs,
       outputs,
       error,
+      ...(step.type === "llm" && { events: [{ name: "new_token", time: time(step.from + 300) }] }),
       tags: above ? [] : ["support", "refund"],
       extra: { metadata },
     });

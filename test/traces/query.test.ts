@@ -97,7 +97,7 @@ describe("the tree of a trace", () => {
     items: { id: string; name: string; error?: null; parent_run_ids: string[] }[];
   }
   const FIELDS =
-    "name,run_type,status,start_time,end_time,latency_seconds,parent_run_ids,project_id,trace_id,dotted_order";
+    "name,run_type,status,start_time,end_time,latency_seconds,parent_run_ids,project_id,trace_id,dotted_order,first_token_time,total_tokens,total_cost";
   const tree = async (from: Caller, id: string, selects: string, more = "") =>
     (await (await from.fetch(`/api/v2/traces/${id}/runs?selects=${selects}${more}`)).json<Tree>()).items;
 
@@ -105,7 +105,17 @@ describe("the tree of a trace", () => {
     const own = await newCaller();
     const top = sentRun(NOON, { name: "top", end_time: NOON / 1000 + 1000 });
     const second = sentRun(NOON + 2_000, { name: "second" }, top);
-    const first = sentRun(NOON + 1_000, { name: "first", run_type: "llm" }, top);
+    const first = sentRun(
+      NOON + 1_000,
+      {
+        name: "first",
+        run_type: "llm",
+        end_time: NOON / 1000 + 900,
+        outputs: { usage_metadata: { input_tokens: 3, output_tokens: 2, total_tokens: 5, total_cost: 0.25 } },
+        events: [{ name: "new_token", time: new Date(NOON / 1000 + 400).toISOString() }],
+      },
+      top,
+    );
     const below = sentRun(NOON + DAY_MICROS, { name: "below first" }, first);
     await sendMultipart(
       own,
@@ -116,6 +126,8 @@ describe("the tree of a trace", () => {
       const found = await tree(own, top.id, FIELDS, where);
       expect(found.map(({ name }) => name)).toEqual(["top", "first", "below first", "second"]);
       expect(found[2]?.parent_run_ids).toEqual([top.id, first.id]);
+      const tokenTime = new Date(NOON / 1000 + 400).toISOString().replace("Z", "000Z");
+      expect(found[1]).toMatchObject({ first_token_time: tokenTime, total_tokens: 5, total_cost: 0.25 });
       // A field that the tree does not have makes the server read the whole runs.
       const whole = await tree(own, top.id, `${FIELDS},error`, where);
       expect(whole).toEqual(found.map((run) => ({ ...run, error: null })));

@@ -10,7 +10,9 @@ import {
   findMatches,
   neighbour,
   listRows,
+  placeLabel,
   placeTicks,
+  readFirstToken,
   measureTime,
 } from "../../packages/web/trace/tree.ts";
 import type { Span } from "../../packages/web/trace/types.ts";
@@ -21,7 +23,8 @@ function run(id: string, parents: string[], from = 0, seconds: number | null = 1
   const start_time = new Date(BEGAN + from * 1000).toISOString();
   const status = seconds === null ? "PENDING" : "SUCCESS";
   const fields = { name: id, run_type: "CHAIN", status, start_time, latency_seconds: seconds, project_id: "p" };
-  return { id, ...fields, parent_run_ids: parents };
+  const figures = { first_token_time: null, total_tokens: 0, total_cost: null };
+  return { id, ...fields, ...figures, parent_run_ids: parents };
 }
 
 const TRACE = [
@@ -61,6 +64,25 @@ describe("the tree of a trace", () => {
     const open = [run("root", [], 0, null), run("node", ["root"], 2, 2)];
     expect(measureTime(open, BEGAN + 8_000)).toEqual({ from: BEGAN, to: BEGAN + 8_000, now: BEGAN + 8_000 });
     expect(placeBar(open[0]!, measureTime(open, BEGAN + 8_000))).toEqual({ left: 0, width: 100 });
+  });
+});
+
+describe("the timeline of a trace", () => {
+  it.each([
+    ["after a bar", 10, 30, "after", 40],
+    ["before a bar that ends at the right", 60, 40, "before", 40],
+    ["on a bar that takes the width", 0, 100, "on", 0],
+    ["at the left for a bar that is over before", -50, 20, "after", 0],
+    ["at the right for a bar that comes later", 130, 20, "before", 0],
+  ] as const)("has a label %s", (_, left, width, side, at) =>
+    expect(placeLabel({ left, width })).toEqual({ side, at }),
+  );
+
+  it("knows the first token of models only", () => {
+    const first_token_time = new Date(BEGAN + 400).toISOString();
+    expect(readFirstToken({ ...run("model", []), run_type: "LLM", first_token_time })).toBe(0.4);
+    expect(readFirstToken({ ...run("model", []), run_type: "LLM" })).toBeUndefined();
+    expect(readFirstToken({ ...run("node", []), first_token_time })).toBeUndefined();
   });
 });
 

@@ -46,7 +46,8 @@ export const newestRunsRequest = (threadId: string): Request => [
 
 export const stateRequest = (threadId: string): Request => ["GET", `/threads/${threadId}/state`];
 
-const OF_TREE = "name,run_type,status,start_time,latency_seconds,parent_run_ids";
+const OF_TREE =
+  "name,run_type,status,start_time,latency_seconds,parent_run_ids,first_token_time,total_tokens,total_cost";
 
 /** The runs of a trace that are requested before the others: more than a screen has rows. */
 export const FIRST_RUNS = 100;

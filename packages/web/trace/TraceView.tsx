@@ -77,14 +77,7 @@ export function TraceView({
             <Graph runs={runs} chosen={chosen.id} onChoose={onRun} />
           </Suspense>
         ) : (
-          <Tree
-            runs={runs}
-            more={more}
-            now={trace.dataUpdatedAt}
-            chosen={chosen.id}
-            wide={view === "timeline"}
-            onChoose={onRun}
-          />
+          <Tree runs={runs} more={more} now={trace.dataUpdatedAt} chosen={chosen.id} view={view} onChoose={onRun} />
         )}
         {detailed ? <Details key={detailed.id} run={detailed} /> : <div />}
       </div>

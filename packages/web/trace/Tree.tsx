@@ -1,4 +1,4 @@
-/** The runs of a trace as a tree, and beside each run its bar in the time of the trace. Only the rows in view are drawn. */
+/** The runs of a trace, as a tree with figures or as bars on an axis of time. Only the rows in view are drawn. */
 import { useVirtualizer } from "@tanstack/react-virtual";
 import {
   type KeyboardEvent,
@@ -11,7 +11,7 @@ import {
   useState,
 } from "react";
 import { coarse } from "../ui/device.ts";
-import { Axis } from "./Axis.tsx";
+import { Axis, TimeLines } from "./Axis.tsx";
 import { Toolbar } from "./Toolbar.tsx";
 import css from "./trace.module.css";
 import {
@@ -23,8 +23,9 @@ import {
   type Row,
   listRows,
   measureTime,
+  readFirstToken,
 } from "./tree.ts";
-import { TreeRow } from "./TreeRow.tsx";
+import { TreeHead, TreeRow } from "./TreeRow.tsx";
 import type { Span } from "./types.ts";
 
 const ROW = coarse ? 44 : 28;
@@ -37,7 +38,7 @@ export function Tree({
   more,
   now,
   chosen,
-  wide,
+  view,
   onChoose,
 }: {
   runs: Span[];
@@ -46,8 +47,7 @@ export function Tree({
   /** When they were read: what runs has a bar until then. */
   now: number;
   chosen: string;
-  /** The bars get most of the room, with an axis. */
-  wide: boolean;
+  view: "tree" | "timeline";
   onChoose: (id: string) => void;
 }) {
   const [closed, setClosed] = useState(NONE);
@@ -69,8 +69,10 @@ export function Tree({
   const below = useMemo(() => failedBelow(runs), [runs]);
   const matches = useMemo(() => findMatches(all, find), [all, find]);
   const found = useMemo(() => new Set(matches), [matches]);
+  const hasFirst = useMemo(() => runs.some((run) => readFirstToken(run) !== undefined), [runs]);
   const whole = useMemo(() => measureTime(runs, now), [runs, now]);
-  const time = useMemo(() => (zoom && wide ? { ...whole, ...zoom } : whole), [whole, zoom, wide]);
+  const timed = view === "timeline";
+  const time = useMemo(() => (zoom ? { ...whole, ...zoom } : whole), [whole, zoom]);
   const at = rows.findIndex(({ run }) => run.id === here);
   const stop = rows[Math.max(at, 0)]?.run.id;
   const virtualizer = useVirtualizer({
@@ -147,7 +149,7 @@ export function Tree({
   const onDoubleClick = ({ target }: MouseEvent) => {
     const id = target instanceof Element ? target.closest<HTMLElement>("[data-run]")?.dataset.run : undefined;
     const run = runs.find((one) => one.id === id);
-    if (!run || !wide) return;
+    if (!run || !timed) return;
     const { left, width } = placeBar(run, whole);
     const length = whole.to - whole.from;
     const from = whole.from + (left / 100) * length;
@@ -155,7 +157,7 @@ export function Tree({
   };
 
   return (
-    <section className={css.side} aria-label="Runs" data-wide={wide || undefined}>
+    <section className={css.side} aria-label="Runs" data-view={view}>
       <Toolbar
         count={more ? undefined : runs.length}
         seconds={(whole.to - whole.from) / 1000}
@@ -169,34 +171,37 @@ export function Tree({
         onOpen={(open) =>
           setClosed(open ? NONE : new Set(all.flatMap(({ run, parents }) => (parents ? [run.id] : []))))
         }
-        zoom={wide ? { whole, time, onZoom: setZoom } : undefined}
+        zoom={timed ? { whole, time, onZoom: setZoom } : undefined}
       />
-      {wide && <Axis time={time} from={whole.from} />}
+      {timed ? <Axis time={time} from={whole.from} hasFirst={hasFirst} /> : <TreeHead />}
       <div ref={scroller} className={css.rows}>
-        <div
-          role="tree"
-          aria-label="Runs of the trace"
-          style={{ height: virtualizer.getTotalSize(), position: "relative" }}
-          onClick={onClick}
-          onDoubleClick={onDoubleClick}
-          onKeyDown={onKeyDown}
-        >
-          {virtualizer.getVirtualItems().map(({ index, start, key }) => {
-            const row = rows[index];
-            if (!row) return null;
-            return (
-              <TreeRow
-                key={key}
-                row={row}
-                top={start}
-                time={time}
-                chosen={row.run.id === here}
-                stop={row.run.id === stop}
-                match={found.has(row.run.id)}
-                failed={row.open ? 0 : (below.get(row.run.id) ?? 0)}
-              />
-            );
-          })}
+        <div className={css.inner}>
+          {timed && <TimeLines time={time} from={whole.from} />}
+          <div
+            role="tree"
+            aria-label="Runs of the trace"
+            style={{ height: virtualizer.getTotalSize() }}
+            onClick={onClick}
+            onDoubleClick={onDoubleClick}
+            onKeyDown={onKeyDown}
+          >
+            {virtualizer.getVirtualItems().map(({ index, start, key }) => {
+              const row = rows[index];
+              if (!row) return null;
+              return (
+                <TreeRow
+                  key={key}
+                  row={row}
+                  top={start}
+                  time={timed ? time : undefined}
+                  chosen={row.run.id === here}
+                  stop={row.run.id === stop}
+                  match={found.has(row.run.id)}
+                  failed={row.open ? 0 : (below.get(row.run.id) ?? 0)}
+                />
+              );
+            })}
+          </div>
         </div>
       </div>
     </section>

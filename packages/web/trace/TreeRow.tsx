@@ -1,14 +1,17 @@
 import { ChevronRight } from "lucide-react";
-import { memo } from "react";
-import { durationText } from "../ui/format.ts";
+import { type CSSProperties, memo } from "react";
+import { costText, countText, durationText } from "../ui/format.ts";
+import { Bar } from "./Bar.tsx";
+import { Kind } from "./Kind.tsx";
 import { Status } from "./Status.tsx";
 import css from "./trace.module.css";
-import { placeBar, type Row, type Time } from "./tree.ts";
+import type { Row, Time } from "./tree.ts";
+import type { Span } from "./types.ts";
 
 /** Deeper runs are not set in further. */
 const DEEPEST = 12;
 
-/** One run: what it is, when in the time of the trace, and how long it took. What can be done with it is the tree's. */
+/** One run: what it is, and its figures or its bar in time. What can be done with it is the tree's. */
 export const TreeRow = memo(function TreeRow({
   row: { run, level, place, of, parents, open },
   top,
@@ -21,7 +24,8 @@ export const TreeRow = memo(function TreeRow({
   row: Row;
   /** Pixels. */
   top: number;
-  time: Time;
+  /** Of the timeline. */
+  time: Time | undefined;
   chosen: boolean;
   /** The stop for the tab key. */
   stop: boolean;
@@ -30,15 +34,15 @@ export const TreeRow = memo(function TreeRow({
   /** How many runs failed among those that it hides. */
   failed: number;
 }) {
-  const { left, width } = placeBar(run, time);
+  const type = run.run_type.toLowerCase();
   return (
     <div
       role="treeitem"
       className={css.row}
-      style={{ transform: `translateY(${top}px)` }}
+      style={{ transform: `translateY(${top}px)`, "--depth": Math.min(level, DEEPEST) - 1 } as CSSProperties}
       data-run={run.id}
       data-status={run.status.toLowerCase()}
-      data-type={run.run_type.toLowerCase()}
+      data-type={type}
       data-match={match || undefined}
       aria-level={level}
       aria-posinset={place}
@@ -47,21 +51,47 @@ export const TreeRow = memo(function TreeRow({
       aria-selected={chosen}
       tabIndex={stop ? 0 : -1}
     >
-      <span className={css.label} style={{ paddingLeft: (Math.min(level, DEEPEST) - 1) * 14 }}>
+      <span className={css.status}>
+        <Status status={run.status} />
+      </span>
+      <span className={css.label}>
+        <span className={css.guides} aria-hidden />
         <span className={css.twist} data-twist={parents || undefined}>
           {parents && <ChevronRight size={14} aria-hidden />}
         </span>
-        <Status status={run.status} />
+        <Kind type={type} />
         <span className={css.name} title={run.name}>
           {run.name}
         </span>{" "}
-        <span className={css.type}>{run.run_type.toLowerCase()}</span>
+        <span className="visually-hidden">{type}</span>
         {failed > 0 && <span className={css.inside}>{failed} failed inside</span>}
       </span>{" "}
-      <span className={css.track} aria-hidden>
-        <i style={{ left: `${left}%`, width: `max(3px, ${width}%)` }} />
-      </span>
-      <span className={css.took}>{run.latency_seconds === null ? "running" : durationText(run.latency_seconds)}</span>
+      {time ? <Bar run={run} time={time} /> : <Figures run={run} />}
     </div>
   );
 });
+
+/** The names of the figures, above the rows of the tree. */
+export const TreeHead = () => (
+  <div className={css.treeHead} aria-hidden>
+    <span>Name</span>
+    <span className={css.took}>Latency</span>
+    <span className={css.tokens}>Tokens</span>
+    <span className={css.cost}>Cost</span>
+  </div>
+);
+
+const Figures = ({ run: { latency_seconds, total_tokens, total_cost } }: { run: Span }) => (
+  <>
+    <span className={css.took}>{latency_seconds === null ? "running" : durationText(latency_seconds)}</span>{" "}
+    <span className={css.tokens}>
+      {total_tokens > 0 && (
+        <>
+          {countText(total_tokens)}
+          <span className="visually-hidden"> tokens</span>
+        </>
+      )}
+    </span>{" "}
+    <span className={css.cost}>{total_cost !== null && total_cost > 0 && costText(total_cost)}</span>
+  </>
+);

@@ -75,6 +75,25 @@ export function placeBar(run: Span, { from, to, now }: Time): { left: number; wi
   return { left, width: ((end(run, now) - beginning(run)) / whole) * 100 };
 }
 
+/** Percent of the width that a label takes. */
+const LABEL = 20;
+
+/** Where the label of a bar is: after it, before it, or on its end where there is no room beside it; and from which side, in percent. */
+export function placeLabel({ left, width }: { left: number; width: number }): {
+  side: "after" | "before" | "on";
+  at: number;
+} {
+  const [begin, end] = [left, left + width].map((at) => Math.min(100, Math.max(0, at))) as [number, number];
+  if (end <= 100 - LABEL) return { side: "after", at: end };
+  return begin >= LABEL ? { side: "before", at: 100 - begin } : { side: "on", at: 100 - end };
+}
+
+/** Seconds until the first token of a model; undefined for other runs. */
+export function readFirstToken({ run_type, start_time, first_token_time }: Span): number | undefined {
+  if (run_type.toLowerCase() !== "llm" || first_token_time === null) return undefined;
+  return Math.max(0, Date.parse(first_token_time) - Date.parse(start_time)) / 1000;
+}
+
 /** The runs that failed by themselves: those of which no run below failed. In the order of the tree. */
 export function listFailures(rows: Row[]): string[] {
   const failed = rows.filter(({ run }) => run.status.toUpperCase() === "ERROR");

@@ -28,6 +28,10 @@ export interface Span {
   status: string;
   start_time: string;
   latency_seconds: number | null;
+  first_token_time: string | null;
+  total_tokens: number;
+  /** Dollars. */
+  total_cost: number | null;
   /** Root first. */
   parent_run_ids: string[];
   project_id: string;

@@ -12,7 +12,8 @@ export function traceTree(
   limit: number,
 ): TreeRun[] {
   const rows = sql.exec(
-    `SELECT id, trace_id, parent_run_ids, dotted_order, name, run_type, start_time, end_time, status
+    `SELECT id, trace_id, parent_run_ids, dotted_order, name, run_type, start_time, end_time, status,
+       first_token_time, total_tokens, total_cost
      FROM runs WHERE n IN ${numbersOfTraces("SELECT ? AS id")} ORDER BY dotted_order LIMIT ?`,
     traceId,
     limit,

@@ -140,6 +140,9 @@ const TREE = {
   project_id: (run: TreeRun) => run.session_id,
   trace_id: (run: TreeRun) => run.trace_id,
   dotted_order: (run: TreeRun) => run.dotted_order,
+  first_token_time: (run: TreeRun) => iso(run.first_token_time),
+  total_tokens: (run: TreeRun) => run.total_tokens ?? 0,
+  total_cost: (run: TreeRun) => dollars(run.total_cost),
 };
 
 /** Whether the tree of a trace has all of these fields. */
@@ -158,7 +161,6 @@ export function runOfTree(run: TreeRun, selects: Set<string>): object {
 /** Every field of the second generation; names of selection are these in upper case. */
 const V2: Fields<RunV2> = {
   ...TREE,
-  first_token_time: V1.first_token_time,
   error: V1.error,
   error_preview: (run) => (run.previews?.error ?? run.error)?.slice(0, PREVIEW) ?? null,
   extra: V1.extra,
@@ -173,10 +175,8 @@ const V2: Fields<RunV2> = {
   is_root: (run) => run.is_root,
   reference_example_id: V1.reference_example_id,
   reference_dataset_id: V1.reference_dataset_id,
-  total_tokens: V1.total_tokens,
   prompt_tokens: V1.prompt_tokens,
   completion_tokens: V1.completion_tokens,
-  total_cost: (run) => dollars(run.total_cost),
   prompt_cost: (run) => dollars(run.prompt_cost),
   completion_cost: (run) => dollars(run.completion_cost),
   prompt_token_details: (run) => raw(details(run).prompt),
