@@ -92,7 +92,14 @@ export const Run = v.pipe(v.object({ ...openRun, kwargs: AnyObject }), v.title("
 
 /** A run in a list over many threads: without what it was given. */
 export type OpenRun = v.InferOutput<typeof OpenRun>;
-export const OpenRun = v.pipe(v.object(openRun), v.title("OpenRun"));
+export const OpenRun = v.pipe(
+  v.object({
+    ...openRun,
+    /** How often it was started; more than once after a crash. */
+    attempt: v.number(),
+  }),
+  v.title("OpenRun"),
+);
 
 export interface Ttl {
   strategy: "delete" | "keep_latest";

@@ -29,9 +29,8 @@ describe.runIf(browserHere)("runs in the browser", () => {
 
   it("teaches where nothing has run", async () => {
     const { page, close } = await visit(stage, { path: "/console/runs" });
-    await page.getByText("Nothing runs now.").waitFor();
-    await page.getByText("No run waits.").waitFor();
-    await page.getByText("No run ended in this time range.").waitFor();
+    await page.getByText("Nothing runs or waits now.").waitFor();
+    await page.getByText("No run failed.").waitFor();
     await page.getByText(`curl ${stage.server.url}/runs`).waitFor();
     expect(await findings(page)).toEqual([]);
     await close();
@@ -39,13 +38,14 @@ describe.runIf(browserHere)("runs in the browser", () => {
 
   it("shows what runs and waits as it changes, and cancels it", async () => {
     const { page, troubles, close } = await visit(stage, { path: "/console/runs" });
-    await page.getByText("Nothing runs now.").waitFor();
+    await page.getByText("Nothing runs or waits now.").waitFor();
     const title = "Import";
     const thread = await busyThread(title);
     const running = page.getByRole("table", { name: "Running" });
     const queued = page.getByRole("table", { name: "Queued" });
-    await running.getByRole("row", { name: new RegExp(title) }).waitFor();
-    await queued.getByRole("row", { name: new RegExp(`1 in line ${title} actor`) }).waitFor();
+    // Its only attempt, and what the next one waits for.
+    await running.getByRole("row", { name: new RegExp(`${title} actor request 1 `) }).waitFor();
+    await queued.getByRole("row", { name: new RegExp(`1 in line ${title} actor request the run before it`) }).waitFor();
     await queued.getByRole("row", { name: /2 in line/ }).waitFor();
     expect(await findingsInBothThemes(page)).toEqual([]);
     expect(await running.getByRole("link", { name: title }).getAttribute("href")).toBe(`/chat/${thread}`);
@@ -55,7 +55,7 @@ describe.runIf(browserHere)("runs in the browser", () => {
     await queued.getByRole("button", { name: /^Cancel/ }).click();
     await page.getByText("No run waits.").waitFor();
     await stopAll();
-    await page.getByText("Nothing runs now.").waitFor();
+    await page.getByText("Nothing runs or waits now.").waitFor();
     expect(troubles).toEqual([]);
     await close();
   });
@@ -78,32 +78,35 @@ describe.runIf(browserHere)("runs in the browser", () => {
     await close();
   });
 
-  it("lists those that ended with their status, and filters them by failure and assistant", async () => {
+  it("lists those that just failed, and leads to the finished ones in Traces with range and assistant", async () => {
     for (const content of ["say something", "fail", "ask"]) {
       const { thread_id } = await call("/threads", {});
       await call(`/threads/${thread_id}/runs/wait`, createRunBody(content));
     }
-    const { page, troubles, close } = await visit(stage, { path: "/console/runs" });
-    const finished = page.getByRole("table", { name: "Finished" });
-    const row = (name: RegExp) => finished.getByRole("row", { name }).first();
-    await row(/failed actor .*It broke/).waitFor();
-    await row(/success actor/).waitFor();
-    await row(/interrupted actor/).waitFor();
-    await page.getByRole("button", { name: "Failed", exact: true }).click();
-    await finished
-      .getByRole("row", { name: /success/ })
-      .first()
-      .waitFor({ state: "detached" });
-    await page.waitForURL("**/console/runs?status=failed");
+    const { thread_id } = await call("/threads", {});
+    await call(`/threads/${thread_id}/runs/wait`, { ...createRunBody("by another"), assistant_id: "echo" });
+    const { page, troubles, close } = await visit(stage, { path: "/console/runs?range=7d" });
+    const failed = page.getByRole("table", { name: "Failed" });
+    const row = failed.getByRole("row", { name: /^failed actor Error: It broke.* 1 .*now/ }).first();
+    await row.waitFor();
+    expect(await failed.getByRole("row", { name: /success|waiting|interrupted/ }).count()).toBe(0);
+    expect(await page.getByRole("table", { name: "Finished" }).count()).toBe(0);
     expect(await findings(page)).toEqual([]);
-    await page.getByLabel("Assistant", { exact: true }).selectOption({ label: "echo" });
-    await page.getByText("No run failed in this time range.").waitFor();
+    const assistants = page.getByLabel("Assistant", { exact: true });
+    await assistants.selectOption({ label: "echo" });
+    await page.getByText("No run failed.").waitFor();
     await page.reload();
-    await page.getByText("No run failed in this time range.").waitFor();
-    await page.getByLabel("Assistant", { exact: true }).selectOption({ label: "actor" });
-    await row(/failed actor/)
-      .getByRole("link", { name: "actor" })
-      .click();
+    await page.getByText("No run failed.").waitFor();
+    await assistants.selectOption({ label: "actor" });
+    await row.waitFor();
+
+    await page.getByRole("link", { name: "Finished runs in Traces" }).click();
+    await page.waitForURL(/traces\?range=7d&filter=/);
+    const traces = page.getByRole("table", { name: "Traces" }).locator("tbody tr[data-key]");
+    await traces.filter({ hasText: "say something" }).first().waitFor();
+    expect(await traces.filter({ hasText: "by another" }).count()).toBe(0);
+    await page.goBack();
+    await row.getByRole("link", { name: "actor" }).click();
     await page.waitForURL("**/traces/*");
     expect(troubles).toEqual([]);
     await close();
@@ -119,11 +122,14 @@ describe.runIf(browserHere)("runs in the browser", () => {
     expect((await cancel.boundingBox())?.height).toBeGreaterThanOrEqual(44);
     expect(await findings(page)).toEqual([]);
     await stopAll();
-    const ended = page.getByRole("table", { name: "Finished" }).locator("tbody tr");
-    await ended
-      .filter({ hasText: /Started: .*Took: \d/ })
+    const { thread_id } = await call("/threads", {});
+    await call(`/threads/${thread_id}/runs/wait`, createRunBody("fail"));
+    const failed = page.getByRole("table", { name: "Failed" }).locator("tbody tr");
+    await failed
+      .filter({ hasText: /It broke.*Took: .*Ended: / })
       .first()
       .waitFor();
+    await expectNoSidewaysScroll(page);
     await close();
   });
 });

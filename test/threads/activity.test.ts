@@ -96,7 +96,8 @@ it("lists the runs that are open on all threads, and those of no other workspace
   await vi.waitFor(async () => expect((await open(caller)).runs).toHaveLength(3), POLL_MS);
   const { runs: found, complete } = await open(caller);
   expect(new Set(found.map(({ run_id }) => run_id))).toEqual(new Set(runs));
-  expect(found).toMatchObject([{ status: "pending" }, { status: "pending" }, { status: "pending" }]);
+  const waiting = { status: "pending", attempt: 0 };
+  expect(found).toMatchObject([waiting, waiting, waiting]);
   expect(found.some((run) => "kwargs" in run)).toBe(false);
   expect(complete).toBe(true);
   expect((await open(other)).runs).toEqual([]);

@@ -2,7 +2,7 @@
 import { describe, expect, it } from "vitest";
 import { toBody, type Cron, toDraft, newDraft } from "../../packages/web/console/crons/draft.ts";
 import { byCron, type Firing, isFailure, standing } from "../../packages/web/console/crons/firing.ts";
-import { findCron, type OpenRun, splitRuns } from "../../packages/web/console/runs/open.ts";
+import { describeWait, findCron, type OpenRun, splitRuns } from "../../packages/web/console/runs/open.ts";
 import {
   formatAddress,
   listChildren,
@@ -17,7 +17,16 @@ const NOW = Date.parse("2026-11-20T10:00:00Z");
 describe("open runs", () => {
   const run = (run_id: string, thread_id: string, status: OpenRun["status"], later = 0): OpenRun => {
     const created_at = new Date(NOW + later).toISOString();
-    return { run_id, thread_id, status, assistant_id: "a", created_at, updated_at: created_at, metadata: {} };
+    return {
+      run_id,
+      thread_id,
+      status,
+      assistant_id: "a",
+      created_at,
+      updated_at: created_at,
+      metadata: {},
+      attempt: 0,
+    };
   };
 
   it("are split into those that run, and queues by thread", () => {
@@ -31,6 +40,14 @@ describe("open runs", () => {
       ["3", 1, false],
       ["4", 2, true],
     ]);
+  });
+
+  it("say what they wait for", () => {
+    const [own, later] = splitRuns([run("1", "t", "pending"), run("2", "t", "pending", 1)], NOW).queued;
+    expect([describeWait(own!), describeWait(later!)]).toEqual(["the run before it", "its time"]);
+    const waiting_for = [{ rule: "per-user", key: "ada", reason: "concurrency" }];
+    expect(describeWait({ ...own!, waiting_for })).toBe("per-user · ada: no free slot");
+    expect(describeWait({ ...own!, waiting_for: [] })).toBe("its turn");
   });
 
   it("name the cron that started them", () => {

@@ -156,7 +156,7 @@ export const VIEWS: View[] = [
     path: "/console/runs",
     needs: "threads.read",
     icon: Play,
-    purpose: "See what runs and waits, and cancel it",
+    purpose: "See what runs, waits and just failed, and cancel it",
   }),
   view({
     name: "Control",

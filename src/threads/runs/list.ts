@@ -23,7 +23,7 @@ export function listRuns({ tables, threadId }: ThreadContext, { limit, offset, s
 export function listOpen(open: readonly StoredRun[], most: number, threadId: string): OpenRun[] {
   return open.slice(0, most).map((run) => {
     const { kwargs: _kwargs, ...shown } = toWireRun(run, threadId);
-    return shown;
+    return { ...shown, attempt: run.outcome.attempt };
   });
 }
 

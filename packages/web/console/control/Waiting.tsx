@@ -5,12 +5,12 @@ import { Loaded } from "../../page/states.tsx";
 import { type Column, Table } from "../../page/Table.tsx";
 import { Time } from "../../page/Time.tsx";
 import css from "../parts.module.css";
+import { waitsForText } from "../runs/open.ts";
 import { useThreadsById } from "../runs/queries.ts";
 import { countText } from "../../ui/format.ts";
 import { Section } from "../Section.tsx";
 import { MOST, useWaiting } from "./queries.ts";
 import type { WaitingRun } from "./types.ts";
-import { waitsForText } from "./words.ts";
 
 export function Waiting() {
   const waiting = useWaiting();

@@ -1,21 +1,6 @@
 /** Rules and budgets in words. */
 import { costText, countText, secondsText, tokensText } from "../../ui/format.ts";
-import type { Match, Rule, WaitingRun } from "./types.ts";
-
-const REASONS: Record<string, string> = {
-  paused: "paused",
-  concurrency: "no free slot",
-  starts_per_minute: "starts a minute",
-  tokens_per_minute: "tokens a minute",
-  singleton: "another run is open",
-  debounce_seconds: "debounce",
-};
-
-/** "per-user · ada: no free slot". */
-export const waitsForText = ({ waiting_for }: WaitingRun): string =>
-  waiting_for
-    .map(({ rule, key, reason }) => `${key === "" ? rule : `${rule} · ${key}`}: ${REASONS[reason] ?? reason}`)
-    .join(", ") || "its turn";
+import type { Match, Rule } from "./types.ts";
 
 /** Which runs a rule or a budget is for. `nameAssistant`: the name of an assistant. */
 export function matchText(match: Match | undefined, nameAssistant: (assistant: string) => string): string {

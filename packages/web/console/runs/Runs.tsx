@@ -1,4 +1,4 @@
-/** The runs of all threads: those under way, those that wait, and those that have ended. */
+/** The runs of all threads that concern an operator: those under way, those that wait, and those that failed just now. */
 import { useState } from "react";
 import { Link, useSearchParams } from "wouter";
 import { useMay } from "../../api/me.ts";
@@ -10,17 +10,16 @@ import { Button } from "../../ui/Button.tsx";
 import controls from "../../ui/controls.module.css";
 import { Confirm } from "../../ui/Confirm.tsx";
 import { Page } from "../../page/Page.tsx";
-import { useRange } from "../../page/range.ts";
-import { RangePicker } from "../../page/RangePicker.tsx";
+import { keepRange } from "../../page/range.ts";
 import { State } from "../../page/State.tsx";
 import { Empty, Loaded } from "../../page/states.tsx";
 import { type Column, Table } from "../../page/Table.tsx";
 import { Time } from "../../page/Time.tsx";
 import { untilText } from "../when.ts";
 import work from "../work.module.css";
-import { Ended } from "./Ended.tsx";
-import { findCron, type OpenRun, type Split, splitRuns } from "./open.ts";
-import { cancelPending, cancelRun, useLiveRuns, useOpenRuns, useThreadsById } from "./queries.ts";
+import { Failed } from "./Failed.tsx";
+import { describeWait, findCron, type OpenRun, type Split, splitRuns } from "./open.ts";
+import { cancelPending, cancelRun, useLiveRuns, useOpenRuns, useThreadsById, writeAssistantFilter } from "./queries.ts";
 
 const START = formatCurl(
   "/runs",
@@ -32,32 +31,42 @@ const START = formatCurl(
 
 export default function Runs() {
   useLiveRuns();
+  const may = useMay();
   const [params, setParams] = useSearchParams();
-  const [range] = useRange();
   const assistants = useAssistants();
   const assistant = params.get("assistant") ?? "";
-  const failed = params.get("status") === "failed";
-  const set = (name: string, value: string) =>
+  const choose = (id: string) =>
     setParams(
       (now) => {
         const next = new URLSearchParams(now);
-        next.delete(name);
-        if (value !== "") next.set(name, value);
+        next.delete("assistant");
+        if (id !== "") next.set("assistant", id);
         return next;
       },
       { replace: true },
     );
+  const traces = new URLSearchParams(keepRange(params.toString()));
+  if (assistant !== "") traces.set("filter", writeAssistantFilter(assistant));
   return (
     <Page
       title="Runs"
-      purpose="Runs of all users: running, queued and finished."
-      actions={<RangePicker />}
+      purpose="Runs of all users: running, queued and just failed."
+      actions={
+        may("traces.read") && (
+          <Link
+            href={`/traces${traces.size > 0 ? `?${traces}` : ""}`}
+            className={`${controls.button} ${controls.plain} ${work.link}`}
+          >
+            Finished runs in Traces
+          </Link>
+        )
+      }
       tools={
         <select
           className={`${controls.field} ${work.select}`}
           aria-label="Assistant"
           value={assistant}
-          onChange={(event) => set("assistant", event.target.value)}
+          onChange={(event) => choose(event.target.value)}
         >
           <option value="">All assistants</option>
           {assistants.data?.map((one) => (
@@ -69,19 +78,7 @@ export default function Runs() {
       }
     >
       <Open assistant={assistant} assistants={assistants.data ?? []} />
-      <Ended
-        range={range}
-        assistant={assistant}
-        failed={failed}
-        onFailed={(only) => set("status", only ? "failed" : "")}
-        empty={
-          <Empty
-            title="No run ended in this time range."
-            text="Choose a longer time range, or start a run. A run is listed when its trace is written, a moment after its end."
-            command={START}
-          />
-        }
-      />
+      {may("traces.read") && <Failed assistant={assistant} />}
     </Page>
   );
 }
@@ -116,6 +113,14 @@ function Lists({
   const may = useMay();
   const [asked, setAsked] = useState(false);
   const shared = sharedColumns(threads, assistants);
+  if (running.length + queued.length === 0)
+    return (
+      <Empty
+        title="Nothing runs or waits now."
+        text="A run is listed here when it starts, and leaves when it has ended. Start one:"
+        command={START}
+      />
+    );
   return (
     <>
       <section className={work.section} aria-label="Running">
@@ -123,7 +128,7 @@ function Lists({
           <h2>Running{running.length > 0 && <span className={work.count}>{running.length}</span>}</h2>
         </div>
         {running.length === 0 ? (
-          <p className={work.none}>Nothing runs now. A run appears here when it starts.</p>
+          <p className={work.none}>Nothing runs now.</p>
         ) : (
           <Table label="Running" rows={running} rowKey={runKey} columns={runningColumns(shared)} />
         )}
@@ -159,6 +164,7 @@ type Shared = Column<OpenRun>[];
 const runningColumns = (shared: Shared): Column<OpenRun>[] => [
   { id: "state", name: "Status", width: 96, cell: () => <State state="running" /> },
   ...shared,
+  { id: "attempt", name: "Attempt", width: 64, end: true, cell: ({ attempt }) => attempt },
   { id: "since", name: "Started", width: 88, end: true, fact: true, cell: (run) => <Time at={run.updated_at} /> },
   { id: "act", name: "", width: 92, kept: true, end: true, cell: (run) => <Cancel run={run} /> },
 ];
@@ -172,6 +178,13 @@ const queuedColumns = (shared: Shared): Column<Split["queued"][number]>[] => [
     cell: ({ place, due }) => (due ? `${place} in line` : "scheduled"),
   },
   ...shared,
+  {
+    id: "for",
+    name: "Waits for",
+    width: 140,
+    fact: true,
+    cell: (run) => <span title={describeWait(run)}>{describeWait(run)}</span>,
+  },
   {
     id: "since",
     name: "Due",

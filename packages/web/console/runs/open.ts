@@ -8,6 +8,10 @@ export interface OpenRun {
   created_at: string;
   updated_at: string;
   metadata: Record<string, unknown>;
+  /** How often it was started: more than once after its process stopped. */
+  attempt: number;
+  /** Of a run that waits for rules: which, and why. */
+  waiting_for?: { rule: string; key: string; reason: string }[];
 }
 
 /** Runs under way, and those that wait with their place in the queue of their thread. */
@@ -37,4 +41,25 @@ export function splitRuns(runs: OpenRun[], now: number): Split {
 /** What started a run, when that was no person: the id of a cron. */
 export function findCron({ metadata }: OpenRun): string | undefined {
   return typeof metadata.cron_id === "string" ? metadata.cron_id : undefined;
+}
+
+const REASONS: Record<string, string> = {
+  paused: "paused",
+  concurrency: "no free slot",
+  starts_per_minute: "starts a minute",
+  tokens_per_minute: "tokens a minute",
+  singleton: "another run is open",
+  debounce_seconds: "debounce",
+};
+
+/** "per-user · ada: no free slot". */
+export const waitsForText = ({ waiting_for }: Required<Pick<OpenRun, "waiting_for">>): string =>
+  waiting_for
+    .map(({ rule, key, reason }) => `${key === "" ? rule : `${rule} · ${key}`}: ${REASONS[reason] ?? reason}`)
+    .join(", ") || "its turn";
+
+/** What a queued run waits for: rules, its time, or the runs of its thread before it. */
+export function describeWait({ waiting_for, due }: Split["queued"][number]): string {
+  if (waiting_for) return waitsForText({ waiting_for });
+  return due ? "the run before it" : "its time";
 }

@@ -1,5 +1,5 @@
-/** What the view of runs asks the server for: those that are open of their threads, those that have ended of their traces. */
-import { keepPreviousData, useInfiniteQuery, useQuery } from "@tanstack/react-query";
+/** What the view of runs asks the server for: those that are open of their threads, those that failed of their traces. */
+import { keepPreviousData, useQuery } from "@tanstack/react-query";
 import { useCallback } from "react";
 import { call } from "../../api/http.ts";
 import { readAgain, useActivity } from "../../api/live.ts";
@@ -7,7 +7,6 @@ import { queryClient } from "../../api/queries.ts";
 import type { ThreadRow } from "../../api/types.ts";
 import { useProjects } from "../../api/projects.ts";
 import type { TraceRow } from "../../trace/types.ts";
-import type { Range } from "../../page/range.ts";
 import type { OpenRun } from "./open.ts";
 
 const OPEN = ["open-runs"];
@@ -48,67 +47,55 @@ export function useThreadsById(ids: string[]) {
   });
 }
 
-export type EndedRun = Pick<TraceRow, "trace_id" | "name" | "status" | "start_time" | "end_time" | "total_tokens"> & {
+/** A run that failed lately. */
+export type FailedRun = Pick<TraceRow, "trace_id" | "name" | "status" | "start_time" | "end_time" | "error"> & {
   thread_id: string | null;
-  total_cost: string | null;
-  error: string | null;
-  inputs_preview: string | null;
-  extra?: { runtime?: { run?: { status?: string } } };
+  extra?: { metadata?: { run_attempt?: number }; runtime?: { run?: { status?: string } } };
 };
 
-/** How a run ended. Its trace is a success also when it stopped to ask a person. */
-export const runStatus = ({ status, extra }: EndedRun): string =>
-  extra?.runtime?.run?.status === "interrupted" ? "interrupted" : status;
+/** Minutes for which a failed run is listed. */
+export const FAILED_MINUTES = 15;
+/** A run that failed lately may have begun this long before, milliseconds. */
+const LONGEST = 24 * 3_600_000;
+const FAILED = ["failed-runs"];
+const FAILED_MOST = 50;
 
-const PAGE = 50;
+/** A filter of traces for the runs of an assistant. */
+export const writeAssistantFilter = (assistant: string): string =>
+  `and(eq(metadata_key, "assistant_id"), eq(metadata_value, ${JSON.stringify(assistant)}))`;
 
 /**
- * The runs of this server that ended in a time range, newest first. Their traces have the id of the run in the metadata, which
- * traces that others send do not.
+ * The runs of this server that failed in the last minutes, newest first. Their traces have the attempt of the run in the metadata,
+ * which traces that others send do not.
  */
-export function useEndedRuns(range: Range, failed: boolean, assistant: string) {
+export function useFailedRuns(assistant: string) {
   const projects = useProjects();
   const ids = projects.data?.map(({ id }) => id) ?? [];
-  const of =
-    assistant === "" ? "" : `, and(eq(metadata_key, "assistant_id"), eq(metadata_value, ${JSON.stringify(assistant)}))`;
-  const runs = useInfiniteQuery({
-    queryKey: ["ended-runs", range.key, failed, assistant, ids.join()],
+  const failed = useQuery({
+    queryKey: [...FAILED, assistant, ids.join()],
     enabled: projects.data !== undefined,
-    initialPageParam: undefined as string | undefined,
-    queryFn: async ({ pageParam, signal }) => {
+    queryFn: async ({ signal }) => {
       // A query over no project is a query over none.
-      if (ids.length === 0) return { runs: [], cursors: { next: null } };
+      if (ids.length === 0) return [];
+      const since = new Date(Date.now() - FAILED_MINUTES * 60_000).toISOString();
+      const conditions = ['eq(metadata_key, "run_attempt")', `gt(end_time, ${JSON.stringify(since)})`];
+      if (assistant !== "") conditions.push(writeAssistantFilter(assistant));
       const body = {
         session: ids,
         is_root: true,
-        limit: PAGE,
-        cursor: pageParam,
-        filter: of === "" ? 'eq(metadata_key, "run_attempt")' : `and(eq(metadata_key, "run_attempt")${of})`,
-        select: [
-          "trace_id",
-          "name",
-          "status",
-          "start_time",
-          "end_time",
-          "total_tokens",
-          "total_cost",
-          "error",
-          "thread_id",
-          "inputs_preview",
-          "extra",
-        ],
-        start_time: new Date(range.from).toISOString(),
-        ...(range.to === undefined ? {} : { end_time: new Date(range.to).toISOString() }),
-        ...(failed && { error: true }),
+        error: true,
+        limit: FAILED_MOST,
+        filter: `and(${conditions.join(", ")})`,
+        select: ["trace_id", "name", "status", "start_time", "end_time", "error", "thread_id", "extra"],
+        start_time: new Date(Date.now() - LONGEST).toISOString(),
       };
-      return call<{ runs: EndedRun[]; cursors: { next: string | null } }>("POST", "/api/v1/runs/query", body, signal);
+      return (await call<{ runs: FailedRun[] }>("POST", "/api/v1/runs/query", body, signal)).runs;
     },
-    getNextPageParam: (last) => last.cursors.next ?? undefined,
-    select: ({ pages }) => ({ rows: pages.flatMap(({ runs: rows }) => rows) }),
+    refetchInterval: 30_000,
     placeholderData: keepPreviousData,
   });
   const { error, refetch } = projects;
-  return error && !projects.data ? { ...runs, error, refetch: refetch as never } : runs;
+  return error && !projects.data ? { ...failed, error, refetch: refetch as never } : failed;
 }
 
 /** Stops a run. One that ended a moment ago needs no stop. */
@@ -128,7 +115,7 @@ export function useLiveRuns(): void {
   useActivity(
     useCallback(() => {
       void readAgain(OPEN);
-      setTimeout(() => void readAgain(["ended-runs"]), 1_500);
+      setTimeout(() => void readAgain(FAILED), 1_500);
     }, []),
   );
 }
