@@ -8,9 +8,11 @@ import {
   choose,
   checkEventually,
   expectAnswer,
+  expectNoSidewaysScroll,
   findings,
   log,
   onStage,
+  PHONE,
   say,
   waitUntilSettled,
   visit,
@@ -216,6 +218,76 @@ describe.runIf(browserHere)("the list of traces in the browser", () => {
     expect(await head.getAttribute("aria-sort")).toBe("ascending");
     // All of the traces are in the list.
     expect(await head.textContent()).toBe("Latency ↑");
+    await close();
+  });
+
+  it("shows the first token of each trace, however many models one of them calls", async () => {
+    const at = Date.now() - 60_000;
+    const iso = (ms: number) => new Date(at + ms).toISOString();
+    const createModels = (name: string, from: number, count: number): object[] => {
+      const id = crypto.randomUUID();
+      const run = { trace_id: id, session_name: "talkative", inputs: {}, outputs: {}, end_time: iso(from + 9_000) };
+      return [
+        { ...run, id, name, run_type: "chain", start_time: iso(from) },
+        ...Array.from({ length: count }, (_, i) => ({
+          ...run,
+          id: crypto.randomUUID(),
+          parent_run_id: id,
+          name: "model",
+          run_type: "llm",
+          start_time: iso(from + i),
+          events: [{ name: "new_token", time: iso(from + i + 700) }],
+        })),
+      ];
+    };
+    await post("/runs/batch", { post: createModels("before", 0, 1), patch: [] });
+    const many = createModels("talkative", 10_000, 520);
+    for (let i = 0; i < many.length; i += 400) await post("/runs/batch", { post: many.slice(i, i + 400), patch: [] });
+    await post("/runs/batch", { post: createModels("after", 20_000, 1), patch: [] });
+    const { page, close } = await visit(stage, { path: "/traces", viewport: { width: 1600, height: 900 } });
+    await page.getByLabel("Project").selectOption("talkative");
+    for (const name of ["before", "talkative", "after"])
+      await findRows(page).filter({ hasText: name }).getByText("700 ms").waitFor();
+    await close();
+  });
+
+  it.each([
+    ["a desk", {}],
+    ["a phone", PHONE],
+  ])("has the clock time of a start and an amount of money on %s", async (_, options) => {
+    const project = `priced-${crypto.randomUUID()}`;
+    const createPriced = (name: string, total_cost: number, begin: number) => ({
+      id: crypto.randomUUID(),
+      session_name: project,
+      name,
+      run_type: "llm",
+      start_time: new Date(begin).toISOString(),
+      end_time: new Date(begin + 1_500).toISOString(),
+      inputs: {},
+      outputs: { usage_metadata: { input_tokens: 3, output_tokens: 2, total_tokens: 5, total_cost } },
+    });
+    const [now, yesterday] = [Date.now() - 20_000, Date.now() - 30 * 3_600_000];
+    const priced = [createPriced("dear", 12.3, now), createPriced("cheap", 0.0042, yesterday)];
+    const runs = priced.map((run) => ({ ...run, trace_id: run.id }));
+    await post("/runs/batch", { post: runs, patch: [] });
+    const { page, close } = await visit(stage, { ...options, path: `/traces?range=7d` });
+    await page.getByLabel("Project").selectOption(project);
+    const said = async (name: string) => {
+      const found = findRows(page).filter({ hasText: name });
+      await found.waitFor();
+      return found.locator("time, td").allTextContents();
+    };
+    const isPhone = options === PHONE;
+    for (const [name, start, cost] of [
+      ["dear", /\d{1,2}:\d\d/, "$12.30"],
+      ["cheap", /[A-Z][a-z]{2} \d{1,2}, \d{1,2}:\d\d/, "$0.0042"],
+    ] as const) {
+      const cells = await said(name);
+      expect(cells).toContainEqual(expect.stringMatching(start));
+      expect(cells).toContainEqual(isPhone ? expect.stringContaining(`Cost: ${cost}`) : cost);
+      if (isPhone) expect(cells).toContainEqual(expect.stringMatching(/Start: .*\d:\d\d.*Latency: 1\.50 s/));
+    }
+    await expectNoSidewaysScroll(page);
     await close();
   });
 

@@ -52,9 +52,9 @@ export function List() {
   const sort = readSort(params);
   const traces = useTraces(wanted, range, readOrder(params));
   const found = traces.data?.rows ?? NO_ROWS;
-  const first = useFirstTokens(project, found, !hidden.has("first") && !frame.narrow).data;
+  const first = useFirstTokens(project, found, !hidden.has("first") && !frame.narrow);
   const rows = useMemo(() => {
-    const timed = found.map((row) => ({ ...row, first_token_time: row.first_token_time ?? first?.get(row.trace_id) }));
+    const timed = found.map((row) => ({ ...row, first_token_time: row.first_token_time ?? first.get(row.trace_id) }));
     return sortRows(timed, sort);
     // Each render reads the sort from the address.
     // oxlint-disable-next-line react-hooks/exhaustive-deps

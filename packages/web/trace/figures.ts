@@ -1,5 +1,5 @@
 /** What the list of traces counts over its range: the course of the runs, and the values of a facet. */
-import { keepPreviousData, useQuery } from "@tanstack/react-query";
+import { keepPreviousData, useQueries, useQuery } from "@tanstack/react-query";
 import { call } from "../api/http.ts";
 import type { Range } from "../page/range.ts";
 import { type Facet, withoutFacet } from "./facets.ts";
@@ -75,43 +75,50 @@ export function useGroups(wanted: Wanted, range: Range, by: Facet & ("name" | "m
   });
 }
 
+/** Traces of one request, as the list reads them, and runs of one answer. */
+const CHUNK = 50;
 const PAGE = 100;
-/** 100 runs each. A trace that is not reached has no time. */
-const PAGES = 5;
 
-/** When the first token of each of these traces came: a root calls no model itself. */
-export function useFirstTokens(project: string | undefined, rows: TraceRow[], enabled: boolean) {
+type FirstTokens = [trace: string, time: string][];
+
+/** When the first model of each of these traces gave its first token: a root calls no model itself. */
+export function useFirstTokens(project: string | undefined, rows: TraceRow[], enabled: boolean): Map<string, string> {
   const ids = rows.filter(({ end_time }) => end_time !== null).map(({ trace_id }) => trace_id);
-  return useQuery({
-    queryKey: ["traces", "first-tokens", project, ids],
-    enabled: enabled && project !== undefined && ids.length > 0,
-    queryFn: async ({ signal }) => {
-      const first = new Map<string, string>();
-      let cursor: string | undefined;
-      for (let page = 0; page < PAGES; page++) {
-        const query = {
-          session: [project],
-          filter: `and(in(trace_id, ${JSON.stringify(ids)}), neq(first_token_time, null))`,
-          select: ["trace_id", "first_token_time"],
-          limit: PAGE,
-          cursor,
-        };
-        const found = await call<{ runs: TraceRow[]; cursors: { next: string | null } }>(
-          "POST",
-          "/api/v1/runs/query",
-          query,
-          signal,
-        );
-        for (const { trace_id, first_token_time: at } of found.runs) {
-          const known = first.get(trace_id);
-          if (at && (known === undefined || Date.parse(at) < Date.parse(known))) first.set(trace_id, at);
-        }
-        if (found.cursors.next === null) break;
-        cursor = found.cursors.next;
-      }
-      return first;
-    },
-    placeholderData: keepPreviousData,
-    staleTime: 60_000,
+  const chunks = Array.from({ length: Math.ceil(ids.length / CHUNK) }, (_, i) => ids.slice(i * CHUNK, (i + 1) * CHUNK));
+  return useQueries({
+    queries: chunks.map((chunk) => ({
+      queryKey: ["traces", "first-tokens", project, chunk],
+      enabled: enabled && project !== undefined,
+      queryFn: ({ signal }: { signal: AbortSignal }) => readFirstTokens(project ?? "", chunk, signal),
+      staleTime: 60_000,
+    })),
+    combine: joinAnswers,
   });
+}
+
+const joinAnswers = (answers: { data?: FirstTokens | undefined }[]) =>
+  new Map(answers.flatMap(({ data = [] }) => data));
+
+/** The earliest runs come first. A trace that is in an answer is left out of the next request, so many runs of one hide no other. */
+async function readFirstTokens(project: string, traces: string[], signal: AbortSignal): Promise<FirstTokens> {
+  const first = new Map<string, string>();
+  let left = traces;
+  while (left.length > 0) {
+    const query = {
+      session: [project],
+      filter: `and(in(trace_id, ${JSON.stringify(left)}), neq(first_token_time, null))`,
+      select: ["trace_id", "first_token_time"],
+      limit: PAGE,
+      order: "asc",
+    };
+    const { runs } = await call<{ runs: TraceRow[] }>("POST", "/api/v1/runs/query", query, signal);
+    for (const { trace_id, first_token_time: at } of runs) {
+      const known = first.get(trace_id);
+      if (at && (known === undefined || Date.parse(at) < Date.parse(known))) first.set(trace_id, at);
+    }
+    if (runs.length < PAGE) break;
+    const seen = new Set(runs.map(({ trace_id }) => trace_id));
+    left = left.filter((id) => !seen.has(id));
+  }
+  return [...first];
 }
