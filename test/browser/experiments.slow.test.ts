@@ -58,6 +58,21 @@ describe.runIf(browserHere)("experiments in the browser", () => {
     await close();
   });
 
+  it("has the older one as the baseline when the newer one is chosen first", async () => {
+    await experiments();
+    const { page, close } = await visit(stage, { path: "/console/experiments" });
+    const list = page.getByRole("table", { name: "Experiments of questions" });
+    await list.getByRole("checkbox", { name: /Compare next-/ }).check();
+    await list.getByRole("checkbox", { name: /Compare base-/ }).check();
+    await list.getByRole("row", { name: /base-.*baseline/ }).waitFor();
+    await page.getByText("The oldest is the baseline").waitFor();
+    await page.getByRole("button", { name: "Compare 2" }).click();
+    const comparison = page.getByRole("table", { name: "Comparison" });
+    await comparison.getByRole("columnheader", { name: /base-.*baseline/ }).waitFor();
+    await comparison.getByRole("columnheader", { name: /next-.*−0\.333.*0 better, 1 worse/ }).waitFor();
+    await close();
+  });
+
   it("compares those of the address that evaluate() prints", async () => {
     await experiments();
     const { url, headers } = stage.server;
