@@ -111,7 +111,7 @@ describe.runIf(browserHere)("the audit log and usage in the browser", () => {
 
   it("shows what is held and what models cost", async () => {
     await sendDays(stage.server, "shop-one", 10, () => 2);
-    const { page, troubles, close } = await visit(stage, { path: "/console/usage" });
+    const { page, troubles, close } = await visit(stage, { path: "/console/usage?range=30d" });
     const models = page.getByRole("table", { name: "Cost by model" });
     await models.getByRole("row", { name: /gpt-4o-mini/ }).waitFor();
     await page
@@ -127,11 +127,11 @@ describe.runIf(browserHere)("the audit log and usage in the browser", () => {
     await page.getByRole("button", { name: "Show cost as table" }).click();
     await page.getByRole("table", { name: "Cost by day" }).getByRole("row", { name: /\$0/ }).first().waitFor();
     expect(await findingsInBothThemes(page)).toEqual([]);
-    await page.getByLabel("Period").selectOption("7");
-    await page.waitForURL("**/console/usage?days=7");
-    await projects.getByRole("row", { name: /shop-one 28/ }).waitFor();
+    await page.getByLabel("Time range").selectOption("24h");
+    await page.waitForURL("**/console/usage");
+    await projects.getByRole("row", { name: /shop-one 8/ }).waitFor();
     await page.reload();
-    await projects.getByRole("row", { name: /shop-one 28/ }).waitFor();
+    await projects.getByRole("row", { name: /shop-one 8/ }).waitFor();
     await projects.getByRole("link", { name: "shop-one" }).click();
     await page.waitForURL("**/traces?project=*");
     expect(troubles).toEqual([]);

@@ -4,7 +4,7 @@ import type { AuditAction } from "../../src/audit/store.ts";
 import { ACTIONS, actionText, actorText, isRefusal, targetText } from "../../packages/web/console/audit/actions.ts";
 import { expiryTime, expiryText, parseNetworks } from "../../packages/web/console/keys/expiry.ts";
 import { clientName, returnsTo } from "../../packages/web/console/oauth/words.ts";
-import { byDay, byProject, resolvePeriod } from "../../packages/web/console/usage/figures.ts";
+import { byDay, byProject, findDays } from "../../packages/web/console/usage/figures.ts";
 import { bytesText } from "../../packages/web/ui/format.ts";
 
 const NOW = Date.parse("2026-11-22T12:00:00Z");
@@ -224,6 +224,8 @@ describe("usage", () => {
       { id: "gone", name: null, runs: 2, bytes: 50 },
       { id: "a", name: "a", runs: 4, bytes: 40 },
     ]);
-    expect(resolvePeriod(7, NOW)).toEqual({ first: "2026-11-16", last: "2026-11-22" });
+    const from = Date.parse("2026-11-16T23:00:00Z");
+    expect(findDays({ from, to: NOW })).toEqual({ first: "2026-11-16", last: "2026-11-22" });
+    expect(findDays({ from, to: Date.parse("2026-11-22T00:00:00Z") }).last).toBe("2026-11-21");
   });
 });

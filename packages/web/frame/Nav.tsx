@@ -1,8 +1,7 @@
 /** The navigation: a link for each view, in its group, and what concerns the whole page below. */
 import { BookOpen, Keyboard, LogOut, Moon, PanelLeftClose, PanelLeftOpen, Search, Sun, SunMoon, X } from "lucide-react";
-import { Link, useLocation, useSearch } from "wouter";
+import { Link, useLocation } from "wouter";
 import { useMe } from "../api/me.ts";
-import { keepRange } from "../page/range.ts";
 import { IconButton } from "../ui/IconButton.tsx";
 import { Mark } from "../ui/Mark.tsx";
 import { loadCodeAt } from "./code.ts";
@@ -10,6 +9,7 @@ import css from "./Nav.module.css";
 import { Place } from "./Place.tsx";
 import { useSignOut } from "./sign-out.ts";
 import { chooseTheme, type Theme, useTheme } from "./theme.ts";
+import { useKeptRange } from "./kept-range.ts";
 import { GROUPS, type View, viewAt, useViews } from "./views.tsx";
 
 const NEXT: Record<Theme, Theme> = { system: "light", light: "dark", dark: "system" };
@@ -38,6 +38,7 @@ export function Nav({
   const current = viewAt(path);
   const allowed = useViews();
   const { data: me } = useMe();
+  const range = useKeptRange();
   return (
     <div className={css.nav}>
       <div className={css.brand}>
@@ -76,7 +77,7 @@ export function Nav({
               <ul>
                 {views.map((view) => (
                   <li key={view.path}>
-                    <Entry view={view} current={view === current} onClose={onClose} />
+                    <Entry view={view} range={range} current={view === current} onClose={onClose} />
                   </li>
                 ))}
               </ul>
@@ -117,13 +118,20 @@ export function Nav({
   );
 }
 
-function Entry({ view, current, onClose }: { view: View; current: boolean; onClose: (() => void) | undefined }) {
-  const search = useSearch();
-  // A view of the same group keeps the time range, which all of Observe shares.
-  const href = view.group === "Observe" ? view.path + keepRange(search) : view.path;
+function Entry({
+  view,
+  range,
+  current,
+  onClose,
+}: {
+  view: View;
+  range: string;
+  current: boolean;
+  onClose: (() => void) | undefined;
+}) {
   return (
     <Link
-      href={href}
+      href={view.ranged ? view.path + range : view.path}
       className={css.entry}
       title={view.name}
       aria-current={current ? "page" : undefined}

@@ -2,14 +2,13 @@
 import { Command, defaultFilter } from "cmdk";
 import { Dialog } from "radix-ui";
 import { useState } from "react";
-import { useLocation, useSearch } from "wouter";
+import { useLocation } from "wouter";
 import { useAssistants, useThreads } from "../api/queries.ts";
 import { chooseAssistant } from "../chat/assistant.ts";
 import { resolveAddress } from "../api/server.ts";
 import { useMay } from "../api/me.ts";
 import { threadTitle } from "../chat/row.ts";
 import type { ThreadRow } from "../api/types.ts";
-import { keepRange } from "../page/range.ts";
 import { useProjects } from "../api/projects.ts";
 import dialog from "../ui/dialog.module.css";
 import { agoTime, exactTime } from "../ui/time.ts";
@@ -17,6 +16,7 @@ import { useFound } from "./find.ts";
 import css from "./Palette.module.css";
 import { useSignOut } from "./sign-out.ts";
 import { chooseTheme, type Theme, useTheme } from "./theme.ts";
+import { useKeptRange } from "./kept-range.ts";
 import { useViews } from "./views.tsx";
 
 /** A thread or trace that the server found by its contents comes after all that have the words in their name. */
@@ -42,7 +42,7 @@ const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
 export default function Palette({ onClose, onKeys }: { onClose: () => void; onKeys: () => void }) {
   const views = useViews();
   const [, navigate] = useLocation();
-  const search = useSearch();
+  const range = useKeptRange();
   const [text, setText] = useState("");
   const threads = useThreads(true);
   const assistants = useAssistants();
@@ -96,7 +96,7 @@ export default function Palette({ onClose, onKeys }: { onClose: () => void; onKe
                     key={view.path}
                     name={view.name}
                     note={view.purpose}
-                    onSelect={go(view.group === "Observe" ? view.path + keepRange(search) : view.path)}
+                    onSelect={go(view.ranged ? view.path + range : view.path)}
                   />
                 ))}
               </Command.Group>

@@ -39,6 +39,8 @@ export interface View {
   path: ViewPath;
   /** Who lacks it does not see the view in the navigation. */
   needs: Permission;
+  /** It shows a time range, which is the same in all views that have one. */
+  ranged?: boolean;
   icon: LucideIcon;
   /** What a person does here, in one line. */
   purpose: string;
@@ -66,6 +68,7 @@ export const VIEWS: View[] = [
     name: "Overview",
     group: "Observe",
     path: "/",
+    ranged: true,
     needs: "traces.read",
     icon: Gauge,
     purpose: "What runs, waits, failed, and what it costs",
@@ -74,6 +77,7 @@ export const VIEWS: View[] = [
     name: "Traces",
     group: "Observe",
     path: "/traces",
+    ranged: true,
     needs: "traces.read",
     icon: List,
     purpose: "See every step of a run",
@@ -82,6 +86,7 @@ export const VIEWS: View[] = [
     name: "Threads",
     group: "Observe",
     path: "/console/threads",
+    ranged: true,
     needs: "threads.read",
     icon: MessagesSquare,
     purpose: "Find a thread of any user",
@@ -154,6 +159,7 @@ export const VIEWS: View[] = [
     name: "Runs",
     group: "Operate",
     path: "/console/runs",
+    ranged: true,
     needs: "threads.read",
     icon: Play,
     purpose: "See what runs, waits and just failed, and cancel it",
@@ -226,6 +232,7 @@ export const VIEWS: View[] = [
     name: "Audit log",
     group: "Admin",
     path: "/console/audit",
+    ranged: true,
     needs: "audit.read",
     icon: ScrollText,
     purpose: "Who changed what, and from where",
@@ -234,6 +241,7 @@ export const VIEWS: View[] = [
     name: "Usage and cost",
     group: "Admin",
     path: "/console/usage",
+    ranged: true,
     needs: "usage.read",
     icon: ChartColumn,
     purpose: "What the workspace holds, and what models cost",

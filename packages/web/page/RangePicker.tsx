@@ -7,7 +7,7 @@ import { PRESETS, useRange } from "./range.ts";
 const CUSTOM = "custom";
 const loadDialog = async () => (await import("./TimesDialog.tsx")).default;
 
-/** The time range of Observe: the named ones, one that was drawn in a plot, or two times that a person enters. */
+/** The time range: the named ones, one that was drawn in a plot, or two times that a person enters. */
 export function RangePicker() {
   const [range, choose] = useRange();
   const [entering, setEntering] = useState(false);

@@ -8,6 +8,7 @@ export const PRESETS: { key: string; name: string; ms: number }[] = [
   { key: "24h", name: "Last 24 hours", ms: 24 * HOUR },
   { key: "7d", name: "Last 7 days", ms: 7 * 24 * HOUR },
   { key: "30d", name: "Last 30 days", ms: 30 * 24 * HOUR },
+  { key: "90d", name: "Last 90 days", ms: 90 * 24 * HOUR },
 ];
 
 export const DEFAULT = "24h";
@@ -39,7 +40,7 @@ export function parseRange(params: URLSearchParams, now: number): Range {
   return { key, name, from: Math.floor((now - ms) / 60_000) * 60_000, to: undefined };
 }
 
-/** The part of an address that the next view of Observe takes along. */
+/** The part of an address that names its time range. */
 export function keepRange(search: string): string {
   const params = new URLSearchParams(search);
   const kept = new URLSearchParams();

@@ -1,4 +1,4 @@
-/** The time range of all views of Observe. It is kept in the address: `?range=7d`, or `?from=…&to=…`. */
+/** The time range of all views that have one. It is kept in the address: `?range=7d`, or `?from=…&to=…`. */
 import { useCallback, useMemo } from "react";
 import { useSearchParams } from "wouter";
 import { DEFAULT, keepRange, type Range, parseRange } from "./presets.ts";

@@ -1,9 +1,9 @@
 /** What the workspace holds, and what its model calls cost. Days are UTC days, as they are stored and charged. */
-import { Link, useSearchParams } from "wouter";
+import { Link } from "wouter";
 import { bytesText, costText, countText } from "../../ui/format.ts";
-import controls from "../../ui/controls.module.css";
 import { Page } from "../../page/Page.tsx";
-import pageCss from "../../page/page.module.css";
+import { useRange } from "../../page/range.ts";
+import { RangePicker } from "../../page/RangePicker.tsx";
 import css from "../parts.module.css";
 import { Section } from "../Section.tsx";
 import { Loaded } from "../../page/states.tsx";
@@ -13,33 +13,15 @@ import { type Group, useSpent, useUsage } from "./queries.ts";
 import { Spent } from "./Spent.tsx";
 import { Stored } from "./Stored.tsx";
 
-const PERIODS = [7, 30, 90];
-const DEFAULT = 30;
-
 export default function Usage() {
-  const [params, setParams] = useSearchParams();
-  const asked = Number(params.get("days"));
-  const days = PERIODS.includes(asked) ? asked : DEFAULT;
-  const usage = useUsage(days);
-  const spent = useSpent(days);
+  const [range] = useRange();
+  const usage = useUsage(range);
+  const spent = useSpent(range);
   return (
     <Page
       title="Usage and cost"
-      purpose="What this workspace holds, and what its model calls cost. Days are UTC days."
-      actions={
-        <select
-          className={`${controls.field} ${pageCss.range}`}
-          aria-label="Period"
-          value={days}
-          onChange={(event) => setParams(Number(event.target.value) === DEFAULT ? {} : { days: event.target.value })}
-        >
-          {PERIODS.map((period) => (
-            <option key={period} value={period}>
-              Last {period} days
-            </option>
-          ))}
-        </select>
-      }
+      purpose="What this workspace holds, and what its model calls cost. Days are whole UTC days."
+      actions={<RangePicker />}
     >
       <Loaded query={usage} what="usage" rows={4}>
         {(held) => <Stored held={held} />}

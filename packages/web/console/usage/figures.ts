@@ -1,11 +1,12 @@
 /** Figures of usage: sums by day and by project. */
+import type { Range } from "../../page/range.ts";
 
 const DAY = 86_400_000;
 
-/** The first and the last UTC day of a period of this many days that ends today. */
-export function resolvePeriod(days: number, now: number): { first: string; last: string } {
+/** The first and the last UTC day of a time range. A range that ends as a day begins has nothing of that day. */
+export function findDays({ from, to = Date.now() }: Pick<Range, "from" | "to">): { first: string; last: string } {
   const day = (time: number) => new Date(time).toISOString().slice(0, 10);
-  return { first: day(now - (days - 1) * DAY), last: day(now) };
+  return { first: day(from), last: day(to - 1) };
 }
 
 export interface Day {

@@ -1,8 +1,9 @@
 /** What the workspace holds, and what its model calls cost, by UTC day. */
 import { keepPreviousData, useQuery } from "@tanstack/react-query";
 import { call } from "../../api/http.ts";
+import type { Range } from "../../page/range.ts";
 import type { Figures, Series } from "../overview/queries.ts";
-import { type Day, resolvePeriod } from "./figures.ts";
+import { type Day, findDays } from "./figures.ts";
 
 export interface Usage {
   start_date: string;
@@ -20,11 +21,11 @@ export interface Group extends Figures {
   completion_tokens: number;
 }
 
-export function useUsage(days: number) {
+export function useUsage(range: Range) {
+  const { first, last } = findDays(range);
   return useQuery({
-    queryKey: ["usage", "held", days],
+    queryKey: ["usage", "held", first, last],
     queryFn: ({ signal }) => {
-      const { first, last } = resolvePeriod(days, Date.now());
       const query = new URLSearchParams({ start_date: first, end_date: last });
       return call<Usage>("GET", `/api/v1/usage?${query}`, undefined, signal);
     },
@@ -33,16 +34,17 @@ export function useUsage(days: number) {
 }
 
 /** Tokens and cost of the traces by day, and of model calls by model. */
-export function useSpent(days: number) {
+export function useSpent(range: Range) {
+  const { first, last } = findDays(range);
   return useQuery({
-    queryKey: ["usage", "spent", days],
+    queryKey: ["usage", "spent", first, last],
     queryFn: async ({ signal }) => {
-      const { first } = resolvePeriod(days, Date.now());
+      const times = { start_time: `${first}T00:00:00Z`, end_time: `${last}T23:59:59.999Z` };
       const count = (body: object) =>
         call<Series & { groups: Group[] | null }>(
           "POST",
           "/api/v1/runs/stats/series",
-          { interval: "day", start_time: `${first}T00:00:00Z`, ...body },
+          { interval: "day", ...times, ...body },
           signal,
         );
       const [traces, models] = await Promise.all([
