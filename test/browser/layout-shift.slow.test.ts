@@ -1,9 +1,10 @@
 /** What is shown stays where it is: what comes later has its place, and what comes above is scrolled past. */
-import type { Page } from "playwright-core";
+import type { BrowserContextOptions, Page } from "playwright-core";
 import { describe, expect, it } from "vitest";
+import type { Access } from "../support/server.ts";
 import { sharedServer } from "../support/shared-server.ts";
 import { sendLongViews } from "./long-views.ts";
-import { answers, browserHere, findComposer, checkEventually, log, onStage, PHONE, visit } from "./page.ts";
+import { answers, browserHere, findComposer, checkEventually, log, onStage, PHONE, type Stage, visit } from "./page.ts";
 
 const MOST = 0.02;
 const RUNS = 100;
@@ -29,6 +30,7 @@ describe.runIf(browserHere)("nothing moves while a view loads", () => {
   const long = sendLongViews(stage, RUNS, SPANS);
 
   const views: [name: string, path: () => string, isThere: (page: Page) => Promise<unknown>][] = [
+    ["the overview", () => "/", (page) => page.locator("canvas").nth(3).waitFor()],
     ["the composer", () => "/chat", (page) => findComposer(page).waitFor()],
     ["the list of traces", () => "/traces", (page) => page.getByRole("row").nth(1).waitFor()],
     [
@@ -51,17 +53,17 @@ describe.runIf(browserHere)("nothing moves while a view loads", () => {
     ["on a phone", PHONE],
   ] as const)
     for (const [name, path, isThere] of views)
-      it(`${name}, ${size}`, async () => {
-        const { page, close } = await visit(stage, { path: "/console/nothing", ...options });
-        await page.addInitScript(COUNT);
-        await page.goto(stage.server.url + path());
-        await isThere(page);
-        await waitUntilQuiet(page);
-        const shifted = await page.evaluate<number>("window.shifted");
-        const moved = shifted > MOST ? await page.evaluate("window.moved") : [];
-        expect({ shifted: Math.max(shifted, MOST), moved }).toEqual({ shifted: MOST, moved: [] });
-        await close();
-      });
+      it(`${name}, ${size}`, () => expectStill(stage, options, path(), isThere));
+
+  it.each([
+    ["on a desk", {}],
+    ["on a phone", PHONE],
+  ])("the first steps in an empty workspace, %s", async (_size, options) => {
+    const server = await stage.server.startAnother();
+    await expectStill({ ...stage, server }, options, "/", (page) =>
+      page.getByRole("list", { name: "First steps" }).waitFor(),
+    );
+  });
 
   it.each([0, 20])("a turn, when earlier ones are shown above it, %i pixels below the top", async (top) => {
     const { page, close } = await visit(stage, { path: `/chat/${long.thread}` });
@@ -83,6 +85,23 @@ describe.runIf(browserHere)("nothing moves while a view loads", () => {
     await close();
   });
 });
+
+async function expectStill(
+  stage: Stage<Access>,
+  options: BrowserContextOptions,
+  path: string,
+  isThere: (page: Page) => Promise<unknown>,
+): Promise<void> {
+  const { page, close } = await visit(stage, { path: "/console/nothing", ...options });
+  await page.addInitScript(COUNT);
+  await page.goto(stage.server.url + path);
+  await isThere(page);
+  await waitUntilQuiet(page);
+  const shifted = await page.evaluate<number>("window.shifted");
+  const moved = shifted > MOST ? await page.evaluate("window.moved") : [];
+  expect({ shifted: Math.max(shifted, MOST), moved }).toEqual({ shifted: MOST, moved: [] });
+  await close();
+}
 
 /** Waits until no request has been sent or answered for a second. */
 async function waitUntilQuiet(page: Page): Promise<void> {

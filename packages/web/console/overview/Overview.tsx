@@ -1,6 +1,7 @@
 /** Current activity, failures, costs, and exports. */
 import { useState } from "react";
 import { Link } from "wouter";
+import { useProjects } from "../../api/projects.ts";
 import { StartSteps, useIsEmpty } from "../../chat/StartSteps.tsx";
 import { Button } from "../../ui/Button.tsx";
 import { axisText, costText, countText, durationText } from "../../ui/format.ts";
@@ -9,7 +10,7 @@ import { soonTime, timeZone } from "../../ui/time.ts";
 import { Page } from "../../page/Page.tsx";
 import { type Range, useRange } from "../../page/range.ts";
 import { RangePicker } from "../../page/RangePicker.tsx";
-import { Empty, Loaded } from "../../page/states.tsx";
+import { Empty, Loaded, Loading } from "../../page/states.tsx";
 import { type Column, Table } from "../../page/Table.tsx";
 import { Exports, Failed, Running, Waiting } from "./Lists.tsx";
 import controls from "../../ui/controls.module.css";
@@ -20,6 +21,9 @@ import { type Bucket, type Figures, type Series, useLive, usePrevious, useSeries
 export default function Overview() {
   const [range, choose] = useRange();
   const series = useSeries(range);
+  const projects = useProjects();
+  // The first steps take the place of the figures where nothing has run.
+  const isKnown = series.data ? series.data.total.run_count > 0 || !projects.isPending : series.error !== null;
   useLive();
   return (
     <Page
@@ -29,10 +33,16 @@ export default function Overview() {
     >
       <div className={css.course}>
         <Loaded query={series} what="figures" rows={6}>
-          {(data) => <Course data={data} range={range} onChoose={(from, to) => choose({ from, to })} />}
+          {(data) =>
+            isKnown ? (
+              <Course data={data} range={range} onChoose={(from, to) => choose({ from, to })} />
+            ) : (
+              <Loading rows={6} />
+            )
+          }
         </Loaded>
       </div>
-      <div className={css.lists}>
+      <div className={css.lists} data-early={!isKnown || undefined}>
         <Waiting />
         <Running />
         <Failed range={range} />
