@@ -59,6 +59,43 @@ describe.runIf(browserHere)("the frame of the page", () => {
     await close();
   });
 
+  it("keeps it in all views that have one, over views that have none", async () => {
+    const at = new Date().toISOString();
+    const run = { id: crypto.randomUUID(), name: "lookup", run_type: "chain", session_name: "ranged", inputs: {} };
+    await post("/runs/batch", { post: [{ ...run, start_time: at, end_time: at }], patch: [] });
+    const { page, close } = await visit(stage, { path: "/" });
+    const pages = page.getByRole("navigation", { name: "Pages" });
+    const range = page.getByLabel("Time range");
+    let asked = "";
+    page.on("request", (request) => (asked += ` ${request.url()} ${request.postData() ?? ""}`));
+    const findWeekAgo = () => new Date(Date.now() - 7 * 86_400_000).toISOString().slice(0, 10);
+    const days = [findWeekAgo()];
+    const expectWeek = (name: string) =>
+      expect.poll(() => [...days, findWeekAgo()].some((day) => asked.includes(day)), { message: name }).toBe(true);
+    await range.selectOption("7d");
+    await expectWeek("Overview");
+    const go = async (name: string) => {
+      await pages.getByRole("link", { name, exact: true }).click();
+      await page.getByRole("heading", { level: 1, name, exact: true }).waitFor();
+    };
+    for (const name of ["Traces", "Runs", "Usage and cost", "Audit log"]) {
+      await go("Prompts");
+      asked = "";
+      await go(name);
+      await expect.poll(() => range.inputValue(), { message: name }).toBe("7d");
+      await expectWeek(name);
+    }
+    for (const name of ["Threads", "Overview"]) {
+      await go(name);
+      await expect.poll(() => range.inputValue(), { message: name }).toBe("7d");
+    }
+    await page.keyboard.press("Control+k");
+    await page.getByRole("dialog", { name: "Go to" }).getByRole("combobox").fill("Runs");
+    await page.keyboard.press("Enter");
+    await page.waitForURL("**/console/runs?range=7d");
+    await close();
+  });
+
   it("opens everything by name", async () => {
     const { page, troubles, close } = await visit(stage);
     await say(page, "Hello from the winter palette");
@@ -101,6 +138,47 @@ describe.runIf(browserHere)("the frame of the page", () => {
       `key ${stage.server.key.slice(0, 12)}…`,
       `local · ${weir_version}`,
     ]);
+    await close();
+  });
+
+  it.each([1_000, 1_400])("says so in a rail, too, by pointer and keyboard, at %i px", async (width) => {
+    const { page, close } = await visit(stage, { viewport: { width, height: 700 } });
+    const { weir_version } = await get<{ weir_version: string }>("/info");
+    const pages = page.getByRole("navigation", { name: "Pages" });
+    const button = pages.getByRole("button", { name: "Workspace, caller and server" });
+    const version = pages.getByText(`local · ${weir_version}`);
+    await page.getByRole("navigation", { name: "Threads" }).waitFor();
+    await expect.poll(() => button.getAttribute("title")).toContain(`Server: local · ${weir_version}`);
+    expect(await version.isVisible()).toBe(false);
+    await button.click();
+    await version.waitFor();
+    expect(await findings(page)).toEqual([]);
+    await page.keyboard.press("Escape");
+    await version.waitFor({ state: "hidden" });
+    await button.press("Enter");
+    await version.waitFor();
+    await page.keyboard.press("Escape");
+    await pages.getByRole("link", { name: "Prompts" }).click();
+    await page.getByRole("heading", { level: 1, name: "Prompts" }).waitFor();
+    await version.waitFor();
+    await pages.getByRole("button", { name: "Collapse the navigation" }).click();
+    await button.click();
+    await version.waitFor();
+    await close();
+  });
+
+  it("has a link to the documentation, and folds help until it is opened", async () => {
+    const { page, close } = await visit(stage, { path: "/console/keys" });
+    const link = page.getByRole("navigation", { name: "Pages" }).getByRole("link", { name: "Documentation" });
+    const [docs] = await Promise.all([page.waitForEvent("popup"), link.click()]);
+    expect(new URL(docs.url()).pathname).toBe("/docs/");
+    const help = page.getByRole("heading", { name: "Call with a key" });
+    await page.getByText("Help and API").waitFor();
+    expect(await help.isVisible()).toBe(false);
+    await page.getByText("Help and API").press("Enter");
+    await help.waitFor();
+    await page.getByText("Help and API").click();
+    await help.waitFor({ state: "hidden" });
     await close();
   });
 
@@ -167,6 +245,40 @@ describe.runIf(browserHere)("the frame of the page", () => {
     await page.reload();
     await page.getByRole("navigation", { name: "Threads" }).waitFor();
     expect(await width()).toBeGreaterThan(150);
+    await close();
+  });
+
+  it.each([
+    [1_000, false],
+    [1_400, true],
+  ])("offers to expand it only where there is room: %i px", async (width, room) => {
+    const { page, close } = await visit(stage, { viewport: { width, height: 700 } });
+    const pages = page.getByRole("navigation", { name: "Pages" });
+    const threads = page.getByRole("navigation", { name: "Threads" });
+    const expand = pages.getByRole("button", { name: "Expand the navigation" });
+    await threads.waitFor();
+    expect(await expand.count()).toBe(room ? 1 : 0);
+    if (!room) await page.getByRole("button", { name: "Hide the threads" }).click();
+    await expand.click();
+    await checkEventually(
+      async () => (await pages.boundingBox())?.width ?? 0,
+      (wide) => expect(wide).toBeGreaterThan(150),
+    );
+    await close();
+  });
+
+  it("shows 40 characters of a title beside the rail", async () => {
+    const title = "Refund for the order from Turin in March";
+    await post("/threads", { metadata: { title } });
+    const { page, close } = await visit(stage);
+    const shown = page.getByRole("navigation", { name: "Threads" }).getByText(title);
+    await shown.waitFor();
+    expect(title.length).toBe(40);
+    const hidden = await shown.evaluate((node) => {
+      const box = node as unknown as Record<`${"scroll" | "client"}${"Width" | "Height"}`, number>;
+      return [box.scrollWidth - box.clientWidth, box.scrollHeight - box.clientHeight];
+    });
+    expect(hidden).toEqual([0, 0]);
     await close();
   });
 

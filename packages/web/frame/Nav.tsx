@@ -6,7 +6,7 @@ import { IconButton } from "../ui/IconButton.tsx";
 import { Mark } from "../ui/Mark.tsx";
 import { loadCodeAt } from "./code.ts";
 import css from "./Nav.module.css";
-import { Place } from "./Place.tsx";
+import { Place, PlaceButton } from "./Place.tsx";
 import { useSignOut } from "./sign-out.ts";
 import { chooseTheme, type Theme, useTheme } from "./theme.ts";
 import { useKeptRange } from "./kept-range.ts";
@@ -29,8 +29,8 @@ export function Nav({
   onClose?: () => void;
   /** It shows icons only. */
   rail?: boolean;
-  /** Left out: it is a sheet. */
-  onRail?: () => void;
+  /** Left out: it is a sheet, or there is no room for more than a rail. */
+  onRail?: (() => void) | undefined;
 }) {
   const [path] = useLocation();
   const theme = useTheme();
@@ -85,8 +85,9 @@ export function Nav({
           );
         })}
       </div>
-      <Place />
+      {!rail && <Place />}
       <div className={css.bottom}>
+        {rail && <PlaceButton />}
         {onRail && (
           <IconButton label={rail ? "Expand the navigation" : "Collapse the navigation"} onClick={onRail}>
             {rail ? <PanelLeftOpen size={16} aria-hidden /> : <PanelLeftClose size={16} aria-hidden />}

@@ -1,5 +1,5 @@
 /** The frame: the navigation, the threads beside the chat, and the page. On a narrow screen both columns are sheets. */
-import { lazy, type ReactNode, Suspense, useEffect, useMemo, useState } from "react";
+import { lazy, type ReactNode, Suspense, useEffect, useMemo, useState, useSyncExternalStore } from "react";
 import { useLocation } from "wouter";
 import { FrameContext } from "../page/frame.ts";
 import { bindShortcuts } from "../ui/keys.ts";
@@ -13,16 +13,20 @@ const loadSheet = async () => (await import("./Sheet.tsx")).Sheet;
 const Sidebar = lazy(async () => ({ default: (await import("../sidebar/Sidebar.tsx")).Sidebar }));
 
 const NARROW = matchMedia("(width < 900px)");
+/** Beside the threads there is no room for the names of the views. */
+const TIGHT = matchMedia("(width < 1240px)");
 
 export function Shell({ children }: { children: ReactNode }) {
-  const [narrow, setNarrow] = useState(NARROW.matches);
+  const [narrow, tight] = [useMatches(NARROW), useMatches(TIGHT)];
   const [path, navigate] = useLocation();
   const chat = path === "/chat" || path.startsWith("/chat/");
   const [noThreads, foldThreads] = useFolded("weir.folded");
   const [wideRail, foldWide] = useFolded("weir.rail");
   // Beside the threads the navigation is a rail, so that their titles have room, until it is expanded.
   const [chatRail, foldChat] = useFolded("weir.rail.chat", true);
-  const [rail, foldNav] = chat ? [chatRail, foldChat] : [wideRail, foldWide];
+  const [folded, foldNav] = chat ? [chatRail, foldChat] : [wideRail, foldWide];
+  const isForced = tight && chat && !noThreads;
+  const rail = isForced || folded;
   const [sheet, setSheet] = useState(false);
   const { Loaded: Sheet } = useLoaded(loadSheet, narrow && sheet, () => setSheet(false));
   const [keys, setKeys] = useState(false);
@@ -30,11 +34,6 @@ export function Shell({ children }: { children: ReactNode }) {
   const [palette, setPalette] = useState(false);
   const { Loaded: Palette } = useLoaded(loadPalette, palette, () => setPalette(false));
 
-  useEffect(() => {
-    const listen = () => setNarrow(NARROW.matches);
-    NARROW.addEventListener("change", listen);
-    return () => NARROW.removeEventListener("change", listen);
-  }, []);
   useEffect(() => setSheet(false), [path]);
 
   const frame = useMemo(
@@ -75,7 +74,7 @@ export function Shell({ children }: { children: ReactNode }) {
       <div className={css.shell} data-rail={(!narrow && rail) || undefined} data-chat={chat || undefined}>
         {!narrow && (
           <nav className={css.nav} aria-label="Pages">
-            <Nav {...tools} rail={rail} onRail={foldNav} />
+            <Nav {...tools} rail={rail} onRail={isForced ? undefined : foldNav} />
           </nav>
         )}
         {chat && frame.beside && (
@@ -105,6 +104,14 @@ export function Shell({ children }: { children: ReactNode }) {
       {palette && Palette && <Palette onClose={() => setPalette(false)} onKeys={() => setKeys(true)} />}
     </FrameContext>
   );
+}
+
+function useMatches(media: MediaQueryList): boolean {
+  const listen = (changed: () => void) => {
+    media.addEventListener("change", changed);
+    return () => media.removeEventListener("change", changed);
+  };
+  return useSyncExternalStore(listen, () => media.matches);
 }
 
 /** A column that stays folded over visits. */
