@@ -33,3 +33,10 @@ export function useMay(): (permission: Permission) => boolean {
   const { data } = useMe();
   return (permission) => data?.permissions.includes(permission) ?? true;
 }
+
+/** Why the caller may not do what needs these permissions, for a title or a note; undefined when it may. */
+export function useRefusal(...needs: Permission[]): string | undefined {
+  const may = useMay();
+  const missing = needs.filter((permission) => !may(permission));
+  return missing.length === 0 ? undefined : `Needs the permission ${missing.join(" and ")}`;
+}

@@ -40,7 +40,8 @@ export function Composer({
   queued: Queued[];
   onUnqueue: (id: string) => void;
   onSend: (text: string, media: Media[]) => void;
-  onStop: () => void;
+  /** Undefined: the caller may not stop runs. */
+  onStop: (() => void) | undefined;
   /** The last message sent, for the up arrow. */
   recall: string | undefined;
 }) {
@@ -197,7 +198,7 @@ export function Composer({
             <ArrowUp size={18} aria-hidden />
           </button>
         )}
-        {running && (
+        {running && onStop && (
           <button type="button" className={css.send} aria-label="Stop" title="Stop (Ctrl .)" onClick={onStop}>
             <Square size={14} fill="currentColor" aria-hidden />
           </button>

@@ -69,7 +69,7 @@ export function Conversation({
   /** Sent as soon as the conversation is there. */
   first: string | undefined;
 }) {
-  const may = useMay();
+  const mayRun = useMay()("runs.create");
   const created = useRef<() => void>(undefined);
   const { stream, connected, client, connect } = useAgent({
     assistantId: assistant.assistant_id,
@@ -160,7 +160,7 @@ export function Conversation({
     opener.current?.focus();
   };
   useKeys({
-    stop: () => running && act.stop(),
+    stop: () => running && mayRun && act.stop(),
     composer: () => box.current?.focus(),
     decision: toDecision,
     turns: () => [...(page.current?.querySelectorAll<HTMLElement>("[data-turn]") ?? [])],
@@ -212,7 +212,7 @@ export function Conversation({
             actions={act.actions}
             failed={at === undefined ? error : undefined}
           >
-            {at === undefined && may("runs.create") && (
+            {at === undefined && mayRun && (
               <Decisions
                 stream={stream}
                 waiting={view.interrupts}
@@ -230,6 +230,7 @@ export function Conversation({
           <div className={css.inner}>
             <Strip
               line={line}
+              mayRun={mayRun}
               onAction={(action) => {
                 if (action === "show") toDecision();
                 else if (action === "reconnect") onReconnect();
@@ -243,15 +244,13 @@ export function Conversation({
               threadId={threadId}
               running={running}
               waitsFor={!online ? "you are online" : connected ? "the run ends" : "the chat has loaded"}
-              closed={
-                !may("runs.create") ? "Your role starts no runs" : waiting > 0 ? "Answer above to continue" : undefined
-              }
+              closed={!mayRun ? "Your role starts no runs" : waiting > 0 ? "Answer above to continue" : undefined}
               hint={running ? "Write the next message" : `Message ${assistant.name}`}
               accepts={acceptedBy(assistant)}
               queued={act.queue}
               onUnqueue={act.unqueue}
               onSend={act.send}
-              onStop={act.stop}
+              onStop={mayRun ? act.stop : undefined}
               recall={asked?.text}
             />
           </div>

@@ -9,7 +9,7 @@ import css from "./Decision.module.css";
 export function CopyLink({ threadId, interruptId }: { threadId: string; interruptId: string }) {
   const [made, setMade] = useState<AnswerLink>();
   const [copied, setCopied] = useState(false);
-  const { busy, trouble, run } = useAction();
+  const { busy, trouble, run } = useAction("runs.create");
   const copy = () =>
     run(async () => {
       const link = made ?? (await answerLink(threadId, interruptId));

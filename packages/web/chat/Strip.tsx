@@ -12,7 +12,16 @@ const WORDS: Record<StripAction, string> = {
 };
 
 /** One line of fixed height, always there: nothing moves when it changes. */
-export function Strip({ line, onAction }: { line: StripLine; onAction: (action: StripAction) => void }) {
+export function Strip({
+  line,
+  mayRun,
+  onAction,
+}: {
+  line: StripLine;
+  mayRun: boolean;
+  onAction: (action: StripAction) => void;
+}) {
+  const actions = line.actions.filter((action) => mayRun || (action !== "retry" && action !== "continue"));
   return (
     <div className={css.strip} data-tone={line.tone} data-strip>
       {line.tone === "running" && <CircleDot size={14} aria-hidden />}
@@ -22,7 +31,7 @@ export function Strip({ line, onAction }: { line: StripLine; onAction: (action: 
       <span className={css.text} title={line.text}>
         {line.text}
       </span>
-      {line.actions.map((action) => (
+      {actions.map((action) => (
         <button key={action} type="button" className={css.action} onClick={() => onAction(action)}>
           {WORDS[action]}
         </button>

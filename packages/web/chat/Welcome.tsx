@@ -1,6 +1,7 @@
 /** The chat before its first message: what this is, what to try, and how a program does the same. */
 import { ArrowRight } from "lucide-react";
 import { Link } from "wouter";
+import { useRefusal } from "../api/me.ts";
 import { useProjects } from "../api/projects.ts";
 import { useInfo } from "../api/queries.ts";
 import { resolveAddress } from "../api/server.ts";
@@ -27,6 +28,8 @@ export function Welcome({
 }) {
   const projects = useProjects();
   const info = useInfo();
+  const refusal = useRefusal("runs.create");
+  const example = { type: "button", disabled: refusal !== undefined, title: refusal } as const;
   // What follows from their answers would move the rest when it comes.
   if (projects.isPending || info.isPending) return <div className={css.welcome} />;
   const titled = assistants.filter((one) => readWord(one, "title") && readExamples(one).length > 0);
@@ -51,7 +54,7 @@ export function Welcome({
           <ul className={css.cards}>
             {cards.map((one) => (
               <li key={one.assistant_id}>
-                <button type="button" className={css.card} onClick={() => onExample(readExamples(one)[0]!, one)}>
+                <button {...example} className={css.card} onClick={() => onExample(readExamples(one)[0]!, one)}>
                   <strong>{readWord(one, "title")}</strong>
                   <span>{one.description}</span>
                   <q>{readExamples(one)[0]}</q>
@@ -64,7 +67,7 @@ export function Welcome({
           <ul className={css.examples}>
             {own.map((text) => (
               <li key={text}>
-                <button type="button" onClick={() => onExample(text, assistant)}>
+                <button {...example} onClick={() => onExample(text, assistant)}>
                   {text}
                 </button>
               </li>

@@ -8,7 +8,15 @@ import { ChooseRuns } from "./ChooseRuns.tsx";
 import { answerIn } from "../../../src/evaluation/answer.ts";
 import { answering, asMembers, membersFrom } from "./expected.ts";
 import { firstChoice, isChosen, ensurePlace, PlaceSelect } from "./PlaceSelect.tsx";
-import { addRuns, type Collected, createExample, type Place, type PlaceKind, usePlaces } from "./queries.ts";
+import {
+  addRuns,
+  type Collected,
+  createExample,
+  type Place,
+  PLACE_NEEDS,
+  type PlaceKind,
+  usePlaces,
+} from "./queries.ts";
 import { countText } from "../ui/format.ts";
 
 /** What a run was given and what it gave. */
@@ -55,6 +63,7 @@ function Adding({ kind, runs, content, onClose, title, places }: Props & { title
   return (
     <ModalForm
       title={title}
+      needs={PLACE_NEEDS[kind]}
       submit={chosen.length === 1 ? "Add run" : `Add ${countText(chosen.length)} runs`}
       disabled={chosen.length === 0 || !isChosen(choice) || fault !== undefined}
       onSubmit={async () => {

@@ -1,5 +1,6 @@
 /** Datasets and annotation queues as places to add runs to. */
 import { useQuery } from "@tanstack/react-query";
+import type { Permission } from "../../../src/principal.ts";
 import { call } from "../api/http.ts";
 import { queryClient } from "../api/queries.ts";
 
@@ -20,6 +21,12 @@ export interface Place {
 }
 
 export type PlaceKind = "dataset" | "queue";
+
+/** What the server requires for adding to a place, and for a new one. */
+export const PLACE_NEEDS = { dataset: "datasets.write", queue: "queues.write" } as const satisfies Record<
+  PlaceKind,
+  Permission
+>;
 
 const PATHS: Record<PlaceKind, string> = { dataset: "/api/v1/datasets", queue: "/api/v1/annotation-queues" };
 

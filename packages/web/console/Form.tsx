@@ -114,9 +114,10 @@ export function Form({
           {action.trouble}
         </p>
       )}
+      {action.refusal !== undefined && <p className={css.note}>{action.refusal}.</p>}
       <div className={css.acts}>
         <Button onClick={onCancel}>Cancel</Button>
-        <Button look="filled" type="submit" disabled={action.busy}>
+        <Button look="filled" type="submit" {...action.button}>
           {submit}
         </Button>
       </div>

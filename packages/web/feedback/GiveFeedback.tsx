@@ -32,6 +32,7 @@ export function GiveFeedback({
       title="Score this run"
       text="The score is kept as feedback on the run’s trace."
       submit="Save score"
+      needs="traces.annotate"
       disabled={fault !== undefined || nothing || key.trim() === ""}
       onSubmit={async () => {
         const said = {

@@ -1,7 +1,7 @@
 /** Thumbs on a run, and a dialog for a score with a comment. They are disabled for who may not give feedback. */
 import { MessageSquarePlus, ThumbsDown, ThumbsUp } from "lucide-react";
 import { lazy, Suspense, useState } from "react";
-import { useMay, useMe } from "../api/me.ts";
+import { useMe } from "../api/me.ts";
 import { useAction } from "../ui/action.ts";
 import { IconButton } from "../ui/IconButton.tsx";
 import css from "./feedback.module.css";
@@ -15,13 +15,11 @@ const THUMB = [
 ];
 
 export function Thumbs({ run }: { run: Scored }) {
-  const may = useMay();
   const { data: me } = useMe();
   const own = useOwnThumb(run.id);
-  const action = useAction();
+  const action = useAction("traces.annotate");
   const [pressed, setPressed] = useState<number | null>();
   const [open, setOpen] = useState(false);
-  const allowed = may("traces.annotate");
   const stored = own.data?.score ?? null;
   // What was pressed is shown at once: the trace of a run that has just ended may not be stored yet.
   const score = action.busy && pressed !== undefined ? pressed : stored === null ? null : Number(stored);
@@ -35,8 +33,8 @@ export function Thumbs({ run }: { run: Scored }) {
     });
   const shared = (label: string) => ({
     label,
-    disabled: !allowed || action.busy,
-    title: allowed ? label : `${label}: needs the permission traces.annotate`,
+    ...action.button,
+    title: action.refusal === undefined ? label : `${label}: ${action.refusal}`,
   });
   return (
     <span className={css.thumbs} role="group" aria-label="Score">

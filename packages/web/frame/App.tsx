@@ -1,8 +1,9 @@
 import { QueryClientProvider } from "@tanstack/react-query";
 import { type ComponentType, Suspense, useState } from "react";
 import { Route, Switch } from "wouter";
+import { useRefusal } from "../api/me.ts";
 import { queryClient } from "../api/queries.ts";
-import { Loading } from "../page/states.tsx";
+import { Empty, Loading } from "../page/states.tsx";
 import type { ViewProps } from "../page/frame.ts";
 import { Page } from "../page/Page.tsx";
 import { Boundary } from "./Boundary.tsx";
@@ -43,8 +44,15 @@ export function App() {
 
 /** A view, or its outline until its chunk is there. */
 function Loaded({ view, id }: { view: View; id: string | undefined }) {
+  const refusal = useRefusal(view.needs);
   // A lazy component is never there in its first render, and React keeps an outline for 300 ms.
   const [Shown] = useState<ComponentType<ViewProps>>(() => loadedView(view.path) ?? view.Page);
+  if (refusal !== undefined)
+    return (
+      <Page title={view.name} purpose={view.purpose}>
+        <Empty title="You may not see this page." text={`${refusal}. Use a key or an account that has it.`} />
+      </Page>
+    );
   return (
     <Boundary name={view.name} id={id}>
       <Suspense

@@ -1,11 +1,13 @@
 /** Asks before what a page shows is deleted, and then goes back to the list that it was in. */
 import { useLocation } from "wouter";
+import type { Permission } from "../../../src/principal.ts";
 import { Confirm } from "../ui/Confirm.tsx";
 
 export function ConfirmDelete({
   title,
   text,
   what,
+  needs,
   list,
   onDelete,
   onClose,
@@ -14,6 +16,7 @@ export function ConfirmDelete({
   text: string;
   /** The kind of it: what the button names. */
   what: string;
+  needs: Permission;
   list: string;
   onDelete: () => Promise<void>;
   onClose: () => void;
@@ -24,6 +27,7 @@ export function ConfirmDelete({
       title={title}
       text={text}
       act={`Delete ${what}`}
+      needs={needs}
       onAct={async () => {
         await onDelete();
         navigate(list);

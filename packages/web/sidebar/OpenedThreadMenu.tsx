@@ -2,7 +2,7 @@
 import { DropdownMenu } from "radix-ui";
 import { type ReactNode, useRef, useState } from "react";
 import { useLocation } from "wouter";
-import { useMay } from "../api/me.ts";
+import { useRefusal } from "../api/me.ts";
 import { deleteThread } from "../api/queries.ts";
 import menu from "../ui/menu.module.css";
 import { DeleteThread } from "./DeleteThread.tsx";
@@ -22,7 +22,8 @@ export default function OpenedThreadMenu({
   current,
   onRename,
 }: Props & { trigger: ReactNode }) {
-  const may = useMay();
+  const refusal = useRefusal("threads.write");
+  const item = { disabled: refusal !== undefined, title: refusal };
   const [deleting, setDeleting] = useState(false);
   const [, navigate] = useLocation();
   const renaming = useRef(false);
@@ -39,7 +40,7 @@ export default function OpenedThreadMenu({
           >
             <DropdownMenu.Item
               className={menu.item}
-              disabled={!may("threads.write")}
+              {...item}
               onSelect={() => {
                 renaming.current = true;
                 setTimeout(onRename);
@@ -54,12 +55,7 @@ export default function OpenedThreadMenu({
               Copy thread id
             </DropdownMenu.Item>
             <DropdownMenu.Separator className={menu.rule} />
-            <DropdownMenu.Item
-              className={menu.item}
-              disabled={!may("threads.write")}
-              data-danger
-              onSelect={() => setDeleting(true)}
-            >
+            <DropdownMenu.Item className={menu.item} {...item} data-danger onSelect={() => setDeleting(true)}>
               Delete…
             </DropdownMenu.Item>
           </DropdownMenu.Content>

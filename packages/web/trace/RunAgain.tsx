@@ -1,8 +1,8 @@
 /** Runs the graph of a trace again with the same input, on a new thread. Only for runs of this server's graphs. */
 import { Play } from "lucide-react";
-import { useState } from "react";
 import { useLocation } from "wouter";
 import { call } from "../api/http.ts";
+import { useAction } from "../ui/action.ts";
 import { Button } from "../ui/Button.tsx";
 import { useRun } from "./queries.ts";
 import css from "./trace.module.css";
@@ -11,27 +11,26 @@ import type { Span } from "./types.ts";
 export function RunAgain({ root }: { root: Span }) {
   const run = useRun(root);
   const [, navigate] = useLocation();
-  const [state, setState] = useState<"" | "starting" | { trouble: string }>("");
+  const { button, trouble, run: act } = useAction("threads.write", "runs.create");
   const assistant = run.data?.extra.metadata?.assistant_id;
   if (!run.data || typeof assistant !== "string") return null;
   const start = async () => {
-    setState("starting");
-    try {
-      const { thread_id } = await call<{ thread_id: string }>("POST", "/threads", {});
-      await call("POST", `/threads/${thread_id}/runs`, { assistant_id: assistant, input: run.data.inputs });
-      navigate(`/chat/${thread_id}`);
-    } catch (error) {
-      setState({ trouble: error instanceof Error ? error.message : "The run did not start." });
-    }
+    const { thread_id } = await call<{ thread_id: string }>("POST", "/threads", {});
+    await call("POST", `/threads/${thread_id}/runs`, { assistant_id: assistant, input: run.data.inputs });
+    navigate(`/chat/${thread_id}`);
   };
   return (
     <>
-      {typeof state === "object" && (
+      {trouble !== "" && (
         <span className={css.trouble} role="alert">
-          {state.trouble}
+          {trouble}
         </span>
       )}
-      <Button disabled={state === "starting"} title="With the same input, on a new thread" onClick={() => void start()}>
+      <Button
+        disabled={button.disabled}
+        title={button.title ?? "With the same input, on a new thread"}
+        onClick={() => void act(start)}
+      >
         <Play size={14} aria-hidden /> Run again
       </Button>
     </>

@@ -1,6 +1,7 @@
 /** Asks before something that cannot be undone. The button says what is done. */
 import { AlertDialog } from "radix-ui";
 import { type ReactNode, useState } from "react";
+import type { Permission } from "../../../src/principal.ts";
 import { useAction } from "./action.ts";
 import { Button } from "./Button.tsx";
 import dialog from "./dialog.module.css";
@@ -11,6 +12,7 @@ export function Confirm({
   title,
   text,
   act,
+  needs,
   onAct,
   onClose,
 }: {
@@ -18,12 +20,14 @@ export function Confirm({
   text: ReactNode;
   /** On the button: verb and object. */
   act: string;
+  /** What the server requires for it. */
+  needs: Permission;
   /** An error is shown in the dialog, which then stays. */
   onAct: () => Promise<void>;
   onClose: () => void;
 }) {
   const [back] = useState(opener);
-  const action = useAction();
+  const action = useAction(needs);
   return (
     <AlertDialog.Root open onOpenChange={(open) => !open && onClose()}>
       <AlertDialog.Portal>
@@ -42,7 +46,7 @@ export function Confirm({
             </AlertDialog.Cancel>
             <Button
               look="danger"
-              disabled={action.busy}
+              {...action.button}
               onClick={() =>
                 void action.run(async () => {
                   await onAct();

@@ -1,5 +1,6 @@
 /** A dialog with a form. The server's refusal stands above its buttons. */
 import type { ReactNode } from "react";
+import type { Permission } from "../../../src/principal.ts";
 import { useAction } from "./action.ts";
 import { Button } from "./Button.tsx";
 import { Modal } from "./Modal.tsx";
@@ -9,6 +10,7 @@ export function ModalForm({
   title,
   text,
   submit,
+  needs,
   disabled = false,
   onSubmit,
   onClose,
@@ -19,6 +21,8 @@ export function ModalForm({
   text?: string;
   /** On the button: verb and object. */
   submit: string;
+  /** What the server requires for it. */
+  needs: Permission;
   disabled?: boolean;
   /** The dialog closes after it, and stays when it throws. */
   onSubmit: () => Promise<void>;
@@ -27,7 +31,7 @@ export function ModalForm({
   extra?: ReactNode;
   children: ReactNode;
 }) {
-  const action = useAction();
+  const action = useAction(needs);
   return (
     <Modal title={title} {...(text !== undefined && { text })} onClose={onClose}>
       <form
@@ -52,7 +56,7 @@ export function ModalForm({
         <div className={css.choices}>
           {extra}
           <Button onClick={onClose}>Cancel</Button>
-          <Button look="filled" type="submit" disabled={disabled || action.busy}>
+          <Button look="filled" type="submit" {...action.button} disabled={disabled || action.button.disabled}>
             {submit}
           </Button>
         </div>

@@ -26,7 +26,7 @@ export function Alert({ id }: { id: string }) {
   const projects = useProjects();
   const [editing, setEditing] = useState(false);
   const [asked, setAsked] = useState(false);
-  const pause = useAction();
+  const pause = useAction("traces.write");
   const setEnabled = (row: AlertRow, is: boolean) =>
     pause.run(async () => void (await saveAlert(id, toBody(toDraft(row), is))));
   return (
@@ -82,6 +82,7 @@ export function Alert({ id }: { id: string }) {
           title="Delete this alert?"
           text="Its history is deleted with it. To stop it for a time, pause it."
           what="alert"
+          needs="traces.write"
           list="/console/alerts"
           onDelete={() => deleteAlert(id)}
           onClose={() => setAsked(false)}

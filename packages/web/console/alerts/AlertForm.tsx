@@ -37,7 +37,7 @@ export function AlertForm({
   onSave: (draft: Draft) => Promise<void>;
   onCancel: () => void;
 }) {
-  const action = useAction();
+  const action = useAction("traces.write");
   const [draft, setDraft] = useState(start);
   const set = (change: Partial<Draft>) => setDraft((now) => ({ ...now, ...change }));
   const text = (name: keyof Draft & ("name" | "percentile" | "feedbackKey" | "threshold" | "window" | Counted)) => ({

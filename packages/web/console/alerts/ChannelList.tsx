@@ -21,7 +21,7 @@ const receiverText = (channel: Channel) =>
 
 export function ChannelList({ alert }: { alert: Alert }) {
   const may = useMay();
-  const test = useAction();
+  const test = useAction("traces.write");
   const [tested, setTested] = useState<Tested[]>([]);
   const rows = alert.channels.map((channel, number): Row => ({ number, channel, tested: tested[number] }));
   const failed = rows.filter((row) => row.tested?.ok === false);

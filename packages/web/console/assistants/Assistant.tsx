@@ -59,6 +59,7 @@ export function Assistant({ id }: { id: string }) {
           title={`Delete “${assistant.data.name}”?`}
           text="All its versions and its crons are deleted with it. Its threads stay. This cannot be undone."
           what="assistant"
+          needs="assistants.write"
           list="/console/assistants"
           onDelete={() => deleteAssistant(id)}
           onClose={() => setAsked(false)}

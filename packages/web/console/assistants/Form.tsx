@@ -1,4 +1,5 @@
 import { useId, useState } from "react";
+import { useAction } from "../../ui/action.ts";
 import { type Field, fromText } from "../../ui/fields.ts";
 import { Button } from "../../ui/Button.tsx";
 import { FieldInput } from "../../ui/FieldInput.tsx";
@@ -42,19 +43,8 @@ export function Form({
 }) {
   const id = useId();
   const [draft, setDraft] = useState(start);
-  const [trouble, setTrouble] = useState("");
-  const [busy, setBusy] = useState(false);
+  const saving = useAction("assistants.write");
   const isChanged = JSON.stringify(draft) !== JSON.stringify(start);
-  const save = async () => {
-    setTrouble("");
-    setBusy(true);
-    try {
-      await onSave(draft);
-    } catch (error) {
-      setTrouble(error instanceof Error ? error.message : "The assistant was not saved.");
-    }
-    setBusy(false);
-  };
   const shared = (field: Field, text: string, set: (text: string) => void) => (
     <FieldInput key={field.name} id={`${id}-${field.name}`} field={field} text={text} onText={set} />
   );
@@ -63,7 +53,7 @@ export function Form({
       className={work.form}
       onSubmit={(event) => {
         event.preventDefault();
-        void save();
+        void saving.run(() => onSave(draft));
       }}
     >
       {shared(NAME, draft.name, (name) => setDraft({ ...draft, name }))}
@@ -92,13 +82,19 @@ export function Form({
           {shared(METADATA, draft.metadata, (metadata) => setDraft({ ...draft, metadata }))}
         </div>
       </details>
-      {trouble !== "" && (
+      {saving.trouble !== "" && (
         <p className={work.trouble} role="alert">
-          {trouble}
+          {saving.trouble}
         </p>
       )}
+      {saving.refusal !== undefined && <p className={work.note}>{saving.refusal}.</p>}
       <div className={work.acts}>
-        <Button look="filled" type="submit" disabled={busy || (changedOnly && !isChanged) || draft.name.trim() === ""}>
+        <Button
+          look="filled"
+          type="submit"
+          title={saving.refusal}
+          disabled={saving.button.disabled || (changedOnly && !isChanged) || draft.name.trim() === ""}
+        >
           {action}
         </Button>
         {onCancel ? (

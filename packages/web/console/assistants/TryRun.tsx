@@ -6,6 +6,7 @@ import { call } from "../../api/http.ts";
 import type { ThreadState } from "../../api/types.ts";
 import { durationText } from "../../ui/format.ts";
 import { Value } from "../../trace/Value.tsx";
+import { useAction } from "../../ui/action.ts";
 import { Button } from "../../ui/Button.tsx";
 import controls from "../../ui/controls.module.css";
 import { State } from "../../page/State.tsx";
@@ -32,12 +33,11 @@ export function TryRun({ assistant, onLights }: { assistant: AssistantRow; onLig
   const json = asJson ?? (schemas.data !== undefined && !talks);
   const [text, setText] = useState("");
   const [course, setCourse] = useState<Course>();
-  const [trouble, setTrouble] = useState("");
+  const starting = useAction("threads.write", "runs.create");
   const leave = useRef<AbortController>(undefined);
   useEffect(() => () => leave.current?.abort(), []);
   const isRunning = course?.state === "running";
   const run = async () => {
-    setTrouble("");
     leave.current?.abort();
     const controller = (leave.current = new AbortController());
     try {
@@ -50,9 +50,8 @@ export function TryRun({ assistant, onLights }: { assistant: AssistantRow; onLig
       });
     } catch (error) {
       if (controller.signal.aborted) return;
-      const why = error instanceof Error ? error.message : "The run did not start.";
-      setTrouble(error instanceof SyntaxError ? `The input is no JSON: ${why}` : why);
       setCourse((now) => now && { ...now, state: "error" });
+      throw error instanceof SyntaxError ? new Error(`The input is no JSON: ${error.message}`) : error;
     }
   };
   return (
@@ -61,7 +60,7 @@ export function TryRun({ assistant, onLights }: { assistant: AssistantRow; onLig
         className={work.form}
         onSubmit={(event) => {
           event.preventDefault();
-          void run();
+          void starting.run(run);
         }}
       >
         <div className={controls.row}>
@@ -83,7 +82,12 @@ export function TryRun({ assistant, onLights }: { assistant: AssistantRow; onLig
           </p>
         </div>
         <div className={work.acts}>
-          <Button look="filled" type="submit" disabled={isRunning || (!json && text.trim() === "")}>
+          <Button
+            look="filled"
+            type="submit"
+            title={starting.refusal}
+            disabled={isRunning || starting.refusal !== undefined || (!json && text.trim() === "")}
+          >
             Run
           </Button>
           {isRunning && course.run !== undefined && (
@@ -94,9 +98,10 @@ export function TryRun({ assistant, onLights }: { assistant: AssistantRow; onLig
           </Button>
         </div>
       </form>
-      {trouble !== "" && (
+      {starting.refusal !== undefined && <p className={work.note}>{starting.refusal}.</p>}
+      {starting.trouble !== "" && (
         <p className={work.trouble} role="alert">
-          {trouble}
+          {starting.trouble}
         </p>
       )}
       {course && <Followed course={course} />}

@@ -1,6 +1,6 @@
 /** The versions of an assistant, what each changed, and the way back to one. */
 import { useState } from "react";
-import { useMay } from "../../api/me.ts";
+import { useAction } from "../../ui/action.ts";
 import { Button } from "../../ui/Button.tsx";
 import controls from "../../ui/controls.module.css";
 import { Changes } from "../changes/Changes.tsx";
@@ -70,20 +70,11 @@ function buildColumns(active: number, onChoose: (version: number) => void): Colu
 }
 
 function OneVersion({ shown, rows, active }: { shown: Version; rows: Version[]; active: number }) {
-  const may = useMay();
   const [against, setAgainst] = useState(shown.version - 1);
-  const [trouble, setTrouble] = useState("");
-  const [busy, setBusy] = useState(false);
+  const activating = useAction("assistants.write");
   const other = rows.find(({ version }) => version === against);
   const others = rows.filter(({ version }) => version !== shown.version);
-  const activate = async () => {
-    setTrouble("");
-    setBusy(true);
-    await activateVersion(shown.assistant_id, shown.version).catch((error: unknown) =>
-      setTrouble(error instanceof Error ? error.message : "The version was not made active."),
-    );
-    setBusy(false);
-  };
+  const activate = () => activating.run(() => activateVersion(shown.assistant_id, shown.version));
   return (
     <section className={css.versions} aria-label={`Version ${shown.version}`}>
       <div className={work.head}>
@@ -103,15 +94,15 @@ function OneVersion({ shown, rows, active }: { shown: Version; rows: Version[]; 
             ))}
           </select>
         )}
-        {shown.version !== active && may("assistants.write") && (
-          <Button disabled={busy} onClick={() => void activate()}>
+        {shown.version !== active && activating.refusal === undefined && (
+          <Button {...activating.button} onClick={() => void activate()}>
             Make active
           </Button>
         )}
       </div>
-      {trouble !== "" && (
+      {activating.trouble !== "" && (
         <p className={work.trouble} role="alert">
-          {trouble}
+          {activating.trouble}
         </p>
       )}
       {other ? (

@@ -30,7 +30,7 @@ export default function Audit({ id }: ViewProps) {
   const action = params.get("action") ?? "";
   const entries = useEntries(range, action);
   const keys = useKeyNames();
-  const saving = useAction();
+  const saving = useAction("audit.read");
   const open = entries.data?.rows.find((row) => row.id === id);
   useReadOn(entries, id !== undefined && entries.data !== undefined && !open);
   const search = params.size === 0 ? "" : `?${params}`;
@@ -68,7 +68,8 @@ export default function Audit({ id }: ViewProps) {
           </select>
           <Button
             look="quiet"
-            disabled={saving.busy || !entries.data?.rows.length}
+            title={saving.refusal}
+            disabled={saving.button.disabled || !entries.data?.rows.length}
             onClick={() => void saving.run(() => download(range, action))}
           >
             Download as NDJSON

@@ -17,6 +17,7 @@ export function BudgetForm({ budget, onClose }: { budget: Budget | undefined; on
       title={budget ? `Budget ${budget.id}` : "New budget"}
       text="It counts for runs that are made from now on."
       submit={budget ? "Save budget" : "Create budget"}
+      needs="flow.manage"
       onSubmit={async () => putBudget(idIn(draft), budgetBody(draft))}
       onClose={onClose}
     >

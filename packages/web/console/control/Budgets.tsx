@@ -59,6 +59,7 @@ export function Budgets() {
           title={`Delete the budget “${deleting.id}”?`}
           text="Runs that are made from now on do not count for it."
           act="Delete budget"
+          needs="flow.manage"
           onAct={async () => deleteBudget(deleting.id)}
           onClose={() => setDeleting(undefined)}
         />

@@ -84,7 +84,7 @@ const buildColumns = (threads: Map<string, ThreadRow>): Column<DiedRun>[] => [
 
 function Resume({ run, thread }: { run: DiedRun; thread: ThreadRow | undefined }) {
   const may = useMay();
-  const action = useAction();
+  const action = useAction("runs.create");
   // The list of threads follows a moment later.
   const [resumed, setResumed] = useState(false);
   const assistant = run.extra?.metadata?.assistant_id;

@@ -9,7 +9,7 @@ import { useRules } from "./queries.ts";
 export function PauseButton({ target, what }: { target: Target; what: string }) {
   const may = useMay();
   const rules = useRules(may("flow.read"));
-  const action = useAction();
+  const action = useAction("flow.manage");
   if (!may("flow.read") || !rules.data) return null;
   const pauses = pausesOn(rules.data, target);
   const paused = pauses.length > 0;

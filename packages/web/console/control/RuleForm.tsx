@@ -17,6 +17,7 @@ export function RuleForm({ rule, onClose }: { rule: Rule | undefined; onClose: (
       title={rule ? `Rule ${rule.id}` : "New rule"}
       text="Runs past its limits wait as pending, and begin in turn."
       submit={rule ? "Save rule" : "Create rule"}
+      needs="flow.manage"
       onSubmit={async () => putRule(idIn(draft), ruleBody(draft))}
       onClose={onClose}
     >

@@ -48,6 +48,7 @@ export function Rules() {
           title={`Delete the rule “${deleting.id}”?`}
           text="Runs that wait for it begin."
           act="Delete rule"
+          needs="flow.manage"
           onAct={async () => deleteRules([deleting.id])}
           onClose={() => setDeleting(undefined)}
         />

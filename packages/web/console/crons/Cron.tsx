@@ -10,6 +10,7 @@ import { ConfirmDelete } from "../../page/ConfirmDelete.tsx";
 import { Page } from "../../page/Page.tsx";
 import { State } from "../../page/State.tsx";
 import { Loaded } from "../../page/states.tsx";
+import { useAction } from "../../ui/action.ts";
 import { ItemActions } from "../ItemActions.tsx";
 import work from "../work.module.css";
 import { toBody, type Cron as CronRow, toDraft } from "./draft.ts";
@@ -31,13 +32,7 @@ export function Cron({ id }: { id: string }) {
   const cron = useCron(id);
   const [editing, setEditing] = useState(false);
   const [asked, setAsked] = useState(false);
-  const [trouble, setTrouble] = useState("");
-  const pause = async (enabled: boolean) => {
-    setTrouble("");
-    await changeCron(id, { enabled }).catch((error: unknown) =>
-      setTrouble(error instanceof Error ? error.message : "The cron was not changed."),
-    );
-  };
+  const pause = useAction("crons.write");
   return (
     <Page
       title={cron.data ? `Cron ${cron.data.schedule}` : "Cron"}
@@ -47,17 +42,18 @@ export function Cron({ id }: { id: string }) {
         may("crons.write") && (
           <ItemActions
             enabled={cron.data.enabled}
+            busy={pause.busy}
             editing={editing}
-            onToggle={() => void pause(!cron.data?.enabled)}
+            onToggle={() => void pause.run(() => changeCron(id, { enabled: !cron.data?.enabled }))}
             onEdit={() => setEditing(!editing)}
             onDelete={() => setAsked(true)}
           />
         )
       }
     >
-      {trouble !== "" && (
+      {pause.trouble !== "" && (
         <p className={work.trouble} role="alert">
-          {trouble}
+          {pause.trouble}
         </p>
       )}
       <Loaded query={cron} what="cron">
@@ -89,6 +85,7 @@ export function Cron({ id }: { id: string }) {
           title="Delete this cron?"
           text="It starts no further runs. Its runs and threads stay. To stop it for a time, pause it."
           what="cron"
+          needs="crons.write"
           list="/console/crons"
           onDelete={() => deleteCron(id)}
           onClose={() => setAsked(false)}

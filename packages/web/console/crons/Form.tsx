@@ -1,5 +1,6 @@
 import { type ReactNode, useId, useState } from "react";
 import { useAssistants } from "../../api/queries.ts";
+import { useAction } from "../../ui/action.ts";
 import { Button } from "../../ui/Button.tsx";
 import controls from "../../ui/controls.module.css";
 import work from "../work.module.css";
@@ -24,25 +25,14 @@ export function Form({
   const id = useId();
   const assistants = useAssistants();
   const [draft, setDraft] = useState(start);
-  const [trouble, setTrouble] = useState("");
-  const [busy, setBusy] = useState(false);
+  const saving = useAction("crons.write");
   const set = (change: Partial<Draft>) => setDraft((now) => ({ ...now, ...change }));
-  const save = async () => {
-    setTrouble("");
-    setBusy(true);
-    try {
-      await onSave(draft);
-    } catch (error) {
-      setTrouble(error instanceof Error ? error.message : "The cron was not saved.");
-      setBusy(false);
-    }
-  };
   return (
     <form
       className={work.form}
       onSubmit={(event) => {
         event.preventDefault();
-        void save();
+        void saving.run(() => onSave(draft));
       }}
     >
       {isNew && (
@@ -119,16 +109,18 @@ export function Form({
           onChange={(event) => set({ end: event.target.value })}
         />
       </Field>
-      {trouble !== "" && (
+      {saving.trouble !== "" && (
         <p className={work.trouble} role="alert">
-          {trouble}
+          {saving.trouble}
         </p>
       )}
+      {saving.refusal !== undefined && <p className={work.note}>{saving.refusal}.</p>}
       <div className={work.acts}>
         <Button
           look="filled"
           type="submit"
-          disabled={busy || nextTimes(draft.schedule, draft.timezone).error !== undefined}
+          title={saving.refusal}
+          disabled={saving.button.disabled || nextTimes(draft.schedule, draft.timezone).error !== undefined}
         >
           {action}
         </Button>

@@ -11,6 +11,7 @@ import { Button } from "../../ui/Button.tsx";
 import controls from "../../ui/controls.module.css";
 import work from "../work.module.css";
 import { EditExample } from "./EditExample.tsx";
+import { EXPERIMENT_NEEDS } from "../experiment-needs.ts";
 import { Examples } from "./Examples.tsx";
 import { Import, Rename } from "./Dialogs.tsx";
 import { deleteDataset, download, type Example, useDataset, useExamples, useSplits } from "./queries.ts";
@@ -29,7 +30,7 @@ export function Dataset({ id }: { id: string }) {
   const splits = useSplits(id);
   const [dialog, setDialog] = useState<Dialog>();
   const [edited, setEdited] = useState<Example>();
-  const action = useAction();
+  const action = useAction("datasets.read");
   const writes = may("datasets.write") && version === "";
   const close = () => setDialog(undefined);
   const { data } = dataset;
@@ -40,7 +41,7 @@ export function Dataset({ id }: { id: string }) {
       back={<Back href="/console/datasets" name="Datasets" />}
       actions={
         <>
-          {data && may("runs.create") && (
+          {data && EXPERIMENT_NEEDS.every(may) && (
             <Link
               href={`/console/experiments/new?dataset=${id}`}
               className={`${controls.button} ${controls.plain} ${work.link}`}
@@ -75,7 +76,7 @@ export function Dataset({ id }: { id: string }) {
             (["csv", "jsonl"] as const).map((format) => (
               <Button
                 key={format}
-                disabled={action.busy}
+                {...action.button}
                 onClick={() => void action.run(() => download(data, format, version))}
               >
                 Download {format.toUpperCase()}
@@ -139,6 +140,7 @@ export function Dataset({ id }: { id: string }) {
           title={`Delete ${data.name}?`}
           text="Its examples and their versions are deleted. The traces of its experiments stay."
           what="dataset"
+          needs="datasets.write"
           list="/console/datasets"
           onDelete={() => deleteDataset(id)}
           onClose={close}

@@ -12,6 +12,7 @@ export function Import({ dataset, onClose }: { dataset: string; onClose: () => v
       title="Import examples"
       text="The examples of the file are added to the dataset, as one version."
       submit="Import file"
+      needs="datasets.write"
       disabled={!chosen || chosen.incomplete}
       onSubmit={async () => {
         if (chosen) await importFile(dataset, chosen.file, chosen.mapping);
@@ -35,6 +36,7 @@ export function Rename({ dataset, onClose }: { dataset: Dataset; onClose: () => 
     <ModalForm
       title="Rename dataset"
       submit="Save"
+      needs="datasets.write"
       disabled={name.trim() === ""}
       onSubmit={() => changeDataset(dataset.id, { name: name.trim(), description: description.trim() })}
       onClose={onClose}

@@ -25,7 +25,7 @@ export function EditExample({
   onClose: () => void;
 }) {
   const id = useId();
-  const deleting = useAction();
+  const deleting = useAction("datasets.write");
   const { dataset_split: splits = [], ...about } = example?.metadata ?? {};
   const [draft, setDraft] = useState({
     inputs: example ? asText(example.inputs) : '{\n  "messages": [{"role": "user", "content": ""}]\n}',
@@ -55,6 +55,7 @@ export function EditExample({
     <ModalForm
       title={example ? "Example" : "New example"}
       submit={example ? "Save example" : "Create example"}
+      needs="datasets.write"
       disabled={!writes || isFaulty}
       onSubmit={() =>
         writeExample(dataset, example?.id, {

@@ -66,6 +66,7 @@ export function Examples({
           title={`Delete ${countText(ids.length)} ${ids.length === 1 ? "example" : "examples"}?`}
           text="They stay in older versions of the dataset."
           act="Delete examples"
+          needs="datasets.write"
           onAct={async () => {
             await deleteExamples(ids);
             setSelected(new Set());
@@ -95,6 +96,7 @@ function Split({
     <ModalForm
       title="Change split"
       submit={remove === "true" ? "Remove from split" : "Add to split"}
+      needs="datasets.write"
       disabled={name.trim() === ""}
       onSubmit={async () => {
         await changeSplit(dataset, name.trim(), ids, remove === "true");

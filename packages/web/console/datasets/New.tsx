@@ -11,7 +11,7 @@ import { changeDataset, createDataset, uploadDataset } from "./queries.ts";
 
 export function New() {
   const [, navigate] = useLocation();
-  const action = useAction();
+  const action = useAction("datasets.write");
   const [name, setName] = useState("");
   const [description, setDescription] = useState("");
   const [chosen, setChosen] = useState<ChosenFile>();

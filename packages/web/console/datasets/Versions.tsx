@@ -72,6 +72,7 @@ function Naming({ dataset, version, onClose }: { dataset: string; version: strin
       title="Name this version"
       text={`The version of ${exactTime(version)}. A name that another version has moves to this one.`}
       submit="Save name"
+      needs="datasets.write"
       disabled={tag.trim() === "" || error !== undefined}
       onSubmit={() => nameVersion(dataset, version, tag.trim())}
       onClose={onClose}

@@ -13,6 +13,7 @@ import { Time } from "../../page/Time.tsx";
 import { type Column, Table } from "../../page/Table.tsx";
 import work from "../work.module.css";
 import css from "./experiments.module.css";
+import { EXPERIMENT_NEEDS } from "../experiment-needs.ts";
 import { type Dataset, type Experiment, useExperiments } from "./queries.ts";
 
 const MOST = 5;
@@ -34,8 +35,7 @@ export function List() {
       title="Experiments"
       purpose="Results of your agent on a dataset, compared across changes."
       actions={
-        may("runs.create") &&
-        may("traces.annotate") && (
+        EXPERIMENT_NEEDS.every(may) && (
           <Link
             href="/console/experiments/new"
             className={`${controls.button} ${controls.filled} ${work.link}`}

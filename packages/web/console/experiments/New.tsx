@@ -15,6 +15,7 @@ import { Form, Input, Select } from "../Form.tsx";
 import parts from "../parts.module.css";
 import work from "../work.module.css";
 import css from "./experiments.module.css";
+import { EXPERIMENT_NEEDS } from "../experiment-needs.ts";
 import { type Dataset, type Experiment, useExperiments, useSplits } from "./queries.ts";
 
 const send: Send = (method, path, body) =>
@@ -72,7 +73,7 @@ function Start({
   });
   const set = (change: Partial<typeof draft>) => setDraft({ ...draft, ...change });
   const splits = useSplits(draft.dataset);
-  const action = useAction();
+  const action = useAction(...EXPERIMENT_NEEDS);
   const [progress, setProgress] = useState<Progress>();
   const stop = useRef<AbortController>(undefined);
   const older = experiments

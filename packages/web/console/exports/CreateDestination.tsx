@@ -12,7 +12,7 @@ type Kind = "r2" | "aws" | "other";
 /** A destination is tried out by the server before it is kept, so that a wrong key shows here and not in an export. */
 export function CreateDestination({ onClose }: { onClose: () => void }) {
   const [, navigate] = useLocation();
-  const action = useAction();
+  const action = useAction("exports.manage");
   const [kind, setKind] = useState<Kind>("aws");
   const [fields, setFields] = useState({ name: "", bucket: "", prefix: "", region: "", endpoint: "" });
   const [keys, setKeys] = useState(EMPTY);

@@ -26,7 +26,7 @@ export function CreateExport({
   onMade: (id: string) => void;
   onClose: () => void;
 }) {
-  const action = useAction();
+  const action = useAction("exports.manage");
   const projects = useProjects();
   const [destination, setDestination] = useState(destinations[0]?.id ?? "");
   const [project, setProject] = useState("");

@@ -18,7 +18,7 @@ import type { Destination } from "./types.ts";
 
 export function DestinationDetails({ destination, onClose }: { destination: Destination; onClose: () => void }) {
   const [step, setStep] = useState<"facts" | "credentials" | "delete">("facts");
-  const checking = useAction();
+  const checking = useAction("exports.manage");
   const [checked, setChecked] = useState<string>();
   const { id, display_name, destination_type, credentials_keys, created_at, updated_at } = destination;
   if (step === "delete")
@@ -27,6 +27,7 @@ export function DestinationDetails({ destination, onClose }: { destination: Dest
         title={`Delete “${display_name}”?`}
         text="Its credentials are deleted. Files in the bucket stay. A destination that an open export or an active schedule uses is not deleted."
         act="Delete destination"
+        needs="exports.manage"
         onAct={() => deleteDestination(id)}
         onClose={onClose}
       />
@@ -78,7 +79,7 @@ export function DestinationDetails({ destination, onClose }: { destination: Dest
 }
 
 function NewCredentials({ destination, onClose }: { destination: Destination; onClose: () => void }) {
-  const action = useAction();
+  const action = useAction("exports.manage");
   const [keys, setKeys] = useState(EMPTY);
   const [tried, setTried] = useState(false);
   const missing = keys.id.trim() === "" || keys.secret === "";

@@ -57,6 +57,7 @@ export function JobPage({ id }: { id: string }) {
               : "No further file is begun. Files that are complete stay in the bucket, without a manifest."
           }
           act={schedule ? "Cancel schedule" : "Cancel export"}
+          needs="exports.manage"
           onAct={async () => void (await cancelJob(id))}
           onClose={() => setCancelling(false)}
         />

@@ -9,7 +9,7 @@ import { expiryTime, parseNetworks, PERIODS } from "./expiry.ts";
 import { createKey, type NewKey, SCOPES } from "./queries.ts";
 
 export function CreateKey({ onMade, onClose }: { onMade: (made: NewKey) => void; onClose: () => void }) {
-  const action = useAction();
+  const action = useAction("keys.manage");
   const [name, setName] = useState("");
   const { data: me } = useMe();
   const [role, setRole] = useState(me?.role ?? "");

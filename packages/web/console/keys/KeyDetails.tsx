@@ -51,6 +51,7 @@ export function KeyDetails({
           </>
         }
         act="Revoke key"
+        needs="keys.manage"
         onAct={() => deleteKey(id, replaced.length > 0 && both)}
         onClose={onClose}
       />
@@ -90,7 +91,7 @@ const ENDS: Record<NonNullable<Key["end_reason"]>, string> = {
 };
 
 function ChangeRole({ apiKey, onClose }: { apiKey: Key; onClose: () => void }) {
-  const action = useAction();
+  const action = useAction("keys.manage");
   const [role, setRole] = useState(apiKey.role ?? "");
   return (
     <Modal
@@ -121,7 +122,7 @@ const OVERLAPS = [
 ];
 
 function Roll({ apiKey, onRolled, onClose }: { apiKey: Key; onRolled: (made: NewKey) => void; onClose: () => void }) {
-  const action = useAction();
+  const action = useAction("keys.manage");
   const [seconds, setSeconds] = useState(86_400);
   return (
     <Modal

@@ -14,7 +14,7 @@ const PERIODS = [
 ];
 
 export function Invite({ onMade, onClose }: { onMade: (made: NewInvitation) => void; onClose: () => void }) {
-  const action = useAction();
+  const action = useAction("members.manage");
   const [role, setRole] = useState("viewer");
   const [email, setEmail] = useState("");
   const [days, setDays] = useState(7);

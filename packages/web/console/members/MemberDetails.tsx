@@ -22,7 +22,7 @@ import {
 } from "./queries.ts";
 
 export function MemberDetails({ member, onClose }: { member: Member; onClose: () => void }) {
-  const action = useAction();
+  const action = useAction("members.manage");
   const sessions = useSessions(member.id);
   const { data: me } = useMe();
   const [role, setRole] = useState(member.role);
@@ -40,6 +40,7 @@ export function MemberDetails({ member, onClose }: { member: Member; onClose: ()
           </>
         }
         act="Remove member"
+        needs="members.manage"
         onAct={() => removeMember(member.id)}
         onClose={onClose}
       />
@@ -90,7 +91,7 @@ export function MemberDetails({ member, onClose }: { member: Member; onClose: ()
 }
 
 function Session({ session, memberId }: { session: BrowserSession; memberId: string }) {
-  const action = useAction();
+  const action = useAction("members.manage");
   return (
     <li>
       {session.user_agent ?? "An unknown browser"}, {session.address ?? "unknown address"},{" "}

@@ -159,7 +159,7 @@ const INVITED: Column<Invitation>[] = [
 ];
 
 function TakeBack({ invitation }: { invitation: Invitation }) {
-  const action = useAction();
+  const action = useAction("members.manage");
   if (invitationState(invitation, Date.now()) !== "open") return null;
   return (
     <Button

@@ -23,6 +23,7 @@ export function ClientDetails({ client, onClose }: { client: Client; onClose: ()
         title={ending === "all" ? `Remove the access of “${name}”?` : `Revoke this grant of “${name}”?`}
         text={`${ending === "all" ? count : "It ends"} at once, with every token of it. A person can allow the application again.`}
         act={ending === "all" ? "Remove access" : "Revoke grant"}
+        needs="keys.manage"
         onAct={() => (ending === "all" ? removeClient(client.client_id) : revokeGrant(ending.id))}
         onClose={() => (ending === "all" || client.grants === 1 ? onClose() : setEnding(undefined))}
       />

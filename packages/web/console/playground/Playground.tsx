@@ -1,7 +1,7 @@
 /** The playground: the same messages for several models or assistants, side by side. */
 import { lazy, Suspense, useEffect, useState } from "react";
 import { Link } from "wouter";
-import { useMay, useMe } from "../../api/me.ts";
+import { useMe, useRefusal } from "../../api/me.ts";
 import { useAssistants } from "../../api/queries.ts";
 import { Page } from "../../page/Page.tsx";
 import { Loaded } from "../../page/states.tsx";
@@ -33,7 +33,6 @@ export default function Playground() {
 }
 
 function Play({ keptAs }: { keptAs: string }) {
-  const may = useMay();
   const models = useModels();
   const assistants = useAssistants();
   const playing = usePlay(keptAs);
@@ -43,10 +42,10 @@ function Play({ keptAs }: { keptAs: string }) {
   const { play, change, run, stop } = playing;
   const columns = play.columns.map((column) => chosen(column, models.data));
   const isRunning = columns.some(({ result }) => result?.state === "running");
-  const mayRun = may("runs.create");
+  const [runRefusal, saveRefusal] = [useRefusal("runs.create"), useRefusal("prompts.write")];
+  const mayRun = runRefusal === undefined;
   const runAll = () => columns.forEach(run);
   useShortcut(() => mayRun && models.data && runAll());
-  const needs = (permission: string) => ({ title: `Needs the permission ${permission}` });
   return (
     <Page
       title="Playground"
@@ -54,12 +53,7 @@ function Play({ keptAs }: { keptAs: string }) {
       actions={
         <>
           {isRunning && <Button onClick={() => columns.forEach(({ id }) => stop(id))}>Stop all</Button>}
-          <Button
-            look="filled"
-            disabled={!mayRun || !models.data}
-            {...(mayRun ? { title: "Ctrl Enter" } : needs("runs.create"))}
-            onClick={runAll}
-          >
+          <Button look="filled" disabled={!mayRun || !models.data} title={runRefusal ?? "Ctrl Enter"} onClick={runAll}>
             Run all
           </Button>
         </>
@@ -69,11 +63,7 @@ function Play({ keptAs }: { keptAs: string }) {
           <Button disabled={columns.length >= MOST_COLUMNS} onClick={() => change(addColumn)}>
             Add column
           </Button>
-          <Button
-            disabled={!may("prompts.write")}
-            {...(!may("prompts.write") && needs("prompts.write"))}
-            onClick={() => setSaving(true)}
-          >
+          <Button disabled={saveRefusal !== undefined} title={saveRefusal} onClick={() => setSaving(true)}>
             Save as commit
           </Button>
         </>

@@ -49,6 +49,7 @@ export function Save({ play, onSaved, onClose }: Props) {
     <ModalForm
       title="Save as commit"
       submit="Commit"
+      needs="prompts.write"
       disabled={manifest === undefined || (isNew ? name.trim() === "" : latest.data === undefined)}
       onSubmit={async () => {
         const target = isNew ? name.trim() : chosen;

@@ -45,6 +45,7 @@ export function Prompt({ name }: { name: string }) {
           title="Delete this prompt?"
           text="All of its commits and tags are deleted. Programs that pull it fail."
           what="prompt"
+          needs="prompts.write"
           list="/console/prompts"
           onDelete={() => deletePrompt(name)}
           onClose={() => setAsked(false)}

@@ -8,7 +8,7 @@ import { deleteTag, moveTag, type Tag } from "./queries.ts";
 
 export function Tags({ name, hash, tags }: { name: string; hash: string; tags: Tag[] }) {
   const [fresh, setFresh] = useState("");
-  const { busy, trouble, run } = useAction();
+  const { busy, trouble, run } = useAction("prompts.write");
   const add = (event: FormEvent) => {
     event.preventDefault();
     void run(async () => {

@@ -78,6 +78,7 @@ export function Queue({ id }: { id: string }) {
           title="Delete this queue?"
           text="Its runs and the feedback on them stay."
           what="queue"
+          needs="queues.write"
           list="/console/queues"
           onDelete={() => deleteQueue(id)}
           onClose={() => setAsked(false)}

@@ -58,9 +58,11 @@ export function QueueForm({
   onSaved: (id: string) => void;
   onCancel: () => void;
 }) {
-  const action = useAction();
   const [draft, setDraft] = useState(() => createDraft(queue));
   const [items, setItems] = useState(() => createItems(queue));
+  // The scores of a new key are a configuration of feedback.
+  const configures = items.some(({ key, known }) => key.trim() !== "" && !known);
+  const action = useAction("queues.write", ...(configures ? (["traces.annotate"] as const) : []));
   const text = (name: keyof typeof draft) => ({
     value: draft[name],
     onChange: (event: { target: { value: string } }) => setDraft({ ...draft, [name]: event.target.value }),

@@ -42,7 +42,7 @@ export function Review({ queue }: { queue: Queue }) {
 function Reviewed({ queue, run }: { queue: Queue; run: QueuedRun }) {
   const may = useMay();
   const { data: me } = useMe();
-  const action = useAction();
+  const action = useAction("traces.annotate");
   const items = queue.rubric_items;
   const [given, setGiven] = useState<ReadonlyMap<string, string>>(new Map());
   const [comment, setComment] = useState("");

@@ -60,6 +60,7 @@ function Start({ rule, onClose }: { rule: Rule; onClose: () => void }) {
       title="Apply to earlier runs"
       text="The rule takes the matching runs that began in this time and that it has not taken yet. Models may cost money."
       submit="Start backfill"
+      needs="traces.write"
       onSubmit={start}
       onClose={onClose}
     >

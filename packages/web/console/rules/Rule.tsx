@@ -30,7 +30,7 @@ export function Rule({ id }: { id: string }) {
   const projects = useProjects();
   const [editing, setEditing] = useState(false);
   const [asked, setAsked] = useState(false);
-  const pause = useAction();
+  const pause = useAction("traces.write");
   const setEnabled = (row: RuleRow, is: boolean) =>
     pause.run(async () => void (await saveRule(id, toBody(toDraft(row), is))));
   return (
@@ -89,6 +89,7 @@ export function Rule({ id }: { id: string }) {
           title="Delete this rule?"
           text="It takes no further runs, and its log is deleted. Its scores, and what it added to queues and datasets, stay. To stop it for a time, pause it."
           what="rule"
+          needs="traces.write"
           list="/console/rules"
           onDelete={() => deleteRule(id)}
           onClose={() => setAsked(false)}

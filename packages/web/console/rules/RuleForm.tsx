@@ -28,7 +28,7 @@ export function RuleForm({
   onSave: (draft: Draft) => Promise<void>;
   onCancel: () => void;
 }) {
-  const action = useAction();
+  const action = useAction("traces.write");
   const [draft, setDraft] = useState(start);
   const set = (change: Partial<Draft>) => setDraft((now) => ({ ...now, ...change }));
   return (

@@ -151,6 +151,7 @@ function Lists({
           title="Cancel all queued runs?"
           text="Each run of this workspace that waits for its turn or its time is cancelled, on every thread. Runs under way continue."
           act="Cancel all queued"
+          needs="runs.create"
           onAct={cancelPending}
           onClose={() => setAsked(false)}
         />

@@ -1,5 +1,6 @@
 /** Writes an item: a new one, or the value of one that is there. */
 import { useId, useState } from "react";
+import { useAction } from "../../ui/action.ts";
 import { Button } from "../../ui/Button.tsx";
 import controls from "../../ui/controls.module.css";
 import work from "../work.module.css";
@@ -23,22 +24,17 @@ export function EditItem({
   const [key, setKey] = useState(item?.key ?? "");
   const [text, setText] = useState(() => JSON.stringify(item?.value ?? { text: "" }, null, 2));
   const [ttl, setTtl] = useState("");
-  const [trouble, setTrouble] = useState("");
-  const [busy, setBusy] = useState(false);
+  const saving = useAction("store.write");
   const save = async () => {
-    setTrouble("");
     // Labels of an item that is there may have slashes of their own.
     const labels = item ? namespace : parseLabels(where);
-    if (!labels) return setTrouble("Write a namespace, for example users / ada.");
-    setBusy(true);
+    if (!labels) throw new Error("Write a namespace, for example users / ada.");
     try {
       await writeItem(labels, key, JSON.parse(text), ttl.trim() === "" ? undefined : Number(ttl));
-      onDone({ namespace: labels, key });
     } catch (error) {
-      const why = error instanceof Error ? error.message : "The item was not written.";
-      setTrouble(error instanceof SyntaxError ? `The value is no JSON: ${why}` : why);
-      setBusy(false);
+      throw error instanceof SyntaxError ? new Error(`The value is no JSON: ${error.message}`) : error;
     }
+    onDone({ namespace: labels, key });
   };
   return (
     <section className={css.item} aria-label={item ? "Edit item" : "New item"}>
@@ -49,7 +45,7 @@ export function EditItem({
         className={work.form}
         onSubmit={(event) => {
           event.preventDefault();
-          void save();
+          void saving.run(save);
         }}
       >
         {!item && (
@@ -125,13 +121,14 @@ export function EditItem({
             Counted from this write. Empty: the default of the deployment, or no expiry.
           </p>
         </div>
-        {trouble !== "" && (
+        {saving.trouble !== "" && (
           <p className={work.trouble} role="alert">
-            {trouble}
+            {saving.trouble}
           </p>
         )}
+        {saving.refusal !== undefined && <p className={work.note}>{saving.refusal}.</p>}
         <div className={work.acts}>
-          <Button look="filled" type="submit" disabled={busy}>
+          <Button look="filled" type="submit" {...saving.button}>
             Write item
           </Button>
           <Button onClick={() => onDone()}>Cancel</Button>

@@ -67,6 +67,7 @@ export function Item({ namespace, name, onClose }: { namespace: string[]; name: 
           title={`Delete “${name}”?`}
           text="Agents no longer find it. This cannot be undone."
           act="Delete item"
+          needs="store.write"
           onAct={async () => {
             await deleteItem(namespace, name);
             onClose();

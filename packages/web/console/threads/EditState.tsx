@@ -1,6 +1,7 @@
 import { useId, useState } from "react";
 import { call } from "../../api/http.ts";
 import { queryClient } from "../../api/queries.ts";
+import { useAction } from "../../ui/action.ts";
 import { Button } from "../../ui/Button.tsx";
 import controls from "../../ui/controls.module.css";
 import css from "./threads.module.css";
@@ -20,25 +21,20 @@ export function EditState({
 }) {
   const id = useId();
   const [text, setText] = useState(() => JSON.stringify(values, null, 2));
-  const [trouble, setTrouble] = useState("");
+  const { button, trouble, run } = useAction("threads.write");
   const save = async () => {
-    setTrouble("");
-    try {
-      const given = JSON.parse(text) as unknown;
-      const body = { values: given, checkpoint: { checkpoint_id: checkpoint, checkpoint_ns: "" } };
-      const made = await call<{ checkpoint: { checkpoint_id: string } }>("POST", `/threads/${thread}/state`, body);
-      await queryClient.invalidateQueries({ queryKey: ["checkpoints", thread] });
-      onDone(made.checkpoint.checkpoint_id);
-    } catch (error) {
-      setTrouble(error instanceof Error ? error.message : "The state was not written.");
-    }
+    const given = JSON.parse(text) as unknown;
+    const body = { values: given, checkpoint: { checkpoint_id: checkpoint, checkpoint_ns: "" } };
+    const made = await call<{ checkpoint: { checkpoint_id: string } }>("POST", `/threads/${thread}/state`, body);
+    await queryClient.invalidateQueries({ queryKey: ["checkpoints", thread] });
+    onDone(made.checkpoint.checkpoint_id);
   };
   return (
     <form
       className={css.edit}
       onSubmit={(event) => {
         event.preventDefault();
-        void save();
+        void run(save);
       }}
     >
       <label htmlFor={id} className={controls.label}>
@@ -64,7 +60,7 @@ export function EditState({
           : trouble}
       </p>
       <div className={css.acts}>
-        <Button look="filled" type="submit">
+        <Button look="filled" type="submit" {...button}>
           Write checkpoint
         </Button>
         <Button onClick={() => onDone(undefined)}>Cancel</Button>

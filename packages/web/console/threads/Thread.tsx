@@ -3,7 +3,7 @@
  */
 import { useState } from "react";
 import { Link, useSearchParams } from "wouter";
-import { useMay } from "../../api/me.ts";
+import { useRefusal } from "../../api/me.ts";
 import type { ThreadState } from "../../api/types.ts";
 import { threadTitle } from "../../chat/row.ts";
 import { costText, tokensText } from "../../ui/format.ts";
@@ -164,7 +164,7 @@ function Checkpoint({
   /** Keeps a checkpoint in view when a newer one arrives. */
   onPin: (checkpoint: string) => void;
 }) {
-  const may = useMay();
+  const refusal = useRefusal("threads.write");
   const id = stateId(checkpoint);
   const state = useStateAt(thread, id);
   const before = useStateAt(thread, checkpoint.parent_checkpoint?.checkpoint_id);
@@ -179,7 +179,8 @@ function Checkpoint({
         </Link>
         <Button
           aria-pressed={editing}
-          disabled={!state.data || !may("threads.write")}
+          title={refusal}
+          disabled={!state.data || refusal !== undefined}
           onClick={() => {
             onPin(id);
             setEditing(!editing);

@@ -22,7 +22,7 @@ export function Rotate({
   onMade: (secret: string) => void;
   onClose: () => void;
 }) {
-  const action = useAction();
+  const action = useAction("webhooks.manage");
   const [seconds, setSeconds] = useState(86_400);
   const first = others === 0;
   return (

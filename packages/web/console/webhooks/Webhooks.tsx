@@ -125,6 +125,7 @@ export default function Webhooks({ id }: ViewProps) {
           title={`Delete the secret ${deleting.hint}…?`}
           text="It signs nothing from then on. A receiver that knows only this secret refuses every delivery."
           act="Delete secret"
+          needs="webhooks.manage"
           onAct={() => deleteSecret(deleting.id)}
           onClose={() => setDeleting(undefined)}
         />
