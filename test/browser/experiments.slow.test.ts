@@ -70,6 +70,7 @@ describe.runIf(browserHere)("experiments in the browser", () => {
     const comparison = page.getByRole("table", { name: "Comparison" });
     await comparison.getByRole("columnheader", { name: /base-.*baseline/ }).waitFor();
     await comparison.getByRole("columnheader", { name: /next-.*−0\.333.*0 better, 1 worse/ }).waitFor();
+    expect(await comparison.locator("tbody tr").count()).toBe(3);
     await close();
   });
 
