@@ -15,7 +15,8 @@ import { type Column, Table } from "../../page/Table.tsx";
 import { Exports, Failed, Running, Waiting } from "./Lists.tsx";
 import controls from "../../ui/controls.module.css";
 import css from "./overview.module.css";
-import { type Line, Plot } from "./Plot.tsx";
+import { Plot } from "./Plot.tsx";
+import type { Line } from "./plot-options.ts";
 import { type Bucket, type Figures, type Series, useLive, usePrevious, useSeries } from "./queries.ts";
 
 export default function Overview() {

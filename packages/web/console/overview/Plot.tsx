@@ -9,18 +9,7 @@ import { dayText } from "../when.ts";
 import { useScheme } from "../../ui/scheme.ts";
 import { countLabels, durationLabels, valueLabels } from "./axis.ts";
 import css from "./plot.module.css";
-import { HEIGHT, plotOptions } from "./plot-options.ts";
-
-export interface Line {
-  name: string;
-  /** A token of the look, such as `--water`. */
-  ink: string;
-  values: (number | null)[];
-  /** Columns instead of a line: for counts. */
-  columns?: boolean;
-  /** Dashes: what is compared with. */
-  dashed?: boolean;
-}
+import { HEIGHT, type Line, plotOptions } from "./plot-options.ts";
 
 const LABELS = { value: valueLabels, count: countLabels, duration: durationLabels };
 

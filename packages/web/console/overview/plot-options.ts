@@ -3,7 +3,17 @@ import uPlot from "uplot";
 import type { RefObject } from "react";
 import { readInk } from "../../ui/scheme.ts";
 import { axisWidth, timeLabels } from "./axis.ts";
-import type { Line } from "./Plot.tsx";
+
+export interface Line {
+  name: string;
+  /** A token of the look, such as `--water`. */
+  ink: string;
+  values: (number | null)[];
+  /** Columns instead of a line: for counts. */
+  columns?: boolean;
+  /** Dashes: what is compared with. */
+  dashed?: boolean;
+}
 
 /** Pixels. */
 export const HEIGHT = 120;
