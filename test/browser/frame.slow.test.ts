@@ -199,6 +199,7 @@ describe.runIf(browserHere)("the frame of the page", () => {
     expect(new URL((await docs).url()).pathname).toBe("/docs/");
     await act("create an api key");
     await page.waitForURL("**/console/keys/new");
+    await page.getByRole("dialog", { name: "New API key" }).waitFor();
     await page.keyboard.press("Escape");
     await act("sign out");
     await page.getByLabel("API key").waitFor();
