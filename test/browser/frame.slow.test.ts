@@ -78,7 +78,7 @@ describe.runIf(browserHere)("the frame of the page", () => {
       await pages.getByRole("link", { name, exact: true }).click();
       await page.getByRole("heading", { level: 1, name, exact: true }).waitFor();
     };
-    for (const name of ["Traces", "Runs", "Usage and cost", "Audit log"]) {
+    for (const name of ["Traces", "Usage and cost", "Audit log"]) {
       await go("Prompts");
       asked = "";
       await go(name);

@@ -39,7 +39,7 @@ export interface View {
   path: ViewPath;
   /** Who lacks it does not see the view in the navigation. */
   needs: Permission;
-  /** It shows a time range, which is the same in all views that have one. */
+  /** It shows a time range, or links to what does: the range is the same in all of these views. */
   ranged?: boolean;
   icon: LucideIcon;
   /** What a person does here, in one line. */
