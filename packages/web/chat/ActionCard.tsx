@@ -42,7 +42,7 @@ export function ActionCard({
     return (
       <div className={css.answered}>
         {refused ? <X size={14} aria-hidden /> : <Check size={14} aria-hidden />}
-        <span>{words}</span>
+        <span className="text">{words}</span>
         <Button look="quiet" onClick={() => onAnswer(undefined)} disabled={sending}>
           Change
         </Button>
@@ -108,12 +108,15 @@ function Arguments({ args }: { args: Record<string, unknown> }) {
   if (entries.length === 0) return <p className={css.description}>No arguments.</p>;
   return (
     <dl className={css.args}>
-      {entries.map(([name, value]) => (
-        <div key={name}>
-          <dt>{name}</dt>
-          <dd>{toText(value, fieldOfValue(name, value).kind)}</dd>
-        </div>
-      ))}
+      {entries.map(([name, value]) => {
+        const { kind } = fieldOfValue(name, value);
+        return (
+          <div key={name}>
+            <dt>{name}</dt>
+            <dd dir={kind === "json" ? "ltr" : undefined}>{toText(value, kind)}</dd>
+          </div>
+        );
+      })}
     </dl>
   );
 }

@@ -19,17 +19,11 @@ export const Answer = memo(function Answer({
       {reasoning !== "" && (
         <details className={css.reasoning}>
           <summary>Reasoning</summary>
-          <p dir="auto">{reasoning}</p>
+          <p className="text">{reasoning}</p>
         </details>
       )}
       {text !== "" && (
-        <Suspense
-          fallback={
-            <p className={css.raw} dir="auto">
-              {text}
-            </p>
-          }
-        >
+        <Suspense fallback={<p className={css.raw}>{text}</p>}>
           <Markdown text={text} growing={growing} />
         </Suspense>
       )}

@@ -158,7 +158,6 @@ export function Composer({
         <textarea
           ref={box}
           id="composer"
-          dir="auto"
           rows={1}
           aria-label="Message"
           value={text}

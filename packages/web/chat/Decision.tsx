@@ -53,11 +53,13 @@ export function Decision({
       tabIndex={-1}
     >
       {place && <p className={css.place}>{place}</p>}
-      {reply && question.kind === "text" && <p className={css.question}>{question.text}</p>}
+      {reply && question.kind === "text" && <p className={`text ${css.question}`}>{question.text}</p>}
       {reply && (
         <div className={css.answered}>
           {reply.said.every((one) => one.refused) ? <X size={14} aria-hidden /> : <Check size={14} aria-hidden />}
-          <span>{typeof reply.value === "string" ? reply.value : reply.said.map((one) => one.words).join(", ")}</span>
+          <span className="text">
+            {typeof reply.value === "string" ? reply.value : reply.said.map((one) => one.words).join(", ")}
+          </span>
           <Button look="quiet" onClick={onChange} disabled={sending}>
             Change
           </Button>
@@ -166,7 +168,7 @@ function FreeReply({
         send();
       }}
     >
-      <label htmlFor={id} className={css.question}>
+      <label htmlFor={id} className={`text ${css.question}`}>
         {text ?? "The agent is waiting for an answer."}
       </label>
       {text === undefined && <pre className={css.value}>{resultText(value)}</pre>}

@@ -32,7 +32,6 @@ export function EditMessage({
     >
       <textarea
         ref={box}
-        dir="auto"
         aria-label="Edit message"
         value={changed}
         onChange={(event) => setChanged(event.target.value)}

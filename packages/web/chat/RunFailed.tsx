@@ -7,7 +7,9 @@ export function RunFailed({ error }: { error: string }) {
   return (
     <div className={`${css.row} ${css.runFailed}`}>
       <Tick kind="failed" />
-      <p>The run failed here. {first}</p>
+      <p>
+        The run failed here. <bdi>{first}</bdi>
+      </p>
       {rest.length > 0 && (
         <details>
           <summary>Show the full error ({rest.length + 1} lines)</summary>

@@ -103,7 +103,7 @@ export const Turn = memo(function Turn({
           ) : (
             <div className={css.asked}>
               <MediaList media={asked.media} own />
-              {asked.text !== "" && <p dir="auto">{asked.text}</p>}
+              {asked.text !== "" && <p className="text">{asked.text}</p>}
             </div>
           )}
           {!editing && (
@@ -247,7 +247,7 @@ function DecidedLine({ decided }: { decided: Decided }) {
   return (
     <p className={css.answered} data-decided={decided.refused ? "no" : "yes"}>
       {decided.refused ? <X size={14} aria-hidden /> : <Check size={14} aria-hidden />}
-      <span>{saidBy(decided)}</span>
+      <span className="text">{saidBy(decided)}</span>
       {decided.at && <time dateTime={decided.at}>{clockTime(decided.at)}</time>}
     </p>
   );

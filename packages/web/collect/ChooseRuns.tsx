@@ -38,7 +38,7 @@ export function ChooseRuns({
           <li key={run.id}>
             <label>
               <input type="checkbox" checked={!left.has(run.id)} onChange={() => toggle(run.id)} />
-              <span>
+              <span className="line">
                 {run.name} <small>{run.preview}</small>
               </span>
             </label>

@@ -48,8 +48,10 @@ export function Page({
         )}
         {back}
         <div className={css.heading}>
-          <h1 title={title}>{title}</h1>
-          {purpose && <p>{purpose}</p>}
+          <h1 className="line" title={title}>
+            {title}
+          </h1>
+          {purpose && <p className="line">{purpose}</p>}
         </div>
         {actions && <div className={css.actions}>{actions}</div>}
       </header>

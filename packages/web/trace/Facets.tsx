@@ -102,7 +102,7 @@ function Group({
           title={word(key)}
           onClick={() => onChoose(facet, chosen === key ? "" : key)}
         >
-          <span>{word(key)}</span>
+          <span className="line">{word(key)}</span>
           {count !== undefined && <small>{countText(count)}</small>}
         </button>
       ))}

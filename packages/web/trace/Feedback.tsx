@@ -39,8 +39,9 @@ export function Feedback({ run }: { run: Span }) {
                 <div key={id}>
                   <dt>{key}</dt>
                   <dd>
-                    <strong>{score === null ? "" : scoreText(score)}</strong>{" "}
-                    {typeof value === "string" ? value : value ? JSON.stringify(value) : ""} {comment}{" "}
+                    {score !== null && <strong>{scoreText(score)}</strong>}
+                    {value ? <p className="text">{typeof value === "string" ? value : JSON.stringify(value)}</p> : ""}
+                    {comment !== null && <p className="text">{comment}</p>}
                     <time className={css.when} dateTime={created_at}>
                       {exactTime(created_at)}
                     </time>

@@ -25,7 +25,9 @@ export function Peek({
   return (
     <aside className={css.peek} aria-label={`Trace ${row.name}`}>
       <header className={css.peekHead}>
-        <h2 title={row.name}>{row.name}</h2>
+        <h2 className="line" title={row.name}>
+          {row.name}
+        </h2>
         <Link href={address} className={controls.icon} aria-label="Open the page of this trace" title="Open (Enter)">
           <Maximize2 size={16} aria-hidden />
         </Link>

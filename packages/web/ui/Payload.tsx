@@ -5,6 +5,7 @@ import css from "./payload.module.css";
 import { bytesText, countText } from "./format.ts";
 
 const LINES = 12;
+const JSON_START = /^\s*[[{]/;
 /** Characters: of the beginning, and of what the page shows at most. */
 const FIRST = 4_000;
 const MOST = 300_000;
@@ -41,7 +42,13 @@ export function Payload({ label, text, lines }: { label: string; text: string; l
       </div>
       {/* What scrolls must be reachable by keyboard. */}
       {/* oxlint-disable-next-line jsx-a11y/no-noninteractive-tabindex */}
-      <pre tabIndex={0} role="region" aria-label={label}>
+      <pre
+        className="text"
+        dir={JSON_START.test(text) ? "ltr" : undefined}
+        tabIndex={0}
+        role="region"
+        aria-label={label}
+      >
         {shown}
       </pre>
       {rest}
