@@ -1,5 +1,7 @@
-import { describe, expect, it } from "vitest";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { type FakeOpenAI, startFakeOpenAI } from "../support/fake-openai.ts";
 import { startServer } from "../support/server.ts";
+import { callAs } from "../support/workspace.ts";
 import {
   expectAnswer,
   answers,
@@ -221,4 +223,47 @@ describe.runIf(browserHere)("the threads and turns of a conversation in the brow
     for (let i = 0; i < runs; i += 1) await runOn(thread_id, `${text} ${i}`);
     return thread_id;
   }
+});
+
+describe.runIf(browserHere)("the cost of answers in the browser", () => {
+  let openai: FakeOpenAI;
+  beforeAll(async () => {
+    openai = await startFakeOpenAI(() => "Done.");
+  });
+  afterAll(() => openai.stop());
+  const stage = onStage(() =>
+    startServer({
+      OPENAI_API_KEY: "key-of-the-tests",
+      OPENAI_BASE_URL: openai.baseUrl,
+      TRACE_PRICES: JSON.stringify([{ model: "gpt-.*", input: 1_000, output: 2_000 }]),
+    }),
+  );
+
+  it("is shown where the model has a price, and is asked for once for all answers of a thread", async () => {
+    const { page, close } = await visit(stage);
+    await choose(page, "agent");
+    const facts = log(page).getByText(/^\d.*m?s · \d+ tokens · \$\d/);
+    for (const [i, question] of ["What is 17 * 24?", "Hello"].entries()) {
+      await say(page, question);
+      await facts.nth(i).waitFor();
+      await waitUntilSettled(page);
+    }
+    const asked: string[][] = [];
+    page.on("request", (request) => {
+      if (!request.url().endsWith("/api/v1/runs/query")) return;
+      asked.push((JSON.parse(request.postData() ?? "") as { id: string[] }).id);
+    });
+    await page.reload();
+    await facts.nth(1).waitFor();
+    const runs = await log(page)
+      .getByRole("link", { name: "Trace" })
+      .evaluateAll((links) => links.map((link) => String(link).split("/").at(-1) ?? ""));
+    expect(asked).toEqual([runs]);
+    const traces = await Promise.all(
+      runs.map((run) => callAs<{ total_cost: string }>(stage.server, "GET", `/api/v1/runs/${run}`)),
+    );
+    const costs = traces.map(({ total_cost }) => `$${Number(total_cost).toFixed(2)}`);
+    expect((await facts.allTextContents()).map((text) => text.split(" · ").at(-1))).toEqual(costs);
+    await close();
+  });
 });

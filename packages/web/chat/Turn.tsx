@@ -5,10 +5,11 @@ import { Link } from "wouter";
 import { useMay } from "../api/me.ts";
 import { CopyButton } from "../ui/CopyButton.tsx";
 import { IconButton } from "../ui/IconButton.tsx";
-import { durationText, tokensText } from "../ui/format.ts";
+import { costText, durationText, tokensText } from "../ui/format.ts";
 import { clockTime } from "../ui/time.ts";
 import type { Connected } from "./stream.ts";
 import { Answer } from "./Answer.tsx";
+import { useCost } from "./costs.ts";
 import { EditMessage } from "./EditMessage.tsx";
 import { MediaList } from "./MediaList.tsx";
 import { Thumbs } from "../feedback/Thumbs.tsx";
@@ -163,12 +164,13 @@ export const Turn = memo(function Turn({
             </IconButton>
           )}
           {scored !== undefined && <Thumbs run={{ id: scored }} />}
-          <span className={css.facts}>{factsAt(turn, checkpoints)}</span>
           {runs.map((run, i) => (
             <Link key={run} className={css.trace} href={`/traces/${run}`}>
               Trace{runs.length > 1 && ` ${i + 1}`}
             </Link>
           ))}
+          {/* Last, because the cost comes later. */}
+          <Facts turn={turn} checkpoints={checkpoints} runs={runs} />
         </div>
       )}
     </article>
@@ -186,18 +188,26 @@ function measureSeconds(part: Part & { kind: "subagents" }, checkpoints: Readonl
   return Number.isFinite(took) && took > 0 ? took : undefined;
 }
 
-/** "1.24 s · 93 tokens · gpt-5": from the question to the last message, by their checkpoints. */
-function factsAt(turn: TurnShape, checkpoints: ReadonlyMap<string, Checkpoint>): string {
-  const [from, to] = [turn.asked?.id, turn.messageIds.at(-1)].map((id) =>
-    Date.parse(checkpoints.get(id ?? "")?.at ?? ""),
-  );
-  const took = ((to ?? Number.NaN) - (from ?? Number.NaN)) / 1_000;
+/** "1.24 s · 93 tokens · gpt-5 · $0.0012": from the question to the last message, by their checkpoints. */
+function Facts({
+  turn,
+  checkpoints,
+  runs,
+}: {
+  turn: TurnShape;
+  checkpoints: ReadonlyMap<string, Checkpoint>;
+  runs: string[];
+}) {
+  const end = checkpoints.get(turn.messageIds.at(-1) ?? "")?.at;
+  const cost = useCost(runs, turn.tokens > 0, end);
+  const took = (Date.parse(end ?? "") - Date.parse(checkpoints.get(turn.asked?.id ?? "")?.at ?? "")) / 1_000;
   const facts = [
     ...(Number.isFinite(took) && took > 0 ? [durationText(took)] : []),
     ...(turn.tokens > 0 ? [tokensText(turn.tokens)] : []),
     ...turn.models,
+    ...(cost === undefined ? [] : [costText(cost)]),
   ];
-  return facts.join(" · ");
+  return <span className={css.facts}>{facts.join(" · ")}</span>;
 }
 
 function PartView({
