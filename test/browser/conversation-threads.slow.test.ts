@@ -257,7 +257,7 @@ describe.runIf(browserHere)("the cost of answers in the browser", () => {
     await facts.nth(1).waitFor();
     const runs = await log(page)
       .getByRole("link", { name: "Trace" })
-      .evaluateAll((links) => links.map((link) => String(link).split("/").at(-1) ?? ""));
+      .evaluateAll((links) => links.map((link) => (link as unknown as { href: string }).href.split("/").at(-1)));
     expect(asked).toEqual([runs]);
     const traces = await Promise.all(
       runs.map((run) => callAs<{ total_cost: string }>(stage.server, "GET", `/api/v1/runs/${run}`)),
