@@ -11,7 +11,7 @@ import { changeText } from "../../packages/web/console/share.ts";
 
 describe("a duration in words", () => {
   it("has two units only where the smaller one is not zero", () => {
-    expect([0, 0.000_4, 0.012, 1.236, 12.34, 60, 125, 3_600, 5_400].map(durationText)).toEqual([
+    expect([0, 0.000_4, 0.012, 1.236, 12.34, 60, 125, 3_600, 5_400, 86_400, 100_000].map(durationText)).toEqual([
       "< 1 ms",
       "< 1 ms",
       "12 ms",
@@ -21,6 +21,8 @@ describe("a duration in words", () => {
       "2 min 5 s",
       "1 h",
       "1 h 30 min",
+      "1 d",
+      "1 d 3 h",
     ]);
   });
 
@@ -68,13 +70,15 @@ describe("the values beside a plot", () => {
 });
 
 describe("the durations beside a plot", () => {
-  it("are whole minutes and hours above a minute", () => {
-    expect([0.8, 70, 400, 5_000, 30_000].map((max) => durationLabels(max).map(axisText))).toEqual([
+  it("are whole minutes, hours and days above a minute", () => {
+    expect([0.8, 70, 400, 5_000, 30_000, 100_000, 5 * 86_400].map((max) => durationLabels(max).map(axisText))).toEqual([
       ["0", "200 ms", "400 ms", "600 ms", "800 ms"],
       ["0", "20 s", "40 s", "1 min", "1 min 20 s"],
       ["0", "2 min", "4 min", "6 min", "8 min"],
       ["0", "30 min", "1 h", "1 h 30 min"],
       ["0", "3 h", "6 h", "9 h"],
+      ["0", "12 h", "1 d", "1 d 12 h"],
+      ["0", "2 d", "4 d", "6 d"],
     ]);
   });
 

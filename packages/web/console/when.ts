@@ -1,11 +1,12 @@
-/** Times that only the console shows: those that are to come, and days of UTC. `Intl` does the work; the formats are made once. */
+/** Times that only the console shows: those that are to come, and days of UTC. */
+import { dates } from "../ui/intl.ts";
 
 const MINUTE = 60_000;
 const HOUR = 60 * MINUTE;
 
-const weekday = new Intl.DateTimeFormat(undefined, { weekday: "short", hour: "numeric", minute: "2-digit" });
-const day = new Intl.DateTimeFormat(undefined, { day: "numeric", month: "short", year: "numeric" });
-const full = new Intl.DateTimeFormat(undefined, {
+const weekday = dates({ weekday: "short", hour: "numeric", minute: "2-digit" });
+const day = dates({ day: "numeric", month: "short", year: "numeric" });
+const full = dates({
   weekday: "short",
   day: "numeric",
   month: "short",
@@ -13,8 +14,8 @@ const full = new Intl.DateTimeFormat(undefined, {
   minute: "2-digit",
 });
 
-const utcDay = new Intl.DateTimeFormat(undefined, { day: "numeric", month: "short", year: "numeric", timeZone: "UTC" });
-const utcMonth = new Intl.DateTimeFormat(undefined, { month: "long", year: "numeric", timeZone: "UTC" });
+const utcDay = dates({ day: "numeric", month: "short", year: "numeric", timeZone: "UTC" });
+const utcMonth = dates({ month: "long", year: "numeric", timeZone: "UTC" });
 
 /** "12 Nov 2026", the day in UTC. */
 export const dayText = (iso: string) => utcDay.format(new Date(iso));

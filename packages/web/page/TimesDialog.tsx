@@ -3,7 +3,8 @@ import { type FormEvent, useState } from "react";
 import { Button } from "../ui/Button.tsx";
 import controls from "../ui/controls.module.css";
 import { Modal } from "../ui/Modal.tsx";
-import { localTime, timeZone } from "../ui/time.ts";
+import { timeZone } from "../ui/intl.ts";
+import { localTime } from "../ui/time.ts";
 import css from "./page.module.css";
 
 export default function TimesDialog({

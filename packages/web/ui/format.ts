@@ -30,18 +30,22 @@ export function bytesText(bytes: number): string {
   return `${countText(Math.round(value * digits) / digits)} ${UNITS[power]}`;
 }
 
+/** Seconds. */
+const DAY = 86_400;
+
 const withDigits = (digits: number) => numbers({ minimumFractionDigits: digits, maximumFractionDigits: digits });
 const tenths = withDigits(1);
 const hundredths = withDigits(2);
 
-/** "< 1 ms", "12 ms", "1.24 s", "2 min 5 s", "2 min". */
+/** "< 1 ms", "12 ms", "1.24 s", "2 min 5 s", "2 min", "1 d 3 h". */
 export function durationText(seconds: number): string {
   if (seconds < 0.0005) return "< 1 ms";
   if (seconds < 0.9995) return `${Math.round(seconds * 1000)} ms`;
   if (seconds < 60) return `${(seconds < 10 ? hundredths : tenths).format(seconds)} s`;
   const full = Math.round(seconds);
   if (full < 3600) return inTwo(Math.floor(full / 60), "min", full % 60, "s");
-  return inTwo(Math.floor(full / 3600), "h", Math.floor((full % 3600) / 60), "min");
+  if (full < DAY) return inTwo(Math.floor(full / 3600), "h", Math.floor((full % 3600) / 60), "min");
+  return inTwo(Math.floor(full / DAY), "d", Math.floor((full % DAY) / 3600), "h");
 }
 
 const inTwo = (many: number, unit: string, rest: number, part: string) =>

@@ -1,4 +1,7 @@
-/** Formats of `Intl` that are made when they are used first: each takes milliseconds on a slow processor, and a view uses few. */
+/**
+ * All that the page asks `Intl`; format.ts, time.ts and few others have the formats. They are made when they are used first: each
+ * takes milliseconds on a slow processor, and a view uses few.
+ */
 
 interface Format<T> {
   format(value: T): string;
@@ -16,3 +19,8 @@ export const dates = (options: Intl.DateTimeFormatOptions): Format<Date> =>
 /** Numbers in the language of the browser. */
 export const numbers = (options: Intl.NumberFormatOptions = {}): Format<number> =>
   later(() => new Intl.NumberFormat(undefined, options));
+
+/** The browser's time zone: "Europe/Berlin". */
+export const timeZone = () => new Intl.DateTimeFormat().resolvedOptions().timeZone;
+
+export const listTimeZones = () => ["UTC", ...Intl.supportedValuesOf("timeZone")];

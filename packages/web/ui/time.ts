@@ -25,9 +25,6 @@ export function agoTime(iso: string): string {
   return short.endsWith(" min") ? `${short} ago` : short;
 }
 
-/** The browser's time zone: "Europe/Berlin". */
-export const timeZone = () => new Intl.DateTimeFormat().resolvedOptions().timeZone;
-
 export const clockTime = (iso: string) => clock.format(new Date(iso));
 
 export const exactTime = (iso: string) => exact.format(new Date(iso));

@@ -2,6 +2,7 @@
 import { Cron } from "croner";
 import { useId } from "react";
 import controls from "../../ui/controls.module.css";
+import { listTimeZones } from "../../ui/intl.ts";
 import work from "../work.module.css";
 import { fullTime } from "../when.ts";
 
@@ -88,7 +89,7 @@ export function Schedule({
           onChange={(event) => onTimezone(event.target.value)}
         />
         <datalist id={`${id}-zones`}>
-          {["UTC", ...Intl.supportedValuesOf("timeZone")].map((zone) => (
+          {listTimeZones().map((zone) => (
             <option key={zone} value={zone} />
           ))}
         </datalist>

@@ -1,5 +1,6 @@
 /** A cron as the form holds it, and the body that the API takes. */
-import { localTime, timeZone } from "../../ui/time.ts";
+import { timeZone } from "../../ui/intl.ts";
+import { localTime } from "../../ui/time.ts";
 
 export interface Cron {
   cron_id: string;

@@ -6,6 +6,7 @@ import { Button } from "../../ui/Button.tsx";
 import controls from "../../ui/controls.module.css";
 import { FieldInput } from "../../ui/FieldInput.tsx";
 import { ModalForm } from "../../ui/ModalForm.tsx";
+import { countText } from "../../ui/format.ts";
 import { exactTime } from "../../ui/time.ts";
 import work from "../work.module.css";
 import { nameVersion, useDiff, useVersions } from "./queries.ts";
@@ -52,8 +53,8 @@ export function Versions({ dataset, version }: { dataset: string; version: strin
       {newest !== undefined && may("datasets.write") && <Button onClick={() => setNaming(true)}>Name version</Button>}
       {version !== "" && diff.data && (
         <span className={work.note} role="status">
-          Since then {diff.data.examples_added.length} added, {diff.data.examples_modified.length} changed,{" "}
-          {diff.data.examples_removed.length} removed
+          Since then {countText(diff.data.examples_added.length)} added, {countText(diff.data.examples_modified.length)}{" "}
+          changed, {countText(diff.data.examples_removed.length)} removed
         </span>
       )}
       {naming && newest !== undefined && (

@@ -93,7 +93,7 @@ function Health({ rows }: { rows: Export[] }) {
   const open = rows.filter(({ status, interval_hours }) => interval_hours === null && OPEN.has(status));
   const last = rows.find(({ status }) => status === "COMPLETED");
   const counts = Object.entries({ scheduled: schedules, running: open, failed }).flatMap(([word, { length }]) =>
-    length > 0 ? [`${length} ${word}`] : [],
+    length > 0 ? [`${countText(length)} ${word}`] : [],
   );
   return (
     <>
@@ -129,7 +129,7 @@ function Section({ title, count, children }: { title: string; count?: number | u
     <section className={css.section} aria-label={title}>
       <h2>
         {title}
-        {count !== undefined && count > 0 && <span className={css.count}>{count > 99 ? "99+" : count}</span>}
+        {count !== undefined && count > 0 && <span className={css.count}>{count > 99 ? "99+" : countText(count)}</span>}
       </h2>
       {children}
     </section>

@@ -7,6 +7,7 @@ import { ConfirmDelete } from "../../page/ConfirmDelete.tsx";
 import { Page } from "../../page/Page.tsx";
 import { Loaded } from "../../page/states.tsx";
 import { Button } from "../../ui/Button.tsx";
+import { countText } from "../../ui/format.ts";
 import work from "../work.module.css";
 import { Completed } from "./Completed.tsx";
 import { deleteQueue, useQueue, useSizes } from "./queries.ts";
@@ -49,7 +50,8 @@ export function Queue({ id }: { id: string }) {
           </div>
           {sizes.data && (
             <span className={work.note} role="status">
-              {sizes.data.mine} for you, {sizes.data.others} for others, {sizes.data.completed} completed
+              {countText(sizes.data.mine)} for you, {countText(sizes.data.others)} for others,{" "}
+              {countText(sizes.data.completed)} completed
             </span>
           )}
         </>

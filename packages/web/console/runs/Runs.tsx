@@ -9,6 +9,7 @@ import { threadTip, threadTitle } from "../../chat/row.ts";
 import { Button } from "../../ui/Button.tsx";
 import controls from "../../ui/controls.module.css";
 import { Confirm } from "../../ui/Confirm.tsx";
+import { countText } from "../../ui/format.ts";
 import { Page } from "../../page/Page.tsx";
 import { keepRange } from "../../page/range.ts";
 import { State } from "../../page/State.tsx";
@@ -125,7 +126,7 @@ function Lists({
     <>
       <section className={work.section} aria-label="Running">
         <div className={work.head}>
-          <h2>Running{running.length > 0 && <span className={work.count}>{running.length}</span>}</h2>
+          <h2>Running{running.length > 0 && <span className={work.count}>{countText(running.length)}</span>}</h2>
         </div>
         {running.length === 0 ? (
           <p className={work.none}>Nothing runs now.</p>
@@ -135,7 +136,7 @@ function Lists({
       </section>
       <section className={work.section} aria-label="Queued">
         <div className={work.head}>
-          <h2>Queued{queued.length > 0 && <span className={work.count}>{queued.length}</span>}</h2>
+          <h2>Queued{queued.length > 0 && <span className={work.count}>{countText(queued.length)}</span>}</h2>
           {queued.length > 1 && may("runs.create") && <Button onClick={() => setAsked(true)}>Cancel all queued</Button>}
         </div>
         {queued.length === 0 ? (
