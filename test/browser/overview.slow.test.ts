@@ -20,6 +20,26 @@ const section = (page: Page, name: string) => page.getByRole("region", { name })
 const figure = (page: Page, name: string) =>
   page.locator("dl > div").filter({ has: page.getByText(name, { exact: true }) });
 
+interface Label {
+  text: string;
+  left: number;
+  right: number;
+  /** Of the canvas. */
+  width: number;
+}
+
+/** Notes where the page draws text on canvases. */
+const NOTE_LABELS = `
+  window.labels = [];
+  const draw = CanvasRenderingContext2D.prototype.fillText;
+  CanvasRenderingContext2D.prototype.fillText = function (text, x, y) {
+    const { a, e } = this.getTransform();
+    const { actualBoundingBoxLeft, actualBoundingBoxRight } = this.measureText(text);
+    const [left, right] = [e + a * (x - actualBoundingBoxLeft), e + a * (x + actualBoundingBoxRight)];
+    window.labels.push({ text, left, right, width: this.canvas.width });
+    return draw.call(this, text, x, y);
+  };`;
+
 /** Starts a run from outside of the page, and waits for its end. */
 async function run({ url, headers }: Access, assistant_id: string, content: string): Promise<string> {
   const call = async (path: string, body: unknown) => {
@@ -218,6 +238,37 @@ describe.runIf(browserHere)("the overview", () => {
     await page.mouse.up();
     await page.waitForURL(/from=.*&to=/);
     expect(await page.getByLabel("Time range").locator("option:checked").textContent()).toBe("Custom range");
+    await close();
+  });
+
+  it("cuts no label of an axis of long durations and small costs", async () => {
+    const id = crypto.randomUUID();
+    const [start_time, end_time] = [5_000_000, 0].map((ago) => new Date(Date.now() - ago).toISOString());
+    const usage_metadata = { input_tokens: 1, output_tokens: 1, total_tokens: 2, total_cost: 0.0001 };
+    const run = {
+      id,
+      trace_id: id,
+      name: "long",
+      run_type: "llm",
+      session_name: "shop",
+      inputs: {},
+      start_time,
+      end_time,
+    };
+    await fetch(`${stage.server.url}/runs`, {
+      method: "POST",
+      headers: { ...stage.server.headers, "content-type": "application/json" },
+      body: JSON.stringify({ ...run, outputs: { usage_metadata } }),
+    });
+    const { page, close } = await visit(stage, { path: "/" });
+    await page.addInitScript(NOTE_LABELS);
+    await page.reload();
+    const read = () => page.evaluate<Label[]>("window.labels");
+    await checkEventually(read, (labels) => {
+      const texts = labels.map(({ text }) => text);
+      expect(texts).toEqual(expect.arrayContaining(["1 h 30 min", "$0.00005", "$0.0001"]));
+    });
+    expect((await read()).filter(({ left, right, width }) => left < 0 || right > width)).toEqual([]);
     await close();
   });
 
