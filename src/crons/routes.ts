@@ -32,7 +32,7 @@ import {
   updateCron,
 } from "./store.ts";
 import { threadName } from "../threads/named.ts";
-import { forEach } from "../threads/requests/fan-out.ts";
+import { forEach, MOST_THREADS } from "../threads/requests/fan-out.ts";
 import { threadsFor } from "./start.ts";
 
 const doc = createDoc("Crons");
@@ -175,13 +175,10 @@ export const crons = new Hono<App>()
 
 type WireFiring = ReturnType<typeof toWireFiring>;
 
-/** The most runs that one answer looks up. */
-const MOST = 50;
-
 /** The firings, those whose run has ended in the meantime with its outcome. */
 async function readOutcomes(env: Env, workspaceId: string, firings: WireFiring[]): Promise<WireFiring[]> {
   const threads = threadsFor(env);
-  const running = firings.filter(({ state }) => state === "running").slice(0, MOST);
+  const running = firings.filter(({ state }) => state === "running").slice(0, MOST_THREADS);
   const outcomes = await forEach(running, async ({ thread_id: threadId, run_id: runId }) => {
     return [runId, await threads.outcome(workspaceId, { threadId, runId })] as const;
   });

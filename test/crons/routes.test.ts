@@ -163,6 +163,20 @@ describe("a cron", () => {
     expect((await caller.fetch("/runs/crons/firings", { body: { cron_ids: ["no id"] } })).status).toBe(422);
   });
 
+  it("says of each firing of a page whether its run is over", async () => {
+    const { cron_id } = await call("/runs/crons", { assistant_id: "echo", schedule: "0 0 * * *", input });
+    await env.DB.prepare(
+      `INSERT INTO cron_firings (workspace_id, cron_id, due, state, touched_at)
+       SELECT c.workspace_id, c.id, ?1 - 60000 * minute.value, 'started', ?1
+       FROM crons c, json_each(?2) minute WHERE c.id = ?3`,
+    )
+      .bind(Date.now(), JSON.stringify(Array.from({ length: 100 }, (_, i) => i)), cron_id)
+      .run();
+    const firings = await call<{ state: string }[]>("/runs/crons/firings", { cron_ids: [cron_id], limit: 100 });
+    expect(firings).toHaveLength(100);
+    expect(firings.filter(({ state }) => state === "running")).toEqual([]);
+  });
+
   it("is changed in part, switched off and on, and its end taken away", async () => {
     const cron = await call("/runs/crons", {
       assistant_id: "echo",
