@@ -6,6 +6,7 @@ import { callAs, sendDays } from "../support/workspace.ts";
 import {
   browserHere,
   checkEventually,
+  expectFacts,
   expectNoSidewaysScroll,
   findings,
   findingsInBothThemes,
@@ -142,6 +143,10 @@ describe.runIf(browserHere)("the audit log and usage in the browser", () => {
     await sendDays(stage.server, "phone", 2);
     const { page, close } = await visit(stage, { ...PHONE, path: `/console/${name}` });
     await page.getByRole("table").first().waitFor();
+    if (name === "usage") {
+      const models = page.getByRole("table", { name: "Cost by model" });
+      await expectFacts(models.getByRole("row", { name: /gpt-4o-mini/ }), /Calls: [\d,]+ calls?.*Tokens in: [\d,]+ in/);
+    }
     await expectNoSidewaysScroll(page);
     expect(await findings(page)).toEqual([]);
     await close();

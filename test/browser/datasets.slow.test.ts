@@ -4,6 +4,7 @@ import { sharedServer } from "../support/shared-server.ts";
 import {
   browserHere,
   checkEventually,
+  expectFacts,
   expectNoSidewaysScroll,
   findingsInBothThemes,
   onStage,
@@ -149,7 +150,7 @@ describe.runIf(browserHere)("datasets in the browser", () => {
     const { key } = await call<{ key: string }>("POST", "/api/v1/api-keys", { name: "reads", scopes: ["read"] });
     const reader = { ...stage, server: { ...stage.server, key } };
     const { page, close } = await visit(reader, { ...PHONE, path: "/console/datasets" });
-    await page.getByRole("link", { name: "read" }).waitFor();
+    await expectFacts(page.getByRole("row", { name: /^read/ }), /Experiments: 0 experiments.*Changed: now/);
     await expectNoSidewaysScroll(page);
     expect(await page.getByRole("link", { name: "New dataset" }).count()).toBe(0);
     await page.goto(`${stage.server.url}/console/datasets/${id}`);

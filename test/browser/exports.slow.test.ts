@@ -5,6 +5,7 @@ import { sharedServer } from "../support/shared-server.ts";
 import { callAs, exportDays, ownBucket, sendDays } from "../support/workspace.ts";
 import {
   browserHere,
+  expectFacts,
   expectNoSidewaysScroll,
   findings,
   findingsInBothThemes,
@@ -227,10 +228,8 @@ describe.runIf(browserHere)("exports in the browser", () => {
   it("fits a phone", async () => {
     const { job } = await exportOnce();
     const { page, close } = await visit(stage, { ...PHONE, path: "/console/exports" });
-    await page
-      .getByRole("row", { name: /done shop/ })
-      .first()
-      .waitFor();
+    const facts = /Days done: \d+ of \d+ days.*Size: .*B.*Created: /;
+    await expectFacts(page.getByRole("row", { name: /done shop/ }).first(), facts);
     await expectNoSidewaysScroll(page);
     expect(await findings(page)).toEqual([]);
     await page.getByRole("button", { name: "New export" }).tap();

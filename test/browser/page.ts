@@ -127,6 +127,13 @@ export const expectAnswer = (page: Page, text: string): Promise<void> =>
 
 export const listNumbers = (last: number) => Array.from({ length: last }, (_, i) => i + 1).join(" ");
 
+/** Waits for the second line of a row, in which a phone has facts: "Changed: now · …". */
+export const expectFacts = (row: Locator, facts: RegExp): Promise<void> =>
+  checkEventually(
+    () => row.locator("td > div").last().textContent(),
+    (text) => expect(text).toMatch(facts),
+  );
+
 /** What axe finds serious or worse, by these rules or by all. */
 export async function findings(page: Page, ...rules: string[]): Promise<[id: string, nodes: string[]][]> {
   // No second tab for axe's report on frames: the page has none.

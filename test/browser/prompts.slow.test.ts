@@ -1,7 +1,16 @@
 import { Client } from "langsmith";
 import { describe, expect, it } from "vitest";
 import { sharedServer } from "../support/shared-server.ts";
-import { browserHere, expectNoSidewaysScroll, findings, findingsInBothThemes, onStage, PHONE, visit } from "./page.ts";
+import {
+  browserHere,
+  expectFacts,
+  expectNoSidewaysScroll,
+  findings,
+  findingsInBothThemes,
+  onStage,
+  PHONE,
+  visit,
+} from "./page.ts";
 
 describe.runIf(browserHere)("prompts in the browser", () => {
   const stage = onStage(() => sharedServer());
@@ -91,9 +100,13 @@ describe.runIf(browserHere)("prompts in the browser", () => {
   it("fits a phone", async () => {
     await prompt();
     const { page, close } = await visit(stage, { ...PHONE, path: `/console/prompts/${name}` });
-    await page.getByRole("table", { name: "Commits" }).waitFor();
+    const commits = page.getByRole("table", { name: "Commits" });
+    await expectFacts(commits.getByRole("row", { name: /prod/ }), /Description: Says Be .*Committed: now/);
     await expectNoSidewaysScroll(page);
     expect(await findings(page)).toEqual([]);
+    await page.goto(`${stage.server.url}/console/prompts`);
+    await expectFacts(page.getByRole("row", { name: new RegExp(name) }), /Commits: 2 commits/);
+    await expectNoSidewaysScroll(page);
     await close();
   });
 });

@@ -4,6 +4,7 @@ import { sharedServer } from "../support/shared-server.ts";
 import {
   browserHere,
   checkEventually,
+  expectFacts,
   expectNoSidewaysScroll,
   findingsInBothThemes,
   onStage,
@@ -153,6 +154,10 @@ describe.runIf(browserHere)("annotation queues in the browser", () => {
     ).toBe(2);
     await expectNoSidewaysScroll(page);
     expect(await findingsInBothThemes(page)).toEqual([]);
+    await page.goto(`${stage.server.url}/console/queues`);
+    const facts = /Reviewers: \d reviewers?.*Created: /;
+    await expectFacts(page.getByRole("table", { name: "Annotation queues" }).locator("tbody tr").first(), facts);
+    await expectNoSidewaysScroll(page);
     await close();
   });
 });

@@ -66,7 +66,10 @@ export function costText(amount: string | number): string {
   return (size === 0 || size >= 0.01 ? cents : small).format(value);
 }
 
-export const tokensText = (tokens: number) => `${countText(tokens)} ${tokens === 1 ? "token" : "tokens"}`;
+/** "1 run", "12,345 runs". */
+export const quantityText = (count: number, one: string) => `${countText(count)} ${count === 1 ? one : `${one}s`}`;
+
+export const tokensText = (tokens: number) => quantityText(tokens, "token");
 
 /** The first line that says something. */
 export const firstLine = (text: string) => text.trim().split("\n", 1)[0] ?? "";

@@ -1,5 +1,6 @@
 /** The last due times of a cron, with the run of each. */
 import { Link } from "wouter";
+import { countText } from "../../ui/format.ts";
 import { exactTime, soonTime } from "../../ui/time.ts";
 import { State } from "../../page/State.tsx";
 import { Loaded } from "../../page/states.tsx";
@@ -27,7 +28,7 @@ export function Firings({ id, deletes }: { id: string; deletes: boolean }) {
           return (
             <>
               <p className={work.none}>
-                {failed === 0 ? "None" : failed} of the last {rows.length} failed.
+                {failed === 0 ? "None" : countText(failed)} of the last {countText(rows.length)} failed.
               </p>
               <Table
                 label="Last due times"
@@ -67,6 +68,7 @@ const COLUMNS: Column<Firing>[] = [
     id: "trace",
     name: "Trace",
     width: 96,
+    fact: true,
     cell: ({ state, run_id }) =>
       (state === "ended" || state === "failed") && <Link href={`/traces/${run_id}`}>Open trace</Link>,
   },
@@ -74,6 +76,7 @@ const COLUMNS: Column<Firing>[] = [
     id: "thread",
     name: "Thread",
     width: 96,
+    fact: true,
     cell: ({ state, thread_id }) => state !== "refused" && <Link href={`/chat/${thread_id}`}>Open thread</Link>,
   },
 ];

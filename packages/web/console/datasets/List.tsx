@@ -8,7 +8,7 @@ import { Time } from "../../page/Time.tsx";
 import controls from "../../ui/controls.module.css";
 import work from "../work.module.css";
 import { type Dataset, useDatasets } from "./queries.ts";
-import { countText } from "../../ui/format.ts";
+import { countText, quantityText } from "../../ui/format.ts";
 
 const CREATE = formatCurl("/api/v1/datasets", '{"name": "questions"}');
 
@@ -81,8 +81,17 @@ const COLUMNS: Column<Dataset>[] = [
     name: "Experiments",
     width: 96,
     end: true,
-    cell: ({ session_count }) => countText(session_count),
+    fact: true,
+    cell: ({ session_count }, isPhone) =>
+      isPhone ? quantityText(session_count, "experiment") : countText(session_count),
   },
   { id: "description", name: "Description", width: 240, cell: ({ description }) => description },
-  { id: "changed", name: "Changed", width: 88, end: true, cell: ({ modified_at }) => <Time at={modified_at} /> },
+  {
+    id: "changed",
+    name: "Changed",
+    width: 88,
+    end: true,
+    fact: true,
+    cell: ({ modified_at }) => <Time at={modified_at} />,
+  },
 ];

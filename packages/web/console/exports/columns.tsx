@@ -25,12 +25,14 @@ export const projectName =
         ? (projects.find(({ id }) => id === session_id)?.name ?? `Project ${session_id.slice(0, 8)}`)
         : "Project";
 
-export function Progress({ job: { progress, status } }: { job: Job }) {
-  const { runs_total, runs_completed, fraction } = progress;
-  const text = runs_total === 0 ? "" : `${countText(runs_completed)} of ${countText(runs_total)}`;
+const progressText = ({ progress: { runs_total, runs_completed } }: Job) =>
+  runs_total === 0 ? "" : `${countText(runs_completed)} of ${countText(runs_total)}`;
+
+export function Progress({ job }: { job: Job }) {
+  const text = progressText(job);
   return (
     <span className={own.progress} title={text === "" ? undefined : `${text} days done`}>
-      <progress value={fraction} max={1} aria-label="Days done" data-status={status} />
+      <progress value={job.progress.fraction} max={1} aria-label="Days done" data-status={job.status} />
       {text}
     </span>
   );
@@ -56,7 +58,13 @@ const what = (nameProject: NameProject): Column<Job> => ({
 export const jobColumns = (nameProject: NameProject): Column<Job>[] => [
   status,
   what(nameProject),
-  { id: "progress", name: "Days done", width: 120, cell: (job) => <Progress job={job} /> },
+  {
+    id: "progress",
+    name: "Days done",
+    width: 120,
+    fact: true,
+    cell: (job, isPhone) => (isPhone ? progressText(job) && `${progressText(job)} days` : <Progress job={job} />),
+  },
   { id: "window", name: "Dates", width: 200, cell: windowText },
   {
     id: "source",
@@ -65,8 +73,22 @@ export const jobColumns = (nameProject: NameProject): Column<Job>[] => [
     cell: ({ source_bulk_export_id: id }) => (id === null ? "Manual" : <Link href={`${PATH}/${id}`}>Schedule</Link>),
   },
   { id: "rows", name: "Rows", width: 88, end: true, cell: ({ progress }) => countText(progress.rows_written) },
-  { id: "bytes", name: "Size", width: 80, end: true, cell: ({ progress }) => bytesText(progress.bytes_written) },
-  { id: "created", name: "Created", width: 88, end: true, cell: ({ created_at }) => <Time at={created_at} /> },
+  {
+    id: "bytes",
+    name: "Size",
+    width: 80,
+    end: true,
+    fact: true,
+    cell: ({ progress }) => bytesText(progress.bytes_written),
+  },
+  {
+    id: "created",
+    name: "Created",
+    width: 88,
+    end: true,
+    fact: true,
+    cell: ({ created_at }) => <Time at={created_at} />,
+  },
 ];
 
 export const scheduleColumns = (nameProject: NameProject, placed: Map<string, string> | undefined): Column<Job>[] => [
@@ -79,14 +101,21 @@ export const scheduleColumns = (nameProject: NameProject, placed: Map<string, st
     kept: true,
     cell: ({ interval_hours }) => everyText(interval_hours ?? 1),
   },
-  { id: "window", name: "Dates", width: 130, cell: windowText },
+  { id: "window", name: "Dates", width: 130, fact: true, cell: windowText },
   {
     id: "destination",
     name: "Destination",
     width: 140,
     cell: ({ bulk_export_destination_id: id }) => placed && (placed.get(id) ?? "deleted"),
   },
-  { id: "created", name: "Created", width: 88, end: true, cell: ({ created_at }) => <Time at={created_at} /> },
+  {
+    id: "created",
+    name: "Created",
+    width: 88,
+    end: true,
+    fact: true,
+    cell: ({ created_at }) => <Time at={created_at} />,
+  },
 ];
 
 export const destinationColumns = (): Column<Destination>[] => [
@@ -109,8 +138,15 @@ export const destinationColumns = (): Column<Destination>[] => [
       </span>
     ),
   },
-  { id: "endpoint", name: "Provider", width: 200, cell: storeText },
-  { id: "created", name: "Created", width: 88, end: true, cell: ({ created_at }) => <Time at={created_at} /> },
+  { id: "endpoint", name: "Provider", width: 200, fact: true, cell: storeText },
+  {
+    id: "created",
+    name: "Created",
+    width: 88,
+    end: true,
+    fact: true,
+    cell: ({ created_at }) => <Time at={created_at} />,
+  },
 ];
 
 /** Whose store it is: the host of the endpoint, or the provider. */

@@ -74,7 +74,7 @@ function buildColumns(tags: Tag[], onChoose: (hash: string) => void): Column<Com
         </button>
       ),
     },
-    { id: "about", name: "Description", width: 120, grows: true, cell: ({ description }) => description },
+    { id: "about", name: "Description", width: 120, grows: true, fact: true, cell: ({ description }) => description },
     {
       id: "tags",
       name: "Tags",
@@ -82,7 +82,14 @@ function buildColumns(tags: Tag[], onChoose: (hash: string) => void): Column<Com
       kept: true,
       cell: ({ commit_hash }) => listTagNames(tags, commit_hash).join(", "),
     },
-    { id: "made", name: "Committed", width: 88, end: true, cell: ({ created_at }) => <Time at={created_at} /> },
+    {
+      id: "made",
+      name: "Committed",
+      width: 88,
+      end: true,
+      fact: true,
+      cell: ({ created_at }) => <Time at={created_at} />,
+    },
   ];
 }
 

@@ -8,7 +8,7 @@ import { type Column, Table } from "../../page/Table.tsx";
 import { Time } from "../../page/Time.tsx";
 import work from "../work.module.css";
 import { type PromptRow, usePrompts } from "./queries.ts";
-import { countText } from "../../ui/format.ts";
+import { countText, quantityText } from "../../ui/format.ts";
 
 const PUSH = `import { Client } from "langsmith";
 
@@ -70,15 +70,23 @@ const COLUMNS: Column<PromptRow>[] = [
     ),
   },
   { id: "about", name: "Description", width: 140, grows: true, cell: ({ description }) => description },
-  { id: "labels", name: "Labels", width: 120, cell: ({ tags }) => tags.join(", ") },
+  { id: "labels", name: "Labels", width: 120, fact: true, cell: ({ tags }) => tags.join(", ") },
   {
     id: "archived",
-    name: "",
+    name: "Status",
     width: 72,
+    fact: true,
     cell: ({ is_archived }) => is_archived && <span className={work.faint}>archived</span>,
   },
   { id: "likes", name: "Likes", width: 56, end: true, cell: ({ num_likes }) => countText(num_likes) },
-  { id: "commits", name: "Commits", width: 72, end: true, cell: ({ num_commits }) => countText(num_commits) },
+  {
+    id: "commits",
+    name: "Commits",
+    width: 72,
+    end: true,
+    fact: true,
+    cell: ({ num_commits }, isPhone) => (isPhone ? quantityText(num_commits, "commit") : countText(num_commits)),
+  },
   {
     id: "updated",
     name: "Updated",

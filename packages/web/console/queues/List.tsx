@@ -7,7 +7,7 @@ import { Time } from "../../page/Time.tsx";
 import controls from "../../ui/controls.module.css";
 import work from "../work.module.css";
 import { type QueueRow, useQueues } from "./queries.ts";
-import { countText } from "../../ui/format.ts";
+import { countText, quantityText } from "../../ui/format.ts";
 
 export function List() {
   const may = useMay();
@@ -73,8 +73,17 @@ const COLUMNS: Column<QueueRow>[] = [
     name: "Reviewers",
     width: 88,
     end: true,
-    cell: ({ num_reviewers_per_item }) => num_reviewers_per_item ?? 1,
+    fact: true,
+    cell: ({ num_reviewers_per_item }, isPhone) =>
+      isPhone ? quantityText(num_reviewers_per_item ?? 1, "reviewer") : (num_reviewers_per_item ?? 1),
   },
   { id: "description", name: "Description", width: 240, cell: ({ description }) => description },
-  { id: "created", name: "Created", width: 88, end: true, cell: ({ created_at }) => <Time at={created_at} /> },
+  {
+    id: "created",
+    name: "Created",
+    width: 88,
+    end: true,
+    fact: true,
+    cell: ({ created_at }) => <Time at={created_at} />,
+  },
 ];

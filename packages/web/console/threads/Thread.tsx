@@ -6,7 +6,7 @@ import { Link, useSearchParams } from "wouter";
 import { useRefusal } from "../../api/me.ts";
 import type { ThreadState } from "../../api/types.ts";
 import { threadTitle } from "../../chat/row.ts";
-import { costText, countText, tokensText } from "../../ui/format.ts";
+import { costText, quantityText, tokensText } from "../../ui/format.ts";
 import { Value } from "../../trace/Value.tsx";
 import { Button } from "../../ui/Button.tsx";
 import controls from "../../ui/controls.module.css";
@@ -61,8 +61,8 @@ export function Thread({ id }: { id: string }) {
             <span>created {exactTime(thread.data.created_at)}</span>
             {spent.data && (
               <span>
-                {spent.data.run_count === 1 ? "1 run" : `${countText(spent.data.run_count)} runs`} ·{" "}
-                {tokensText(spent.data.total_tokens)} · {costText(spent.data.total_cost)}
+                {quantityText(spent.data.run_count, "run")} · {tokensText(spent.data.total_tokens)} ·{" "}
+                {costText(spent.data.total_cost)}
               </span>
             )}
           </p>

@@ -1,6 +1,6 @@
 /** Tokens and cost of the traces by day. */
 import { useState } from "react";
-import { costText, countText } from "../../ui/format.ts";
+import { costText, countText, quantityText } from "../../ui/format.ts";
 import { shortCount } from "../share.ts";
 import { Button } from "../../ui/Button.tsx";
 import overview from "../overview/overview.module.css";
@@ -63,7 +63,14 @@ const COSTS: Column<Bucket>[] = [
     grows: true,
     cell: ({ start_time }) => dayText(start_time),
   },
-  { id: "traces", name: "Traces", width: 80, end: true, cell: (row) => countText(row.run_count) },
+  {
+    id: "traces",
+    name: "Traces",
+    width: 80,
+    end: true,
+    fact: true,
+    cell: ({ run_count }, isPhone) => (isPhone ? quantityText(run_count, "trace") : countText(run_count)),
+  },
   { id: "tokens", name: "Tokens", width: 96, kept: true, end: true, cell: (row) => countText(row.total_tokens) },
   { id: "cost", name: "Cost", width: 96, kept: true, end: true, cell: (row) => costText(row.total_cost) },
 ];

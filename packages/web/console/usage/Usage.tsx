@@ -1,6 +1,6 @@
 /** What the workspace holds, and what its model calls cost. Days are UTC days, as they are stored and charged. */
 import { Link } from "wouter";
-import { bytesText, costText, countText } from "../../ui/format.ts";
+import { bytesText, costText, countText, quantityText } from "../../ui/format.ts";
 import { Page } from "../../page/Page.tsx";
 import { useRange } from "../../page/range.ts";
 import { RangePicker } from "../../page/RangePicker.tsx";
@@ -72,9 +72,30 @@ export default function Usage() {
 
 const MODELS: Column<Group>[] = [
   { id: "model", name: "Model", width: 140, kept: true, grows: true, cell: ({ key }) => key || "not named" },
-  { id: "calls", name: "Calls", width: 80, end: true, cell: (row) => countText(row.run_count) },
-  { id: "in", name: "Tokens in", width: 96, end: true, cell: (row) => countText(row.prompt_tokens) },
-  { id: "out", name: "Tokens out", width: 96, end: true, cell: (row) => countText(row.completion_tokens) },
+  {
+    id: "calls",
+    name: "Calls",
+    width: 80,
+    end: true,
+    fact: true,
+    cell: ({ run_count }, isPhone) => (isPhone ? quantityText(run_count, "call") : countText(run_count)),
+  },
+  {
+    id: "in",
+    name: "Tokens in",
+    width: 96,
+    end: true,
+    fact: true,
+    cell: ({ prompt_tokens }, isPhone) => countText(prompt_tokens) + (isPhone ? " in" : ""),
+  },
+  {
+    id: "out",
+    name: "Tokens out",
+    width: 96,
+    end: true,
+    fact: true,
+    cell: ({ completion_tokens }, isPhone) => countText(completion_tokens) + (isPhone ? " out" : ""),
+  },
   { id: "cost", name: "Cost", width: 96, kept: true, end: true, cell: (row) => costText(row.total_cost) },
 ];
 
