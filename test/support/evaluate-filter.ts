@@ -113,7 +113,7 @@ function pair(entries: Entry[], tests: PairTest[]): boolean {
   return entries.some((entry) => tests.every((one) => passes(entry, one)));
 }
 
-function listEntries(run: PlainRun, kind: "metadata" | "input" | "output" | "feedback"): Entry[] {
+export function listEntries(run: PlainRun, kind: "metadata" | "input" | "output" | "feedback"): Entry[] {
   const toText = (value: unknown) => (typeof value === "string" ? value : JSON.stringify(value));
   switch (kind) {
     case "metadata":

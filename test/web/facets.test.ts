@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { parseFilter } from "../../src/traces/filter/filter.ts";
-import { readFacets, suggestFilter, writeConditions } from "../../packages/web/trace/facets.ts";
+import { readFacets, writeConditions } from "../../packages/web/trace/facets.ts";
 
 describe("the facets of the list of traces", () => {
   it("are conditions that the trace API reads, together with a filter that was written", () => {
@@ -32,11 +32,5 @@ describe("the facets of the list of traces", () => {
     );
     expect(writeConditions({ feedback: "mood" }, "").filter).toBe('eq(feedback_key, "mood")');
     expect(writeConditions({}, "")).toEqual({});
-  });
-
-  it("say what a comparison of the error's text with a boolean was meant to be", () => {
-    expect(suggestFilter("eq(error, true)")).toBe('eq(status, "error")');
-    expect(suggestFilter('and(neq(error, "true"), has(tags, "x"))')).toBe('and(eq(status, "success"), has(tags, "x"))');
-    expect(suggestFilter('eq(error, "no such key")')).toBeUndefined();
   });
 });

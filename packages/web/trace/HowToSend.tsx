@@ -4,7 +4,6 @@ import { Link } from "wouter";
 import { Fault } from "../page/Fault.tsx";
 import { Empty } from "../page/states.tsx";
 import { Button } from "../ui/Button.tsx";
-import { LinkButton } from "../ui/LinkButton.tsx";
 import css from "./list.module.css";
 import { writeTracing } from "../api/tracing.ts";
 
@@ -29,17 +28,12 @@ export function HowToSend() {
 export function NoMatch({
   kind,
   range,
-  meant,
-  onMeant,
   onClear,
   onLonger,
 }: {
   /** Whether conditions leave nothing, or there is nothing in this time range. */
   kind: "no match" | "none";
   range: string;
-  /** The filter that was meant, where the one given can match no run. */
-  meant: string | undefined;
-  onMeant: () => void;
   onClear: () => void;
   /** Undefined: the range is the longest. */
   onLonger: (() => void) | undefined;
@@ -49,12 +43,6 @@ export function NoMatch({
       title={kind === "none" ? "No traces in this time range." : "No traces match this filter."}
       text={`${range}. The project may have older traces.`}
     >
-      {meant !== undefined && (
-        <p>
-          <code>error</code> is the text of an error, so a comparison with <code>true</code> or <code>false</code>{" "}
-          matches nothing. <LinkButton onClick={onMeant}>Use {meant}</LinkButton>
-        </p>
-      )}
       <div className={css.acts}>
         {kind === "no match" && <Button onClick={onClear}>Clear filters</Button>}
         {onLonger && <Button onClick={onLonger}>Show the last 30 days</Button>}

@@ -14,7 +14,7 @@ import controls from "../ui/controls.module.css";
 import { IconButton } from "../ui/IconButton.tsx";
 import { countText } from "../ui/format.ts";
 import { buildColumns, Columns, sortRows, useHidden } from "./Columns.tsx";
-import { FACETS, suggestFilter } from "./facets.ts";
+import { FACETS } from "./facets.ts";
 import { useCourse, useFirstTokens } from "./figures.ts";
 import { BadFilter, HowToSend, NoMatch } from "./HowToSend.tsx";
 import css from "./list.module.css";
@@ -97,7 +97,6 @@ export function List() {
   const clear = () => set(Object.fromEntries(CONDITIONS.map((name) => [name, ""])));
   // Its place is kept while the list is read.
   const beside = filters && !peeked && projects.data?.length !== 0;
-  const meant = suggestFilter(wanted.filter);
   return (
     <Page
       whole
@@ -186,8 +185,6 @@ export function List() {
                   <NoMatch
                     kind={none}
                     range={range.name}
-                    meant={meant}
-                    onMeant={() => set({ filter: meant ?? "" })}
                     onClear={clear}
                     onLonger={range.key === "30d" ? undefined : () => choose("30d")}
                   />

@@ -52,14 +52,3 @@ export const withoutFacet = (chosen: Chosen, facet: Facet): Chosen => ({ ...chos
 
 /** Statuses as the API names them; the list has them in upper case. */
 export const STATUSES = ["success", "error", "pending"] as const;
-
-/**
- * A comparison that holds for no run because the value is of another type than the field: `error` is a text.
- * @returns what the person may have meant
- */
-export function suggestFilter(filter: string): string | undefined {
-  const given = /\b(eq|neq)\(\s*error\s*,\s*"?(true|false)"?\s*\)/.exec(filter);
-  if (!given) return undefined;
-  const failed = (given[1] === "eq") === (given[2] === "true");
-  return filter.replace(given[0], `eq(status, "${failed ? "error" : "success"}")`);
-}

@@ -2,7 +2,8 @@
 
 export type Comparison = "eq" | "neq" | "gt" | "gte" | "lt" | "lte" | "like";
 
-export type FieldType = "id" | "text" | "time" | "duration" | "number" | "boolean";
+/** `error`: a text, of which true and false ask whether there is one. `value`: any scalar of JSON, compared as text. */
+export type FieldType = "id" | "text" | "error" | "value" | "time" | "duration" | "number" | "boolean";
 
 /** Fields of the run itself. */
 export const FIELDS = {
@@ -15,7 +16,7 @@ export const FIELDS = {
   name: "text",
   run_type: "text",
   status: "text",
-  error: "text",
+  error: "error",
   trace_tier: "text",
   dotted_order: "text",
   start_time: "time",
@@ -54,11 +55,19 @@ export type PairPart = (typeof PAIR_FIELDS)[PairField]["part"];
 
 export type Operator = Comparison | "in";
 
+/** The types of the parts of entries. */
+export const PART_TYPES = { key: "text", value: "value", source: "text", score: "number" } as const satisfies Record<
+  PairPart,
+  FieldType
+>;
+
 const ORDERED: Operator[] = ["eq", "neq", "gt", "gte", "lt", "lte"];
 
 export const OPERATORS: Record<FieldType, readonly Operator[]> = {
   id: ["eq", "neq", "in"],
   text: ["eq", "neq", "in", "like"],
+  error: ["eq", "neq", "in", "like"],
+  value: ["eq", "neq", "in", "like"],
   time: ORDERED,
   duration: ORDERED,
   number: [...ORDERED, "in"],

@@ -9,6 +9,8 @@ import {
   OPERATORS,
   PAIR_FIELDS,
   PAIR_OPERATORS,
+  PART_TYPES,
+  type FieldType,
   type PairField,
   type PairKind,
   type PairPart,
@@ -124,10 +126,19 @@ function readComparison(call: Call, comparison: Comparison): Filter {
     throw new FilterProblem("expected a value: a string, a number, true, false or null", node.at);
   checkOperator(target, comparison, call.at);
   if (comparison === "like") checkPattern(node);
-  const value = toLiteral(target.type, node, comparison);
-  if (target.pair)
-    return { op: "pair", kind: target.pair.kind, tests: [{ part: target.pair.part, operator: comparison, value }] };
+  const value = toLiteral(target, node, comparison);
+  if (target.pair) return readPair(target.pair, comparison, value);
+  if (target.type === "error" && typeof value === "boolean") {
+    const hasError = (comparison === "eq") === value;
+    return { op: "compare", field: "error", comparison: hasError ? "neq" : "eq", value: null };
+  }
   return { op: "compare", field: target.name as Field, comparison, value };
+}
+
+/** A null among inputs, outputs or metadata is a value like others. Feedback without a value has none. */
+function readPair({ kind, part }: Pair, operator: Operator, given: PairTest["value"]): Filter {
+  const value = given === null && part === "value" && kind !== "feedback" ? "null" : given;
+  return { op: "pair", kind, tests: [{ part, operator, value }] };
 }
 
 function readIn(call: Call): Filter {
@@ -135,9 +146,8 @@ function readIn(call: Call): Filter {
   const node = argument(call, 1, 2);
   if (node.kind !== "list") throw new FilterProblem('expected a list such as ["a", "b"]', node.at);
   checkOperator(target, "in", call.at);
-  const values = node.items.map((item) => toLiteral(target.type, item, "in"));
-  if (target.pair)
-    return { op: "pair", kind: target.pair.kind, tests: [{ part: target.pair.part, operator: "in", value: values }] };
+  const values = node.items.map((item) => toLiteral(target, item, "in"));
+  if (target.pair) return readPair(target.pair, "in", values);
   return { op: "in", field: target.name as Field, values };
 }
 
@@ -172,10 +182,12 @@ function readSearch(call: Call): Filter {
   return { op: "search", fields: [known], text: readString(argument(call, 1, 2)) };
 }
 
+type Pair = (typeof PAIR_FIELDS)[PairField];
+
 interface Target {
   name: Field | PairField;
-  type: (typeof FIELDS)[Field];
-  pair?: (typeof PAIR_FIELDS)[PairField];
+  type: FieldType;
+  pair?: Pair;
   at: number;
 }
 
@@ -184,7 +196,7 @@ function readField(node: Node): Target {
   if (isField(name)) return { name, type: FIELDS[name], at };
   if (isPairField(name)) {
     const pair = PAIR_FIELDS[name];
-    return { name, type: pair.part === "score" ? "number" : "text", pair, at };
+    return { name, type: PART_TYPES[pair.part], pair, at };
   }
   const hint = name === "tags" ? "; use has(tags, …)" : name === "metadata" ? "; use has(metadata, …)" : "";
   throw new FilterProblem(`unknown field ${JSON.stringify(name.slice(0, 40))}${hint}`, at);

@@ -12,51 +12,71 @@ const UNITS: Record<string, number> = { us: 1e-6, ms: 1e-3, s: 1, m: 60, h: 3600
  */
 export const MAX_PATTERN_BYTES = 50;
 
+/** What a field of each type is compared with. */
+const TAKES: Record<FieldType, string> = {
+  id: "an id in quotes",
+  text: "a text in quotes",
+  error: "a text in quotes, true, false or null",
+  value: "a text in quotes, a number, true, false or null",
+  boolean: "true or false",
+  number: "a number",
+  duration: 'seconds, or a duration such as "5s", "200ms" or "2m"',
+  time: 'a time such as "2026-11-20T15:49:54Z"',
+};
+
 interface Placed {
   value: Literal;
   at: number;
 }
 
+interface Typed {
+  name: string;
+  type: FieldType;
+}
+
 /** The literal in the units of the stored field: microseconds for times, seconds for durations. */
-export function toLiteral(type: FieldType, { value, at }: Placed, operator: Operator): Literal {
+export function toLiteral({ name, type }: Typed, { value, at }: Placed, operator: Operator): Literal {
+  const isEqual = operator === "eq" || operator === "neq";
   if (value === null) {
-    if (operator === "eq" || operator === "neq") return null;
+    if (isEqual) return null;
     throw new FilterProblem(`null goes with eq and neq only`, at);
   }
+  if (type === "error" && typeof value === "boolean" && !isEqual)
+    throw new FilterProblem(`${name} goes with true and false in eq and neq only`, at);
+  const literal = convert(type, value);
+  if (literal === undefined) throw new FilterProblem(`${name} takes ${TAKES[type]}`, at);
+  return literal;
+}
+
+function convert(type: FieldType, value: NonNullable<Literal>): Literal | undefined {
   switch (type) {
     case "id":
-      if (typeof value === "string") return value.toLowerCase();
-      throw new FilterProblem("expected an id in quotes", at);
+      return typeof value === "string" ? value.toLowerCase() : undefined;
     case "text":
+      return typeof value === "string" ? value : undefined;
+    case "error":
+      return typeof value === "number" ? undefined : value;
+    case "value":
       return String(value);
     case "boolean":
-      if (typeof value === "boolean") return value;
-      throw new FilterProblem("expected true or false", at);
+      return typeof value === "boolean" ? value : undefined;
     case "number":
-      return toNumber(value, at);
+      return toNumber(value);
     case "duration":
-      return typeof value === "string" ? toDuration(value, at) : toNumber(value, at);
+      return typeof value === "string" ? toDuration(value) : toNumber(value);
     case "time":
-      return toTime(value, at);
+      return typeof value === "string" ? microsFromIso(value) : undefined;
   }
 }
 
-function toNumber(value: Literal, at: number): number {
+function toNumber(value: Literal): number | undefined {
   const number = typeof value === "string" && value.trim() !== "" ? Number(value) : value;
-  if (typeof number === "number" && Number.isFinite(number)) return number;
-  throw new FilterProblem("expected a number", at);
+  return typeof number === "number" && Number.isFinite(number) ? number : undefined;
 }
 
-function toDuration(text: string, at: number): number {
+function toDuration(text: string): number | undefined {
   const match = /^\s*(\d+(?:\.\d+)?)\s*(us|ms|s|m|h|d)?\s*$/.exec(text);
-  if (!match) throw new FilterProblem('expected seconds, or a duration such as "5s", "200ms" or "2m"', at);
-  return Number(match[1]) * (UNITS[match[2] ?? "s"] ?? 1);
-}
-
-function toTime(value: Literal, at: number): number {
-  const micros = typeof value === "string" ? microsFromIso(value) : undefined;
-  if (micros === undefined) throw new FilterProblem('expected a time such as "2026-11-20T15:49:54Z"', at);
-  return micros;
+  return match ? Number(match[1]) * (UNITS[match[2] ?? "s"] ?? 1) : undefined;
 }
 
 /** A pattern's pieces: literal text and wildcards (`%` any text, `_` any character; a backslash makes them literal). */
@@ -89,7 +109,8 @@ export function toGlob(pieces: PatternPiece[]): string {
 
 /** Throws when SQLite would not take the pattern. */
 export function checkPattern({ value, at }: Placed): void {
-  const pieces = patternPieces(String(value));
+  if (typeof value !== "string") throw new FilterProblem("like takes a pattern in quotes", at);
+  const pieces = patternPieces(value);
   if (isPlainPattern(pieces) || new TextEncoder().encode(toGlob(pieces)).byteLength <= MAX_PATTERN_BYTES) return;
   throw new FilterProblem(`a pattern past ${MAX_PATTERN_BYTES} bytes can have % at its ends only`, at);
 }
