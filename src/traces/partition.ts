@@ -24,6 +24,7 @@ import { earlyFeedback, findHeldIds, heldWrites, shardsNeeded } from "./partitio
 import { keepTraces, findKept } from "./partition/kept.ts";
 import { identify, readIdentity, readMeta, writeMeta, writeTier } from "./partition/meta.ts";
 import { countChanged, readPage } from "./partition/page.ts";
+import { rankRuns } from "./partition/rank.ts";
 import { queryRuns, storedIds } from "./partition/read.ts";
 import { deleteRemains } from "./partition/remains.ts";
 import { listForRule, settleForRule, takeForRule } from "./partition/rules.ts";
@@ -47,9 +48,10 @@ import { listThreads } from "./partition/stats/threads.ts";
 import { traceTree } from "./partition/tree.ts";
 import { applyWrites, groupWrites } from "./partition/write/write.ts";
 import type { ChangedRequest, PageRequest, RunPage } from "./page.ts";
+import type { Ranking } from "./rank-order.ts";
 import type { RuleRunsRequest, Settled, TakeRequest } from "./rule-rpc.ts";
 import { priceTable } from "./usage/prices.ts";
-import type { QueryRequest, RunSelection, SeriesRequest, TracePartitionRpc, Upserted } from "./rpc.ts";
+import type { QueryRequest, RunSelection, SeriesRequest, TracePartitionRpc, Upserted, Upserting } from "./rpc.ts";
 import type { PartitionIdentity, QueriedRun, RunWrite, StoredFeedback } from "./types.ts";
 import { blobPrefix } from "./stub.ts";
 import { isClosed } from "./shards.ts";
@@ -88,11 +90,8 @@ export class TracePartition extends DurableObject<Env> implements TracePartition
     return answerCall(this, method, args);
   }
 
-  async upsert(
-    identity: PartitionIdentity,
-    writes: RunWrite[],
-    { batched = false, shards = 1 }: { batched?: boolean; shards?: number } = {},
-  ): Promise<Upserted> {
+  async upsert(identity: PartitionIdentity, writes: RunWrite[], how: Upserting = {}): Promise<Upserted> {
+    const { batched = false, shards = 1 } = how;
     this.told = identity;
     await this.ending.refuseLost(this.env.BLOBS, blobPrefix(identity.workspaceId, identity), writes);
     await this.begin(identity);
@@ -125,6 +124,10 @@ export class TracePartition extends DurableObject<Env> implements TracePartition
 
   async query(request: QueryRequest): Promise<{ runs: QueriedRun[]; done: boolean }> {
     return this.known((identity) => queryRuns(this.sql, identity, request)) ?? { runs: [], done: true };
+  }
+
+  async rank(request: RunSelection & Ranking) {
+    return this.known((identity) => rankRuns(this.sql, identity, request)) ?? [];
   }
 
   async tree(traceId: string, limit: number) {
@@ -382,7 +385,7 @@ export class TracePartition extends DurableObject<Env> implements TracePartition
     return result;
   }
 
-  /** The first runs of a day are registered at once, so that queries find the day; later counts follow by alarm. */
+  /** The first runs of a day are registered at once, so that queries find the day; later counts, and what fails here, follow by alarm. */
   private async scheduleRegistration(): Promise<void> {
     if (!this.held) return;
     if (!this.alarmIsSet) {
@@ -390,11 +393,8 @@ export class TracePartition extends DurableObject<Env> implements TracePartition
       await this.ctx.storage.setAlarm(Date.now() + REGISTER_DELAY_MS);
     }
     if (readMeta(this.sql, "registered") !== undefined) return;
-    try {
-      await register(this.env, this.sql, () => this.held && !this.ending.isOn);
-    } catch (error) {
-      // The runs are safe, and the alarm will register them.
-      logError(error, { while: "registering a trace partition" });
-    }
+    await register(this.env, this.sql, () => this.held && !this.ending.isOn).catch((error: unknown) =>
+      logError(error, { while: "registering a trace partition" }),
+    );
   }
 }

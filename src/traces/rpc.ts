@@ -1,6 +1,7 @@
 /** What a TracePartition gives and takes over RPC: the type that exports, queries and the agent server depend on. */
 import type { TraceTier } from "../db/traces.ts";
 import type { ChangedRequest, PageRequest, RunPage } from "./page.ts";
+import type { RankedRun, Ranking } from "./rank-order.ts";
 import type { RuleCounts, RuleRunsRequest, RuleRunState, Settled, Taken, TakeRequest } from "./rule-rpc.ts";
 import type {
   LargeField,
@@ -59,6 +60,12 @@ export interface SeriesRequest {
   by?: "status" | "name" | "run_type" | "model" | "tag" | undefined;
 }
 
+/** `batched`: within a tenth of a second, together with others. `shards`: how many the caller has read; 1 when it is left out. */
+export interface Upserting {
+  batched?: boolean;
+  shards?: number;
+}
+
 /** What a shard answers to a write. */
 export interface Upserted {
   /** How many shards the day has, as far as this one knows. */
@@ -69,15 +76,8 @@ export interface Upserted {
 
 /** The methods of the TracePartition Durable Object that other nouns call. */
 export interface TracePartitionRpc {
-  /**
-   * Merges runs, durably before it returns; `batched`: within a tenth of a second, together with others. At most 16 MB a call
-   * (`weighWrite`). `shards` is the number of shards that the caller has read; 1 when it is left out.
-   */
-  upsert(
-    identity: PartitionIdentity,
-    writes: RunWrite[],
-    how?: { batched?: boolean; shards?: number },
-  ): Promise<Upserted>;
+  /** Merges runs, durably before it returns. At most 16 MB a call (`weighWrite`). */
+  upsert(identity: PartitionIdentity, writes: RunWrite[], how?: Upserting): Promise<Upserted>;
   /**
    * Which of these ids are of runs or traces in this shard. After this call the shard takes no run of another trace: it
    * knows that the day has grown to `shards`. `traces`: those of the ids that are of traces. The version before gives none.
@@ -87,6 +87,7 @@ export interface TracePartitionRpc {
   /** Which of these runs are in this partition. */
   which(ids: string[]): Promise<string[]>;
   query(request: QueryRequest): Promise<{ runs: QueriedRun[]; done: boolean }>;
+  rank(request: RunSelection & Ranking): Promise<RankedRun[]>;
   /** The runs of a trace that are here, each after its parent. */
   tree(traceId: string, limit: number): Promise<TreeRun[]>;
   /** The traces with runs here whose root began on an earlier day. */

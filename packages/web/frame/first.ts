@@ -12,7 +12,7 @@ import {
   traceRequest,
 } from "../api/requests.ts";
 import { parseRange } from "../page/presets.ts";
-import { listKey, listRequest, readOrder, readWanted } from "../trace/request.ts";
+import { listKey, listRequest, readSort, readWanted } from "../trace/request.ts";
 
 /** The key of a query that makes the request. Without one, the view makes the request each time it is opened. */
 type Key = readonly unknown[] | undefined;
@@ -38,8 +38,8 @@ function* listFirst(path: string, params: URLSearchParams): Generator<[Key, Requ
   if (path === "/traces") {
     yield [["projects"], projectsRequest];
     if (project !== null) {
-      const [wanted, range, order] = [readWanted(params, project), parseRange(params, Date.now()), readOrder(params)];
-      yield [listKey(wanted, range, order), listRequest(wanted, range, order)];
+      const [wanted, range, sort] = [readWanted(params, project), parseRange(params, Date.now()), readSort(params)];
+      yield [listKey(wanted, range, sort), listRequest(wanted, range, sort)];
     }
   }
   const chat = CHAT.exec(path);

@@ -22,8 +22,8 @@ export interface Column<T> {
   kept?: boolean;
   /** On a phone it is in the second line of the row. */
   fact?: boolean;
-  /** What rows are sorted by; null comes last. Left out: the head of the column does not sort. */
-  sort?: (row: T) => number | null;
+  /** The head of the column sorts. */
+  sort?: boolean;
 }
 
 /** The column that rows are sorted by. */
@@ -40,8 +40,6 @@ const ROW_COARSE = 44;
 const ROW_FACTS = 56;
 /** Boxes narrower than this, in pixels, are those of phones. */
 const PHONE = 480;
-/** Pixels of the note beside the head of the sorted column. */
-const NOTE = 76;
 
 const coarse = matchMedia("(pointer: coarse)").matches;
 
@@ -53,7 +51,6 @@ export function Table<T>({
   onOpen,
   openKey,
   sort,
-  sortNote,
   onSort,
 }: {
   label: string;
@@ -66,8 +63,6 @@ export function Table<T>({
   openKey?: string | undefined;
   /** How the rows given are sorted. */
   sort?: Sort;
-  /** Beside the head of the sorted column: which rows are sorted. */
-  sortNote?: string | undefined;
   /** A press on the head of a column that sorts. */
   onSort?: (sort: Sort) => void;
 }) {
@@ -75,7 +70,7 @@ export function Table<T>({
   const width = useWidth(box);
   const isPhone = width < PHONE && columns.some(({ fact }) => fact);
   const facts = isPhone ? columns.filter(({ fact, kept }) => fact && !kept) : [];
-  const shown = isPhone ? columns.filter(({ kept }) => kept) : fitting(withNote(columns, sort, sortNote), width);
+  const shown = isPhone ? columns.filter(({ kept }) => kept) : fitting(columns, width);
   // Without a column that takes the room that is left, the last that is kept does.
   const grower = shown.find(({ grows }) => grows) ?? shown.findLast(({ kept }) => kept);
   const virtual = rows.length > VIRTUAL;
@@ -106,18 +101,15 @@ export function Table<T>({
         </colgroup>
         <thead>
           <tr>
-            {shown.map(({ id, name, end, sort: by }) => {
+            {shown.map(({ id, name, end, sort: sorts }) => {
               const order = sort?.id === id ? sort.order : undefined;
               return (
                 <th key={id} scope="col" data-end={end} aria-sort={order && ORDER[order]}>
-                  {by && onSort ? (
-                    <>
-                      <button type="button" onClick={() => onSort({ id, order: order === "desc" ? "asc" : "desc" })}>
-                        {name}
-                        <span aria-hidden>{order === undefined ? "" : order === "desc" ? " ↓" : " ↑"}</span>
-                      </button>
-                      {order && sortNote !== undefined && <small> {sortNote}</small>}
-                    </>
+                  {sorts && onSort ? (
+                    <button type="button" onClick={() => onSort({ id, order: order === "desc" ? "asc" : "desc" })}>
+                      {name}
+                      <span aria-hidden>{order === undefined ? "" : order === "desc" ? " ↓" : " ↑"}</span>
+                    </button>
                   ) : (
                     name
                   )}
@@ -184,12 +176,6 @@ function Facts<T>({ row, facts }: { row: T; facts: Column<T>[] }) {
     </div>
   );
 }
-
-/** The columns with room for the note beside the head of the sorted one. */
-const withNote = <T,>(columns: Column<T>[], sort: Sort | undefined, note: string | undefined): Column<T>[] =>
-  note === undefined
-    ? columns
-    : columns.map((column) => (column.id === sort?.id ? { ...column, width: column.width + NOTE } : column));
 
 function useWidth(box: React.RefObject<HTMLElement | null>): number {
   const [width, setWidth] = useState(1_000);

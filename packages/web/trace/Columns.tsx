@@ -3,7 +3,7 @@ import { Columns3 } from "lucide-react";
 import { useState } from "react";
 import { Link } from "wouter";
 import { State } from "../page/State.tsx";
-import type { Column, Sort } from "../page/Table.tsx";
+import type { Column } from "../page/Table.tsx";
 import controls from "../ui/controls.module.css";
 import { usePressed } from "../ui/pressed.ts";
 import { exactTime, momentText } from "../ui/time.ts";
@@ -72,7 +72,7 @@ const COLUMNS: Column<TraceRow>[] = [
     width: 120,
     fact: true,
     end: true,
-    sort: (row) => Date.parse(row.start_time),
+    sort: true,
     cell: ({ start_time }) => (
       <time dateTime={start_time} title={exactTime(start_time)}>
         {momentText(start_time)}
@@ -85,7 +85,7 @@ const COLUMNS: Column<TraceRow>[] = [
     width: 96,
     fact: true,
     end: true,
-    sort: ({ start_time, end_time }) => seconds(start_time, end_time),
+    sort: true,
     cell: ({ start_time, end_time }) => {
       const took = seconds(start_time, end_time);
       return took === null ? "running" : durationText(took);
@@ -96,7 +96,7 @@ const COLUMNS: Column<TraceRow>[] = [
     name: "Tokens",
     width: 80,
     end: true,
-    sort: (row) => row.total_tokens,
+    sort: true,
     cell: (row) => row.total_tokens > 0 && countText(row.total_tokens),
   },
   {
@@ -105,7 +105,7 @@ const COLUMNS: Column<TraceRow>[] = [
     width: 80,
     fact: true,
     end: true,
-    sort: ({ total_cost }) => (total_cost === null ? null : Number(total_cost)),
+    sort: true,
     cell: ({ total_cost }) => total_cost !== null && Number(total_cost) > 0 && costText(total_cost),
   },
   {
@@ -113,7 +113,6 @@ const COLUMNS: Column<TraceRow>[] = [
     name: "First token",
     width: 96,
     end: true,
-    sort: ({ start_time, first_token_time }) => seconds(start_time, first_token_time ?? null),
     cell: ({ start_time, first_token_time }) => {
       const first = seconds(start_time, first_token_time ?? null);
       return first === null ? "" : durationText(first);
@@ -121,18 +120,6 @@ const COLUMNS: Column<TraceRow>[] = [
   },
   { id: "feedback", name: "Feedback", width: 120, cell: ({ feedback_stats }) => feedbackText(feedback_stats) },
 ];
-
-/** The rows by a column. Those without a value come last. The server sorts by start. */
-export function sortRows(rows: TraceRow[], { id, order }: Sort): TraceRow[] {
-  const by = id === "start" ? undefined : COLUMNS.find((column) => column.id === id)?.sort;
-  if (!by) return rows;
-  const sign = order === "asc" ? 1 : -1;
-  return rows.toSorted((a, b) => {
-    const [first, second] = [by(a), by(b)];
-    if (first === null || second === null) return Number(first === null) - Number(second === null);
-    return sign * (first - second);
-  });
-}
 
 /** "correct 0.8, mood 3×": the mean of each key, or how often it was given. */
 function feedbackText(stats: TraceRow["feedback_stats"]): string {

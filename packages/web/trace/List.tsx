@@ -12,8 +12,7 @@ import { useFrame } from "../page/frame.ts";
 import { Button } from "../ui/Button.tsx";
 import controls from "../ui/controls.module.css";
 import { IconButton } from "../ui/IconButton.tsx";
-import { countText } from "../ui/format.ts";
-import { buildColumns, Columns, sortRows, useHidden } from "./Columns.tsx";
+import { buildColumns, Columns, useHidden } from "./Columns.tsx";
 import { FACETS } from "./facets.ts";
 import { useCourse, useFirstTokens } from "./figures.ts";
 import { BadFilter, HowToSend, NoMatch } from "./HowToSend.tsx";
@@ -22,7 +21,7 @@ import { Peek } from "./Peek.tsx";
 import { AddFound } from "./RunActions.tsx";
 import { useProjects } from "../api/projects.ts";
 import { useTraces } from "./queries.ts";
-import { NEWEST, readOrder, readSort, readWanted } from "./request.ts";
+import { NEWEST, readSort, readWanted } from "./request.ts";
 import { SavedViews } from "./SavedViews.tsx";
 import { Search } from "./Search.tsx";
 import type { TraceRow } from "./types.ts";
@@ -50,15 +49,13 @@ export function List() {
   const project = params.get("project") ?? projects.data?.[0]?.id;
   const wanted = readWanted(params, project);
   const sort = readSort(params);
-  const traces = useTraces(wanted, range, readOrder(params));
+  const traces = useTraces(wanted, range, sort);
   const found = traces.data?.rows ?? NO_ROWS;
   const first = useFirstTokens(project, found, !hidden.has("first") && !frame.narrow);
-  const rows = useMemo(() => {
-    const timed = found.map((row) => ({ ...row, first_token_time: row.first_token_time ?? first.get(row.trace_id) }));
-    return sortRows(timed, sort);
-    // Each render reads the sort from the address.
-    // oxlint-disable-next-line react-hooks/exhaustive-deps
-  }, [found, first, sort.id, sort.order]);
+  const rows = useMemo(
+    () => found.map((row) => ({ ...row, first_token_time: row.first_token_time ?? first.get(row.trace_id) })),
+    [found, first],
+  );
   // The list is shown first: what is counted may be more than what is listed.
   const [filters, setFilters] = useState(
     () => !frame.narrow && innerWidth >= WIDE && localStorage.getItem(KEY) !== "0",
@@ -198,15 +195,17 @@ export function List() {
                       onOpen={open}
                       openKey={peeked?.id}
                       sort={sort}
-                      sortNote={
-                        traces.hasNextPage && sort.id !== NEWEST.id ? `of ${countText(rows.length)} shown` : undefined
-                      }
                       onSort={({ id, order }) =>
                         set({
                           sort: id === NEWEST.id && order === NEWEST.order ? "" : (order === "desc" ? "-" : "") + id,
                         })
                       }
                     />
+                    {traces.data?.isComplete === false && (
+                      <p className={css.partly}>
+                        The range has more days than one request sorts: the newest are sorted.
+                      </p>
+                    )}
                     {traces.hasNextPage && (
                       <div className={css.acts}>
                         <Button disabled={traces.isFetchingNextPage} onClick={() => void traces.fetchNextPage()}>

@@ -3,22 +3,26 @@ import { keepPreviousData, useInfiniteQuery, useQuery } from "@tanstack/react-qu
 import { ApiError, call, callFor } from "../api/http.ts";
 import { FIRST_RUNS, traceRequest } from "../api/requests.ts";
 import type { Range } from "../page/range.ts";
+import type { Sort } from "../page/Table.tsx";
 import { listKey, listRequest } from "./request.ts";
 import type { RunDetails, Span, TraceRow, Wanted } from "./types.ts";
 
-/** The traces of a project in a time range, by start. Found traces stay visible while more are requested. */
-export function useTraces(wanted: Wanted, range: Range, order: "asc" | "desc") {
+/** The traces of a project in a time range. Found traces stay visible while more are requested. */
+export function useTraces(wanted: Wanted, range: Range, sort: Sort) {
   return useInfiniteQuery({
-    queryKey: listKey(wanted, range, order),
+    queryKey: listKey(wanted, range, sort),
     enabled: wanted.project !== undefined,
     initialPageParam: undefined as string | undefined,
     queryFn: ({ pageParam, signal }) =>
-      callFor<{ runs: TraceRow[]; cursors: { next: string | null } }>(
-        listRequest(wanted, range, order, pageParam),
+      callFor<{ runs: TraceRow[]; cursors: { next: string | null }; complete?: boolean }>(
+        listRequest(wanted, range, sort, pageParam),
         signal,
       ),
     getNextPageParam: (last) => last.cursors.next ?? undefined,
-    select: ({ pages }) => ({ rows: pages.flatMap(({ runs }) => runs) }),
+    select: ({ pages }) => ({
+      rows: pages.flatMap(({ runs }) => runs),
+      isComplete: pages.every(({ complete }) => complete !== false),
+    }),
     placeholderData: keepPreviousData,
   });
 }

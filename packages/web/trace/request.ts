@@ -23,10 +23,18 @@ const LIGHT = [
 
 export const NEWEST: Sort = { id: "start", order: "desc" };
 
+/** The columns that sort the list, as the server names them. */
+const SORTED: Record<string, string> = {
+  start: "start_time",
+  latency: "latency",
+  tokens: "total_tokens",
+  cost: "total_cost",
+};
+
 /** How the address sorts the list: `?sort=cost`, `?sort=-cost` with the greatest first. */
 export function readSort(params: URLSearchParams): Sort {
-  const [, minus, id] = /^(-?)(\w+)$/.exec(params.get("sort") ?? "") ?? [];
-  return id === undefined ? NEWEST : { id, order: minus === "-" ? "desc" : "asc" };
+  const [, minus, id = ""] = /^(-?)(\w+)$/.exec(params.get("sort") ?? "") ?? [];
+  return Object.hasOwn(SORTED, id) ? { id, order: minus === "-" ? "desc" : "asc" } : NEWEST;
 }
 
 /** Which traces the address lists. */
@@ -52,22 +60,10 @@ export function selectRuns({ project, failed, all, filter, words, facets }: Want
   };
 }
 
-/** The order of the server: by start. Another column sorts the rows that are read. */
-export function readOrder(params: URLSearchParams): Sort["order"] {
-  const { id, order } = readSort(params);
-  return id === NEWEST.id ? order : NEWEST.order;
-}
+export const listKey = (wanted: Wanted, range: Range, sort: Sort) => ["traces", "list", wanted, range.key, sort];
 
-export const listKey = (wanted: Wanted, range: Range, order: Sort["order"]) => [
-  "traces",
-  "list",
-  wanted,
-  range.key,
-  order,
-];
-
-export const listRequest = (wanted: Wanted, range: Range, order: Sort["order"], cursor?: string): Request => [
+export const listRequest = (wanted: Wanted, range: Range, { id, order }: Sort, cursor?: string): Request => [
   "POST",
   "/api/v1/runs/query",
-  { ...selectRuns(wanted, range), limit: PAGE, select: LIGHT, cursor, order },
+  { ...selectRuns(wanted, range), limit: PAGE, select: LIGHT, cursor, sort_by: SORTED[id], order },
 ];

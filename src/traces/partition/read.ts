@@ -46,7 +46,7 @@ function collect(sql: SqlStorage, identity: PartitionIdentity, given: QueryReque
   const source = selectSource(sql, readWanted(request));
   const keys = selectKeys(sql, identity, request, source);
   // To look for the edge reads as many rows of the index as the newest runs are: not for a run that is read by its id.
-  const edge = source.isSmall || !isByStart(sql, keys) ? undefined : startAt(sql, request, newest);
+  const edge = source.isSmall || !isReadByStart(sql, keys) ? undefined : startAt(sql, request, newest);
   if (edge === undefined) return readRows(sql, identity, request, keys);
   const [near, far] =
     request.order === "desc"
@@ -68,10 +68,10 @@ function collect(sql: SqlStorage, identity: PartitionIdentity, given: QueryReque
   return { ...other, rows: [...first.rows, ...other.rows] };
 }
 
-/** Whether the planner reads the runs by their start. Conditions on ids, traces and feedback have better indexes. */
-function isByStart(sql: SqlStorage, { text, values }: Statement): boolean {
+/** Whether the planner reads the runs of the window one by one. Conditions on ids, traces and feedback have better indexes. */
+export function isReadByStart(sql: SqlStorage, { text, values }: Statement): boolean {
   const steps = sql.exec<{ detail: string }>(`EXPLAIN QUERY PLAN ${text}`, ...values).toArray();
-  return steps.some(({ detail }) => /^(?:SCAN|SEARCH) r USING (?:COVERING )?INDEX runs_start\b/.test(detail));
+  return steps.some(({ detail }) => /^(?:SCAN r\b|SEARCH r USING (?:COVERING )?INDEX runs_start\b)/.test(detail));
 }
 
 /** The start of the run of the window that `offset` others precede. */
@@ -85,7 +85,7 @@ function startAt(sql: SqlStorage, { order, startTime, endTime }: QueryRequest, o
   return rows.toArray()[0]?.start_time;
 }
 
-interface Statement {
+export interface Statement {
   text: string;
   values: Condition["values"];
 }

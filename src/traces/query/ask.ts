@@ -3,6 +3,7 @@ import { database } from "../../db/client.ts";
 import { CONNECTIONS, inParallel } from "../../http/parallel.ts";
 import type { RunSelection, TracePartitionRpc } from "../rpc.ts";
 import { tracePartition } from "../stub.ts";
+import type { Place } from "../types.ts";
 import { acrossMidnight } from "./midnight.ts";
 import { resolveScope } from "./scope.ts";
 
@@ -26,7 +27,7 @@ export async function askPartitions<T>(
   env: Env,
   workspaceId: string,
   { projectIds, selection, budget }: { projectIds: string[]; selection: RunSelection; budget: Budget },
-  ask: (partition: TracePartitionRpc, selection: RunSelection) => Promise<T>,
+  ask: (partition: TracePartitionRpc, selection: RunSelection, place: Place) => Promise<T>,
   add: (answer: T) => void,
 ): Promise<boolean> {
   const most = MOST_PARTITIONS + 1;
@@ -38,7 +39,7 @@ export async function askPartitions<T>(
   for (let at = 0; at < places.length; at += CONNECTIONS) {
     const answers = await inParallel(places.slice(at, at + CONNECTIONS), CONNECTIONS, async (place) => {
       const own = await acrossMidnight(env, workspaceId, place, selection);
-      return ask(tracePartition(env, workspaceId, place), own);
+      return ask(tracePartition(env, workspaceId, place), own, place);
     });
     answers.forEach(add);
   }

@@ -2,19 +2,39 @@
 import * as v from "valibot";
 import { parseJson } from "../../http/json.ts";
 import { Problem } from "../../http/problem.ts";
+import type { RankPosition } from "../rank-order.ts";
 import type { RunPosition } from "../types.ts";
 
 const Position = v.tuple([v.pipe(v.number(), v.integer()), v.pipe(v.string(), v.maxLength(40))]);
 
+const encode = (cursor: unknown[]) => Buffer.from(JSON.stringify(cursor)).toString("base64url");
+const invalid = () => new Problem(422, "Invalid cursor: send the one from the page before, unchanged.");
+
 export function writeCursor(position: RunPosition | null): string | null {
-  return position ? Buffer.from(JSON.stringify([position.start_time, position.id])).toString("base64url") : null;
+  return position && encode([position.start_time, position.id]);
 }
 
 /** Parses a cursor; null without one. 422 for an invalid cursor. */
 export function readCursor(text: string | null | undefined): RunPosition | null {
   if (!text) return null;
   const result = v.safeParse(Position, parseJson(Buffer.from(text, "base64url").toString()));
-  if (!result.success) throw new Problem(422, "Invalid cursor: send the one from the page before, unchanged.");
+  if (!result.success) throw invalid();
   const [start_time, id] = result.output;
   return { start_time, id };
+}
+
+const Ranked = v.tuple([v.string(), v.nullable(v.number()), v.pipe(v.string(), v.maxLength(40))]);
+
+/** `by`: the figure by which the page is sorted, and in which order. */
+export function writeRankCursor(by: string, position: RankPosition | null): string | null {
+  return position && encode([by, position.figure, position.id]);
+}
+
+/** 422 for the cursor of another order, too. */
+export function readRankCursor(by: string, text: string | undefined): RankPosition | null {
+  if (!text) return null;
+  const result = v.safeParse(Ranked, parseJson(Buffer.from(text, "base64url").toString()));
+  if (!result.success || result.output[0] !== by) throw invalid();
+  const [, figure, id] = result.output;
+  return { figure, id };
 }

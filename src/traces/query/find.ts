@@ -28,7 +28,7 @@ export interface Found {
 /** Partitions that are read at the same time. */
 export const AT_ONCE = 6;
 /** Payload bytes of one page: a page ends early rather than fill the memory. */
-const PAGE_BYTES = 12 * 1024 * 1024;
+export const PAGE_BYTES = 12 * 1024 * 1024;
 
 /** One page of runs, in the order of their start. The filters must have been checked (`checkSelection`). */
 export async function findRuns(env: Env, workspaceId: string, find: Find): Promise<Found> {
@@ -101,7 +101,7 @@ async function askAll(
 }
 
 /** Loads payloads from R2 or replaces them by placeholders. */
-async function loadPayloads(env: Env, runs: QueriedRun[], values: LargeField[] = []): Promise<QueriedRun[]> {
+export async function loadPayloads(env: Env, runs: QueriedRun[], values: LargeField[] = []): Promise<QueriedRun[]> {
   const filled: QueriedRun[] = [];
   for (const { large, ...run } of runs) {
     for (const field of LARGE_FIELDS) {

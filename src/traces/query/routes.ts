@@ -16,11 +16,12 @@ import { tracePartition } from "../stub.ts";
 import { LARGE_FIELDS } from "../types.ts";
 import { DAY_MICROS, dayBounds, HOUR_MICROS } from "../time.ts";
 import { readContext } from "./context.ts";
-import { readCursor, writeCursor } from "./cursor.ts";
+import { readCursor, readRankCursor, writeCursor, writeRankCursor } from "./cursor.ts";
 import { runsAnswer } from "./answer.ts";
-import { checkSelection, findRuns, selectPayloads } from "./find.ts";
+import { checkSelection, type Find, findRuns, selectPayloads } from "./find.ts";
 import { messagesOfRun } from "./messages/read.ts";
-import { GroupRuns, QueryV1, ReadV1, RunId, SeriesQuery } from "./schema.ts";
+import { type RankFind, rankRuns } from "./rank.ts";
+import { FindRuns, GroupRuns, QueryV1, ReadV1, RunId, SeriesQuery } from "./schema.ts";
 import { runSeries, Series } from "./series.ts";
 import { NAMES_V1, payloadNames, runV1 } from "./shape.ts";
 import { projectStats, RunStats } from "./stats.ts";
@@ -32,6 +33,8 @@ const FoundRuns = v.object({
   runs: selectableList(Run),
   cursors: v.object({ next: v.nullable(v.string()) }),
   parsed_query: v.null(),
+  /** With `sort_by`. */
+  complete: v.optional(v.boolean()),
 });
 const Stats = v.object({ ...RunStats.entries, complete: v.boolean() });
 const Groups = v.object({
@@ -55,28 +58,24 @@ const MOST_BUCKETS = 744;
 type Query = v.InferOutput<typeof QueryV1>;
 
 export const runQueries = new Hono<App>()
-  .post("/runs/query", doc("Find runs by project, time, filter", FoundRuns), body(QueryV1), async (c) => {
+  .post("/runs/query", doc("Find runs by project, time, filter", FoundRuns), body(FindRuns), async (c) => {
     const wanted = c.req.valid("json");
     requireScope(wanted);
-    const { limit = MAX_LIMIT, order = "desc", cursor } = wanted;
+    const { limit = MAX_LIMIT, order = "desc", cursor, sort_by: by = "start_time" } = wanted;
     if (limit > MAX_LIMIT) throw new Problem(400, `limit exceeds maximum allowed value of ${MAX_LIMIT}`);
     const selection = toSelection(wanted);
     checkSelection(selection);
     const select = wanted.select ? new Set(wanted.select) : undefined;
     const payloads = selectPayloads(payloadNames(select ?? NAMES_V1));
     const { workspaceId } = c.get("principal");
-    const after = readCursor(cursor);
-    const found = await findRuns(c.env, workspaceId, {
-      projectIds: projectsIn(wanted),
-      selection,
-      order,
-      after,
-      limit,
-      payloads,
-    });
+    const find = { projectIds: projectsIn(wanted), selection, order, limit, payloads };
+    const found =
+      by === "start_time"
+        ? await findPage(c.env, workspaceId, find, cursor)
+        : await rankPage(c.env, workspaceId, { ...find, by }, cursor);
     const context = await readContext(c.env, serverAddress(c), workspaceId, found.runs);
     const runs = found.runs.map((run) => runV1(run, select, context));
-    return runsAnswer(openBlobs(c.env), { runs, cursors: { next: writeCursor(found.next) }, parsed_query: null });
+    return runsAnswer(openBlobs(c.env), { ...found, runs, parsed_query: null });
   })
   .post("/runs/stats", doc("Statistics over the runs that match", Stats), body(QueryV1), async (c) => {
     const wanted = c.req.valid("json");
@@ -157,6 +156,18 @@ export const runQueries = new Hono<App>()
       direct_child_run_ids: children.direct,
     });
   });
+
+async function findPage(env: Env, workspaceId: string, find: Omit<Find, "after">, cursor: string | undefined) {
+  const { runs, next } = await findRuns(env, workspaceId, { ...find, after: readCursor(cursor) });
+  return { runs, cursors: { next: writeCursor(next) } };
+}
+
+async function rankPage(env: Env, workspaceId: string, ranking: Omit<RankFind, "after">, cursor: string | undefined) {
+  const name = `${ranking.by} ${ranking.order}`;
+  const after = readRankCursor(name, cursor);
+  const { runs, next, complete } = await rankRuns(env, workspaceId, { ...ranking, after });
+  return { runs, cursors: { next: writeRankCursor(name, next) }, complete };
+}
 
 /** The projects that a query names; none means all. */
 function projectsIn({ session = [], session_id: one }: Query): string[] {

@@ -1,5 +1,6 @@
 import * as v from "valibot";
 import { choosing, Flag, optional, paging, unread, unserved, Uuid, whole } from "../../http/fields.ts";
+import { RANKED } from "../rank-order.ts";
 import { Time } from "../time.ts";
 
 const Uuids = v.pipe(v.array(Uuid), v.maxLength(1000));
@@ -45,6 +46,12 @@ export const QueryV1 = choosing({
   skip_pagination: unread,
   skip_prev_cursor: unread,
   ...plain,
+});
+
+/** `sort_by`: the order of the runs; `order` is its direction. */
+export const FindRuns = choosing({
+  ...QueryV1.entries,
+  sort_by: optional(v.picklist(["start_time", ...RANKED])),
 });
 
 /** `/runs/stats/series`: which runs, as `/runs/query` has it, and how they are counted. */

@@ -3,7 +3,8 @@ import type { Comparison } from "../../filter/fields.ts";
 import { runsOfBlocks } from "./blocks.ts";
 
 /** What is bounded, as the filter computes it (filter/sql.ts). */
-const COLUMNS = {
+export const BOUNDED = {
+  start_time: "r.start_time",
   end_time: "r.end_time",
   first_token_time: "r.first_token_time",
   latency: "max(0, (r.end_time - r.start_time) / 1000000.0)",
@@ -17,8 +18,8 @@ const COLUMNS = {
   run_type: "r.run_type",
   status: "r.status",
 } as const;
-export type BoundedColumn = keyof typeof COLUMNS;
-const NAMES = Object.keys(COLUMNS) as BoundedColumn[];
+export type BoundedColumn = keyof typeof BOUNDED;
+const NAMES = Object.keys(BOUNDED) as BoundedColumn[];
 
 /** More tags than these of one run are not looked at. */
 const MOST_TAGS = 20;
@@ -26,8 +27,11 @@ const MOST_TAGS = 20;
 type Value = string | number;
 
 interface Bounds {
-  /** By column: the least, the greatest, and how many runs have no value. Both are null when none has one. */
-  columns: Record<string, [least: Value | null, greatest: Value | null, absent: number]>;
+  /**
+   * By column: the least, the greatest, and how many runs have no value. Both are null when none has one. A block that an earlier
+   * version has sealed lacks some columns.
+   */
+  columns: { [column in BoundedColumn]?: [least: Value | null, greatest: Value | null, absent: number] };
   /** The tags that all runs of the block have. */
   tags: string[];
 }
@@ -38,13 +42,13 @@ export type Bounded =
   | { withoutTag: string };
 
 export function isBounded(column: string): column is BoundedColumn {
-  return Object.hasOwn(COLUMNS, column);
+  return Object.hasOwn(BOUNDED, column);
 }
 
 /** Writes the bounds of a block. To be called in the transaction that seals it. */
 export function writeBounds(sql: SqlStorage, block: number): void {
   const blocks = JSON.stringify([block]);
-  const stats = Object.values(COLUMNS).map((value) => `min(${value}), max(${value}), count(*) - count(${value})`);
+  const stats = Object.values(BOUNDED).map((value) => `min(${value}), max(${value}), count(*) - count(${value})`);
   const [row = []] = sql.exec(`SELECT ${stats.join(", ")} FROM ${runsOfBlocks()}`, blocks).raw();
   const columns = Object.fromEntries(NAMES.map((name, i) => [name, row.slice(3 * i, 3 * i + 3)]));
   // The first run's tags that no other run lacks.
@@ -60,22 +64,30 @@ export function writeBounds(sql: SqlStorage, block: number): void {
   sql.exec("INSERT OR REPLACE INTO bounds (block, bounds) VALUES (?, ?)", block, JSON.stringify(bounds));
 }
 
-/** The blocks that can have a run that passes. A block without bounds was sealed by an earlier version. */
+/** The blocks that can have a run that passes. */
 export function withinBounds(sql: SqlStorage, wanted: Bounded, blocks: number[]): number[] {
+  return readBounds(sql, blocks).flatMap(({ block, bounds }) => (!bounds || canPass(bounds, wanted) ? [block] : []));
+}
+
+/** Undefined are the bounds of a block that is open, or that an earlier version has sealed. */
+export function readBounds(sql: SqlStorage, blocks: number[]): { block: number; bounds: Bounds | undefined }[] {
   const rows = sql.exec<{ block: number; bounds: string | null }>(
-    "SELECT b.value AS block, s.bounds FROM json_each(?) b LEFT JOIN bounds s ON s.block = b.value",
+    `SELECT b.value AS block, s.bounds FROM json_each(?) b
+     LEFT JOIN blocks k ON k.block = b.value LEFT JOIN bounds s ON s.block = k.block`,
     JSON.stringify(blocks),
   );
   // The numbers are compared here, for SQLite reads a double from JSON less exactly.
   return rows
     .toArray()
-    .flatMap(({ block, bounds }) => (bounds === null || canPass(JSON.parse(bounds) as Bounds, wanted) ? [block] : []));
+    .map(({ block, bounds }) => ({ block, bounds: bounds === null ? undefined : (JSON.parse(bounds) as Bounds) }));
 }
 
 function canPass({ columns, tags }: Bounds, wanted: Bounded): boolean {
   if ("withoutTag" in wanted) return !tags.includes(wanted.withoutTag);
   const { column, comparison, value } = wanted;
-  const [least, greatest, absent] = columns[column] ?? [null, null, 1];
+  const known = columns[column];
+  if (!known) return true;
+  const [least, greatest, absent] = known;
   if (value === null) return comparison === "eq" ? absent > 0 : least !== null;
   if (least === null || greatest === null) return comparison === "neq";
   switch (comparison) {

@@ -34,11 +34,15 @@ export function selectSource(sql: SqlStorage, wanted: Wanted, alias = "r"): Sour
 }
 
 /** The same runs, read block by block, and how many they are at most. */
-export function narrowByBlock(sql: SqlStorage, { values, ...source }: Source): { source: Source; runs: number } {
+export function narrowByBlock(
+  sql: SqlStorage,
+  { values, ...source }: Source,
+): { source: Source; blocks: number[]; runs: number } {
   const all = () => Object.values(blocksWith(sql, "has_grams")).flat();
   const blocks = values[0] === undefined ? all() : (JSON.parse(values[0]) as number[]);
   return {
     source: { ...source, from: runsOfBlocks(), sql: "1", values: [JSON.stringify(blocks)] },
+    blocks,
     runs: blocks.length * BLOCK_RUNS,
   };
 }
