@@ -53,11 +53,14 @@ export interface QueryRequest extends RunSelection {
   payloads: LargeField[];
 }
 
+/** What runs can be broken down by. `trace_model`: the models that any run of the trace has called. */
+export const PROPERTIES = ["status", "name", "run_type", "model", "tag", "user", "feedback", "trace_model"] as const;
+
 export interface SeriesRequest {
   /** The width of a bucket of time, microseconds. */
   interval: number;
   /** The property to break the runs down by. */
-  by?: "status" | "name" | "run_type" | "model" | "tag" | undefined;
+  by?: (typeof PROPERTIES)[number] | undefined;
 }
 
 /** `batched`: within a tenth of a second, together with others. `shards`: how many the caller has read; 1 when it is left out. */

@@ -131,7 +131,7 @@ describe.runIf(browserHere)("the list of traces in the browser", () => {
     await page.getByLabel("Project").selectOption("faceted");
     await value(page, "Name", /^slow_search ?2$/).waitFor();
     // The names are counted with the course of the runs.
-    expect(counts.toSorted()).toEqual(["model", "name", "tag"]);
+    expect(counts.toSorted()).toEqual(["feedback", "name", "tag", "trace_model", "user"]);
     await value(page, "Status", /^error ?1$/).click();
     await checkEventually(
       () => findRows(page).allTextContents(),
@@ -163,6 +163,100 @@ describe.runIf(browserHere)("the list of traces in the browser", () => {
     );
     expect(page.url()).toContain("name=slow_search");
     expect(troubles).toEqual([]);
+    await close();
+  });
+
+  it("has the models, tags, users and feedback of the traces, and how many have each", async () => {
+    const traces = [
+      { name: "alpha", took: 9_000, tags: ["vip"], user_id: "u-1", model: "gpt-5", score: 1 },
+      { name: "beta", took: 1_000, tags: ["vip"], user_id: "u-2", model: "gpt-5" },
+      { name: "gamma", took: 500, tags: [], user_id: "u-1", model: "claude", score: 0 },
+    ].map((trace) => ({ ...trace, id: crypto.randomUUID() }));
+    const begin = Date.now() - 60_000;
+    const runs = traces.flatMap(({ id, name, took, tags, user_id, model }) => {
+      const time = { start_time: new Date(begin).toISOString(), end_time: new Date(begin + took).toISOString() };
+      const run = { trace_id: id, session_name: "valued", inputs: {}, ...time };
+      return [
+        { ...run, id, name, tags, run_type: "chain", extra: { metadata: { user_id } } },
+        {
+          ...run,
+          id: crypto.randomUUID(),
+          parent_run_id: id,
+          name: "call",
+          run_type: "llm",
+          extra: { metadata: { ls_model_name: model } },
+        },
+      ];
+    });
+    await post("/runs/batch", { post: runs, patch: [] });
+    for (const { id, score } of traces)
+      if (score !== undefined) await post("/feedback", { run_id: id, trace_id: id, key: "correct", score });
+    const { page, troubles, close } = await visit(stage, { path: "/traces" });
+    await page.getByLabel("Project").selectOption("valued");
+    const expectRows = (names: string[]) =>
+      checkEventually(
+        async () => (await findRows(page).locator("td:nth-child(2)").allTextContents()).toSorted(),
+        (found) => expect(found).toEqual(names),
+      );
+    for (const [group, name, names] of [
+      ["Model", /^gpt-5 ?2$/, ["alpha", "beta"]],
+      ["Tag", /^vip ?2$/, ["alpha", "beta"]],
+      ["User", /^u-1 ?2$/, ["alpha", "gamma"]],
+      ["Feedback", /^correct ≥ 0\.5 ?1$/, ["alpha"]],
+      ["Feedback", /^correct ?2$/, ["alpha", "gamma"]],
+      ["Latency", /^> 5 s$/, ["alpha"]],
+    ] as const) {
+      await value(page, group, name).click();
+      await expectRows([...names]);
+      await value(page, group, name).click();
+      await expectRows(["alpha", "beta", "gamma"]);
+    }
+    // The values of the other facets are those of the traces that are left.
+    await value(page, "User", /^u-2 ?1$/).click();
+    await value(page, "Model", /^gpt-5 ?1$/).waitFor();
+    await expect.poll(() => value(page, "Model", /^claude/).count()).toBe(0);
+    expect(await findings(page)).toEqual([]);
+    expect(troubles).toEqual([]);
+    await close();
+  });
+
+  it("keeps the range and the order in a view, and deletes views", async () => {
+    await send("viewed", "one");
+    const { page, close } = await visit(stage, { path: "/traces" });
+    await page.getByLabel("Project").selectOption("viewed");
+    await findRows(page).waitFor();
+    const save = async (name: string) => {
+      await page.getByRole("button", { name: "Views" }).click();
+      await page.getByLabel("Name of this view").fill(name);
+      await page.keyboard.press("Enter");
+      await page.getByRole("menuitem", { name, exact: true }).waitFor();
+      await page.keyboard.press("Escape");
+    };
+    await save("Recent");
+    await page.getByLabel("Time range").selectOption("Last 7 days");
+    const latency = list(page).getByRole("columnheader", { name: "Latency" });
+    await latency.getByRole("button").click();
+    await latency.getByRole("button").click();
+    await page.waitForURL(/sort=latency/);
+    await save("Quickest of the week");
+    await page.goto(`${stage.server.url}/traces`);
+    const views = page.getByRole("button", { name: "Views" });
+    await views.click();
+    await page.getByRole("menuitem", { name: "Quickest of the week", exact: true }).click();
+    await expect.poll(() => latency.getAttribute("aria-sort")).toBe("ascending");
+    expect(await page.getByLabel("Time range").inputValue()).toBe("7d");
+    expect(await page.getByLabel("Project").locator("option:checked").textContent()).toBe("viewed");
+    await views.click();
+    await page.getByRole("menuitem", { name: "Recent", exact: true }).click();
+    await expect.poll(() => latency.getAttribute("aria-sort")).toBeNull();
+    expect(await page.getByLabel("Time range").inputValue()).toBe("24h");
+    await views.click();
+    await page.getByRole("menuitem", { name: "Delete the view Quickest of the week" }).click();
+    await page.getByRole("menuitem", { name: "Quickest of the week", exact: true }).waitFor({ state: "detached" });
+    await page.reload();
+    await views.click();
+    await page.getByRole("menuitem", { name: "Recent", exact: true }).waitFor();
+    expect(await page.getByRole("menuitem", { name: /Quickest of the week/ }).count()).toBe(0);
     await close();
   });
 
@@ -341,7 +435,8 @@ describe.runIf(browserHere)("the list of traces in the browser", () => {
     await latency.getByRole("button").click();
     await checkEventually(
       () => findRows(page).allTextContents(),
-      (rows) => expect(rows.slice(0, 2)).toEqual([expect.stringContaining("slowest"), expect.stringContaining("trace_50")]),
+      (rows) =>
+        expect(rows.slice(0, 2)).toEqual([expect.stringContaining("slowest"), expect.stringContaining("trace_50")]),
     );
     expect(await latency.textContent()).toBe("Latency ↓");
     await page.getByRole("button", { name: "Show more" }).click();

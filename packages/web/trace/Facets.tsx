@@ -5,8 +5,8 @@ import type { Range } from "../page/range.ts";
 import css from "./facets.module.css";
 import { type Chosen, type Facet, LATENCIES, STATUSES } from "./facets.ts";
 import { countText } from "../ui/format.ts";
-import { type Course, useGroups } from "./figures.ts";
-import type { TraceRow, Wanted } from "./types.ts";
+import { type Course, GROUPS, useGroups, type Value } from "./figures.ts";
+import type { Wanted } from "./types.ts";
 
 const LIMIT = 8;
 
@@ -14,14 +14,12 @@ export function Facets({
   wanted,
   range,
   course,
-  rows,
   onChoose,
 }: {
   wanted: Wanted;
   range: Range;
   /** Of the runs that are listed and those that follow, with their names. */
   course: Course | undefined;
-  rows: TraceRow[];
   onChoose: (facet: Facet, value: string) => void;
 }) {
   const { facets } = wanted;
@@ -31,9 +29,10 @@ export function Facets({
   const names = facets.name === undefined ? course?.groups : others.data;
   const models = useGroups(wanted, range, "model");
   const tags = useGroups(wanted, range, "tag");
+  const users = useGroups(wanted, range, "user");
+  const feedback = useGroups(wanted, range, "feedback");
   // What is counted comes together, below what is known: nothing moves.
-  const isCounted = names !== undefined && !models.isPending && !tags.isPending;
-  const keys = [...new Set(rows.flatMap(({ feedback_stats }) => Object.keys(feedback_stats ?? {})))];
+  const isCounted = names !== undefined && ![models, tags, users, feedback].some(({ isPending }) => isPending);
   const statuses: Record<(typeof STATUSES)[number], number | undefined> = {
     success: total && total.run_count - total.error_count - total.pending_count,
     error: total?.error_count,
@@ -50,21 +49,24 @@ export function Facets({
         values={LATENCIES.map((key) => ({ key }))}
         word={(key) => `> ${key.slice(0, -1)} s`}
       />
-      <User key={facets.user ?? ""} user={facets.user ?? ""} onChoose={(user) => onChoose("user", user)} />
       {isCounted && (
         <>
           <Group {...shared} facet="name" name="Name" values={names} />
           <Group {...shared} facet="model" name="Model" values={models.data} />
           <Group {...shared} facet="tag" name="Tag" values={tags.data} />
+          <Group {...shared} facet="user" name="User" values={users.data} />
+          {(users.data?.length ?? 0) >= GROUPS && (
+            <OtherUser key={facets.user ?? ""} user={facets.user ?? ""} onChoose={(user) => onChoose("user", user)} />
+          )}
+          <Group
+            {...shared}
+            facet="feedback"
+            name="Feedback"
+            values={orderFeedback(feedback.data ?? [])}
+            word={(key) => key.replace(/(>=|<)(?=0\.5$)/, " $1 ").replace(">=", "≥")}
+          />
         </>
       )}
-      <Group
-        {...shared}
-        facet="feedback"
-        name="Feedback"
-        values={keys.flatMap((key) => [{ key }, { key: `${key}>=0.5` }, { key: `${key}<0.5` }])}
-        word={(key) => key.replace(/(>=|<)/, " $1 ").replace(">=", "≥")}
-      />
     </section>
   );
 }
@@ -115,7 +117,15 @@ function Group({
   );
 }
 
-function User({ user, onChoose }: { user: string; onChoose: (user: string) => void }) {
+/** The halves of a scale behind its key. */
+const orderFeedback = (values: Value[]) =>
+  values.flatMap((value) => {
+    if (/(>=|<)0\.5$/.test(value.key)) return [];
+    return [value, ...values.filter(({ key }) => key === `${value.key}>=0.5` || key === `${value.key}<0.5`)];
+  });
+
+/** Of more users than are shown. */
+function OtherUser({ user, onChoose }: { user: string; onChoose: (user: string) => void }) {
   const [text, setText] = useState(user);
   return (
     <form
@@ -126,7 +136,7 @@ function User({ user, onChoose }: { user: string; onChoose: (user: string) => vo
       }}
     >
       <label className={css.user}>
-        User
+        Another user
         <input
           className={controls.field}
           placeholder="user_id of the metadata"

@@ -149,7 +149,6 @@ export function List() {
               wanted={wanted}
               range={range}
               course={course}
-              rows={rows}
               onChoose={(facet, value) => set({ [facet]: value, peek: "" })}
             />
           </Suspense>

@@ -2,7 +2,7 @@
 import { keepPreviousData, useQueries, useQuery } from "@tanstack/react-query";
 import { call } from "../api/http.ts";
 import type { Range } from "../page/range.ts";
-import { type Facet, withoutFacet } from "./facets.ts";
+import { withoutFacet } from "./facets.ts";
 import { selectRuns } from "./request.ts";
 import type { TraceRow, Wanted } from "./types.ts";
 
@@ -20,9 +20,9 @@ export interface Course {
 }
 
 /** A value of a facet, and how many runs have it. */
-interface Value {
+export interface Value {
   key: string;
-  count: number | undefined;
+  count: number;
 }
 
 interface Answer extends Omit<Course, "groups"> {
@@ -32,7 +32,8 @@ interface Answer extends Omit<Course, "groups"> {
 const valuesIn = ({ groups }: Answer): Value[] =>
   (groups ?? []).flatMap(({ key, run_count }) => (key === "" || key === "null" ? [] : [{ key, count: run_count }]));
 
-const GROUPS = 20;
+/** The most values of a facet. */
+export const GROUPS = 20;
 const HOUR = 3_600_000;
 
 const intervalFor = ({ from, to = Date.now() }: Range) =>
@@ -57,19 +58,20 @@ export function useCourse(
   });
 }
 
-/** The values of a property, with how many runs have each. Models are of the runs below the roots. */
-export function useGroups(wanted: Wanted, range: Range, by: Facet & ("name" | "model" | "tag"), enabled = true) {
-  const facets = withoutFacet(wanted.facets, by);
-  const counted: Wanted =
-    by === "model" ? { ...wanted, all: true, failed: false, filter: "", words: "", facets: {} } : { ...wanted, facets };
+/** The facets whose values are counted, as the server names what they are. */
+const COUNTED = { name: "name", model: "trace_model", tag: "tag", user: "user", feedback: "feedback" } as const;
+
+/** The values of a facet within the range and the other facets, with how many runs have each. */
+export function useGroups(wanted: Wanted, range: Range, facet: keyof typeof COUNTED, enabled = true) {
+  const counted = { ...wanted, facets: withoutFacet(wanted.facets, facet) };
   return useQuery({
-    queryKey: ["traces", "groups", by, counted, range.key],
+    queryKey: ["traces", "groups", facet, counted, range.key],
     enabled: enabled && wanted.project !== undefined,
     queryFn: async ({ signal }) => {
-      const query = { ...selectRuns(counted, range), interval: "day", by, max_groups: GROUPS };
-      const values = valuesIn(await call<Answer>("POST", "/api/v1/runs/stats/series", query, signal));
-      // Of a model, calls are counted, and the list has traces.
-      return by === "model" ? values.map(({ key }) => ({ key, count: undefined })) : values;
+      // A key of feedback has up to three values.
+      const most = facet === "feedback" ? 3 * GROUPS : GROUPS;
+      const query = { ...selectRuns(counted, range), interval: "day", by: COUNTED[facet], max_groups: most };
+      return valuesIn(await call<Answer>("POST", "/api/v1/runs/stats/series", query, signal));
     },
     placeholderData: keepPreviousData,
   });

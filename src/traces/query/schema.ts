@@ -1,6 +1,7 @@
 import * as v from "valibot";
 import { choosing, Flag, optional, paging, unread, unserved, Uuid, whole } from "../../http/fields.ts";
 import { RANKED } from "../rank-order.ts";
+import { PROPERTIES } from "../rpc.ts";
 import { Time } from "../time.ts";
 
 const Uuids = v.pipe(v.array(Uuid), v.maxLength(1000));
@@ -58,7 +59,7 @@ export const FindRuns = choosing({
 export const SeriesQuery = choosing({
   ...QueryV1.entries,
   interval: optional(v.picklist(["minute", "hour", "day"])),
-  by: optional(v.picklist(["status", "name", "run_type", "model", "tag"])),
+  by: optional(v.picklist(PROPERTIES)),
   max_groups: optional(v.pipe(v.number(), v.integer(), v.minValue(1), v.maxValue(100))),
 });
 

@@ -8,22 +8,35 @@ import { stepSql } from "./durations.ts";
 import { clip } from "../../clip.ts";
 import { type GroupSums, MOST_OF_KEY } from "./rollups/groups.ts";
 import { hasSums, isSummed, sumRuns } from "./rollups/read.ts";
-import type { SumsColumn } from "./rollups/store.ts";
+import { isSumsColumn, type SumsColumn } from "./rollups/store.ts";
+import { numbersOfTraces } from "../../run-groups.ts";
 import { selectionCondition } from "../selection.ts";
 
 /** The most values of a property that one partition reports: those with the most runs. */
 const MOST_KEYS = 200;
+const MODEL = "metadata ->> '$.ls_model_name'";
+/** The keys of the feedback of a run, and each with the half of the scale that a score is in, once. */
+const FEEDBACK = `SELECT json_group_array(DISTINCT k.value) FROM feedback f, json_each(json_array(
+    f.key, f.key || CASE WHEN f.score >= 0.5 THEN '>=0.5' WHEN f.score < 0.5 THEN '<0.5' END)) k
+  WHERE r.feedback_stats IS NOT NULL AND f.run_id = r.id AND k.value IS NOT NULL`;
 /** The expression of a property of `runs r`, and what the query joins for it. */
-const PROPERTIES: Record<NonNullable<SeriesRequest["by"]>, { sql: string; join?: string }> = {
+const COLUMNS: Record<Exclude<NonNullable<SeriesRequest["by"]>, "trace_model">, { sql: string; join?: string }> = {
   status: { sql: "r.status" },
   name: { sql: "r.name" },
   run_type: { sql: "r.run_type" },
-  model: { sql: "r.metadata ->> '$.ls_model_name'" },
+  model: { sql: `r.${MODEL}` },
   tag: { sql: "t.value", join: ", json_each(r.tags) t" },
+  user: { sql: "r.metadata ->> '$.user_id'" },
+  feedback: { sql: "t.value", join: `, json_each((${FEEDBACK})) t` },
 };
 
 /** Running runs have the step null. */
 const STEP = `CASE WHEN r.end_time IS NOT NULL THEN ${stepSql("r.end_time - r.start_time")} END`;
+
+const FIGURES = `${STEP} AS step, count(*) AS run_count, sum(r.error IS NOT NULL) AS error_count,
+  sum(r.end_time IS NULL) AS pending_count, sum(coalesce(r.prompt_tokens, 0)) AS prompt_tokens,
+  sum(coalesce(r.completion_tokens, 0)) AS completion_tokens, sum(coalesce(r.total_tokens, 0)) AS total_tokens,
+  sum(coalesce(r.total_cost, 0)) AS total_cost`;
 
 /** The statistics of no runs. */
 export const NO_SERIES: PartitionSeries = { times: [], keys: [] };
@@ -34,29 +47,37 @@ export function partitionSeries(
   selection: RunSelection,
   { interval, by }: SeriesRequest,
 ): PartitionSeries {
-  if (by !== "tag" && interval % HOUR_MICROS === 0 && isSummed(selection) && hasSums(sql))
-    return summedSeries(sql, identity, selection, interval, by);
+  const canSum = interval % HOUR_MICROS === 0 && isSummed(selection) && hasSums(sql);
+  if (canSum && (by === undefined || isSumsColumn(by))) return summedSeries(sql, identity, selection, interval, by);
   const condition = selectionCondition(sql, identity, selection);
   const source = selectSource(sql, readWanted(selection));
-  const grouped = (key: string, join = "", isText = false) =>
+  const where = `${source.sql} AND ${condition.sql}`;
+  const values = [...source.values, ...condition.values];
+  const grouped = (key: string, from: string, isText: boolean) =>
     joinFigures(
-      sql.exec<Row>(
-        `SELECT ${key} AS key, ${STEP} AS step, count(*) AS run_count, sum(r.error IS NOT NULL) AS error_count,
-           sum(r.end_time IS NULL) AS pending_count, sum(coalesce(r.prompt_tokens, 0)) AS prompt_tokens,
-           sum(coalesce(r.completion_tokens, 0)) AS completion_tokens, sum(coalesce(r.total_tokens, 0)) AS total_tokens,
-           sum(coalesce(r.total_cost, 0)) AS total_cost
-         FROM ${source.from}${join} WHERE ${source.sql} AND ${condition.sql} GROUP BY 1, 2`,
-        ...source.values,
-        ...condition.values,
-      ),
+      sql.exec<Row>(`SELECT ${key} AS key, ${FIGURES} FROM ${from} WHERE ${where} GROUP BY 1, 2`, ...values),
       isText,
     );
-  const times = grouped(`r.start_time / ${interval} * ${interval}`);
+  const times = canSum
+    ? summedSeries(sql, identity, selection, interval, undefined).times
+    : grouped(`r.start_time / ${interval} * ${interval}`, source.from, false);
   if (by === undefined) return { times, keys: [] };
-  const { sql: key, join } = PROPERTIES[by];
-  const keys = grouped(key, join, true).sort((a, b) => b.run_count - a.run_count);
-  return { times, keys: keys.slice(0, MOST_KEYS) };
+  const keys =
+    by === "trace_model"
+      ? joinFigures(sql.exec<Row>(traceModels(`${source.from} WHERE ${where}`), ...values), true)
+      : grouped(COLUMNS[by].sql, `${source.from}${COLUMNS[by].join ?? ""}`, true);
+  return { times, keys: keys.sort((a, b) => b.run_count - a.run_count).slice(0, MOST_KEYS) };
 }
+
+/** The figures of the selected runs by each model of their traces. The runs of a trace are read once, also when many of them are selected. */
+const traceModels = (selected: string) => `WITH listed AS MATERIALIZED (
+    SELECT r.trace_id, r.start_time, r.end_time, r.error, r.prompt_tokens, r.completion_tokens, r.total_tokens, r.total_cost
+    FROM ${selected}
+  ), models AS MATERIALIZED (
+    SELECT DISTINCT m.trace_id, m.${MODEL} AS model FROM runs m
+    WHERE m.n IN ${numbersOfTraces("SELECT DISTINCT trace_id AS id FROM listed")} AND m.${MODEL} IS NOT NULL
+  )
+  SELECT t.model AS key, ${FIGURES} FROM models t CROSS JOIN listed r ON r.trace_id = t.trace_id GROUP BY 1, 2`;
 
 /** As above, from the sums of sealed blocks, which are by the hour and without tags. */
 function summedSeries(

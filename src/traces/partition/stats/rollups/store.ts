@@ -72,7 +72,10 @@ export interface SumsBy {
   column?: SumsColumn;
 }
 
-export type SumsColumn = "name" | "run_type" | "status" | "model";
+const SUMS_COLUMNS = ["name", "run_type", "status", "model"] as const;
+export type SumsColumn = (typeof SUMS_COLUMNS)[number];
+
+export const isSumsColumn = (name: string): name is SumsColumn => SUMS_COLUMNS.some((column) => column === name);
 
 /** Adds the sums of this width, in hours, that pass the condition, which is on `r`. */
 export function addStored(
