@@ -70,7 +70,7 @@ function compare(actual: unknown, operator: string, value: Value): boolean {
   if (operator === "eq" || operator === "in") return actual === value;
   if (operator === "neq") return actual !== value;
   if (actual === null || actual === undefined || value === null) return false;
-  if (operator === "like") return value === "u%" ? String(actual).startsWith("u") : actual === value;
+  if (operator === "like") return value === "u%" ? (actual as string).startsWith("u") : actual === value;
   if (operator === "gt") return actual > value;
   if (operator === "gte") return actual >= value;
   return operator === "lt" ? actual < value : actual <= value;
@@ -101,6 +101,15 @@ function explain(field: string, operator: string, value: Value): ((run: PlainRun
   return operator === "neq" ? (run) => !some(run, "eq") : (run) => some(run, operator);
 }
 
+function isFault(filter: string): boolean {
+  try {
+    parseFilter(filter);
+    return false;
+  } catch (error) {
+    return error instanceof FilterProblem;
+  }
+}
+
 it("a comparison is a fault that says what the field takes, or finds what it means", async () => {
   const { identity, partition, runs } = await fillPartition();
   const [found, faults] = [[] as string[], [] as string[]];
@@ -112,7 +121,6 @@ it("a comparison is a fault that says what the field takes, or finds what it mea
         const filter = `${operator}(${field}, ${operator === "in" ? `[${written}]` : written})`;
         const passes = explain(field, operator, value);
         if (!passes) {
-          expect(() => parseFilter(filter), filter).toThrow(FilterProblem);
           faults.push(filter);
           continue;
         }
@@ -121,6 +129,7 @@ it("a comparison is a fault that says what the field takes, or finds what it mea
       }
     }
   }
+  expect(faults.filter((filter) => !isFault(filter))).toEqual([]);
   // Inside the object: hundreds of calls over RPC take seconds.
   const name = `${identity.workspaceId}/${identity.projectId}/${DAY}`;
   await runInDurableObject(env.TRACE_PARTITION.getByName(name), async (object) => {
