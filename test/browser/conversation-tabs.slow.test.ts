@@ -1,5 +1,5 @@
 /** A conversation over tabs, other views and reloads. */
-import type { Page, Request } from "playwright-core";
+import type { BrowserContext, Page, Request } from "playwright-core";
 import { describe, expect, it } from "vitest";
 import { startServer } from "../support/server.ts";
 import {
@@ -26,8 +26,33 @@ const show = (page: Page, isSeen: boolean) =>
   page.evaluate(`Object.defineProperty(document, "hidden", { configurable: true, get: () => ${!isSeen} });
     document.dispatchEvent(new Event("visibilitychange"))`);
 
+/** The streams that the pages of a browser read now. */
+function watchStreams(context: BrowserContext) {
+  const open = new Set<Request>();
+  context.on("request", (request) => /\/(stream\/events|activity\/stream)$/.test(request.url()) && open.add(request));
+  for (const event of ["requestfinished", "requestfailed"] as const)
+    context.on(event as "requestfinished", (request) => open.delete(request));
+  const count = (path: string) => [...open].filter((request) => request.url().endsWith(path)).length;
+  return { threads: () => count("/stream/events"), activity: () => count("/activity/stream") };
+}
+
 describe.runIf(browserHere)("a conversation over tabs and views", () => {
   const stage = onStage(() => startServer({ OFFLINE_MODEL_DELAY_MS: "15" }));
+
+  /** Starts a run from elsewhere, on a thread or on a new one. */
+  async function startRun(assistant_id: string, content: string, thread = crypto.randomUUID()): Promise<void> {
+    const { url, headers } = stage.server;
+    const answer = await fetch(`${url}/threads/${thread}/runs`, {
+      method: "POST",
+      headers: { ...headers, "content-type": "application/json" },
+      body: JSON.stringify({
+        assistant_id,
+        if_not_exists: "create",
+        input: { messages: [{ role: "user", content }] },
+      }),
+    });
+    expect(answer.status).toBe(200);
+  }
 
   it("keeps queued messages while another view is open and over a reload, and sends each once", async () => {
     const { page, close } = await visit(stage);
@@ -99,19 +124,12 @@ describe.runIf(browserHere)("a conversation over tabs and views", () => {
 
   it("keeps no connection in a hidden tab, and shows what arrived in the meantime when it is seen again", async () => {
     const { page, close } = await visit(stage);
-    const open = new Set<Request>();
-    const isStream = (request: Request) => request.url().endsWith("/stream/events");
-    page.on("request", (request) => isStream(request) && open.add(request));
-    for (const event of ["requestfinished", "requestfailed"] as const)
-      page.on(event as "requestfinished", (request) => open.delete(request));
+    const streams = watchStreams(page.context());
     await choose(page, "agent");
     await say(page, "count to 400");
     await expectAnswer(page, " 10 ");
     await show(page, false);
-    await checkEventually(
-      async () => open.size,
-      (size) => expect(size).toBe(0),
-    );
+    await expect.poll(streams.threads).toBe(0);
     const before = await answers(page).last().textContent();
     const { url, headers } = stage.server;
     const thread = readShownId(page);
@@ -123,12 +141,65 @@ describe.runIf(browserHere)("a conversation over tabs and views", () => {
     await show(page, true);
     await expectAnswer(page, listNumbers(400));
     await waitUntilSettled(page);
-    expect(open.size).toBeGreaterThan(0);
-    await page.evaluate('document.hasFocus = () => false; dispatchEvent(new Event("blur"))');
-    await checkEventually(
-      async () => open.size,
-      (size) => expect(size).toBe(0),
+    await close();
+  });
+
+  it("leaves connections for requests beside two windows with runs and two views that follow the workspace", async () => {
+    const { page, close } = await visit(stage);
+    const streams = watchStreams(page.context());
+    const [other, overview, runs] = await Promise.all([1, 2, 3].map(() => page.context().newPage()));
+    await overview!.goto(`${stage.server.url}/`);
+    await runs!.goto(`${stage.server.url}/console/runs`);
+    await expect.poll(streams.activity).toBe(1);
+    const windows = [page, other!];
+    for (const one of windows) {
+      if (one !== page) await one.goto(`${stage.server.url}/chat`);
+      await choose(one, "agent");
+      await say(one, "count to 800");
+      await expectAnswer(one, " 10 ");
+    }
+    expect(streams.threads()).toBe(2);
+    await Promise.all(
+      [page, other!, overview!].map((one) => one.evaluate("fetch('/info').then((answer) => answer.text())")),
     );
+    for (const one of windows) expect(await strip(one).getByText("Running").count()).toBe(1);
+    for (const one of windows) await expectAnswer(one, "799 800");
+    await expect.poll(streams.threads).toBe(0);
+    expect(streams.activity()).toBe(1);
+
+    await startRun("agent", "count to 700", readShownId(page));
+    await expectAnswer(page, "19 20");
+    expect(await readRunStatuses(page, stage.server)).toContain("running");
+    await expectAnswer(page, "699 700");
+    await expect.poll(streams.threads).toBe(0);
+    await close();
+  });
+
+  it("reads one stream of changes for all views, in another when its tab is hidden, and none when all are", async () => {
+    const { page, close } = await visit(stage, { path: "/" });
+    const streams = watchStreams(page.context());
+    await page.reload();
+    await expect.poll(streams.activity).toBe(1);
+    const other = await page.context().newPage();
+    await other.goto(`${stage.server.url}/`);
+    await other.getByText("No threads are waiting for an answer.").waitFor();
+    expect(streams.activity()).toBe(1);
+    await startRun("approval", "Write to ada@example.com");
+    for (const one of [page, other]) await one.getByRole("link", { name: /Write to ada/ }).waitFor();
+    const [follows] = await Promise.all([
+      other.waitForResponse((answer) => answer.url().endsWith("/activity/stream")),
+      show(page, false),
+    ]);
+    expect(follows.status()).toBe(200);
+    await expect.poll(streams.activity).toBe(1);
+    await startRun("approval", "Write to bob@example.com");
+    await other.getByRole("link", { name: /Write to bob/ }).waitFor();
+    await other.goto(`${stage.server.url}/console/runs`);
+    await expect.poll(streams.activity).toBe(1);
+    await show(other, false);
+    await expect.poll(streams.activity).toBe(0);
+    await show(page, true);
+    await expect.poll(streams.activity).toBe(1);
     await close();
   });
 

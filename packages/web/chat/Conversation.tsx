@@ -263,7 +263,7 @@ export function Conversation({
       {openedCall && Panel && (
         <Panel stream={connected} call={openedCall} agent={stream.subagents.get(openedCall.id)} onClose={closePanel} />
       )}
-      {client && <client.Component {...client.props} />}
+      {client && <client.Component {...client.props} open={view.open} />}
     </div>
   );
 }

@@ -14,8 +14,13 @@ const ATTEMPTS = 100_000;
 /** Keeps the client while it is mounted, and passes on the stream each time that it changes. Shows nothing. */
 export default function StreamClient({
   onStream,
+  open,
   ...options
-}: AgentOptions & { onStream: (stream: Connected) => void }) {
+}: AgentOptions & {
+  onStream: (stream: Connected) => void;
+  /** A run of the thread is open, as far as the page knows. */
+  open: boolean;
+}) {
   // Another object would make another client, and with it another stream.
   const [{ connections, caller }] = useState(() => {
     const connections = new Connections();
@@ -38,7 +43,8 @@ export default function StreamClient({
   useLayoutEffect(() => {
     if (!stream.isThreadLoading) onStream(stream);
   }, [onStream, stream]);
-  useEffect(() => connections.setRunning(stream.isLoading), [connections, stream.isLoading]);
+  const running = open || stream.isLoading;
+  useEffect(() => connections.setRunning(running), [connections, running]);
   return null;
 }
 

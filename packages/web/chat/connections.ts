@@ -1,13 +1,19 @@
 /**
  * The connections of a conversation's streams. A browser keeps six connections to a server over HTTP/1.1, for all its tabs
- * together, so a hidden tab keeps none, and a window without focus keeps them only while a run is in progress. A hidden tab whose
- * run is in progress looks from time to time: messages that wait for the run's end are sent then, and the title says what waits.
+ * together, so a stream is connected only while a run is open, and never in a hidden tab. A hidden tab whose run is open looks from
+ * time to time: messages that wait for the run's end are sent then, and the title says what waits.
  * The client of the stream does not notice: its response stays open, and continues after the last event.
  */
 
 /** Milliseconds between two looks of a hidden tab, and for which each keeps a connection. */
 const LOOK_EVERY = 8_000;
 const LOOK_FOR = 1_500;
+/** Milliseconds without an event after which a stream without a run rests: the last events follow the end of a run. */
+const QUIET_MS = 3_000;
+/** Milliseconds without a byte, of which the server sends some every 5 s, after which a connection is taken for lost. */
+const SILENT_MS = 20_000;
+/** Only the server's own watch needs it: a stream that rests has none. */
+const HEARTBEAT = /^:.*\n\n/gm;
 
 /** Requests the stream, after the last event that was passed on. */
 type Ask = (signal: AbortSignal) => Promise<Response>;
@@ -15,21 +21,21 @@ type Ask = (signal: AbortSignal) => Promise<Response>;
 export class Connections {
   #all = new Set<Connection>();
   #running = false;
-  #looking: ReturnType<typeof setTimeout> | undefined;
+  #timer: ReturnType<typeof setTimeout> | undefined;
 
   /** Follows the tab until the returned function is called. */
   watch(): () => void {
     const update = () => this.#update();
     document.addEventListener("visibilitychange", update);
-    for (const event of ["focus", "blur"]) addEventListener(event, update);
     return () => {
-      clearTimeout(this.#looking);
+      clearTimeout(this.#timer);
       document.removeEventListener("visibilitychange", update);
-      for (const event of ["focus", "blur"]) removeEventListener(event, update);
     };
   }
 
+  /** Whether a run of the thread is open, or may be. */
   setRunning(running: boolean): void {
+    if (running === this.#running) return;
     this.#running = running;
     this.#update();
   }
@@ -40,7 +46,11 @@ export class Connections {
     signal?.addEventListener("abort", () => leave.abort());
     const answer = await ask(leave.signal);
     if (!answer.ok || !answer.body) return answer;
-    const connection = new Connection(ask, note, () => this.#all.delete(connection));
+    const onEvent = (id: string) => {
+      note(id);
+      if (!document.hidden && !this.#running) this.#restSoon();
+    };
+    const connection = new Connection(ask, onEvent, () => this.#all.delete(connection));
     signal?.addEventListener("abort", () => connection.end());
     this.#all.add(connection);
     const body = connection.start(answer.body, leave);
@@ -49,15 +59,20 @@ export class Connections {
   }
 
   #update(): void {
-    clearTimeout(this.#looking);
-    const rests = document.hidden || (!this.#running && !document.hasFocus());
-    this.#setOpen(!rests);
-    if (document.hidden && this.#running) this.#looking = setTimeout(() => this.#look(), LOOK_EVERY);
+    clearTimeout(this.#timer);
+    this.#setOpen(!document.hidden);
+    if (document.hidden && this.#running) this.#timer = setTimeout(() => this.#look(), LOOK_EVERY);
+    if (!document.hidden && !this.#running) this.#restSoon();
+  }
+
+  #restSoon(): void {
+    clearTimeout(this.#timer);
+    this.#timer = setTimeout(() => this.#setOpen(false), QUIET_MS);
   }
 
   #look(): void {
     this.#setOpen(true);
-    this.#looking = setTimeout(() => this.#update(), LOOK_FOR);
+    this.#timer = setTimeout(() => this.#update(), LOOK_FOR);
   }
 
   #setOpen(isOpen: boolean): void {
@@ -117,16 +132,22 @@ class Connection {
   async #pass(source: ReadableStream<Uint8Array>, leave: AbortController): Promise<void> {
     const encoder = new TextEncoder();
     const reader = source.pipeThrough(new TextDecoderStream() as ReadableWritablePair<string, Uint8Array>).getReader();
+    const lose = () => {
+      leave.abort();
+      this.#finish((controller) => controller.error(new Error("The connection was lost.")));
+    };
     try {
       for (let rest = ""; ;) {
-        const { value, done } = await reader.read();
+        const silence = setTimeout(lose, SILENT_MS);
+        const { value, done } = await reader.read().finally(() => clearTimeout(silence));
         if (leave.signal.aborted) return;
         if (done) return this.#finish((controller) => controller.close());
         const text = rest + value;
         const end = text.lastIndexOf("\n\n") + 2;
         rest = end < 2 ? text : text.slice(end);
         if (end < 2) continue;
-        const frames = text.slice(0, end);
+        const frames = text.slice(0, end).replaceAll(HEARTBEAT, "");
+        if (frames === "") continue;
         this.#controller?.enqueue(encoder.encode(frames));
         const id = [...frames.matchAll(/^id: ?(.+)$/gm)].at(-1)?.[1];
         if (id) this.note(id);

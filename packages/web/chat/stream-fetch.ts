@@ -4,7 +4,9 @@ import { forgetState, readState } from "../api/state.ts";
 import type { Connections } from "./connections.ts";
 
 interface Filter {
+  channels: string[];
   namespaces?: unknown[][];
+  depth?: number;
   since?: number;
 }
 
@@ -18,6 +20,9 @@ export interface NewestRun {
 /** The state has what a run that has ended left. Its messages may be of a branch that was abandoned since. */
 const startAt = ({ id, open }: NewestRun) => (id === undefined ? {} : open ? { since_run: id } : { after_run: id });
 
+/** The client watches the runs of subagents, and what they ask, by a subscription of its own. */
+const isWatch = ({ channels, namespaces }: Filter) => channels.join() === "lifecycle,input" && namespaces === undefined;
+
 /** Of the thread itself, not of a subagent. */
 const ofRoot = ({ namespaces = [] }: Filter) => namespaces.every((namespace) => namespace.length === 0);
 
@@ -25,6 +30,8 @@ const ofRoot = ({ namespaces = [] }: Filter) => namespaces.every((namespace) => 
  * The client subscribes without a cursor and reads the thread's events from the first one, at each reconnect again. Here a
  * subscription starts at the run in progress or after the newest one of when the thread was opened, and a repeated one after
  * its last event. A subscription to a subagent (`namespaces`) still reads from the beginning: its run may be any of the thread's.
+ * One connection has the events of all namespaces: the client gives them to the subscriptions that want them, and the one that
+ * watches gets none.
  */
 export function streamFetch(newest: NewestRun, connections: Connections): typeof fetch {
   let run = newest;
@@ -36,11 +43,14 @@ export function streamFetch(newest: NewestRun, connections: Connections): typeof
     if (path.endsWith("/stream/events") && typeof init?.body === "string") {
       const { body } = init;
       const filter = JSON.parse(body) as Filter;
+      if (isWatch(filter))
+        return new Response(new ReadableStream(), { headers: { "content-type": "text/event-stream" } });
+      const { namespaces: _namespaces, depth: _depth, ...all } = filter;
       const first = filter.since !== undefined || !ofRoot(filter) ? {} : startAt(run);
       const ask = (signal: AbortSignal) => {
         const last = seen.get(body);
         const from = last === undefined ? first : { since_event_id: last };
-        return authFetch(input, { ...init, signal, body: JSON.stringify({ ...filter, ...from }) });
+        return authFetch(input, { ...init, signal, body: JSON.stringify({ ...all, ...from }) });
       };
       return connections.open(ask, (id) => seen.set(body, id), init.signal ?? undefined);
     }

@@ -15,6 +15,8 @@ export interface ThreadView {
   thread: Thread;
   tell: (news: News) => void;
   running: boolean;
+  /** A run is open, may be, or has ended and the state after it is not read. */
+  open: boolean;
   /** Undefined while they are not known. */
   messages: RawMessage[] | undefined;
   interrupts: Interrupt[];
@@ -100,6 +102,7 @@ export function useThread(
     thread,
     tell,
     running,
+    open: run !== undefined || missed,
     messages: shown,
     interrupts: listInterrupts(thread),
     failed: thread.run ? undefined : thread.read?.failed,

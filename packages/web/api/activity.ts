@@ -1,0 +1,89 @@
+/**
+ * The changes in the workspace, from the server. A browser keeps six connections to a server over HTTP/1.1, for all its tabs
+ * together: they share one stream. The tab that holds a lock reads it and tells the others.
+ */
+// A message of a BroadcastChannel has no target.
+/* oxlint-disable unicorn/require-post-message-target-origin */
+import { authFetch } from "./http.ts";
+import { SERVER } from "./server.ts";
+
+/** Milliseconds until a stream that ended is opened again. */
+const AGAIN = 3_000;
+
+/** A tab joined, and is told when the workspace last changed. */
+const JOINED = "joined";
+
+/**
+ * Listens for changes until the returned function is called.
+ *
+ * @param onChange gets when the workspace last changed, in milliseconds since epoch. A gap in the stream counts as a change.
+ */
+export function joinActivity(workspace: string, onChange: (changedAt: number) => void): () => void {
+  const name = `weir.activity ${SERVER} ${workspace}`;
+  const left = new AbortController();
+  // A page that is served without TLS has no locks: its tabs read a stream each.
+  const locks = isSecureContext ? navigator.locks : undefined;
+  const channel = locks && new BroadcastChannel(name);
+  let leads = false;
+  let changedAt = 0;
+  const hear = (at: number) => {
+    changedAt = Math.max(changedAt, at);
+    onChange(at);
+  };
+  const tell = (at: number) => {
+    channel?.postMessage(at);
+    hear(at);
+  };
+  const lead = async () => {
+    leads = true;
+    await readOn(left.signal, tell);
+    leads = false;
+  };
+  if (channel) {
+    channel.addEventListener("message", ({ data }: MessageEvent<number | typeof JOINED>) => {
+      if (data !== JOINED) hear(data);
+      else if (leads) channel.postMessage(changedAt);
+    });
+    channel.postMessage(JOINED);
+  }
+  const lasting = locks ? locks.request(name, { signal: left.signal }, lead) : lead();
+  lasting.catch(() => undefined);
+  return () => {
+    left.abort();
+    channel?.close();
+  };
+}
+
+/** Reads the stream, also after it ended, until `signal` or until the caller may not read it. */
+async function readOn(signal: AbortSignal, tell: (changedAt: number) => void): Promise<void> {
+  for (let first = true; !signal.aborted; first = false) {
+    if (!first) await new Promise((resolve) => setTimeout(resolve, AGAIN));
+    const isRefused = await follow(signal, (event, data) => {
+      if (event === "threads" || (event === "open" && !first)) tell(Date.now());
+      if (event !== "open" || !first) return;
+      const { unchanged_ms: unchanged } = JSON.parse(data) as { unchanged_ms: number | null };
+      if (unchanged !== null) tell(Date.now() - unchanged);
+    }).catch(() => false);
+    if (isRefused) return;
+  }
+}
+
+/** Gives each event of the stream until it ends. True when the caller may not read the stream. */
+async function follow(signal: AbortSignal, onEvent: (event: string, data: string) => void): Promise<boolean> {
+  const answer = await authFetch("/api/v1/activity/stream", { signal });
+  if (answer.status === 401 || answer.status === 403) return true;
+  if (!answer.ok || !answer.body) return false;
+  const reader = answer.body.pipeThrough(new TextDecoderStream()).getReader();
+  for (let text = ""; ;) {
+    const { value, done } = await reader.read();
+    if (done) return false;
+    text += value;
+    const frames = text.split("\n\n");
+    text = frames.pop() ?? "";
+    for (const frame of frames) {
+      const event = /^event: (.*)$/m.exec(frame)?.[1];
+      const data = /^data: (.*)$/m.exec(frame)?.[1] ?? "";
+      if (event !== undefined) onEvent(event, data);
+    }
+  }
+}
