@@ -1,7 +1,17 @@
 /** What a person writes without a connection is kept, and sent when there is one. */
 import { describe, expect, it } from "vitest";
 import { sharedServer } from "../support/shared-server.ts";
-import { browserHere, choose, expectAnswer, log, onStage, say, waitUntilSettled, visit } from "./page.ts";
+import {
+  browserHere,
+  choose,
+  expectAnswer,
+  log,
+  onStage,
+  readRunStatuses,
+  say,
+  waitUntilSettled,
+  visit,
+} from "./page.ts";
 
 describe.runIf(browserHere)("the chat without a connection", () => {
   const stage = onStage(() => sharedServer("graphs"));
@@ -35,6 +45,55 @@ describe.runIf(browserHere)("the chat without a connection", () => {
     await expect.poll(async () => log(page).getByRole("article").count()).toBe(3);
     expect(await log(page).getByText("6 * 7 = 42.").count()).toBeGreaterThan(0);
     expect(troubles).toEqual([]);
+    await close();
+  });
+
+  it("keeps a message while the server does not answer, and sends it when it does", async () => {
+    const { page, close } = await visit(stage);
+    await choose(page, "agent");
+    const queue = page.getByRole("list", { name: "Queued messages" });
+    const isRequest = ({ pathname }: URL) => !/\.(js|css)$/.test(pathname);
+    for (const [first, second, turns] of [
+      ["2 * 3 = 6.", "4 * 5 = 20.", 2],
+      ["6 * 7 = 42.", "7 * 7 = 49.", 4],
+    ] as const) {
+      await page.route(isRequest, (route) => route.abort("connectionrefused"));
+      await say(page, first.replace(/ =.*/, ""));
+      await queue.getByText("Sent when the server answers").waitFor();
+      await say(page, second.replace(/ =.*/, ""));
+      await expect.poll(() => queue.getByRole("listitem").count()).toBe(2);
+      expect(await page.getByText("Not sent").count()).toBe(0);
+      expect(await page.getByText("The server did not answer").count()).toBe(0);
+      await page.unroute(isRequest);
+      await expectAnswer(page, second);
+      await waitUntilSettled(page);
+      await expect.poll(() => log(page).getByRole("article").count()).toBe(turns);
+      await log(page)
+        .getByRole("article")
+        .nth(turns - 2)
+        .getByText(first)
+        .first()
+        .waitFor();
+    }
+    await close();
+  });
+
+  it("does not send again what the server has, though its answer was lost", async () => {
+    const { page, close } = await visit(stage);
+    await choose(page, "agent");
+    await say(page, "What is 2 * 3?");
+    await expectAnswer(page, "2 * 3 = 6.");
+    await waitUntilSettled(page);
+    await page.route(/\/commands$/, async (route) => {
+      await route.fetch();
+      await route.abort("connectionreset");
+    });
+    await say(page, "What is 4 * 5?");
+    await expectAnswer(page, "4 * 5 = 20.");
+    await waitUntilSettled(page);
+    await expect.poll(() => page.getByRole("list", { name: "Queued messages" }).count()).toBe(0);
+    await expect.poll(() => log(page).getByRole("article").count()).toBe(2);
+    expect(await readRunStatuses(page, stage.server)).toEqual(["success", "success"]);
     await close();
   });
 

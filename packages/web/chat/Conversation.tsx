@@ -18,7 +18,7 @@ import { Decisions, NEXT_DECISION } from "./Decisions.tsx";
 import { LoadFailed, LoadingTurns } from "./Empty.tsx";
 import { useFollow } from "./follow.ts";
 import { Log } from "./Log.tsx";
-import { errorText } from "./errors.ts";
+import { errorText, isUnanswered } from "./errors.ts";
 import { stripLine } from "./status.ts";
 import { collectLiveCalls } from "./stream.ts";
 import { Strip } from "./Strip.tsx";
@@ -128,7 +128,8 @@ export function Conversation({
   const busy = running || waiting > 0;
   const asked = turns.findLast((turn) => turn.asked)?.asked;
   const [refused, setRefused] = useState<{ why: string; asked: string | undefined }>();
-  const streamError = stream.error ? errorText(stream.error) : undefined;
+  // What had no answer waits in the queue.
+  const streamError = stream.error && !isUnanswered(stream.error) ? errorText(stream.error) : undefined;
   // An answer that came second is no failure of the run, which has the first one.
   const failure = view.failed ?? (streamError === refused?.why ? undefined : streamError);
   const error = running || waiting > 0 ? undefined : failure;
@@ -243,7 +244,7 @@ export function Conversation({
               box={box}
               threadId={threadId}
               running={running}
-              waitsFor={!online ? "you are online" : connected ? "the run ends" : "the chat has loaded"}
+              waitsFor={waitsFor(online, connection.lostAt !== undefined, connected !== undefined)}
               closed={!mayRun ? "Your role starts no runs" : waiting > 0 ? "Answer above to continue" : undefined}
               hint={running ? "Write the next message" : `Message ${assistant.name}`}
               accepts={acceptedBy(assistant)}
@@ -266,4 +267,11 @@ export function Conversation({
       {client && <client.Component {...client.props} open={view.open} />}
     </div>
   );
+}
+
+/** What a message in the queue waits for. */
+function waitsFor(online: boolean, lost: boolean, connected: boolean): string {
+  if (!online) return "you are online";
+  if (lost) return "the server answers";
+  return connected ? "the run ends" : "the chat has loaded";
 }

@@ -1,4 +1,4 @@
-/** Whether the stream is connected: fed by the transport's callbacks, read by the status strip. */
+/** Whether the server answers: fed by the transport's callbacks and by requests without an answer, read by the status strip. */
 import { useSyncExternalStore } from "react";
 
 export interface Connection {
@@ -29,6 +29,9 @@ export function noteConnected(): void {
   if (connection.lostAt === undefined) return;
   set(Date.now() - connection.lostAt > QUIET_MS ? { backAt: Date.now() } : {});
 }
+
+/** Whether the connection was lost and is not back. */
+export const isLost = (): boolean => connection.lostAt !== undefined;
 
 export function forgetConnection(): void {
   set({});

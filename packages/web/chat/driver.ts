@@ -4,7 +4,10 @@ import { cancelRuns, renameThread } from "../api/queries.ts";
 import type { Stream } from "./stream.ts";
 import { toBlock, buildContent, type Media, withText } from "./media.ts";
 import { useOnline } from "./clock.ts";
-import { adoptNew, dequeue, enqueue, NEW, type Queued, useQueue } from "./queue.ts";
+import { awaitServer } from "./await-server.ts";
+import { isLost, useConnection } from "./connection.ts";
+import { isUnanswered } from "./errors.ts";
+import { adoptNew, dequeue, enqueue, NEW, type Queued, requeue, useQueue } from "./queue.ts";
 import type { TurnActions } from "./Turn.tsx";
 import type { ThreadView } from "./useThread.ts";
 
@@ -60,6 +63,7 @@ export function useDriver(wiring: Wiring): Driver {
       forkFrom?: string,
       context: Record<string, unknown> = now.current.context,
       again?: string,
+      onUnanswered?: () => void,
     ) => {
       const { stream, view, toEnd } = now.current;
       tell({ type: "submit", base: forkFrom === undefined ? undefined : view.upTo(forkFrom), again });
@@ -71,11 +75,14 @@ export function useDriver(wiring: Wiring): Driver {
           config: { configurable: context },
           multitaskStrategy: "enqueue",
           ...(forkFrom === undefined ? {} : { forkFrom }),
+          onError: (error) => {
+            if (isUnanswered(error)) onUnanswered?.();
+          },
         })
         .catch(() => tell({ type: "refused" }));
     };
     // Its id is new also where its words are old: asked again, it is another message.
-    const human = (content: unknown) => ({ messages: [{ type: "human", content }] });
+    const human = (content: unknown, id?: string) => ({ messages: [{ type: "human", content, id }] });
     const contentAt = (messageId: string) =>
       now.current.view.messages?.find(({ id }) => id === messageId)?.content ?? "";
     const findFork = (messageId: string) => now.current.view.checkpoints.get(messageId)?.from;
@@ -87,14 +94,19 @@ export function useDriver(wiring: Wiring): Driver {
     const send = (text: string, media: Media[] = []) => {
       const { stream, connected, view, context } = now.current;
       // The queue is kept over a reload, such as that of a page whose code a deploy has replaced.
-      const waits = !navigator.onLine || !connected || (stream.threadId && isOpen(now.current));
-      if (waits) return enqueue(stream.threadId ?? NEW, { text, media, context, at: view.at });
-      name(text, media);
-      submit(human(buildContent(text, media.map(toBlock))), view.at);
+      const waits = !navigator.onLine || isLost() || !connected || (stream.threadId && isOpen(now.current));
+      const message = { text, media, context, at: view.at };
+      if (waits) enqueue(stream.threadId ?? NEW, message);
+      else deliver({ ...message, id: crypto.randomUUID() });
     };
-    const sendQueued = ({ text, media, context, at }: Queued) => {
+    const deliver = (message: Queued) => {
+      const { id, text, media, context, at } = message;
       name(text, media);
-      submit(human(buildContent(text, media.map(toBlock))), at, context);
+      submit(human(buildContent(text, media.map(toBlock)), id), at, context, id, () => {
+        tell({ type: "unanswered-start" });
+        requeue(now.current.stream.threadId ?? NEW, message);
+        void awaitServer();
+      });
     };
     const actions: TurnActions = {
       edit: (messageId) => now.current.setEditing(messageId),
@@ -125,16 +137,18 @@ export function useDriver(wiring: Wiring): Driver {
       void renameThread(threadId, title.current).catch(() => undefined);
       title.current = undefined;
     };
-    return { actions, send, sendQueued, stop, onCreated, resume: () => submit(null) };
+    return { actions, send, deliver, stop, onCreated, resume: () => submit(null) };
   }, [tell]);
 
   const { connected } = wiring;
   const { thread, interrupts } = wiring.view;
   const settled = (threadId === undefined || thread.read !== undefined) && interrupts.length === 0 && !isOpen(wiring);
-  const next = online && connected && settled ? queue[0]?.id : undefined;
+  const { lostAt } = useConnection();
+  const next = online && lostAt === undefined && connected && settled ? queue[0]?.id : undefined;
   useEffect(() => {
     const message = dequeue(place, next);
-    if (message) drive.sendQueued(message);
+    const isThere = now.current.view.messages?.some(({ id }) => id === message?.id);
+    if (message && !isThere) drive.deliver(message);
   }, [place, next, drive]);
 
   return {

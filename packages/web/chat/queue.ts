@@ -1,12 +1,13 @@
 /**
- * Messages that were written during a run, or offline. They are sent one after the other when the thread is settled and the
- * browser is online. This tab keeps them by thread, also while another view is open and over a reload.
+ * Messages that were written during a run, or without a connection. They are sent one after the other when the thread is settled
+ * and the server answers. This tab keeps them by thread, also while another view is open and over a reload.
  */
 import { useCallback, useSyncExternalStore } from "react";
 import { keepInTab, onForget } from "../ui/storage.ts";
 import type { Media } from "./media.ts";
 
 export interface Queued {
+  /** Also of the message on the thread. */
   id: string;
   text: string;
   media: Media[];
@@ -58,6 +59,11 @@ export function enqueue(threadId: string, { at, ...message }: Omit<Queued, "id">
   const before = readQueue(threadId);
   const branch = before.length === 0 && at !== undefined ? { at } : {};
   keep(threadId, [...before, { ...message, ...branch, id: crypto.randomUUID() }]);
+}
+
+/** Puts a message back in front: its start had no answer. */
+export function requeue(threadId: string, message: Queued): void {
+  keep(threadId, [message, ...readQueue(threadId)]);
 }
 
 /** Removes a message. Undefined where it is not in the queue, such as when it was sent. */

@@ -80,6 +80,8 @@ export type News =
   /** This tab starts a run, from the messages given or from the newest state. `again`: the question that was not sent. */
   | { type: "submit"; base?: RawMessage[]; again?: string }
   | { type: "refused" }
+  /** The start of this tab's run had no answer: the server may have it. */
+  | { type: "unanswered-start" }
   | { type: "stop"; seconds: number }
   | { type: "answer"; ids: string[]; said: Said[] }
   | { type: "unanswered"; ids: string[] };
@@ -106,7 +108,7 @@ export const begin = (partials: Partial[] = []): Thread => ({
 const collectIds = (messages: RawMessage[]) => new Set(messages.flatMap(({ id }) => id ?? []));
 
 export function reduce(thread: Thread, news: News): Thread {
-  const { run } = thread;
+  const { run, read } = thread;
   switch (news.type) {
     case "live": {
       const next = { ...thread, live: news.messages, loading: news.loading };
@@ -142,6 +144,11 @@ export function reduce(thread: Thread, news: News): Thread {
     }
     case "refused":
       return run?.mine && !thread.loading ? refused(thread) : thread;
+    case "unanswered-start":
+      return {
+        ...(run?.mine && !run.ended ? ends(thread) : thread),
+        gone: without(thread, run?.base ?? read?.messages ?? []),
+      };
     case "stop":
       return { ...thread, stopped: news.seconds };
     case "answer":
