@@ -70,6 +70,25 @@ describe.runIf(browserHere)("the overview", () => {
     await close();
   });
 
+  it("shows an outline until it knows whether something has run", async () => {
+    const { page, close } = await visit(stage, { path: "/console/nothing" });
+    const release = await hold(page, (url) => url.pathname === "/api/v1/sessions");
+    const figures = page.waitForResponse((answer) => answer.url().endsWith("/api/v1/runs/stats/series"));
+    const told: (string | null)[] = [];
+    await page.exposeFunction("tell", (text: string | null) => told.push(text));
+    await page.addInitScript(`new MutationObserver(() => {
+      if (document.body?.textContent.includes("No runs in this time range")) tell("No runs");
+    }).observe(document, { subtree: true, childList: true, characterData: true })`);
+    await page.goto(`${stage.server.url}/`);
+    await (await figures).finished();
+    await section(page, "Waiting for a person").getByText("No threads are waiting for an answer.").waitFor();
+    await page.getByRole("main").getByRole("status").first().waitFor();
+    release();
+    await page.getByRole("heading", { name: "Nothing has run here yet" }).waitFor();
+    expect(told).toEqual([]);
+    await close();
+  });
+
   it("leads from nothing to a first run, its trace, and a program with a key of its own", async () => {
     const { page, troubles, close } = await visit(stage, { path: "/" });
     const steps = page.getByRole("list", { name: "First steps" });
