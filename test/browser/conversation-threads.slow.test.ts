@@ -37,6 +37,41 @@ describe.runIf(browserHere)("the threads and turns of a conversation in the brow
     await close();
   });
 
+  it("begins a new chat with the default assistant, then with the last used, never with the newest", async () => {
+    const { url, headers } = stage.server;
+    const created: string[] = [];
+    const create = async (name: string, graph_id: string) => {
+      const answer = await fetch(`${url}/assistants`, {
+        method: "POST",
+        headers: { ...headers, "content-type": "application/json" },
+        body: JSON.stringify({ name, graph_id }),
+      });
+      created.push((await answer.json<{ assistant_id: string }>()).assistant_id);
+    };
+    await create("Newest echo", "echo");
+    await create("Newest agent", "agent");
+    const { page, close } = await visit(stage);
+    const expectAssistant = (name: string) =>
+      page.getByRole("button", { name: new RegExp(`^Assistant: ${name}`) }).waitFor();
+    await expectAssistant("agent");
+    await choose(page, "approval");
+    await say(page, "Hello");
+    await expectAnswer(page, "You said");
+    await waitUntilSettled(page);
+    await create("Newest of all", "agent");
+    for (const open of [
+      () => page.getByRole("button", { name: "New thread" }).click(),
+      () => page.goto(`${url}/chat`),
+    ]) {
+      await open();
+      await page.waitForURL("**/chat");
+      await findComposer(page).waitFor();
+      await expectAssistant("approval");
+    }
+    await close();
+    for (const id of created) await fetch(`${url}/assistants/${id}`, { method: "DELETE", headers });
+  });
+
   it("queues what is written during a run", async () => {
     const { page, close } = await visit(stage);
     await choose(page, "agent");
