@@ -1,11 +1,10 @@
 /** What a conversation shows after each of many steps is what it shows after a reload. */
-import type { Page } from "playwright-core";
+import type { Locator, Page } from "playwright-core";
 import { describe, expect, it } from "vitest";
 import { seeded } from "../support/random.ts";
 import { startServer } from "../support/server.ts";
 import { chooseAmount } from "../support/thorough.ts";
 import {
-  answers,
   browserHere,
   choose,
   checkEventually,
@@ -14,23 +13,34 @@ import {
   onStage,
   say,
   waitUntilSettled,
+  strip,
   visit,
 } from "./page.ts";
 
-const STEPS = chooseAmount("STEPS", 8, 60);
+const STEPS = chooseAmount("STEPS", 12, 60);
 
-/** The question of each turn, and the answers. Times, branches and buttons follow later. */
-const turns = async (page: Page) => ({
-  asked: (await log(page).getByRole("article").allTextContents()).map((text) => /(\d+) \* \1/.exec(text)?.[0]),
-  answered: await answers(page).allTextContents(),
-});
+/**
+ * The question of each turn, its place among its branches, and its answers. The text of a stopped run stays in the tab that
+ * saw it, and in no other.
+ */
+const turns = (page: Page) =>
+  page.evaluate<{ asked: string; branch: string; answers: string[] }[]>(`
+    [...document.querySelectorAll('[role="log"] article')].map((turn) => ({
+      asked: /(\\d+) \\* \\1/.exec(turn.textContent)?.[0] ?? "",
+      branch: turn.querySelector('[aria-label^="Previous branch"]')?.ariaLabel ?? "",
+      answers: [...turn.querySelectorAll('[data-part="text"], [data-part="decided"] span')]
+        .map((part) => part.textContent)
+        .filter((text) => !text.includes("Stopped before the answer was complete.")),
+    }))`);
+
+const listQuestions = async (page: Page) => (await turns(page)).map(({ asked }) => asked);
 
 /** Notes each question that the page shows, also for a moment. */
 const WATCH = `(() => {
   window.questions = new Set();
   const look = () => {
     for (const turn of document.querySelectorAll('[role="log"] article, [role="log"] [role="article"]'))
-      window.questions.add(/(\\d+) \\* \\1/.exec(turn.textContent)?.[0]);
+      window.questions.add(/(\\d+) \\* \\1/.exec(turn.textContent)?.[0] ?? "");
   };
   new MutationObserver(look).observe(document, { subtree: true, childList: true, characterData: true });
 })()`;
@@ -42,19 +52,25 @@ const takeShown = (page: Page) =>
 describe.runIf(browserHere)("a conversation with abandoned branches", () => {
   const stage = onStage(() => startServer({ OFFLINE_MODEL_DELAY_MS: "5" }));
 
-  /** A conversation in the page, and what can be done to it. Each question has a product of its own. */
+  /** A conversation in two pages, and what can be done to it. Each question has a product of its own. */
   async function converse() {
     const { page, close } = await visit(stage);
-    await page.addInitScript(WATCH);
+    await page.context().addInitScript(WATCH);
     await page.reload();
-    await choose(page, "agent");
+    await choose(page, "approval");
+    await say(page, "7 * 7");
+    await expectAnswer(page, 'You said: "7 * 7"');
+    await waitUntilSettled(page);
+    const path = new URL(page.url()).pathname;
+    const mirror = await page.context().newPage();
+    await mirror.goto(page.url());
+    await expectAnswer(mirror, 'You said: "7 * 7"');
+
     let asked = 10;
     const question = () => `${(asked += 1)} * ${asked}`;
-    const path = () => new URL(page.url()).pathname;
-    const readThreadId = () => path().split("/").at(-1) ?? "";
     const { url, headers } = stage.server;
     const call = async (at: string, body?: object) => {
-      const answer = await fetch(`${url}/threads/${readThreadId()}${at}`, {
+      const answer = await fetch(`${url}/threads/${path.split("/").at(-1)}${at}`, {
         method: body ? "POST" : "GET",
         headers: { ...headers, "content-type": "application/json" },
         body: JSON.stringify(body),
@@ -64,25 +80,79 @@ describe.runIf(browserHere)("a conversation with abandoned branches", () => {
     };
     const runElsewhere = async (checkpoint_id?: string) =>
       call("/runs/wait", {
-        assistant_id: "agent",
+        assistant_id: "approval",
         input: { messages: [{ role: "user", content: question() }] },
         multitask_strategy: "enqueue",
         ...(checkpoint_id && { checkpoint_id }),
       });
-    const turnAt = (share: number) => async () => {
-      const all = log(page).getByRole("article");
-      return all.nth(Math.floor(share * (await all.count())));
+    const nth = async (all: Locator, share: number) => all.nth(Math.floor(share * (await all.count())));
+    const buttons = (name: string) => log(page).getByRole("button", { name });
+    const ask = async (what: string) => {
+      await say(page, `Write to ada@example.com that ${what}`);
+      await log(page).getByRole("button", { name: "Approve send_email" }).waitFor();
+    };
+    /** While a run is open, both pages show the questions that a page shows which is opened now. */
+    const expectSameQuestions = async () => {
+      await expectAnswer(page, " 10 ");
+      const fresh = await visit(stage, { path });
+      await expectAnswer(fresh.page, " 10 ");
+      await checkEventually(
+        () => Promise.all([page, mirror, fresh.page].map(listQuestions)),
+        ([one, two, reloaded]) => expect([one, two]).toEqual([reloaded, reloaded]),
+        20_000,
+      );
+      await strip(page).getByText("Running").waitFor();
+      await fresh.close();
     };
     const steps: Record<string, (share: number) => Promise<unknown>> = {
       say: () => say(page, question()),
       edit: async (share) => {
-        const turn = await turnAt(share)();
-        await turn.getByRole("button", { name: "Edit message" }).click();
+        await (await nth(buttons("Edit message"), share)).click();
         await page.getByRole("textbox", { name: "Edit message" }).fill(question());
         await page.getByRole("button", { name: "Send as new branch" }).click();
       },
-      regenerate: async (share) => (await turnAt(share)()).getByRole("button", { name: "Regenerate answer" }).click(),
+      regenerate: async (share) => (await nth(buttons("Regenerate answer"), share)).click(),
       reload: () => page.reload(),
+      switch: async (share) => {
+        const switches = log(page).locator('button[aria-label*=" branch, "]:enabled');
+        if ((await switches.count()) > 0) await (await nth(switches, share)).click();
+      },
+      stop: async () => {
+        await say(page, `count to 5000, ${question()}`);
+        await expectAnswer(page, " 10 ");
+        await page.getByRole("form", { name: "Message" }).getByRole("button", { name: "Stop" }).click();
+      },
+      "stop in the other page": async () => {
+        await say(page, `count to 5000, ${question()}`);
+        await expectSameQuestions();
+        await mirror.getByRole("form", { name: "Message" }).getByRole("button", { name: "Stop" }).click();
+      },
+      "edit, and look during the run": async (share) => {
+        await (await nth(buttons("Edit message"), share)).click();
+        await page.getByRole("textbox", { name: "Edit message" }).fill(`count to 5000, ${question()}`);
+        await page.getByRole("button", { name: "Send as new branch" }).click();
+        await expectSameQuestions();
+        await page.getByRole("form", { name: "Message" }).getByRole("button", { name: "Stop" }).click();
+      },
+      queue: async () => {
+        await say(page, `count to 200, ${question()}`);
+        await expectAnswer(page, " 10 ");
+        await say(page, question());
+      },
+      approve: async () => {
+        await ask(question());
+        await log(page).getByRole("button", { name: "Approve send_email" }).click();
+      },
+      "approve in the other page": async () => {
+        await ask(question());
+        await log(mirror).getByRole("button", { name: "Approve send_email" }).click();
+      },
+      "approve elsewhere": async () => {
+        await ask(question());
+        const resume = { decisions: [{ type: "approve" }] };
+        await call("/runs/wait", { assistant_id: "approval", command: { resume } });
+      },
+      "say in the other page": () => say(mirror, question()),
       elsewhere: () => runElsewhere(),
       "elsewhere, from an earlier checkpoint": async (share) => {
         const history = (await call("/history?limit=100")) as { checkpoint: { checkpoint_id: string } }[];
@@ -94,53 +164,64 @@ describe.runIf(browserHere)("a conversation with abandoned branches", () => {
         await other;
       },
     };
+    /** Both pages show what they show after a reload: this one perhaps a branch, the other one the newest. */
     const expectAsReloaded = async (told: string) => {
-      const fresh = await visit(stage, { path: path() });
-      await answers(fresh.page).first().waitFor();
-      await waitUntilSettled(fresh.page);
-      await checkEventually(
-        async () => [await turns(page), await turns(fresh.page)],
-        ([now, reloaded]) => {
-          expect({ told, ...now }).toEqual({ told, ...reloaded });
-          expect(now?.answered.length).toBeGreaterThan(0);
-        },
-        20_000,
-      );
-      await fresh.close();
+      for (const one of [page, mirror]) {
+        const address = new URL(one.url());
+        const fresh = await visit(stage, { path: address.pathname + address.search });
+        await log(fresh.page).getByRole("article").first().waitFor();
+        await checkEventually(
+          async () => [await turns(one), await turns(fresh.page)],
+          ([now, reloaded]) => {
+            expect({ told, now }).toEqual({ told, now: reloaded });
+            expect(now).not.toEqual([]);
+          },
+          20_000,
+        );
+        await fresh.close();
+      }
     };
-    /** Until no run of the thread is open, on the server. */
-    const waitForRest = () =>
-      checkEventually(
+    /** Until no message waits in a page, and no run of the thread is open on the server. */
+    const waitForRest = async (): Promise<void> => {
+      const queue = page.getByRole("list", { name: "Queued messages" });
+      await expect.poll(() => queue.count()).toBe(0);
+      await checkEventually(
         async () => ((await call("")) as { status: string }).status,
-        (status) => expect(status).toBe("idle"),
+        (status) => expect(status).not.toBe("busy"),
       );
-    return { page, close, steps, waitForRest, expectAsReloaded };
+      for (const one of [page, mirror]) await waitUntilSettled(one);
+      // An answer that is made again may ask again.
+      const approve = log(page).getByRole("button", { name: "Approve send_email" });
+      if ((await approve.count()) === 0) return;
+      await approve.click();
+      await waitForRest();
+    };
+    return { pages: [page, mirror], close, steps, waitForRest, expectAsReloaded };
   }
 
   it(
-    `shows after each of ${STEPS} random steps what a reload shows`,
-    { timeout: 60_000 + STEPS * 20_000 },
+    `shows in two pages after each of ${STEPS} random steps what a reload shows`,
+    { timeout: 60_000 + STEPS * 30_000 },
     async () => {
       const random = seeded("steps of a conversation");
-      const { page, close, steps, waitForRest, expectAsReloaded } = await converse();
-      await say(page, "7 * 7");
-      await expectAnswer(page, "49");
-      await waitUntilSettled(page);
+      const { pages, close, steps, waitForRest, expectAsReloaded } = await converse();
       const names = Object.keys(steps);
       const told: string[] = [];
       for (let n = 0; n < STEPS; n++) {
         const name = names[random.between(0, names.length)] ?? "";
         told.push(name);
-        const before = (await turns(page)).asked;
-        await takeShown(page);
+        const before = await Promise.all(pages.map(listQuestions));
+        await Promise.all(pages.map(takeShown));
         await steps[name]?.(random.next());
         await waitForRest();
-        await waitUntilSettled(page);
         await expectAsReloaded(told.join(" → "));
-        const known = [...before, ...(await turns(page)).asked];
-        // A question of another branch is not shown, not even until the state has been read.
-        const others = (await takeShown(page)).filter((question) => !known.includes(question));
-        expect({ told, others }).toEqual({ told, others: [] });
+        const after = await Promise.all(pages.map(listQuestions));
+        for (const [i, page] of pages.entries()) {
+          // A question of another branch is not shown, not even until the state has been read.
+          const known = [...(before[i] ?? []), ...(after[i] ?? [])];
+          const others = (await takeShown(page)).filter((question) => !known.includes(question));
+          expect({ told, others }).toEqual({ told, others: [] });
+        }
       }
       await close();
     },

@@ -8,7 +8,7 @@ import { liveMessages, type Stream } from "./stream.ts";
 import { errorText } from "./errors.ts";
 import { keepPartials, keptPartials } from "./partials.ts";
 import { type Checkpoint, findCheckpoints, type Fork, findForks, type Step } from "../api/steps.ts";
-import { useMissed } from "./missed.ts";
+import { useMissed, useUnseen } from "./missed.ts";
 import { begin, listInterrupts, isRunning, listMessages, type News, type Read, reduce, type Thread } from "./thread.ts";
 
 export interface ThreadView {
@@ -66,8 +66,9 @@ export function useThread(
     if (state.data !== undefined) tell({ type: "read", phase, state: parseRead(state.data) });
   }, [state.data, phase]);
 
-  const runs = useRuns(own ? undefined : threadId, phase, change);
-  const missed = useMissed(phase, first.newest, runs.data?.newest, onMissed);
+  const unseen = useUnseen(own, stream.isLoading);
+  const runs = useRuns(own && !unseen ? undefined : threadId, phase, change);
+  const missed = useMissed(phase, first.newest, runs.data?.newest, unseen, onMissed);
   useEffect(() => {
     if (runs.data && !missed) tell({ type: "runs", open: runs.data.open });
   }, [runs.data, missed]);
