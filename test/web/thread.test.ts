@@ -192,6 +192,18 @@ const TABLE: Record<string, Step[]> = {
     [{ type: "submit", again: "h2" }, "> h1 a1 h2"],
     [live("h1 a1 h2 a2", true), "> h1 a1 h2 a2"],
   ],
+  "takes a question out of view whose start had no answer, until the state has it or it is sent again": [
+    [read("h1 a1"), "h1 a1"],
+    [submit(), "> h1 a1"],
+    [live("h1 a1 h2", true), "> h1 a1 h2"],
+    [{ type: "unanswered-start" }, "h1 a1"],
+    [live("h1 a1 h2", false), "h1 a1"],
+    [read("h1 a1"), "h1 a1"],
+    [{ type: "submit", again: "h2" }, "> h1 a1 h2"],
+    [live("h1 a1 h2 a2", true), "> h1 a1 h2 a2"],
+    [{ type: "unanswered-start" }, "h1 a1"],
+    [read("h1 a1 h2 a2"), "h1 a1 h2 a2"],
+  ],
   "does not show messages of another branch that the stream brings, not during a run from elsewhere either": [
     [read("h1 a1"), "h1 a1"],
     [live("h1 a1 h2 a2", false), "h1 a1"],
