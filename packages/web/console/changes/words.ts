@@ -11,6 +11,8 @@ const CELLS_MOST = 2_000_000;
 /** Texts that have less than this share of characters in common are shown one after the other. */
 const ALIKE = 0.3;
 
+// It splits text and formats nothing.
+// oxlint-disable-next-line no-restricted-globals
 const segmenter = new Intl.Segmenter(undefined, { granularity: "word" });
 
 const splitWords = (text: string): string[] => Array.from(segmenter.segment(text), ({ segment }) => segment);
