@@ -120,6 +120,9 @@ describe.runIf(browserHere)("the audit log and usage in the browser", () => {
       .locator("canvas")
       .waitFor();
     expect(await findingsInBothThemes(page)).toEqual([]);
+    await page
+      .getByText(/^\w+ \d{4}: \$[\d.]+ so far(, about \$[\d.]+ by its end at the pace of the last days)?\.$/)
+      .waitFor();
     const projects = page.getByRole("table", { name: "Usage by project" });
     await projects.getByRole("row", { name: /shop-one 40/ }).waitFor();
     await page.getByRole("button", { name: "Show as table" }).click();

@@ -4,7 +4,7 @@ import type { AuditAction } from "../../src/audit/store.ts";
 import { ACTIONS, actionText, actorText, isRefusal, targetText } from "../../packages/web/console/audit/actions.ts";
 import { expiryTime, expiryText, parseNetworks } from "../../packages/web/console/keys/expiry.ts";
 import { clientName, returnsTo } from "../../packages/web/console/oauth/words.ts";
-import { byDay, byProject, findDays } from "../../packages/web/console/usage/figures.ts";
+import { byDay, byProject, findDays, forecastMonth } from "../../packages/web/console/usage/figures.ts";
 import { bytesText } from "../../packages/web/ui/format.ts";
 
 const NOW = Date.parse("2026-11-22T12:00:00Z");
@@ -228,4 +228,18 @@ describe("usage", () => {
     expect(findDays({ from, to: NOW })).toEqual({ first: "2026-11-16", last: "2026-11-22" });
     expect(findDays({ from, to: Date.parse("2026-11-22T00:00:00Z") }).last).toBe("2026-11-21");
   });
+
+  it.each([
+    ["the mean of the last seven whole days goes on", [...Array(14).fill(100), ...Array(7).fill(2), 1], 1415, 1432],
+    ["today is above the pace", [...Array(21).fill(2), 9], 51, 67],
+    ["a month with fewer days before", [4, 1], 5, 120, "2026-11-02T12:00:00Z"],
+    ["a month that begins today", [3], 3, undefined, "2026-11-01T12:00:00Z"],
+  ] as [string, number[], number, number | undefined, string?][])(
+    "forecast a month: %s",
+    (_, costs, cost, expected, now) => {
+      const buckets = costs.map((total_cost) => ({ total_cost }));
+      const month = forecastMonth(buckets, now ? Date.parse(now) : NOW);
+      expect(month).toEqual({ month: "2026-11", cost, expected });
+    },
+  );
 });

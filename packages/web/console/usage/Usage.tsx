@@ -6,10 +6,11 @@ import { useRange } from "../../page/range.ts";
 import { RangePicker } from "../../page/RangePicker.tsx";
 import css from "../parts.module.css";
 import { Section } from "../Section.tsx";
+import { monthText } from "../when.ts";
 import { Loaded } from "../../page/states.tsx";
 import { type Column, Table } from "../../page/Table.tsx";
 import { byProject, type ProjectSum } from "./figures.ts";
-import { type Group, useSpent, useUsage } from "./queries.ts";
+import { type Group, useMonth, useSpent, useUsage } from "./queries.ts";
 import { Spent } from "./Spent.tsx";
 import { Stored } from "./Stored.tsx";
 
@@ -42,6 +43,7 @@ export default function Usage() {
               ) : (
                 <Spent buckets={data.buckets} />
               )}
+              <ThisMonth />
             </Section>
             {data.models.length > 0 && (
               <Section title="By model">
@@ -67,6 +69,19 @@ export default function Usage() {
         </Section>
       )}
     </Page>
+  );
+}
+
+/** Of one line, so that nothing below moves when it arrives. */
+function ThisMonth() {
+  const { data } = useMonth();
+  if (!data) return <p className={css.note}>…</p>;
+  const { month, cost, expected } = data;
+  return (
+    <p className={css.note}>
+      {monthText(month)}: {costText(cost)} so far
+      {expected !== undefined && `, about ${costText(expected)} by its end at the pace of the last days`}.
+    </p>
   );
 }
 

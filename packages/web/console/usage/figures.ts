@@ -9,6 +9,36 @@ export function findDays({ from, to = Date.now() }: Pick<Range, "from" | "to">):
   return { first: day(from), last: day(to - 1) };
 }
 
+/** The days whose mean is taken for those that are left of the month. */
+const PACE_DAYS = 7;
+
+export interface Month {
+  /** "2026-11". */
+  month: string;
+  /** US dollars. */
+  cost: number;
+  /** At the pace of the last whole days, at most seven. Undefined before there is one. */
+  expected: number | undefined;
+}
+
+/** The cost of the month until `now`, and what it comes to by its end. Buckets are the days from its first to the one of `now`, in UTC. */
+export function forecastMonth(buckets: { total_cost: number }[], now: number): Month {
+  const at = new Date(now);
+  const days = new Date(Date.UTC(at.getUTCFullYear(), at.getUTCMonth() + 1, 0)).getUTCDate();
+  const sum = (some: typeof buckets) => some.reduce((total, { total_cost }) => total + total_cost, 0);
+  const cost = sum(buckets);
+  const whole = buckets.slice(0, at.getUTCDate() - 1).slice(-PACE_DAYS);
+  const today = buckets[at.getUTCDate() - 1]?.total_cost ?? 0;
+  const pace = sum(whole) / whole.length;
+  // Today may come to more than the pace already.
+  const rest = Math.max(0, pace - today) + pace * (days - at.getUTCDate());
+  return {
+    month: at.toISOString().slice(0, 7),
+    cost,
+    expected: whole.length > 0 ? cost + rest : undefined,
+  };
+}
+
 export interface Day {
   day: string;
   project_id: string;

@@ -3,7 +3,7 @@ import { keepPreviousData, useQuery } from "@tanstack/react-query";
 import { call } from "../../api/http.ts";
 import type { Range } from "../../page/range.ts";
 import type { Figures, Series } from "../overview/queries.ts";
-import { type Day, findDays } from "./figures.ts";
+import { type Day, findDays, forecastMonth } from "./figures.ts";
 
 export interface Usage {
   start_date: string;
@@ -54,5 +54,18 @@ export function useSpent(range: Range) {
       return { ...traces, complete: traces.complete && models.complete, models: models.groups ?? [] };
     },
     placeholderData: keepPreviousData,
+  });
+}
+
+/** The cost of this month, whatever the time range is. */
+export function useMonth() {
+  const month = new Date().toISOString().slice(0, 7);
+  return useQuery({
+    queryKey: ["usage", "month", month],
+    queryFn: async ({ signal }) => {
+      const query = { interval: "day", is_root: true, start_time: `${month}-01T00:00:00Z` };
+      const { buckets } = await call<Series>("POST", "/api/v1/runs/stats/series", query, signal);
+      return forecastMonth(buckets, Date.now());
+    },
   });
 }
