@@ -91,27 +91,24 @@ it("gives no role with more permissions than its own, also not to itself", async
   expect([made.status, await made.json()]).toMatchObject([201, { role: "keeper" }]);
 });
 
-it("that is removed is signed out, also where a stream is open", async () => {
-  const id = await add("developer");
-  const browser = await signIn(id);
-  const stream = await browser.fetch("/api/v1/activity/stream", { headers: { accept: "text/event-stream" } });
-  expect(stream.status).toBe(200);
-  const ended = (async () => {
-    for await (const _ of stream.body ?? []);
-  })();
-  expect((await remove(id)).status).toBe(204);
-  expect((await browser.fetch("/api/v1/me")).status).toBe(401);
-  await ended;
-  expect((await remove(id)).status).toBe(404);
-}, 60_000);
-
-it("whose role loses a permission reads no more in an open stream", async () => {
-  const id = await add("developer");
-  const browser = await signIn(id);
-  const stream = await browser.fetch("/api/v1/activity/stream", { headers: { accept: "text/event-stream" } });
-  await change(id, "viewer");
-  for await (const _ of stream.body ?? []);
-  expect((await browser.fetch("/api/v1/activity/runs")).status).toBe(200);
+it("that is removed is signed out, and one whose role loses a permission reads no more, also where a stream is open", async () => {
+  const openStream = async (id: string) => {
+    const browser = await signIn(id);
+    const stream = await browser.fetch("/api/v1/activity/stream", { headers: { accept: "text/event-stream" } });
+    expect(stream.status).toBe(200);
+    const ended = (async () => {
+      for await (const _ of stream.body ?? []);
+    })();
+    return { browser, ended };
+  };
+  const [gone, lower] = [await add("developer"), await add("developer")];
+  const [ofGone, ofLower] = [await openStream(gone), await openStream(lower)];
+  expect((await remove(gone)).status).toBe(204);
+  await change(lower, "viewer");
+  expect((await ofGone.browser.fetch("/api/v1/me")).status).toBe(401);
+  await Promise.all([ofGone.ended, ofLower.ended]);
+  expect((await remove(gone)).status).toBe(404);
+  expect((await ofLower.browser.fetch("/api/v1/activity/runs")).status).toBe(200);
 }, 60_000);
 
 describe("an application that a member allowed", () => {

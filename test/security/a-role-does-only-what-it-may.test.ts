@@ -54,7 +54,7 @@ describe("on every route", { timeout: 60_000 }, () => {
     { who: "a key", role },
     { who: "a member", role },
   ]);
-  it.each(pickCases(cases, 4))(
+  it.each(pickCases(cases, 2))(
     "$who with the role $role",
     async ({ who, role }) => {
       const credential =
