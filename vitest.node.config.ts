@@ -28,6 +28,9 @@ const test = {
   expect: { poll: { timeout: POLL_MS } },
 };
 
+// More than the processors of a small machine: a file waits for servers and browsers as often as for the processor.
+const atTheSameTime = { exclude: [...ALONE, ...absent], maxWorkers: 3 };
+
 export default defineConfig({
   test: {
     globalSetup: ["./test/support/shared-servers.ts"],
@@ -36,11 +39,20 @@ export default defineConfig({
         resolve,
         test: {
           ...test,
-          name: "at the same time",
-          include: ["test/{cli,compat,docs,conformance,crash,browser,upgrade,smoke,fuzz,scripts}/**/*.test.ts"],
-          exclude: [...ALONE, ...absent],
-          // More than the processors of a small machine: a file waits for servers and browsers as often as for the processor.
-          maxWorkers: 3,
+          ...atTheSameTime,
+          name: "node",
+          include: ["test/{cli,compat,docs,conformance,crash,upgrade,smoke,fuzz,scripts}/**/*.test.ts"],
+        },
+      },
+      {
+        resolve,
+        test: {
+          ...test,
+          ...atTheSameTime,
+          name: "browser",
+          include: ["test/browser/**/*.test.ts"],
+          // A machine with other work stops a browser for seconds. `scripts/test.ts` names what passed at the second attempt.
+          retry: process.env.CI === "true" ? 1 : 0,
         },
       },
       { resolve, test: { ...test, name: "alone", include: ALONE, exclude: absent, fileParallelism: false } },

@@ -63,6 +63,7 @@ const slowest = reports.flatMap(({ files }) => files).toSorted((a, b) => b.ms - 
 console.log("\nThe slowest files:");
 for (const { name, ms } of slowest.slice(0, 10)) console.log(`${(ms / 1_000).toFixed(1).padStart(7)} s  ${name}`);
 for (const { tests, needs } of absent) console.log(`\nNot run: ${tests}. It needs ${needs}.`);
+for (const name of reports.flatMap(({ repeated }) => repeated)) console.log(`\nPassed at the second attempt: ${name}`);
 // The end of a log is often all that a CI server keeps.
 for (const { name, errors } of reports.flatMap(({ failures }) => failures)) {
   console.log(`\nFailed: ${name}\n${errors.join("\n").slice(0, ERROR_LENGTH)}`);

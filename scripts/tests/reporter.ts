@@ -1,7 +1,7 @@
 /** A reporter of vitest: writes the totals of a run, its failures and the time of each file as JSON to the file in TEST_REPORT. */
 import { writeFileSync } from "node:fs";
 import { stripVTControlCharacters } from "node:util";
-import type { Reporter, TestModule } from "vitest/node";
+import type { Reporter, TestCase, TestModule } from "vitest/node";
 
 export interface Report {
   passed: number;
@@ -12,6 +12,8 @@ export interface Report {
   success: boolean;
   /** Each test file with the milliseconds of its tests and hooks. */
   files: { name: string; ms: number }[];
+  /** Tests that passed at the second attempt. */
+  repeated: string[];
   /** Each test and each file that failed, with its errors. */
   failures: { name: string; errors: string[] }[];
 }
@@ -26,11 +28,13 @@ function printError({ stack, message, diff }: Failure): string {
   return stripVTControlCharacters([message, diff, stack].filter(Boolean).join("\n"));
 }
 
+const nameTest = (module: TestModule, test: TestCase) => `${module.relativeModuleId} > ${test.fullName}`;
+
 function collectFailures(modules: readonly TestModule[], errors: readonly unknown[]): Report["failures"] {
   const failures = modules.flatMap((module) => {
     const file = module.relativeModuleId;
     const tests = [...module.children.allTests("failed")].map((test) => ({
-      name: `${file} > ${test.fullName}`,
+      name: nameTest(module, test),
       errors: (test.result().errors ?? []).map(printError),
     }));
     const outside = [module, ...module.children.allSuites()].flatMap((part) => part.errors()).map(printError);
@@ -54,13 +58,47 @@ export function createReport(modules: readonly TestModule[], errors: readonly un
     skipped: count("skipped", "pending"),
     success,
     files: modules.map((module) => ({ name: module.relativeModuleId, ms: Math.round(module.diagnostic().duration) })),
+    repeated: modules.flatMap((module) =>
+      [...module.children.allTests("passed")]
+        .filter((test) => test.diagnostic()?.flaky)
+        .map((test) => nameTest(module, test)),
+    ),
     failures: collectFailures(modules, errors),
   };
 }
 
+/** Milliseconds after the end of the last file. A worker in workerd that is closed may not answer, and Vitest waits for it without a limit. */
+const CLOSE_MS = 120_000;
+
 export default class implements Reporter {
-  onTestRunEnd(modules: readonly TestModule[], errors: readonly unknown[], reason: string): void {
-    const file = process.env.TEST_REPORT;
-    if (file) writeFileSync(file, JSON.stringify(createReport(modules, errors, reason)));
+  #modules: TestModule[] = [];
+  #left = 0;
+  #closing: ReturnType<typeof setTimeout> | undefined;
+
+  onTestRunStart(specifications: readonly unknown[]): void {
+    this.#left = specifications.length;
   }
+
+  onTestModuleEnd(module: TestModule): void {
+    this.#modules.push(module);
+    this.#left -= 1;
+    if (this.#left === 0) this.#closing = setTimeout(() => this.#stop(), CLOSE_MS);
+  }
+
+  onTestRunEnd(modules: readonly TestModule[], errors: readonly unknown[], reason: string): void {
+    clearTimeout(this.#closing);
+    writeReport(createReport(modules, errors, reason));
+  }
+
+  #stop(): void {
+    console.error("All files have ended, but a worker of Vitest has not. It is stopped.");
+    const report = createReport(this.#modules, [], "passed");
+    writeReport(report);
+    process.exit(report.success ? 0 : 1);
+  }
+}
+
+function writeReport(report: Report): void {
+  const file = process.env.TEST_REPORT;
+  if (file) writeFileSync(file, JSON.stringify(report));
 }

@@ -19,7 +19,8 @@ export function runSuite(name: "workers" | "node", env: Record<string, string> =
     stdio: "inherit",
     env: { ...process.env, ...env, TEST_REPORT: report },
   });
-  if (!existsSync(report)) return { passed: 0, failed: 1, skipped: 0, success: false, files: [], failures: [] };
+  if (!existsSync(report))
+    return { passed: 0, failed: 1, skipped: 0, success: false, files: [], repeated: [], failures: [] };
   const totals = JSON.parse(readFileSync(report, "utf8")) as Report;
   const success = totals.success && status === 0;
   return { ...totals, success, failed: Math.max(totals.failed, success ? 0 : 1) };

@@ -79,6 +79,8 @@ describe.runIf(browserHere)("access in the browser", () => {
     await keys.getByRole("row", { name: /report one in/ }).click();
     await details.getByRole("button", { name: "Revoke key…" }).click();
     await asked.getByRole("button", { name: "Revoke key" }).click();
+    // A dialog hides the rows from roles while it is open.
+    await asked.waitFor({ state: "detached" });
     await keys.getByRole("row", { name: /report one in/ }).waitFor({ state: "detached" });
     expect(await status({ "x-api-key": second })).toBe(401);
     expect(troubles).toEqual([]);

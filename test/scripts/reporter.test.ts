@@ -31,7 +31,7 @@ function report(files: Record<string, string>): Report {
 it("counts tests by their outcome, and names each file with its time", () => {
   const tests = `it("a", () => {});\nit.skip("b", () => {});\nit.todo("c");\nit.fails("d", () => { throw new Error("d"); });`;
   const { files, ...totals } = report({ "good.test.ts": tests });
-  expect(totals).toEqual({ passed: 2, failed: 0, skipped: 2, success: true, failures: [] });
+  expect(totals).toEqual({ passed: 2, failed: 0, skipped: 2, success: true, repeated: [], failures: [] });
   expect(files).toEqual([{ name: "good.test.ts", ms: expect.any(Number) }]);
 });
 
@@ -50,6 +50,11 @@ it("names each test that failed, with its error and the difference", () => {
   const { failures } = report({ "bad.test.ts": code });
   expect(failures).toMatchObject([{ name: "bad.test.ts > part > a" }]);
   expect(failures[0]?.errors[0]).toMatch(/expected 1 to be 2[\s\S]*- 2[\s\S]*\+ 1[\s\S]*bad\.test\.ts:3/u);
+});
+
+it("names what passed at the second attempt", () => {
+  const code = `let n = 0;\nit("a", { retry: 1 }, () => { if (n++ === 0) throw new Error("once"); });`;
+  expect(report({ "good.test.ts": code })).toMatchObject({ passed: 1, success: true, repeated: ["good.test.ts > a"] });
 });
 
 it("counts a failure for an error outside of any test, and for a run that was interrupted", () => {
