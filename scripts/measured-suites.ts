@@ -40,7 +40,7 @@ const SUITES: Measured[] = [
   {
     suite: "agent-chat-ui and deep-agents-ui, with the versions of the SDK that they pin",
     source:
-      "agent-chat-ui fdc87e6 (SDK 1.8.10), deep-agents-ui f6a4f34 (SDK 1.0.3); `test/conformance/chat-uis.test.ts`",
+      "agent-chat-ui fdc87e6 (SDK 1.8.10), deep-agents-ui f6a4f34 (SDK 1.0.3); `test/conformance/chat-uis.slow.test.ts`",
     passed: 14,
     failed: [],
   },

@@ -45,7 +45,7 @@ const ENTRIES: Entry[] = [
   { client: "A2A SDK", dependency: "a2a-sdk-0-3", files: ["test/conformance/a2a.test.ts"], cases: /@a2a-js\/sdk 0\.3/ },
   {
     client: "agent-chat-ui and deep-agents-ui",
-    files: ["test/conformance/chat-uis.test.ts"],
+    files: ["test/conformance/chat-uis.slow.test.ts"],
     note: "Their calls, by useStream of SDK 1.11.0 and 1.15.0. Marking a thread as resolved leaves its interrupt, as LangGraph.js does.",
   },
   {
@@ -72,7 +72,7 @@ const ENTRIES: Entry[] = [
   {
     client: "MCP conformance suite",
     dependency: "@modelcontextprotocol/conformance",
-    files: ["test/conformance/mcp-suite.test.ts"],
+    files: ["test/conformance/mcp-suite.slow.test.ts"],
     note: "A case runs all scenarios; those of the table below do not apply.",
   },
   { client: "oauth4webapi", dependency: "oauth4webapi", files: ["test/conformance/oauth4webapi.test.ts"] },

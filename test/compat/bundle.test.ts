@@ -7,6 +7,7 @@ import { tooOld } from "../../src/cli/bundle/langchain.ts";
 import { generate } from "../../src/cli/generate.ts";
 import { findProject } from "../../src/cli/project.ts";
 import { answering, newProject, type TestProject } from "../support/project.ts";
+import { pickCases } from "../support/thorough.ts";
 
 let made: TestProject | undefined;
 afterEach(() => {
@@ -55,22 +56,26 @@ describe("a bundle", () => {
     expect(/__require\("(node:)?(events|fs)"\)/.test(code)).toBe(false);
   });
 
-  it.each([
+  const plugins = [
     ["an ES module", "index.mjs", `export default () => ({ name: "marks", setup });`],
     ["CommonJS", "index.cjs", `module.exports = () => ({ name: "marks", setup });`],
     ["CommonJS with a default", "index.cjs", `module.exports = { default: () => ({ name: "marks", setup }) };`],
-  ])("compiles the style sheet of a component by a Tailwind plugin in %s", async (_, main, code) => {
-    const css = `const setup = ({ onLoad }) => onLoad({ filter: /css$/ }, () => ({ contents: "b{--compiled:1}", loader: "css" }));`;
-    const out = await bundleFiles({
-      "langgraph.json": { graphs: { agent: "./graph.ts:graph" }, ui: { agent: "./ui.tsx" } },
-      "graph.ts": answering("1"),
-      "ui.tsx": `import "./style.css";\nexport default {};`,
-      "style.css": `@import "tailwindcss";`,
-      "node_modules/esbuild-plugin-tailwindcss/package.json": { name: "esbuild-plugin-tailwindcss", main },
-      [`node_modules/esbuild-plugin-tailwindcss/${main}`]: `${css}\n${code}`,
-    });
-    expect(out).toContain("--compiled:1");
-  });
+  ] as const;
+  it.each(pickCases(plugins, 1))(
+    "compiles the style sheet of a component by a Tailwind plugin in %s",
+    async (_, main, code) => {
+      const css = `const setup = ({ onLoad }) => onLoad({ filter: /css$/ }, () => ({ contents: "b{--compiled:1}", loader: "css" }));`;
+      const out = await bundleFiles({
+        "langgraph.json": { graphs: { agent: "./graph.ts:graph" }, ui: { agent: "./ui.tsx" } },
+        "graph.ts": answering("1"),
+        "ui.tsx": `import "./style.css";\nexport default {};`,
+        "style.css": `@import "tailwindcss";`,
+        "node_modules/esbuild-plugin-tailwindcss/package.json": { name: "esbuild-plugin-tailwindcss", main },
+        [`node_modules/esbuild-plugin-tailwindcss/${main}`]: `${css}\n${code}`,
+      });
+      expect(out).toContain("--compiled:1");
+    },
+  );
 
   it("still fails where the project's own code imports a missing name", async () => {
     const files = {

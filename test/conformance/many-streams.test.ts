@@ -8,9 +8,10 @@ import { Client as Client15 } from "langgraph-sdk-1-15";
 import { Client as Client20 } from "langgraph-sdk-2-0";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { startServer, type TestServer } from "../support/server.ts";
+import { ALL } from "../support/thorough.ts";
 
 const CLIENTS = 50;
-const ROUNDS = Number(process.env.ROUNDS ?? 2);
+const ROUNDS = Number(process.env.ROUNDS ?? (ALL ? 2 : 1));
 const PATIENCE_MS = 300_000;
 const ANSWER = Array.from({ length: 20 }, (_, i) => i + 1).join(" ");
 const input = { messages: [{ role: "user", content: "count to 20" }] };
