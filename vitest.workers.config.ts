@@ -88,10 +88,11 @@ export default defineConfig(async () => {
     testTimeout: 60_000,
     expect: { poll: { timeout: POLL_MS } },
   };
+  const slow = ALL ? [] : ["test/**/*.slow.test.ts"];
   const nowhere = [
     "test/{cli,compat,docs,conformance,crash,browser,bench,upgrade,smoke,fuzz,scripts,soak}/**",
     "node_modules/**",
-    ...(ALL ? [] : ["test/**/*.slow.test.ts"]),
+    ...slow,
   ];
   return {
     test: {
@@ -110,8 +111,14 @@ export default defineConfig(async () => {
           },
         },
         // They move the clock, restart all objects, and fail calls of D1 and R2.
-        { plugins: [withoutMapsOfPackages, worker()], test: { ...test, name: "oracle", include: [ORACLE] } },
-        { plugins: [withoutMapsOfPackages, worker(PATIENT)], test: { ...test, name: "alone", include: ALONE } },
+        {
+          plugins: [withoutMapsOfPackages, worker()],
+          test: { ...test, name: "oracle", include: [ORACLE], exclude: slow },
+        },
+        {
+          plugins: [withoutMapsOfPackages, worker(PATIENT)],
+          test: { ...test, name: "alone", include: ALONE, exclude: slow },
+        },
       ],
     },
   };

@@ -4,6 +4,7 @@ import { Client as Client15 } from "langgraph-sdk-1-15";
 import { isUnknownInterruptError, StreamController } from "langgraph-sdk-1-15/stream";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { startServer, type TestServer, withTestGraphs } from "../support/server.ts";
+import { pickCases } from "../support/thorough.ts";
 
 let server: TestServer;
 beforeAll(async () => {
@@ -64,7 +65,7 @@ function ends(thread: Thread, onEnd: (data: Data) => void = () => undefined): ()
 
 const human = (content: string) => ({ messages: [{ role: "user", content }] });
 
-describe.each(CLIENTS)("SDK %s over %s", (version, transport: Transport) => {
+describe.each(pickCases(CLIENTS, 2))("SDK %s over %s", (version, transport: Transport) => {
   const open = (assistantId: string, threadId: string = crypto.randomUUID()) =>
     createClient(version).threads.stream(threadId, { assistantId, transport });
 

@@ -10,7 +10,7 @@ import { makeWorld, type World } from "./world.ts";
 import { ALL, chooseAmount } from "../support/thorough.ts";
 
 const SEED = Number(process.env.SEED ?? 1);
-const REQUESTS = chooseAmount("REQUESTS", ALL ? 500 : 200, 100_000);
+const REQUESTS = chooseAmount("REQUESTS", ALL ? 500 : 100, 100_000);
 
 describe("a fault is", () => {
   const answer = { status: 200, retryAfter: undefined, text: "{}", milliseconds: 1 };
