@@ -53,7 +53,8 @@ export interface CheckpointStorage {
 const ERROR = "__error__";
 const INTERRUPT = "__interrupt__";
 const RESUME = "__resume__";
-const NO_TASK = "00000000-0000-0000-0000-000000000000";
+/** The task of an answer that names no question. */
+export const NO_TASK = "00000000-0000-0000-0000-000000000000";
 
 export class Saver extends BaseCheckpointSaver {
   #failure: unknown;

@@ -1,6 +1,6 @@
 /** The writes of tasks under a checkpoint: which of the stored ones count, and which of them are questions. */
 import { withId } from "../../runtime/older.ts";
-import { keepCurrent } from "../../runtime/saver.ts";
+import { keepCurrent, NO_TASK } from "../../runtime/saver.ts";
 import { flatten } from "../../runtime/stored.ts";
 import type { Interrupt, Interrupts } from "../types.ts";
 
@@ -39,11 +39,11 @@ export function questionsIn(stored: StoredWrite[], expand: (value: unknown) => u
 export const isAnswer = (channel: string, run: string | undefined, runId: string): boolean =>
   channel === ANSWER && run === runId;
 
-/** The tasks that a run has answered, and whose questions wait again. */
+/** The tasks that a run has answered, and whose questions wait again; and that of its answer without an id. */
 export function unusedAnswers(stored: StoredWrite[], runId: string): Set<string> {
   const answered = new Set(stored.flatMap(([task, , channel, , run]) => (isAnswer(channel, run, runId) ? task : [])));
   const asking = waiting(stored).filter(({ taskId, channel }) => channel === QUESTION && answered.has(taskId));
-  return new Set(asking.map(({ taskId }) => taskId));
+  return new Set([...asking.map(({ taskId }) => taskId), ...(answered.has(NO_TASK) ? [NO_TASK] : [])]);
 }
 
 const waiting = (stored: StoredWrite[]) =>

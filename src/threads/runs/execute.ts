@@ -17,7 +17,7 @@ import { isFork } from "./continued.ts";
 import type { Spending } from "./spending.ts";
 import { buildConfig, loadGraph, runIds, mergeMetadata, type RunOfThread } from "../graph/config.ts";
 import { describeWriter, isContinuing, isMigrated, migrateOnce, missingTo } from "../graph/continue.ts";
-import { answerAfterMigration } from "./strict.ts";
+import { answerAfterMigration, namedIn } from "./strict.ts";
 
 export interface Execution extends RunOfThread {
   env: Env;
@@ -152,7 +152,9 @@ function input(run: RunOfThread["run"], thread: ThreadRecord, migrated: boolean)
   const pending = pendingInterrupts(thread);
   if (migrated && resume != null)
     return command({ ...given, resume: answerAfterMigration(resume, graphQuestions(thread)) });
-  // LangGraph takes an answer such as `false` or "" for none, unless it is addressed.
-  if (resume == null || resume || pending.length === 0) return command(given);
+  if (resume == null || pending.length === 0 || namedIn(resume).length > 0) return command(given);
+  // LangGraph takes an answer such as `false` or "" for none, unless it is addressed. Where the attempt before came further, it would give
+  // one that is not addressed to a later question.
+  if (resume && run.outcome.attempt <= 1) return command(given);
   return command({ ...given, resume: Object.fromEntries(pending.map((id) => [id, resume])) });
 }

@@ -153,6 +153,8 @@ export class Runner {
       eventLog.due(() => {
         tables.runs.set(begun.id, begun.status, JSON.stringify(begun.outcome));
         if (attempt === 0) queueTaskBegin(this.context, begun);
+        // The answer is given again: LangGraph would take the one of the attempt before for the first question, and this for the next.
+        else if (begun.outcome.answered) this.context.checkpoints.removeAnswers(begun.id);
         recordAnswers(this.context, begun);
       });
       return begun;

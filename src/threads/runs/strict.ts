@@ -43,7 +43,7 @@ export const refusedError = ({ interrupt_ids }: Refusal, first?: string) => {
   return { error: "UnknownInterruptError", message: first ? `${said} ${first}` : said };
 };
 
-function namedIn(resume: unknown): string[] {
+export function namedIn(resume: unknown): string[] {
   const keys = typeof resume === "object" && resume !== null ? Object.keys(resume) : [];
   return keys.length > 0 && keys.every((key) => INTERRUPT_ID.test(key)) ? keys : [];
 }

@@ -1,0 +1,73 @@
+/** A run that gives an answer and is tried again, because its process ended, gives the answer to one question. */
+import "../../src/runtime/als.ts";
+import { abortAllDurableObjects } from "cloudflare:test";
+import { Annotation, END, interrupt, START, StateGraph } from "@langchain/langgraph";
+import { beforeEach, expect, it, vi } from "vitest";
+import { graphs } from "../../src/graphs/index.ts";
+import { newCaller } from "../support/caller.ts";
+import { get } from "../threads/client.ts";
+import { ask, listQuestions } from "./ask.ts";
+
+const State = Annotation.Root({
+  said: Annotation<string[]>({ reducer: (before, more) => [...before, ...more], default: () => [] }),
+});
+
+/** How often the node beside the question began, and how often the second question was reached. */
+const begun = { beside: 0, second: 0 };
+beforeEach(() => void Object.assign(begun, { beside: 0, second: 0 }));
+
+/** Fails in the run that asks, so that it runs again in the one that answers. There it does not end before its process does. */
+async function beside() {
+  begun.beside += 1;
+  if (begun.beside === 1) {
+    // After the question.
+    await scheduler.wait(100);
+    throw new Error("The run ends here.");
+  }
+  if (begun.beside === 2) await new Promise(() => {});
+  return { said: ["beside"] };
+}
+
+function askSecond() {
+  begun.second += 1;
+  return interrupt("two?") as unknown;
+}
+
+const nested = new StateGraph(State)
+  .addNode("one", () => ({ said: [JSON.stringify(interrupt("one?"))] }))
+  .addNode("two", () => ({ said: [JSON.stringify(askSecond())] }))
+  .addEdge(START, "one")
+  .addEdge("one", "two")
+  .addEdge("two", END)
+  .compile();
+
+const build = (node: Parameters<StateGraph<(typeof State)["spec"]>["addNode"]>[1]) =>
+  new StateGraph(State)
+    .addNode("asks", node as never)
+    .addNode("beside", beside)
+    .addEdge(START, "asks")
+    .addEdge(START, "beside")
+    .addEdge("asks", END)
+    .addEdge("beside", END)
+    .compile();
+Object.assign(graphs, {
+  asksTwice: build((() => ({ said: [JSON.stringify([interrupt("one?"), askSecond()])] })) as never),
+  asksInTwoNodes: build(nested as never),
+});
+
+it.each([
+  ["asksTwice", "by its id"],
+  ["asksTwice", "without an id"],
+  ["asksInTwoNodes", "by its id"],
+  ["asksInTwoNodes", "without an id"],
+])("%s, answered %s", async (graph, how) => {
+  const caller = await newCaller();
+  const { thread, question } = await ask(caller, graph);
+  const resume = how === "by its id" ? { [question.id]: "yes" } : "yes";
+  const made = await caller.fetch(`/threads/${thread}/runs`, { body: { assistant_id: graph, command: { resume } } });
+  const { run_id } = await made.json<{ run_id: string }>();
+  await vi.waitFor(() => expect(begun).toEqual({ beside: 2, second: 1 }));
+  await abortAllDurableObjects();
+  await get(caller, `/threads/${thread}/runs/${run_id}/join`);
+  expect((await listQuestions(caller, thread)).map(({ value }) => value)).toEqual(["two?"]);
+});
