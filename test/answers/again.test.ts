@@ -28,9 +28,9 @@ async function beside() {
   return { said: ["beside"] };
 }
 
-function askSecond() {
+function askSecond(): unknown {
   begun.second += 1;
-  return interrupt("two?") as unknown;
+  return interrupt("two?");
 }
 
 const nested = new StateGraph(State)
