@@ -13,6 +13,8 @@ interface Traced {
 /** A trace is stored after its run: of a run that has just ended it is read again, milliseconds. */
 const AGAIN_MS = 2_000;
 const LATELY_MS = 60_000;
+/** A trace that is not stored by then is not stored at all, or was deleted. */
+const MOST_READS = LATELY_MS / AGAIN_MS;
 
 const readTraced = together<Traced | undefined>(async (ids) => {
   const query = { id: ids, select: ["id", "end_time", "total_cost"], limit: ids.length };
@@ -32,9 +34,9 @@ export function useCost(runs: string[], wanted: boolean, at: string | undefined)
       return { isStored, total: traced.reduce((sum, run) => sum + Number(run?.total_cost ?? 0), 0) };
     },
     staleTime: Infinity,
-    refetchInterval: ({ state: { data } }) => {
+    refetchInterval: ({ state: { data, dataUpdateCount } }) => {
       const isLate = at !== undefined && Date.now() - Date.parse(at) > LATELY_MS;
-      return data?.isStored === false && !isLate && AGAIN_MS;
+      return data?.isStored === false && !isLate && dataUpdateCount < MOST_READS && AGAIN_MS;
     },
   });
   return cost.data?.isStored && cost.data.total > 0 ? cost.data.total : undefined;

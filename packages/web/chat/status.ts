@@ -1,5 +1,5 @@
 /** The one line above the composer: what holds now, and what can be done about it. */
-import { secondsText } from "../ui/format.ts";
+import { quantityText, secondsText } from "../ui/format.ts";
 import { type Connection, QUIET_MS } from "./connection.ts";
 
 export type StripAction = "show" | "reconnect" | "retry" | "copy" | "leave-branch" | "continue";
@@ -41,12 +41,12 @@ export function stripLine(facts: Facts): StripLine {
   if (connection.backAt !== undefined && now - connection.backAt < 3_000)
     return { tone: "running", text: "Connected.", actions: [] };
   if (facts.running) {
-    const tools = facts.tools === 0 ? "" : ` · ${facts.tools} ${facts.tools === 1 ? "tool" : "tools"}`;
+    const tools = facts.tools === 0 ? "" : ` · ${quantityText(facts.tools, "tool")}`;
     const at = facts.at === undefined ? "" : ` · ${facts.at}`;
     return { tone: "running", text: `Running${at} · ${secondsText(facts.seconds)}${tools}`, actions: [] };
   }
   if (facts.waiting > 0) {
-    const many = facts.waiting === 1 ? "1 decision" : `${facts.waiting} decisions`;
+    const many = quantityText(facts.waiting, "decision");
     return { tone: "waiting", text: `Waiting for you · ${many}`, actions: ["show"] };
   }
   if (facts.error !== undefined)

@@ -9,7 +9,6 @@ import css from "./Nav.module.css";
 import { Place, PlaceButton } from "./Place.tsx";
 import { useSignOut } from "./sign-out.ts";
 import { chooseTheme, type Theme, useTheme } from "./theme.ts";
-import { useKeptRange } from "./kept-range.ts";
 import { GROUPS, type View, viewAt, useViews } from "./views.tsx";
 
 const NEXT: Record<Theme, Theme> = { system: "light", light: "dark", dark: "system" };
@@ -18,12 +17,15 @@ const NEXT: Record<Theme, Theme> = { system: "light", light: "dark", dark: "syst
 const MOD = /Mac|iP(hone|ad)/.test(navigator.platform) ? "⌘" : "Ctrl ";
 
 export function Nav({
+  range,
   onKeys,
   onPalette,
   onClose,
   rail = false,
   onRail,
 }: {
+  /** The part of an address that views with a time range get. */
+  range: string;
   onKeys: () => void;
   onPalette: () => void;
   onClose?: () => void;
@@ -38,7 +40,6 @@ export function Nav({
   const current = viewAt(path);
   const allowed = useViews();
   const { data: me } = useMe();
-  const range = useKeptRange();
   return (
     <div className={css.nav}>
       <div className={css.brand}>

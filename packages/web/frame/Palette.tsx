@@ -16,7 +16,6 @@ import { useFound } from "./find.ts";
 import css from "./Palette.module.css";
 import { useSignOut } from "./sign-out.ts";
 import { chooseTheme, type Theme, useTheme } from "./theme.ts";
-import { useKeptRange } from "./kept-range.ts";
 import { useViews } from "./views.tsx";
 
 /** A thread or trace that the server found by its contents comes after all that have the words in their name. */
@@ -39,10 +38,18 @@ function describeThread({ updated_at, metadata }: ThreadRow): string {
 
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
 
-export default function Palette({ onClose, onKeys }: { onClose: () => void; onKeys: () => void }) {
+export default function Palette({
+  range,
+  onClose,
+  onKeys,
+}: {
+  /** The part of an address that views with a time range get. */
+  range: string;
+  onClose: () => void;
+  onKeys: () => void;
+}) {
   const views = useViews();
   const [, navigate] = useLocation();
-  const range = useKeptRange();
   const [text, setText] = useState("");
   const threads = useThreads(true);
   const assistants = useAssistants();

@@ -1,10 +1,11 @@
 /** The frame: the navigation, the threads beside the chat, and the page. On a narrow screen both columns are sheets. */
-import { lazy, type ReactNode, Suspense, useEffect, useMemo, useState, useSyncExternalStore } from "react";
+import { lazy, type ReactNode, Suspense, useCallback, useEffect, useMemo, useState, useSyncExternalStore } from "react";
 import { useLocation } from "wouter";
 import { FrameContext } from "../page/frame.ts";
 import { bindShortcuts } from "../ui/keys.ts";
 import { useLoaded } from "../ui/loaded.ts";
 import { Nav } from "./Nav.tsx";
+import { useKeptRange } from "./kept-range.ts";
 import css from "./Shell.module.css";
 
 const loadKeySheet = async () => (await import("./KeySheet.tsx")).KeySheet;
@@ -36,6 +37,7 @@ export function Shell({ children }: { children: ReactNode }) {
 
   useEffect(() => setSheet(false), [path]);
 
+  const range = useKeptRange();
   const frame = useMemo(
     () => ({
       narrow,
@@ -65,7 +67,7 @@ export function Shell({ children }: { children: ReactNode }) {
     });
   }, [frame, navigate]);
 
-  const tools = { onKeys: () => setKeys(true), onPalette: () => setPalette(true) };
+  const tools = { range, onKeys: () => setKeys(true), onPalette: () => setPalette(true) };
   return (
     <FrameContext value={frame}>
       <a className={css.skip} href={chat ? "#composer" : "#content"}>
@@ -101,16 +103,19 @@ export function Shell({ children }: { children: ReactNode }) {
         />
       )}
       {KeySheet && <KeySheet open={keys} onOpen={setKeys} />}
-      {palette && Palette && <Palette onClose={() => setPalette(false)} onKeys={() => setKeys(true)} />}
+      {palette && Palette && <Palette range={range} onClose={() => setPalette(false)} onKeys={() => setKeys(true)} />}
     </FrameContext>
   );
 }
 
 function useMatches(media: MediaQueryList): boolean {
-  const listen = (changed: () => void) => {
-    media.addEventListener("change", changed);
-    return () => media.removeEventListener("change", changed);
-  };
+  const listen = useCallback(
+    (changed: () => void) => {
+      media.addEventListener("change", changed);
+      return () => media.removeEventListener("change", changed);
+    },
+    [media],
+  );
   return useSyncExternalStore(listen, () => media.matches);
 }
 

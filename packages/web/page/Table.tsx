@@ -3,6 +3,7 @@
  * facts are a second line of the row.
  */
 import { useVirtualizer } from "@tanstack/react-virtual";
+import { coarse } from "../ui/device.ts";
 import { type ReactNode, useLayoutEffect, useRef, useState } from "react";
 import { fitting } from "./fitting.ts";
 import css from "./table.module.css";
@@ -40,8 +41,6 @@ const ROW_COARSE = 44;
 const ROW_FACTS = 56;
 /** Boxes narrower than this, in pixels, are those of phones. */
 const PHONE = 480;
-
-const coarse = matchMedia("(pointer: coarse)").matches;
 
 export function Table<T>({
   label,

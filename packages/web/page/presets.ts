@@ -13,6 +13,9 @@ export const PRESETS: { key: string; name: string; ms: number }[] = [
 
 export const DEFAULT = "24h";
 
+/** What a view offers where a range has nothing. */
+export const LONGEST = { key: "90d", name: "last 90 days" };
+
 export interface Range {
   /** The name of a preset, or `custom`. Part of the key of every query over the range. */
   key: string;

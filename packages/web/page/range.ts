@@ -3,7 +3,7 @@ import { useCallback, useMemo } from "react";
 import { useSearchParams } from "wouter";
 import { DEFAULT, keepRange, type Range, parseRange } from "./presets.ts";
 
-export { keepRange, PRESETS, type Range, parseRange } from "./presets.ts";
+export { keepRange, LONGEST, PRESETS, type Range, parseRange } from "./presets.ts";
 
 /** The range of the address, and how to choose another: a preset's key, or two times in milliseconds. */
 export function useRange(): [Range, (next: string | { from: number; to: number }) => void] {

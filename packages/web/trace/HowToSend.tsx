@@ -1,4 +1,5 @@
 /** A list with nothing in it says what to do about it. */
+import { LONGEST } from "../page/range.ts";
 import { SERVER } from "../api/server.ts";
 import { Link } from "wouter";
 import { Fault } from "../page/Fault.tsx";
@@ -45,7 +46,7 @@ export function NoMatch({
     >
       <div className={css.acts}>
         {kind === "no match" && <Button onClick={onClear}>Clear filters</Button>}
-        {onLonger && <Button onClick={onLonger}>Show the last 30 days</Button>}
+        {onLonger && <Button onClick={onLonger}>Show the {LONGEST.name}</Button>}
       </div>
     </Empty>
   );

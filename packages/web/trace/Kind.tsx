@@ -10,12 +10,11 @@ const ICONS: Record<string, typeof Link2> = {
   parser: Braces,
 };
 
-/** What a run is, as an icon and in a word. */
+/** What a run is, as an icon and in a word. `type` is in lower case. */
 export function Kind({ type }: { type: string }) {
-  const word = type.toLowerCase();
-  const Icon = ICONS[word] ?? Link2;
+  const Icon = ICONS[type] ?? Link2;
   return (
-    <span className={css.kind} title={word}>
+    <span className={css.kind} title={type}>
       <Icon size={14} aria-hidden />
     </span>
   );

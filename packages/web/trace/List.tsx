@@ -4,7 +4,7 @@ import { lazy, Suspense, useEffect, useMemo, useRef, useState } from "react";
 import { useLocation, useSearchParams } from "wouter";
 import { ApiError } from "../api/http.ts";
 import { Page } from "../page/Page.tsx";
-import { useRange } from "../page/range.ts";
+import { LONGEST, useRange } from "../page/range.ts";
 import { RangePicker } from "../page/RangePicker.tsx";
 import { Loaded } from "../page/states.tsx";
 import { Table } from "../page/Table.tsx";
@@ -182,7 +182,7 @@ export function List() {
                     kind={none}
                     range={range.name}
                     onClear={clear}
-                    onLonger={range.key === "30d" ? undefined : () => choose("30d")}
+                    onLonger={range.key === LONGEST.key ? undefined : () => choose(LONGEST.key)}
                   />
                 ) : (
                   <>

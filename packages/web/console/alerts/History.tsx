@@ -4,7 +4,7 @@ import { Loaded } from "../../page/states.tsx";
 import { type Column, Table } from "../../page/Table.tsx";
 import { Time } from "../../page/Time.tsx";
 import { Button } from "../../ui/Button.tsx";
-import { firstLine } from "../../ui/format.ts";
+import { firstLine, quantityText } from "../../ui/format.ts";
 import { Section } from "../Section.tsx";
 import work from "../work.module.css";
 import { type Alert, type Change, useHistory } from "./queries.ts";
@@ -65,7 +65,7 @@ const makeColumns = (metric: Metric, isTold: boolean): Column<Change>[] => [
     cell: ({ error, attempts }) =>
       error !== null && (
         <span title={error}>
-          {firstLine(error)} <span className={work.faint}>{attempts === 1 ? "1 attempt" : `${attempts} attempts`}</span>
+          {firstLine(error)} <span className={work.faint}>{quantityText(attempts, "attempt")}</span>
         </span>
       ),
   },

@@ -5,7 +5,7 @@ import { type Column, Table } from "../../page/Table.tsx";
 import { Time } from "../../page/Time.tsx";
 import { Button } from "../../ui/Button.tsx";
 import { Confirm } from "../../ui/Confirm.tsx";
-import { countText } from "../../ui/format.ts";
+import { countText, quantityText } from "../../ui/format.ts";
 import { FieldInput } from "../../ui/FieldInput.tsx";
 import { LinkButton } from "../../ui/LinkButton.tsx";
 import { ModalForm } from "../../ui/ModalForm.tsx";
@@ -63,7 +63,7 @@ export function Examples({
       )}
       {dialog === "delete" && (
         <Confirm
-          title={`Delete ${countText(ids.length)} ${ids.length === 1 ? "example" : "examples"}?`}
+          title={`Delete ${quantityText(ids.length, "example")}?`}
           text="They stay in older versions of the dataset."
           act="Delete examples"
           needs="datasets.write"

@@ -1,4 +1,4 @@
-import { bytesText, countText, durationText } from "../../ui/format.ts";
+import { bytesText, countText, durationText, quantityText } from "../../ui/format.ts";
 import { clockTime } from "../../ui/time.ts";
 import css from "../parts.module.css";
 import { State } from "../../page/State.tsx";
@@ -35,8 +35,7 @@ export function Totals({ job, runs }: { job: Job; runs: Run[] }) {
         <div>
           <dt>Size</dt>
           <dd>
-            {bytesText(bytes_written)}{" "}
-            <small>{files_written === 1 ? "1 file" : `${countText(files_written)} files`}</small>
+            {bytesText(bytes_written)} <small>{quantityText(files_written, "file")}</small>
           </dd>
         </div>
         <div>

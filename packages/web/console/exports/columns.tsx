@@ -38,6 +38,15 @@ export function Progress({ job }: { job: Job }) {
   );
 }
 
+const created: Column<{ created_at: string }> = {
+  id: "created",
+  name: "Created",
+  width: 88,
+  end: true,
+  fact: true,
+  cell: ({ created_at }) => <Time at={created_at} />,
+};
+
 const status: Column<Job> = {
   id: "status",
   name: "Status",
@@ -81,14 +90,7 @@ export const jobColumns = (nameProject: NameProject): Column<Job>[] => [
     fact: true,
     cell: ({ progress }) => bytesText(progress.bytes_written),
   },
-  {
-    id: "created",
-    name: "Created",
-    width: 88,
-    end: true,
-    fact: true,
-    cell: ({ created_at }) => <Time at={created_at} />,
-  },
+  created,
 ];
 
 export const scheduleColumns = (nameProject: NameProject, placed: Map<string, string> | undefined): Column<Job>[] => [
@@ -108,14 +110,7 @@ export const scheduleColumns = (nameProject: NameProject, placed: Map<string, st
     width: 140,
     cell: ({ bulk_export_destination_id: id }) => placed && (placed.get(id) ?? "deleted"),
   },
-  {
-    id: "created",
-    name: "Created",
-    width: 88,
-    end: true,
-    fact: true,
-    cell: ({ created_at }) => <Time at={created_at} />,
-  },
+  created,
 ];
 
 export const destinationColumns = (): Column<Destination>[] => [
@@ -139,14 +134,7 @@ export const destinationColumns = (): Column<Destination>[] => [
     ),
   },
   { id: "endpoint", name: "Provider", width: 200, fact: true, cell: storeText },
-  {
-    id: "created",
-    name: "Created",
-    width: 88,
-    end: true,
-    fact: true,
-    cell: ({ created_at }) => <Time at={created_at} />,
-  },
+  created,
 ];
 
 /** Whose store it is: the host of the endpoint, or the provider. */

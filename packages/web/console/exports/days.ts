@@ -1,5 +1,5 @@
 /** The days of an export as a grid: in which rows they stand, how each looks, and how fast the export is. */
-import { countText } from "../../ui/format.ts";
+import { quantityText } from "../../ui/format.ts";
 import { dayText } from "../when.ts";
 import type { Job, Run, Status } from "./types.ts";
 
@@ -53,7 +53,7 @@ export function runText(run: Run): string {
   const rows = run.metadata.result?.rows_written;
   const said = [
     runStatus(run).word,
-    ...(rows === undefined ? [] : [`${countText(rows)} ${rows === 1 ? "row" : "rows"}`]),
+    ...(rows === undefined ? [] : [quantityText(rows, "row")]),
     ...(run.retry_number > 0 ? [`${run.retry_number + 1} attempts`] : []),
   ];
   return `${dayText(run.start_time)}: ${said.join(", ")}`;

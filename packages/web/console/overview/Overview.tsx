@@ -9,7 +9,7 @@ import { changeText, shareText, shortCount } from "../share.ts";
 import { timeZone } from "../../ui/intl.ts";
 import { soonTime } from "../../ui/time.ts";
 import { Page } from "../../page/Page.tsx";
-import { type Range, useRange } from "../../page/range.ts";
+import { LONGEST, type Range, useRange } from "../../page/range.ts";
 import { RangePicker } from "../../page/RangePicker.tsx";
 import { Empty, Loaded, Loading } from "../../page/states.tsx";
 import { type Column, Table } from "../../page/Table.tsx";
@@ -86,7 +86,8 @@ function Course({
     return (
       <Empty title="No runs in this time range." text="Older runs are in a longer time range.">
         <p>
-          <Link href="/?range=30d">Show the last 30 days</Link> · <Link href="/chat">Talk to an agent</Link>
+          <Link href={`/?range=${LONGEST.key}`}>Show the {LONGEST.name}</Link> ·{" "}
+          <Link href="/chat">Talk to an agent</Link>
         </p>
       </Empty>
     );

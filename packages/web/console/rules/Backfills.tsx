@@ -6,7 +6,7 @@ import { Loaded } from "../../page/states.tsx";
 import { type Column, Table } from "../../page/Table.tsx";
 import { Time } from "../../page/Time.tsx";
 import { Button } from "../../ui/Button.tsx";
-import { countText } from "../../ui/format.ts";
+import { quantityText } from "../../ui/format.ts";
 import { ModalForm } from "../../ui/ModalForm.tsx";
 import { localTime, soonTime } from "../../ui/time.ts";
 import { Input } from "../Form.tsx";
@@ -97,8 +97,7 @@ const COLUMNS: Column<Backfill>[] = [
     width: 110,
     end: true,
     kept: true,
-    cell: ({ parts_left }) =>
-      parts_left === 0 ? "nothing" : `${countText(parts_left)} ${parts_left === 1 ? "part" : "parts"}`,
+    cell: ({ parts_left }) => (parts_left === 0 ? "nothing" : quantityText(parts_left, "part")),
   },
   { id: "created", name: "Started", width: 88, end: true, cell: ({ created_at }) => <Time at={created_at} /> },
   { id: "completed", name: "Completed", width: 88, end: true, cell: ({ completed_at }) => <Time at={completed_at} /> },

@@ -1,6 +1,6 @@
 /** Runs that failed in the last minutes, by their traces. */
 import { Link, useLocation } from "wouter";
-import { durationText, firstLine } from "../../ui/format.ts";
+import { countText, durationText, firstLine } from "../../ui/format.ts";
 import { State } from "../../page/State.tsx";
 import { Loaded } from "../../page/states.tsx";
 import { type Column, Table } from "../../page/Table.tsx";
@@ -16,7 +16,7 @@ export function Failed({ assistant }: { assistant: string }) {
       <div className={work.head}>
         <h2>
           Failed in the last {FAILED_MINUTES} minutes
-          {failed.data && failed.data.length > 0 && <span className={work.count}>{failed.data.length}</span>}
+          {failed.data && failed.data.length > 0 && <span className={work.count}>{countText(failed.data.length)}</span>}
         </h2>
       </div>
       <Loaded query={failed} what="failed runs" rows={2}>
