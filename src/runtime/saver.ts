@@ -9,8 +9,11 @@ import {
   type CheckpointPendingWrite,
   type CheckpointTuple,
   copyCheckpoint,
+  ERROR,
+  INTERRUPT,
   maxChannelVersion,
   type PendingWrite,
+  RESUME,
   TASKS,
   WRITES_IDX_MAP,
 } from "@langchain/langgraph-checkpoint";
@@ -50,9 +53,6 @@ export interface CheckpointStorage {
   putWrites(ns: string, checkpointId: string, writes: SavedWrite[]): void;
 }
 
-const ERROR = "__error__";
-const INTERRUPT = "__interrupt__";
-const RESUME = "__resume__";
 /** The task of an answer that names no question. */
 export const NO_TASK = "00000000-0000-0000-0000-000000000000";
 

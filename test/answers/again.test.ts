@@ -2,7 +2,7 @@
 import "../../src/runtime/als.ts";
 import { abortAllDurableObjects } from "cloudflare:test";
 import { Annotation, END, interrupt, START, StateGraph } from "@langchain/langgraph";
-import { beforeEach, expect, it, vi } from "vitest";
+import { beforeEach, describe, expect, it, vi } from "vitest";
 import { graphs } from "../../src/graphs/index.ts";
 import { newCaller } from "../support/caller.ts";
 import { get } from "../threads/client.ts";
@@ -55,19 +55,27 @@ Object.assign(graphs, {
   asksInTwoNodes: build(nested as never),
 });
 
-it.each([
-  ["asksTwice", "by its id"],
-  ["asksTwice", "without an id"],
-  ["asksInTwoNodes", "by its id"],
-  ["asksInTwoNodes", "without an id"],
-])("%s, answered %s", async (graph, how) => {
-  const caller = await newCaller();
-  const { thread, question } = await ask(caller, graph);
-  const resume = how === "by its id" ? { [question.id]: "yes" } : "yes";
-  const made = await caller.fetch(`/threads/${thread}/runs`, { body: { assistant_id: graph, command: { resume } } });
-  const { run_id } = await made.json<{ run_id: string }>();
-  await vi.waitFor(() => expect(begun).toEqual({ beside: 2, second: 1 }));
-  await abortAllDurableObjects();
-  await get(caller, `/threads/${thread}/runs/${run_id}/join`);
-  expect((await listQuestions(caller, thread)).map(({ value }) => value)).toEqual(["two?"]);
+describe.each(["the latest checkpoint", "one of the past"])("from %s", (from) => {
+  it.each([
+    ["asksTwice", "by its id"],
+    ["asksTwice", "without an id"],
+    ["asksInTwoNodes", "by its id"],
+    ["asksInTwoNodes", "without an id"],
+  ])("%s, answered %s", async (graph, how) => {
+    const caller = await newCaller();
+    const { thread, question } = await ask(caller, graph);
+    const { checkpoint } = await get<{ checkpoint: { checkpoint_id: string } }>(caller, `/threads/${thread}/state`);
+    const isPast = from === "one of the past";
+    if (isPast) await caller.fetch(`/threads/${thread}/state`, { body: { values: { said: ["since"] } } });
+    const resume = how === "by its id" ? { [question.id]: "yes" } : "yes";
+    const place = isPast ? { checkpoint_id: checkpoint.checkpoint_id } : {};
+    const body = { assistant_id: graph, command: { resume }, ...place };
+    const { run_id } = await (await caller.fetch(`/threads/${thread}/runs`, { body })).json<{ run_id: string }>();
+    await vi.waitFor(() => expect(begun).toEqual({ beside: 2, second: 1 }));
+    await abortAllDurableObjects();
+    await get(caller, `/threads/${thread}/runs/${run_id}/join`);
+    // It waits for the second answer: there, or at the checkpoint of the past.
+    expect(await get(caller, `/threads/${thread}/runs/${run_id}`)).toMatchObject({ status: "interrupted" });
+    expect((await listQuestions(caller, thread)).map(({ value }) => value)).toEqual(isPast ? [] : ["two?"]);
+  });
 });

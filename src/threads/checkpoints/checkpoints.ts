@@ -156,11 +156,13 @@ export class Checkpoints implements CheckpointStorage {
   }
 
   /**
-   * Removes a run's answers to questions that wait again, because the run was stopped: LangGraph would take the next answer
-   * for the answer to a later question of the task. Called within a transaction.
+   * Removes a run's answers to questions that wait again, because the run was stopped or is tried again, and its answer without an id:
+   * LangGraph would take the next answer for the answer to a later question of the task. `at`: the checkpoint of the past from which
+   * the run continues. Called within a transaction.
    */
-  removeAnswers(runId: string): void {
-    for (const entry of this.live()) {
+  removeAnswers(runId: string, at?: string): void {
+    const past = at === undefined ? undefined : this.get("", at);
+    for (const entry of past ? [past] : this.live()) {
       const unused = unusedAnswers(this.#stored(entry.ns, entry.id), runId);
       if (unused.size > 0)
         filterWrites(

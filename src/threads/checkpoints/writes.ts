@@ -1,4 +1,5 @@
 /** The writes of tasks under a checkpoint: which of the stored ones count, and which of them are questions. */
+import { INTERRUPT, RESUME } from "@langchain/langgraph-checkpoint";
 import { withId } from "../../runtime/older.ts";
 import { keepCurrent, NO_TASK } from "../../runtime/saver.ts";
 import { flatten } from "../../runtime/stored.ts";
@@ -6,9 +7,6 @@ import type { Interrupt, Interrupts } from "../types.ts";
 
 /** A write as stored: task, index, channel, the value in stored form, and the run that wrote it. A state update has no run. */
 export type StoredWrite = [taskId: string, index: number, channel: string, value: unknown, run?: string];
-
-const ANSWER = "__resume__";
-const QUESTION = "__interrupt__";
 
 /**
  * LangGraph's rule: the first write of a task and an index counts. Errors, questions and answers have negative indices, and
@@ -28,7 +26,7 @@ export function countingWrites(stored: StoredWrite[]): StoredWrite[] {
 export function questionsIn(stored: StoredWrite[], expand: (value: unknown) => unknown): Interrupts {
   const questions: Interrupts = {};
   for (const { taskId, channel, value } of waiting(stored)) {
-    if (channel !== QUESTION) continue;
+    if (channel !== INTERRUPT) continue;
     const raised = [flatten(expand(value))].flat().map(withId) as Interrupt[];
     questions[taskId] = [...(questions[taskId] ?? []), ...raised];
   }
@@ -37,12 +35,12 @@ export function questionsIn(stored: StoredWrite[], expand: (value: unknown) => u
 
 /** Whether a write is an answer that this run gave. */
 export const isAnswer = (channel: string, run: string | undefined, runId: string): boolean =>
-  channel === ANSWER && run === runId;
+  channel === RESUME && run === runId;
 
 /** The tasks that a run has answered, and whose questions wait again; and that of its answer without an id. */
 export function unusedAnswers(stored: StoredWrite[], runId: string): Set<string> {
   const answered = new Set(stored.flatMap(([task, , channel, , run]) => (isAnswer(channel, run, runId) ? task : [])));
-  const asking = waiting(stored).filter(({ taskId, channel }) => channel === QUESTION && answered.has(taskId));
+  const asking = waiting(stored).filter(({ taskId, channel }) => channel === INTERRUPT && answered.has(taskId));
   return new Set([...asking.map(({ taskId }) => taskId), ...(answered.has(NO_TASK) ? [NO_TASK] : [])]);
 }
 

@@ -11,6 +11,10 @@ import { listAnswered, checkStrictResume } from "./strict.ts";
 export const isFork = ({ request, outcome }: Pick<StoredRun, "request" | "outcome">): boolean =>
   request.checkpoint !== undefined && !outcome.at_latest;
 
+/** The checkpoint of the past from which a run continues. */
+export const forkedFrom = (run: Pick<StoredRun, "request" | "outcome">): string | undefined =>
+  isFork(run) ? (run.request.checkpoint?.checkpoint_id ?? undefined) : undefined;
+
 /**
  * What a run that begins continues: whether its request names the latest checkpoint, why it is refused, and which questions it answers.
  * `seen`: its beginning is in the log, with what it answers.
@@ -40,7 +44,8 @@ function taskThatAsked(context: ThreadContext, answered: string[]): string | und
   return undefined;
 }
 
-function questionsAt({ checkpoints }: ThreadContext, { checkpoint }: RunRequest): string[] {
+/** The ids of the questions that wait at the checkpoint that a request names. */
+export function questionsAt({ checkpoints }: Pick<ThreadContext, "checkpoints">, { checkpoint }: RunRequest): string[] {
   const questions = Object.values(checkpoints.questions(checkpoint?.checkpoint_id ?? undefined));
   return questions.flat().flatMap(({ id }) => id ?? []);
 }

@@ -10,10 +10,10 @@ import { ownProject } from "../../traces/self.ts";
 import { actingRun, actsFor } from "../acting.ts";
 import type { Checkpoints } from "../checkpoints/checkpoints.ts";
 import type { Emitter } from "../log/emit.ts";
-import { pendingInterrupts, type ThreadRecord } from "../record.ts";
+import { pendingInterrupts } from "../record.ts";
 import type { RunError, RunStatus } from "../types.ts";
 import { budgetAnswers, graphQuestions } from "./budget-answers.ts";
-import { isFork } from "./continued.ts";
+import { isFork, questionsAt } from "./continued.ts";
 import type { Spending } from "./spending.ts";
 import { buildConfig, loadGraph, runIds, mergeMetadata, type RunOfThread } from "../graph/config.ts";
 import { describeWriter, isContinuing, isMigrated, migrateOnce, missingTo } from "../graph/continue.ts";
@@ -84,7 +84,7 @@ async function start(execution: Execution, tracer: Tracer | undefined): Promise<
   const saver = new Saver(checkpoints, thread.thread_id, { ...request.metadata, ...ids }, signal);
   const driving = drive(
     graph,
-    begun ? null : input(run, thread, isMigrated(checkpoints)),
+    begun ? null : input(execution),
     {
       runId: run.id,
       configurable: { checkpoint_ns: "", ...configurable },
@@ -143,15 +143,15 @@ function findOrigin({ thread, run, checkpoints }: Execution, checkpointId: strin
   return `${thread.thread_id} ${typeof run_id === "string" ? run_id : checkpointId}`;
 }
 
-function input(run: RunOfThread["run"], thread: ThreadRecord, migrated: boolean): unknown {
+function input({ run, thread, checkpoints }: Execution): unknown {
   const { request } = run;
   if (!request.command) return request.input ?? null;
   const { command: given } = budgetAnswers(run, thread);
   if (!given) return null;
   const { resume } = given;
-  const pending = pendingInterrupts(thread);
-  if (migrated && resume != null)
+  if (isMigrated(checkpoints) && resume != null)
     return command({ ...given, resume: answerAfterMigration(resume, graphQuestions(thread)) });
+  const pending = isFork(run) ? questionsAt({ checkpoints }, request) : pendingInterrupts(thread);
   if (resume == null || pending.length === 0 || namedIn(resume).length > 0) return command(given);
   // LangGraph takes an answer such as `false` or "" for none, unless it is addressed. Where the attempt before came further, it would give
   // one that is not addressed to a later question.

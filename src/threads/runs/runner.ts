@@ -16,7 +16,7 @@ import { queueSideEffects } from "../tasks/side-effects.ts";
 import type { ThreadContext } from "../context.ts";
 import { countAttempt, attemptsSpent, diedError, timeLeft } from "./attempts.ts";
 import { askedAtEnd, emitEnd, type Ending, recordAfter, unusedBy } from "./ending.ts";
-import { checkContinuation } from "./continued.ts";
+import { checkContinuation, forkedFrom } from "./continued.ts";
 import { checkAnswers, chooseWrite, newRun, repeatedRun, threadFor, withAssistants } from "./insert.ts";
 import type { ThreadRecord } from "../record.ts";
 import type { RunRequest } from "../rpc.ts";
@@ -154,7 +154,7 @@ export class Runner {
         tables.runs.set(begun.id, begun.status, JSON.stringify(begun.outcome));
         if (attempt === 0) queueTaskBegin(this.context, begun);
         // The answer is given again: LangGraph would take the one of the attempt before for the first question, and this for the next.
-        else if (begun.outcome.answered) this.context.checkpoints.removeAnswers(begun.id);
+        else if (begun.outcome.answered) this.context.checkpoints.removeAnswers(begun.id, forkedFrom(begun));
         recordAnswers(this.context, begun);
       });
       return begun;
