@@ -18,7 +18,9 @@ const AT_ONCE = 4;
 export function rankRuns(sql: SqlStorage, identity: PartitionIdentity, request: RunSelection & Ranking): RankedRun[] {
   const source = selectSource(sql, readWanted(request));
   const whole = selectRanked(sql, identity, request, source);
-  if (!source.isSmall && !isReadByStart(sql, whole)) return readRanked(sql, whole);
+  // The traces that a tree filter allows are found by a query of their own: once, not for each part.
+  const isWhole = request.treeFilter !== undefined || (!source.isSmall && !isReadByStart(sql, whole));
+  if (isWhole) return readRanked(sql, whole);
   const blocks = orderBlocks(sql, narrowByBlock(sql, source).blocks, request);
   let best: RankedRun[] = [];
   for (let at = 0; at < blocks.length; at += AT_ONCE) {

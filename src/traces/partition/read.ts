@@ -71,7 +71,9 @@ function collect(sql: SqlStorage, identity: PartitionIdentity, given: QueryReque
 /** Whether the planner reads the runs of the window one by one. Conditions on ids, traces and feedback have better indexes. */
 export function isReadByStart(sql: SqlStorage, { text, values }: Statement): boolean {
   const steps = sql.exec<{ detail: string }>(`EXPLAIN QUERY PLAN ${text}`, ...values).toArray();
-  return steps.some(({ detail }) => /^(?:SCAN r\b|SEARCH r USING (?:COVERING )?INDEX runs_start\b)/.test(detail));
+  return steps.some(({ detail }) =>
+    /^(?:SCAN r$|(?:SCAN|SEARCH) r USING (?:COVERING )?INDEX runs_start\b)/.test(detail),
+  );
 }
 
 /** The start of the run of the window that `offset` others precede. */

@@ -10,6 +10,12 @@ const Position = v.tuple([v.pipe(v.number(), v.integer()), v.pipe(v.string(), v.
 const encode = (cursor: unknown[]) => Buffer.from(JSON.stringify(cursor)).toString("base64url");
 const invalid = () => new Problem(422, "Invalid cursor: send the one from the page before, unchanged.");
 
+function decode<S extends v.GenericSchema>(schema: S, text: string): v.InferOutput<S> {
+  const result = v.safeParse(schema, parseJson(Buffer.from(text, "base64url").toString()));
+  if (!result.success) throw invalid();
+  return result.output;
+}
+
 export function writeCursor(position: RunPosition | null): string | null {
   return position && encode([position.start_time, position.id]);
 }
@@ -17,9 +23,7 @@ export function writeCursor(position: RunPosition | null): string | null {
 /** Parses a cursor; null without one. 422 for an invalid cursor. */
 export function readCursor(text: string | null | undefined): RunPosition | null {
   if (!text) return null;
-  const result = v.safeParse(Position, parseJson(Buffer.from(text, "base64url").toString()));
-  if (!result.success) throw invalid();
-  const [start_time, id] = result.output;
+  const [start_time, id] = decode(Position, text);
   return { start_time, id };
 }
 
@@ -33,8 +37,7 @@ export function writeRankCursor(by: string, position: RankPosition | null): stri
 /** 422 for the cursor of another order, too. */
 export function readRankCursor(by: string, text: string | undefined): RankPosition | null {
   if (!text) return null;
-  const result = v.safeParse(Ranked, parseJson(Buffer.from(text, "base64url").toString()));
-  if (!result.success || result.output[0] !== by) throw invalid();
-  const [, figure, id] = result.output;
+  const [order, figure, id] = decode(Ranked, text);
+  if (order !== by) throw invalid();
   return { figure, id };
 }
