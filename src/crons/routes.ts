@@ -32,7 +32,7 @@ import {
   updateCron,
 } from "./store.ts";
 import { threadName } from "../threads/named.ts";
-import { forEach, MOST_THREADS } from "../threads/requests/fan-out.ts";
+import { MOST_THREADS, settleEach } from "../threads/requests/fan-out.ts";
 import { threadsFor } from "./start.ts";
 
 const doc = createDoc("Crons");
@@ -179,9 +179,10 @@ type WireFiring = ReturnType<typeof toWireFiring>;
 async function readOutcomes(env: Env, workspaceId: string, firings: WireFiring[]): Promise<WireFiring[]> {
   const threads = threadsFor(env);
   const running = firings.filter(({ state }) => state === "running").slice(0, MOST_THREADS);
-  const outcomes = await forEach(running, async ({ thread_id: threadId, run_id: runId }) => {
+  // Without the outcome of a thread that does not answer, its firing is as the ledger has it.
+  const outcomes = await settleEach(running, async ({ thread_id: threadId, run_id: runId }) => {
     return [runId, await threads.outcome(workspaceId, { threadId, runId })] as const;
   });
-  const ended = new Map(outcomes);
+  const ended = new Map(outcomes.flatMap((one) => (one.status === "fulfilled" ? [one.value] : [])));
   return firings.map((firing) => ({ ...firing, state: ended.get(firing.run_id) ?? firing.state }));
 }
