@@ -1,7 +1,7 @@
 /** A reporter of vitest: writes the totals of a run, its failures and the time of each file as JSON to the file in TEST_REPORT. */
 import { writeFileSync } from "node:fs";
 import { stripVTControlCharacters } from "node:util";
-import type { Reporter, TestCase, TestModule } from "vitest/node";
+import type { Reporter, TestCase, TestModule, Vitest } from "vitest/node";
 
 export interface Report {
   passed: number;
@@ -71,16 +71,19 @@ export function createReport(modules: readonly TestModule[], errors: readonly un
 const CLOSE_MS = 120_000;
 
 export default class implements Reporter {
-  #modules: TestModule[] = [];
+  #vitest: Vitest | undefined;
   #left = 0;
   #closing: ReturnType<typeof setTimeout> | undefined;
+
+  onInit(vitest: Vitest): void {
+    this.#vitest = vitest;
+  }
 
   onTestRunStart(specifications: readonly unknown[]): void {
     this.#left = specifications.length;
   }
 
-  onTestModuleEnd(module: TestModule): void {
-    this.#modules.push(module);
+  onTestModuleEnd(): void {
     this.#left -= 1;
     if (this.#left === 0) this.#closing = setTimeout(() => this.#stop(), CLOSE_MS);
   }
@@ -92,7 +95,8 @@ export default class implements Reporter {
 
   #stop(): void {
     console.error("All files have ended, but a worker of Vitest has not. It is stopped.");
-    const report = createReport(this.#modules, [], "passed");
+    const { state } = this.#vitest as Vitest;
+    const report = createReport(state.getTestModules(), state.getUnhandledErrors(), "passed");
     writeReport(report);
     process.exit(report.success ? 0 : 1);
   }
