@@ -44,7 +44,7 @@ export function streamFetch(newest: NewestRun, connections: Connections): typeof
       const { body } = init;
       const filter = JSON.parse(body) as Filter;
       if (isWatch(filter))
-        return new Response(new ReadableStream(), { headers: { "content-type": "text/event-stream" } });
+        return new Response(openUntil(init.signal), { headers: { "content-type": "text/event-stream" } });
       const { namespaces: _namespaces, depth: _depth, ...all } = filter;
       const first = filter.since !== undefined || !ofRoot(filter) ? {} : startAt(run);
       const ask = (signal: AbortSignal) => {
@@ -79,3 +79,9 @@ async function startedRun(answer: Response): Promise<string | undefined> {
   const { result } = (await answer.json()) as { result?: { run_id?: unknown } };
   return typeof result?.run_id === "string" ? result.run_id : undefined;
 }
+
+/** A body without events, which fails as that of a request does when `signal` aborts. */
+const openUntil = (signal: AbortSignal | null | undefined) =>
+  new ReadableStream({
+    start: (controller) => signal?.addEventListener("abort", () => controller.error(signal.reason), { once: true }),
+  });

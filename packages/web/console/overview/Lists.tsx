@@ -44,14 +44,16 @@ export function Failed({ range }: { range: Range }) {
             <p className={css.none}>No traces failed in this time range.</p>
           ) : (
             <ul className={css.rows}>
-              {rows.map(({ latest, message, count }) => (
+              {rows.map(({ latest, message, count, isCut }) => (
                 <li key={latest.trace_id}>
                   <Link href={`/traces/${latest.trace_id}`} className={css.row}>
                     <State state="error" word={latest.name} />
                     <span className={css.error} title={latest.error ?? ""}>
                       {message}
                     </span>
-                    {count > 1 && <span className={css.times}>{`${countText(count)} times, last`}</span>}
+                    {count > 1 && (
+                      <span className={css.times}>{`${countText(count)}${isCut ? "+" : ""} times, last`}</span>
+                    )}
                     <Time at={latest.start_time} />
                   </Link>
                 </li>

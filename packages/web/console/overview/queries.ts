@@ -118,6 +118,8 @@ export interface Failure {
   latest: FailedTrace;
   message: string;
   count: number;
+  /** There may be more than those that were read. */
+  isCut: boolean;
 }
 
 /** The failed traces that are read: one group of them may be all. */
@@ -131,7 +133,7 @@ function groupFailures(traces: FailedTrace[]): Failure[] {
     const key = JSON.stringify([latest.name, message]);
     const group = groups.get(key);
     if (group) group.count += 1;
-    else groups.set(key, { latest, message, count: 1 });
+    else groups.set(key, { latest, message, count: 1, isCut: traces.length === RECENT });
   }
   return [...groups.values()].slice(0, SHOWN);
 }

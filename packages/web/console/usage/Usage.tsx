@@ -76,11 +76,12 @@ export default function Usage() {
 function ThisMonth() {
   const { data } = useMonth();
   if (!data) return <p className={css.note}>…</p>;
-  const { month, cost, expected } = data;
+  const { month, cost, expected, complete } = data;
   return (
     <p className={css.note}>
-      {monthText(month)}: {costText(cost)} so far
-      {expected !== undefined && `, about ${costText(expected)} by its end at the pace of the last days`}.
+      {monthText(month)}: {complete ? "" : "at least "}
+      {costText(cost)} so far
+      {complete && expected !== undefined && `, about ${costText(expected)} by its end at the pace of the last days`}.
     </p>
   );
 }

@@ -64,8 +64,8 @@ export function useMonth() {
     queryKey: ["usage", "month", month],
     queryFn: async ({ signal }) => {
       const query = { interval: "day", is_root: true, start_time: `${month}-01T00:00:00Z` };
-      const { buckets } = await call<Series>("POST", "/api/v1/runs/stats/series", query, signal);
-      return forecastMonth(buckets, Date.now());
+      const { buckets, complete } = await call<Series>("POST", "/api/v1/runs/stats/series", query, signal);
+      return { ...forecastMonth(buckets, Date.now()), complete };
     },
   });
 }
