@@ -17,7 +17,7 @@ import {
   visit,
 } from "./page.ts";
 
-const STEPS = chooseAmount("STEPS", 12, 60);
+const STEPS = chooseAmount("STEPS", 16, 60);
 
 /**
  * The question of each turn, its place among its branches, and its answers. The text of a stopped run stays in the tab that
@@ -207,8 +207,11 @@ describe.runIf(browserHere)("a conversation with abandoned branches", () => {
       const { pages, close, steps, waitForRest, expectAsReloaded } = await converse();
       const names = Object.keys(steps);
       const told: string[] = [];
+      const left: string[] = [];
       for (let n = 0; n < STEPS; n++) {
-        const name = names[random.between(0, names.length)] ?? "";
+        // Each kind before any comes again.
+        if (left.length === 0) left.push(...names);
+        const [name = ""] = left.splice(random.between(0, left.length), 1);
         told.push(name);
         const before = await Promise.all(pages.map(listQuestions));
         await Promise.all(pages.map(takeShown));

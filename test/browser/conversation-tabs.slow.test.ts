@@ -126,10 +126,11 @@ describe.runIf(browserHere)("a conversation over tabs and views", () => {
     const { page, close } = await visit(stage);
     const streams = watchStreams(page.context());
     await choose(page, "agent");
-    await say(page, "count to 200");
+    await say(page, "count to 400");
     await expectAnswer(page, " 10 ");
     await show(page, false);
     await expect.poll(streams.threads).toBe(0);
+    expect(await readRunStatuses(page, stage.server)).toContain("running");
     const before = await answers(page).last().textContent();
     const { url, headers } = stage.server;
     const thread = readShownId(page);
@@ -139,7 +140,7 @@ describe.runIf(browserHere)("a conversation over tabs and views", () => {
     );
     expect(await answers(page).last().textContent()).toBe(before);
     await show(page, true);
-    await expectAnswer(page, listNumbers(200));
+    await expectAnswer(page, listNumbers(400));
     await waitUntilSettled(page);
     await close();
   });
@@ -186,6 +187,7 @@ describe.runIf(browserHere)("a conversation over tabs and views", () => {
     expect(streams.activity()).toBe(1);
     await startRun("approval", "Write to ada@example.com");
     for (const one of [page, other]) await one.getByRole("link", { name: /Write to ada/ }).waitFor();
+    expect(streams.activity()).toBe(1);
     const [follows] = await Promise.all([
       other.waitForResponse((answer) => answer.url().endsWith("/activity/stream")),
       show(page, false),
