@@ -26,7 +26,7 @@ afterEach(() => {
   vi.restoreAllMocks();
 });
 
-const evaluators = (prompt: string, assistant_id = "echo") => [
+const evaluators = (prompt: string, assistant_id = "judges") => [
   {
     structured: {
       prompt: [["human", prompt]],
@@ -62,13 +62,13 @@ let outcomes: (() => string | Promise<string>)[] = [];
 const prompts: string[] = [];
 
 const State = new StateSchema({ messages: MessagesValue });
-graphs["echo"] = new StateGraph(State)
+graphs["judges"] = new StateGraph(State)
   .addNode("judge", async ({ messages }) => {
     prompts.push(messages.at(-1)?.text ?? "");
     return { messages: [new AIMessage(await (outcomes.shift() ?? (() => '{"good": true}'))())] };
   })
   .addEdge(START, "judge")
-  .compile({ name: "echo" });
+  .compile({ name: "judges" });
 
 it.each<[string, () => string]>([
   [
