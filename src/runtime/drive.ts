@@ -9,6 +9,7 @@ import { type ExtensionSink, withExtensions } from "./extensions.ts";
 import type { Graph } from "./graph.ts";
 import { type Around, keysFrom, keyTasks } from "./idempotency-key.ts";
 import { answer, asNewest, hasTasksMode } from "./older.ts";
+import { batchOnDemand } from "./store-batches.ts";
 import { Tap, type TapSink } from "./tap.ts";
 
 export interface DriveSink extends TapSink, ExtensionSink {
@@ -40,6 +41,8 @@ export interface DriveOptions {
   debug: boolean;
   events: boolean;
 }
+
+batchOnDemand();
 
 /** A command as it comes over the wire. `goto` is a node's name, a Send (`{node, input}`), or a list of either. */
 export interface WireCommand {

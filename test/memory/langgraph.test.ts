@@ -1,6 +1,6 @@
 import { env } from "cloudflare:workers";
 import { START, StateGraph, StateSchema } from "@langchain/langgraph";
-import { beforeEach, describe, expect, it } from "vitest";
+import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { z } from "zod";
 import { storeFor } from "../../src/memory/langgraph.ts";
 import { type Caller, newCaller } from "../support/caller.ts";
@@ -9,10 +9,13 @@ let caller: Caller;
 beforeEach(async () => {
   caller = await newCaller();
 });
+afterEach(() => vi.restoreAllMocks());
+
+const State = new StateSchema({ seen: z.string().optional() });
 
 describe("a graph's store", () => {
   it("holds the items of the HTTP API", async () => {
-    const graph = new StateGraph(new StateSchema({ seen: z.string().optional() }))
+    const graph = new StateGraph(State)
       .addNode("remember", async (_state, runtime) => {
         const item = await runtime.store?.get(["users", "1"], "name");
         await runtime.store?.put(["users", "1"], "greeted", { at: "noon" });
@@ -26,6 +29,55 @@ describe("a graph's store", () => {
     expect(await graph.invoke({})).toEqual({ seen: "Ada" });
     const greeted = await caller.fetch("/store/items?namespace=users.1&key=greeted");
     expect(await greeted.json()).toMatchObject({ value: { at: "noon" } });
+  });
+
+  it("sets no timers while a node waits", async () => {
+    let count = 0;
+    const graph = new StateGraph(State)
+      .addNode("wait", async () => {
+        const timers = vi.spyOn(globalThis, "setTimeout");
+        await scheduler.wait(100);
+        count = timers.mock.calls.length;
+        return {};
+      })
+      .addEdge(START, "wait")
+      .compile({ store: storeFor(env, caller.workspaceId) });
+    await graph.invoke({});
+    expect(count).toBe(0);
+  });
+
+  it("gets the calls of parallel nodes in one batch, and those that nobody awaits before the run ends", async () => {
+    const store = storeFor(env, caller.workspaceId);
+    const batch = vi.spyOn(store, "batch");
+    const write = (key: string) => (_state: unknown, runtime: { store?: typeof store }) => {
+      void runtime.store?.put(["users", "1"], key, { key });
+      return {};
+    };
+    const graph = new StateGraph(State)
+      .addNode("one", write("one") as never)
+      .addNode("two", write("two") as never)
+      .addEdge(START, "one")
+      .addEdge(START, "two")
+      .compile({ store });
+    await graph.invoke({});
+    expect(batch.mock.calls.map(([operations]) => operations.length)).toEqual([2]);
+    expect((await store.search(["users"])).map(({ key }) => key).toSorted()).toEqual(["one", "two"]);
+  });
+
+  it("answers every call of a failed batch with its error, and the next batch by itself", async () => {
+    const store = storeFor(env, caller.workspaceId);
+    vi.spyOn(store, "batch").mockRejectedValueOnce(new Error("no storage"));
+    let outcomes: PromiseSettledResult<unknown>[] = [];
+    const graph = new StateGraph(State)
+      .addNode("write", async (_state, runtime) => {
+        const write = () => runtime.store?.put(["users", "1"], "name", { name: "Ada" });
+        outcomes = [...(await Promise.allSettled([write(), write()])), ...(await Promise.allSettled([write()]))];
+        return {};
+      })
+      .addEdge(START, "write")
+      .compile({ store });
+    await graph.invoke({});
+    expect(outcomes.map(({ status }) => status)).toEqual(["rejected", "rejected", "fulfilled"]);
   });
 
   it("does a batch's reads, then its writes", async () => {
