@@ -256,6 +256,8 @@ it("SDK 1.15.0 reports an answer that came too late, and shows what still waits"
   expect(interrupts).toHaveLength(3);
   const [first, ...others] = interrupts.map(({ id }) => String(id));
   await client.runs.wait(threadId, "questions", { command: { resume: { [first as string]: "elsewhere" } } });
+  // The SDK takes the end of a run that begins after its answer for the end of its own.
+  await expect.poll(() => one.rootStore.getSnapshot().values.answers).toEqual(["left: elsewhere"]);
   await one.respond("here", { interruptId: first, strictResume: true });
   await expect.poll(() => isUnknownInterruptError(one.rootStore.getSnapshot().error), { timeout: 20_000 }).toBe(true);
   const { error } = one.rootStore.getSnapshot();
