@@ -13,9 +13,9 @@ import { injected } from "../support/failing-storage.ts";
 import { engines } from "./engines.ts";
 import { anyStorage, faults } from "./faults.ts";
 import { expectAtRest, newClient, receiver } from "./world.ts";
-import { chooseAmount, SOAK } from "../support/thorough.ts";
+import { ALL, chooseAmount, SOAK } from "../support/thorough.ts";
 
-const OPERATIONS = chooseAmount("OPERATIONS", 60, 20_000);
+const OPERATIONS = chooseAmount("OPERATIONS", ALL ? 60 : 25, 20_000);
 /** Clients that work at the same time, each in a workspace of its own. */
 const CLIENTS = 12;
 /** Seeds that found something. A soak repeats them. */

@@ -8,6 +8,7 @@ import { ACCOUNT, type CloudflareApi, startCloudflareApi, TOKEN } from "./suppor
 import { pickCases } from "../support/thorough.ts";
 import { type Deployed, deployedWorkers } from "./support/deployed.ts";
 import { type BuiltProject, createBuiltProject, MIGRATIONS } from "./support/project.ts";
+import { itThorough } from "../support/thorough-test.ts";
 
 let api: CloudflareApi;
 let deployed: Deployed;
@@ -86,7 +87,7 @@ describe("a deploy from a bare account", () => {
     expect(readdirSync(built.weirDir).filter((name) => name.startsWith("upload-"))).toEqual([]);
   });
 
-  test("two environments share nothing", async () => {
+  itThorough("two environments share nothing", async () => {
     await deploy(project("agent"));
     await deploy(project("agent", "staging"));
     expect(api.databases.names()).toEqual(["agent", "agent-staging"]);
@@ -159,7 +160,7 @@ describe("a dry run", () => {
   });
 });
 
-test("a database that is newer than the package stops the deploy before the upload", async () => {
+itThorough("a database that is newer than the package stops the deploy before the upload", async () => {
   const built = project("agent");
   await deploy(built);
   api.databases.query("agent", "INSERT INTO d1_migrations (name) VALUES ('9999_later.sql')");
@@ -169,7 +170,7 @@ test("a database that is newer than the package stops the deploy before the uplo
   expect(api.workers.find("agent").uploads).toBe(1);
 });
 
-test("a deploy without the admin key on this machine changes no secret and says what to do", async () => {
+itThorough("a deploy without the admin key on this machine changes no secret and says what to do", async () => {
   await deploy(project("agent"));
   const before = Object.fromEntries(api.workers.find("agent").secrets);
   const { said } = await deploy(project("agent"));

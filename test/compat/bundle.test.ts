@@ -8,6 +8,7 @@ import { generate } from "../../src/cli/generate.ts";
 import { findProject } from "../../src/cli/project.ts";
 import { answering, newProject, type TestProject } from "../support/project.ts";
 import { pickCases } from "../support/thorough.ts";
+import { itThorough } from "../support/thorough-test.ts";
 
 let made: TestProject | undefined;
 afterEach(() => {
@@ -33,7 +34,7 @@ async function bundleFiles(files: Record<string, string | object>): Promise<stri
 }
 
 describe("a bundle", () => {
-  it("lets a file of a package that imports a missing name fail when it is loaded", async () => {
+  itThorough("lets a file of a package that imports a missing name fail when it is loaded", async () => {
     const head = `import { load } from "many";`;
     const code = await bundleFiles({
       "langgraph.json": { graphs: { agent: "./graph.ts:graph" } },
@@ -77,7 +78,7 @@ describe("a bundle", () => {
     },
   );
 
-  it("still fails where the project's own code imports a missing name", async () => {
+  itThorough("still fails where the project's own code imports a missing name", async () => {
     const files = {
       "langgraph.json": { graphs: { agent: "./graph.ts:graph" } },
       "graph.ts": answering("newer", `import { newer } from "base";`),

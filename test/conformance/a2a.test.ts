@@ -7,6 +7,7 @@ import { connectA2a, fetchAs, createMessage, joinText } from "../support/a2a-cli
 import { type Receiver, startReceiver } from "../support/receiver.ts";
 import type { TestServer } from "../support/server.ts";
 import { sharedServer } from "../support/shared-server.ts";
+import { pickCases } from "../support/thorough.ts";
 
 let server: TestServer;
 let receiver: Receiver;
@@ -38,7 +39,7 @@ const modes = [
 /** What the client says, which does not ask: 0.3 has no list over JSON-RPC. */
 const NO_LIST = "Method not found: tasks/list";
 
-describe.each(modes)("@a2a-js/sdk 1.3.0, legacyCompat $legacy, speaking $wire", ({ legacy, wire }) => {
+describe.each(pickCases(modes, 1))("@a2a-js/sdk 1.3.0, legacyCompat $legacy, speaking $wire", ({ legacy, wire }) => {
   const connect = async (agent = "actor") =>
     connectA2a(server, agent, { legacy, ...(wire === "0.3" && { fetchImpl: fetchOldCard }) });
   const ask = async (client: Client, text: string, more: Partial<Message> = {}) =>

@@ -7,6 +7,7 @@ import { type Proxy, startProxy } from "../support/proxy.ts";
 import type { TestServer } from "../support/server.ts";
 import { sharedServer } from "../support/shared-server.ts";
 import { ALL, chooseAmount } from "../support/thorough.ts";
+import { itThorough } from "../support/thorough-test.ts";
 
 const SEED = Number(process.env.SEED ?? 1);
 const SECONDS = chooseAmount("SECONDS", ALL ? 5 : 2, 60);
@@ -41,7 +42,7 @@ describe(`in ${SECONDS} seconds of seed ${SEED}`, { timeout: 240_000 + SECONDS *
       expect([kind, counts[kind]?.ok]).not.toEqual([kind, 0]);
   });
 
-  it("detects a server that hides runs and whose searches are out of date", async () => {
+  itThorough("detects a server that hides runs and whose searches are out of date", async () => {
     let reads = 0;
     proxy.meddle = ({ url = "", method }) => {
       if (url === "/threads/search") return { status: 200, body: "[]" };

@@ -2,6 +2,7 @@
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { startServer, type TestServer } from "../support/server.ts";
 import { type Described, fetchSamples, ENV, type Made, madeByCurl, madeByTypeScript, sourceIn } from "./samples.ts";
+import { itThorough } from "../support/thorough-test.ts";
 
 let server: TestServer;
 let routes: Described[];
@@ -26,7 +27,7 @@ it("curl and TypeScript make the same request", async () => {
 /** Steps of a sign-in that was never begun, and the method that MCP's clients try and expect to fail. */
 const REFUSED = /^(GET|POST) \/oauth\/(authorize|token|openid\/[\w-]+)$|^GET \/mcp(\/traces)?$/;
 
-it("no route refuses the request as malformed", async () => {
+itThorough("no route refuses the request as malformed", async () => {
   const refused: string[] = [];
   for (const route of routes) {
     const name = `${route.method.toUpperCase()} ${route.path}`;

@@ -3,10 +3,10 @@ import { describe, expect, it } from "vitest";
 import { Book, type Claim } from "../../src/flow/book.ts";
 import type { Limits, Need } from "../../src/flow/claim.ts";
 import { generator, createRandom } from "../support/random.ts";
-import { chooseAmount } from "../support/thorough.ts";
+import { ALL, chooseAmount } from "../support/thorough.ts";
 import { Reference } from "./reference.ts";
 
-const SEQUENCES = chooseAmount("SEQUENCES", 25, 1_000);
+const SEQUENCES = chooseAmount("SEQUENCES", ALL ? 25 : 8, 1_000);
 const OPERATIONS = 150;
 
 let ids = 0;

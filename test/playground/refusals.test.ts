@@ -15,6 +15,7 @@ import {
   stream,
   listTraced,
 } from "../support/playground.ts";
+import { itThorough } from "../support/thorough-test.ts";
 
 afterEach(() => {
   vi.unstubAllGlobals();
@@ -107,7 +108,7 @@ describe("a call is refused", () => {
     ]);
   });
 
-  it("after 60 calls in a minute", async () => {
+  itThorough("after 60 calls in a minute", async () => {
     const caller = await newCaller();
     provider(() => stream(chunk({}, { finish_reason: "stop" }), DONE));
     const statuses: number[] = [];

@@ -3,6 +3,7 @@ import { env } from "cloudflare:workers";
 import { beforeAll, describe, expect, it } from "vitest";
 import { storeFor } from "../../src/memory/langgraph.ts";
 import { type Caller, newCaller } from "../support/caller.ts";
+import { itThorough } from "../support/thorough-test.ts";
 
 const ROW = 2_000_000;
 const KIB = 1024;
@@ -167,14 +168,17 @@ it("an answer is kept for its Idempotency-Key when it has at most a million byte
   expect((await listKept()).results).toEqual([{ key: expect.stringContaining("short") }]);
 });
 
-it("lists that would be larger than an isolate can hold are refused", async () => {
+itThorough("lists that would be larger than an isolate can hold are refused", async () => {
   const own = await newCaller();
   const value = { a: makeWide(900 * KIB), name: "whale" };
   for (let i = 0; i < 20; i++) {
     const made = await Promise.all([
       own.fetch("/assistants", { body: { graph_id: "echo", name: "wide", config: value } }),
       own.fetch("/runs/crons", { body: { assistant_id: "echo", schedule: "0 0 1 1 *", input: value } }),
-      own.fetch("/store/items", { method: "PUT", body: { namespace: ["w"], key: String(i), value, index: ["name"] } }),
+      own.fetch("/store/items", {
+        method: "PUT",
+        body: { namespace: ["w"], key: String(i), value, index: ["name"] },
+      }),
     ]);
     expect(made.map(({ status }) => status)).toEqual([200, 200, 204]);
   }

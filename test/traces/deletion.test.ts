@@ -19,6 +19,7 @@ import {
   readStoredRuns,
   uuid7,
 } from "../support/traces.ts";
+import { itThorough } from "../support/thorough-test.ts";
 
 const DAY_MICROS = 86_400_000_000;
 const BIG = "x".repeat(300_000);
@@ -206,7 +207,7 @@ describe("deleting a trace", () => {
     expect(await keys("reused")).toEqual([]);
   });
 
-  it("deletes a trace whose list of runs is longer than a bound value can be", async () => {
+  itThorough("deletes a trace whose list of runs is longer than a bound value can be", async () => {
     const { root } = trace("many", "t-1", {});
     await sendRuns([root]);
     const session_id = await projectId(caller, "many");
@@ -223,7 +224,7 @@ describe("deleting a trace", () => {
     expect(await listStored("many")).toEqual([]);
   });
 
-  it("deletes a thread whose list of traces, or of feedback, is longer than a bound value can be", async () => {
+  itThorough("deletes a thread whose list of traces, or of feedback, is longer than a bound value can be", async () => {
     const { root } = trace("long", "t-1", {});
     await sendRuns([root]);
     const session_id = await projectId(caller, "long");

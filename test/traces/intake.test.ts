@@ -6,6 +6,7 @@ import { Gathering } from "../../src/traces/ingest/operations.ts";
 import { Intake } from "../../src/traces/ingest/intake.ts";
 import { type Caller, newCaller } from "../support/caller.ts";
 import { multipart, NOON, projectId, runParts, sentRun, readStoredRuns } from "../support/traces.ts";
+import { itThorough } from "../support/thorough-test.ts";
 
 const MIB = 1024 * 1024;
 const headers = { "content-type": "multipart/form-data; boundary=----LangSmithFormBoundaryabc" };
@@ -34,7 +35,7 @@ const createLarge = () =>
   );
 
 describe("bodies of 40 MB at once", () => {
-  it("are not all read into memory: the last one waits, and all are stored", async () => {
+  itThorough("are not all read into memory: the last one waits, and all are stored", async () => {
     const callers = [await newCaller(), await newCaller(), await newCaller()];
     const bodies = callers.map(() => slowBody(createLarge()));
     const send = (i: number) =>

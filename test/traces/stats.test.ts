@@ -7,6 +7,7 @@ import { tracePartition } from "../../src/traces/stub.ts";
 import { toDay } from "../../src/traces/time.ts";
 import { type Caller, newCaller } from "../support/caller.ts";
 import { NOON, projectId, runParts, sendMultipart, sentRun, uuid7 } from "../support/traces.ts";
+import { itThorough } from "../support/thorough-test.ts";
 
 const DAY_MICROS = 86_400_000_000;
 
@@ -84,23 +85,21 @@ describe("percentiles", () => {
   });
 });
 
-describe("statistics", () => {
-  it("cover all days, and say when they do not", { timeout: 60_000 }, async () => {
-    const caller = await newCaller();
-    const { workspaceId } = caller;
-    const runs = Array.from({ length: 125 }, (_, n) => sentRun(NOON - n * DAY_MICROS));
-    await sendMultipart(
-      caller,
-      runs.flatMap((run) => runParts("post", run)),
-    );
-    const session = await projectId(caller);
-    const answer = await caller.fetch("/runs/stats", { body: { session: [session] } });
-    expect(await answer.json()).toMatchObject({ run_count: 125, complete: true });
-    const shown = await caller.fetch(`/sessions/${session}?include_stats=true`);
-    expect(await shown.json()).toMatchObject({ run_count: 125, stats_complete: true });
+itThorough("statistics cover all days, and say when they do not", { timeout: 60_000 }, async () => {
+  const caller = await newCaller();
+  const { workspaceId } = caller;
+  const runs = Array.from({ length: 125 }, (_, n) => sentRun(NOON - n * DAY_MICROS));
+  await sendMultipart(
+    caller,
+    runs.flatMap((run) => runParts("post", run)),
+  );
+  const session = await projectId(caller);
+  const answer = await caller.fetch("/runs/stats", { body: { session: [session] } });
+  expect(await answer.json()).toMatchObject({ run_count: 125, complete: true });
+  const shown = await caller.fetch(`/sessions/${session}?include_stats=true`);
+  expect(await shown.json()).toMatchObject({ run_count: 125, stats_complete: true });
 
-    const budget = { partitions: 100 };
-    const part = await projectStats(env, workspaceId, [session], { endTime: NOON - DAY_MICROS }, budget);
-    expect([part.run_count, part.complete, budget.partitions]).toEqual([99, false, 0]);
-  });
+  const budget = { partitions: 100 };
+  const part = await projectStats(env, workspaceId, [session], { endTime: NOON - DAY_MICROS }, budget);
+  expect([part.run_count, part.complete, budget.partitions]).toEqual([99, false, 0]);
 });

@@ -33,6 +33,8 @@ import {
 import { d1Folder, databases, fixtures, objectFolder, prepare, remove, unpack } from "./fixture.ts";
 import { turn } from "./make/threads.ts";
 import { sendProject } from "./make/traces.ts";
+import { pickCases } from "../support/thorough.ts";
+import { itThorough } from "../support/thorough-test.ts";
 
 const all = fixtures();
 
@@ -93,17 +95,19 @@ describe.each(all)("state of $name", (manifest) => {
   it("keeps feedback and accepts an existing link", () => expectFeedback(api, traces));
   it("keeps datasets and experiments", () => expectDataset(api, traces));
 
-  it.each(exports.jobs)("completes the interrupted export with each row once: $id", (job) => expectExported(api, job));
+  it.each(pickCases(exports.jobs, 1))("completes the interrupted export with each row once: $id", (job) =>
+    expectExported(api, job),
+  );
   it("continues the schedule", () => expectSchedule(api, exports.schedule));
 
   it("accepts and refreshes tokens, and refuses ended ones", () => expectTokens(api, oauth));
   it("keeps assistants with their versions", () => expectAssistant(api, rest));
   it("accepts and refuses the same API keys", () => expectKeys(api, rest));
-  it("keeps crons and fires the due one", () => expectCrons(api, rest));
+  itThorough("keeps crons and fires the due one", () => expectCrons(api, rest));
   it("keeps Store items", () => expectItems(api, rest));
   it("keeps idempotent answers", () => expectIdempotent(api, rest));
 
-  it("migrates old state to a layout that this version has", async () => {
+  itThorough("migrates old state to a layout that this version has", async () => {
     const thread = crypto.randomUUID();
     await turn(api, thread, "echo", "new");
     const project = await sendProject(api, "new project", 1, 3);
