@@ -7,6 +7,7 @@ const PATCHED = Symbol.for("weir.store_batches");
 /** What LangGraph keeps private in its store. */
 interface BatchedStore {
   [PATCHED]?: true;
+  running: boolean;
   queue: Map<number, unknown>;
   processingTask: Promise<void> | null;
   enqueueOperation: (this: BatchedStore, operation: unknown) => Promise<unknown>;
@@ -22,13 +23,14 @@ export function batchOnDemand(): void {
   const { enqueueOperation, processBatchQueue } = type;
   if (type[PATCHED] || !enqueueOperation || !processBatchQueue) return;
   type[PATCHED] = true;
-  type.processBatchQueue = () => Promise.resolve();
+  type.processBatchQueue = function processOnce() {
+    return this.queue.size > 0 ? processBatchQueue.call(runningOnce(this)) : Promise.resolve();
+  };
   type.enqueueOperation = function enqueueOnDemand(operation) {
     const answer = enqueueOperation.call(this, operation);
-    if (this.queue.size === 1) {
-      // A batch waits for the one before it, and `stop` for the last.
-      this.processingTask = Promise.resolve(this.processingTask).then(() => processBatchQueue.call(runningOnce(this)));
-    }
+    // A batch waits for the one before it, and `stop` for the last. After `stop` nothing is written.
+    if (this.running && this.queue.size === 1)
+      this.processingTask = Promise.resolve(this.processingTask).then(() => this.processBatchQueue());
     return answer;
   };
 }

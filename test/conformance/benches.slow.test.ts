@@ -47,6 +47,7 @@ const BENCHES: Record<string, { cells: (string | RegExp)[]; options?: Partial<Op
   beside: { cells: ["here", "floor", ROOT] },
   traces: { cells: ["one day again", '`eq(run_type, "llm")`', "`{}`"] },
   tokens: { cells: ["Weir, plain"] },
+  waiting: { cells: ["here", "there"] },
   search: { cells: ["the newest 10", "count of one user's"] },
   day: { cells: ["ingest", "export, none"] },
   backfill: { cells: ["`{}`", /gt\(latency/] },

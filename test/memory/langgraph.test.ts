@@ -31,13 +31,17 @@ describe("a graph's store", () => {
     expect(await greeted.json()).toMatchObject({ value: { at: "noon" } });
   });
 
-  it("sets no timers while a node waits", async () => {
+  it("does not look for calls while a node waits", async () => {
     let count = 0;
+    const { setTimeout: set } = globalThis;
+    const countTimer = (...args: Parameters<typeof set>) => {
+      if (new Error().stack?.includes("processBatchQueue")) count += 1;
+      return set(...args);
+    };
     const graph = new StateGraph(State)
       .addNode("wait", async () => {
-        const timers = vi.spyOn(globalThis, "setTimeout");
+        vi.spyOn(globalThis, "setTimeout").mockImplementation(countTimer);
         await scheduler.wait(100);
-        count = timers.mock.calls.length;
         return {};
       })
       .addEdge(START, "wait")
@@ -78,6 +82,23 @@ describe("a graph's store", () => {
       .compile({ store });
     await graph.invoke({});
     expect(outcomes.map(({ status }) => status)).toEqual(["rejected", "rejected", "fulfilled"]);
+  });
+
+  it("writes nothing after the end of the run", async () => {
+    const store = storeFor(env, caller.workspaceId);
+    const batch = vi.spyOn(store, "batch");
+    let late: (() => void) | undefined;
+    const graph = new StateGraph(State)
+      .addNode("end", (_state, runtime) => {
+        late = () => void runtime.store?.put(["users", "1"], "late", {});
+        return {};
+      })
+      .addEdge(START, "end")
+      .compile({ store });
+    await graph.invoke({});
+    late?.();
+    await scheduler.wait(20);
+    expect(batch).not.toHaveBeenCalled();
   });
 
   it("does a batch's reads, then its writes", async () => {
