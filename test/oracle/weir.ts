@@ -31,8 +31,10 @@ export interface Start {
 export class Weir extends Sights {
   /** What each run's caller gets at its end. */
   readonly results = new Map<string, Promise<unknown>>();
-  /** Ids of questions by their texts. */
-  #questions = new Map<string, string>();
+  /** Ids of the questions that waited last, by their texts. */
+  #questions: ReadonlyMap<string, string> = new Map();
+  /** Those that waited when answers were sent for the first time. */
+  readonly #answered = new WeakMap<Record<string, string>, ReadonlyMap<string, string>>();
 
   /** Starts a run. The status of the answer. */
   async start(spec: RunSpec, how: Start = {}): Promise<number> {
@@ -120,9 +122,9 @@ export class Weir extends Sights {
   }
 
   async #responses(answers: Record<string, string>): Promise<Json[]> {
-    await this.#readQuestions();
+    const asked = await this.#readQuestions(answers);
     return Object.entries(answers).map(([question, response]) => ({
-      interrupt_id: this.#questions.get(question) ?? "0".repeat(32),
+      interrupt_id: asked.get(question) ?? "0".repeat(32),
       response,
     }));
   }
@@ -143,18 +145,23 @@ export class Weir extends Sights {
   /** One answer goes without an address, several by the ids of their questions. */
   async #resume(answers: Record<string, string>): Promise<unknown> {
     const questions = Object.keys(answers);
-    await this.#readQuestions();
-    const waiting = this.#questions.size;
-    if (questions.length === 1 && waiting === 1) return Object.values(answers)[0];
-    return Object.fromEntries(questions.map((one) => [this.#questions.get(one) ?? "0".repeat(32), answers[one]]));
+    const asked = await this.#readQuestions(answers);
+    if (questions.length === 1 && asked.size === 1) return Object.values(answers)[0];
+    return Object.fromEntries(questions.map((one) => [asked.get(one) ?? "0".repeat(32), answers[one]]));
   }
 
-  /** Questions that wait now. Those that were read before are kept: a repeated answer goes to the same id. */
-  async #readQuestions(): Promise<void> {
+  /**
+   * Questions that wait now, or that waited last. Answers that are sent again are the same request, also where their run has ended at the
+   * next question.
+   */
+  async #readQuestions(answers: Record<string, string>): Promise<ReadonlyMap<string, string>> {
+    const sent = this.#answered.get(answers);
+    if (sent) return sent;
     const thread = await this.json<{ interrupts: Record<string, { id: string; value: string }[]> }>(this.path);
-    if (typeof thread === "number") return;
-    const waiting = Object.values(thread.interrupts).flat();
+    const waiting = typeof thread === "number" ? [] : Object.values(thread.interrupts).flat();
     if (waiting.length > 0) this.#questions = new Map(waiting.map(({ id, value }) => [value, id]));
+    this.#answered.set(answers, this.#questions);
+    return this.#questions;
   }
 
   async #startCron(spec: RunSpec): Promise<number> {
