@@ -12,6 +12,7 @@ interface BatchedStore {
   processingTask: Promise<void> | null;
   enqueueOperation: (this: BatchedStore, operation: unknown) => Promise<unknown>;
   processBatchQueue: (this: BatchedStore) => Promise<void>;
+  stop: (this: BatchedStore) => Promise<void>;
 }
 
 /**
@@ -20,7 +21,7 @@ interface BatchedStore {
  */
 export function batchOnDemand(): void {
   const type = AsyncBatchedStore.prototype as unknown as BatchedStore;
-  const { enqueueOperation, processBatchQueue } = type;
+  const { enqueueOperation, processBatchQueue, stop } = type;
   if (type[PATCHED] || !enqueueOperation || !processBatchQueue) return;
   type[PATCHED] = true;
   type.processBatchQueue = function processOnce() {
@@ -32,6 +33,11 @@ export function batchOnDemand(): void {
     if (this.running && this.queue.size === 1)
       this.processingTask = Promise.resolve(this.processingTask).then(() => this.processBatchQueue());
     return answer;
+  };
+  type.stop = async function stopInLaterTurn() {
+    await stop.call(this);
+    // LangGraph's loop ends in a later turn of the event loop, and so does the graph: who stops a run learns it before the graph's callbacks.
+    await new Promise((resolve) => setTimeout(resolve, 0));
   };
 }
 

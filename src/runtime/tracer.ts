@@ -84,8 +84,14 @@ export class Tracer extends BaseCallbackHandler {
   #spans = new Map<string, Span>();
   #order = 0;
 
-  /** `given`: metadata of the whole run, which every span has. LangChain may pass only a part of it. */
-  constructor(private readonly given: Metadata = {}) {
+  /**
+   * `given`: metadata of the whole run, which every span has. LangChain may pass only a part of it. `signal`: it is aborted when the run
+   * is stopped.
+   */
+  constructor(
+    private readonly given: Metadata = {},
+    private readonly signal?: AbortSignal,
+  ) {
     super();
   }
 
@@ -258,8 +264,9 @@ export class Tracer extends BaseCallbackHandler {
     if (span) Object.assign(span, { outputs, end: Math.max(span.start, Date.now() * 1000) });
   }
 
-  /** A graph that pauses also throws; in traces this is no error. */
+  /** A graph that pauses also throws; in traces this is no error. What a stop cuts off has the error of its run, or none: see `finish`. */
   #fail(id: string, error: unknown): void {
+    if (this.signal?.aborted) return;
     this.#end(id, undefined);
     const span = this.#spans.get(id);
     if (span && !isGraphBubbleUp(error))

@@ -126,7 +126,7 @@ describe.runIf(browserHere)("a conversation over tabs and views", () => {
     const { page, close } = await visit(stage);
     const streams = watchStreams(page.context());
     await choose(page, "agent");
-    await say(page, "count to 400");
+    await say(page, "count to 1500");
     await expectAnswer(page, " 10 ");
     await show(page, false);
     await expect.poll(streams.threads).toBe(0);
@@ -140,7 +140,7 @@ describe.runIf(browserHere)("a conversation over tabs and views", () => {
     );
     expect(await answers(page).last().textContent()).toBe(before);
     await show(page, true);
-    await expectAnswer(page, listNumbers(400));
+    await expectAnswer(page, listNumbers(1500));
     await waitUntilSettled(page);
     await close();
   });

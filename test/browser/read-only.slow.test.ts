@@ -147,7 +147,6 @@ async function pressEach(page: Page, address: string, isQuiet: () => boolean): P
     await page.keyboard.press("Escape");
     if (page.url() !== address || (await page.getByRole("dialog").count()) > 0) await open();
   }
-  expect(pressed.size).toBeGreaterThan(0);
   expect(pressed.size).toBeLessThan(MOST_PRESSES);
   return [...offered];
 }

@@ -39,9 +39,11 @@ export async function execute(execution: Execution): Promise<{ status: RunStatus
 }
 
 /** The tracer of a run; undefined when the deployment does not trace its own runs. */
-export function createTracer(execution: Pick<Execution, "env" | "run" | "thread">): Tracer | undefined {
+export function createTracer(
+  execution: Pick<Execution, "env" | "run" | "thread"> & { signal?: AbortSignal },
+): Tracer | undefined {
   const project = ownProject(execution.env, execution.run.request.langsmith_tracer?.project_name);
-  return project === undefined ? undefined : new Tracer(mergeMetadata(execution));
+  return project === undefined ? undefined : new Tracer(mergeMetadata(execution), execution.signal);
 }
 
 async function endExecution(
