@@ -215,8 +215,12 @@ describe.runIf(browserHere)("a conversation with abandoned branches", () => {
         told.push(name);
         const before = await Promise.all(pages.map(listQuestions));
         await Promise.all(pages.map(takeShown));
-        await steps[name]?.(random.next());
-        await waitForRest();
+        try {
+          await steps[name]?.(random.next());
+          await waitForRest();
+        } catch (cause) {
+          throw new Error(`After ${told.join(" → ")}`, { cause });
+        }
         await expectAsReloaded(told.join(" → "));
         const after = await Promise.all(pages.map(listQuestions));
         for (const [i, page] of pages.entries()) {
