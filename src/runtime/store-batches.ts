@@ -36,7 +36,7 @@ export function batchOnDemand(): void {
   };
   type.stop = async function stopInLaterTurn() {
     await stop.call(this);
-    // LangGraph's loop ends in a later turn of the event loop, and so does the graph: who stops a run learns it before the graph's callbacks.
+    // LangGraph's loop ends in a later turn of the event loop: a graph reports its end to its callbacks after the stream has failed.
     await new Promise((resolve) => setTimeout(resolve, 0));
   };
 }
