@@ -91,6 +91,9 @@ describe.runIf(browserHere)("a conversation with abandoned branches", () => {
       await say(page, `Write to ada@example.com that ${what}`);
       await log(page).getByRole("button", { name: "Approve send_email" }).waitFor();
     };
+    /** A run that counts to 5,000 takes half a minute, and longer beside other work. */
+    const stop = (one: Page) =>
+      one.getByRole("form", { name: "Message" }).getByRole("button", { name: "Stop" }).click();
     /** While a run is open, both pages show the questions that a page shows which is opened now. */
     const expectSameQuestions = async () => {
       await expectAnswer(page, " 10 ");
@@ -111,7 +114,13 @@ describe.runIf(browserHere)("a conversation with abandoned branches", () => {
         await page.getByRole("textbox", { name: "Edit message" }).fill(question());
         await page.getByRole("button", { name: "Send as new branch" }).click();
       },
-      regenerate: async (share) => (await nth(buttons("Regenerate answer"), share)).click(),
+      regenerate: async (share) => {
+        const again = page.getByRole("button", { name: "Regenerate answer" });
+        const turn = await nth(log(page).getByRole("article").filter({ has: again }), share);
+        const long = (await turn.textContent())?.includes("count to 5000");
+        await turn.locator(again).click();
+        if (long) await stop(page);
+      },
       reload: () => page.reload(),
       switch: async (share) => {
         const switches = log(page).locator('button[aria-label*=" branch, "]:enabled');
@@ -120,19 +129,19 @@ describe.runIf(browserHere)("a conversation with abandoned branches", () => {
       stop: async () => {
         await say(page, `count to 5000, ${question()}`);
         await expectAnswer(page, " 10 ");
-        await page.getByRole("form", { name: "Message" }).getByRole("button", { name: "Stop" }).click();
+        await stop(page);
       },
       "stop in the other page": async () => {
         await say(page, `count to 5000, ${question()}`);
         await expectSameQuestions();
-        await mirror.getByRole("form", { name: "Message" }).getByRole("button", { name: "Stop" }).click();
+        await stop(mirror);
       },
       "edit, and look during the run": async (share) => {
         await (await nth(buttons("Edit message"), share)).click();
         await page.getByRole("textbox", { name: "Edit message" }).fill(`count to 5000, ${question()}`);
         await page.getByRole("button", { name: "Send as new branch" }).click();
         await expectSameQuestions();
-        await page.getByRole("form", { name: "Message" }).getByRole("button", { name: "Stop" }).click();
+        await stop(page);
       },
       queue: async () => {
         await say(page, `count to 200, ${question()}`);
@@ -227,7 +236,11 @@ describe.runIf(browserHere)("a conversation with abandoned branches", () => {
           // A question of another branch is not shown, not even until the state has been read.
           const known = [...(before[i] ?? []), ...(after[i] ?? [])];
           const others = (await takeShown(page)).filter((question) => !known.includes(question));
-          expect({ told, others }).toEqual({ told, others: [] });
+          expect({ after: told.join(" → "), page: i, others }).toEqual({
+            after: told.join(" → "),
+            page: i,
+            others: [],
+          });
         }
       }
       await close();

@@ -98,6 +98,15 @@ describe.runIf(browserHere)("a conversation in the browser", () => {
     await expectBoth();
     await page.reload();
     await expectBoth();
+    // The text is in no checkpoint. The message after it can be edited nevertheless.
+    await log(page).getByRole("button", { name: "Edit message" }).last().click();
+    await page.getByRole("textbox", { name: "Edit message" }).fill("Good evening");
+    await page.getByRole("button", { name: "Send as new branch" }).click();
+    await expectAnswer(page, "Good evening");
+    await waitUntilSettled(page);
+    await expectBoth();
+    const second = log(page).getByRole("article").last();
+    await second.getByRole("button", { name: "Previous branch, 2 of 2" }).waitFor();
     await close();
   });
 });

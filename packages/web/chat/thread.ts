@@ -244,6 +244,10 @@ export function listMessages(thread: Thread): RawMessage[] | undefined {
   return withPartials(underway(thread), thread.partials);
 }
 
+/** Without what no checkpoint has: the text of a stopped run, and questions that were not sent. */
+export const listSaved = ({ unsent }: Thread, messages: RawMessage[]): RawMessage[] =>
+  messages.filter(({ id = "", stopped }) => !stopped && !unsent.has(id));
+
 function unsentAfter({ live, unsent }: Thread, { messages }: Read): RawMessage[] {
   const known = collectIds(messages);
   return live.filter(({ id = "" }) => unsent.has(id) && !known.has(id));

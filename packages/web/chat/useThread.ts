@@ -9,7 +9,17 @@ import { errorText } from "./errors.ts";
 import { keepPartials, keptPartials } from "./partials.ts";
 import { type Checkpoint, findCheckpoints, type Fork, findForks, type Step } from "../api/steps.ts";
 import { useMissed, useUnseen } from "./missed.ts";
-import { begin, listInterrupts, isRunning, listMessages, type News, type Read, reduce, type Thread } from "./thread.ts";
+import {
+  begin,
+  listInterrupts,
+  isRunning,
+  listMessages,
+  listSaved,
+  type News,
+  type Read,
+  reduce,
+  type Thread,
+} from "./thread.ts";
 
 export interface ThreadView {
   thread: Thread;
@@ -95,9 +105,9 @@ export function useThread(
 
   const { at } = thread;
   const shown = useMemo(() => listMessages(thread), [thread]);
-  const known = useMemo(() => shown ?? [], [shown]);
-  const forks = useMemo(() => findForks(steps, at, known), [steps, at, known]);
-  const checkpoints = useMemo(() => findCheckpoints(steps, at, known), [steps, at, known]);
+  const saved = useMemo(() => listSaved(thread, shown ?? []), [thread, shown]);
+  const forks = useMemo(() => findForks(steps, at, saved), [steps, at, saved]);
+  const checkpoints = useMemo(() => findCheckpoints(steps, at, saved), [steps, at, saved]);
   const parting = [...forks.values()].at(-1);
   return {
     thread,
@@ -114,7 +124,7 @@ export function useThread(
     isRead: thread.read !== undefined || run?.base !== undefined || state.isError,
     place: at !== undefined && parting ? { index: parting.index, of: parting.tips.length } : undefined,
     goTo: (checkpoint) => setParams(checkpoint === undefined || checkpoint === steps[0]?.id ? {} : { at: checkpoint }),
-    upTo: (checkpoint) => known.slice(0, 1 + known.findIndex(({ id }) => id === findLast(steps, checkpoint))),
+    upTo: (checkpoint) => saved.slice(0, 1 + saved.findIndex(({ id }) => id === findLast(steps, checkpoint))),
   };
 }
 
