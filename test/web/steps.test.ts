@@ -1,5 +1,12 @@
 import { describe, expect, it } from "vitest";
-import { findCheckpoints, findForks, joined, resumedRuns, type Step } from "../../packages/web/api/steps.ts";
+import {
+  findCheckpoints,
+  findForks,
+  joined,
+  mayResumeAfter,
+  resumedRuns,
+  type Step,
+} from "../../packages/web/api/steps.ts";
 
 /** A checkpoint: its id, its parent, its last message, and what comes next. */
 const step = (id: string, parent: string | undefined, last: string | null, next: string[] = [], run = "r1"): Step => ({
@@ -122,14 +129,24 @@ describe("pages of checkpoints", () => {
 });
 
 describe("runs that resumed from an interrupt", () => {
+  const asked = [step("q2", "q1", "a1", ["review"]), step("q1", undefined, "h1", ["agent"])];
+  const resumed = [step("q4", "q3", "a2", [], "r2"), step("q3", "q2", "a1", ["tools"], "r2"), ...asked];
+
   it("are those that begin without an input, where the path was not at its end", () => {
-    const asked = [
-      step("q4", "q3", "a2", [], "r2"),
-      step("q3", "q2", "a1", ["tools"], "r2"),
-      step("q2", "q1", "a1", ["review"]),
-      step("q1", undefined, "h1", ["agent"]),
-    ];
-    expect(resumedRuns(asked, undefined)).toEqual([{ run: "r2", after: "a1", at: asked[1]!.at }]);
+    expect(resumedRuns(resumed, undefined)).toEqual([{ run: "r2", after: "a1", at: resumed[1]!.at }]);
     expect(resumedRuns(FORKED, undefined)).toEqual([]);
+  });
+
+  it("may be there before they are read, but not on a path that another run continued", () => {
+    expect(mayResumeAfter(asked.slice(1), undefined, "a1")).toBe(true);
+    expect(mayResumeAfter(asked, undefined, "a1")).toBe(true);
+    expect(mayResumeAfter(resumed, undefined, "a1")).toBe(true);
+    const continued = [
+      step("e2", "e1", "h2", ["agent"], "r3"),
+      step("e1", "q2", "a1", ["__start__"], "r3"),
+      ...resumed,
+    ];
+    expect(mayResumeAfter(continued, undefined, "a1")).toBe(false);
+    expect(mayResumeAfter(continued, "q4", "a1")).toBe(true);
   });
 });

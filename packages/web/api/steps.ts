@@ -142,3 +142,15 @@ export function resumedRuns(steps: Step[], tip: string | undefined): { run: stri
     })
     .toReversed();
 }
+
+/**
+ * Whether a run that is not read yet may have resumed after this message. Another run may have continued from the
+ * interrupt's checkpoint instead: then the person's answer is on a branch of its own.
+ */
+export function mayResumeAfter(steps: Step[], tip: string | undefined, message: string): boolean {
+  return (
+    pathTo(steps, tip)[0]?.last === message ||
+    resumedRuns(steps, tip).some(({ after }) => after === message) ||
+    !steps.some(({ last }) => last === message)
+  );
+}

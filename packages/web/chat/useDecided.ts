@@ -3,7 +3,7 @@ import { useMemo } from "react";
 import { useRunDetails } from "../api/queries.ts";
 import type { RawMessage } from "../api/types.ts";
 import { type Decided, decidedBy } from "./past.ts";
-import { pathTo, resumedRuns } from "../api/steps.ts";
+import { mayResumeAfter, resumedRuns } from "../api/steps.ts";
 import type { Thread } from "./thread.ts";
 
 /** The number of runs whose answers are read. */
@@ -26,10 +26,7 @@ export function useDecided(threadId: string | undefined, thread: Thread, message
         : [];
     });
     const seen = new Set(known.map(({ after }) => after));
-    const ends = new Set([pathTo(steps, at)[0]?.last, ...resumed.map(({ after }) => after)]);
-    const isSaved = (after: string) => steps.some(({ last }) => last === after);
-    // Another run may have continued from the question's checkpoint: the answer is on a branch of its own then.
-    const fresh = said.filter(({ after }) => !seen.has(after) && (ends.has(after) || !isSaved(after)));
+    const fresh = said.filter(({ after }) => !seen.has(after) && mayResumeAfter(steps, at, after));
     return [...known, ...fresh.map((one, i): Decided => ({ ...one, id: `said-${i}` }))];
     // The details differ by the runs that have arrived.
     // oxlint-disable-next-line react-hooks/exhaustive-deps
