@@ -248,7 +248,7 @@ describe.runIf(browserHere)("a conversation over tabs and views", () => {
     await strip(page).getByText("Running").waitFor();
     await findComposer(page).focus();
     await page.keyboard.press("Control+Period");
-    await strip(page).getByText("Stopped after").waitFor();
+    await strip(page).getByText("The last run did not finish").waitFor();
     await close();
   });
 });

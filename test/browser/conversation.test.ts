@@ -74,7 +74,7 @@ describe.runIf(browserHere)("a conversation in the browser", () => {
     await say(page, "count to 5000");
     await expectAnswer(page, " 30 ");
     await page.getByRole("form", { name: "Message" }).getByRole("button", { name: "Stop" }).click();
-    await strip(page).getByText("Stopped after").waitFor();
+    await strip(page).getByText("The last run did not finish").waitFor();
     expect(await answers(page).last().textContent()).toContain(" 30 ");
     const threadId = page.url().split("/").at(-1);
     await checkEventually(

@@ -72,7 +72,7 @@ describe.runIf(browserHere)("the chat before its stream's client is there", () =
     await log(page).getByRole("button", { name: "Regenerate answer" }).click();
     await strip(page).getByText("Running").waitFor();
     await page.getByRole("form", { name: "Message" }).getByRole("button", { name: "Stop" }).click();
-    await strip(page).getByText("Stopped after").waitFor();
+    await waitUntilSettled(page);
     release();
     await say(page, "Again");
     await expectAnswer(page, 'You said: "Again"');

@@ -13,7 +13,7 @@ const QUIET: Facts = {
   at: undefined,
   waiting: 0,
   error: undefined,
-  stopped: undefined,
+  unfinished: false,
   branch: undefined,
   now: NOW,
 };
@@ -42,6 +42,12 @@ describe("the strip", () => {
       text: "The last run failed",
       actions: ["retry", "copy"],
     });
+  });
+
+  it("continues a run that did not finish, but not one that waits for a decision", () => {
+    const stopped = { ...QUIET, unfinished: true };
+    expect(stripLine(stopped)).toEqual({ tone: "plain", text: "The last run did not finish", actions: ["continue"] });
+    expect(stripLine({ ...stopped, waiting: 1 }).actions).toEqual(["show"]);
   });
 });
 

@@ -5,6 +5,7 @@ import {
   begin,
   listInterrupts,
   isRunning,
+  isUnfinished,
   listMessages,
   type News,
   reduce,
@@ -21,7 +22,7 @@ const list = (text: string) => text.split(" ").filter(Boolean).map(message);
 const live = (text: string, loading: boolean): News => ({ type: "live", messages: list(text), loading });
 const runs = (open: boolean): News => ({ type: "runs", open });
 const submit = (base?: string): News => ({ type: "submit", base: base === undefined ? undefined : list(base) });
-const stop: News = { type: "stop", seconds: 3 };
+const stop: News = { type: "stop" };
 /** A state that was requested now, or `ago` phases earlier. */
 const read =
   (text: string, { waits = "", failed = undefined as string | undefined, ago = 0, finished = false } = {}) =>
@@ -273,11 +274,18 @@ describe("a thread", () => {
     expect(views).toEqual(steps.map(([, view]) => view));
   });
 
-  it("shows why the last run failed until the next one begins", () => {
+  it("keeps why the last run failed", () => {
     const first = begin();
     const failed = reduce(first, read("h1", { failed: "no" })(first));
     expect(failed.read?.failed).toBe("no");
-    expect(reduce(failed, stop).stopped).toBe(3);
-    expect(reduce(reduce(failed, stop), submit()).stopped).toBeUndefined();
+  });
+
+  it("is unfinished where nodes are due and nobody is asked", () => {
+    const isUnfinishedAfter = (options: Parameters<typeof read>[1]) =>
+      isUnfinished(reduce(begin(), read("h1", options)(begin())));
+    expect(isUnfinished(begin())).toBe(false);
+    expect(isUnfinishedAfter({ finished: true })).toBe(false);
+    expect(isUnfinishedAfter({ waits: "q" })).toBe(false);
+    expect(isUnfinishedAfter({})).toBe(true);
   });
 });

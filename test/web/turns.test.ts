@@ -51,6 +51,14 @@ describe("turns", () => {
     expect(kinds(messages)).toEqual([["text", "tools", "failed", "subagents"]]);
   });
 
+  it("show nothing of the stream about calls that the run in progress did not make", () => {
+    const live = new Map<string, LiveCall>([["a", { status: "finished", output: "of another branch" }]]);
+    const waiting = { parts: [{ kind: "tools", calls: [{ state: "waiting" }] }] };
+    const asked = [human("1", "q"), ai("2", "", ["a"])];
+    expect(buildTurns(asked, live, false)).toMatchObject([waiting]);
+    expect(buildTurns([...asked, human("3", "q")], live, true)).toMatchObject([waiting, { parts: [] }]);
+  });
+
   it("show the stream's data of a call before its message is there", () => {
     const live = new Map<string, LiveCall>([["a", { status: "error", output: null, error: "no answer" }]]);
     const [turn] = buildTurns([ai("1", "", ["a", "b"])], live, true);

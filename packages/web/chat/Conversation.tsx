@@ -112,7 +112,6 @@ export function Conversation({
     connected: connected !== undefined,
     view,
     context,
-    seconds: clock,
     fresh,
     toEnd: follow.toEnd,
     toComposer,
@@ -146,7 +145,7 @@ export function Conversation({
     at: lastCalls.findLast((call) => call.state === "running")?.name,
     waiting,
     error: at === undefined && !loadFailed ? error : undefined,
-    stopped: thread.stopped,
+    unfinished: view.unfinished,
     branch: view.place,
     now: useClock(running || connection.lostAt !== undefined || connection.backAt !== undefined),
   });

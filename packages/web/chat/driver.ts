@@ -19,7 +19,6 @@ interface Wiring {
   connected: boolean;
   view: ThreadView;
   context: Record<string, unknown>;
-  seconds: number;
   /** The thread does not exist before the first message. */
   fresh: boolean;
   toEnd: () => void;
@@ -122,8 +121,8 @@ export function useDriver(wiring: Wiring): Driver {
       open: (callId) => now.current.open(callId),
     };
     const stop = () => {
-      const { stream, connected, seconds } = now.current;
-      tell({ type: "stop", seconds });
+      const { stream, connected } = now.current;
+      tell({ type: "stop" });
       if (!stream.threadId) return;
       if (!connected) void stream.stop();
       // The open run is read from the server: after a reload the stream does not know it.

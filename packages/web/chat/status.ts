@@ -21,8 +21,8 @@ export interface Facts {
   at: string | undefined;
   waiting: number;
   error: string | undefined;
-  /** Seconds after which the reader stopped the run. */
-  stopped: number | undefined;
+  /** The last run left nodes that are due: it was stopped, or the graph has a breakpoint. */
+  unfinished: boolean;
   branch: { index: number; of: number } | undefined;
   now: number;
 }
@@ -58,7 +58,6 @@ export function stripLine(facts: Facts): StripLine {
       text: `Branch ${facts.branch.index + 1} of ${facts.branch.of}. A new message continues this branch.`,
       actions: ["leave-branch"],
     };
-  if (facts.stopped !== undefined)
-    return { tone: "plain", text: `Stopped after ${secondsText(facts.stopped)}`, actions: ["continue"] };
+  if (facts.unfinished) return { tone: "plain", text: "The last run did not finish", actions: ["continue"] };
   return { tone: "plain", text: "", actions: [] };
 }

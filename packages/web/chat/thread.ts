@@ -11,7 +11,7 @@ import type { Step } from "../api/steps.ts";
 export interface Read {
   messages: RawMessage[];
   interrupts: Interrupt[];
-  /** No node is due: the last run completed. */
+  /** No node is due. */
   finished: boolean;
   /** The error that the last run ended with. */
   failed?: string;
@@ -39,6 +39,8 @@ interface Run {
   sure: boolean;
   /** It is over, and the state after it is not read yet. */
   ended: boolean;
+  /** This tab stopped it. */
+  stopped?: boolean;
   /** The messages it started from, where they are known. */
   base: RawMessage[] | undefined;
 }
@@ -63,8 +65,6 @@ export interface Thread {
   /** Interrupts whose answer is under way. */
   answered: ReadonlySet<string>;
   said: Said[];
-  /** Seconds after which the reader stopped the last run. */
-  stopped: number | undefined;
 }
 
 export type News =
@@ -82,7 +82,7 @@ export type News =
   | { type: "refused" }
   /** The start of this tab's run had no answer: the server may have it. */
   | { type: "unanswered-start" }
-  | { type: "stop"; seconds: number }
+  | { type: "stop" }
   | { type: "answer"; ids: string[]; said: Said[] }
   | { type: "unanswered"; ids: string[] };
 
@@ -102,7 +102,6 @@ export const begin = (partials: Partial[] = []): Thread => ({
   partials,
   answered: new Set(),
   said: [],
-  stopped: undefined,
 });
 
 const collectIds = (messages: RawMessage[]) => new Set(messages.flatMap(({ id }) => id ?? []));
@@ -134,13 +133,13 @@ export function reduce(thread: Thread, news: News): Thread {
       return { ...thread, at: news.checkpoint };
     case "submit": {
       // What is sent during a run waits in the tab until that run has ended.
-      if (run?.sure && !run.ended) return { ...thread, stopped: undefined };
+      if (run?.sure && !run.ended) return thread;
       // After a run has ended and before the state after it is read, the newest state known is what that run shows.
       const from = news.base ?? (run?.ended ? underway(thread) : thread.read?.messages);
       const gone = new Set(from ? without(thread, from) : thread.gone);
       if (news.again !== undefined) gone.delete(news.again);
       const started: Run = { mine: true, sure: true, ended: false, base: from };
-      return { ...starts(thread, started), gone, unsent: NONE, at: undefined, stopped: undefined };
+      return { ...starts(thread, started), gone, unsent: NONE, at: undefined };
     }
     case "refused":
       return run?.mine && !thread.loading ? refused(thread) : thread;
@@ -150,7 +149,7 @@ export function reduce(thread: Thread, news: News): Thread {
         gone: without(thread, run?.base ?? read?.messages ?? []),
       };
     case "stop":
-      return { ...thread, stopped: news.seconds };
+      return { ...thread, run: run && { ...run, stopped: true } };
     case "answer":
       return {
         ...thread,
@@ -200,7 +199,8 @@ function refused(thread: Thread): Thread {
 
 function settles(thread: Thread, state: Read): Thread {
   const partials = thread.run?.sure ? [...thread.partials, ...lostTexts(thread, state)] : thread.partials;
-  return { ...thread, read: state, run: undefined, partials, gone: without(thread, state.messages), answered: NONE };
+  const gone = without(thread, state.messages);
+  return { ...thread, read: state, run: undefined, partials, gone, answered: NONE };
 }
 
 /**
@@ -208,7 +208,7 @@ function settles(thread: Thread, state: Read): Thread {
  * lost nothing: a text that its state does not have is of an attempt that the server's restart ended.
  */
 function lostTexts(thread: Thread, { messages, finished }: Read): Partial[] {
-  if (finished && thread.stopped === undefined) return [];
+  if (finished && !thread.run?.stopped) return [];
   const kept = collectIds(messages);
   const known = new Set([...thread.partials.map(({ message }) => message.id), ...collectIds(thread.run?.base ?? [])]);
   const shown = underway(thread);
@@ -266,3 +266,7 @@ function withPartials(messages: RawMessage[], partials: Partial[]): RawMessage[]
 export function listInterrupts({ run, read, answered }: Thread): Interrupt[] {
   return run && (run.sure || run.ended) ? [] : (read?.interrupts ?? []).filter((one) => !answered.has(one.id));
 }
+
+/** The graph stands between two nodes, and waits for no person. */
+export const isUnfinished = ({ read }: Thread): boolean =>
+  read !== undefined && !read.finished && read.interrupts.length === 0;

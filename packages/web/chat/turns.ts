@@ -58,6 +58,7 @@ export function buildTurns(
   for (const message of messages)
     if (readRole(message.type) === "tool" && message.tool_call_id) results.set(message.tool_call_id, message);
 
+  const last = messages.findLastIndex(({ type }) => readRole(type) === "human");
   const turns: Turn[] = [];
   for (const [i, message] of messages.entries()) {
     const id = message.id ?? `at-${i}`;
@@ -77,7 +78,7 @@ export function buildTurns(
     const turn = turns[turns.length - 1]!;
     turn.messageIds.push(id);
     if (role === "ai") {
-      addAnswer(turn.parts, message, id, results, live, running);
+      addAnswer(turn.parts, message, id, results, running && i > last ? live : undefined);
       addUsage(turn, message);
     }
     for (const one of decided) if (one.after === id) turn.parts.push({ kind: "decided", id: one.id, decided: one });
@@ -99,8 +100,7 @@ function addAnswer(
   message: RawMessage,
   id: string,
   results: ReadonlyMap<string, RawMessage>,
-  live: ReadonlyMap<string, LiveCall>,
-  running: boolean,
+  live: ReadonlyMap<string, LiveCall> | undefined,
 ): void {
   const text = readText(message);
   const reasoning = readReasoning(message);
@@ -109,7 +109,7 @@ function addAnswer(
     parts.push({ kind: "text", id, text, reasoning, media, stopped: message.stopped === true });
   for (const [i, raw] of (message.tool_calls ?? []).entries()) {
     const callId = raw.id ?? `${id}-${i}`;
-    const call: ToolCall = { id: callId, name: raw.name, args: raw.args, ...outcome(callId, results, live, running) };
+    const call: ToolCall = { id: callId, name: raw.name, args: raw.args, ...outcome(callId, results, live) };
     const kind = raw.name === "task" ? "subagents" : call.state === "failed" ? "failed" : "tools";
     const last = parts.at(-1);
     if (kind === "failed") parts.push({ kind, id: callId, call });
@@ -124,18 +124,18 @@ function addAnswer(
   }
 }
 
+/** `live`: of the run in progress. A run on another branch may have made the same call. */
 function outcome(
   callId: string,
   results: ReadonlyMap<string, RawMessage>,
-  live: ReadonlyMap<string, LiveCall>,
-  running: boolean,
+  live: ReadonlyMap<string, LiveCall> | undefined,
 ): Pick<ToolCall, "state" | "output"> {
   const result = results.get(callId);
   if (result) return { state: result.status === "error" ? "failed" : "done", output: result.content };
-  const seen = live.get(callId);
+  const seen = live?.get(callId);
   if (seen?.status === "error") return { state: "failed", output: seen.error };
   if (seen?.status === "finished") return { state: "done", output: seen.output };
-  return { state: running ? "running" : "waiting" };
+  return { state: live ? "running" : "waiting" };
 }
 
 const TELLING = ["path", "file_path", "query", "url", "description", "command", "question"];

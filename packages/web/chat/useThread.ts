@@ -14,6 +14,7 @@ import {
   listInterrupts,
   isRunning,
   listMessages,
+  isUnfinished,
   listSaved,
   type News,
   type Read,
@@ -31,6 +32,8 @@ export interface ThreadView {
   messages: RawMessage[] | undefined;
   interrupts: Interrupt[];
   failed: string | undefined;
+  /** The last run ended before the graph did, and waits for no answer. */
+  unfinished: boolean;
   forks: ReadonlyMap<string, Fork>;
   checkpoints: ReadonlyMap<string, Checkpoint>;
   /** The checkpoint in view, where it is not on the newest branch. */
@@ -117,6 +120,8 @@ export function useThread(
     messages: shown,
     interrupts: listInterrupts(thread),
     failed: thread.run ? undefined : thread.read?.failed,
+    // Where a run of another program has begun, the state may be of its beginning.
+    unfinished: !run && !missed && runs.data?.open === false && state.data !== undefined && isUnfinished(thread),
     forks,
     checkpoints,
     at,
@@ -135,7 +140,7 @@ function parseRead(state: ThreadState | null): Read {
   const error = tasks.map((task) => task.error).find((one) => one !== null && one !== undefined);
   return {
     messages: state?.values?.messages ?? [],
-    finished: state !== null && state.next.length === 0,
+    finished: (state?.next ?? []).length === 0,
     interrupts: tasks.flatMap((task) =>
       (task.interrupts ?? []).flatMap(({ id, value }) => (id ? [{ id, value }] : [])),
     ),
