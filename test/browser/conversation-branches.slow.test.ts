@@ -7,10 +7,12 @@ import { chooseAmount } from "../support/thorough.ts";
 import {
   browserHere,
   choose,
+  describePage,
   checkEventually,
   expectAnswer,
   log,
   onStage,
+  openCopy,
   say,
   waitUntilSettled,
   strip,
@@ -18,13 +20,6 @@ import {
 } from "./page.ts";
 
 const STEPS = chooseAmount("STEPS", 17, 60);
-
-/** What only the tab itself has: what it announced, and how far it is scrolled. */
-const OF_THE_TAB = /^ {2}- (status|button "(Jump to latest|\d+ new)")/;
-
-/** All that a page shows, as assistive technology has it. */
-const describePage = async (page: Page) =>
-  (await page.getByRole("main").ariaSnapshot()).split("\n").filter((line) => !OF_THE_TAB.test(line));
 
 const listQuestions = (page: Page) =>
   page.evaluate<string[]>(`
@@ -178,21 +173,11 @@ describe.runIf(browserHere)("a conversation with abandoned branches", () => {
         return passing;
       },
     };
-    /** A tab with what the other one keeps: the texts of its stopped runs. */
-    const openLike = async (one: Page) => {
-      const kept = await one.evaluate("Object.entries(sessionStorage)");
-      const fresh = await one.context().newPage();
-      await fresh.addInitScript(
-        `for (const [key, text] of ${JSON.stringify(kept)}) sessionStorage.setItem(key, text);`,
-      );
-      await fresh.goto(one.url());
-      await log(fresh).getByRole("article").first().waitFor();
-      return fresh;
-    };
     /** Both pages show what they show after a reload: this one perhaps a branch, the other one the newest. */
     const expectAsReloaded = async (told: string, attempts = 3): Promise<void> => {
       for (const one of [page, mirror]) {
-        const fresh = await openLike(one);
+        const fresh = await openCopy(one);
+        await log(fresh).getByRole("article").first().waitFor();
         const compare = checkEventually(
           () => Promise.all([one, fresh].map(describePage)),
           ([now, reloaded]) => {

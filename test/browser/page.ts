@@ -67,6 +67,23 @@ export async function visit(
   return { page, troubles, close };
 }
 
+/** A tab at the same address with what the tab keeps, which shows what the tab shows after a reload. */
+export async function openCopy(page: Page): Promise<Page> {
+  const kept = await page.evaluate("Object.entries(sessionStorage)");
+  const copy = await page.context().newPage();
+  const keep = `if (origin !== "null") for (const [key, text] of ${JSON.stringify(kept)}) sessionStorage.setItem(key, text)`;
+  await copy.addInitScript(keep);
+  await copy.goto(page.url());
+  return copy;
+}
+
+/** What only the tab itself has: what it announced, and how far it is scrolled. */
+const OF_THE_TAB = /^\s*- (status|alert|button "(Jump to latest|\d+ new)")/;
+
+/** All that a page shows, as assistive technology has it. */
+export const describePage = async (page: Page): Promise<string[]> =>
+  (await page.locator("body").ariaSnapshot()).split("\n").filter((line) => !OF_THE_TAB.test(line));
+
 export const findComposer = (page: Page) => page.locator("#composer");
 export const log = (page: Page) => page.getByRole("log");
 export const strip = (page: Page) => page.locator("[data-strip]");
