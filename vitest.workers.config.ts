@@ -86,6 +86,7 @@ export default defineConfig(async () => {
   const test = {
     setupFiles: ["./test/support/workers-setup.ts"],
     testTimeout: 60_000,
+    hookTimeout: 60_000,
     expect: { poll: { timeout: POLL_MS } },
   };
   const slow = ALL ? [] : ["test/**/*.slow.test.ts"];

@@ -56,9 +56,12 @@ interface Pump {
 const SUBSCRIBING = /^(subscription\..*|run\.start)$/;
 /**
  * The time without a subscription, in several pauses. In a busy isolate, a late timer fires before messages that have
- * already arrived, so a single pause is not enough.
+ * already arrived, so a single pause is not enough. It is longer while no subscription has a run's content: the stock client
+ * sends that one second.
  */
-const GATHER = { pauses: 3, milliseconds: 8 };
+const GATHER = { milliseconds: 8, pauses: 3, pausesWithoutContent: 25 };
+/** Channels that tell when a run begins, waits and ends. */
+const TURNS = new Set(["lifecycle", "input"]);
 
 /** The most events that are read to count those of a subscription. The protocol leaves the count optional. */
 const MOST_COUNTED = 2_000;
@@ -177,7 +180,10 @@ export class Sockets {
   async #pumpSoon(socket: WebSocket): Promise<void> {
     const turn = {};
     this.#turns.set(socket, turn);
-    for (let pause = 0; pause < GATHER.pauses; pause++) {
+    const { subscriptions } = attachment(socket);
+    const hasContent = subscriptions.some(({ filter }) => filter.channels.some((channel) => !TURNS.has(channel)));
+    const pauses = hasContent ? GATHER.pauses : GATHER.pausesWithoutContent;
+    for (let pause = 0; pause < pauses; pause++) {
       await scheduler.wait(GATHER.milliseconds);
       if (this.#turns.get(socket) !== turn) return;
     }

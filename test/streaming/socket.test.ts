@@ -134,6 +134,21 @@ describe("a WebSocket", () => {
     expect(ofRoot(socket.events)).toEqual(["running", "completed", "running", "completed"]);
   });
 
+  it("shows a run's end after its values when the subscription to them comes a little later", async () => {
+    const caller = await newCaller();
+    const thread = crypto.randomUUID();
+    const socket = await open(caller, thread);
+    await socket.command("run.start", start);
+    await read(caller, thread);
+    await socket.command("subscription.subscribe", { channels: ["lifecycle", "input"] });
+    await new Promise((resolve) => setTimeout(resolve, 60));
+    await socket.command("subscription.subscribe", { channels: ["values", "lifecycle", "input"] });
+    await socket.ends();
+    expect(socket.events.map(({ method }) => method)).toContain("values");
+    expect(socket.events).toEqual(socket.events.toSorted((a, b) => a.seq - b.seq));
+    await socket.close();
+  });
+
   it("continues after its object hibernated, with nothing lost or repeated", async () => {
     const caller = await newCaller();
     const thread = crypto.randomUUID();
