@@ -179,7 +179,7 @@ describe.runIf(browserHere)("a conversation with abandoned branches", () => {
         const fresh = await openCopy(one);
         await log(fresh).getByRole("article").first().waitFor();
         const compare = checkEventually(
-          () => Promise.all([one, fresh].map(describePage)),
+          () => Promise.all([one, fresh].map((tab) => describePage(tab))),
           ([now, reloaded]) => {
             expect({ told, now }).toEqual({ told, now: reloaded });
             expect(now).not.toEqual([]);

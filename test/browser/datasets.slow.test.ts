@@ -87,6 +87,25 @@ describe.runIf(browserHere)("datasets in the browser", () => {
     await close();
   });
 
+  it("says how long ago each was changed, also as time passes", async () => {
+    await newDataset("Of some minutes");
+    const { page, close } = await visit(stage, { path: "/console/datasets" });
+    const changed = page.getByRole("row", { name: "Of some minutes" }).locator("time");
+    await checkEventually(
+      () => changed.textContent(),
+      (text) => expect(text).toBe("now"),
+    );
+    await page.clock.install();
+    await page.reload();
+    await changed.waitFor();
+    await page.clock.fastForward("05:00");
+    await checkEventually(
+      () => changed.textContent(),
+      (text) => expect(text).toMatch(/^[45] min ago$/),
+    );
+    await close();
+  });
+
   it("edits an example, puts examples into a split, and shows the version before", async () => {
     const id = await newDataset("edited", "one", "two", "three");
     const { page, close } = await visit(stage, { path: `/console/datasets/${id}` });

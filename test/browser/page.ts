@@ -80,9 +80,9 @@ export async function openCopy(page: Page): Promise<Page> {
 /** What only the tab itself has: what it announced, and how far it is scrolled. */
 const OF_THE_TAB = /^\s*- (status|alert|button "(Jump to latest|\d+ new)")/;
 
-/** All that a page shows, as assistive technology has it. */
-export const describePage = async (page: Page): Promise<string[]> =>
-  (await page.locator("body").ariaSnapshot()).split("\n").filter((line) => !OF_THE_TAB.test(line));
+/** All that a page shows in an element, as assistive technology has it. */
+export const describePage = async (page: Page, within = "body"): Promise<string[]> =>
+  (await page.locator(within).ariaSnapshot({ timeout: 5_000 })).split("\n").filter((line) => !OF_THE_TAB.test(line));
 
 export const findComposer = (page: Page) => page.locator("#composer");
 export const log = (page: Page) => page.getByRole("log");

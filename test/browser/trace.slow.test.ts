@@ -1,6 +1,7 @@
 import type { Page } from "playwright-core";
 import { describe, expect, it } from "vitest";
 import { sharedServer } from "../support/shared-server.ts";
+import { callAs } from "../support/workspace.ts";
 import {
   browserHere,
   choose,
@@ -260,6 +261,20 @@ describe.runIf(browserHere)("a trace in the browser", () => {
     expect(page.url()).not.toBe(old);
     await expectAnswer(page, "6 * 7 = 42.");
     expect(troubles).toEqual([]);
+    await close();
+  });
+
+  it("runs it again with its own assistant", async () => {
+    const { server } = stage;
+    const run = { assistant_id: "approval", input: { messages: [{ role: "user", content: "Hello" }] } };
+    const { thread_id } = await callAs<{ thread_id: string }>(server, "POST", "/threads", {});
+    await callAs(server, "POST", `/threads/${thread_id}/runs/wait`, run);
+    const [started] = await callAs<{ run_id: string }[]>(server, "GET", `/threads/${thread_id}/runs`);
+    const { page, close } = await visit(stage, { path: `/traces/${started?.run_id}` });
+    await page.getByRole("button", { name: "Run again" }).click();
+    await page.waitForURL("**/chat/*");
+    await expectAnswer(page, "You said");
+    expect(await page.getByRole("button", { name: /^Assistant: approval/ }).count()).toBe(1);
     await close();
   });
 });

@@ -32,7 +32,7 @@ describe.runIf(browserHere)("a walk through the page", () => {
     { timeout: 120_000 + STEPS * 20_000 },
     async () => {
       const random = seeded("steps of a walk");
-      const { page, troubles, close } = await visit(stage, { path: "/overview" });
+      const { page, troubles, close } = await visit(stage, { path: "/" });
       const seen = new Set<string>();
       const told: string[] = [];
       for (let n = 0; n < STEPS; n++) {
@@ -50,10 +50,9 @@ describe.runIf(browserHere)("a walk through the page", () => {
           await page.locator(STEP).nth(place).click();
         }
         const after = told.slice(-4).join(" → ");
-        const reloaded = await page.context().newPage();
-        await reloaded.goto(page.url());
+        const reloaded = await openCopy(page);
         await checkEventually(
-          () => Promise.all([page, reloaded].map(describePage)),
+          () => Promise.all([page, reloaded].map((one) => describePage(one))),
           ([now, then]) => expect({ after, now }).toEqual({ after, now: then }),
           20_000,
         );

@@ -7,11 +7,23 @@ import { FillKey, useNewKey } from "./FillKey.tsx";
 import { readExamples } from "./examples.ts";
 import css from "./Welcome.module.css";
 
+/** The language that the reader chose last. */
+const LANGUAGE = "weir.language";
+
 export function CallFromCode({ assistant }: { assistant: Assistant }) {
   const fill = useNewKey();
   const samples = buildSamples(assistant, fill.key);
   const id = useId();
-  const [chosen, choose] = useState(0);
+  const [language, setLanguage] = useState(() => localStorage.getItem(LANGUAGE));
+  const chosen = Math.max(
+    0,
+    samples.findIndex((sample) => sample.name === language),
+  );
+  const choose = (place: number) => {
+    const next = samples[place]!.name;
+    setLanguage(next);
+    localStorage.setItem(LANGUAGE, next);
+  };
   const { name, text } = samples[chosen]!;
   // The keys of a list of tabs (WAI-ARIA), of which one is a stop for the tab key.
   const move = (event: KeyboardEvent<HTMLElement>) => {

@@ -14,7 +14,7 @@ import { forgetConnection } from "./connection.ts";
 import { Conversation } from "./Conversation.tsx";
 import { LoadFailed, LoadingTurns, Notice } from "./Empty.tsx";
 import { Bare, Header } from "./Header.tsx";
-import { assistantForNew, readAssistant } from "./pick.ts";
+import { assistantForNew, hasAssistant } from "./pick.ts";
 import { threadTitle } from "./row.ts";
 
 const NO_RUNS = { open: false, newest: undefined };
@@ -47,8 +47,12 @@ export default function Chat({ id: threadId }: ViewProps) {
     if (mount.threadId !== undefined) openState(mount.threadId);
   }, [mount]);
   const chosen = useChosen();
-  const begun = mount.threadId !== undefined && readAssistant(thread.data).id !== undefined;
-  const { own, ...finding } = useOwnAssistant(begun ? thread.data : undefined, assistants.data);
+  const listed = useThreads(true)
+    .data?.pages.flat()
+    .find((one) => one.thread_id === threadId);
+  // A thread gets an assistant with its first run, which may begin while it is open.
+  const begun = mount.threadId === undefined ? undefined : [thread.data, listed].find(hasAssistant);
+  const { own, ...finding } = useOwnAssistant(begun, assistants.data);
   const assistant = begun ? own : assistants.data && assistantForNew(assistants.data, chosen);
   // A thread that is started from this one is with the same assistant.
   const ownId = own?.assistant_id;
@@ -61,9 +65,6 @@ export default function Chat({ id: threadId }: ViewProps) {
     setContextAssistant(assistant.assistant_id);
     setContext({});
   }
-  const listed = useThreads(true)
-    .data?.pages.flat()
-    .find((one) => one.thread_id === threadId);
   const row = listed ?? thread.data;
   const title = threadId === undefined ? "New thread" : row ? threadTitle(row) : "";
 
@@ -128,7 +129,7 @@ export default function Chat({ id: threadId }: ViewProps) {
   return (
     <Conversation
       // A stream belongs to one assistant. That of a new thread may be chosen while it is in view.
-      key={`${mount.key} ${mount.threadId ?? chosen ?? ""}`}
+      key={`${mount.key} ${mount.threadId === undefined ? (chosen ?? "") : `${mount.threadId} ${assistant.assistant_id}`}`}
       header={
         <Header
           threadId={threadId}
@@ -161,10 +162,11 @@ function useThreadRow(threadId: string | undefined) {
     enabled: threadId !== undefined,
     queryFn: async ({ signal }) => {
       const [row] = await callFor<ThreadRow[]>(threadRequest(threadId ?? ""), signal);
-      // A thread that has just been made may not be in the index yet. The thread itself says whether it is there.
-      return row ?? call<ThreadRow>("GET", `/threads/${encodeURIComponent(threadId ?? "")}`, undefined, signal);
+      // The index is behind a thread that has just been made, or whose first run has just begun. The thread itself is not.
+      if (row && hasAssistant(row)) return row;
+      return call<ThreadRow>("GET", `/threads/${encodeURIComponent(threadId ?? "")}`, undefined, signal);
     },
-    initialData: () => listedThread(threadId),
+    initialData: () => [listedThread(threadId)].find(hasAssistant),
     staleTime: 60_000,
   });
 }

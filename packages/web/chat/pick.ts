@@ -9,6 +9,9 @@ export function readAssistant(thread: ThreadRow | undefined): { id: string | und
   return { id: text(thread?.metadata?.assistant_id) ?? graph, graph };
 }
 
+export const hasAssistant = (thread: ThreadRow | undefined): thread is ThreadRow =>
+  readAssistant(thread).id !== undefined;
+
 /** The assistant that the server made for the graph "agent" comes before those that people configured from it. */
 const isDefault = (one: Assistant) => one.graph_id === "agent" && one.metadata?.created_by === "system";
 

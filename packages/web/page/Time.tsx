@@ -1,12 +1,14 @@
 /** Times in tables and lists. The tooltip has the exact time. */
 import { agoTime, exactTime, soonTime } from "../ui/time.ts";
+import { useTimeText } from "../ui/time-text.ts";
 
 /** A past time: short in a list, or exact. Renders nothing without a time. */
 export function Time({ at, exact = false }: { at: string | null | undefined; exact?: boolean }) {
+  const text = useTimeText(() => (!at ? "" : exact ? exactTime(at) : agoTime(at)));
   if (!at) return null;
   return (
     <time dateTime={at} title={exactTime(at)}>
-      {exact ? exactTime(at) : agoTime(at)}
+      {text}
     </time>
   );
 }

@@ -5,6 +5,7 @@ import type { ThreadRow } from "../api/types.ts";
 import { threadTip, threadTitle, waits } from "../chat/row.ts";
 import controls from "../ui/controls.module.css";
 import { shortTime } from "../ui/time.ts";
+import { useTimeText } from "../ui/time-text.ts";
 import css from "./Sidebar.module.css";
 import { ThreadMenu } from "./ThreadMenu.tsx";
 
@@ -14,6 +15,7 @@ const WORDS = { interrupted: "waiting for you", busy: "running", error: "failed"
 export function ThreadLink({ thread, current }: { thread: ThreadRow; current: boolean }) {
   const [renaming, setRenaming] = useState(false);
   const title = threadTitle(thread);
+  const changed = useTimeText(() => shortTime(thread.updated_at));
   const state = thread.status === "interrupted" && !waits(thread) ? "idle" : thread.status;
   if (renaming)
     return (
@@ -36,7 +38,7 @@ export function ThreadLink({ thread, current }: { thread: ThreadRow; current: bo
         </span>
         {state !== "idle" && <span className="visually-hidden">, {WORDS[state]}</span>}
         <time className={css.time} dateTime={thread.updated_at}>
-          {shortTime(thread.updated_at)}
+          {changed}
         </time>
       </Link>
       <ThreadMenu threadId={thread.thread_id} title={title} current={current} onRename={() => setRenaming(true)} />
