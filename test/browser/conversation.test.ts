@@ -74,7 +74,7 @@ describe.runIf(browserHere)("a conversation in the browser", () => {
     await say(page, "count to 5000");
     await expectAnswer(page, " 30 ");
     await page.getByRole("form", { name: "Message" }).getByRole("button", { name: "Stop" }).click();
-    await strip(page).getByText("The last run did not finish").waitFor();
+    await strip(page).getByText("The graph has not finished").waitFor();
     expect(await answers(page).last().textContent()).toContain(" 30 ");
     const threadId = page.url().split("/").at(-1);
     await checkEventually(
@@ -96,6 +96,7 @@ describe.runIf(browserHere)("a conversation in the browser", () => {
       expect(await answers(page).last().getByText("Stopped before").count()).toBe(0);
     };
     await expectBoth();
+    expect(await strip(page).getByText("The graph has not finished").count()).toBe(0);
     await page.reload();
     await expectBoth();
     // The text is in no checkpoint. The message after it can be edited nevertheless.

@@ -44,9 +44,9 @@ describe("the strip", () => {
     });
   });
 
-  it("continues a run that did not finish, but not one that waits for a decision", () => {
+  it("continues a graph that has not finished, but not one that waits for a decision", () => {
     const stopped = { ...QUIET, unfinished: true };
-    expect(stripLine(stopped)).toEqual({ tone: "plain", text: "The last run did not finish", actions: ["continue"] });
+    expect(stripLine(stopped)).toEqual({ tone: "plain", text: "The graph has not finished", actions: ["continue"] });
     expect(stripLine({ ...stopped, waiting: 1 }).actions).toEqual(["show"]);
   });
 });

@@ -129,7 +129,7 @@ export default function Chat({ id: threadId }: ViewProps) {
   return (
     <Conversation
       // A stream belongs to one assistant. That of a new thread may be chosen while it is in view.
-      key={`${mount.key} ${mount.threadId === undefined ? (chosen ?? "") : `${mount.threadId} ${assistant.assistant_id}`}`}
+      key={[mount.key, mount.threadId, mount.threadId === undefined ? chosen : assistant.assistant_id].join(" ")}
       header={
         <Header
           threadId={threadId}
@@ -166,7 +166,10 @@ function useThreadRow(threadId: string | undefined) {
       if (row && hasAssistant(row)) return row;
       return call<ThreadRow>("GET", `/threads/${encodeURIComponent(threadId ?? "")}`, undefined, signal);
     },
-    initialData: () => [listedThread(threadId)].find(hasAssistant),
+    initialData: () => {
+      const row = listedThread(threadId);
+      return hasAssistant(row) ? row : undefined;
+    },
     staleTime: 60_000,
   });
 }

@@ -21,7 +21,7 @@ export interface Facts {
   at: string | undefined;
   waiting: number;
   error: string | undefined;
-  /** The last run left nodes that are due: it was stopped, or the graph has a breakpoint. */
+  /** Nodes are due: the last run was stopped or met a breakpoint, or the state was written. */
   unfinished: boolean;
   branch: { index: number; of: number } | undefined;
   now: number;
@@ -58,6 +58,6 @@ export function stripLine(facts: Facts): StripLine {
       text: `Branch ${facts.branch.index + 1} of ${facts.branch.of}. A new message continues this branch.`,
       actions: ["leave-branch"],
     };
-  if (facts.unfinished) return { tone: "plain", text: "The last run did not finish", actions: ["continue"] };
+  if (facts.unfinished) return { tone: "plain", text: "The graph has not finished", actions: ["continue"] };
   return { tone: "plain", text: "", actions: [] };
 }

@@ -32,7 +32,7 @@ export interface ThreadView {
   messages: RawMessage[] | undefined;
   interrupts: Interrupt[];
   failed: string | undefined;
-  /** The last run ended before the graph did, and waits for no answer. */
+  /** Nodes are due, no run is open, and nobody is asked. */
   unfinished: boolean;
   forks: ReadonlyMap<string, Fork>;
   checkpoints: ReadonlyMap<string, Checkpoint>;
