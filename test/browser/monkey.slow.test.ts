@@ -4,6 +4,7 @@ import { beforeAll, describe, expect, it } from "vitest";
 import { type Random, seeded } from "../support/random.ts";
 import { sharedServer } from "../support/shared-server.ts";
 import { chooseAmount } from "../support/thorough.ts";
+import { LINK, listControls } from "./controls.ts";
 import { makeOneOfEach } from "./one-of-each.ts";
 import { browserHere, checkEventually, describePage, onStage, openCopy, visit } from "./page.ts";
 
@@ -16,24 +17,17 @@ const CONTROL =
   ":is(main, [role='dialog'], [role='alertdialog'], [role='menu']) :is(button, input, textarea, select, [role='menuitem'])";
 const NEVER = /sign out|revoke|roll|attach|add images|download|copy|upload|import|run all|stop/i;
 
-const listControls = (page: Page) =>
-  page.evaluate<[name: string, place: number, kind: string][]>(`
-    [...document.querySelectorAll(${JSON.stringify(CONTROL)})].flatMap((control, place) => {
-      if (!control.checkVisibility() || control.closest('[aria-hidden="true"]') || control.disabled || control.readOnly) return [];
-      const name = control.ariaLabel || control.textContent || control.placeholder || control.name || "";
-      return [[name, place, control.type === "checkbox" || control.type === "radio" ? "button" : control.type === "file" ? "file" : control.localName]];
-    })`);
-
-async function press(page: Page, random: Random): Promise<string | undefined> {
+async function press(page: Page, random: Random): Promise<string> {
   // A view whose code or data is on its way has nothing to press.
   await page
     .locator(CONTROL)
     .first()
     .waitFor({ timeout: 2_000 })
     .catch(() => undefined);
-  const controls = (await listControls(page)).filter(([name, , kind]) => kind !== "file" && !NEVER.test(name));
-  const [name, place = 0, kind] = controls[random.between(0, controls.length)] ?? [];
-  if (name === undefined) return undefined;
+  const controls = (await listControls(page, CONTROL)).filter(({ name, kind }) => kind !== "file" && !NEVER.test(name));
+  const chosen = controls[random.between(0, controls.length)];
+  if (chosen === undefined) return "nothing";
+  const { name, place, kind } = chosen;
   const control = page.locator(CONTROL).nth(place);
   const options = { timeout: 3_000 };
   const act =
@@ -47,38 +41,24 @@ async function press(page: Page, random: Random): Promise<string | undefined> {
   return `${kind} "${name.slice(0, 40)}"`;
 }
 
-/** The places of the links: those of the view, or without any, and sometimes anyway, all. */
-async function listLinks(page: Page, random: Random): Promise<number[]> {
-  const all = await findLinks(page);
-  const inView = all.filter(([, isInView]) => isInView);
-  return (inView.length > 0 && random.next() < 0.6 ? inView : all).map(([place]) => place);
-}
-
-const findLinks = (page: Page) =>
-  page.evaluate<[place: number, isInView: boolean][]>(`
-    [...document.querySelectorAll("a[href]")].flatMap((link, place) => {
-      const { origin, pathname } = new URL(link.href);
-      const stays = origin === location.origin && !link.target && !link.hasAttribute("download") && link.checkVisibility();
-      if (!stays || link.closest('[aria-hidden="true"]') || link.getAttribute("href").startsWith("#")) return [];
-      return /^\\/(docs|openapi|api|reference|health)/.test(pathname) ? [] : [[place, link.closest("main") !== null]];
-    })`);
-
 /** The list of projects is read once a minute. */
 const describeView = async (page: Page) =>
   (await describePage(page, "main")).filter((line) => !/^\s*- option/.test(line));
 
-/** Presses a link. A dialog may open while it is looked for. */
+/** Presses a link, more often one of the view than one of the navigation. A dialog may open while it is looked for. */
 async function leave(page: Page, random: Random): Promise<boolean> {
   for (let tries = 0; tries < 5; tries++) {
     for (const _ of ["a menu", "in a dialog", "in a view"]) await page.keyboard.press("Escape");
-    const links = await listLinks(page, random);
-    const link = page.locator("a[href]").nth(links[random.between(0, links.length)] ?? 0);
+    const all = await listControls(page, LINK);
+    const inView = all.filter(({ isInView }) => isInView);
+    const links = inView.length > 0 && random.next() < 0.6 ? inView : all;
+    const link = links[random.between(0, links.length)];
+    const click = link && page.locator(LINK).nth(link.place).click({ timeout: 2_000 });
     if (
-      links.length > 0 &&
-      (await link.click({ timeout: 2_000 }).then(
+      await click?.then(
         () => true,
         () => false,
-      ))
+      )
     )
       return true;
   }
@@ -100,8 +80,7 @@ describe.runIf(browserHere)("a user who presses anything", () => {
     page.on("dialog", (dialog) => void dialog.accept());
     const told: string[] = [];
     for (let n = 0; n < STEPS; n++) {
-      for (let presses = random.between(0, PRESSES + 1); presses > 0; presses--)
-        told.push((await press(page, random)) ?? "nothing");
+      for (let presses = random.between(0, PRESSES + 1); presses > 0; presses--) told.push(await press(page, random));
       const before = findSection(page);
       if (!(await leave(page, random))) await page.goto(`${stage.server.url}/`);
       told.push(new URL(page.url()).pathname);
@@ -124,7 +103,6 @@ describe.runIf(browserHere)("a user who presses anything", () => {
       await reloaded.close();
       expect({ after, troubles }).toEqual({ after, troubles: [] });
     }
-    console.log(told.join(" → "));
     await close();
   });
 });

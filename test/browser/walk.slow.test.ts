@@ -1,27 +1,15 @@
 /** A view shows what it shows after a reload, whatever was pressed before: nothing is left of the view before it. */
-import type { Page } from "playwright-core";
 import { beforeAll, describe, expect, it } from "vitest";
 import { seeded } from "../support/random.ts";
 import { sharedServer } from "../support/shared-server.ts";
 import { chooseAmount } from "../support/thorough.ts";
+import { LINK, listControls } from "./controls.ts";
 import { makeOneOfEach } from "./one-of-each.ts";
 import { browserHere, checkEventually, describePage, onStage, openCopy, visit } from "./page.ts";
 
 const STEPS = chooseAmount("STEPS", 60, 600);
-/** Links to views of the page, tabs and headings that sort. What each leads to is in the address. */
-const STEP = 'a[href]:not([href^="#"]), [role="tab"], th button';
-
-/** Those that can be pressed: where a link leads or what a button says, and the place among all. */
-const listSteps = (page: Page) =>
-  page.evaluate<[name: string, place: number][]>(`
-    [...document.querySelectorAll('${STEP}')].flatMap((step, place) => {
-      // What is behind a dialog cannot be pressed.
-      if (!step.checkVisibility() || step.closest('[aria-hidden="true"]')) return [];
-      if (!step.href) return step.disabled ? [] : [[step.textContent, place]];
-      const { origin, pathname, search } = new URL(step.href);
-      const stays = origin === location.origin && !step.target && !step.hasAttribute("download");
-      return stays && !/^\\/(docs|openapi|api|reference|health)/.test(pathname) ? [[pathname + search, place]] : [];
-    })`);
+/** Links, tabs and headings that sort. What each leads to is in the address. */
+const STEP = `${LINK}, [role="tab"], th button`;
 
 describe.runIf(browserHere)("a walk through the page", () => {
   const stage = onStage(() => sharedServer("graphs"));
@@ -36,15 +24,15 @@ describe.runIf(browserHere)("a walk through the page", () => {
       const seen = new Set<string>();
       const told: string[] = [];
       for (let n = 0; n < STEPS; n++) {
-        const steps = await listSteps(page);
+        const steps = await listControls(page, STEP);
         // What was not pressed comes before what was.
-        const fresh = steps.filter(([name]) => !seen.has(name));
+        const fresh = steps.filter(({ name }) => !seen.has(name));
         const from = fresh.length > 0 && random.next() < 0.7 ? fresh : steps;
         if (n > 0 && (from.length === 0 || random.next() < 0.15)) {
           told.push("back");
           await page.goBack();
         } else {
-          const [name = "", place = 0] = from[random.between(0, from.length)] ?? [];
+          const { name, place } = from[random.between(0, from.length)]!;
           told.push(name);
           seen.add(name);
           await page.locator(STEP).nth(place).click();

@@ -25,7 +25,7 @@ const submit = (base?: string): News => ({ type: "submit", base: base === undefi
 const stop: News = { type: "stop" };
 /** A state that was requested now, or `ago` phases earlier. */
 const read =
-  (text: string, { waits = "", failed = undefined as string | undefined, ago = 0, finished = false } = {}) =>
+  (text: string, { waits = "", ago = 0, finished = false } = {}) =>
   (thread: Thread): News => ({
     type: "read",
     phase: thread.phase - ago,
@@ -33,7 +33,6 @@ const read =
       messages: list(text),
       interrupts: waits === "" ? [] : [{ id: waits, value: "?" }],
       finished,
-      ...(failed && { failed }),
     },
   });
 
@@ -133,6 +132,17 @@ const TABLE: Record<string, Step[]> = {
     [live("h1 a1 h2 a2", true), "> h1 [a1] h2 a2"],
     [live("h1 a1 h2 a2", false), "h1 [a1] h2 a2"],
     [read("h1 h2 a2"), "h1 [a1] h2 a2"],
+  ],
+  "marks a text of a run that was stopped as it completed, and none of the run after it": [
+    [submit(), "> loading"],
+    [live("h1 a1 b1", true), "> h1 a1 b1"],
+    [stop, "> h1 a1 b1"],
+    [live("h1 a1 b1", false), "h1 a1 b1"],
+    [read("h1 a1", { finished: true }), "h1 a1 [b1]"],
+    [submit(), "> h1 a1 [b1]"],
+    [live("h1 a1 b1 h2 a2 b2", true), "> h1 a1 [b1] h2 a2 b2"],
+    [live("h1 a1 b1 h2 a2 b2", false), "h1 a1 [b1] h2 a2 b2"],
+    [read("h1 a1 h2 a2", { finished: true }), "h1 a1 [b1] h2 a2"],
   ],
   "does not mark a text that the state has under another id": [
     [submit(), "> loading"],
@@ -272,12 +282,6 @@ describe("a thread", () => {
       return describeThread(thread);
     });
     expect(views).toEqual(steps.map(([, view]) => view));
-  });
-
-  it("keeps why the last run failed", () => {
-    const first = begin();
-    const failed = reduce(first, read("h1", { failed: "no" })(first));
-    expect(failed.read?.failed).toBe("no");
   });
 
   it("is unfinished where nodes are due and nobody is asked", () => {
