@@ -53,7 +53,7 @@ const ENTRIES: Entry[] = [
     files: [
       "test/streaming/protocol.slow.test.ts",
       "test/streaming/socket.test.ts",
-      "test/streaming/application.test.ts",
+      "test/streaming/application.slow.test.ts",
     ],
     note: "Each event that a case reads is checked; what differs is in compatibility.md.",
   },

@@ -1,7 +1,7 @@
 /** A conversation over tabs, other views and reloads. */
 import type { BrowserContext, Page, Request } from "playwright-core";
 import { describe, expect, it } from "vitest";
-import { startServer } from "../support/server.ts";
+import { sharedServer } from "../support/shared-server.ts";
 import {
   answers,
   browserHere,
@@ -37,7 +37,7 @@ function watchStreams(context: BrowserContext) {
 }
 
 describe.runIf(browserHere)("a conversation over tabs and views", () => {
-  const stage = onStage(() => startServer({ OFFLINE_MODEL_DELAY_MS: "15" }));
+  const stage = onStage(() => sharedServer("delayed"));
 
   /** Starts a run from elsewhere, on a thread or on a new one. */
   async function startRun(assistant_id: string, content: string, thread = crypto.randomUUID()): Promise<void> {

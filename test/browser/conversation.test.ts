@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { startServer } from "../support/server.ts";
+import { sharedServer } from "../support/shared-server.ts";
 import {
   expectAnswer,
   answers,
@@ -18,7 +18,7 @@ import {
 } from "./page.ts";
 
 describe.runIf(browserHere)("a conversation in the browser", () => {
-  const stage = onStage(() => startServer({ OFFLINE_MODEL_DELAY_MS: "15" }));
+  const stage = onStage(() => sharedServer("delayed"));
 
   it("streams an answer, folds the tool, and names the thread", async () => {
     const { page, troubles, close } = await visit(stage);

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { startServer, withTestGraphs } from "../support/server.ts";
+import { sharedServer } from "../support/shared-server.ts";
 import {
   browserHere,
   checkEventually,
@@ -29,7 +29,7 @@ interface Cron {
 }
 
 describe.runIf(browserHere)("crons in the browser", () => {
-  const stage = onStage(() => startServer({ AUTH: "keys" }, withTestGraphs()));
+  const stage = onStage(() => sharedServer("graphs"));
 
   async function call<T = Cron>(path: string, body?: unknown, method = body === undefined ? "GET" : "POST") {
     const headers = { ...stage.server.headers, "content-type": "application/json" };

@@ -3,7 +3,6 @@ import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import type { Page } from "playwright-core";
 import { describe, expect, it } from "vitest";
-import { startServer } from "../support/server.ts";
 import { sharedServer } from "../support/shared-server.ts";
 import { threadSaying } from "../support/workspace.ts";
 import {
@@ -142,7 +141,7 @@ describe.runIf(browserHere)("diagrams in messages", () => {
 });
 
 describe.runIf(browserHere)("a diagram while it is written", () => {
-  const stage = onStage(() => startServer({ OFFLINE_MODEL_DELAY_MS: "15" }));
+  const stage = onStage(() => sharedServer("delayed"));
 
   it("is source, and is drawn when the block has ended", async () => {
     const { page, close } = await visit(stage);

@@ -1,7 +1,7 @@
 /** The chat before the client of its stream is there: its code is loaded after the messages. */
 import type { Page } from "playwright-core";
 import { describe, expect, it } from "vitest";
-import { startServer } from "../support/server.ts";
+import { sharedServer } from "../support/shared-server.ts";
 import {
   answers,
   browserHere,
@@ -23,7 +23,7 @@ const CLIENT = "**/StreamClient-*.js";
 const numbersShown = async (page: Page) => (await answers(page).last().textContent())?.split(" ").length ?? 0;
 
 describe.runIf(browserHere)("the chat before its stream's client is there", () => {
-  const stage = onStage(() => startServer({ OFFLINE_MODEL_DELAY_MS: "15" }));
+  const stage = onStage(() => sharedServer("delayed"));
 
   it("shows how a run that was in progress at load goes on", async () => {
     const { page, close } = await visit(stage);

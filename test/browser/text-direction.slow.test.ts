@@ -1,6 +1,6 @@
 import type { Locator, Page } from "playwright-core";
 import { describe, expect, it } from "vitest";
-import { startServer } from "../support/server.ts";
+import { sharedServer } from "../support/shared-server.ts";
 import { callAs } from "../support/workspace.ts";
 import {
   browserHere,
@@ -87,7 +87,7 @@ const expectField = async (field: Locator) =>
 const paragraphIn = (place: Locator | Page) => place.getByText(HEBREW);
 
 describe.runIf(browserHere)("the direction of text", () => {
-  const stage = onStage(() => startServer({ OFFLINE_MODEL_DELAY_MS: "15" }));
+  const stage = onStage(() => sharedServer("delayed"));
   const call = <T>(method: string, path: string, body?: unknown) => callAs<T>(stage.server, method, path, body);
 
   const createThread = async (messages: object[], title = HEBREW): Promise<string> => {

@@ -15,7 +15,7 @@ import { anyStorage, faults } from "./faults.ts";
 import { expectAtRest, newClient, receiver } from "./world.ts";
 import { ALL, chooseAmount, SOAK } from "../support/thorough.ts";
 
-const OPERATIONS = chooseAmount("OPERATIONS", ALL ? 60 : 25, 20_000);
+const OPERATIONS = chooseAmount("OPERATIONS", ALL ? 60 : 15, 20_000);
 /** Clients that work at the same time, each in a workspace of its own. */
 const CLIENTS = 12;
 /** Seeds that found something. A soak repeats them. */

@@ -141,7 +141,7 @@ describe("a dry run", () => {
     expect(changes()).toEqual([]);
   });
 
-  test("of what is deployed names nothing to create", async () => {
+  itThorough("of what is deployed names nothing to create", async () => {
     const built = project("agent");
     await deploy(built);
     const { said } = await deploy(built, { dryRun: true });

@@ -11,6 +11,7 @@ import {
   startDev,
   type TestProject,
 } from "../support/project.ts";
+import { itThorough } from "../support/thorough-test.ts";
 
 const FIRST = answering(
   `[process.env.QUOTED, process.env.LIST, text, more, version].join("|")`,
@@ -196,7 +197,7 @@ it("answers with the schemas that the types declare, once they are read", async 
   await expect.poll(messages, { timeout: 60_000 }).toMatchObject({ type: "array" });
 });
 
-it("continues to serve the last good build while a client streams, and shows the error", async () => {
+itThorough("continues to serve the last good build while a client streams, and shows the error", async () => {
   const seen: number[] = [];
   const stream = client.runs.stream(null, "slow", { input: { messages: [] }, streamMode: "custom" });
   let shown: string | null = null;

@@ -6,13 +6,14 @@ import { afterAll, afterEach, beforeAll, beforeEach, expect, test, vi } from "vi
 import { firstKey, waitUntilOk } from "../../src/cli/deploy/first-key.ts";
 import { writeKnown } from "../../src/cli/deploy/secrets.ts";
 import { run } from "../../src/cli/keys.ts";
-import { SECRETS, startServer, type TestServer } from "../support/server.ts";
+import { SECRETS, type TestServer } from "../support/server.ts";
+import { sharedServer } from "../support/shared-server.ts";
 import { runPrinted } from "./support/printed.ts";
 
 let server: TestServer;
 let folder: string;
 beforeAll(async () => {
-  server = await startServer();
+  server = await sharedServer();
 });
 afterAll(() => server.stop());
 beforeEach(() => {

@@ -3,9 +3,10 @@ import { seeded } from "../support/random.ts";
 import type { TestServer } from "../support/server.ts";
 import { sharedServer } from "../support/shared-server.ts";
 import { Cursor } from "../support/sse.ts";
+import { ALL } from "../support/thorough.ts";
 
-const EVENTS = 2000;
-const DROPS = 200;
+const EVENTS = ALL ? 2000 : 600;
+const DROPS = EVENTS / 10;
 
 let server: TestServer;
 beforeAll(async () => {

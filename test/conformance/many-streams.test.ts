@@ -7,7 +7,8 @@ import { Client as Client11 } from "langgraph-sdk-1-11";
 import { Client as Client15 } from "langgraph-sdk-1-15";
 import { Client as Client20 } from "langgraph-sdk-2-0";
 import { afterAll, beforeAll, expect, it } from "vitest";
-import { startServer, type TestServer } from "../support/server.ts";
+import type { TestServer } from "../support/server.ts";
+import { sharedServer } from "../support/shared-server.ts";
 import { ALL } from "../support/thorough.ts";
 
 const CLIENTS = 50;
@@ -18,8 +19,7 @@ const input = { messages: [{ role: "user", content: "count to 20" }] };
 
 let server: TestServer;
 beforeAll(async () => {
-  // Open to this machine: the SDK's WebSocket carries no headers.
-  server = await startServer({ AUTH: "open", OFFLINE_MODEL_DELAY_MS: "5" });
+  server = await sharedServer("open");
 });
 afterAll(() => server.stop());
 

@@ -12,7 +12,7 @@ import { allow } from "./person.ts";
 
 let server: TestServer;
 beforeAll(async () => {
-  server = await startServer({ AUTH: "key" });
+  server = await startServer();
 });
 afterAll(() => server.stop());
 

@@ -1,11 +1,12 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { startServer, type TestServer } from "../support/server.ts";
+import type { TestServer } from "../support/server.ts";
+import { sharedServer } from "../support/shared-server.ts";
 import { type Client, createClient, VERSIONS } from "./clients.ts";
 
 let server: TestServer;
 beforeAll(async () => {
   // A pause between words, so that a cancel finds the run still speaking.
-  server = await startServer({ OFFLINE_MODEL_DELAY_MS: "1" });
+  server = await sharedServer("delayed");
 });
 afterAll(() => server.stop());
 

@@ -3,13 +3,13 @@ import { Client as Client11 } from "langgraph-sdk-1-11";
 import { Client as Client15 } from "langgraph-sdk-1-15";
 import { isUnknownInterruptError, StreamController } from "langgraph-sdk-1-15/stream";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { startServer, type TestServer, withTestGraphs } from "../support/server.ts";
+import type { TestServer } from "../support/server.ts";
+import { sharedServer } from "../support/shared-server.ts";
 import { pickCases } from "../support/thorough.ts";
 
 let server: TestServer;
 beforeAll(async () => {
-  // Open to this machine: the SDK's WebSocket carries no headers.
-  server = await startServer({ AUTH: "open", OFFLINE_MODEL_DELAY_MS: "5" }, withTestGraphs());
+  server = await sharedServer("open");
 });
 afterAll(() => server.stop());
 

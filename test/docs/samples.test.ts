@@ -1,13 +1,14 @@
 /** The code samples of /openapi.json make requests that their routes take. test/docs/python-samples.test.ts has those in Python. */
 import { afterAll, beforeAll, expect, it } from "vitest";
-import { startServer, type TestServer } from "../support/server.ts";
+import type { TestServer } from "../support/server.ts";
+import { sharedServer } from "../support/shared-server.ts";
 import { type Described, fetchSamples, ENV, type Made, madeByCurl, madeByTypeScript, sourceIn } from "./samples.ts";
 import { itThorough } from "../support/thorough-test.ts";
 
 let server: TestServer;
 let routes: Described[];
 beforeAll(async () => {
-  server = await startServer({ AUTH: "keys" });
+  server = await sharedServer();
   routes = await fetchSamples(server.url);
 });
 afterAll(() => server.stop());

@@ -88,7 +88,7 @@ export function installProvider(): void {
     };
     Object.assign(provider, honest);
     provider.people.clear();
-    // A failed attempt is answered a second later (test/security/attempts-are-slow-and-noted.test.ts): not here.
+    // A failed attempt is answered a second later (test/security/attempts-are-slow-and-noted.slow.test.ts): not here.
     const later = setTimeout;
     vi.spyOn(globalThis, "setTimeout").mockImplementation((work: () => void, ms?: number) =>
       later(work, ms === 1_000 ? 0 : ms),

@@ -34,7 +34,7 @@ function chooseCases(): { cases: Case[]; tuples: number } {
   if (!only) {
     const { cases, tuples } = coveringArray(SPACE, SOAK ? 3 : 2, SEED, {
       attempts: SOAK ? 1 : ATTEMPTS,
-      most: chooseAmount("CASES", ALL ? Infinity : 6, 2_000),
+      most: chooseAmount("CASES", ALL ? Infinity : 4, 2_000),
     });
     return { cases: cases as Case[], tuples };
   }

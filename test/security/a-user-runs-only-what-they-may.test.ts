@@ -14,10 +14,11 @@ deployUsers(
   }),
 );
 
-const ada = userCalled("ada");
-const bob = userCalled("bob");
-const eve = userCalled("eve");
-still.add("eve");
+// Names of this file: other files of the isolate ban users, and give theirs assistants.
+const ada = userCalled("ada-runs");
+const bob = userCalled("bob-runs");
+const eve = userCalled("eve-may-not-run");
+still.add(eve.name);
 
 let adas: string;
 beforeAll(async () => {

@@ -160,7 +160,7 @@ export async function makeThings(
   const schedule_id = await post("/api/v1/bulk-exports", { ...job, ...later }, "id");
   // The export's runs are made by its queue message.
   let exportRun: Json | undefined;
-  for (let tries = 0; !exportRun && tries < 200; tries += 1) {
+  for (let tries = 0; !exportRun && tries < 400; tries += 1) {
     await new Promise((resolve) => setTimeout(resolve, 50));
     [exportRun] = (await ask("GET", `/api/v1/bulk-exports/${export_id}/runs`)) as unknown as Json[];
   }

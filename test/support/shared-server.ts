@@ -4,10 +4,7 @@ import { CrossingsWatch, failOn } from "./edge-limits/watch.ts";
 import { access, type TestServer } from "./server.ts";
 import type { SharedName } from "./shared-servers.ts";
 
-/**
- * A workspace of this file's own, on a shared server with test graphs (`graphs`) or without them (`demo`). Its models answer
- * without delay, and its webhooks and exports may go to private addresses.
- */
+/** A workspace of this file's own on a shared server. Its webhooks and exports may go to private addresses. */
 export async function sharedServer(name: SharedName = "demo"): Promise<TestServer> {
   const answer = await fetch(`${inject("sharedServers")}/${name}`);
   const url = await answer.text();

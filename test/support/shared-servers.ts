@@ -17,10 +17,15 @@ declare module "vitest" {
 
 const VARS = { ALLOW_PRIVATE_ADDRESSES: "true" };
 
-/** `demo` has the graphs of examples/demo, `graphs` those that only tests deploy, too. */
+/**
+ * `demo` has the graphs of examples/demo, `graphs` those that only tests deploy, too. So does `open`, which this machine calls
+ * without a key: the SDK's WebSocket has no headers. On `delayed`, a person can read along.
+ */
 const START = {
   demo: () => startServer(VARS),
+  delayed: () => startServer({ ...VARS, OFFLINE_MODEL_DELAY_MS: "15" }),
   graphs: () => startServer(VARS, withTestGraphs()),
+  open: () => startServer({ ...VARS, AUTH: "open", OFFLINE_MODEL_DELAY_MS: "5" }, withTestGraphs()),
 };
 export type SharedName = keyof typeof START;
 

@@ -21,7 +21,7 @@ const SHRINK = process.env.SHRINK === "true";
 function chooseCases(): { cases: Case[]; tuples: number } {
   const only = process.env.ONLY;
   if (!only) {
-    const many = { attempts: SOAK ? 1 : ATTEMPTS, most: chooseAmount("CASES", ALL ? Infinity : 6, 2_000) };
+    const many = { attempts: SOAK ? 1 : ATTEMPTS, most: chooseAmount("CASES", ALL ? Infinity : 4, 2_000) };
     const { cases, tuples } = coveringArray(SPACE, SOAK ? 3 : 2, SEED, many);
     return { cases: cases as Case[], tuples };
   }

@@ -19,7 +19,6 @@ import type { RunWrite, StoredFeedback } from "../../src/traces/types.ts";
 import { priceTable } from "../../src/traces/usage/prices.ts";
 import { seeded } from "../support/random.ts";
 import { DAY, NOON, uuid7 } from "../support/traces.ts";
-import { itThorough } from "../support/thorough-test.ts";
 
 const IDENTITY = { workspaceId: "w", projectId: "p", day: DAY, shard: 0, traceTier: "longlived" as const };
 const WHOLE = { order: "asc" as const, after: null, limit: 10_000, maxBytes: 64_000_000, payloads: [] };
@@ -185,7 +184,7 @@ it.each([false, true])("are each read once on every path; of an earlier version:
   });
 });
 
-itThorough("10,000 of one millisecond are found by few rows each", async () =>
+it("10,000 of one millisecond are found by few rows each", async () =>
   runInDurableObject(env.TRACE_PARTITION.getByName(crypto.randomUUID()), (_, { storage }) => {
     const { sql } = storage;
     migrate(storage);
@@ -222,5 +221,4 @@ itThorough("10,000 of one millisecond are found by few rows each", async () =>
       work();
       expect(`${what} ${rowsRead < 40 ? "few" : rowsRead}`).toBe(`${what} few`);
     }
-  }),
-);
+  }));
