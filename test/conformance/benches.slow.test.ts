@@ -131,11 +131,15 @@ it("a run writes the rows and makes the calls that docs/benchmarks.md says", () 
     [1, 2].map((graph) => meters.map((meter) => counted.find(([name]) => name === meter)?.[graph]).join(", "));
   const findRow = (title: string) => page.find(([name]) => name === title)?.slice(1, 3);
   const objects = ["Thread", "ThreadIndex", "TracePartition"];
-  // A run of over 100 ms, as on a machine that other tests use, is written to the index once more: in two rows.
   const rows = columns([...objects.map((name) => `rows written: ${name}`), "D1 rows written"]);
-  expect(findRow("rows written: thread, index, partition, D1")).toEqual(
-    rows.map((cell) => cell.replace(/^(\d+), 7, /, "$1, 5, ")),
+  // A run of over 100 ms, as on a machine that other tests use, is written to the index once more: in two rows.
+  expect(findRow("rows written: thread, index, partition, D1")).toEqual(rows.map((cell) => replaceIndex(cell, 7, 5)));
+  // Where its end is late, too, the index is called twice more.
+  const calls = columns(objects.map((name) => `calls: ${name}`));
+  expect(findRow("calls of the thread, index, trace partition")).toEqual(
+    calls.map((cell) => replaceIndex(replaceIndex(cell, 3, 2), 4, 2)),
   );
-  const calls = columns(objects.map((name) => `calls: ${name}`)).map((cell) => cell.replace(", 3, ", ", 2, "));
-  expect(findRow("calls of the thread, index, trace partition")).toEqual(calls);
 });
+
+/** The counts of a cell, with the second one, of the index, as it is on a quiet machine. */
+const replaceIndex = (cell: string, under: number, quiet: number) => cell.replace(`, ${under}, `, `, ${quiet}, `);
