@@ -30,8 +30,7 @@ const pick = (names: string[]) =>
 const ALONE = [
   "test/chaos/chaos.test.ts",
   "test/security/a-burst-does-not-delay-others.test.ts",
-  "test/users/users.test.ts",
-  "test/{exports/lease,http/sse,loopback/loopback,oauth/cleanup,threads/own-webhook,threads/resume}.slow.test.ts",
+  "test/{exports/lease,http/sse,loopback/loopback,oauth/cleanup,threads/own-webhook,threads/resume,users/users}.slow.test.ts",
   // Its applications would answer what other tests ask of the server itself.
   "test/config/settings.slow.test.ts",
   // The minute of other tests chains entries too.

@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { sharedServer } from "../support/shared-server.ts";
+import { itThorough } from "../support/thorough-test.ts";
 import {
   expectAnswer,
   answers,
@@ -68,46 +69,49 @@ describe.runIf(browserHere)("a conversation in the browser", () => {
     await close();
   });
 
-  it("stops a run, and keeps what was said, marked as stopped, also after the next answer and a reload", async () => {
-    const { page, close } = await visit(stage);
-    await choose(page, "agent");
-    await say(page, "count to 5000");
-    await expectAnswer(page, " 30 ");
-    await page.getByRole("form", { name: "Message" }).getByRole("button", { name: "Stop" }).click();
-    await strip(page).getByText("The graph has not finished").waitFor();
-    expect(await answers(page).last().textContent()).toContain(" 30 ");
-    const threadId = page.url().split("/").at(-1);
-    await checkEventually(
-      async () =>
-        (await fetch(`${stage.server.url}/threads/${threadId}/runs`, { headers: stage.server.headers })).json<
-          { status: string }[]
-        >(),
-      (runs) => expect(runs.map((run) => run.status)).not.toContain("running"),
-    );
-    await say(page, "Hello");
-    await expectAnswer(page, "You said");
-    await waitUntilSettled(page);
-    const expectBoth = async () => {
+  itThorough(
+    "stops a run, and keeps what was said, marked as stopped, also after the next answer and a reload",
+    async () => {
+      const { page, close } = await visit(stage);
+      await choose(page, "agent");
+      await say(page, "count to 5000");
+      await expectAnswer(page, " 30 ");
+      await page.getByRole("form", { name: "Message" }).getByRole("button", { name: "Stop" }).click();
+      await strip(page).getByText("The graph has not finished").waitFor();
+      expect(await answers(page).last().textContent()).toContain(" 30 ");
+      const threadId = page.url().split("/").at(-1);
       await checkEventually(
-        () => answers(page).allTextContents(),
-        (texts) => expect(texts).toEqual([expect.stringContaining(" 30 "), expect.stringContaining("You said")]),
+        async () =>
+          (await fetch(`${stage.server.url}/threads/${threadId}/runs`, { headers: stage.server.headers })).json<
+            { status: string }[]
+          >(),
+        (runs) => expect(runs.map((run) => run.status)).not.toContain("running"),
       );
-      expect(await answers(page).first().getByText("Stopped before").count()).toBe(1);
-      expect(await answers(page).last().getByText("Stopped before").count()).toBe(0);
-    };
-    await expectBoth();
-    expect(await strip(page).getByText("The graph has not finished").count()).toBe(0);
-    await page.reload();
-    await expectBoth();
-    // The text is in no checkpoint. The message after it can be edited nevertheless.
-    await log(page).getByRole("button", { name: "Edit message" }).last().click();
-    await page.getByRole("textbox", { name: "Edit message" }).fill("Good evening");
-    await page.getByRole("button", { name: "Send as new branch" }).click();
-    await expectAnswer(page, "Good evening");
-    await waitUntilSettled(page);
-    await expectBoth();
-    const second = log(page).getByRole("article").last();
-    await second.getByRole("button", { name: "Previous branch, 2 of 2" }).waitFor();
-    await close();
-  });
+      await say(page, "Hello");
+      await expectAnswer(page, "You said");
+      await waitUntilSettled(page);
+      const expectBoth = async () => {
+        await checkEventually(
+          () => answers(page).allTextContents(),
+          (texts) => expect(texts).toEqual([expect.stringContaining(" 30 "), expect.stringContaining("You said")]),
+        );
+        expect(await answers(page).first().getByText("Stopped before").count()).toBe(1);
+        expect(await answers(page).last().getByText("Stopped before").count()).toBe(0);
+      };
+      await expectBoth();
+      expect(await strip(page).getByText("The graph has not finished").count()).toBe(0);
+      await page.reload();
+      await expectBoth();
+      // The text is in no checkpoint. The message after it can be edited nevertheless.
+      await log(page).getByRole("button", { name: "Edit message" }).last().click();
+      await page.getByRole("textbox", { name: "Edit message" }).fill("Good evening");
+      await page.getByRole("button", { name: "Send as new branch" }).click();
+      await expectAnswer(page, "Good evening");
+      await waitUntilSettled(page);
+      await expectBoth();
+      const second = log(page).getByRole("article").last();
+      await second.getByRole("button", { name: "Previous branch, 2 of 2" }).waitFor();
+      await close();
+    },
+  );
 });
