@@ -24,8 +24,8 @@ const pick = (names: string[]) =>
   Object.fromEntries(names.flatMap((name) => (process.env[name] === undefined ? [] : [[name, process.env[name]]])));
 
 /**
- * Files with an isolate of their own: the fault test, tests of what all share (the users of the deployment, its graphs, whole tables), and
- * tests that fake `setTimeout`, which objects of earlier files still use.
+ * Files with an isolate of their own: the fault test, tests of what all share (the users of the deployment, its graphs, whole
+ * tables), and tests that fake `setTimeout`, which objects of earlier files still use.
  */
 const ALONE = [
   "test/chaos/chaos.test.ts",
