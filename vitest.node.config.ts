@@ -28,13 +28,8 @@ const test = {
   expect: { poll: { timeout: POLL_MS } },
 };
 
-const atTheSameTime = {
-  exclude: [...ALONE, ...absent],
-  // More than the processors of a small machine: a file waits for servers and browsers as often as for the processor.
-  maxWorkers: 3,
-  // A machine with other work stops a server or a browser for seconds. `scripts/test.ts` names what passed at the second attempt.
-  retry: process.env.CI === "true" ? 1 : 0,
-};
+// More than the processors of a small machine: a file waits for servers and browsers as often as for the processor.
+const atTheSameTime = { exclude: [...ALONE, ...absent], maxWorkers: 3 };
 
 export default defineConfig({
   test: {
@@ -56,6 +51,8 @@ export default defineConfig({
           ...atTheSameTime,
           name: "browser",
           include: ["test/browser/**/*.test.ts"],
+          // A machine with other work stops a browser for seconds. `scripts/test.ts` names what passed at the second attempt.
+          retry: process.env.CI === "true" ? 1 : 0,
         },
       },
       { resolve, test: { ...test, name: "alone", include: ALONE, exclude: absent, fileParallelism: false } },

@@ -19,7 +19,7 @@ const VARS = { ALLOW_PRIVATE_ADDRESSES: "true" };
 
 /**
  * `demo` has the graphs of examples/demo, `graphs` those that only tests deploy, too. So does `open`, which this machine calls
- * without a key: the SDK's WebSocket has no headers. On `delayed`, a person can read along.
+ * without a key: the SDK's WebSocket has no headers. The model of `delayed` waits 15 ms before each token.
  */
 const START = {
   demo: () => startServer(VARS),
