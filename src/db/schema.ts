@@ -8,7 +8,6 @@ export * from "./oauth.ts";
 export * from "./audit.ts";
 export * from "./memory.ts";
 export * from "./idempotency.ts";
-export * from "./threads.ts";
 export * from "./crons.ts";
 export * from "./exports.ts";
 export * from "./a2a.ts";

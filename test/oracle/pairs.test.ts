@@ -45,7 +45,6 @@ function chooseCases(): { cases: Case[]; tuples: number } {
   return { cases, tuples: 0 };
 }
 
-/** As mutate.ts reads it. */
 const announce = ({ given, step, reason }: Failure): void =>
   console.log(`oracle: FAILED ${formatCase(given)}\n  at: ${step}\n  ${reason}`);
 

@@ -1,5 +1,5 @@
 /**
- * `npm run oracle -- --peer`: programs of the pairs through the stock client, on the JavaScript Agent Server in memory and on
+ * `npm run oracle`: programs of the pairs through the stock client, on the JavaScript Agent Server in memory and on
  * Weir, with the same graphs. Prints what differs, each with the first program that shows it.
  */
 import { mkdtempSync, cpSync, rmSync } from "node:fs";
