@@ -1,6 +1,6 @@
 import { and, count, desc, eq, gte, lt, lte, or, type SQL } from "drizzle-orm";
 import type { Database } from "../db/client.ts";
-import { a2aTasks } from "../db/schema.ts";
+import { a2aTasks } from "../db/a2a.ts";
 import type { State } from "./types.ts";
 
 export type TaskRow = typeof a2aTasks.$inferSelect;

@@ -4,7 +4,7 @@ import type { AlertState } from "../db/alerts.ts";
 import type { Database } from "../db/client.ts";
 import { deleteAll, deleteOverdue } from "../db/delete.ts";
 import { insertBelow } from "../db/insert-below.ts";
-import { alertEvents, alerts } from "../db/schema.ts";
+import { alertEvents, alerts } from "../db/alerts.ts";
 
 export type AlertRow = typeof alerts.$inferSelect;
 export type AlertEvent = typeof alertEvents.$inferSelect;

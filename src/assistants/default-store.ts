@@ -1,7 +1,7 @@
 /** The default assistants of each workspace in D1. */
 import { sql } from "drizzle-orm";
 import type { Database } from "../db/client.ts";
-import { assistants, assistantVersions } from "../db/schema.ts";
+import { assistants, assistantVersions } from "../db/assistants.ts";
 import { toAssistantId, defaultAssistants, defaultsStamp, isDefaultAssistant } from "./defaults.ts";
 import { firstVersion, isRow, type Row, activeVersion } from "./row.ts";
 

@@ -5,7 +5,7 @@ import type { Json } from "../json.ts";
 import { and, eq, type SQL } from "drizzle-orm";
 import { configWithoutIdentity, contextWithoutIdentity } from "../auth/identity.ts";
 import { isDefaultAssistant } from "./defaults.ts";
-import { assistants, assistantVersions } from "../db/schema.ts";
+import { assistants, assistantVersions } from "../db/assistants.ts";
 
 export type Row = typeof assistants.$inferSelect;
 export type VersionRow = typeof assistantVersions.$inferSelect;

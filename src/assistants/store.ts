@@ -1,7 +1,8 @@
 import { and, asc, count, desc, eq, or, sql, type SQL } from "drizzle-orm";
 import type { Database } from "../db/client.ts";
 import { contains } from "../db/contains.ts";
-import { assistants, assistantVersions, crons } from "../db/schema.ts";
+import { assistants, assistantVersions } from "../db/assistants.ts";
+import { crons } from "../db/crons.ts";
 import { inList } from "../db/in-list.ts";
 import { fewerThan } from "../db/insert-below.ts";
 import { bytesColumn, totalBytes } from "../db/size.ts";

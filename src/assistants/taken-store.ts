@@ -4,7 +4,7 @@
  */
 import { and, eq, exists, getTableColumns, gt, ne, type SQL, sql } from "drizzle-orm";
 import type { Database } from "../db/client.ts";
-import { assistants, assistantVersions } from "../db/schema.ts";
+import { assistants, assistantVersions } from "../db/assistants.ts";
 import type { Row } from "./row.ts";
 
 const DELETED = 0;

@@ -2,7 +2,7 @@
 import { and, desc, eq, getTableColumns, max, sql } from "drizzle-orm";
 import type { Database } from "../db/client.ts";
 import { contains } from "../db/contains.ts";
-import { assistants, assistantVersions } from "../db/schema.ts";
+import { assistants, assistantVersions } from "../db/assistants.ts";
 import { bytesColumn, totalBytes } from "../db/size.ts";
 import { CHANGED, isTaken, nextTime, untilUnchanged } from "../db/unchanged.ts";
 import { boundAnswer, METADATA_BYTES, withinBytes } from "../http/bytes.ts";

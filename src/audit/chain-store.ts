@@ -1,7 +1,7 @@
 /** D1: the chains of the audit trail and their daily roots. */
 import { and, asc, desc, eq, isNull, isNotNull, type SQL, sql } from "drizzle-orm";
 import type { Database } from "../db/client.ts";
-import { auditLog, auditRoots } from "../db/schema.ts";
+import { auditLog, auditRoots } from "../db/audit.ts";
 import type { AuditRow } from "./store.ts";
 
 export interface Link {

@@ -1,7 +1,7 @@
 import { and, desc, eq, getTableColumns, gte, isNotNull, isNull, lt, lte, max, or, sql } from "drizzle-orm";
 import type { Database } from "../db/client.ts";
 import { deleteOverdue } from "../db/delete.ts";
-import { auditLog, auditRoots } from "../db/schema.ts";
+import { auditLog, auditRoots } from "../db/audit.ts";
 
 export type AuditRow = typeof auditLog.$inferSelect;
 

@@ -1,7 +1,8 @@
 /** D1: the deletion of API keys, with the OAuth grants that were allowed with them. */
 import { and, eq, inArray, isNull, type SQL, sql } from "drizzle-orm";
 import type { Database } from "../db/client.ts";
-import { apiKeys, oauthGrants } from "../db/schema.ts";
+import { apiKeys } from "../db/auth.ts";
+import { oauthGrants } from "../db/oauth.ts";
 import { forgetCredentials } from "./credential-cache.ts";
 import { keyEnds } from "./ended-store.ts";
 import type { ApiKeyRow, GrantRow } from "./store.ts";

@@ -3,7 +3,8 @@ import { type SQL, sql } from "drizzle-orm";
 import type { AuditAction } from "../audit/store.ts";
 import type { Database } from "../db/client.ts";
 import type { KeyEnd } from "../db/auth.ts";
-import { apiKeys, auditLog } from "../db/schema.ts";
+import { apiKeys } from "../db/auth.ts";
+import { auditLog } from "../db/audit.ts";
 import { forgetCredentials } from "./credential-cache.ts";
 
 const AT_ONCE = 1_000;

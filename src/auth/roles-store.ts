@@ -2,7 +2,8 @@
 import { and, asc, eq, isNull, notExists, type SQL } from "drizzle-orm";
 import type { Database } from "../db/client.ts";
 import { insertBelow } from "../db/insert-below.ts";
-import { apiKeys, invitations, members, roles } from "../db/schema.ts";
+import { apiKeys, roles } from "../db/auth.ts";
+import { invitations, members } from "../db/members.ts";
 import { forgetCredentials } from "./credential-cache.ts";
 
 export type RoleRow = typeof roles.$inferSelect;

@@ -2,7 +2,7 @@
 import { and, desc, eq, gt, lt, notInArray, or } from "drizzle-orm";
 import type { Database } from "../db/client.ts";
 import { deleteOverdue } from "../db/delete.ts";
-import { members, memberSessions } from "../db/schema.ts";
+import { members, memberSessions } from "../db/members.ts";
 import { forgetCredentials } from "./credential-cache.ts";
 
 export type MemberRow = typeof members.$inferSelect;

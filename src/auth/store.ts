@@ -3,7 +3,9 @@ import { insertBelow, rowIf } from "../db/insert-below.ts";
 import { deleteOverdue } from "../db/delete.ts";
 import type { Database } from "../db/client.ts";
 import { forgetCredentials } from "./credential-cache.ts";
-import { apiKeys, members, oauthGrants, oauthTokens, workspaces } from "../db/schema.ts";
+import { apiKeys, workspaces } from "../db/auth.ts";
+import { members } from "../db/members.ts";
+import { oauthGrants, oauthTokens } from "../db/oauth.ts";
 
 export type ApiKeyRow = typeof apiKeys.$inferSelect;
 export type GrantRow = typeof oauthGrants.$inferSelect;

@@ -3,7 +3,7 @@ import { and, asc, count, desc, eq, inArray, isNotNull, lt, lte, type SQL, sql }
 import { contains } from "../db/contains.ts";
 import type { Database } from "../db/client.ts";
 import { deleteOverdue } from "../db/delete.ts";
-import { cronFirings, crons, type FiringState } from "../db/schema.ts";
+import { cronFirings, crons, type FiringState } from "../db/crons.ts";
 import { insertBelow } from "../db/insert-below.ts";
 import { bytesColumn, totalBytes } from "../db/size.ts";
 import { boundAnswer } from "../http/bytes.ts";

@@ -1,11 +1,10 @@
 import { drizzle } from "drizzle-orm/d1";
-import * as schema from "./schema.ts";
 
-const openDatabase = (binding: D1Database) => drizzle(binding, { schema });
+const openDatabase = (binding: D1Database) => drizzle(binding);
 
 export type Database = ReturnType<typeof openDatabase>;
 
-/** Drizzle builds the relations of all tables each time it is opened, so each binding is opened once. */
+/** One client for each binding. */
 const opened = new WeakMap<D1Database, Database>();
 
 export function database(binding: D1Database): Database {

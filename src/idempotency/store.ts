@@ -1,7 +1,7 @@
 import { and, eq, isNull, lt, or, sql } from "drizzle-orm";
 import type { Database } from "../db/client.ts";
 import { deleteOverdue } from "../db/delete.ts";
-import { idempotencyKeys } from "../db/schema.ts";
+import { idempotencyKeys } from "../db/idempotency.ts";
 
 export type KeyRow = typeof idempotencyKeys.$inferSelect;
 /** A request that holds its key. */

@@ -3,7 +3,8 @@ import type { MemberRow } from "../auth/session-store.ts";
 import type { Database } from "../db/client.ts";
 import { deleteOverdue } from "../db/delete.ts";
 import { insertBelow, rowIf } from "../db/insert-below.ts";
-import { invitations, members, workspaces } from "../db/schema.ts";
+import { invitations, members } from "../db/members.ts";
+import { workspaces } from "../db/auth.ts";
 import { mayJoin } from "./store.ts";
 
 export type InvitationRow = typeof invitations.$inferSelect;

@@ -5,7 +5,9 @@ import type { MemberRow } from "../auth/session-store.ts";
 import { type GrantRow, MEMBER } from "../auth/store.ts";
 import type { Database } from "../db/client.ts";
 import { fewerThan, rowIf } from "../db/insert-below.ts";
-import { members, memberSessions, oauthGrants, workspaces } from "../db/schema.ts";
+import { members, memberSessions } from "../db/members.ts";
+import { oauthGrants } from "../db/oauth.ts";
+import { workspaces } from "../db/auth.ts";
 
 export type { MemberRow } from "../auth/session-store.ts";
 

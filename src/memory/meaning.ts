@@ -2,7 +2,7 @@
 import { and, desc, eq, gt, inArray, or, type SQL, sql } from "drizzle-orm";
 import { inList } from "../db/in-list.ts";
 import type { Database } from "../db/client.ts";
-import { storeItems, storeVectors } from "../db/schema.ts";
+import { storeItems, storeVectors } from "../db/memory.ts";
 import { removeVectors, queryIndex, type VectorIndex } from "./vector-index.ts";
 import { decodeVector, type Embed, collectNearest, type Ranked } from "./vectors.ts";
 

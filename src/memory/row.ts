@@ -1,7 +1,7 @@
 /** An item of the Store: as a row of D1, and on the wire. */
 import { and, eq, gt, gte, isNull, lt, or, type SQL } from "drizzle-orm";
 import * as v from "valibot";
-import { storeItems } from "../db/schema.ts";
+import { storeItems } from "../db/memory.ts";
 import { openJson, openListed } from "../encryption/json.ts";
 import type { Ring } from "../encryption/ring.ts";
 import { AnyObject, Time } from "../http/answers.ts";

@@ -2,7 +2,7 @@
 import { and, desc, getTableColumns, type SQL, sql } from "drizzle-orm";
 import { inList } from "../db/in-list.ts";
 import type { Database } from "../db/client.ts";
-import { storeItems } from "../db/schema.ts";
+import { storeItems } from "../db/memory.ts";
 import { bytesColumn, totalBytes } from "../db/size.ts";
 import { boundAnswer } from "../http/bytes.ts";
 import { whereFilter } from "./filter.ts";

@@ -2,7 +2,7 @@
 import { and, eq, type SQL, sql } from "drizzle-orm";
 import * as v from "valibot";
 import { contains } from "../db/contains.ts";
-import { storeItems } from "../db/schema.ts";
+import { storeItems } from "../db/memory.ts";
 import type { Json } from "../json.ts";
 import { toContainment, containsJson, refuseUnknown } from "../users/authorize.ts";
 import { isWithin, joinLabels, labelText } from "./row.ts";

@@ -3,7 +3,7 @@ import { settings } from "../config.ts";
 import { inList } from "../db/in-list.ts";
 import type { Database } from "../db/client.ts";
 import { deleteOverdue } from "../db/delete.ts";
-import { storeItems, storeVectors } from "../db/schema.ts";
+import { storeItems, storeVectors } from "../db/memory.ts";
 import { sealJson } from "../encryption/json.ts";
 import type { Ring } from "../encryption/ring.ts";
 import { cutBytes } from "../http/bytes.ts";

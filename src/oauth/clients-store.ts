@@ -3,7 +3,7 @@ import { and, count, desc, eq, max, sql } from "drizzle-orm";
 import { forgetCredentials } from "../auth/credential-cache.ts";
 import { keyEnds } from "../auth/ended-store.ts";
 import type { Database } from "../db/client.ts";
-import { oauthClients, oauthGrants } from "../db/schema.ts";
+import { oauthClients, oauthGrants } from "../db/oauth.ts";
 import { type ClientRow, isOpenGrant } from "./store.ts";
 
 export interface AllowedClient {

@@ -6,7 +6,7 @@ import { type GrantRow, isAllowed } from "../auth/store.ts";
 import type { Database } from "../db/client.ts";
 import { deleteOverdue } from "../db/delete.ts";
 import { rowIf } from "../db/insert-below.ts";
-import { oauthClients, oauthCodes, oauthGrants, oauthSignIns, oauthTokens } from "../db/schema.ts";
+import { oauthClients, oauthCodes, oauthGrants, oauthSignIns, oauthTokens } from "../db/oauth.ts";
 
 export type ClientRow = typeof oauthClients.$inferSelect;
 export type SignInRow = typeof oauthSignIns.$inferSelect;

@@ -2,7 +2,7 @@
 import { and, asc, desc, eq, getTableColumns, gte, lt, or, sql } from "drizzle-orm";
 import type { Database } from "../db/client.ts";
 import { rowIf } from "../db/insert-below.ts";
-import { promptCommits, prompts, promptTags } from "../db/schema.ts";
+import { promptCommits, prompts, promptTags } from "../db/prompts.ts";
 import { HASH_START, LATEST } from "./schema.ts";
 import { isThere, type PromptRow } from "./store.ts";
 

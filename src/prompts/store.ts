@@ -3,7 +3,7 @@ import { and, asc, desc, eq, exists, getTableColumns, gt, type SQL, sql } from "
 import type { Database } from "../db/client.ts";
 import { deleteAll } from "../db/delete.ts";
 import { insertBelow } from "../db/insert-below.ts";
-import { promptCommits, promptLikes, prompts, promptTags } from "../db/schema.ts";
+import { promptCommits, promptLikes, prompts, promptTags } from "../db/prompts.ts";
 
 export type PromptRow = typeof prompts.$inferSelect;
 /** A prompt with the likes of it. */

@@ -4,7 +4,8 @@ import type { Database } from "../db/client.ts";
 import { deleteOverdue } from "../db/delete.ts";
 import { inList } from "../db/in-list.ts";
 import { insertBelow } from "../db/insert-below.ts";
-import { ruleBackfillParts, ruleBackfills, ruleFailures, ruleParts, runRules, tracePartitions } from "../db/schema.ts";
+import { ruleBackfillParts, ruleBackfills, ruleFailures, ruleParts, runRules } from "../db/rules.ts";
+import { tracePartitions } from "../db/traces.ts";
 import type { RuleCounts } from "../traces/rule-rpc.ts";
 
 export type RuleRow = typeof runRules.$inferSelect;

@@ -6,7 +6,7 @@ import { threadsFor } from "../../src/crons/start.ts";
 import type { Firing } from "../../src/crons/store.ts";
 import { database } from "../../src/db/client.ts";
 import { threadStub } from "../../src/threads/stub.ts";
-import worker from "../../src/index.ts";
+import worker from "../../examples/demo/worker.ts";
 import { type Caller, newCaller } from "../support/caller.ts";
 import "../support/graphs.ts";
 

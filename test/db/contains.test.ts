@@ -4,7 +4,7 @@ import * as v from "valibot";
 import { expect, it } from "vitest";
 import { database } from "../../src/db/client.ts";
 import { contains } from "../../src/db/contains.ts";
-import { crons } from "../../src/db/schema.ts";
+import { crons } from "../../src/db/crons.ts";
 import { JsonFilter } from "../../src/http/json.ts";
 
 /** A filter of objects and lists in turn, `levels` deep, with a second member beside each object. */

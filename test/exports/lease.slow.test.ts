@@ -2,7 +2,7 @@
 import { env } from "cloudflare:workers";
 import { eq } from "drizzle-orm";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
-import { exportRuns } from "../../src/db/schema.ts";
+import { exportRuns } from "../../src/db/exports.ts";
 import { openStore } from "../../src/exports/destinations/open.ts";
 import { claimRun } from "../../src/exports/ledger/lease.ts";
 import { LIMITS } from "../../src/exports/limits.ts";

@@ -3,7 +3,7 @@ import type { BaseMessage } from "@langchain/core/messages";
 import { MemorySaver } from "@langchain/langgraph";
 import type { Graph } from "../../src/graphs/entry.ts";
 import { makeGraph } from "../../src/graphs/make.ts";
-import "../../src/index.ts";
+import "../../examples/demo/worker.ts";
 
 /** The environment of a deployment without a key, and with no pause between words. */
 const offline = { OFFLINE_MODEL_DELAY_MS: "0" } as Env;

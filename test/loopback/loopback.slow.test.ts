@@ -1,5 +1,5 @@
 /** Code of a project that calls its own server: `new Client()` without a URL, in a graph and in a route. */
-import "../../src/index.ts";
+import "../../examples/demo/worker.ts";
 import { Client } from "@langchain/langgraph-sdk";
 import { getLogger } from "@langchain/langgraph-sdk/logging";
 import { type LangGraphRunnableConfig, START, StateGraph, StateSchema } from "@langchain/langgraph";

@@ -1,5 +1,5 @@
 /** The application as it is without a configuration, with the demo graphs registered. */
-import "../../src/index.ts";
+import "../../examples/demo/worker.ts";
 import { createApp } from "../../src/app.ts";
 import { readConfig } from "../../src/config.ts";
 

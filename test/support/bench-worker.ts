@@ -6,14 +6,14 @@
  * `POST /bench/threads` lists threads in the index of a workspace (bench-index.ts), `GET /bench/rows?thread=…` gives the rows that
  * the object of a thread has written since it started.
  */
-import weir from "../../src/index.ts";
+import weir from "../../examples/demo/worker.ts";
 import { addToCounts, readMeta } from "../../src/traces/partition/meta.ts";
 import { PACKED_COLUMNS, SLOTS, slotColumn } from "../../src/traces/packs.ts";
 import { hasTables, PAYLOAD_COLUMNS, RUN_COLUMNS } from "../../src/traces/partition/tables.ts";
 import { TracePartition as Product } from "../../src/traces/partition.ts";
 import { fillIndex, type Filling } from "./bench-index.ts";
 
-export * from "../../src/index.ts";
+export * from "../../examples/demo/worker.ts";
 
 /** Copies of one transaction: what it keeps in memory stays small. */
 const AT_ONCE = 10_000;

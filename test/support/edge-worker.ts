@@ -1,6 +1,6 @@
 /** The Worker within Cloudflare's limits, for tests: see docs/limits.md. */
 import "./edge-limits/install.ts";
-import weir, * as product from "../../src/index.ts";
+import weir, * as product from "../../examples/demo/worker.ts";
 import { guardHandlers } from "./edge-limits/handlers.ts";
 import { guardObject } from "./edge-limits/objects.ts";
 

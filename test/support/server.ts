@@ -117,7 +117,7 @@ export function withCounts(): string {
 
 /** The configuration of this Worker as it is deployed, for figures. */
 export function writeDeployedConfig(): string {
-  return writeMinifiedConfig("src/index.ts", "deployed");
+  return writeMinifiedConfig("examples/demo/worker.ts", "deployed");
 }
 
 /** The configuration of this Worker with another main module. `name` distinguishes its file from others. */
@@ -131,7 +131,7 @@ export function writeMinifiedConfig(main: string, name: string): string {
 }
 
 function renderConfig(main: string): string {
-  return readFileSync(localConfig(), "utf8").replace('main = "src/index.ts"', `main = "${main}"`);
+  return readFileSync(localConfig(), "utf8").replace('main = "examples/demo/worker.ts"', `main = "${main}"`);
 }
 
 function writeOnce(config: string, name: string): string {

@@ -6,7 +6,7 @@ import { createCron } from "../../src/crons/cron.ts";
 import { insertCron } from "../../src/crons/store.ts";
 import { database } from "../../src/db/client.ts";
 import { runAll } from "../../src/http/parallel.ts";
-import worker from "../../src/index.ts";
+import worker from "../../examples/demo/worker.ts";
 import { housekeeping } from "../../src/system/housekeeping.ts";
 import { type Caller, newCaller } from "../support/caller.ts";
 import settings from "../../wrangler.toml?raw";

@@ -1,5 +1,5 @@
 /** A webhook that is a path of the project's own `app`: it is called in this server, for the user of the run. */
-import "../../src/index.ts";
+import "../../examples/demo/worker.ts";
 import { runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { Client } from "@langchain/langgraph-sdk";

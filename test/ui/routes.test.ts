@@ -1,5 +1,5 @@
 /** Generative UI: the markup that loads a component, and the files that it names. */
-import "../../src/index.ts";
+import "../../examples/demo/worker.ts";
 import { beforeAll, describe, expect, it } from "vitest";
 import { settings } from "../../src/config.ts";
 import { Lazy } from "../../src/lazy.ts";

@@ -3,7 +3,7 @@ import { and, eq, inArray, isNull, isNotNull, lte, sql } from "drizzle-orm";
 import type { Database } from "../../db/client.ts";
 import type { SeenWindow } from "../../db/exports.ts";
 import { inParameters } from "../../db/parameters.ts";
-import { bulkExports, exportRuns } from "../../db/schema.ts";
+import { bulkExports, exportRuns } from "../../db/exports.ts";
 import { statusesBefore, OPEN } from "../status.ts";
 import type { ExportRow } from "../store.ts";
 import { endOpenRuns } from "./lease.ts";

@@ -2,7 +2,7 @@
 import { and, eq, inArray, isNull, lte, or, type SQL, sql } from "drizzle-orm";
 import type { Database } from "../../db/client.ts";
 import type { ExportCursor, ExportedFile, PendingUpload, PerShard } from "../../db/exports.ts";
-import { bulkExports, exportRuns } from "../../db/schema.ts";
+import { bulkExports, exportRuns } from "../../db/exports.ts";
 import { statusesBefore, OPEN } from "../status.ts";
 import type { ExportRunRow } from "../store.ts";
 

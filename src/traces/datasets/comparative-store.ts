@@ -2,7 +2,7 @@
 import { and, desc, eq } from "drizzle-orm";
 import { inList } from "../../db/in-list.ts";
 import type { Database } from "../../db/client.ts";
-import { comparativeExperiments } from "../../db/schema.ts";
+import { comparativeExperiments } from "../../db/datasets.ts";
 import { deleteAll } from "../../db/delete.ts";
 
 export type ComparativeRow = typeof comparativeExperiments.$inferSelect;

@@ -3,7 +3,7 @@ import { and, desc, eq, lte } from "drizzle-orm";
 import { inList } from "../../db/in-list.ts";
 import type { Database } from "../../db/client.ts";
 import { deleteAll } from "../../db/delete.ts";
-import { datasetTags, datasetVersions } from "../../db/schema.ts";
+import { datasetTags, datasetVersions } from "../../db/datasets.ts";
 
 const ofVersions = (workspaceId: string, datasetId: string) =>
   and(eq(datasetVersions.workspaceId, workspaceId), eq(datasetVersions.datasetId, datasetId));

@@ -3,7 +3,7 @@ import { and, asc, eq, gt, lte, sql } from "drizzle-orm";
 import { inList } from "../../db/in-list.ts";
 import type { Database } from "../../db/client.ts";
 import { deleteOverdue } from "../../db/delete.ts";
-import { feedbackConfigs, feedbackTokens } from "../../db/schema.ts";
+import { feedbackConfigs, feedbackTokens } from "../../db/traces.ts";
 import { CHANGED, nextTime, untilUnchanged } from "../../db/unchanged.ts";
 
 export type TokenRow = typeof feedbackTokens.$inferSelect;

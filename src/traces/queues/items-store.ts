@@ -4,7 +4,7 @@ import type { Database } from "../../db/client.ts";
 import { deleteAll } from "../../db/delete.ts";
 import { inList } from "../../db/in-list.ts";
 import { inParameters } from "../../db/parameters.ts";
-import { annotationItems, annotationReviews } from "../../db/schema.ts";
+import { annotationItems, annotationReviews } from "../../db/queues.ts";
 import { completion, type QueueRow } from "./store.ts";
 
 export type ItemRow = typeof annotationItems.$inferSelect;

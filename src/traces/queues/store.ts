@@ -4,7 +4,7 @@ import type { Database } from "../../db/client.ts";
 import { deleteAll } from "../../db/delete.ts";
 import { inList } from "../../db/in-list.ts";
 import { insertBelow } from "../../db/insert-below.ts";
-import { annotationItems, annotationQueues, annotationReviews } from "../../db/schema.ts";
+import { annotationItems, annotationQueues, annotationReviews } from "../../db/queues.ts";
 
 export type QueueRow = typeof annotationQueues.$inferSelect;
 

@@ -2,7 +2,7 @@
 import { and, asc, desc, eq, gt, gte, lte, max, min, type SQL, sql } from "drizzle-orm";
 import { inList } from "../../db/in-list.ts";
 import type { Database } from "../../db/client.ts";
-import { projects, tracePartitions } from "../../db/schema.ts";
+import { projects, tracePartitions } from "../../db/traces.ts";
 import type { Place } from "../types.ts";
 
 export type PartitionRow = typeof tracePartitions.$inferSelect;

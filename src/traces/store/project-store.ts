@@ -2,7 +2,7 @@
 import { and, asc, desc, eq, isNotNull, isNull, max, sql } from "drizzle-orm";
 import { inList } from "../../db/in-list.ts";
 import type { Database } from "../../db/client.ts";
-import { projects } from "../../db/schema.ts";
+import { projects } from "../../db/traces.ts";
 
 export type ProjectRow = typeof projects.$inferSelect;
 

@@ -2,7 +2,7 @@
 import { and, eq, gt, isNotNull, isNull, lte, or } from "drizzle-orm";
 import { inList } from "../../db/in-list.ts";
 import type { Database } from "../../db/client.ts";
-import { shares } from "../../db/schema.ts";
+import { shares } from "../../db/datasets.ts";
 
 export type ShareRow = typeof shares.$inferSelect;
 export type Target = Pick<ShareRow, "workspaceId" | "kind" | "targetId">;

@@ -1,7 +1,7 @@
 /** The part of the filter language that applies to examples: conditions on their metadata. */
 import { type SQL, sql } from "drizzle-orm";
 import { contains } from "../../../db/contains.ts";
-import { examples } from "../../../db/schema.ts";
+import { examples } from "../../../db/datasets.ts";
 import { isExactNumber, isObject } from "../../../http/json.ts";
 import { Problem } from "../../../http/problem.ts";
 import { type Filter, parseFilter } from "../../filter/filter.ts";

@@ -4,7 +4,7 @@ import { inList } from "../../../db/in-list.ts";
 import type { Database } from "../../../db/client.ts";
 import { contains } from "../../../db/contains.ts";
 import { deleteAll } from "../../../db/delete.ts";
-import { datasets, datasetVersions, examples } from "../../../db/schema.ts";
+import { datasets, datasetVersions, examples } from "../../../db/datasets.ts";
 import { isTaken } from "../../../db/unchanged.ts";
 import { inParameters } from "../../../db/parameters.ts";
 import { Problem } from "../../../http/problem.ts";
