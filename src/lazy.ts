@@ -1,6 +1,6 @@
 /** An export of one of the project's modules, loaded by the first call that needs it. */
-import { logError } from "./http/log.ts";
-import { Problem } from "./http/problem.ts";
+import { logError } from "./lib/log.ts";
+import { Problem } from "./lib/problem.ts";
 
 type Module = Record<string, unknown>;
 

@@ -6,7 +6,7 @@ import { Ledger } from "./budgets/ledger.ts";
 import { budgetsWorkspace } from "./budgets/rpc.ts";
 import { findLimiter } from "./flow/rpc.ts";
 import { Limiter } from "./flow/limiter.ts";
-import { answerCall } from "./http/calls.ts";
+import { answerCall } from "./lib/rpc.ts";
 import { IndexObject } from "./threads/search/object.ts";
 import { threadStub } from "./threads/stub.ts";
 

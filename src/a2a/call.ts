@@ -2,8 +2,8 @@
 import type { Context } from "hono";
 import type { Assistant } from "../assistants/store.ts";
 import { type Database, database } from "../db/client.ts";
-import { Problem } from "../http/problem.ts";
-import type { App } from "../http/types.ts";
+import { Problem } from "../lib/problem.ts";
+import type { App } from "../http/context.ts";
 import { parse } from "../http/validate.ts";
 import type { TaskView } from "../threads/types.ts";
 import type * as v from "valibot";

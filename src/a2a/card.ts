@@ -1,6 +1,6 @@
 /** Agent cards: what an assistant is, can do, and where it is called, as each generation reads it. */
 import type { Json } from "../json.ts";
-import { SCOPES } from "../principal.ts";
+import { SCOPES } from "../http/principal.ts";
 import type { Assistant } from "../assistants/store.ts";
 import { type Modes, readSettings } from "./modes.ts";
 

@@ -1,6 +1,6 @@
 /** A2A parts to a LangChain message's content, and back. */
 import type { Json } from "../json.ts";
-import { isObject } from "../http/json.ts";
+import { isObject } from "../lib/json.ts";
 import type { Part } from "./types.ts";
 
 type Block = Json & { type: string };

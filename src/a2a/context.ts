@@ -1,5 +1,5 @@
 /** Ids of tasks: a task is named by its thread and its first run. */
-import { isUuid } from "../http/uuid.ts";
+import { isUuid } from "../lib/uuid.ts";
 
 export const toTaskId = (threadId: string, firstRunId: string): string => `${threadId}:${firstRunId}`;
 

@@ -1,6 +1,6 @@
 /** A2A's objects in the format of each generation. 1.0 allows no unknown members, and no nulls. */
 import type { Json } from "../json.ts";
-import { isObject } from "../http/json.ts";
+import { isObject } from "../lib/json.ts";
 import {
   type Artifact,
   type Generation,

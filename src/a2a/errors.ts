@@ -1,5 +1,5 @@
 /** JSON-RPC errors as A2A has them. They travel as HTTP 200: some clients drop the body of anything else. */
-import type { Fault } from "../http/problem.ts";
+import type { Fault } from "../lib/problem.ts";
 import type { Generation } from "./types.ts";
 
 /** The codes of A2A itself, with the reason that 1.0 gives each. */

@@ -1,7 +1,7 @@
 /** Extensions of A2A: those that an agent's card declares, and those that a call requests. */
 import type { Context } from "hono";
 import type { Assistant } from "../assistants/store.ts";
-import type { App } from "../http/types.ts";
+import type { App } from "../http/context.ts";
 import { extensionRequired } from "./errors.ts";
 import { readSettings } from "./modes.ts";
 

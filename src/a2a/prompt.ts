@@ -1,5 +1,5 @@
 /** Converts interrupts to the parts of a message, and the answer to the value that the graph resumes with. */
-import { isObject } from "../http/json.ts";
+import { isObject } from "../lib/json.ts";
 import { joinText } from "./content.ts";
 import { invalidParams } from "./errors.ts";
 import type { Part } from "./types.ts";

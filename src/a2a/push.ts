@@ -1,7 +1,7 @@
 /** Push notifications: their configuration, and the calls that the thread's outbox sends. */
 import { sha256 } from "../auth/secret.ts";
 import { database } from "../db/client.ts";
-import { webhookFault } from "../http/address.ts";
+import { webhookFault } from "../http/addresses.ts";
 import { serverAddress } from "../http/origin.ts";
 import type { Call as HookCall } from "../threads/tasks/call.ts";
 import type { TaskEffect } from "../threads/tasks/effect.ts";

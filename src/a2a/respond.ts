@@ -1,6 +1,6 @@
 /** Answers: JSON-RPC bodies, and streams of them. */
-import { UNCOMPRESSED } from "../http/headers.ts";
-import { toProblem } from "../http/problem.ts";
+import { UNCOMPRESSED } from "../http/middleware.ts";
+import { toProblem } from "../lib/problem.ts";
 import { sseFrame, sseResponse } from "../http/sse.ts";
 import type { Call } from "./call.ts";
 import {

@@ -1,13 +1,13 @@
 /** `POST /a2a/{assistant_id}`: both generations of A2A on one address. The method's name selects the generation. */
 import { type Context, Hono } from "hono";
 import { describeRoute } from "hono-openapi";
-import { createDoc, RPC } from "../http/documented.ts";
+import { createDoc, RPC } from "../http/route.ts";
 import * as v from "valibot";
 import { resolveAssistant } from "../assistants/store.ts";
 import { database } from "../db/client.ts";
-import { decodeJson, isObject, nestsDeeper } from "../http/json.ts";
-import { Problem } from "../http/problem.ts";
-import type { App } from "../http/types.ts";
+import { decodeJson, isObject, nestsDeeper } from "../lib/json.ts";
+import { Problem } from "../lib/problem.ts";
+import type { App } from "../http/context.ts";
 import { BODY_LIMIT, readBody } from "../http/validate.ts";
 import { mayUse } from "../threads/requests/access.ts";
 import { type Call, params } from "./call.ts";

@@ -1,7 +1,7 @@
 /** What callers send, in both generations: read leniently, into the nouns of types.ts. */
 import * as v from "valibot";
-import { optional } from "../http/fields.ts";
-import { isObject, JsonMembers } from "../http/json.ts";
+import { optional } from "../http/shapes.ts";
+import { isObject, JsonMembers } from "../lib/json.ts";
 import { type Message, type Part, STATES } from "./types.ts";
 
 export const CONTEXT_LENGTH = 1_000;

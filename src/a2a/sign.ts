@@ -1,5 +1,5 @@
 /** Signatures of agent cards: JWS over the canonical JSON (RFC 8785) of the card without them. */
-import { canonicalJson } from "../http/json.ts";
+import { canonicalJson } from "../lib/json.ts";
 import type { Json } from "../json.ts";
 import { FlattenedSign, importJWK, type JWK } from "jose";
 

@@ -1,7 +1,7 @@
 /** A message becomes a run: of an existing task, or of a new one. */
 import { hasMessages } from "../assistants/graph.ts";
-import { isObject } from "../http/json.ts";
-import { toProblem } from "../http/problem.ts";
+import { isObject } from "../lib/json.ts";
+import { toProblem } from "../lib/problem.ts";
 import { idempotentId } from "../http/idempotent-id.ts";
 import { readConfigurable, runRequest } from "../threads/requests/runs/request.ts";
 import type { Json } from "../json.ts";

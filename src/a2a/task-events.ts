@@ -1,6 +1,6 @@
 /** Events of a graph for A2A callers, sent with its writer: `config.writer({a2a: {...}})`. See docs/a2a.md. */
 import * as v from "valibot";
-import { isObject, JsonObject } from "../http/json.ts";
+import { isObject, JsonObject } from "../lib/json.ts";
 import { parse } from "../http/validate.ts";
 import { checkCustom } from "../threads/log/custom.ts";
 import type { Part } from "./types.ts";

@@ -5,7 +5,7 @@
 import type { Json } from "../json.ts";
 import type { LogEvent } from "../threads/log/events.ts";
 import type { TaskRun } from "../threads/types.ts";
-import { isObject, parseJson } from "../http/json.ts";
+import { isObject, parseJson } from "../lib/json.ts";
 import { toPart } from "./content.ts";
 import { promptParts } from "./prompt.ts";
 import { type TaskEvent, readTaskEvent } from "./task-events.ts";

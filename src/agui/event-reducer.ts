@@ -1,6 +1,6 @@
 /** The events of one run's log as AG-UI events: a pure reducer. */
 import type { Json } from "../json.ts";
-import { isObject } from "../http/json.ts";
+import { isObject } from "../lib/json.ts";
 import type { EventMethod, LogEvent } from "../threads/log/events.ts";
 import { type Dispatched, readDispatched } from "./dispatched.ts";
 import { type Asked, BREAKPOINT, toWireInterrupt } from "./interrupts.ts";

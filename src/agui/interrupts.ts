@@ -1,6 +1,6 @@
 /** Questions of a graph as AG-UI's interrupts, and the answers as what the graph resumes with. */
 import type { Json } from "../json.ts";
-import { isObject } from "../http/json.ts";
+import { isObject } from "../lib/json.ts";
 import type { Answer } from "./schema.ts";
 
 /** An interrupt from the log. */

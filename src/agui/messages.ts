@@ -1,6 +1,6 @@
 /** Messages of AG-UI as LangGraph's clients write them, and messages of a state as AG-UI shows them. */
 import type { Json } from "../json.ts";
-import { isObject, parseBoundedJson } from "../http/json.ts";
+import { isObject, parseBoundedJson } from "../lib/json.ts";
 import type { Message } from "./schema.ts";
 
 const TYPES: Record<string, string> = {

@@ -1,5 +1,5 @@
 /** The difference of two JSON values as a JSON Patch (RFC 6902). */
-import { isObject } from "../http/json.ts";
+import { isObject } from "../lib/json.ts";
 
 export type Operation = { op: "add" | "replace"; path: string; value: unknown } | { op: "remove"; path: string };
 

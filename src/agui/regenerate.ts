@@ -1,6 +1,6 @@
 /** Answers that a client wants again: it sends the conversation up to a message that the thread has answered already. */
-import { isObject } from "../http/json.ts";
-import { Problem } from "../http/problem.ts";
+import { isObject } from "../lib/json.ts";
+import { Problem } from "../lib/problem.ts";
 import { readStates } from "../threads/stub.ts";
 import type { ThreadRpc } from "../threads/rpc.ts";
 import type { Message, RunAgentInput } from "./schema.ts";

@@ -1,11 +1,11 @@
 /** `POST /agui/{assistant_id}`: a run, or a thread, in the Agent-User Interaction protocol (AG-UI), as server-sent events. */
 import { Hono } from "hono";
 import * as v from "valibot";
-import { createDoc, EVENTS } from "../http/documented.ts";
-import { logError } from "../http/log.ts";
-import { toProblem } from "../http/problem.ts";
+import { createDoc, EVENTS } from "../http/route.ts";
+import { logError } from "../lib/log.ts";
+import { toProblem } from "../lib/problem.ts";
 import { sseFrame, sseResponse } from "../http/sse.ts";
-import type { App } from "../http/types.ts";
+import type { App } from "../http/context.ts";
 import { body, param } from "../http/validate.ts";
 import { readConfigurable } from "../threads/requests/runs/request.ts";
 import { readEvents } from "../threads/log/events.ts";

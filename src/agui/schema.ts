@@ -1,6 +1,6 @@
 /** The request of AG-UI 1.0: `RunAgentInput`. Unknown members are ignored, as the protocol's versioning asks. */
 import * as v from "valibot";
-import { JsonObject } from "../http/json.ts";
+import { JsonObject } from "../lib/json.ts";
 
 const Id = v.pipe(v.string(), v.minLength(1), v.maxLength(255));
 

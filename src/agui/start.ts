@@ -1,8 +1,8 @@
 /** A request becomes a run: what of it is new to the thread is the input, or the answer to its interrupts. */
 import { readChannels } from "../assistants/graph.ts";
-import { isObject, parseBoundedJson } from "../http/json.ts";
-import { Problem } from "../http/problem.ts";
-import { deriveUuid } from "../http/uuid.ts";
+import { isObject, parseBoundedJson } from "../lib/json.ts";
+import { Problem } from "../lib/problem.ts";
+import { deriveUuid } from "../lib/uuid.ts";
 import { requireAssistant, type Caller } from "../threads/requests/access.ts";
 import { runRequest } from "../threads/requests/runs/request.ts";
 import type { Json } from "../json.ts";

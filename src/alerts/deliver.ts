@@ -1,7 +1,7 @@
 /** Notifies the channels of an alert of a change: one call over HTTP each. */
 import type { AlertChannel, AlertState } from "../db/alerts.ts";
 import type { ReceiverSecrets } from "../encryption/receivers.ts";
-import { deriveUuid } from "../http/uuid.ts";
+import { deriveUuid } from "../lib/uuid.ts";
 import { type Call, sendCall } from "../threads/tasks/call.ts";
 import type { AlertRow } from "./store.ts";
 

@@ -1,8 +1,8 @@
 /** The sweep of every minute: it evaluates the alerts, and reports changes. */
 import type { Allowance } from "../db/allowance.ts";
 import { database } from "../db/client.ts";
-import { logError } from "../http/log.ts";
-import { CONNECTIONS, inParallel } from "../http/parallel.ts";
+import { logError } from "../lib/log.ts";
+import { CONNECTIONS, inParallel } from "../lib/parallel.ts";
 import { measure } from "./measure.ts";
 import { notifyChannels } from "./notify.ts";
 import { compareValue, nextState } from "./state.ts";

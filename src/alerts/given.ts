@@ -11,9 +11,9 @@ import {
   keptSecret,
   type ReceiverSecrets,
 } from "../encryption/receivers.ts";
-import { webhookFault } from "../http/address.ts";
-import { Problem } from "../http/problem.ts";
-import type { App } from "../http/types.ts";
+import { webhookFault } from "../http/addresses.ts";
+import { Problem } from "../lib/problem.ts";
+import type { App } from "../http/context.ts";
 import { checkFilters, requireReadable } from "../traces/filter/check.ts";
 import { projectById } from "../traces/projects/resolve.ts";
 import type { AlertBody } from "./schema.ts";

@@ -1,8 +1,8 @@
 /** Notifies the channels of alerts of their changes. A sweep holds a change while it does so, and notes each channel. */
 import type { Allowance } from "../db/allowance.ts";
 import { database } from "../db/client.ts";
-import { logError } from "../http/log.ts";
-import { CONNECTIONS, inParallel } from "../http/parallel.ts";
+import { logError } from "../lib/log.ts";
+import { CONNECTIONS, inParallel } from "../lib/parallel.ts";
 import { REQUEST_TIMEOUT_MS } from "../threads/tasks/call.ts";
 import { deliver } from "./deliver.ts";
 import { openSecrets } from "./secrets.ts";

@@ -3,7 +3,7 @@ import { and, asc, desc, eq, isNull, lt, lte, sql } from "drizzle-orm";
 import type { AlertState } from "../db/alerts.ts";
 import type { Database } from "../db/client.ts";
 import { deleteAll, deleteOverdue } from "../db/delete.ts";
-import { insertBelow } from "../db/insert-below.ts";
+import { insertBelow } from "../db/writes.ts";
 import { alertEvents, alerts } from "../db/alerts.ts";
 
 export type AlertRow = typeof alerts.$inferSelect;

@@ -1,11 +1,11 @@
 /** From a token to its question, and an answer to the run that it resumes. */
 import { isDeepStrictEqual } from "node:util";
 import type { Context } from "hono";
-import { NESTING, nestsDeeper } from "../http/json.ts";
+import { NESTING, nestsDeeper } from "../lib/json.ts";
 import { callerAddress } from "../http/network.ts";
-import { Problem } from "../http/problem.ts";
-import type { App } from "../http/types.ts";
-import { uuidv7 } from "../http/uuid.ts";
+import { Problem } from "../lib/problem.ts";
+import type { App } from "../http/context.ts";
+import { uuidv7 } from "../lib/uuid.ts";
 import { type HeldLink, openToken } from "../threads/answers/token.ts";
 import type { FirstAnswer, Standing } from "../threads/answering.ts";
 import { threadStub } from "../threads/stub.ts";

@@ -1,7 +1,7 @@
 /** The fields in which a question is answered, and what they say. They need no script. */
 import { html } from "hono/html";
-import type { Html } from "../http/page.ts";
-import { parseJson } from "../http/json.ts";
+import type { Html } from "../http/html.ts";
+import { parseJson } from "../lib/json.ts";
 import type { Json } from "../json.ts";
 import { type Action, limitDecisions, type DecisionType } from "./review.ts";
 

@@ -1,6 +1,6 @@
 /** What a person sees who follows a link to a question. */
 import { html } from "hono/html";
-import { type Html, htmlPage } from "../http/page.ts";
+import { type Html, htmlPage } from "../http/html.ts";
 import { describeFirst, formatTime } from "../threads/answers/first.ts";
 import type { FirstAnswer, Standing } from "../threads/answering.ts";
 import { actionFields, plainFields } from "./form.ts";

@@ -1,5 +1,5 @@
 /** The questions that LangChain's human-in-the-loop middleware asks: actions, each with the decisions that it allows. */
-import { isObject } from "../http/json.ts";
+import { isObject } from "../lib/json.ts";
 import type { Json } from "../json.ts";
 
 const DECISIONS = ["approve", "edit", "reject", "respond"] as const;

@@ -1,7 +1,7 @@
 import * as v from "valibot";
 import { Id, Time } from "../http/answers.ts";
 import { isVisibleName } from "../oauth/name.ts";
-import { choosing, Uuid } from "../http/fields.ts";
+import { choosing, Uuid } from "../http/shapes.ts";
 
 /** Seconds. */
 const DAY = 86_400;

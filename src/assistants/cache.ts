@@ -2,7 +2,7 @@
  * Assistants that this isolate has just read for a run. Code that changes an assistant calls
  * `knownAssistants.forget()`.
  */
-import { RowCache } from "../db/row-cache.ts";
+import { RowCache } from "../lib/cache.ts";
 import type { Assistant } from "./row.ts";
 
 export const assistantCache = new RowCache<Assistant>();

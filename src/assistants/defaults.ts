@@ -3,7 +3,7 @@ import { env } from "cloudflare:workers";
 import * as v from "valibot";
 import { settings as configured } from "../config.ts";
 import { graphs } from "../graphs/index.ts";
-import { uuidv5 } from "../http/uuid.ts";
+import { uuidv5 } from "../lib/uuid.ts";
 
 /** The namespace that both official servers use: literally this, not one of RFC 4122's. */
 const NAMESPACE = "6ba7b821-9dad-11d1-80b4-00c04fd430c8";

@@ -1,7 +1,7 @@
 /** The graph of an assistant, built only for inspection. */
 import type { Graph } from "../graphs/entry.ts";
 import { makeGraph } from "../graphs/make.ts";
-import { Problem } from "../http/problem.ts";
+import { Problem } from "../lib/problem.ts";
 import type { Assistant } from "./store.ts";
 
 /** The parts of an assistant that its graph is built from. */

@@ -1,7 +1,7 @@
 import * as v from "valibot";
-import { maxBytes, METADATA_BYTES, PAYLOAD_BYTES, byteLength } from "../http/bytes.ts";
-import { JsonFilter, JsonMembers } from "../http/json.ts";
-import { choosing, Flag, optional, paging, Uuid } from "../http/fields.ts";
+import { maxBytes, METADATA_BYTES, PAYLOAD_BYTES, byteLength } from "../lib/bytes.ts";
+import { JsonFilter, JsonMembers } from "../lib/json.ts";
+import { choosing, Flag, optional, paging, Uuid } from "../http/shapes.ts";
 
 const graphId = v.pipe(v.string(), v.minLength(1), v.maxLength(200));
 const name = v.pipe(v.string(), v.maxLength(1000));

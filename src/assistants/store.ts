@@ -1,13 +1,13 @@
 import { and, asc, count, desc, eq, or, sql, type SQL } from "drizzle-orm";
 import type { Database } from "../db/client.ts";
-import { contains } from "../db/contains.ts";
+import { contains } from "../db/conditions.ts";
 import { assistants, assistantVersions } from "../db/assistants.ts";
 import { crons } from "../db/crons.ts";
 import { inList } from "../db/in-list.ts";
-import { fewerThan } from "../db/insert-below.ts";
+import { fewerThan } from "../db/writes.ts";
 import { bytesColumn, totalBytes } from "../db/size.ts";
-import { boundAnswer } from "../http/bytes.ts";
-import { Problem } from "../http/problem.ts";
+import { boundAnswer } from "../lib/bytes.ts";
+import { Problem } from "../lib/problem.ts";
 import { ensureDefaults, findRow, forgetDefaults } from "./default-store.ts";
 import { defaultAssistantId, graphIds, isDefaultAssistant } from "./defaults.ts";
 import { assistantCache } from "./cache.ts";

@@ -1,11 +1,11 @@
 /** Versions of assistants in D1. */
 import { and, desc, eq, getTableColumns, max, sql } from "drizzle-orm";
 import type { Database } from "../db/client.ts";
-import { contains } from "../db/contains.ts";
+import { contains } from "../db/conditions.ts";
 import { assistants, assistantVersions } from "../db/assistants.ts";
 import { bytesColumn, totalBytes } from "../db/size.ts";
 import { CHANGED, isTaken, nextTime, untilUnchanged } from "../db/unchanged.ts";
-import { boundAnswer, METADATA_BYTES, withinBytes } from "../http/bytes.ts";
+import { boundAnswer, METADATA_BYTES, withinBytes } from "../lib/bytes.ts";
 import { findRow } from "./default-store.ts";
 import { toAssistantId } from "./defaults.ts";
 import { isVersion } from "./taken-store.ts";

@@ -1,8 +1,8 @@
 /** Entries of the audit trail about credentials as they are used. A request does not wait for them. */
 import type { Context } from "hono";
 import { callerAddress, toNetwork } from "../http/network.ts";
-import { logError } from "../http/log.ts";
-import type { App } from "../http/types.ts";
+import { logError } from "../lib/log.ts";
+import type { App } from "../http/context.ts";
 import { audit, auditFailure } from "./record.ts";
 
 const MINUTE_MS = 60_000;

@@ -1,6 +1,6 @@
 /** The daily roots of the audit trail, in the exports' bucket: what a chain is verified from. */
 import type { Database } from "../db/client.ts";
-import { logError } from "../http/log.ts";
+import { logError } from "../lib/log.ts";
 import { hasRoots, markWritten, noteRoots, type RootRow, unwrittenRoots } from "./chain-store.ts";
 import type { AuditRoot } from "./entry.ts";
 

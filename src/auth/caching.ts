@@ -1,6 +1,6 @@
 /** No cache keeps an answer that a credential, a link or a cookie opened. */
 import type { MiddlewareHandler } from "hono";
-import { changeHeaders } from "../http/headers.ts";
+import { changeHeaders } from "../http/middleware.ts";
 
 /** What anyone may read without any credential, by the same bytes: a cache may keep it. */
 const FOR_ALL =

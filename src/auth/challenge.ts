@@ -1,6 +1,6 @@
 import type { Context } from "hono";
 import { isKnownOrigin, serverAddress } from "../http/origin.ts";
-import type { App } from "../http/types.ts";
+import type { App } from "../http/context.ts";
 
 /** Characters of the id of an assistant in an address. A longer one names none, and the header of a refusal has room for few. */
 const LONGEST_ID = 300;

@@ -2,8 +2,8 @@
  * Credentials that this isolate has just looked up, by their hash. Code that ends a credential calls
  * `forgetCredentials`.
  */
-import { RowCache } from "../db/row-cache.ts";
-import type { Principal } from "../principal.ts";
+import { RowCache } from "../lib/cache.ts";
+import type { Principal } from "../http/principal.ts";
 
 /** The identity and rights that a key, token or session grants. */
 export interface Credential {

@@ -1,11 +1,11 @@
 /** The current state of credentials: of a new request, and of an open stream or socket. */
 import { database } from "../db/client.ts";
-import { logError } from "../http/log.ts";
-import { toProblem } from "../http/problem.ts";
+import { logError } from "../lib/log.ts";
+import { toProblem } from "../lib/problem.ts";
 import { resolveUser } from "../users/authenticate.ts";
 import { type Credential, readCredential } from "./credential-cache.ts";
 import { isWithin } from "../http/network.ts";
-import { ALL_PERMISSIONS, may, type Principal, type Scope, SCOPES } from "../principal.ts";
+import { ALL_PERMISSIONS, may, type Principal, type Scope, SCOPES } from "../http/principal.ts";
 import { permissionsOfRole } from "./roles.ts";
 import { equalHashes, sha256 } from "./secret.ts";
 import { endOfSession, findSession } from "./session-store.ts";

@@ -1,7 +1,7 @@
 /** The rights that a caller may give to an API key: only those of its own credential. */
-import { Problem } from "../http/problem.ts";
+import { Problem } from "../lib/problem.ts";
 import { keyHint, newApiKey } from "./api-key.ts";
-import { ALL_PERMISSIONS, may, type Permission, type Principal, type Scope } from "../principal.ts";
+import { ALL_PERMISSIONS, may, type Permission, type Principal, type Scope } from "../http/principal.ts";
 import { sha256 } from "./secret.ts";
 import type { ApiKeyRow } from "./store.ts";
 

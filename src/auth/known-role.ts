@@ -1,9 +1,9 @@
 /** The roles that a caller may give: those that exist, and no more than it may do itself. */
 import type { Context } from "hono";
 import { database } from "../db/client.ts";
-import { Problem } from "../http/problem.ts";
-import type { App } from "../http/types.ts";
-import { may, type Permission, PERMISSIONS, type Principal, type Scope } from "../principal.ts";
+import { Problem } from "../lib/problem.ts";
+import type { App } from "../http/context.ts";
+import { may, type Permission, PERMISSIONS, type Principal, type Scope } from "../http/principal.ts";
 import { permissionsOfRole } from "./roles.ts";
 
 /** The permissions of a role. @throws Problem 422 when the workspace has none of this name */

@@ -1,9 +1,9 @@
 /** How often one caller may call. The limits themselves are in wrangler.toml. */
 import type { Context } from "hono";
-import { Problem } from "../http/problem.ts";
-import type { App } from "../http/types.ts";
+import { Problem } from "../lib/problem.ts";
+import type { App } from "../http/context.ts";
 import { callerAddress, toNetwork } from "../http/network.ts";
-import type { Principal } from "../principal.ts";
+import type { Principal } from "../http/principal.ts";
 import { credentialKey } from "./seen.ts";
 
 /** The limiter returns no time, so the answer names its whole period. */

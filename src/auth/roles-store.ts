@@ -1,7 +1,7 @@
 /** D1: the roles that a workspace has made. */
 import { and, asc, eq, isNull, notExists, type SQL } from "drizzle-orm";
 import type { Database } from "../db/client.ts";
-import { insertBelow } from "../db/insert-below.ts";
+import { insertBelow } from "../db/writes.ts";
 import { apiKeys, roles } from "../db/auth.ts";
 import { invitations, members } from "../db/members.ts";
 import { forgetCredentials } from "./credential-cache.ts";

@@ -1,6 +1,6 @@
 /** Roles: sets of permissions with a name. Four are built in; a workspace makes more. */
 import type { Database } from "../db/client.ts";
-import { ALL_PERMISSIONS, type Permission, PERMISSIONS } from "../principal.ts";
+import { ALL_PERMISSIONS, type Permission, PERMISSIONS } from "../http/principal.ts";
 import { findRole } from "./roles-store.ts";
 
 const READING = ALL_PERMISSIONS.filter((permission) => PERMISSIONS[permission] === "read");

@@ -4,14 +4,14 @@ import { Id, Time } from "../http/answers.ts";
 import { Hono } from "hono";
 import { audit } from "../audit/record.ts";
 import { database } from "../db/client.ts";
-import { createDoc } from "../http/documented.ts";
-import { Problem } from "../http/problem.ts";
-import type { App } from "../http/types.ts";
+import { createDoc } from "../http/route.ts";
+import { Problem } from "../lib/problem.ts";
+import type { App } from "../http/context.ts";
 import { newOrEarlier } from "../http/idempotent-id.ts";
 import { body } from "../http/validate.ts";
 import { keys } from "./keys-routes.ts";
 import { roles } from "./roles-routes.ts";
-import { ORGANIZATION_ID } from "../principal.ts";
+import { ORGANIZATION_ID } from "../http/principal.ts";
 import { CreateWorkspace } from "./schema.ts";
 import { findWorkspace, insertWorkspace, listWorkspaces, type WorkspaceRow } from "./store.ts";
 

@@ -1,7 +1,7 @@
 import * as v from "valibot";
-import { Flag, Uuid } from "../http/fields.ts";
+import { Flag, Uuid } from "../http/shapes.ts";
 import { isNetwork } from "../http/network.ts";
-import { SCOPES } from "../principal.ts";
+import { SCOPES } from "../http/principal.ts";
 
 const name = v.pipe(v.string(), v.minLength(1), v.maxLength(200));
 

@@ -2,7 +2,7 @@
  * Which permission a call needs: ONE table, for both API keys and tokens. The scope is that of the permission. The first row
  * that fits decides; a route that no row fits is refused (see `authenticate`), so a new noun adds its row here.
  */
-import { ALL_PERMISSIONS, may, type Permission, PERMISSIONS, type Principal, type Scope } from "../principal.ts";
+import { ALL_PERMISSIONS, may, type Permission, PERMISSIONS, type Principal, type Scope } from "../http/principal.ts";
 
 /**
  * `deployment`: only the deployment's admin key. `any`: every key, token and session, also without a permission (users of an own `Auth`: permissions/guard.ts). Of several permissions one is

@@ -1,5 +1,5 @@
 /** What an isolate counts for one credential while it lasts. */
-import type { Principal } from "../principal.ts";
+import type { Principal } from "../http/principal.ts";
 
 export interface Seen {
   /** When it was last known to last, milliseconds since 1970. */

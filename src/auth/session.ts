@@ -5,7 +5,7 @@
 import { getCookie } from "hono/cookie";
 import type { Context } from "hono";
 import { cookieName, isOwnOrigin } from "../http/cookies.ts";
-import type { App } from "../http/types.ts";
+import type { App } from "../http/context.ts";
 import { acts } from "./scopes.ts";
 
 export const SESSION_COOKIE = "weir_session";

@@ -1,5 +1,5 @@
 import { and, asc, desc, eq, exists, gt, inArray, isNotNull, isNull, lt, lte, or, type SQL, sql } from "drizzle-orm";
-import { insertBelow, rowIf } from "../db/insert-below.ts";
+import { insertBelow, rowIf } from "../db/writes.ts";
 import { deleteOverdue } from "../db/delete.ts";
 import type { Database } from "../db/client.ts";
 import { forgetCredentials } from "./credential-cache.ts";

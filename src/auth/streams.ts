@@ -1,8 +1,8 @@
 /** How many streams one credential may have open. Every event is framed and sent for each of them. */
-import { Problem } from "../http/problem.ts";
-import { isLate } from "../http/headers.ts";
+import { Problem } from "../lib/problem.ts";
+import { isLate } from "../http/middleware.ts";
 import { isEventStream } from "../http/sse.ts";
-import type { Principal } from "../principal.ts";
+import type { Principal } from "../http/principal.ts";
 import { dropUnseen, credentialKey, type Seen } from "./seen.ts";
 
 /** The most streams of one credential in one isolate, and sockets of one credential on one thread. */

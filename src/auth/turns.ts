@@ -2,8 +2,8 @@
  * Fair shares of an isolate: one credential's burst of requests does not delay the requests of others. An isolate has one
  * thread, and all requests that it works on at the same time share that thread.
  */
-import { Problem } from "../http/problem.ts";
-import type { Principal } from "../principal.ts";
+import { Problem } from "../lib/problem.ts";
+import type { Principal } from "../http/principal.ts";
 import { dropUnseen, credentialKey, type Seen } from "./seen.ts";
 
 /** Requests of one credential that are at work at the same time. */

@@ -1,5 +1,5 @@
 /** The budgets and prices of workspaces that this isolate has read. A run costs no call for them. */
-import { RowCache } from "../db/row-cache.ts";
+import { RowCache } from "../lib/cache.ts";
 import { type BudgetRpc, workspaceBudgets } from "./rpc.ts";
 
 type Known = Awaited<ReturnType<BudgetRpc["read"]>>;

@@ -1,6 +1,6 @@
 /** The question of a run that has reached a budget, and what an answer to it says. */
-import { deriveUuid } from "../http/uuid.ts";
-import { isObject } from "../http/json.ts";
+import { deriveUuid } from "../lib/uuid.ts";
+import { isObject } from "../lib/json.ts";
 import type { Period } from "../budget-rule.ts";
 import type { RunBudget, Unit } from "./claim.ts";
 

@@ -3,7 +3,7 @@ import { parseArgs } from "node:util";
 import { containsExpected, type Evaluator, exactMatch, createJudge } from "../evaluation/evaluators.ts";
 import { runExperiment } from "../evaluation/experiment.ts";
 import { read, type Send } from "../evaluation/send.ts";
-import { isUuid } from "../http/uuid.ts";
+import { isUuid } from "../lib/uuid.ts";
 import { sendTo } from "./api.ts";
 import { CONNECTION, connectionFor, CREDENTIAL_HELP } from "./connection.ts";
 import { loadEvaluators } from "./eval/load.ts";

@@ -4,9 +4,9 @@
  * and a message that is repeated or lost, change nothing: each due time starts one run.
  */
 import { type Database, database } from "../db/client.ts";
-import { logError } from "../http/log.ts";
-import { toProblem } from "../http/problem.ts";
-import { deriveUuid } from "../http/uuid.ts";
+import { logError } from "../lib/log.ts";
+import { toProblem } from "../lib/problem.ts";
+import { deriveUuid } from "../lib/uuid.ts";
 import { dueTimes, nextDue } from "./schedule.ts";
 import {
   type CronRow,

@@ -1,8 +1,8 @@
 /** Consumes queue messages of crons. One message is one firing. */
 import * as v from "valibot";
 import { database } from "../db/client.ts";
-import { logError } from "../http/log.ts";
-import { inParallel } from "../http/parallel.ts";
+import { logError } from "../lib/log.ts";
+import { inParallel } from "../lib/parallel.ts";
 import { startFiring } from "./fire.ts";
 import { threadsFor } from "./start.ts";
 import type { Firing } from "./store.ts";

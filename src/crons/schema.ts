@@ -1,7 +1,7 @@
 import * as v from "valibot";
-import { maxBytes, METADATA_BYTES } from "../http/bytes.ts";
-import { choosing, optional, paging, Uuid } from "../http/fields.ts";
-import { JsonFilter, JsonMembers } from "../http/json.ts";
+import { maxBytes, METADATA_BYTES } from "../lib/bytes.ts";
+import { choosing, optional, paging, Uuid } from "../http/shapes.ts";
+import { JsonFilter, JsonMembers } from "../lib/json.ts";
 import { RunCreate } from "../threads/requests/runs/schema.ts";
 import { nextDue } from "./schedule.ts";
 

@@ -1,9 +1,9 @@
 /** The user of a cron: whose runs it starts. Kept encrypted, because an `Auth` may put tokens into its users. */
-import { LOCAL_WORKSPACE_ID, type Principal } from "../principal.ts";
+import { LOCAL_WORKSPACE_ID, type Principal } from "../http/principal.ts";
 import { openSecret, sealSecret } from "../encryption/secrets.ts";
-import { Problem } from "../http/problem.ts";
+import { Problem } from "../lib/problem.ts";
 import { hasUsers } from "../users/authenticate.ts";
-import type { AppUser } from "../principal.ts";
+import type { AppUser } from "../http/principal.ts";
 import type { CronRow } from "./store.ts";
 
 type Owned = Pick<CronRow, "userId" | "user">;

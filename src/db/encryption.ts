@@ -9,7 +9,7 @@ export const encryptionKeys = sqliteTable(
     workspaceId: text("workspace_id")
       .notNull()
       .references(() => workspaces.id),
-    /** The key, encrypted with ENCRYPTION_KEY (src/auth/seal.ts). Null once it is destroyed. */
+    /** The key, encrypted with ENCRYPTION_KEY (src/lib/crypto.ts). Null once it is destroyed. */
     wrapped: text("wrapped"),
     /** The number of the key in its workspace, from 1. */
     version: integer("version").notNull(),

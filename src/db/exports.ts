@@ -1,7 +1,7 @@
 import { sql } from "drizzle-orm";
 import { index, integer, primaryKey, sqliteTable, text, uniqueIndex } from "drizzle-orm/sqlite-core";
 
-/** Where exports go. Only the ciphertext of credentials is kept (src/auth/seal.ts). */
+/** Where exports go. Only the ciphertext of credentials is kept (src/lib/crypto.ts). */
 export const exportDestinations = sqliteTable(
   "export_destinations",
   {

@@ -1,5 +1,5 @@
 /** Changes that read a row first: they write it only where it is still as it was read, so that no other change is lost. */
-import { Problem } from "../http/problem.ts";
+import { Problem } from "../lib/problem.ts";
 
 /** What a change gives when another request has changed the row since it was read. */
 export const CHANGED = Symbol("changed");

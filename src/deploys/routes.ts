@@ -1,8 +1,8 @@
 /** `/graphs`: the deployed graphs, and whether the threads of a workspace continue on those of another bundle. */
 import * as v from "valibot";
 import { Hono } from "hono";
-import { createDoc } from "../http/documented.ts";
-import type { App } from "../http/types.ts";
+import { createDoc } from "../http/route.ts";
+import type { App } from "../http/context.ts";
 import { body } from "../http/validate.ts";
 import { checkThreads } from "./check.ts";
 import { describeGraphs } from "./graphs.ts";

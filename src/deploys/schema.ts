@@ -2,7 +2,7 @@
 import * as v from "valibot";
 import { Break } from "../graphs/continuity.ts";
 import { Count } from "../http/answers.ts";
-import { choosing } from "../http/fields.ts";
+import { choosing } from "../http/shapes.ts";
 import { DEEPEST, type GraphShape } from "../runtime/shape.ts";
 
 const name = v.pipe(v.string(), v.maxLength(1_000));

@@ -1,7 +1,7 @@
 /** The keys of a workspace as this isolate has last read them: at most five seconds ago. */
-import { isStale, sealText, type SealKeys, unseal } from "../auth/seal.ts";
+import { isStale, sealText, type SealKeys, unseal } from "../lib/crypto.ts";
 import { type Database, database } from "../db/client.ts";
-import { RowCache } from "../db/row-cache.ts";
+import { RowCache } from "../lib/cache.ts";
 import { type KeyRow, Ring, UnknownKey } from "./ring.ts";
 import { readKeys, rewrapKey } from "./store.ts";
 

@@ -1,6 +1,6 @@
 /** What calls of receivers need that is not shown: headers, keys, and addresses that are secrets themselves. */
 import * as v from "valibot";
-import { Problem } from "../http/problem.ts";
+import { Problem } from "../lib/problem.ts";
 import { type KeySource } from "./load.ts";
 import { openSecret, sealSecret } from "./secrets.ts";
 

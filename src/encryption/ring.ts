@@ -4,7 +4,7 @@
  * is moved to another row, table or workspace does not open. Node's cipher is synchronous, as the storage of an object is.
  */
 import { createCipheriv, createDecipheriv, createHash, createHmac, randomBytes } from "node:crypto";
-import { remoteProblem } from "../http/problem.ts";
+import { remoteProblem } from "../lib/problem.ts";
 
 /** A data key as D1 has it: wrapped by ENCRYPTION_KEY, or null once it is destroyed. */
 export interface KeyRow {

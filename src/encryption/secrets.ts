@@ -2,7 +2,7 @@
  * Secrets of a workspace that must be read again. ENCRYPTION_KEY seals them; in a workspace that has keys the newest of these does so,
  * too, and its destruction ends them.
  */
-import { sealText, unseal } from "../auth/seal.ts";
+import { sealText, unseal } from "../lib/crypto.ts";
 import { type KeySource, loadRing, withRing } from "./load.ts";
 
 const secretPlace = (purpose: string) => ["secret", purpose];

@@ -1,5 +1,5 @@
 /** Creating an export: the checks that the schema cannot do. */
-import { Problem } from "../http/problem.ts";
+import { Problem } from "../lib/problem.ts";
 import { checkFilters, requireReadable } from "../traces/filter/check.ts";
 import { findProject } from "../traces/store/project-store.ts";
 import type { Deps } from "./deps.ts";

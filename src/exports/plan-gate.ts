@@ -2,8 +2,8 @@
 import type { MiddlewareHandler } from "hono";
 import { findWorkspace } from "../auth/store.ts";
 import { database } from "../db/client.ts";
-import { Problem } from "../http/problem.ts";
-import type { App } from "../http/types.ts";
+import { Problem } from "../lib/problem.ts";
+import type { App } from "../http/context.ts";
 
 /** Refuses callers without the scope `exports`. */
 export const requireScope: MiddlewareHandler<App> = async (c, next) => {

@@ -3,10 +3,10 @@ import * as v from "valibot";
 import { Hono } from "hono";
 import { audit } from "../audit/record.ts";
 import { database } from "../db/client.ts";
-import { createDoc } from "../http/documented.ts";
+import { createDoc } from "../http/route.ts";
 import { cutPage } from "../http/paging.ts";
-import { Problem } from "../http/problem.ts";
-import type { App } from "../http/types.ts";
+import { Problem } from "../lib/problem.ts";
+import type { App } from "../http/context.ts";
 import { body, param, query } from "../http/validate.ts";
 import { newOrEarlier } from "../http/idempotent-id.ts";
 import { createExport } from "./create.ts";
@@ -27,7 +27,7 @@ import {
   listSpawnedRuns,
   readProgress,
 } from "./store.ts";
-import { CONNECTIONS, inParallel } from "../http/parallel.ts";
+import { CONNECTIONS, inParallel } from "../lib/parallel.ts";
 import { changedWindows } from "./ledger/late.ts";
 
 const doc = createDoc("Bulk export");

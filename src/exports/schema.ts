@@ -1,6 +1,6 @@
 /** Shapes of export jobs: specification 2.5 and the rules of 4.2. */
 import * as v from "valibot";
-import { optional, pagingQuery, Uuid } from "../http/fields.ts";
+import { optional, pagingQuery, Uuid } from "../http/shapes.ts";
 import { DAY_MICROS, HOUR_MICROS, microsFromIso } from "../traces/time.ts";
 import { CODECS, type Compression } from "./codecs.ts";
 import { EXPORT_FIELDS } from "./columns.ts";

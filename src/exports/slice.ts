@@ -3,7 +3,7 @@
  * between, the next owner starts from the cursor and writes the same key.
  */
 import type { ExportCursor, ExportedFile, PendingUpload } from "../db/exports.ts";
-import { byteLength } from "../http/bytes.ts";
+import { byteLength } from "../lib/bytes.ts";
 import { StoreError } from "../s3/errors.ts";
 import type { ObjectStore } from "../s3/object-store.ts";
 import { ObjectSink } from "../s3/sink.ts";

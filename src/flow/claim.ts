@@ -1,7 +1,7 @@
 /** What a run needs before it begins: a slot of each rule that applies to it. */
 import type { Json } from "../json.ts";
-import { isObject } from "../http/json.ts";
-import { deriveUuid } from "../http/uuid.ts";
+import { isObject } from "../lib/json.ts";
+import { deriveUuid } from "../lib/uuid.ts";
 import { type FlowRule, mergeRules } from "../flow-rule.ts";
 
 /** What rules limit. */

@@ -1,5 +1,5 @@
 /** The rules of workspaces that this isolate has read. A run costs no call for them, and a rule that changes counts within the age. */
-import { RowCache } from "../db/row-cache.ts";
+import { RowCache } from "../lib/cache.ts";
 import type { FlowRule } from "../flow-rule.ts";
 import { flowControl } from "./rpc.ts";
 

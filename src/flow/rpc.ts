@@ -1,7 +1,7 @@
 /** What the rest of Weir may ask of a workspace's limiter, and how to reach it. */
 import { objectNamed } from "../db/objects.ts";
-import { callObject } from "../http/calls.ts";
-import { retryCalls } from "../http/outage.ts";
+import { callObject } from "../lib/rpc.ts";
+import { retryCalls } from "../lib/retry.ts";
 import type { Claim, Place, PoolUse } from "./book.ts";
 import type { FlowRule } from "../flow-rule.ts";
 

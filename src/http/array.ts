@@ -1,5 +1,5 @@
 /** Answers that are a JSON array, written as its items come: however long, they are never in memory whole. */
-import { toSource, streamFrom } from "./source.ts";
+import { toSource, streamFrom } from "../lib/streams.ts";
 
 const encoder = new TextEncoder();
 const LINE_FEED = 10;

@@ -2,7 +2,7 @@
  * A memory budget that concurrent requests share. An isolate has 128 MB and serves many requests at a time, so a limit per
  * request is not enough.
  */
-import { Problem } from "./problem.ts";
+import { Problem } from "../lib/problem.ts";
 
 /** How long a request waits for memory before it is refused, and the interval between two checks, milliseconds. */
 const PATIENCE_MS = 10_000;

@@ -1,7 +1,7 @@
 /** Cookies of the server's own pages. A page of another site can neither read nor replace them. */
 import type { Context } from "hono";
 import { serverOrigin } from "./origin.ts";
-import type { App } from "./types.ts";
+import type { App } from "./context.ts";
 
 const isHttps = (c: Context<App>) => serverOrigin(c).startsWith("https:");
 

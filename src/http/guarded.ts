@@ -1,5 +1,5 @@
 /** Streams of bytes whose credential is checked while they are open. */
-import { type Source, toSource } from "./source.ts";
+import { type Source, toSource } from "../lib/streams.ts";
 
 /** Milliseconds between two heartbeats, and between two checks. Clients arm a watchdog on them, so it must stay under 10 s. */
 const BEAT_MS = 5_000;

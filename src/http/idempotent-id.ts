@@ -1,8 +1,8 @@
 /** The ids of what a request makes: the same ones when it is repeated under its Idempotency-Key. */
 import type { Context } from "hono";
-import { Problem } from "./problem.ts";
-import type { App } from "./types.ts";
-import { deriveUuid, uuidv7 } from "./uuid.ts";
+import { Problem } from "../lib/problem.ts";
+import type { App } from "./context.ts";
+import { deriveUuid, uuidv7 } from "../lib/uuid.ts";
 
 /**
  * The id (UUID) for what this request makes: a new one, but always the same one for repetitions of a request under its

@@ -2,7 +2,7 @@
  * Limits on the number of values in JSON. A value takes about 100 bytes in memory and two bytes in JSON (`1,`), so a limit of
  * bytes alone does not bound what a body costs. Values are counted before the text is parsed.
  */
-import { Problem } from "./problem.ts";
+import { Problem } from "../lib/problem.ts";
 
 /** The most values of one JSON text that is parsed as a whole: about 30 MB in memory. */
 export const JSON_VALUES = 300_000;

@@ -1,7 +1,7 @@
 /** Where a request comes from. */
 import type { Context } from "hono";
 import ipaddr from "ipaddr.js";
-import type { App } from "./types.ts";
+import type { App } from "./context.ts";
 
 /** A network as `address/bits`, or one address. */
 export function isNetwork(text: string): boolean {

@@ -1,7 +1,7 @@
 /** The answer to a call without a matching route. */
 import type { Context, Hono, NotFoundHandler } from "hono";
-import { Problem, problemResponse } from "./problem.ts";
-import type { App } from "./types.ts";
+import { Problem, problemResponse } from "../lib/problem.ts";
+import type { App } from "./context.ts";
 
 const METHODS = ["GET", "POST", "PUT", "PATCH", "DELETE"];
 

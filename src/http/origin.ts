@@ -1,7 +1,7 @@
 import type { Context } from "hono";
 import { settings } from "../config.ts";
-import { isPublicHost } from "./address.ts";
-import type { App } from "./types.ts";
+import { isPublicHost } from "./addresses.ts";
+import type { App } from "./context.ts";
 
 /** A path of this server as callers have it: with `http.mount_prefix`, which the routes themselves do not have. */
 export const withMountPrefix = (path: string): string => `${settings.http.mount_prefix ?? ""}${path}`;

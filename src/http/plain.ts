@@ -1,6 +1,6 @@
 /** Errors as plain sentences, for clients that accept text and no JSON. */
 import type { MiddlewareHandler } from "hono";
-import type { App } from "./types.ts";
+import type { App } from "./context.ts";
 
 const PROBLEM = "application/problem+json";
 

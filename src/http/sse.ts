@@ -1,6 +1,6 @@
 /** Server-Sent Events framing (WHATWG HTML, section 9.2). */
 import { guardStream } from "./guarded.ts";
-import { type Source, toSource } from "./source.ts";
+import { type Source, toSource } from "../lib/streams.ts";
 
 export interface SseFrame {
   event?: string;

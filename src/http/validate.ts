@@ -2,8 +2,8 @@
 import type { MiddlewareHandler, ValidationTargets } from "hono";
 import { resolver, uniqueSymbol } from "hono-openapi";
 import * as v from "valibot";
-import { decodeJson, isObject, NESTING, nestsDeeper } from "./json.ts";
-import { type Fault, Problem } from "./problem.ts";
+import { decodeJson, isObject, NESTING, nestsDeeper } from "../lib/json.ts";
+import { type Fault, Problem } from "../lib/problem.ts";
 import { suggestName } from "./spelling.ts";
 
 type Schema = v.GenericSchema<unknown, unknown>;

@@ -4,14 +4,14 @@
  */
 import type { Context, MiddlewareHandler } from "hono";
 import { createHash } from "node:crypto";
-import type { Principal } from "../principal.ts";
+import type { Principal } from "../http/principal.ts";
 import { openSecret, sealSecret } from "../encryption/secrets.ts";
 import { database } from "../db/client.ts";
-import { logError } from "../http/log.ts";
-import { retry } from "../http/outage.ts";
-import { Problem } from "../http/problem.ts";
+import { logError } from "../lib/log.ts";
+import { retry } from "../lib/retry.ts";
+import { Problem } from "../lib/problem.ts";
 import { EVENT_STREAM } from "../http/sse.ts";
-import type { App } from "../http/types.ts";
+import type { App } from "../http/context.ts";
 import { BODY_LIMIT, readBody, readCopy } from "../http/validate.ts";
 import {
   type Claim,

@@ -3,7 +3,7 @@
  * same caller.
  */
 import { AsyncLocalStorage } from "node:async_hooks";
-import type { Principal } from "../principal.ts";
+import type { Principal } from "../http/principal.ts";
 
 export interface Behalf {
   env: Env;

@@ -1,7 +1,7 @@
 /** A tool call: a run of the assistant, waited for. */
 import { ProtocolError, ProtocolErrorCode } from "@modelcontextprotocol/server";
 import type { Assistant } from "../assistants/store.ts";
-import { isUuid } from "../http/uuid.ts";
+import { isUuid } from "../lib/uuid.ts";
 import type { Json } from "../json.ts";
 import { describeFirst } from "../threads/answers/first.ts";
 import type { Caller } from "../threads/requests/access.ts";

@@ -3,7 +3,7 @@
  * opened; the answer comes by the link, and begins a run that is not of this call.
  */
 import { nextEvent } from "../a2a/follow.ts";
-import { isObject } from "../http/json.ts";
+import { isObject } from "../lib/json.ts";
 import type { Caller } from "../threads/requests/access.ts";
 import { threadStub } from "../threads/stub.ts";
 import { follow, type Result, type ToolRun } from "./follow.ts";

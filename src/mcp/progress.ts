@@ -1,7 +1,7 @@
 /** What a graph writes during a run, and else its steps, as log messages and progress of the request. */
 import { LOG_LEVEL_META_KEY, type ServerContext } from "@modelcontextprotocol/server";
 import * as v from "valibot";
-import { isObject } from "../http/json.ts";
+import { isObject } from "../lib/json.ts";
 import type { EventMethod, LogEvent } from "../threads/log/events.ts";
 
 /** The events that progress is made from. */

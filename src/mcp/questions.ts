@@ -8,7 +8,7 @@ import {
 import { readWords } from "../a2a/prompt.ts";
 import type { OwnLink } from "../answers/own.ts";
 import { sha256 } from "../auth/secret.ts";
-import { isObject } from "../http/json.ts";
+import { isObject } from "../lib/json.ts";
 import type { Json } from "../json.ts";
 import { formatTime } from "../threads/answers/first.ts";
 import type { Interrupt } from "../threads/types.ts";

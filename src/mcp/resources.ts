@@ -7,8 +7,8 @@ import {
   ResourceNotFoundError,
   type ResourceTemplateType,
 } from "@modelcontextprotocol/server";
-import { isUuid } from "../http/uuid.ts";
-import { may, type Permission, type Principal } from "../principal.ts";
+import { isUuid } from "../lib/uuid.ts";
+import { may, type Permission, type Principal } from "../http/principal.ts";
 import { findThreads } from "../threads/requests/search.ts";
 import { threadStub } from "../threads/stub.ts";
 import { readTree } from "../traces/query/tree.ts";

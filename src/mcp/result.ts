@@ -1,9 +1,9 @@
 /** What a tool gives: the last message of the final state as MCP content, and the other members as structured content. */
 import type { CallToolResult, ContentBlock, Tool } from "@modelcontextprotocol/server";
 import { toPart } from "../a2a/content.ts";
-import { isObject } from "../http/json.ts";
+import { isObject } from "../lib/json.ts";
 import type { Json } from "../json.ts";
-import { findBreach } from "../http/json-schema/breach.ts";
+import { findBreach } from "../lib/json-schema.ts";
 import { findSchemaFault } from "../http/json-schema/shape.ts";
 
 export type OutputSchema = NonNullable<Tool["outputSchema"]>;

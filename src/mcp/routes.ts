@@ -4,9 +4,9 @@
  */
 import { Hono } from "hono";
 import * as v from "valibot";
-import { createDoc, RPC } from "../http/documented.ts";
-import { Problem } from "../http/problem.ts";
-import type { App } from "../http/types.ts";
+import { createDoc, RPC } from "../http/route.ts";
+import { Problem } from "../lib/problem.ts";
+import type { App } from "../http/context.ts";
 import { query } from "../http/validate.ts";
 import { serverFor } from "./server.ts";
 import { traceServer } from "./traces/server.ts";

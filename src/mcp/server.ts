@@ -10,10 +10,10 @@ import {
 } from "@modelcontextprotocol/server";
 import type { Context } from "hono";
 import * as v from "valibot";
-import { isObject } from "../http/json.ts";
+import { isObject } from "../lib/json.ts";
 import { serverAddress } from "../http/origin.ts";
-import { toProblem } from "../http/problem.ts";
-import type { App } from "../http/types.ts";
+import { toProblem } from "../lib/problem.ts";
+import type { App } from "../http/context.ts";
 import { idempotentId } from "../http/idempotent-id.ts";
 import { VERSION } from "../system/info.ts";
 import { readConfigurable } from "../threads/requests/runs/request.ts";

@@ -9,9 +9,9 @@ import {
   WebStandardStreamableHTTPServerTransport,
 } from "@modelcontextprotocol/server";
 import type { Context } from "hono";
-import { decodeJson, isObject, NESTING, nestsDeeper } from "../http/json.ts";
-import { Problem } from "../http/problem.ts";
-import type { App } from "../http/types.ts";
+import { decodeJson, isObject, NESTING, nestsDeeper } from "../lib/json.ts";
+import { Problem } from "../lib/problem.ts";
+import type { App } from "../http/context.ts";
 import { BODY_LIMIT, readBody } from "../http/validate.ts";
 import { ACCEPTED } from "./progress.ts";
 

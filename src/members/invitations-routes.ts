@@ -4,12 +4,12 @@ import { Hono } from "hono";
 import { audit } from "../audit/record.ts";
 import { newSecret, sha256 } from "../auth/secret.ts";
 import { database } from "../db/client.ts";
-import { createDoc, NOTHING } from "../http/documented.ts";
+import { createDoc, NOTHING } from "../http/route.ts";
 import { newSecretId } from "../http/idempotent-id.ts";
 import { serverAddress, isKnownOrigin } from "../http/origin.ts";
 import { cutPage } from "../http/paging.ts";
-import { Problem } from "../http/problem.ts";
-import type { App } from "../http/types.ts";
+import { Problem } from "../lib/problem.ts";
+import type { App } from "../http/context.ts";
 import { body, param, query } from "../http/validate.ts";
 import {
   deleteInvitation,

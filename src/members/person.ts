@@ -1,5 +1,5 @@
 /** The OpenID provider by which people sign in, and how its names for them are written, so that equal ones are equal texts. */
-import { Problem } from "../http/problem.ts";
+import { Problem } from "../lib/problem.ts";
 
 /**
  * An e-mail address in lower case. Only A to Z change: Unicode has other letters whose lower case is one of a to z, such as the

@@ -4,8 +4,8 @@ import { checkGiven, requireRole, refuseApplications } from "../auth/known-role.
 import { hasExpired, findKey } from "../auth/store.ts";
 import { permissionsOfRole } from "../auth/roles.ts";
 import type { Database } from "../db/client.ts";
-import type { App } from "../http/types.ts";
-import { may, type Permission, type Principal, type Scope, SCOPES } from "../principal.ts";
+import type { App } from "../http/context.ts";
+import { may, type Permission, type Principal, type Scope, SCOPES } from "../http/principal.ts";
 import type { InvitationRow } from "./invitation-store.ts";
 import { findMember } from "./store.ts";
 

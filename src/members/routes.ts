@@ -1,6 +1,6 @@
 /** People: `/api/v1/members`, `/api/v1/invitations`, `/api/v1/me`. */
 import { Hono } from "hono";
-import type { App } from "../http/types.ts";
+import type { App } from "../http/context.ts";
 import { invitations } from "./invitations-routes.ts";
 import { me } from "./me-routes.ts";
 import { members } from "./members-routes.ts";

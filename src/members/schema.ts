@@ -1,7 +1,7 @@
 /** Shapes of requests about members and invitations. */
 import * as v from "valibot";
 import { RoleName } from "../auth/schema.ts";
-import { pagingQuery } from "../http/fields.ts";
+import { pagingQuery } from "../http/shapes.ts";
 import { lowerAddress } from "./person.ts";
 
 const DAY_SECONDS = 24 * 3600;

@@ -4,7 +4,7 @@ import { keyEnds } from "../auth/ended-store.ts";
 import type { MemberRow } from "../auth/session-store.ts";
 import { type GrantRow, MEMBER } from "../auth/store.ts";
 import type { Database } from "../db/client.ts";
-import { fewerThan, rowIf } from "../db/insert-below.ts";
+import { fewerThan, rowIf } from "../db/writes.ts";
 import { members, memberSessions } from "../db/members.ts";
 import { oauthGrants } from "../db/oauth.ts";
 import { workspaces } from "../db/auth.ts";

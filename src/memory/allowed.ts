@@ -1,8 +1,8 @@
 /** What a user of the deployment's own `Auth` may do in the Store. All other callers may do everything in their workspace. */
 import type { Json } from "../json.ts";
 import * as v from "valibot";
-import type { Principal } from "../principal.ts";
-import { Problem } from "../http/problem.ts";
+import type { Principal } from "../http/principal.ts";
+import { Problem } from "../lib/problem.ts";
 import type { Database } from "../db/client.ts";
 import type { Ring } from "../encryption/ring.ts";
 import { rulesFor } from "../users/authorize.ts";

@@ -1,7 +1,7 @@
 /** Filters over an item's value, as LangGraph's stores have them: `{field: value}` or `{field: {$gte: 1, $lt: 5}}`. */
 import { type AnyColumn, type SQL, sql } from "drizzle-orm";
-import { member } from "../db/contains.ts";
-import { isObject } from "../http/json.ts";
+import { member } from "../db/conditions.ts";
+import { isObject } from "../lib/json.ts";
 
 export const OPERATORS = ["$eq", "$ne", "$gt", "$gte", "$lt", "$lte", "$in", "$nin"] as const;
 type Operator = (typeof OPERATORS)[number];

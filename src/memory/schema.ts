@@ -1,7 +1,7 @@
 import * as v from "valibot";
-import { maxBytes, PAYLOAD_BYTES } from "../http/bytes.ts";
-import { JsonFilter, jsonList, JsonObject } from "../http/json.ts";
-import { choosing, Flag, optional, paging } from "../http/fields.ts";
+import { maxBytes, PAYLOAD_BYTES } from "../lib/bytes.ts";
+import { JsonFilter, jsonList, JsonObject } from "../lib/json.ts";
+import { choosing, Flag, optional, paging } from "../http/shapes.ts";
 import { isOperators, OPERATORS } from "./filter.ts";
 import { DOT_WITHIN } from "./row.ts";
 

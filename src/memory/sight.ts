@@ -1,7 +1,7 @@
 /** What the filter of a project's `auth` lets a user see of the Store. */
 import { and, eq, type SQL, sql } from "drizzle-orm";
 import * as v from "valibot";
-import { contains } from "../db/contains.ts";
+import { contains } from "../db/conditions.ts";
 import { storeItems } from "../db/memory.ts";
 import type { Json } from "../json.ts";
 import { toContainment, containsJson, refuseUnknown } from "../users/authorize.ts";

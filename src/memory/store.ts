@@ -6,7 +6,7 @@ import { deleteOverdue } from "../db/delete.ts";
 import { storeItems, storeVectors } from "../db/memory.ts";
 import { sealJson } from "../encryption/json.ts";
 import type { Ring } from "../encryption/ring.ts";
-import { cutBytes } from "../http/bytes.ts";
+import { cutBytes } from "../lib/bytes.ts";
 import type { Meaning } from "./meaning.ts";
 import {
   isUnexpired,

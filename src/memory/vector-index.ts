@@ -2,7 +2,7 @@
  * A Vectorize index beside the vectors in D1. It only proposes items: D1 holds the vectors, decides what a caller sees and
  * ranks exactly, so a late, incomplete or unavailable index changes the number of reads, but no answer.
  */
-import { logError } from "../http/log.ts";
+import { logError } from "../lib/log.ts";
 
 /** The part of the platform's `Vectorize` binding that is used. */
 export interface VectorIndex {

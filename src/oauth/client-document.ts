@@ -5,11 +5,11 @@
  */
 import type { Context } from "hono";
 import { limitAddress } from "../auth/limits.ts";
-import { webhookFault } from "../http/address.ts";
-import { decodeJson, isObject } from "../http/json.ts";
+import { webhookFault } from "../http/addresses.ts";
+import { decodeJson, isObject } from "../lib/json.ts";
 import { readWithin } from "../http/bounded.ts";
-import { Problem } from "../http/problem.ts";
-import type { App } from "../http/types.ts";
+import { Problem } from "../lib/problem.ts";
+import type { App } from "../http/context.ts";
 import { requireIssuer } from "./issuer.ts";
 import { OAuthError } from "./problem.ts";
 import { newClient } from "./register.ts";

@@ -10,7 +10,7 @@ import { database } from "../db/client.ts";
 import { cookieAttributes, cookieName, isOwnOrigin } from "../http/cookies.ts";
 import { callerAddress } from "../http/network.ts";
 import { serverOrigin } from "../http/origin.ts";
-import type { App } from "../http/types.ts";
+import type { App } from "../http/context.ts";
 import { listMemberships, type MemberRow, noteSignIn, type Person } from "../members/store.ts";
 import { redirect } from "./authorize.ts";
 import { depart, refuse } from "./journey.ts";

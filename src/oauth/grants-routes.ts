@@ -4,11 +4,11 @@ import { Hono } from "hono";
 import * as v from "valibot";
 import { audit } from "../audit/record.ts";
 import { database } from "../db/client.ts";
-import { createDoc, NOTHING } from "../http/documented.ts";
-import { pagingQuery } from "../http/fields.ts";
+import { createDoc, NOTHING } from "../http/route.ts";
+import { pagingQuery } from "../http/shapes.ts";
 import { cutPage } from "../http/paging.ts";
-import { Problem } from "../http/problem.ts";
-import type { App } from "../http/types.ts";
+import { Problem } from "../lib/problem.ts";
+import type { App } from "../http/context.ts";
 import { query } from "../http/validate.ts";
 import { findGrant, listGrants, revokeGrant } from "./store.ts";
 

@@ -1,6 +1,6 @@
 import type { Context } from "hono";
 import { isKnownOrigin, serverAddress } from "../http/origin.ts";
-import type { App } from "../http/types.ts";
+import type { App } from "../http/context.ts";
 import { OAuthError } from "./problem.ts";
 
 /** This server as the issuer of tokens. @throws OAuthError 421 when only the request's Host header says its address. */

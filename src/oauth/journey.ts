@@ -5,7 +5,7 @@ import * as v from "valibot";
 import { auditFailure } from "../audit/record.ts";
 import { slowDown } from "../auth/limits.ts";
 import { cookieAttributes, cookieName } from "../http/cookies.ts";
-import type { App } from "../http/types.ts";
+import type { App } from "../http/context.ts";
 import { errorPage } from "./pages.ts";
 import { discover, newProofs, describeRefusal, signInAddress } from "./provider.ts";
 import { PARAMETERS } from "./request.ts";

@@ -1,6 +1,6 @@
 /** What a client learns before it registers: RFC 8414 (authorization server) and RFC 9728 (protected resource). */
 import { matchResource } from "../auth/challenge.ts";
-import { type Scope, SCOPES } from "../principal.ts";
+import { type Scope, SCOPES } from "../http/principal.ts";
 
 /** The resources that are listed: the whole server, MCP, and the traces over MCP. Each assistant is one more over A2A, and over AG-UI. */
 const LISTED = ["", "/mcp", "/mcp/traces"];

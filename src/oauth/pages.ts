@@ -1,8 +1,8 @@
 /** What a person sees: sign in, consent, and errors. No scripts; every value is escaped by hono/html. */
 import { html } from "hono/html";
-import type { Scope } from "../principal.ts";
+import type { Scope } from "../http/principal.ts";
 import { withMountPrefix } from "../http/origin.ts";
-import { type Html, htmlPage } from "../http/page.ts";
+import { type Html, htmlPage } from "../http/html.ts";
 import { isDocumentId } from "./client-document.ts";
 import { isVisibleName } from "./name.ts";
 import type { AuthorizationRequest, Parameters } from "./request.ts";

@@ -1,7 +1,7 @@
 /** OAuth's own error dialect (RFC 6749 section 5.2, RFC 7591 section 3.2.2): `{error, error_description}`. */
 import type { Context } from "hono";
-import { logError } from "../http/log.ts";
-import { Problem } from "../http/problem.ts";
+import { logError } from "../lib/log.ts";
+import { Problem } from "../lib/problem.ts";
 
 export type OAuthErrorCode =
   | "access_denied"

@@ -4,8 +4,8 @@
  */
 import type { Context } from "hono";
 import * as openid from "oauth4webapi";
-import { logError } from "../http/log.ts";
-import type { App } from "../http/types.ts";
+import { logError } from "../lib/log.ts";
+import type { App } from "../http/context.ts";
 import { lowerAddress, normalizeIssuer } from "../members/person.ts";
 import type { Person } from "../members/store.ts";
 import { requireIssuer } from "./issuer.ts";

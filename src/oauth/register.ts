@@ -1,6 +1,6 @@
 /** RFC 7591: from what a client says about itself to a client, or the reason why not. Public clients only. */
 import * as v from "valibot";
-import { isObject } from "../http/json.ts";
+import { isObject } from "../lib/json.ts";
 import { newSecret } from "../auth/secret.ts";
 import { OAuthError } from "./problem.ts";
 import { judgeRedirectUri } from "./redirect-uri.ts";

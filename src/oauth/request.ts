@@ -1,5 +1,5 @@
 /** An authorization request (RFC 6749 section 4.1.1, RFC 7636, RFC 8707): parsed from its parameters. */
-import { type Scope, SCOPES } from "../principal.ts";
+import { type Scope, SCOPES } from "../http/principal.ts";
 import { type OAuthErrorCode } from "./problem.ts";
 import { isRegistered } from "./redirect-uri.ts";
 import type { ClientRow } from "./store.ts";

@@ -6,7 +6,7 @@ import { audit } from "../audit/record.ts";
 import { newSecret, sha256 } from "../auth/secret.ts";
 import { database } from "../db/client.ts";
 import { cookieAttributes, cookieName } from "../http/cookies.ts";
-import type { App } from "../http/types.ts";
+import type { App } from "../http/context.ts";
 import { findSignIn, insertSignIn, type SignInRow, takeSignIn } from "./store.ts";
 import type { Parameters } from "./request.ts";
 

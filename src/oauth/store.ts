@@ -5,7 +5,7 @@ import { forgetCredentials } from "../auth/credential-cache.ts";
 import { type GrantRow, isAllowed } from "../auth/store.ts";
 import type { Database } from "../db/client.ts";
 import { deleteOverdue } from "../db/delete.ts";
-import { rowIf } from "../db/insert-below.ts";
+import { rowIf } from "../db/writes.ts";
 import { oauthClients, oauthCodes, oauthGrants, oauthSignIns, oauthTokens } from "../db/oauth.ts";
 
 export type ClientRow = typeof oauthClients.$inferSelect;

@@ -2,11 +2,11 @@
 import { createHash } from "node:crypto";
 import type { Context } from "hono";
 import { audit } from "../audit/record.ts";
-import { type Scope, SCOPES } from "../principal.ts";
+import { type Scope, SCOPES } from "../http/principal.ts";
 import { newSecret, sameSecret, sha256 } from "../auth/secret.ts";
 import type { GrantRow } from "../auth/store.ts";
 import { database } from "../db/client.ts";
-import type { App } from "../http/types.ts";
+import type { App } from "../http/context.ts";
 import { requireIssuer } from "./issuer.ts";
 import { readField, readRequiredField } from "./form.ts";
 import { OAuthError } from "./problem.ts";

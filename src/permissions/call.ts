@@ -1,13 +1,13 @@
 /** One request of a user before it reaches the routes: its action and its resource. */
 import type { Context } from "hono";
 import { type Assistant, resolveAssistant } from "../assistants/store.ts";
-import type { Principal } from "../principal.ts";
+import type { Principal } from "../http/principal.ts";
 import { findCronMetadata } from "../crons/store.ts";
 import { database } from "../db/client.ts";
-import { isObject } from "../http/json.ts";
-import { Problem } from "../http/problem.ts";
-import type { App } from "../http/types.ts";
-import { isUuid } from "../http/uuid.ts";
+import { isObject } from "../lib/json.ts";
+import { Problem } from "../lib/problem.ts";
+import type { App } from "../http/context.ts";
+import { isUuid } from "../lib/uuid.ts";
 import { readCopy, readJson } from "../http/validate.ts";
 import { threadMetadata } from "../threads/requests/access.ts";
 import { threadStub } from "../threads/stub.ts";

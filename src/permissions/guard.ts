@@ -3,8 +3,8 @@
  * handler of an event and narrows the request by its answer. A route without a row is not for users.
  */
 import type { MiddlewareHandler } from "hono";
-import { Problem } from "../http/problem.ts";
-import type { App } from "../http/types.ts";
+import { Problem } from "../lib/problem.ts";
+import type { App } from "../http/context.ts";
 import { isForApp } from "../loopback/caller.ts";
 import { userRouteScope } from "../users/app.ts";
 import { Call } from "./call.ts";

@@ -1,5 +1,5 @@
 /** The actions of the guard's table: each calls the handler of an event and narrows the request to its answer. */
-import { Problem } from "../http/problem.ts";
+import { Problem } from "../lib/problem.ts";
 import { EVENT_STREAM, sseFrame } from "../http/sse.ts";
 import { mayUse } from "../threads/requests/access.ts";
 import { MOST_CRON_IDS } from "../crons/schema.ts";

@@ -1,5 +1,5 @@
 /** The answer of a model as it comes: OpenAI's chunks, summed. */
-import { isObject, parseBoundedJson, parseJson } from "../http/json.ts";
+import { isObject, parseBoundedJson, parseJson } from "../lib/json.ts";
 import { dataLines } from "../models/data-lines.ts";
 import { ModelFailure } from "./errors.ts";
 import { within } from "./within.ts";

@@ -2,8 +2,8 @@
 import type { Context } from "hono";
 import { requirePermission } from "../auth/require.ts";
 import { withRing } from "../encryption/load.ts";
-import { Problem } from "../http/problem.ts";
-import type { App } from "../http/types.ts";
+import { Problem } from "../lib/problem.ts";
+import type { App } from "../http/context.ts";
 import { parse } from "../http/validate.ts";
 import { existingCommit, existingPrompt, OWN } from "../prompts/access.ts";
 import { type ChatPrompt, readPrompt } from "../prompts/chat-manifest.ts";
@@ -11,7 +11,7 @@ import { openManifest } from "../prompts/row.ts";
 import { fillMessages, TemplateFault, type TemplateMessage } from "../prompts/template.ts";
 import type { FilledCall } from "./request.ts";
 import { CALL_BYTES, type CallBody, Message, MOST_MESSAGES } from "./schema.ts";
-import { withinBytes } from "../http/bytes.ts";
+import { withinBytes } from "../lib/bytes.ts";
 
 export interface Filled {
   call: FilledCall;

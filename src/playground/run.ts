@@ -1,6 +1,6 @@
 /** One call of a model: its frames as they are sent, and what is kept of it. */
-import { logError } from "../http/log.ts";
-import { runAll } from "../http/parallel.ts";
+import { logError } from "../lib/log.ts";
+import { runAll } from "../lib/parallel.ts";
 import { sseFrame } from "../http/sse.ts";
 import { Answer, chunksIn } from "./answer.ts";
 import { type Fault, ModelFailure, withoutKeys } from "./errors.ts";

@@ -1,8 +1,8 @@
 /** The shape of a call of the playground. */
 import * as v from "valibot";
-import { maxBytes, METADATA_BYTES } from "../http/bytes.ts";
-import { optional } from "../http/fields.ts";
-import { JsonObject } from "../http/json.ts";
+import { maxBytes, METADATA_BYTES } from "../lib/bytes.ts";
+import { optional } from "../http/shapes.ts";
+import { JsonObject } from "../lib/json.ts";
 
 /** Bytes of a whole call as JSON, with its images. */
 export const CALL_BYTES = 4 * 1024 * 1024;

@@ -3,8 +3,8 @@ import type { Context } from "hono";
 import { nameCaller } from "../auth/caller.ts";
 import { findWorkspace } from "../auth/store.ts";
 import { database } from "../db/client.ts";
-import { Problem } from "../http/problem.ts";
-import type { App } from "../http/types.ts";
+import { Problem } from "../lib/problem.ts";
+import type { App } from "../http/context.ts";
 import { type CommitRow, findCommits } from "./commit-store.ts";
 import { findPrompt, type LikedPrompt } from "./store.ts";
 

@@ -1,7 +1,7 @@
 /** D1: commits of prompts, and the tags that name them. */
 import { and, asc, desc, eq, getTableColumns, gte, lt, or, sql } from "drizzle-orm";
 import type { Database } from "../db/client.ts";
-import { rowIf } from "../db/insert-below.ts";
+import { rowIf } from "../db/writes.ts";
 import { promptCommits, prompts, promptTags } from "../db/prompts.ts";
 import { HASH_START, LATEST } from "./schema.ts";
 import { isThere, type PromptRow } from "./store.ts";

@@ -2,8 +2,8 @@
 import { withRing } from "../encryption/load.ts";
 import { openOr, type Ring } from "../encryption/ring.ts";
 import { database } from "../db/client.ts";
-import { canonicalJson } from "../http/json.ts";
-import { Problem } from "../http/problem.ts";
+import { canonicalJson } from "../lib/json.ts";
+import { Problem } from "../lib/problem.ts";
 import type { Json } from "../json.ts";
 import { type CommitRow, findCommits, insertCommit, MOST_COMMITS } from "./commit-store.ts";
 import { openManifest, sealDescription, sealManifest } from "./row.ts";

@@ -1,5 +1,5 @@
 /** What is committed: the constructor of LangChain that the SDKs serialize. */
-import { isObject } from "../http/json.ts";
+import { isObject } from "../lib/json.ts";
 import type { Json } from "../json.ts";
 
 export interface Pulled {

@@ -1,9 +1,9 @@
 /** The shapes of prompts in requests, as LangSmith's SDKs send them. */
 import * as v from "valibot";
-import { maxBytes, PAYLOAD_BYTES } from "../http/bytes.ts";
-import { choosing, Flag, many, optional, pagingQuery, unread, unserved } from "../http/fields.ts";
-import { JsonObject, NESTING, nestsDeeper } from "../http/json.ts";
-import { Problem } from "../http/problem.ts";
+import { maxBytes, PAYLOAD_BYTES } from "../lib/bytes.ts";
+import { choosing, Flag, many, optional, pagingQuery, unread, unserved } from "../http/shapes.ts";
+import { JsonObject, NESTING, nestsDeeper } from "../lib/json.ts";
+import { Problem } from "../lib/problem.ts";
 
 const NAME_MEANS = "must have letters, digits, . _ and - only, at most 200, and begin with a letter or digit";
 const Name = v.pipe(v.string(), v.regex(/^[A-Za-z0-9][\w.-]{0,199}$/, NAME_MEANS));

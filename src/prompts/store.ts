@@ -2,7 +2,7 @@
 import { and, asc, desc, eq, exists, getTableColumns, gt, type SQL, sql } from "drizzle-orm";
 import type { Database } from "../db/client.ts";
 import { deleteAll } from "../db/delete.ts";
-import { insertBelow } from "../db/insert-below.ts";
+import { insertBelow } from "../db/writes.ts";
 import { promptCommits, promptLikes, prompts, promptTags } from "../db/prompts.ts";
 
 export type PromptRow = typeof prompts.$inferSelect;

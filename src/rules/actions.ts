@@ -1,7 +1,7 @@
 /** What a rule does with a run: its actions in order, each safe to repeat. */
 import { database } from "../db/client.ts";
 import type { Extension, RuleActions } from "../db/rules.ts";
-import { toProblem } from "../http/problem.ts";
+import { toProblem } from "../lib/problem.ts";
 import { onBehalf } from "../loopback/caller.ts";
 import { AddressRefused, REQUEST_TIMEOUT_MS, sendCall } from "../threads/tasks/call.ts";
 import { createExamples } from "../traces/datasets/examples/write.ts";

@@ -1,6 +1,6 @@
 /** One evaluation: what its actions are given. */
 import type { ReceiverSecrets } from "../encryption/receivers.ts";
-import { deriveUuid } from "../http/uuid.ts";
+import { deriveUuid } from "../lib/uuid.ts";
 import type { Behalf } from "../loopback/caller.ts";
 import type { Place } from "../traces/types.ts";
 import type { RuleRow } from "./store.ts";

@@ -1,10 +1,10 @@
 /** A model or an assistant that judges a run. */
 import type { Judge, JudgeModel } from "../db/rules.ts";
 import { knownBudgets } from "../budgets/known.ts";
-import { addressFault } from "../http/address.ts";
+import { addressFault } from "../http/addresses.ts";
 import { readWithin } from "../http/bounded.ts";
-import { isObject, tryParseExact } from "../http/json.ts";
-import { callOwn } from "../loopback/install.ts";
+import { isObject, tryParseExact } from "../lib/json.ts";
+import { callOwn } from "../http/loopback.ts";
 import { workersAi } from "../models/workers-ai.ts";
 import { addCost, priceTable } from "../traces/usage/prices.ts";
 import { Final, isRefusal, Unusable } from "./errors.ts";

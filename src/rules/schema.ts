@@ -1,8 +1,8 @@
 /** A rule as the platform's clients send it (RunRulesCreateSchema of LangSmith's API). */
 import * as v from "valibot";
 import { ReceiverHeaders } from "../encryption/receivers.ts";
-import { choosing, many, optional, pagingQuery, unread, unserved, Uuid } from "../http/fields.ts";
-import { JsonMembers } from "../http/json.ts";
+import { choosing, many, optional, pagingQuery, unread, unserved, Uuid } from "../http/shapes.ts";
+import { JsonMembers } from "../lib/json.ts";
 import { Time } from "../traces/time.ts";
 
 const text = (most: number) => v.pipe(v.string(), v.maxLength(most));

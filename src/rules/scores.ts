@@ -1,5 +1,5 @@
 /** What an evaluator answers, as feedback. */
-import { isObject } from "../http/json.ts";
+import { isObject } from "../lib/json.ts";
 import { Final } from "./errors.ts";
 
 export interface Score {

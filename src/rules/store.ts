@@ -3,7 +3,7 @@ import { and, asc, desc, eq, gt, gte, lt, lte, sql } from "drizzle-orm";
 import type { Database } from "../db/client.ts";
 import { deleteOverdue } from "../db/delete.ts";
 import { inList } from "../db/in-list.ts";
-import { insertBelow } from "../db/insert-below.ts";
+import { insertBelow } from "../db/writes.ts";
 import { ruleBackfillParts, ruleBackfills, ruleFailures, ruleParts, runRules } from "../db/rules.ts";
 import { tracePartitions } from "../db/traces.ts";
 import type { RuleCounts } from "../traces/rule-rpc.ts";

@@ -2,9 +2,9 @@
 import * as v from "valibot";
 import { type Allowance, countCalls } from "../db/allowance.ts";
 import { database } from "../db/client.ts";
-import { logError } from "../http/log.ts";
-import { inParallel } from "../http/parallel.ts";
-import { toProblem } from "../http/problem.ts";
+import { logError } from "../lib/log.ts";
+import { inParallel } from "../lib/parallel.ts";
+import { toProblem } from "../lib/problem.ts";
 import { findRuns } from "../traces/query/find.ts";
 import { acrossMidnight } from "../traces/query/midnight.ts";
 import type { Settled, TakenRun } from "../traces/rule-rpc.ts";

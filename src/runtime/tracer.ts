@@ -9,7 +9,7 @@ import type { BaseMessage } from "@langchain/core/messages";
 import type { LLMResult } from "@langchain/core/outputs";
 import type { ChainValues } from "@langchain/core/utils/types";
 import { isGraphBubbleUp } from "@langchain/langgraph";
-import { readUuidMillis } from "../http/uuid.ts";
+import { readUuidMillis } from "../lib/uuid.ts";
 import { wireWithin } from "./serde.ts";
 
 type Metadata = Record<string, unknown>;

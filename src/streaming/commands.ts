@@ -1,7 +1,7 @@
 /** The protocol's commands over HTTP and WebSocket: one table, one shape of answers. */
 import * as v from "valibot";
 import { AnyObject } from "../http/answers.ts";
-import { toProblem } from "../http/problem.ts";
+import { toProblem } from "../lib/problem.ts";
 import { parse } from "../http/validate.ts";
 import type { Json } from "../json.ts";
 import type { Answer, Commander } from "./commander.ts";

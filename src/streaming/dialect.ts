@@ -1,5 +1,5 @@
 /** The client library of a connection: the official clients of the two languages read some events differently. */
-import { Problem } from "../http/problem.ts";
+import { Problem } from "../lib/problem.ts";
 import type { EventText } from "../threads/log/events.ts";
 import { protocolEvent, type ProtocolEvent } from "./events.ts";
 import { pythonEvents } from "./python.ts";

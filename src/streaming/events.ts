@@ -1,5 +1,5 @@
 /** The log's events as the streaming protocol has them. Ids and sequence numbers are the log's: stable across replays. */
-import { isObject } from "../http/json.ts";
+import { isObject } from "../lib/json.ts";
 import type { Json } from "../json.ts";
 import type { EventMethod, EventText } from "../threads/log/events.ts";
 

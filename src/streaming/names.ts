@@ -1,9 +1,9 @@
 /** Names of threads on the application's routes: a client may choose any name instead of a UUID. */
 import type { MiddlewareHandler } from "hono";
 import { deriveThreadId } from "../threads/thread-id.ts";
-import { Problem } from "../http/problem.ts";
-import type { App } from "../http/types.ts";
-import { isUuid } from "../http/uuid.ts";
+import { Problem } from "../lib/problem.ts";
+import type { App } from "../http/context.ts";
+import { isUuid } from "../lib/uuid.ts";
 
 /** URL-safe characters (RFC 3986, unreserved). */
 const NAME = /^[\w.~-]{1,255}$/;

@@ -1,11 +1,11 @@
 /** The streaming protocol's routes: commands, the stream of events, and the WebSocket that carries both. */
 import { type Context, Hono } from "hono";
 import { describeRequest } from "../auth/holds.ts";
-import { createDoc, EVENTS } from "../http/documented.ts";
-import { retry } from "../http/outage.ts";
-import { Problem } from "../http/problem.ts";
+import { createDoc, EVENTS } from "../http/route.ts";
+import { retry } from "../lib/retry.ts";
+import { Problem } from "../lib/problem.ts";
 import { sseBytes } from "../http/sse.ts";
-import type { App } from "../http/types.ts";
+import type { App } from "../http/context.ts";
 import { body, param } from "../http/validate.ts";
 import { openThread } from "../threads/requests/access.ts";
 import { readConfigurable } from "../threads/requests/runs/request.ts";

@@ -1,7 +1,7 @@
 /** The RPC methods of a thread that only the streaming protocol uses. */
 import { keysFor } from "../encryption/load.ts";
-import { callObject } from "../http/calls.ts";
-import { retry } from "../http/outage.ts";
+import { callObject } from "../lib/rpc.ts";
+import { retry } from "../lib/retry.ts";
 import { placeInFrames } from "../threads/remote/frames.ts";
 import { resumeBytes } from "../threads/remote/resume.ts";
 import { sleepOn } from "../threads/remote/sleep.ts";

@@ -2,7 +2,7 @@
 import { createHash } from "node:crypto";
 import type * as v from "valibot";
 import { defaultGraphId } from "../assistants/defaults.ts";
-import { toProblem } from "../http/problem.ts";
+import { toProblem } from "../lib/problem.ts";
 import { parse } from "../http/validate.ts";
 import { runRequest } from "../threads/requests/runs/request.ts";
 import type { Json } from "../json.ts";

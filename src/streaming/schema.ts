@@ -1,7 +1,7 @@
 /** Shapes of the streaming protocol. Members that are not known are let through: clients of many ages call. */
 import * as v from "valibot";
-import { pagingQuery, Uuid } from "../http/fields.ts";
-import { JsonMembers, JsonObject } from "../http/json.ts";
+import { pagingQuery, Uuid } from "../http/shapes.ts";
+import { JsonMembers, JsonObject } from "../lib/json.ts";
 
 const count = v.pipe(v.number(), v.integer(), v.minValue(0), v.maxValue(Number.MAX_SAFE_INTEGER));
 const Namespace = v.pipe(v.array(v.pipe(v.string(), v.maxLength(500))), v.maxLength(50));

@@ -6,10 +6,10 @@
 import * as v from "valibot";
 import type { Presented } from "../auth/holds.ts";
 import { limitKey } from "../auth/limits.ts";
-import type { Principal } from "../principal.ts";
+import type { Principal } from "../http/principal.ts";
 import { MOST_STREAMS, tooManyStreams } from "../auth/streams.ts";
-import { problemResponse, toProblem } from "../http/problem.ts";
-import { NESTING, nestsDeeper, parseJson } from "../http/json.ts";
+import { problemResponse, toProblem } from "../lib/problem.ts";
+import { NESTING, nestsDeeper, parseJson } from "../lib/json.ts";
 import { countValues, JSON_VALUES } from "../http/json-values.ts";
 import { BODY_LIMIT, parse } from "../http/validate.ts";
 import type { Json } from "../json.ts";

@@ -1,7 +1,7 @@
 /** Commands that read. */
 import type * as v from "valibot";
 import { selectFields } from "../http/paging.ts";
-import { toProblem } from "../http/problem.ts";
+import { toProblem } from "../lib/problem.ts";
 import type { Json } from "../json.ts";
 import { readEvents } from "../threads/log/events.ts";
 import { readStates } from "../threads/stub.ts";

@@ -5,7 +5,7 @@ import { forgetAnonymous } from "../audit/store.ts";
 import { deleteEndedSessions } from "../auth/session-store.ts";
 import { deleteExpiredKeys } from "../auth/store.ts";
 import { database } from "../db/client.ts";
-import { runAll } from "../http/parallel.ts";
+import { runAll } from "../lib/parallel.ts";
 import { deleteOldKeys } from "../idempotency/store.ts";
 import { deleteOldInvitations } from "../members/invitation-store.ts";
 import { deleteExpired } from "../memory/store.ts";

@@ -2,9 +2,9 @@
 import type { Handler, Hono } from "hono";
 import { generateSpecs } from "hono-openapi";
 import { isPublic } from "../auth/public.ts";
-import { isObject } from "../http/json.ts";
+import { isObject } from "../lib/json.ts";
 import { withMountPrefix } from "../http/origin.ts";
-import type { App } from "../http/types.ts";
+import type { App } from "../http/context.ts";
 import { addExamples } from "./code-samples.ts";
 import type { Operation } from "./examples.ts";
 import { VERSION } from "./info.ts";

@@ -1,6 +1,6 @@
 /** A run that calls its own server: with the rights of its user, in its workspace. */
 import type { Behalf } from "../loopback/caller.ts";
-import type { AppUser } from "../principal.ts";
+import type { AppUser } from "../http/principal.ts";
 import type { StoredRun } from "./run.ts";
 
 export interface Acting {

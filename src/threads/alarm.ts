@@ -1,6 +1,6 @@
 /** One alarm for everything the thread must do later. */
 import { isKeyDestroyed } from "../encryption/ring.ts";
-import { logError } from "../http/log.ts";
+import { logError } from "../lib/log.ts";
 import { compact } from "./compaction.ts";
 import { keepLatest } from "./graph/prune.ts";
 import type { Outbox } from "./tasks/outbox.ts";

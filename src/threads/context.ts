@@ -1,7 +1,7 @@
 /** What one thread is made of, put together once when its object wakes. */
-import { remoteProblem } from "../http/problem.ts";
+import { remoteProblem } from "../lib/problem.ts";
 import type { BaseStore } from "@langchain/langgraph-checkpoint";
-import { logError } from "../http/log.ts";
+import { logError } from "../lib/log.ts";
 import { Checkpoints } from "./checkpoints/checkpoints.ts";
 import { INDEX_DELAY_MS } from "./limits.ts";
 import { storeFor } from "../memory/langgraph.ts";

@@ -3,8 +3,8 @@
  * the rows in pages and writes them in one transaction of its storage. A copy that fails leaves nothing, also when one of
  * the two objects restarts.
  */
-import { backOff } from "../http/outage.ts";
-import { remoteProblem } from "../http/problem.ts";
+import { backOff } from "../lib/retry.ts";
+import { remoteProblem } from "../lib/problem.ts";
 import { BEGINNING, type CopiedRow, copiedRows, insertCopied } from "./storage/copy-store.ts";
 import { hasNextStep } from "./graph/state.ts";
 import { withinMetadata } from "./limits.ts";

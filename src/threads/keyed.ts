@@ -2,8 +2,8 @@
 import { DurableObject } from "cloudflare:workers";
 import { freshRing, isEarlier, ringFrom, loadRing } from "../encryption/load.ts";
 import { isSealed, type KeyRow, Ring } from "../encryption/ring.ts";
-import { answerCall, type Answering } from "../http/calls.ts";
-import { logError } from "../http/log.ts";
+import { answerCall, type Answering } from "../lib/rpc.ts";
+import { logError } from "../lib/log.ts";
 
 export abstract class Keyed extends DurableObject<Env> implements Answering {
   protected ring: Ring;

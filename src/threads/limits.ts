@@ -2,8 +2,8 @@
  * How large the parts of a thread may be. An isolate has 128 MB for all that run in it, so what one run or one reader
  * holds at once has a limit (docs/limits.md).
  */
-import { byteLength, METADATA_BYTES } from "../http/bytes.ts";
-import { remoteProblem } from "../http/problem.ts";
+import { byteLength, METADATA_BYTES } from "../lib/bytes.ts";
+import { remoteProblem } from "../lib/problem.ts";
 
 /** Characters of JSON of a graph's whole state, of one channel of it, and of one event. */
 export const STATE_LIMIT = 24 * 1024 * 1024;

@@ -1,4 +1,4 @@
-import { remoteProblem } from "../http/problem.ts";
+import { remoteProblem } from "../lib/problem.ts";
 
 /** A thread in messages of errors: the same for one that does not exist and one that the caller may not see. */
 export const threadName = (id: string): string => `Thread with ID ${id}`;

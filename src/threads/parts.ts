@@ -1,5 +1,5 @@
 /** What a thread's object is made of when it wakes. */
-import { isNewer, newerFormat } from "../db/format.ts";
+import { isNewer, newerFormat } from "../lib/object-tables.ts";
 import { isKeyDestroyed, type Ring, UnknownKey } from "../encryption/ring.ts";
 import { armAlarm } from "./alarm.ts";
 import { ThreadContext } from "./context.ts";

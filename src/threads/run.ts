@@ -1,6 +1,6 @@
 /** Runs as rows: their states, and how they read on the wire. */
 import type { Spent } from "../budgets/claim.ts";
-import { remoteProblem } from "../http/problem.ts";
+import { remoteProblem } from "../lib/problem.ts";
 import type { Json } from "../json.ts";
 import { readOwnPath } from "../loopback/webhook.ts";
 import type { RunRequest } from "./rpc.ts";

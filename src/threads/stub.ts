@@ -1,7 +1,7 @@
 /** How to reach a thread, and how to read what it streams. */
 import { objectNamed } from "../db/objects.ts";
 import { keysFor } from "../encryption/load.ts";
-import { callObject } from "../http/calls.ts";
+import { callObject } from "../lib/rpc.ts";
 import type { Json } from "../json.ts";
 import { objectName } from "./thread-id.ts";
 import { readLines } from "./log/events.ts";

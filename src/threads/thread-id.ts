@@ -1,5 +1,5 @@
 /** Ids of threads, and the names of their objects. */
-import { isUuid, deriveUuid } from "../http/uuid.ts";
+import { isUuid, deriveUuid } from "../lib/uuid.ts";
 
 /**
  * The thread of a name, such as an A2A `contextId`. A UUID is the thread's own id; any other text, which callers are free

@@ -1,7 +1,7 @@
 /** The Durable Object of one thread: its runs, checkpoints and event log. One writer, by construction. */
-import { NEWER_ALARM_MS } from "../db/format.ts";
+import { NEWER_ALARM_MS } from "../lib/object-tables.ts";
 import { isKeyDestroyed } from "../encryption/ring.ts";
-import { remoteProblem } from "../http/problem.ts";
+import { remoteProblem } from "../lib/problem.ts";
 import { Questioned } from "./questioned.ts";
 import { armAlarm, onAlarm, restoreAlarm } from "./alarm.ts";
 import type { Json } from "../json.ts";

@@ -1,5 +1,5 @@
 /** dotted_order: a run's place in its trace, as text that sorts in tree order. */
-import { isUuid, readUuidMillis } from "../http/uuid.ts";
+import { isUuid, readUuidMillis } from "../lib/uuid.ts";
 import { keepInRange } from "./time.ts";
 
 export interface Segment {

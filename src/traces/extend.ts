@@ -1,6 +1,6 @@
 /** Keeping traces for longer than their project does. */
 import { database } from "../db/client.ts";
-import { CONNECTIONS, inParallel } from "../http/parallel.ts";
+import { CONNECTIONS, inParallel } from "../lib/parallel.ts";
 import { listPartitions } from "./store/partition-store.ts";
 import { tracePartition } from "./stub.ts";
 import { toDay } from "./time.ts";

@@ -1,6 +1,6 @@
 /** `extra` of a run: how that of its post and those of its patches become one. */
 import { isSealedJson } from "../encryption/ring.ts";
-import { hasMembers, parseExact } from "../http/json.ts";
+import { hasMembers, parseExact } from "../lib/json.ts";
 
 type Extra = Record<string, unknown>;
 

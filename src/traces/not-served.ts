@@ -1,7 +1,7 @@
 /** Calls of LangSmith's clients that this server does not serve. docs/experiments.md lists all of their calls. */
 import type { MiddlewareHandler } from "hono";
-import { Problem } from "../http/problem.ts";
-import type { App } from "../http/types.ts";
+import { Problem } from "../lib/problem.ts";
+import type { App } from "../http/context.ts";
 
 const ROOT = "^(?:/api)?(?:/v1)?(?:/platform)?";
 const V2 = "^(?:/api)?/v2";

@@ -1,10 +1,10 @@
 /** The TracePartition Durable Object: the runs of one project that started on one UTC day, or those of a shard of them. */
 import { DurableObject } from "cloudflare:workers";
 import type { TraceTier } from "../db/traces.ts";
-import { isNewer, NEWER_ALARM_MS, newerFormat } from "../db/format.ts";
-import { answerCall, type Answering } from "../http/calls.ts";
-import { logError } from "../http/log.ts";
-import { remoteProblem } from "../http/problem.ts";
+import { isNewer, NEWER_ALARM_MS, newerFormat } from "../lib/object-tables.ts";
+import { answerCall, type Answering } from "../lib/rpc.ts";
+import { logError } from "../lib/log.ts";
+import { remoteProblem } from "../lib/problem.ts";
 import { nextDue } from "./partition/blobs.ts";
 import { isDayOver, nextSeal, sealSome } from "./partition/seal.ts";
 import { crossingTraces, tracesPassing } from "./partition/crossing.ts";

@@ -3,7 +3,7 @@
  * configured address; the second generation of queries is at `/api/v2`.
  */
 import { Hono } from "hono";
-import type { App } from "../http/types.ts";
+import type { App } from "../http/context.ts";
 import { comparativeExperiments } from "./datasets/comparative-routes.ts";
 import { compare } from "./datasets/compare/routes.ts";
 import { datasetFiles } from "./datasets/files/routes.ts";

@@ -4,7 +4,7 @@
  */
 import { withRing } from "../encryption/load.ts";
 import { isSealed, isSealedJson, JSON_MARK, openOr, type Ring } from "../encryption/ring.ts";
-import { isObject, parseJson } from "../http/json.ts";
+import { isObject, parseJson } from "../lib/json.ts";
 import { isList, joinExtras } from "./extra.ts";
 import type { PageRequest, RunPage } from "./page.ts";
 import type { TracePartitionRpc } from "./rpc.ts";

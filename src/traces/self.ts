@@ -1,6 +1,6 @@
 /** Weir's own traces: the runs of its graphs go through the same ingest as all others, in process. */
 import { database } from "../db/client.ts";
-import { CONNECTIONS, inParallel } from "../http/parallel.ts";
+import { CONNECTIONS, inParallel } from "../lib/parallel.ts";
 import { issueTokens } from "./feedback/tokens.ts";
 import { Intake } from "./ingest/intake.ts";
 import { DEFAULT_PROJECT, projectByName } from "./projects/resolve.ts";

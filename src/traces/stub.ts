@@ -1,7 +1,7 @@
 /** The stub of a partition, and the keys of its objects in R2. */
 import { objectNamed } from "../db/objects.ts";
-import { callObject } from "../http/calls.ts";
-import { retryCalls } from "../http/outage.ts";
+import { callObject } from "../lib/rpc.ts";
+import { retryCalls } from "../lib/retry.ts";
 import { openIfSealed } from "./sealed.ts";
 import type { TracePartitionRpc } from "./rpc.ts";
 import { toDay } from "./time.ts";

@@ -5,13 +5,13 @@
 import { Hono } from "hono";
 import { etag, RETAINED_304_HEADERS } from "hono/etag";
 import * as v from "valibot";
-import type { Principal } from "../principal.ts";
+import type { Principal } from "../http/principal.ts";
 import { resolveAssistant } from "../assistants/store.ts";
 import { database } from "../db/client.ts";
-import { createDoc, eitherBody, media } from "../http/documented.ts";
+import { createDoc, eitherBody, media } from "../http/route.ts";
 import { serverAddress } from "../http/origin.ts";
-import { Problem } from "../http/problem.ts";
-import type { App } from "../http/types.ts";
+import { Problem } from "../lib/problem.ts";
+import type { App } from "../http/context.ts";
 import { body } from "../http/validate.ts";
 import { mayUse } from "../threads/requests/access.ts";
 import { loadFiles, type UiFiles, uis } from "./files.ts";

@@ -4,8 +4,8 @@ import { inspectRoutes } from "hono/dev";
 import { matchedRoutes } from "hono/route";
 import type { RouterRoute } from "hono/types";
 import { getPathNoStrict } from "hono/utils/url";
-import type { Principal, Scope } from "../principal.ts";
-import type { App } from "../http/types.ts";
+import type { Principal, Scope } from "../http/principal.ts";
+import type { App } from "../http/context.ts";
 import { onBehalf } from "../loopback/caller.ts";
 import { custom } from "./registry.ts";
 

@@ -1,7 +1,7 @@
 /** Runs the deployment's own `authenticate` handler. */
 import type { ContentfulStatusCode } from "hono/utils/http-status";
-import { Problem } from "../http/problem.ts";
-import type { AppUser } from "../principal.ts";
+import { Problem } from "../lib/problem.ts";
+import type { AppUser } from "../http/principal.ts";
 import { authHandlers } from "./registry.ts";
 
 /** Whether the deployment says itself who its users are. */

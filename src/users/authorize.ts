@@ -1,9 +1,9 @@
 /** Runs the deployment's `on` handlers: allow, refuse, or narrow what a user sees by metadata. */
 import type { Json } from "../json.ts";
-import type { Principal } from "../principal.ts";
-import { isObject } from "../http/json.ts";
-import { logError } from "../http/log.ts";
-import { Problem } from "../http/problem.ts";
+import type { Principal } from "../http/principal.ts";
+import { isObject } from "../lib/json.ts";
+import { logError } from "../lib/log.ts";
+import { Problem } from "../lib/problem.ts";
 import { callHandler } from "./authenticate.ts";
 import { authHandlers } from "./registry.ts";
 

@@ -1,8 +1,8 @@
 import type { Context } from "hono";
-import { webhookFault } from "../http/address.ts";
+import { webhookFault } from "../http/addresses.ts";
 import { serverAddress } from "../http/origin.ts";
-import { Problem } from "../http/problem.ts";
-import type { App } from "../http/types.ts";
+import { Problem } from "../lib/problem.ts";
+import type { App } from "../http/context.ts";
 import { ownAddress } from "../loopback/address.ts";
 import type { StoredWebhook } from "../loopback/webhook.ts";
 import { hasPostHandler } from "./app.ts";

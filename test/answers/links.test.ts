@@ -2,7 +2,7 @@
 import { abortAllDurableObjects } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
-import { sealText } from "../../src/auth/seal.ts";
+import { sealText } from "../../src/lib/crypto.ts";
 import { get } from "../threads/client.ts";
 import { graphs } from "../../src/graphs/index.ts";
 import { read } from "../streaming/client.ts";

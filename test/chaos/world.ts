@@ -1,6 +1,6 @@
 /** One client of the fault tests, and what must hold when its work is done. */
 import { expect, vi } from "vitest";
-import { findOutage } from "../../src/http/outage.ts";
+import { findOutage } from "../../src/lib/retry.ts";
 import { pause } from "../support/aborts.ts";
 import { type Caller, newCaller } from "../support/caller.ts";
 import { injected } from "../support/failing-storage.ts";

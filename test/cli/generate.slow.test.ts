@@ -2,7 +2,7 @@
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, describe, expect, it } from "vitest";
-import { LOCAL_WORKSPACE_ID } from "../../src/principal.ts";
+import { LOCAL_WORKSPACE_ID } from "../../src/http/principal.ts";
 import { build } from "../../src/cli/build.ts";
 import { LOCAL_WORKSPACE_ID as ofTheCli } from "../../src/cli/dev/introduce.ts";
 import { run as eject } from "../../src/cli/eject.ts";

@@ -3,7 +3,7 @@ import { Hono } from "hono";
 import { describe, expect, it } from "vitest";
 import { createApp } from "../../src/app.ts";
 import { readConfig } from "../../src/config.ts";
-import { crossOrigin } from "../../src/http/headers.ts";
+import { crossOrigin } from "../../src/http/middleware.ts";
 
 describe("langgraph.json", () => {
   it("with a key that Weir does not know is refused by its name", () => {

@@ -4,7 +4,7 @@ import { createCron } from "../../src/crons/cron.ts";
 import { type FiringIds, type Threads, fireDueCrons, startFiring } from "../../src/crons/fire.ts";
 import { type CronRow, deleteCron, type Firing, findCron, insertCron, updateCron } from "../../src/crons/store.ts";
 import { database } from "../../src/db/client.ts";
-import { Problem } from "../../src/http/problem.ts";
+import { Problem } from "../../src/lib/problem.ts";
 import { seeded } from "../support/random.ts";
 
 const db = database(env.DB);

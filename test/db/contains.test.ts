@@ -3,9 +3,9 @@ import { and, eq } from "drizzle-orm";
 import * as v from "valibot";
 import { expect, it } from "vitest";
 import { database } from "../../src/db/client.ts";
-import { contains } from "../../src/db/contains.ts";
+import { contains } from "../../src/db/conditions.ts";
 import { crons } from "../../src/db/crons.ts";
-import { JsonFilter } from "../../src/http/json.ts";
+import { JsonFilter } from "../../src/lib/json.ts";
 
 /** A filter of objects and lists in turn, `levels` deep, with a second member beside each object. */
 function nestValue(levels: number): Record<string, unknown> {

@@ -2,7 +2,7 @@
 import { abortAllDurableObjects, runDurableObjectAlarm, runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { beforeEach, describe, expect, it } from "vitest";
-import { FORMATS } from "../../src/db/format.ts";
+import { FORMATS } from "../../src/lib/object-tables.ts";
 import { type Caller, newCaller } from "../support/caller.ts";
 import { NOON, sentRun } from "../support/traces.ts";
 import { get, newThread, say } from "../threads/client.ts";

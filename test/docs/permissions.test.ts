@@ -3,7 +3,7 @@ import { readFileSync, writeFileSync } from "node:fs";
 import { expect, test } from "vitest";
 import { ROLES } from "../../src/auth/roles.ts";
 import { permissionsOfRule, ruleFor } from "../../src/auth/scopes.ts";
-import { PERMISSIONS } from "../../src/principal.ts";
+import { PERMISSIONS } from "../../src/http/principal.ts";
 import { ROUTES } from "../security/routes.ts";
 
 const FILE = `${import.meta.dirname}/../../docs/keys.md`;

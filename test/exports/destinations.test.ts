@@ -3,7 +3,7 @@ import { env } from "cloudflare:workers";
 import { eq } from "drizzle-orm";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { app } from "../support/app.ts";
-import { sealText, unseal } from "../../src/auth/seal.ts";
+import { sealText, unseal } from "../../src/lib/crypto.ts";
 import { workspaces } from "../../src/db/auth.ts";
 import { database } from "../../src/db/client.ts";
 import { exportDestinations } from "../../src/db/exports.ts";

@@ -3,7 +3,7 @@
  * figures beside the ideal are printed. `FLOW_KEYS`, `FLOW_RUNS` (of each key) and `FLOW_MS` (of each run) set how much.
  */
 import { expect, it } from "vitest";
-import { deriveUuid } from "../../src/http/uuid.ts";
+import { deriveUuid } from "../../src/lib/uuid.ts";
 import { newCaller } from "../support/caller.ts";
 import { chooseAmount } from "../support/thorough.ts";
 import { putRule } from "./put-rule.ts";

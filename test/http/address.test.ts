@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { endpointFault } from "../../src/http/address.ts";
+import { endpointFault } from "../../src/http/addresses.ts";
 
 describe("an endpoint", () => {
   it.for([

@@ -2,8 +2,8 @@
 import { runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { expect, it } from "vitest";
-import { answerCall, type Answering, callObject } from "../../src/http/calls.ts";
-import { remoteProblem, toProblem } from "../../src/http/problem.ts";
+import { answerCall, type Answering, callObject } from "../../src/lib/rpc.ts";
+import { remoteProblem, toProblem } from "../../src/lib/problem.ts";
 import { indexShard, type IndexRow } from "../../src/threads/search/rpc.ts";
 import { threadStub } from "../../src/threads/stub.ts";
 import { newCaller } from "../support/caller.ts";

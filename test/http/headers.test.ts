@@ -1,6 +1,6 @@
 import { Hono } from "hono";
 import { expect, it } from "vitest";
-import { crossOrigin, hardening, identified } from "../../src/http/headers.ts";
+import { crossOrigin, hardening, identified } from "../../src/http/middleware.ts";
 
 const answer = async (response: () => Response, cors = {}) => {
   const app = new Hono<{ Bindings: Env }>().use(identified, hardening, crossOrigin(cors)).get("/", response);

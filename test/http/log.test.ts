@@ -1,7 +1,7 @@
 /** What is logged of a fault. */
 import { DrizzleQueryError } from "drizzle-orm/errors";
 import { expect, it, vi } from "vitest";
-import { logError } from "../../src/http/log.ts";
+import { logError } from "../../src/lib/log.ts";
 
 it("has the query that failed and the stack, and none of the query's values", () => {
   const log = vi.spyOn(console, "error").mockImplementation(() => undefined);

@@ -2,8 +2,8 @@
 import { abortAllDurableObjects, runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { afterEach, describe, expect, it, vi } from "vitest";
-import { findOutage } from "../../src/http/outage.ts";
-import { remoteProblem, toProblem } from "../../src/http/problem.ts";
+import { findOutage } from "../../src/lib/retry.ts";
+import { remoteProblem, toProblem } from "../../src/lib/problem.ts";
 import { RemoteThread } from "../../src/threads/remote/remote.ts";
 import { threadObject } from "../../src/threads/stub.ts";
 import { tracePartition } from "../../src/traces/stub.ts";

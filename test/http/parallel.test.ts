@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { inParallel } from "../../src/http/parallel.ts";
+import { inParallel } from "../../src/lib/parallel.ts";
 
 describe("work on many items", () => {
   it("is done a few at a time, and its results keep the order of the items", async () => {

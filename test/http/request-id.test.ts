@@ -1,7 +1,7 @@
 import { createExecutionContext } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { afterEach, expect, it, vi } from "vitest";
-import { logError, requestId } from "../../src/http/log.ts";
+import { logError, requestId } from "../../src/lib/log.ts";
 import worker from "../../examples/demo/worker.ts";
 import { newCaller, send } from "../support/caller.ts";
 

@@ -7,7 +7,7 @@ import { Hono } from "hono";
 import { beforeAll, describe, expect, it, vi } from "vitest";
 import { z } from "zod";
 import { graphs } from "../../src/graphs/index.ts";
-import { MOST_NESTED } from "../../src/loopback/install.ts";
+import { MOST_NESTED } from "../../src/http/loopback.ts";
 import { custom } from "../../src/users/registry.ts";
 import { type Caller, newCaller, send } from "../support/caller.ts";
 import * as pack from "../users/pack.ts";

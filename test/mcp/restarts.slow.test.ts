@@ -1,6 +1,6 @@
 /** Tool calls on a thread whose object restarts at random moments. */
 import { afterEach, describe, expect, it, vi } from "vitest";
-import { remoteProblem } from "../../src/http/problem.ts";
+import { remoteProblem } from "../../src/lib/problem.ts";
 import { RemoteThread } from "../../src/threads/remote/remote.ts";
 import { abortsDuring } from "../support/aborts.ts";
 import { newCaller } from "../support/caller.ts";

@@ -2,7 +2,7 @@
 import { env } from "cloudflare:workers";
 import { beforeAll, describe, expect, it } from "vitest";
 import { sha256 } from "../../src/auth/secret.ts";
-import { PERMISSIONS } from "../../src/principal.ts";
+import { PERMISSIONS } from "../../src/http/principal.ts";
 import { type Caller, newCaller, send } from "../support/caller.ts";
 import { newTokens, post, refresh, type Tokens } from "./person.ts";
 

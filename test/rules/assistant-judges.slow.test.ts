@@ -5,7 +5,7 @@ import { afterEach, beforeEach, expect, it, vi } from "vitest";
 import { createApp } from "../../src/app.ts";
 import { settings } from "../../src/config.ts";
 import { graphs } from "../../src/graphs/index.ts";
-import { installLoopback } from "../../src/loopback/install.ts";
+import { installLoopback } from "../../src/http/loopback.ts";
 import { type Caller, newCaller } from "../support/caller.ts";
 import { ask } from "../support/examples.ts";
 import { newRule, readRule, sendRuns, workOnce } from "../support/rules.ts";

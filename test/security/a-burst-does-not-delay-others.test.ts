@@ -1,6 +1,6 @@
 /** One credential's burst of requests takes its share of an isolate, and leaves the rest to others. */
 import { afterEach, beforeEach, expect, it, vi } from "vitest";
-import type { Principal } from "../../src/principal.ts";
+import type { Principal } from "../../src/http/principal.ts";
 import { takeTurn } from "../../src/auth/turns.ts";
 import { newCaller } from "../support/caller.ts";
 import { pickCases } from "../support/thorough.ts";

@@ -1,6 +1,6 @@
 /** A workspace cannot make the server call a private network: webhooks, push notifications and exports, by one check. */
 import { beforeAll, describe, expect, it } from "vitest";
-import { addressFault, endpointFault, webhookFault } from "../../src/http/address.ts";
+import { addressFault, endpointFault, webhookFault } from "../../src/http/addresses.ts";
 import { type Caller, newCaller } from "../support/caller.ts";
 
 const PRIVATE = [

@@ -1,8 +1,8 @@
 /** One credential cannot keep the server busy with readers: its open streams are capped, and others are not affected. */
 import { afterEach, expect, it, vi } from "vitest";
-import type { Principal } from "../../src/principal.ts";
+import type { Principal } from "../../src/http/principal.ts";
 import { isLong, MOST_STREAMS, reserveStream } from "../../src/auth/streams.ts";
-import { UNCOMPRESSED } from "../../src/http/headers.ts";
+import { UNCOMPRESSED } from "../../src/http/middleware.ts";
 import { type Caller, newCaller, send } from "../support/caller.ts";
 
 afterEach(() => void vi.useRealTimers());

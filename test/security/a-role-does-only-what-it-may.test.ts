@@ -2,7 +2,7 @@
 import { beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { ROLES } from "../../src/auth/roles.ts";
 import { permissionsOfRule, ruleFor, scopeOfRule } from "../../src/auth/scopes.ts";
-import { PERMISSIONS } from "../../src/principal.ts";
+import { PERMISSIONS } from "../../src/http/principal.ts";
 import { newTokens, withToken } from "../oauth/person.ts";
 import { type Caller, newCaller, send } from "../support/caller.ts";
 import { signIn } from "../support/sessions.ts";

@@ -4,7 +4,7 @@ import { env } from "cloudflare:workers";
 import { Auth } from "@langchain/langgraph-sdk/auth";
 import { beforeAll, describe, expect, it } from "vitest";
 import { app } from "../support/app.ts";
-import { LOCAL_WORKSPACE_ID } from "../../src/principal.ts";
+import { LOCAL_WORKSPACE_ID } from "../../src/http/principal.ts";
 import { ADMIN_KEY, send } from "../support/caller.ts";
 import { firstText } from "./first-text.ts";
 import { methodCalls } from "./methods.ts";

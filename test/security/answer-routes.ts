@@ -1,5 +1,5 @@
 /** Routes of answers by links, and of alerts, for routes.ts. */
-import type { Scope } from "../../src/principal.ts";
+import type { Scope } from "../../src/http/principal.ts";
 
 export const ANSWER_ROUTES: Record<string, Scope | "public"> = {
   "GET /api/v1/answers/:token": "public",

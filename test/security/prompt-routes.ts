@@ -1,5 +1,5 @@
 /** The routes of prompts, for routes.ts: each is there with two prefixes. */
-import type { Scope } from "../../src/principal.ts";
+import type { Scope } from "../../src/http/principal.ts";
 
 type Row = [method: string, path: string, scope: Scope];
 

@@ -6,7 +6,7 @@
  * - "any": each credential of the workspace
  * - a scope: a key or token of the workspace that has it
  */
-import type { Scope } from "../../src/principal.ts";
+import type { Scope } from "../../src/http/principal.ts";
 import { ANSWER_ROUTES } from "./answer-routes.ts";
 import { PROMPT_ROUTES } from "./prompt-routes.ts";
 import { QUEUE_ROUTES } from "./queue-routes.ts";

@@ -5,7 +5,7 @@ import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { createCron } from "../../src/crons/cron.ts";
 import { insertCron } from "../../src/crons/store.ts";
 import { database } from "../../src/db/client.ts";
-import { runAll } from "../../src/http/parallel.ts";
+import { runAll } from "../../src/lib/parallel.ts";
 import worker from "../../examples/demo/worker.ts";
 import { housekeeping } from "../../src/system/housekeeping.ts";
 import { type Caller, newCaller } from "../support/caller.ts";

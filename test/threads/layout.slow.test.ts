@@ -2,7 +2,7 @@
 import { abortAllDurableObjects, runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
-import { FORMATS } from "../../src/db/format.ts";
+import { FORMATS } from "../../src/lib/object-tables.ts";
 import { TABLE_NAMES, type TableName } from "../../src/threads/storage/layout-store.ts";
 import { type Row, Statements } from "../../src/threads/storage/statements.ts";
 import { Tables } from "../../src/threads/storage/tables.ts";

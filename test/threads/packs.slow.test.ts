@@ -2,7 +2,7 @@
 import { abortAllDurableObjects, runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
-import { FORMATS } from "../../src/db/format.ts";
+import { FORMATS } from "../../src/lib/object-tables.ts";
 import { Checkpoints } from "../../src/threads/checkpoints/checkpoints.ts";
 import { withoutLate } from "../../src/threads/checkpoints/entry.ts";
 import { EventLog } from "../../src/threads/log/event-log.ts";

@@ -1,6 +1,6 @@
 /** The body of `/wait` on its way. */
 import { afterEach, expect, it, vi } from "vitest";
-import { remoteProblem } from "../../src/http/problem.ts";
+import { remoteProblem } from "../../src/lib/problem.ts";
 import type { ThreadRpc } from "../../src/threads/rpc.ts";
 import { waitResponse } from "../../src/threads/requests/runs/wait.ts";
 

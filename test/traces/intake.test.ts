@@ -1,7 +1,7 @@
 /** How ingest keeps within what the platform gives one isolate and one request. */
 import { env } from "cloudflare:workers";
 import { describe, expect, it, vi } from "vitest";
-import type { Principal } from "../../src/principal.ts";
+import type { Principal } from "../../src/http/principal.ts";
 import { Gathering } from "../../src/traces/ingest/operations.ts";
 import { Intake } from "../../src/traces/ingest/intake.ts";
 import { type Caller, newCaller } from "../support/caller.ts";

@@ -1,6 +1,6 @@
 /** Who the page calls as, and what that may do. The page hides what is not allowed; the server refuses it anyway. */
 import { useQuery } from "@tanstack/react-query";
-import type { Permission } from "../../../src/principal.ts";
+import type { Permission } from "../../../src/http/principal.ts";
 import { callFor } from "./http.ts";
 import { meRequest } from "./requests.ts";
 

@@ -1,6 +1,6 @@
 /** Datasets and annotation queues as places to add runs to. */
 import { useQuery } from "@tanstack/react-query";
-import type { Permission } from "../../../src/principal.ts";
+import type { Permission } from "../../../src/http/principal.ts";
 import { call } from "../api/http.ts";
 import { queryClient } from "../api/queries.ts";
 

@@ -1,4 +1,4 @@
-import type { Permission } from "../../../src/principal.ts";
+import type { Permission } from "../../../src/http/principal.ts";
 
 /** What the requests of an experiment require: it reads examples, makes a project, runs an assistant and scores. */
 export const EXPERIMENT_NEEDS = [

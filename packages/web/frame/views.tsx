@@ -28,7 +28,7 @@ import {
 import { type ComponentType, lazy, type LazyExoticComponent } from "react";
 import { loadView, type ViewPath, viewPathAt } from "./code.ts";
 import { useMay } from "../api/me.ts";
-import type { Permission } from "../../../src/principal.ts";
+import type { Permission } from "../../../src/http/principal.ts";
 import type { ViewProps } from "../page/frame.ts";
 
 export interface View {

@@ -1,6 +1,6 @@
 /** Asks before what a page shows is deleted, and then goes back to the list that it was in. */
 import { useLocation } from "wouter";
-import type { Permission } from "../../../src/principal.ts";
+import type { Permission } from "../../../src/http/principal.ts";
 import { Confirm } from "../ui/Confirm.tsx";
 
 export function ConfirmDelete({

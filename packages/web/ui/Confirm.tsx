@@ -1,7 +1,7 @@
 /** Asks before something that cannot be undone. The button says what is done. */
 import { AlertDialog } from "radix-ui";
 import { type ReactNode, useState } from "react";
-import type { Permission } from "../../../src/principal.ts";
+import type { Permission } from "../../../src/http/principal.ts";
 import { useAction } from "./action.ts";
 import { Button } from "./Button.tsx";
 import dialog from "./dialog.module.css";

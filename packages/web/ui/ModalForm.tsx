@@ -1,6 +1,6 @@
 /** A dialog with a form. The server's refusal stands above its buttons. */
 import type { ReactNode } from "react";
-import type { Permission } from "../../../src/principal.ts";
+import type { Permission } from "../../../src/http/principal.ts";
 import { useAction } from "./action.ts";
 import { Button } from "./Button.tsx";
 import { Modal } from "./Modal.tsx";

@@ -1,6 +1,6 @@
 /** An action of a person: whether it is allowed, whether it is under way, and why it failed. */
 import { useState } from "react";
-import type { Permission } from "../../../src/principal.ts";
+import type { Permission } from "../../../src/http/principal.ts";
 import { useRefusal } from "../api/me.ts";
 
 export interface Action {

@@ -1,7 +1,7 @@
 /** The arguments of `weir traces`, and the query that they mean. */
 import { parseArgs } from "node:util";
 import { createApi, type Fetch } from "../api.ts";
-import { isUuid } from "../../http/uuid.ts";
+import { isUuid } from "../../lib/uuid.ts";
 import { CONNECTION, connectionFor } from "../connection.ts";
 import { Fault } from "../fault.ts";
 import { readCount, readTime } from "../numbers.ts";

@@ -1,9 +1,9 @@
 /** Credentials at rest: sealed for one destination, decrypted only when used. */
-import { isStale, unseal } from "../../auth/seal.ts";
+import { isStale, unseal } from "../../lib/crypto.ts";
 import type { KeySource } from "../../encryption/load.ts";
 import { innerSecret, sealSecret } from "../../encryption/secrets.ts";
 import type { Database } from "../../db/client.ts";
-import { logError } from "../../http/log.ts";
+import { logError } from "../../lib/log.ts";
 import type { DestinationCredentials, OpenDestination } from "./open.ts";
 import { type DestinationRow, resealCredentials } from "./store.ts";
 

@@ -1,6 +1,6 @@
 /** From a destination as it is stored to an object store that can be written to. */
 import type { DestinationConfig } from "../../db/exports.ts";
-import { endpointFault } from "../../http/address.ts";
+import { endpointFault } from "../../http/addresses.ts";
 import { S3Store, type S3World } from "../../s3/client.ts";
 import { StoreError } from "../../s3/errors.ts";
 import type { ObjectStore } from "../../s3/object-store.ts";

@@ -1,6 +1,6 @@
 /** Shapes of a destination: specification 2.4, and LangSmith's further members. */
 import * as v from "valibot";
-import { optional, Uuid } from "../../http/fields.ts";
+import { optional, Uuid } from "../../http/shapes.ts";
 
 const line = (max: number) =>
   v.pipe(v.string(), v.minLength(1, "must not be empty"), v.maxLength(max, `must be at most ${max} characters`));

@@ -1,7 +1,7 @@
 /** D1: destinations, their credentials sealed. */
 import { and, desc, eq, inArray, sql } from "drizzle-orm";
 import type { Database } from "../../db/client.ts";
-import { insertBelow } from "../../db/insert-below.ts";
+import { insertBelow } from "../../db/writes.ts";
 import { bulkExports, exportDestinations } from "../../db/exports.ts";
 import { OPEN } from "../status.ts";
 

@@ -4,9 +4,9 @@
  */
 import type { Context } from "hono";
 import { idempotentId } from "../../http/idempotent-id.ts";
-import { Problem } from "../../http/problem.ts";
-import type { App } from "../../http/types.ts";
-import { callOwn } from "../../loopback/install.ts";
+import { Problem } from "../../lib/problem.ts";
+import type { App } from "../../http/context.ts";
+import { callOwn } from "../../http/loopback.ts";
 
 /** The most bytes of an answer that a tool keeps in memory. */
 const MOST_BYTES = 4 * 1024 * 1024;

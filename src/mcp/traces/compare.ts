@@ -1,6 +1,6 @@
 /** `compare_runs`: what two runs have differently, and the steps below them. */
 import * as v from "valibot";
-import { isObject } from "../../http/json.ts";
+import { isObject } from "../../lib/json.ts";
 import type { Api } from "./api.ts";
 import { alignSteps } from "./align.ts";
 import { describe, Uuid } from "./fields.ts";

@@ -1,7 +1,7 @@
 /** `add_example`: a case that must not fail again. */
 import * as v from "valibot";
-import { isUuid } from "../../http/uuid.ts";
-import { Problem } from "../../http/problem.ts";
+import { isUuid } from "../../lib/uuid.ts";
+import { Problem } from "../../lib/problem.ts";
 import type { Api } from "./api.ts";
 import { describe, Text, Uuid } from "./fields.ts";
 import { findDatasetId } from "./names.ts";

@@ -1,6 +1,6 @@
 /** `list_experiments` and `read_experiment`. */
 import * as v from "valibot";
-import { Problem } from "../../http/problem.ts";
+import { Problem } from "../../lib/problem.ts";
 import { between, describe, Text, Uuid } from "./fields.ts";
 import { findDatasetId } from "./names.ts";
 import { cutValue, joinLines } from "./text.ts";

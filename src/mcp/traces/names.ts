@@ -1,6 +1,6 @@
 /** Projects and datasets by their names. */
-import { isUuid } from "../../http/uuid.ts";
-import { Problem } from "../../http/problem.ts";
+import { isUuid } from "../../lib/uuid.ts";
+import { Problem } from "../../lib/problem.ts";
 import type { Api } from "./api.ts";
 
 interface Named {

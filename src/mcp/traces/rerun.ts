@@ -1,6 +1,6 @@
 /** `rerun_from_checkpoint`: a thread again from one of its checkpoints, with what a fix changes. */
 import * as v from "valibot";
-import { Problem } from "../../http/problem.ts";
+import { Problem } from "../../lib/problem.ts";
 import type { Api } from "./api.ts";
 import { between, describe, Text, Uuid } from "./fields.ts";
 import { cutValue, formatFigures, joinLines, oneLine } from "./text.ts";

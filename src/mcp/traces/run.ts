@@ -1,6 +1,6 @@
 /** `read_run`: one payload of a run, part by part. */
 import * as v from "valibot";
-import { Problem } from "../../http/problem.ts";
+import { Problem } from "../../lib/problem.ts";
 import { describe, part, Uuid } from "./fields.ts";
 import { formatPart } from "./text.ts";
 import { defineTool } from "./tool.ts";

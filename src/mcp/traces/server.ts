@@ -1,9 +1,9 @@
 /** `/mcp/traces`: the server of one request. Its tools call the routes of the API on behalf of the caller. */
 import { type CallToolResult, ProtocolError, ProtocolErrorCode, Server } from "@modelcontextprotocol/server";
 import type { Context } from "hono";
-import { Problem, toProblem } from "../../http/problem.ts";
-import type { App } from "../../http/types.ts";
-import { may } from "../../principal.ts";
+import { Problem, toProblem } from "../../lib/problem.ts";
+import type { App } from "../../http/context.ts";
+import { may } from "../../http/principal.ts";
 import { VERSION } from "../../system/info.ts";
 import { connectApi } from "./api.ts";
 import { compareRuns } from "./compare.ts";

@@ -2,8 +2,8 @@
 import type { Tool } from "@modelcontextprotocol/server";
 import { toJsonSchema } from "@valibot/to-json-schema";
 import * as v from "valibot";
-import { Problem } from "../../http/problem.ts";
-import type { Permission } from "../../principal.ts";
+import { Problem } from "../../lib/problem.ts";
+import type { Permission } from "../../http/principal.ts";
 import type { Api } from "./api.ts";
 
 export interface TraceTool {

@@ -1,6 +1,6 @@
 /** `read_trace`: a trace as a compact tree. */
 import * as v from "valibot";
-import { Problem } from "../../http/problem.ts";
+import { Problem } from "../../lib/problem.ts";
 import type { Api } from "./api.ts";
 import { between, describe, Text, Uuid } from "./fields.ts";
 import { type Figures, formatFigures, joinLines, oneLine } from "./text.ts";

@@ -1,7 +1,7 @@
 /** Which answer a question has taken: one row a question, written in the transaction that begins the run with the answer. */
 import { insertAudit } from "../../audit/store.ts";
 import { database } from "../../db/client.ts";
-import { deriveUuid } from "../../http/uuid.ts";
+import { deriveUuid } from "../../lib/uuid.ts";
 import type { ThreadContext } from "../context.ts";
 import type { StoredRun } from "../run.ts";
 import type { Actor, FirstAnswer, Via } from "../answering.ts";

@@ -3,7 +3,7 @@
  * other can be made, and a reader learns nothing from it. The thread has the link itself, which can be revoked.
  */
 import * as v from "valibot";
-import { sealText, type SealKeys, unseal } from "../../auth/seal.ts";
+import { sealText, type SealKeys, unseal } from "../../lib/crypto.ts";
 import type { AnswerLink } from "../answering.ts";
 
 const PURPOSE = "interrupt link";

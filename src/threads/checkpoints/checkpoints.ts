@@ -7,7 +7,7 @@ import { DeltaSnapshot } from "./delta-snapshot.ts";
 import { dump, revive } from "../../runtime/stored.ts";
 import type { CheckpointStorage, SavedCheckpoint, SavedWrite } from "../../runtime/saver.ts";
 import type { EventLog } from "../log/event-log.ts";
-import { isObject } from "../../http/json.ts";
+import { isObject } from "../../lib/json.ts";
 import { withinState } from "../limits.ts";
 import type { Tables } from "../storage/tables.ts";
 import type { Interrupts } from "../types.ts";

@@ -2,7 +2,7 @@
 import { type Break, describeBreak, findBreaks } from "../../graphs/continuity.ts";
 import { isFactory } from "../../graphs/make.ts";
 import { findMigration, loadVersion } from "../../graphs/migrations.ts";
-import { remoteProblem } from "../../http/problem.ts";
+import { remoteProblem } from "../../lib/problem.ts";
 import type { Graph } from "../../runtime/graph.ts";
 import { Saver } from "../../runtime/saver.ts";
 import { describeShape, fingerprint } from "../../runtime/shape.ts";

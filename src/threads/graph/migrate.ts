@@ -5,7 +5,7 @@ import { DeltaSnapshot } from "../checkpoints/delta-snapshot.ts";
 import * as v from "valibot";
 import { budgetQuestion } from "../../budgets/question.ts";
 import { JOIN, TO_NODE } from "../../graphs/continuity.ts";
-import { isObject } from "../../http/json.ts";
+import { isObject } from "../../lib/json.ts";
 import { type Migration, NewState, type NextNode } from "../../graphs/migrations.ts";
 import type { Graph } from "../../runtime/graph.ts";
 import type { Saver } from "../../runtime/saver.ts";

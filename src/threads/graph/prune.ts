@@ -1,6 +1,6 @@
 /** Deletions of checkpoints. What later checkpoints are replayed from is stored in them first, through the graph. */
 import { undoAnswers } from "../answers/first.ts";
-import { logError } from "../../http/log.ts";
+import { logError } from "../../lib/log.ts";
 import { readSnapshot } from "../../runtime/state.ts";
 import { type Entry, replayedChannels } from "../checkpoints/entry.ts";
 import type { ThreadContext } from "../context.ts";

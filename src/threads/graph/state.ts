@@ -1,6 +1,6 @@
 /** The thread's state, history and updates, through the graph that made them. */
-import { logError } from "../../http/log.ts";
-import { remoteProblem } from "../../http/problem.ts";
+import { logError } from "../../lib/log.ts";
+import { remoteProblem } from "../../lib/problem.ts";
 import type { Graph } from "../../runtime/graph.ts";
 import { Saver } from "../../runtime/saver.ts";
 import { readHistory, readSnapshot, readState, writeState } from "../../runtime/state.ts";

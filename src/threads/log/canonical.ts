@@ -1,4 +1,4 @@
-import { isObject } from "../../http/json.ts";
+import { isObject } from "../../lib/json.ts";
 
 /** JSON with its members in order of name and without empty ones: equal for a value and its stored and revived self. */
 export function canonical(value: unknown): string {

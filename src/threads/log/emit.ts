@@ -1,6 +1,6 @@
 /** From what a graph emits to events of the thread's log. */
 import type { BaseMessage } from "@langchain/core/messages";
-import { isObject } from "../../http/json.ts";
+import { isObject } from "../../lib/json.ts";
 import type { MessageEvent } from "../../runtime/blocks.ts";
 import { wireDebug } from "../../runtime/debug.ts";
 import type { DriveSink } from "../../runtime/drive.ts";

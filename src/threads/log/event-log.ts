@@ -3,7 +3,7 @@
  * moment, then one transaction writes them together with all other pending writes. Readers see facts once they are durable,
  * and tokens once all facts before them are (docs/event-log.md).
  */
-import { logError } from "../../http/log.ts";
+import { logError } from "../../lib/log.ts";
 import type { EventMethod } from "./events.ts";
 import { EVENTS_AT_ONCE, Recent, type RecentEvent } from "./recent.ts";
 import { type ChunkRef, Segments } from "./segments.ts";

@@ -1,6 +1,6 @@
 /** Places in the streams of a thread: how far a reader has come, and how the stream opens again from there. */
-import { retry } from "../../http/outage.ts";
-import { toProblem } from "../../http/problem.ts";
+import { retry } from "../../lib/retry.ts";
+import { toProblem } from "../../lib/problem.ts";
 import { LINE_FEED, type Place, WholeLines } from "./resume.ts";
 import type { TailQuery } from "../log/events.ts";
 import type { HistoryQuery, ThreadRpc } from "../rpc.ts";

@@ -1,6 +1,6 @@
 /** Streams of an object that continue where a restart of the object cut them. */
-import { backOff, findOutage } from "../../http/outage.ts";
-import { streamFrom } from "../../http/source.ts";
+import { backOff, findOutage } from "../../lib/retry.ts";
+import { streamFrom } from "../../lib/streams.ts";
 import { REST, withoutPings } from "../log/events.ts";
 import type { Sleep } from "./sleep.ts";
 

@@ -1,9 +1,9 @@
 /** From a request to the thread and the assistant it names, within the caller's workspace. */
 import { isDefaultAssistant } from "../../assistants/defaults.ts";
 import { type Assistant, assistantToRun } from "../../assistants/store.ts";
-import type { Principal } from "../../principal.ts";
+import type { Principal } from "../../http/principal.ts";
 import { database } from "../../db/client.ts";
-import { Problem } from "../../http/problem.ts";
+import { Problem } from "../../lib/problem.ts";
 import { authorize, containsJson } from "../../users/authorize.ts";
 import type { Json } from "../../json.ts";
 import type { Via } from "../answering.ts";

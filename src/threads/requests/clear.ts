@@ -1,5 +1,5 @@
 /** Deletes threads of a workspace, found by the index. */
-import type { Principal } from "../../principal.ts";
+import type { Principal } from "../../http/principal.ts";
 import { database } from "../../db/client.ts";
 import { mayDelete } from "../../users/authorize.ts";
 import { threadMetadata } from "./access.ts";

@@ -1,5 +1,5 @@
 /** One request that changes many threads: how many it may call, and how many at the same time. */
-import { Problem } from "../../http/problem.ts";
+import { Problem } from "../../lib/problem.ts";
 
 /**
  * Threads that one request calls at most. The platform allows 10,000 subrequests an invocation, and a call is made up to

@@ -3,8 +3,8 @@
  * through and ignored: clients of many ages call.
  */
 import * as v from "valibot";
-import { choosing, Flag, optional, paging, Uuid, whole } from "../../http/fields.ts";
-import { JsonFilter, JsonMembers, jsonList, JsonObject } from "../../http/json.ts";
+import { choosing, Flag, optional, paging, Uuid, whole } from "../../http/shapes.ts";
+import { JsonFilter, JsonMembers, jsonList, JsonObject } from "../../lib/json.ts";
 import { pathsFrom } from "./extract.ts";
 
 export const ThreadParam = v.object({ thread_id: Uuid });

@@ -1,6 +1,6 @@
 /** The answers to the questions of budgets, taken out of a run's command: none of them reaches the graph. */
 import { approvedBy, type BudgetQuestion, budgetQuestion } from "../../budgets/question.ts";
-import { isObject } from "../../http/json.ts";
+import { isObject } from "../../lib/json.ts";
 import type { WireCommand } from "../../runtime/drive.ts";
 import { pendingInterrupts, type ThreadRecord } from "../record.ts";
 import type { StoredRun } from "../run.ts";

@@ -1,5 +1,5 @@
 /** Links by which people give feedback on a run that has just ended. */
-import { logError } from "../../http/log.ts";
+import { logError } from "../../lib/log.ts";
 import type { Tracer } from "../../runtime/tracer.ts";
 import { feedbackLinks, ownProject } from "../../traces/self.ts";
 import type { ThreadContext } from "../context.ts";

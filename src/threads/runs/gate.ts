@@ -5,7 +5,7 @@
 import { pickFacts, pausesFor, USUAL_PRIORITY } from "../../flow/claim.ts";
 import { knownRules, peekRules } from "../../flow/known.ts";
 import { type Answer, flowControl, type NewClaim } from "../../flow/rpc.ts";
-import { logError } from "../../http/log.ts";
+import { logError } from "../../lib/log.ts";
 import type { ThreadContext } from "../context.ts";
 import { type StoredRun, takesSlots } from "../run.ts";
 import { collectFacts } from "./limits-now.ts";

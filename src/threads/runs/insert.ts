@@ -1,5 +1,5 @@
 /** What a request for a run becomes: a new run in the queue and its thread's record, or the run that it repeats. */
-import { remoteProblem } from "../../http/problem.ts";
+import { remoteProblem } from "../../lib/problem.ts";
 import { toFirstAnswer, firstAnswer, describeFirst } from "../answers/first.ts";
 import type { FirstAnswer } from "../answering.ts";
 import type { ThreadContext } from "../context.ts";

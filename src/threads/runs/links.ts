@@ -1,7 +1,7 @@
 /** Links by which a question is answered: made, listed, revoked, and what an answer by one starts. */
 import { budgetQuestion } from "../../budgets/question.ts";
-import { remoteProblem } from "../../http/problem.ts";
-import { deriveUuid } from "../../http/uuid.ts";
+import { remoteProblem } from "../../lib/problem.ts";
+import { deriveUuid } from "../../lib/uuid.ts";
 import { runThatAsked } from "../answers/asking.ts";
 import { toFirstAnswer, firstAnswer } from "../answers/first.ts";
 import type { Actor, AnswerLink, NewLink, Standing, Via } from "../answering.ts";

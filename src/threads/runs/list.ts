@@ -1,5 +1,5 @@
 /** Lists of a thread's runs. */
-import { remoteProblem } from "../../http/problem.ts";
+import { remoteProblem } from "../../lib/problem.ts";
 import type { ThreadContext } from "../context.ts";
 import { ANSWER_LIMIT } from "../limits.ts";
 import type { OpenRuns, RunsQuery } from "../rpc.ts";

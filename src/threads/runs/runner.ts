@@ -2,8 +2,8 @@
  * The thread's runs: one at a time, in the order in which they are due, each to an end. Every change of a run's status is committed
  * together with its events.
  */
-import { logError } from "../../http/log.ts";
-import { remoteProblem } from "../../http/problem.ts";
+import { logError } from "../../lib/log.ts";
+import { remoteProblem } from "../../lib/problem.ts";
 import type { Tracer } from "../../runtime/tracer.ts";
 import { Emitter } from "../log/emit.ts";
 import { execute, createTracer } from "./execute.ts";

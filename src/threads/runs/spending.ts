@@ -6,7 +6,7 @@ import type { LLMResult } from "@langchain/core/outputs";
 import { formatDay, type RunBudget, type Spent, WARN_AT } from "../../budgets/claim.ts";
 import { questionFor, describeReached } from "../../budgets/question.ts";
 import { type Standing, workspaceBudgets } from "../../budgets/rpc.ts";
-import { logError } from "../../http/log.ts";
+import { logError } from "../../lib/log.ts";
 import type { Decider, Question } from "../../runtime/guard.ts";
 import { roundCost } from "../../traces/usage/cost.ts";
 import { addCost, type PriceTable } from "../../traces/usage/prices.ts";

@@ -1,7 +1,7 @@
 /** What the webhook of a run that asks says about its questions, and what its receiver answers. */
-import { isObject, NESTING, nestsDeeper, parseJson } from "../../http/json.ts";
+import { isObject, NESTING, nestsDeeper, parseJson } from "../../lib/json.ts";
 import { publicAddress } from "../../http/origin.ts";
-import { deriveUuid } from "../../http/uuid.ts";
+import { deriveUuid } from "../../lib/uuid.ts";
 import type { Json } from "../../json.ts";
 import { urlOfLink } from "../answers/token.ts";
 import type { AskedByCall } from "../answering.ts";

@@ -1,7 +1,7 @@
 /** The Durable Object of one shard of a workspace's thread index. */
 import { DurableObject } from "cloudflare:workers";
-import { answerCall, type Answering } from "../../http/calls.ts";
-import { remoteProblem } from "../../http/problem.ts";
+import { answerCall, type Answering } from "../../lib/rpc.ts";
+import { remoteProblem } from "../../lib/problem.ts";
 import { ANSWER_LIMIT } from "../limits.ts";
 import { Changes } from "./changes.ts";
 import {

@@ -1,7 +1,7 @@
 /** What the rest of Weir may ask of a workspace's thread index, and how to reach its shards. */
 import { objectNamed } from "../../db/objects.ts";
-import { callObject } from "../../http/calls.ts";
-import { retryCalls } from "../../http/outage.ts";
+import { callObject } from "../../lib/rpc.ts";
+import { retryCalls } from "../../lib/retry.ts";
 import type { Json } from "../../json.ts";
 import type { ThreadStatus } from "../types.ts";
 

@@ -2,7 +2,7 @@
 import { loadRing, withRing } from "../../encryption/load.ts";
 import { openListed, sealJson } from "../../encryption/json.ts";
 import { isSealed, type Ring } from "../../encryption/ring.ts";
-import { remoteProblem } from "../../http/problem.ts";
+import { remoteProblem } from "../../lib/problem.ts";
 import type { Json } from "../../json.ts";
 import type { IndexRow, ThreadFilter } from "./rpc.ts";
 

@@ -1,6 +1,6 @@
 /** The tables of one shard of a workspace's thread index, in its Durable Object's SQLite, and every statement on them. */
 import { drizzle } from "drizzle-orm/durable-sqlite";
-import { FORMATS, isNewer, newerFormat } from "../../db/format.ts";
+import { FORMATS, isNewer, newerFormat } from "../../lib/object-tables.ts";
 import { selectCount, selectIds, selectRows, selectVersions } from "./page-store.ts";
 import type { IndexRow, RowVersion, ThreadFilter, ThreadPage } from "./rpc.ts";
 

@@ -2,7 +2,7 @@
  * How the tables of a thread are stored. Their rows share one table of SQLite, because Cloudflare bills two rows for each table
  * that is made. A thread of an earlier version has a table for each, and keeps them.
  */
-import { FORMATS } from "../../db/format.ts";
+import { FORMATS } from "../../lib/object-tables.ts";
 
 /** The columns of each table, its key first, with the place of each in the shared table. */
 const PLACES = {

@@ -1,8 +1,8 @@
 /** A request to a receiver, made when its effect is carried out, or before what it is made from is deleted. */
-import { addressFault } from "../../http/address.ts";
+import { addressFault } from "../../http/addresses.ts";
 import { readWithin } from "../../http/bounded.ts";
-import { logError } from "../../http/log.ts";
-import { callApp } from "../../loopback/install.ts";
+import { logError } from "../../lib/log.ts";
+import { callApp } from "../../http/loopback.ts";
 import { signedHeaders } from "../../webhooks/sign.ts";
 import type { AskedByCall } from "../answering.ts";
 import { actsFor, type Acting } from "../acting.ts";

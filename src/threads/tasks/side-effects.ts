@@ -1,6 +1,6 @@
 /** Side effects of a run's end, queued in the transaction that ends the run. The outbox carries them out. */
 import type { EndedRun } from "../../flow/rpc.ts";
-import { logError } from "../../http/log.ts";
+import { logError } from "../../lib/log.ts";
 import type { RootFacts, RunFacts, TraceEnd, Tracer } from "../../runtime/tracer.ts";
 import { ownProject } from "../../traces/self.ts";
 import { derivedUsage } from "../../traces/usage/usage.ts";

@@ -1,5 +1,5 @@
 /** Tasks: runs that belong to one piece of work, such as a run that paused and the one that resumed it. */
-import { remoteProblem } from "../../http/problem.ts";
+import { remoteProblem } from "../../lib/problem.ts";
 import type { ThreadContext } from "../context.ts";
 import type { Json } from "../../json.ts";
 import type { RunRequest } from "../rpc.ts";

@@ -2,8 +2,8 @@
 import { database } from "../../db/client.ts";
 import { type Blobs as StoredBlobs, openBlobs } from "../../encryption/blobs.ts";
 import { loadRing } from "../../encryption/load.ts";
-import { CONNECTIONS, inParallel } from "../../http/parallel.ts";
-import { Problem } from "../../http/problem.ts";
+import { CONNECTIONS, inParallel } from "../../lib/parallel.ts";
+import { Problem } from "../../lib/problem.ts";
 import { blobKey, Blobs, datasetPrefix } from "./examples/bodies.ts";
 import { enforceSchemas } from "./examples/enforce.ts";
 import { EXAMPLES } from "./examples/limits.ts";

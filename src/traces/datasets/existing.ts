@@ -1,8 +1,8 @@
 /** The datasets and experiments that a request names. */
 import type { Context } from "hono";
 import { database } from "../../db/client.ts";
-import { Problem } from "../../http/problem.ts";
-import type { App } from "../../http/types.ts";
+import { Problem } from "../../lib/problem.ts";
+import type { App } from "../../http/context.ts";
 import { listProjects, type ProjectRow } from "../store/project-store.ts";
 import { type DatasetRow, findDataset } from "./store.ts";
 

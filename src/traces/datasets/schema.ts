@@ -1,8 +1,8 @@
 /** The shapes of datasets in requests. */
 import * as v from "valibot";
-import { maxBytes, METADATA_BYTES } from "../../http/bytes.ts";
-import { choosing, many, optional, pagingQuery, Uuid } from "../../http/fields.ts";
-import { JsonFilter, JsonMembers } from "../../http/json.ts";
+import { maxBytes, METADATA_BYTES } from "../../lib/bytes.ts";
+import { choosing, many, optional, pagingQuery, Uuid } from "../../http/shapes.ts";
+import { JsonFilter, JsonMembers } from "../../lib/json.ts";
 import { findSchemaFault } from "../../http/json-schema/shape.ts";
 
 const name = v.pipe(v.string(), v.minLength(1), v.maxLength(500));

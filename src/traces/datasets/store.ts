@@ -1,7 +1,7 @@
 import { and, asc, eq, sql } from "drizzle-orm";
 import { inList } from "../../db/in-list.ts";
 import type { Database } from "../../db/client.ts";
-import { contains } from "../../db/contains.ts";
+import { contains } from "../../db/conditions.ts";
 import { datasets } from "../../db/datasets.ts";
 
 export type DatasetRow = typeof datasets.$inferSelect;

@@ -1,6 +1,6 @@
 /** Which time a version has that a request names. */
 import type { Database } from "../../db/client.ts";
-import { Problem } from "../../http/problem.ts";
+import { Problem } from "../../lib/problem.ts";
 import { microsFromIso } from "../time.ts";
 import { findTag } from "./version-store.ts";
 

@@ -1,10 +1,10 @@
 /** Feedback on a run, or on a whole project: its location, and what is stored. */
 import type { InferOutput } from "valibot";
-import type { Principal } from "../../principal.ts";
+import type { Principal } from "../../http/principal.ts";
 import { type Database, database } from "../../db/client.ts";
-import { withinBytes } from "../../http/bytes.ts";
-import { CONNECTIONS, inParallel } from "../../http/parallel.ts";
-import { Problem } from "../../http/problem.ts";
+import { withinBytes } from "../../lib/bytes.ts";
+import { CONNECTIONS, inParallel } from "../../lib/parallel.ts";
+import { Problem } from "../../lib/problem.ts";
 import { parse } from "../../http/validate.ts";
 import { uuidTime } from "../dotted.ts";
 import { locateRuns } from "../locate.ts";

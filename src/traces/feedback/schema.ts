@@ -1,6 +1,6 @@
 import * as v from "valibot";
-import { choosing, Flag, many, optional, pagingQuery, unread, unserved, Uuid } from "../../http/fields.ts";
-import { JsonMembers } from "../../http/json.ts";
+import { choosing, Flag, many, optional, pagingQuery, unread, unserved, Uuid } from "../../http/shapes.ts";
+import { JsonMembers } from "../../lib/json.ts";
 import { Time } from "../time.ts";
 
 const scalar = v.union([v.number(), v.boolean()]);

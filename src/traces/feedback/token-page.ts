@@ -1,7 +1,7 @@
 /** What a person sees who follows a link for feedback in a browser. */
 import { html } from "hono/html";
 import type { FeedbackConfig } from "../../db/traces.ts";
-import { type Html, htmlPage } from "../../http/page.ts";
+import { type Html, htmlPage } from "../../http/html.ts";
 import type { TokenRow } from "./token-store.ts";
 
 /** Without a config: the two answers that most keys are about. */

@@ -8,7 +8,7 @@ import { openSecret, sealSecret } from "../../encryption/secrets.ts";
 import { sha256 } from "../../auth/secret.ts";
 import { database } from "../../db/client.ts";
 import type { FeedbackConfig } from "../../db/traces.ts";
-import { Problem } from "../../http/problem.ts";
+import { Problem } from "../../lib/problem.ts";
 import { createFeedback } from "./create.ts";
 import { type CreateToken, type Given } from "./schema.ts";
 import { findConfig, findToken, saveTokens, type TokenRow, tokensOfRun } from "./token-store.ts";

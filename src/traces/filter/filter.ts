@@ -17,7 +17,7 @@ import {
   SEARCH_FIELDS,
   type SearchField,
 } from "./fields.ts";
-import { type ExactNumber, hasMembers, tryParseExact } from "../../http/json.ts";
+import { type ExactNumber, hasMembers, tryParseExact } from "../../lib/json.ts";
 import { type Call, type Literal, type Node, readSyntax } from "./syntax.ts";
 import { FilterProblem } from "./tokens.ts";
 import { checkPattern, toLiteral } from "./values.ts";

@@ -5,7 +5,7 @@
 import type { Comparison, Field, PairKind, PairPart, SearchField } from "./fields.ts";
 import { type Filter, isJsonObject, type Json, type PairTest } from "./filter.ts";
 import type { Literal } from "./syntax.ts";
-import { isExactNumber } from "../../http/json.ts";
+import { isExactNumber } from "../../lib/json.ts";
 import { toGlob, isPlainPattern, MAX_PATTERN_BYTES, patternPieces } from "./values.ts";
 import { OF_TRACES } from "../run-groups.ts";
 import { tierSql } from "../tier.ts";

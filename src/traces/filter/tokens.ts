@@ -1,5 +1,5 @@
 /** Tokens of the filter language, with their positions (0-based, in characters of the text). */
-import { Problem } from "../../http/problem.ts";
+import { Problem } from "../../lib/problem.ts";
 
 export type Token =
   | { kind: "name" | "string"; value: string; at: number }

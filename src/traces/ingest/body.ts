@@ -3,8 +3,8 @@ import { Readable } from "node:stream";
 import { createZstdDecompress } from "node:zlib";
 import type { Context } from "hono";
 import { Budget, type Claim } from "../../http/budget.ts";
-import { Problem } from "../../http/problem.ts";
-import type { App } from "../../http/types.ts";
+import { Problem } from "../../lib/problem.ts";
+import type { App } from "../../http/context.ts";
 
 /** The most decoded bytes of a multipart request. It is stored in pieces while it arrives. */
 const BODY_BYTES = 40 * 1024 * 1024;

@@ -1,6 +1,6 @@
 /** Reads one heavy field of a run and extracts what filters, lists and totals need. */
 import { isUtf8 } from "node:buffer";
-import { isObject, NESTING, nestsDeeper } from "../../http/json.ts";
+import { isObject, NESTING, nestsDeeper } from "../../lib/json.ts";
 import { FIELD_BYTES, LARGE_BYTES } from "../limits.ts";
 import type { LargeField } from "../types.ts";
 import { parseTime } from "../time.ts";

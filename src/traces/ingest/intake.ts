@@ -1,9 +1,9 @@
 /** Stores the operations of one request in their partitions. */
 import type { Context } from "hono";
 import { type Database, database } from "../../db/client.ts";
-import type { Principal } from "../../principal.ts";
-import { toProblem } from "../../http/problem.ts";
-import type { App } from "../../http/types.ts";
+import type { Principal } from "../../http/principal.ts";
+import { toProblem } from "../../lib/problem.ts";
+import type { App } from "../../http/context.ts";
 import { idempotentId } from "../../http/idempotent-id.ts";
 import { createFeedback } from "../feedback/create.ts";
 import { locateRuns } from "../locate.ts";

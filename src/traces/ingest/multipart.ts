@@ -2,7 +2,7 @@
  * multipart/form-data as the tracing SDKs send it (RFC 7578), read as it arrives. The platform's formData() is of no use
  * here: a part without a filename, such as an attachment, is returned by it as text with damaged bytes.
  */
-import { Problem } from "../../http/problem.ts";
+import { Problem } from "../../lib/problem.ts";
 import { giveBack } from "./body.ts";
 
 export interface Part {

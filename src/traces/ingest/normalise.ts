@@ -1,5 +1,5 @@
 /** From a run as sent, with all its oddities, to the write that a partition merges. */
-import { byteLength } from "../../http/bytes.ts";
+import { byteLength } from "../../lib/bytes.ts";
 import { asUuid, parseDotted, type Segment, uuidTime } from "../dotted.ts";
 import { TAGS_BYTES } from "../limits.ts";
 import { LARGE_FIELDS, type LargeField, RUN_TYPES, type RunWrite } from "../types.ts";

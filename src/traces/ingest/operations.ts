@@ -1,8 +1,8 @@
 /** The content of one ingest request, the same for every route: run operations, attachments, feedback, and faults. */
 import { countValues, JSON_VALUES, tooManyValues, VALUE_BYTES } from "../../http/json-values.ts";
-import { hasLongInteger, isObject, NESTING, nestsDeeper, parseExact } from "../../http/json.ts";
-import { Problem } from "../../http/problem.ts";
-import { uuidv7 } from "../../http/uuid.ts";
+import { hasLongInteger, isObject, NESTING, nestsDeeper, parseExact } from "../../lib/json.ts";
+import { Problem } from "../../lib/problem.ts";
+import { uuidv7 } from "../../lib/uuid.ts";
 import { asUuid } from "../dotted.ts";
 import { FIELD_BYTES, LARGE_BYTES } from "../limits.ts";
 import { LARGE_FIELDS, type LargeField } from "../types.ts";

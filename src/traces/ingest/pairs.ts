@@ -1,6 +1,6 @@
 /** The entries of inputs and outputs that filters search, and previews of payloads in R2. */
-import { byteLength, cutBytes } from "../../http/bytes.ts";
-import { isExactNumber } from "../../http/json.ts";
+import { byteLength, cutBytes } from "../../lib/bytes.ts";
+import { isExactNumber } from "../../lib/json.ts";
 import { clip } from "../clip.ts";
 import { ERROR_PREVIEW_BYTES, FILTERED_METADATA_BYTES, PAIRS_BYTES } from "../limits.ts";
 

@@ -1,9 +1,9 @@
 /** Moves large payloads and attachments to R2, which keeps the write small. */
 import type { Blobs } from "../../encryption/blobs.ts";
 import type { Ring } from "../../encryption/ring.ts";
-import { logError } from "../../http/log.ts";
-import { CONNECTIONS, inParallel } from "../../http/parallel.ts";
-import { Problem } from "../../http/problem.ts";
+import { logError } from "../../lib/log.ts";
+import { CONNECTIONS, inParallel } from "../../lib/parallel.ts";
+import { Problem } from "../../lib/problem.ts";
 import { sealWrite } from "../sealed.ts";
 import { payloadKey } from "../stub.ts";
 import { LARGE_FIELDS } from "../types.ts";

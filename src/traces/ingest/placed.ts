@@ -1,5 +1,5 @@
 /** Which shard of a day takes each run (shards.ts). */
-import { CONNECTIONS, inParallel } from "../../http/parallel.ts";
+import { CONNECTIONS, inParallel } from "../../lib/parallel.ts";
 import { tracePartition } from "../stub.ts";
 import type { PartitionIdentity, RunWrite } from "../types.ts";
 import { moveFeedback } from "../feedback/move.ts";

@@ -3,7 +3,7 @@
  * because a parsed value takes several times the memory of its text. A piece is validated when it is parsed.
  */
 import { stringEnd as afterString } from "../../http/json-values.ts";
-import { Problem } from "../../http/problem.ts";
+import { Problem } from "../../lib/problem.ts";
 
 const [QUOTE, COMMA, COLON] = [0x22, 0x2c, 0x3a];
 const [OPEN_LIST, CLOSE_LIST, OPEN_OBJECT, CLOSE_OBJECT] = [0x5b, 0x5d, 0x7b, 0x7d];

@@ -4,7 +4,7 @@
  * which reads to the end, would take quadratic time: a long text is searched in pieces, and all searches together are bounded.
  */
 import type { RE2JS } from "re2js";
-import { Problem } from "../../http/problem.ts";
+import { Problem } from "../../lib/problem.ts";
 import { neededBy } from "./needed.ts";
 import { maskText, type MaskRule } from "./rules.ts";
 

@@ -1,6 +1,6 @@
 /** The masker of a workspace, as this isolate has last read its rules: at most five seconds ago. */
 import { database } from "../../db/client.ts";
-import { RowCache } from "../../db/row-cache.ts";
+import { RowCache } from "../../lib/cache.ts";
 import { Masker } from "./masker.ts";
 import { readRules } from "./store.ts";
 

@@ -1,6 +1,6 @@
 /** Masks the values of a run by rules, before anything of it is stored. */
 import { createHmac } from "node:crypto";
-import { isExactNumber } from "../../http/json.ts";
+import { isExactNumber } from "../../lib/json.ts";
 import { compileExpressions } from "./expressions.ts";
 import { parsePath, type Segment } from "./path.ts";
 import { maskText, type MaskRule } from "./rules.ts";

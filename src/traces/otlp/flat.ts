@@ -1,5 +1,5 @@
 /** Attributes that spread one value over several names: `prefix.3.a.b`. */
-import { isObject, parseBoundedJson } from "../../http/json.ts";
+import { isObject, parseBoundedJson } from "../../lib/json.ts";
 import type { Attributes } from "./span.ts";
 
 /** A list of objects from attributes such as `prefix.3.a.b`, in the order of their numbers. */

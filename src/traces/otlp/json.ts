@@ -1,7 +1,7 @@
 /** ExportTraceServiceRequest in JSON (OTLP/HTTP: lowerCamelCase names, ids in hex, 64-bit numbers as strings). */
 import type { Json } from "../../json.ts";
-import { Problem } from "../../http/problem.ts";
-import { isObject } from "../../http/json.ts";
+import { Problem } from "../../lib/problem.ts";
+import { isObject } from "../../lib/json.ts";
 import { type Attributes, toAttributes, MAX_ATTRIBUTE_DEPTH, type OtlpEvent, type OtlpSpan } from "./span.ts";
 
 /** The spans of a request. 400 when it is no such message; what is odd inside a span is left out. */

@@ -3,7 +3,7 @@
  * parts), `tool_calls` with `function.name` and `function.arguments`, and `tool_call_id` of an answer to one. Filters on
  * `messages.content`, the page and readers of an export then need one form only.
  */
-import { isObject } from "../../http/json.ts";
+import { isObject } from "../../lib/json.ts";
 
 type Message = Record<string, unknown>;
 

@@ -1,5 +1,5 @@
 /** Inputs and outputs of a span: the attributes of several conventions, the first that is there counts. */
-import { isObject } from "../../http/json.ts";
+import { isObject } from "../../lib/json.ts";
 import { nestAttributes, parseValue, unflatten } from "./flat.ts";
 import { toMessages } from "./message.ts";
 import type { Attributes, OtlpSpan } from "./span.ts";

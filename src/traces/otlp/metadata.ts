@@ -1,5 +1,5 @@
 /** The metadata of a span, its model's parameters among them. */
-import { isObject } from "../../http/json.ts";
+import { isObject } from "../../lib/json.ts";
 import { firstText, parseValue, readText, unflatten } from "./flat.ts";
 import type { Attributes, OtlpSpan } from "./span.ts";
 import { readUsage } from "./usage.ts";

@@ -4,7 +4,7 @@
  */
 import { BinaryReader, BinaryWriter, WireType } from "@bufbuild/protobuf/wire";
 import { tooManyValues } from "../../http/json-values.ts";
-import { Problem } from "../../http/problem.ts";
+import { Problem } from "../../lib/problem.ts";
 import {
   type Attributes,
   toAttributes,

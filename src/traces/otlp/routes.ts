@@ -1,10 +1,10 @@
 /** Traces over OTLP/HTTP, in protobuf and JSON. */
 import { type Context, Hono } from "hono";
-import { createDoc } from "../../http/documented.ts";
+import { createDoc } from "../../http/route.ts";
 import { refuseManyValues } from "../../http/json-values.ts";
-import { isObject, parseJson } from "../../http/json.ts";
-import { Problem } from "../../http/problem.ts";
-import type { App } from "../../http/types.ts";
+import { isObject, parseJson } from "../../lib/json.ts";
+import { Problem } from "../../lib/problem.ts";
+import type { App } from "../../http/context.ts";
 import { readWholeBody, withClaim } from "../ingest/body.ts";
 import type { Gathering } from "../ingest/operations.ts";
 import { Intake } from "../ingest/intake.ts";

@@ -1,5 +1,5 @@
 /** From a span to a run of a trace, as the LangSmith platform maps it (reference: tracing, section 2.7). */
-import { addDashes } from "../../http/uuid.ts";
+import { addDashes } from "../../lib/uuid.ts";
 import { asUuid } from "../dotted.ts";
 import { readText } from "./flat.ts";
 import { readRunName, readRunType } from "./kinds.ts";

@@ -1,5 +1,5 @@
 /** A span as both encodings of OTLP give it. */
-import { Problem } from "../../http/problem.ts";
+import { Problem } from "../../lib/problem.ts";
 
 export interface OtlpEvent {
   name: string;

@@ -1,5 +1,5 @@
 /** Tokens and costs that a span reports, under the names of each convention. */
-import { isObject } from "../../http/json.ts";
+import { isObject } from "../../lib/json.ts";
 import { parseValue } from "./flat.ts";
 import type { Attributes } from "./span.ts";
 

@@ -1,5 +1,5 @@
 /** Objects in R2 that no run uses: of deleted runs, of payloads that were replaced, and of writes that were dropped. */
-import { CONNECTIONS, inParallel } from "../../http/parallel.ts";
+import { CONNECTIONS, inParallel } from "../../lib/parallel.ts";
 import { attachmentKey } from "../ingest/payloads.ts";
 import { LARGE_BYTES } from "../limits.ts";
 import { payloadKey } from "../stub.ts";

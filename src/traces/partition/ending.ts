@@ -1,5 +1,5 @@
 /** The end of a partition. Writes that come while it is destroyed are refused: they would be acknowledged and then deleted. */
-import { remoteProblem } from "../../http/problem.ts";
+import { remoteProblem } from "../../lib/problem.ts";
 import type { RunWrite } from "../types.ts";
 import { hasBlobs, UPLOAD_MS } from "./blobs.ts";
 import { writeMeta } from "./meta.ts";

@@ -1,6 +1,6 @@
 /** The end of a day's retention, while traces of it are kept for longer. */
 import { database } from "../../db/client.ts";
-import { CONNECTIONS, inParallel } from "../../http/parallel.ts";
+import { CONNECTIONS, inParallel } from "../../lib/parallel.ts";
 import { listPartitions, type PartitionRow } from "../store/partition-store.ts";
 import { blobPrefix, tracePartition } from "../stub.ts";
 import type { PartitionIdentity } from "../types.ts";

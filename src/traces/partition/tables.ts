@@ -1,5 +1,5 @@
 /** The partition's tables, and the migrations that make them. */
-import { FORMATS } from "../../db/format.ts";
+import { FORMATS } from "../../lib/object-tables.ts";
 import { PACKED_COLUMNS } from "../packs.ts";
 import { IN_TRACES } from "../run-groups.ts";
 import { readMeta, writeMeta } from "./meta.ts";

@@ -1,7 +1,7 @@
 /** Deletes projects with their traces. */
 import { database } from "../../db/client.ts";
-import { CONNECTIONS, inParallel } from "../../http/parallel.ts";
-import { Problem } from "../../http/problem.ts";
+import { CONNECTIONS, inParallel } from "../../lib/parallel.ts";
+import { Problem } from "../../lib/problem.ts";
 import { removeTraceItems } from "../store/annotation-store.ts";
 import { tracePartition } from "../stub.ts";
 import { deleteRulesOfProject } from "../store/rule-store.ts";

@@ -1,5 +1,5 @@
 /** How a partition answers a write when its project was deleted. Ingest then reads the project again (resolve.ts caches it). */
-import { remoteProblem } from "../../http/problem.ts";
+import { remoteProblem } from "../../lib/problem.ts";
 
 /** 404. */
 export function projectGone(): Error {

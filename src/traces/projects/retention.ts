@@ -1,7 +1,7 @@
 /** How long a project keeps its runs, and whether it may lose any. */
 import { database } from "../../db/client.ts";
-import { CONNECTIONS, inParallel } from "../../http/parallel.ts";
-import { Problem } from "../../http/problem.ts";
+import { CONNECTIONS, inParallel } from "../../lib/parallel.ts";
+import { Problem } from "../../lib/problem.ts";
 import { tracePartition } from "../stub.ts";
 import { allPlaces } from "../store/partition-store.ts";
 import type { ProjectRow } from "../store/project-store.ts";

@@ -1,6 +1,6 @@
 /** Figures over projects, days and shards: what each partition counts, gathered. */
 import { database } from "../../db/client.ts";
-import { CONNECTIONS, inParallel } from "../../http/parallel.ts";
+import { CONNECTIONS, inParallel } from "../../lib/parallel.ts";
 import type { RunSelection, TracePartitionRpc } from "../rpc.ts";
 import { tracePartition } from "../stub.ts";
 import type { Place } from "../types.ts";

@@ -2,10 +2,10 @@
 import * as v from "valibot";
 import { Hono } from "hono";
 import { openBlobs } from "../../encryption/blobs.ts";
-import { sealText, unseal } from "../../auth/seal.ts";
-import { createDoc } from "../../http/documented.ts";
-import { Problem } from "../../http/problem.ts";
-import type { App } from "../../http/types.ts";
+import { sealText, unseal } from "../../lib/crypto.ts";
+import { createDoc } from "../../http/route.ts";
+import { Problem } from "../../lib/problem.ts";
+import type { App } from "../../http/context.ts";
 import { attachmentKey } from "../ingest/payloads.ts";
 import { runBlobPrefix } from "../stub.ts";
 import type { QueriedRun } from "../types.ts";

@@ -1,7 +1,7 @@
 /** Where a page ended, as the opaque text that clients send back. */
 import * as v from "valibot";
-import { parseJson } from "../../http/json.ts";
-import { Problem } from "../../http/problem.ts";
+import { parseJson } from "../../lib/json.ts";
+import { Problem } from "../../lib/problem.ts";
 import type { RankPosition } from "../rank-order.ts";
 import type { RunPosition } from "../types.ts";
 

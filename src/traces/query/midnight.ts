@@ -1,6 +1,6 @@
 /** `trace_filter` and `tree_filter` for traces that span midnight. */
 import { database } from "../../db/client.ts";
-import { CONNECTIONS, inParallel } from "../../http/parallel.ts";
+import { CONNECTIONS, inParallel } from "../../lib/parallel.ts";
 import type { RunSelection, TracePartitionRpc } from "../rpc.ts";
 import { tracePartition } from "../stub.ts";
 import type { Place } from "../types.ts";

@@ -3,7 +3,7 @@ import { compareRanked, type RankedRun, type Ranking, type RankPosition } from "
 import type { RunSelection } from "../rpc.ts";
 import { tracePartition } from "../stub.ts";
 import type { LargeField, Place, QueriedRun } from "../types.ts";
-import { CONNECTIONS, inParallel } from "../../http/parallel.ts";
+import { CONNECTIONS, inParallel } from "../../lib/parallel.ts";
 import { askPartitions, newBudget } from "./ask.ts";
 import { loadPayloads, PAGE_BYTES } from "./find.ts";
 

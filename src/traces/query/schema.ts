@@ -1,5 +1,5 @@
 import * as v from "valibot";
-import { choosing, Flag, optional, paging, unread, unserved, Uuid, whole } from "../../http/fields.ts";
+import { choosing, Flag, optional, paging, unread, unserved, Uuid, whole } from "../../http/shapes.ts";
 import { RANKED } from "../rank-order.ts";
 import { PROPERTIES } from "../rpc.ts";
 import { Time } from "../time.ts";

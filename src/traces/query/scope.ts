@@ -1,7 +1,7 @@
 /** Which partitions a query has to ask, newest or oldest day first. */
 import type { Database } from "../../db/client.ts";
-import { CONNECTIONS, inParallel } from "../../http/parallel.ts";
-import { Problem } from "../../http/problem.ts";
+import { CONNECTIONS, inParallel } from "../../lib/parallel.ts";
+import { Problem } from "../../lib/problem.ts";
 import { requireReadable } from "../filter/check.ts";
 import { uuidTime } from "../dotted.ts";
 import { locateRuns } from "../locate.ts";

@@ -2,7 +2,7 @@
 import * as v from "valibot";
 import { Count, Time } from "../../http/answers.ts";
 import { database } from "../../db/client.ts";
-import { CONNECTIONS, inParallel } from "../../http/parallel.ts";
+import { CONNECTIONS, inParallel } from "../../lib/parallel.ts";
 import { stepSeconds } from "../partition/stats/durations.ts";
 import { addStats } from "../partition/stats/series.ts";
 import type { RunSelection, SeriesRequest } from "../rpc.ts";

@@ -1,5 +1,5 @@
 /** A run as the two generations of the query API show it. */
-import { parseExact } from "../../http/json.ts";
+import { parseExact } from "../../lib/json.ts";
 import { preview, PREVIEW } from "../preview.ts";
 import { roundCost } from "../usage/cost.ts";
 import type { InferOutput } from "valibot";

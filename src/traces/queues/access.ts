@@ -3,8 +3,8 @@ import type { Context } from "hono";
 import { nameCaller } from "../../auth/caller.ts";
 import { requirePermission } from "../../auth/require.ts";
 import { database } from "../../db/client.ts";
-import { Problem } from "../../http/problem.ts";
-import type { App } from "../../http/types.ts";
+import { Problem } from "../../lib/problem.ts";
+import type { App } from "../../http/context.ts";
 import { idempotentId } from "../../http/idempotent-id.ts";
 import { extendTraces } from "../extend.ts";
 import {

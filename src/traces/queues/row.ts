@@ -1,7 +1,7 @@
 /** Annotation queues and their items as the platform calls them. */
 import * as v from "valibot";
 import { AnyObject, Count, Id, open, Time } from "../../http/answers.ts";
-import { jsonList } from "../../http/json.ts";
+import { jsonList } from "../../lib/json.ts";
 import type { ConfigRow } from "../feedback/token-store.ts";
 import { isoFromMicros } from "../time.ts";
 import type { ItemRow, SeenItem } from "./items-store.ts";

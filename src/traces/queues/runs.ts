@@ -1,9 +1,9 @@
 /** The runs of items, and items for runs. */
 import { type Context } from "hono";
 import { database } from "../../db/client.ts";
-import { CONNECTIONS, inParallel } from "../../http/parallel.ts";
-import { Problem } from "../../http/problem.ts";
-import type { App } from "../../http/types.ts";
+import { CONNECTIONS, inParallel } from "../../lib/parallel.ts";
+import { Problem } from "../../lib/problem.ts";
+import type { App } from "../../http/context.ts";
 import { findRuns } from "../query/find.ts";
 import { listProjects } from "../store/project-store.ts";
 import { dayBounds, toDay } from "../time.ts";

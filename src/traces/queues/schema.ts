@@ -1,9 +1,9 @@
 /** The shapes of annotation queues in requests. */
 import * as v from "valibot";
-import { maxBytes, METADATA_BYTES } from "../../http/bytes.ts";
-import { choosing, Flag, many, optional, pagingQuery, unread, unserved, Uuid, whole } from "../../http/fields.ts";
-import { JsonMembers } from "../../http/json.ts";
-import { Problem } from "../../http/problem.ts";
+import { maxBytes, METADATA_BYTES } from "../../lib/bytes.ts";
+import { choosing, Flag, many, optional, pagingQuery, unread, unserved, Uuid, whole } from "../../http/shapes.ts";
+import { JsonMembers } from "../../lib/json.ts";
+import { Problem } from "../../lib/problem.ts";
 import { Time } from "../time.ts";
 
 const name = v.pipe(v.string(), v.minLength(1), v.maxLength(500, "must be at most 500 characters"));

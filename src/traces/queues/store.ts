@@ -3,7 +3,7 @@ import { and, asc, desc, eq, sql } from "drizzle-orm";
 import type { Database } from "../../db/client.ts";
 import { deleteAll } from "../../db/delete.ts";
 import { inList } from "../../db/in-list.ts";
-import { insertBelow } from "../../db/insert-below.ts";
+import { insertBelow } from "../../db/writes.ts";
 import { annotationItems, annotationQueues, annotationReviews } from "../../db/queues.ts";
 
 export type QueueRow = typeof annotationQueues.$inferSelect;

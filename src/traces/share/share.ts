@@ -4,7 +4,7 @@ import { Id, Time } from "../../http/answers.ts";
 import { openSecret, sealSecret } from "../../encryption/secrets.ts";
 import { sha256 } from "../../auth/secret.ts";
 import { database } from "../../db/client.ts";
-import { Problem } from "../../http/problem.ts";
+import { Problem } from "../../lib/problem.ts";
 import {
   findShare,
   findShareByHash,

@@ -1,7 +1,7 @@
 /** What a model call costs: prices by provider and model name, which a deployment can extend. */
 import * as v from "valibot";
-import { parseJson } from "../../http/json.ts";
-import { logError } from "../../http/log.ts";
+import { parseJson } from "../../lib/json.ts";
+import { logError } from "../../lib/log.ts";
 import { roundCost } from "./cost.ts";
 import { type Price, PRICES } from "./price-list.ts";
 import type { Usage } from "./usage.ts";

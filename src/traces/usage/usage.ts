@@ -1,6 +1,6 @@
 /** Token counts and costs that a run reports about itself. */
 import { addCount } from "../counts.ts";
-import { isObject } from "../../http/json.ts";
+import { isObject } from "../../lib/json.ts";
 import { roundCost } from "./cost.ts";
 
 /** The most kinds of tokens in the sum of many runs. */

@@ -2,7 +2,7 @@
  * Prices of Cloudflare's paid plan beyond what it includes, in dollars, as its documentation gave them in November 2026:
  * the pages "Pricing" of Workers, Durable Objects, D1, R2 and Queues, and "Workers Logs".
  */
-import { REQUEST_RATE } from "../../../src/http/log.ts";
+import { REQUEST_RATE } from "../../../src/lib/log.ts";
 import type { Counts, Meter, ObjectMeter } from "../../support/counting/counts.ts";
 
 /** Memory that an active Durable Object is billed for at any use: 128 MB of 1 GB. */

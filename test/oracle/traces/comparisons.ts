@@ -1,5 +1,5 @@
 /** The steps that compare: a sample of conditions for the runs of a case, and every other view. */
-import { inParallel } from "../../../src/http/parallel.ts";
+import { inParallel } from "../../../src/lib/parallel.ts";
 import { SOAK } from "../../support/thorough.ts";
 import {
   and,

@@ -3,7 +3,7 @@
  * `SEED=…` repeats the cases, `CASES=…` sets how many a soak tries, `ONLY='values: names, …; …'` runs these.
  */
 import { expect, it } from "vitest";
-import { inParallel } from "../../../src/http/parallel.ts";
+import { inParallel } from "../../../src/lib/parallel.ts";
 import { forgetExports } from "../../exports/support.ts";
 import { newCaller } from "../../support/caller.ts";
 import { ALL, chooseAmount, SOAK } from "../../support/thorough.ts";

@@ -1,10 +1,10 @@
 /** `/api/v1/activity`: the open runs of a workspace, and a stream of the threads that change, so that a page need not poll. */
 import { Hono } from "hono";
 import * as v from "valibot";
-import { createDoc, EVENTS } from "../../../http/documented.ts";
-import { whole } from "../../../http/fields.ts";
+import { createDoc, EVENTS } from "../../../http/route.ts";
+import { whole } from "../../../http/shapes.ts";
 import { sseFrame, sseResponse } from "../../../http/sse.ts";
-import type { App } from "../../../http/types.ts";
+import type { App } from "../../../http/context.ts";
 import { query } from "../../../http/validate.ts";
 import { openRuns } from "../runs/busy.ts";
 import { OpenRun } from "../../types.ts";

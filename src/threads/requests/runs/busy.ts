@@ -1,5 +1,5 @@
 /** The threads of a workspace that have an open run, by the index. */
-import { toProblem } from "../../../http/problem.ts";
+import { toProblem } from "../../../lib/problem.ts";
 import { forEach, moreRemain, MOST_THREADS, settleEach } from "../fan-out.ts";
 import type { OpenRuns } from "../../rpc.ts";
 import { INDEX_DELAY_MS } from "../../limits.ts";

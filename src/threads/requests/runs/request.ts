@@ -1,14 +1,14 @@
 /** Converts a client's request for a run to the thread's own form. */
 import { contextWithoutIdentity, withoutIdentity } from "../../../auth/identity.ts";
-import type { Principal } from "../../../principal.ts";
+import type { Principal } from "../../../http/principal.ts";
 import { settings as deployed } from "../../../config.ts";
 import { budgetsFor } from "../../../budgets/claim.ts";
 import { knownBudgets } from "../../../budgets/known.ts";
 import { flowFor, modelIn, type RunFacts } from "../../../flow/claim.ts";
 import { knownRules } from "../../../flow/known.ts";
 import type { Assistant } from "../../../assistants/store.ts";
-import { isObject } from "../../../http/json.ts";
-import { Problem } from "../../../http/problem.ts";
+import { isObject } from "../../../lib/json.ts";
+import { Problem } from "../../../lib/problem.ts";
 import { authorize, containsJson } from "../../../users/authorize.ts";
 import { requireAssistant, type Caller, threadMetadata } from "../access.ts";
 import type { Json } from "../../../json.ts";
@@ -16,7 +16,7 @@ import type { Actor } from "../../answering.ts";
 import type { RunRequest } from "../../rpc.ts";
 import type { CheckpointAddress } from "../../types.ts";
 import type { RunCreate } from "./schema.ts";
-import { uuidv7 } from "../../../http/uuid.ts";
+import { uuidv7 } from "../../../lib/uuid.ts";
 import { threadName } from "../../named.ts";
 
 /** The checkpoint that a body names: of the thread's own graph unless it says otherwise. */

@@ -1,7 +1,7 @@
 /** Shapes of requests about runs. Unknown members are ignored, because clients of many versions call. */
 import * as v from "valibot";
-import { choosing, Flag, optional, pagingQuery, Uuid } from "../../../http/fields.ts";
-import { jsonList, JsonMembers } from "../../../http/json.ts";
+import { choosing, Flag, optional, pagingQuery, Uuid } from "../../../http/shapes.ts";
+import { jsonList, JsonMembers } from "../../../lib/json.ts";
 import { CLASSIC_MODES } from "../../log/classic.ts";
 import { Checkpoint, Command, list } from "../schema.ts";
 

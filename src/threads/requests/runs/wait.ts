@@ -1,6 +1,6 @@
 /** `/wait` and `/join`: the body is newlines while the run is open, then the JSON of its result. */
-import { UNCOMPRESSED } from "../../../http/headers.ts";
-import { toProblem } from "../../../http/problem.ts";
+import { UNCOMPRESSED } from "../../../http/middleware.ts";
+import { toProblem } from "../../../lib/problem.ts";
 import type { ThreadRpc } from "../../rpc.ts";
 
 /** Newlines keep proxies from closing an idle connection; JSON parsers skip them. */

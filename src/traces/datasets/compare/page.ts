@@ -2,8 +2,8 @@
 import * as v from "valibot";
 import { AnyObject, Count, Id, Time } from "../../../http/answers.ts";
 import { database } from "../../../db/client.ts";
-import { parseJson } from "../../../http/json.ts";
-import { Problem } from "../../../http/problem.ts";
+import { parseJson } from "../../../lib/json.ts";
+import { Problem } from "../../../lib/problem.ts";
 import { placeholder } from "../../query/answer.ts";
 import { type Find, findRuns } from "../../query/find.ts";
 import type { QueriedRun } from "../../types.ts";

@@ -1,6 +1,6 @@
 /** The root runs of experiments, reduced to what is compared. */
-import { isObject, parseJson } from "../../../http/json.ts";
-import { Problem } from "../../../http/problem.ts";
+import { isObject, parseJson } from "../../../lib/json.ts";
+import { Problem } from "../../../lib/problem.ts";
 import { type Find, findRuns } from "../../query/find.ts";
 import type { QueriedRun } from "../../types.ts";
 import type { ComparedRun } from "./compare.ts";

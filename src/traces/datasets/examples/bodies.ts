@@ -1,8 +1,8 @@
 /** Bodies and attachments of examples in R2, by content hash. All objects of a dataset have one prefix. */
 import type { Blobs as StoredBlobs } from "../../../encryption/blobs.ts";
 import type { Ring } from "../../../encryption/ring.ts";
-import { Problem } from "../../../http/problem.ts";
-import { CONNECTIONS, inParallel } from "../../../http/parallel.ts";
+import { Problem } from "../../../lib/problem.ts";
+import { CONNECTIONS, inParallel } from "../../../lib/parallel.ts";
 import { type Blob, putBlob } from "../../ingest/payloads.ts";
 import type { ExampleAttachment } from "../../../db/datasets.ts";
 import { BODY_BYTES, INLINE_BYTES, INLINE_TOTAL_BYTES } from "./limits.ts";

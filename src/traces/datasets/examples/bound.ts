@@ -1,5 +1,5 @@
 import type { Database } from "../../../db/client.ts";
-import { Problem } from "../../../http/problem.ts";
+import { Problem } from "../../../lib/problem.ts";
 import { measureExamples } from "./store.ts";
 
 /** The most bytes of stored examples that one request changes. They are read and written at once. */

@@ -1,7 +1,7 @@
 /** Holds the bodies of examples to the schemas of their dataset. */
-import { decodeJson } from "../../../http/json.ts";
-import { Problem } from "../../../http/problem.ts";
-import { findBreach } from "../../../http/json-schema/breach.ts";
+import { decodeJson } from "../../../lib/json.ts";
+import { Problem } from "../../../lib/problem.ts";
+import { findBreach } from "../../../lib/json-schema.ts";
 import { findSchemaFault } from "../../../http/json-schema/shape.ts";
 import type { DatasetRow } from "../store.ts";
 

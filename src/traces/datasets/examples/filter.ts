@@ -1,9 +1,9 @@
 /** The part of the filter language that applies to examples: conditions on their metadata. */
 import { type SQL, sql } from "drizzle-orm";
-import { contains } from "../../../db/contains.ts";
+import { contains } from "../../../db/conditions.ts";
 import { examples } from "../../../db/datasets.ts";
-import { isExactNumber, isObject } from "../../../http/json.ts";
-import { Problem } from "../../../http/problem.ts";
+import { isExactNumber, isObject } from "../../../lib/json.ts";
+import { Problem } from "../../../lib/problem.ts";
 import { type Filter, parseFilter } from "../../filter/filter.ts";
 
 /** D1 binds 100 parameters a statement: `metadata` of the same request takes up to 60, and a value here takes two. */

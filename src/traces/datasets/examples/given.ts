@@ -1,7 +1,7 @@
 /** Examples as requests give them: JSON, or multipart/form-data whose parts are named `<id>` and `<id>.<field>`. */
-import { decodeJson, isObject, NESTING, nestsDeeper } from "../../../http/json.ts";
-import { Problem } from "../../../http/problem.ts";
-import { isUuid } from "../../../http/uuid.ts";
+import { decodeJson, isObject, NESTING, nestsDeeper } from "../../../lib/json.ts";
+import { Problem } from "../../../lib/problem.ts";
+import { isUuid } from "../../../lib/uuid.ts";
 import { parse } from "../../../http/validate.ts";
 import type { Part } from "../../ingest/multipart.ts";
 import type { NewAttachment } from "./bodies.ts";

@@ -1,6 +1,6 @@
 /** Changes of the metadata of many examples at once. Splits are part of the metadata. */
 import type { Database } from "../../../db/client.ts";
-import { withinBytes } from "../../../http/bytes.ts";
+import { withinBytes } from "../../../lib/bytes.ts";
 import type { DatasetRow } from "../store.ts";
 import { boundExamples } from "./bound.ts";
 import { EXAMPLE_METADATA_BYTES } from "./limits.ts";

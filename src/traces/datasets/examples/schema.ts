@@ -1,8 +1,8 @@
 /** The shapes of examples in requests. */
 import * as v from "valibot";
-import { maxBytes } from "../../../http/bytes.ts";
-import { choosing, Flag, many, optional, pagingQuery, unread, Uuid } from "../../../http/fields.ts";
-import { JsonFilter, JsonMembers, JsonObject } from "../../../http/json.ts";
+import { maxBytes } from "../../../lib/bytes.ts";
+import { choosing, Flag, many, optional, pagingQuery, unread, Uuid } from "../../../http/shapes.ts";
+import { JsonFilter, JsonMembers, JsonObject } from "../../../lib/json.ts";
 import { parseTime } from "../../time.ts";
 import { EXAMPLE_METADATA_BYTES, EXAMPLES } from "./limits.ts";
 

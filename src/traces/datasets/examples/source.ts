@@ -1,9 +1,9 @@
 /** Inputs, outputs and attachments that an example takes over from a run. */
 import { requirePermission } from "../../../auth/require.ts";
-import { Problem } from "../../../http/problem.ts";
+import { Problem } from "../../../lib/problem.ts";
 import { openBlobs } from "../../../encryption/blobs.ts";
-import { isObject, parseJson } from "../../../http/json.ts";
-import type { Principal } from "../../../principal.ts";
+import { isObject, parseJson } from "../../../lib/json.ts";
+import type { Principal } from "../../../http/principal.ts";
 import { attachmentKey } from "../../ingest/payloads.ts";
 import { findRuns } from "../../query/find.ts";
 import { runBlobPrefix } from "../../stub.ts";

@@ -2,12 +2,12 @@
 import { and, desc, eq, gt, isNull, lte, not, or, type SQL, sql } from "drizzle-orm";
 import { inList } from "../../../db/in-list.ts";
 import type { Database } from "../../../db/client.ts";
-import { contains } from "../../../db/contains.ts";
+import { contains } from "../../../db/conditions.ts";
 import { deleteAll } from "../../../db/delete.ts";
 import { datasets, datasetVersions, examples } from "../../../db/datasets.ts";
 import { isTaken } from "../../../db/unchanged.ts";
 import { inParameters } from "../../../db/parameters.ts";
-import { Problem } from "../../../http/problem.ts";
+import { Problem } from "../../../lib/problem.ts";
 import { exampleFilter } from "./filter.ts";
 
 export type ExampleRow = typeof examples.$inferSelect;

@@ -1,4 +1,4 @@
-import { Problem } from "../../../http/problem.ts";
+import { Problem } from "../../../lib/problem.ts";
 
 const ATTEMPTS = 5;
 

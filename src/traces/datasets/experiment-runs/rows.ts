@@ -1,6 +1,6 @@
 /** The examples of a dataset, page by page, in the order in which a table of experiments shows them. */
 import { type Database, database } from "../../../db/client.ts";
-import { Problem } from "../../../http/problem.ts";
+import { Problem } from "../../../lib/problem.ts";
 import { checkSelection, type Find, findRuns } from "../../query/find.ts";
 import type { RunPosition } from "../../types.ts";
 import { meanScores } from "../compare/compare.ts";

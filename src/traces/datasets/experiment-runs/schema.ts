@@ -1,5 +1,5 @@
 import * as v from "valibot";
-import { choosing, Offset, optional, Uuid } from "../../../http/fields.ts";
+import { choosing, Offset, optional, Uuid } from "../../../http/shapes.ts";
 
 /** Each experiment with a filter takes a search of its own. */
 const MOST_EXPERIMENTS = 20;

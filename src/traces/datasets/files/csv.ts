@@ -1,5 +1,5 @@
 /** Comma-separated values (RFC 4180): any line break between records, and cells as text. */
-import { Problem } from "../../../http/problem.ts";
+import { Problem } from "../../../lib/problem.ts";
 
 /** One record, with the line on which it begins. */
 export interface CsvRecord {

@@ -1,8 +1,8 @@
 /** Writes a dataset as a file, page by page: it may be larger than the memory. */
 import { database } from "../../../db/client.ts";
 import { openBlobs } from "../../../encryption/blobs.ts";
-import { isObject, parseExact } from "../../../http/json.ts";
-import { Problem } from "../../../http/problem.ts";
+import { isObject, parseExact } from "../../../lib/json.ts";
+import { Problem } from "../../../lib/problem.ts";
 import { blobKey } from "../examples/bodies.ts";
 import { type ExampleRow, listExamples } from "../examples/store.ts";
 import type { DatasetRow } from "../store.ts";

@@ -1,9 +1,9 @@
 /** The form of `uploadCsv` (multipart/form-data): a file, and how its columns are read. */
 import * as v from "valibot";
-import { maxBytes, METADATA_BYTES } from "../../../http/bytes.ts";
-import { optional, unserved, Uuid } from "../../../http/fields.ts";
-import { decodeJson, JsonMembers } from "../../../http/json.ts";
-import { Problem } from "../../../http/problem.ts";
+import { maxBytes, METADATA_BYTES } from "../../../lib/bytes.ts";
+import { optional, unserved, Uuid } from "../../../http/shapes.ts";
+import { decodeJson, JsonMembers } from "../../../lib/json.ts";
+import { Problem } from "../../../lib/problem.ts";
 import { parse } from "../../../http/validate.ts";
 import type { Part } from "../../ingest/multipart.ts";
 import { CreateDataset } from "../schema.ts";

@@ -1,5 +1,5 @@
 /** A dataset as a file: what a line is in each format. */
-import { isObject } from "../../../http/json.ts";
+import { isObject } from "../../../lib/json.ts";
 import { type Message, messagesIn } from "../../query/messages/said.ts";
 import { csvLine } from "./csv.ts";
 

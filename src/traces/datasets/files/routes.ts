@@ -2,11 +2,11 @@
 import { type Context, Hono } from "hono";
 import * as v from "valibot";
 import { database } from "../../../db/client.ts";
-import { createDoc } from "../../../http/documented.ts";
-import { Uuid } from "../../../http/fields.ts";
+import { createDoc } from "../../../http/route.ts";
+import { Uuid } from "../../../http/shapes.ts";
 import { jsonStream } from "../../../http/json-stream.ts";
-import { Problem } from "../../../http/problem.ts";
-import type { App } from "../../../http/types.ts";
+import { Problem } from "../../../lib/problem.ts";
+import type { App } from "../../../http/context.ts";
 import { param, query } from "../../../http/validate.ts";
 import { idempotentId, newOrEarlier } from "../../../http/idempotent-id.ts";
 import { decodedBody, WHOLE_BYTES, withClaim } from "../../ingest/body.ts";

@@ -1,6 +1,6 @@
 /** The rows of an uploaded file: CSV with a header, JSON Lines, or a JSON list. */
-import { decodeJson, isObject, NESTING, nestsDeeper, parseJson } from "../../../http/json.ts";
-import { Problem } from "../../../http/problem.ts";
+import { decodeJson, isObject, NESTING, nestsDeeper, parseJson } from "../../../lib/json.ts";
+import { Problem } from "../../../lib/problem.ts";
 import { EXAMPLES } from "../examples/limits.ts";
 import { readCsv } from "./csv.ts";
 import type { UploadedFile } from "./form.ts";

@@ -1,7 +1,7 @@
 /** The examples of an uploaded file. */
 import * as v from "valibot";
-import { isObject, parseBoundedJson } from "../../../http/json.ts";
-import { Problem } from "../../../http/problem.ts";
+import { isObject, parseBoundedJson } from "../../../lib/json.ts";
+import { Problem } from "../../../lib/problem.ts";
 import { parse } from "../../../http/validate.ts";
 import { type GivenExample, givenExample } from "../examples/given.ts";
 import { CreateExample } from "../examples/schema.ts";

@@ -1,8 +1,8 @@
 /** The examples of a dataset whose inputs are like the given ones. */
 import { database } from "../../../db/client.ts";
 import { openBlobs } from "../../../encryption/blobs.ts";
-import { parseJson } from "../../../http/json.ts";
-import { Problem } from "../../../http/problem.ts";
+import { parseJson } from "../../../lib/json.ts";
+import { Problem } from "../../../lib/problem.ts";
 import { blobKey } from "../examples/bodies.ts";
 import { countMatching, type ExampleRow, type ExamplesWanted, listExamples } from "../examples/store.ts";
 import type { DatasetRow } from "../store.ts";

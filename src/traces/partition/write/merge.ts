@@ -1,6 +1,6 @@
 /** Merging a write into a run, so that the order and the number of arrivals do not matter. */
-import { byteLength } from "../../../http/bytes.ts";
-import { parseExact } from "../../../http/json.ts";
+import { byteLength } from "../../../lib/bytes.ts";
+import { parseExact } from "../../../lib/json.ts";
 import { parseDotted, segment } from "../../dotted.ts";
 import { isSealedExtra, listExtras, mergeExtras } from "../../extra.ts";
 import { metadataText } from "../../ingest/pairs.ts";

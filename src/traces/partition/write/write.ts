@@ -1,5 +1,5 @@
 /** Upserting a batch of writes in one transaction. */
-import { FORMATS } from "../../../db/format.ts";
+import { FORMATS } from "../../../lib/object-tables.ts";
 import { uuidTime } from "../../dotted.ts";
 import { firstNumber, joinPayloads, PACKED_COLUMNS, payloadSql } from "../../packs.ts";
 import { blobsOfRow, blobsOfWrite, noteBlobs, unusedBlobs } from "../blobs.ts";

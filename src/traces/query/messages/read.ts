@@ -1,7 +1,7 @@
 /** Reads the messages of runs, traces and threads from their inputs and outputs. */
-import { parseJson } from "../../../http/json.ts";
+import { parseJson } from "../../../lib/json.ts";
 import { openBlobs } from "../../../encryption/blobs.ts";
-import { Problem } from "../../../http/problem.ts";
+import { Problem } from "../../../lib/problem.ts";
 import type { RunSelection } from "../../rpc.ts";
 import type { LargeField, QueriedRun, RunPosition } from "../../types.ts";
 import { payloadText } from "../answer.ts";

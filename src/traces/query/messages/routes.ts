@@ -2,10 +2,10 @@
 import { Hono } from "hono";
 import * as v from "valibot";
 import { AnyObject } from "../../../http/answers.ts";
-import { createDoc } from "../../../http/documented.ts";
-import { choosing, Uuid } from "../../../http/fields.ts";
-import { Problem } from "../../../http/problem.ts";
-import type { App } from "../../../http/types.ts";
+import { createDoc } from "../../../http/route.ts";
+import { choosing, Uuid } from "../../../http/shapes.ts";
+import { Problem } from "../../../lib/problem.ts";
+import type { App } from "../../../http/context.ts";
 import { param, query } from "../../../http/validate.ts";
 import { RunId, ThreadId } from "../schema.ts";
 import { messagesOfRun, messagesOfThread } from "./read.ts";

@@ -1,5 +1,5 @@
 /** The messages in a run's inputs and outputs, in the forms of LangChain, OpenAI, Anthropic and the SDKs' wrappers. */
-import { isObject } from "../../../http/json.ts";
+import { isObject } from "../../../lib/json.ts";
 
 export type Message = Record<string, unknown>;
 

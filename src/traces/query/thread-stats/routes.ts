@@ -2,9 +2,9 @@
 import * as v from "valibot";
 import { AnyObject, Count, Time } from "../../../http/answers.ts";
 import { Hono } from "hono";
-import { createDoc } from "../../../http/documented.ts";
-import { Problem } from "../../../http/problem.ts";
-import type { App } from "../../../http/types.ts";
+import { createDoc } from "../../../http/route.ts";
+import { Problem } from "../../../lib/problem.ts";
+import type { App } from "../../../http/context.ts";
 import { body, param, query } from "../../../http/validate.ts";
 import { DAY_MICROS } from "../../time.ts";
 import { checkSelection } from "../find.ts";

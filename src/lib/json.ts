@@ -1,7 +1,7 @@
 /** JSON: object checks, parsing, and the free-form objects and filters of requests. */
 import * as v from "valibot";
 import { maxBytes, METADATA_BYTES } from "./bytes.ts";
-import { refuseManyValues } from "./json-values.ts";
+import { refuseManyValues } from "../http/json-values.ts";
 
 export function isObject(value: unknown): value is Record<string, unknown> {
   return typeof value === "object" && value !== null && !Array.isArray(value);

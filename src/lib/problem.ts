@@ -2,7 +2,7 @@
 import { HTTPException } from "hono/http-exception";
 import type { ContentfulStatusCode } from "hono/utils/http-status";
 import { logError } from "./log.ts";
-import { type Outage, findOutage } from "./outage.ts";
+import { type Outage, findOutage } from "./retry.ts";
 
 const TITLES: Record<number, string> = {
   400: "Bad Request",

@@ -1,5 +1,5 @@
 /** The context of every route: the Worker's bindings, and the caller. */
-import type { Principal } from "../principal.ts";
+import type { Principal } from "./principal.ts";
 
 export interface App {
   Bindings: Env;

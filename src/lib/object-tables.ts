@@ -2,7 +2,7 @@
  * The format of what Durable Objects store. Each object keeps the number of the version that wrote it last. A version that
  * meets a higher number than its own has been rolled back: it answers 503 and writes nothing.
  */
-import { remoteProblem } from "../http/problem.ts";
+import { remoteProblem } from "./problem.ts";
 
 /**
  * Raise one with a change that the version before cannot read or would damage. A table, column or field that the version

@@ -1,6 +1,6 @@
 /** Members that many request shapes share. */
 import * as v from "valibot";
-import { Problem } from "./problem.ts";
+import { Problem } from "../lib/problem.ts";
 import { suggestName } from "./spelling.ts";
 
 /** A member that may be left out. Clients send null for what they leave out, so null reads as absent. */

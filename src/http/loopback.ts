@@ -3,9 +3,9 @@
  * through the application in this isolate, on behalf of the caller whose run or request it is made in.
  */
 import { waitUntil } from "cloudflare:workers";
-import { Problem, problemResponse } from "../http/problem.ts";
-import { ORIGIN, ownAddress } from "./address.ts";
-import { type Behalf, behalf, noteForApp, noteInner, onBehalf } from "./caller.ts";
+import { Problem, problemResponse } from "../lib/problem.ts";
+import { ORIGIN, ownAddress } from "../loopback/address.ts";
+import { type Behalf, behalf, noteForApp, noteInner, onBehalf } from "../loopback/caller.ts";
 
 type Fetch = (request: Request, env: Env, ctx: ExecutionContext) => Promise<Response>;
 

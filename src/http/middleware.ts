@@ -3,7 +3,7 @@ import type { Context, MiddlewareHandler } from "hono";
 import { cors } from "hono/cors";
 import { matchedRoutes } from "hono/route";
 import type { CorsSettings } from "../config.ts";
-import { isSampled, logRequest, requestId } from "./log.ts";
+import { isSampled, logRequest, requestId } from "../lib/log.ts";
 
 interface Environment {
   Bindings: Env;
