@@ -25,8 +25,8 @@ export async function buildPackage(): Promise<void> {
   await Promise.all([
     build({
       ...common,
-      entryPoints: ["src/weir.ts"],
-      outfile: "dist/weir.js",
+      entryPoints: ["src/index.ts"],
+      outfile: "dist/index.js",
       target: "es2024",
       platform: "neutral",
       // As wrangler resolves them when it bundles this repository's Worker for the tests.

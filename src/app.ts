@@ -49,7 +49,7 @@ import { ui } from "./ui/routes.ts";
 import { bodyAgain, mountApp, userRouteScope } from "./users/app.ts";
 import { deleteAssistantThreads } from "./threads/requests/clear.ts";
 import { guardBuiltIn, guardUsers } from "./permissions/guard.ts";
-import { custom } from "./users/registry.ts";
+import { custom } from "./deployment.ts";
 import { webhooks } from "./webhooks/routes.ts";
 
 /** The app, without what the deployment has switched off. A custom application of the registry must be loaded by now. */

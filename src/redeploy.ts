@@ -4,7 +4,7 @@ import { graphs } from "./graphs/index.ts";
 import { builtSchemas } from "./graphs/schemas.ts";
 import { Lazy } from "./lazy.ts";
 import { uis } from "./ui/files.ts";
-import { custom } from "./users/registry.ts";
+import { custom } from "./deployment.ts";
 
 /** What the last call deployed. */
 interface Deployed {

@@ -1,5 +1,5 @@
 /** The Worker with the demo graphs: what the tests and the benchmarks run. `npm start` serves examples/demo. */
-import { createWeir } from "../../src/weir.ts";
+import { createWeir } from "../../src/index.ts";
 import demo from "./langgraph.json" with { type: "json" };
 import { agent } from "./src/agent.ts";
 import { approval } from "./src/approval.ts";
@@ -7,7 +7,7 @@ import { echo } from "./src/echo.ts";
 import { answerLength } from "./src/evaluators.ts";
 import { research } from "./src/research.ts";
 
-export { Thread, ThreadIndex, TracePartition } from "../../src/weir.ts";
+export { Thread, ThreadIndex, TracePartition } from "../../src/index.ts";
 
 const { graphs } = demo;
 const texts = Object.entries(graphs).map(([id, { path: _path, ...text }]) => [id, text]);

@@ -6,7 +6,7 @@ import * as v from "valibot";
 import { hasMessages, type OfGraph } from "../assistants/graph.ts";
 import type { Assistant } from "../assistants/store.ts";
 import { isObject } from "../lib/json.ts";
-import { custom } from "../users/registry.ts";
+import { custom } from "../deployment.ts";
 import { contentNotSupported } from "./errors.ts";
 import type { Send } from "./schema.ts";
 import { CardSettings } from "./settings.ts";

@@ -1,6 +1,6 @@
 /** The members of `configurable` and `context` that say who runs a graph. Only the server sets them. */
 import type { Json } from "../json.ts";
-import { custom } from "../users/registry.ts";
+import { custom } from "../deployment.ts";
 
 const RESERVED = /^langgraph_auth_/;
 

@@ -1,6 +1,6 @@
 /** Semantic search is on when the deployment has embeddings. */
 import { Lazy } from "../lazy.ts";
-import { custom, type Embedder, type Embeddings } from "../users/registry.ts";
+import { custom, type Embedder, type Embeddings } from "../deployment.ts";
 import type { Meaning } from "./meaning.ts";
 import type { Embed } from "./vectors.ts";
 

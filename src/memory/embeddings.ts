@@ -1,5 +1,5 @@
 /** Embeddings convert texts to vectors. */
-import type { Embedder, Embeddings } from "../users/registry.ts";
+import type { Embedder, Embeddings } from "../deployment.ts";
 
 /** The most texts in one call of an embeddings model of Workers AI. */
 const WORKERS_AI_TEXTS = 100;

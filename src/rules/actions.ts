@@ -12,7 +12,7 @@ import { insertItems } from "../traces/queues/items-store.ts";
 import { findQueue } from "../traces/queues/store.ts";
 import type { QueriedRun } from "../traces/types.ts";
 import { loaded } from "../lazy.ts";
-import { custom } from "../users/registry.ts";
+import { custom } from "../deployment.ts";
 import { evaluatorName, type RuleCall } from "./call.ts";
 import { Final, isRefusal } from "./errors.ts";
 import { ASSISTANT_MS, judge, MODEL_MS } from "./judge.ts";

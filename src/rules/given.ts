@@ -11,7 +11,7 @@ import { existingDataset } from "../traces/datasets/existing.ts";
 import { checkFilters, requireReadable } from "../traces/filter/check.ts";
 import { projectById } from "../traces/projects/resolve.ts";
 import { existingQueue } from "../traces/queues/access.ts";
-import { custom } from "../users/registry.ts";
+import { custom } from "../deployment.ts";
 import { database } from "../db/client.ts";
 import type { RuleBody, Structured } from "./schema.ts";
 import { openSecrets, sealSecrets } from "./secrets.ts";

@@ -7,7 +7,7 @@ import { getPathNoStrict } from "hono/utils/url";
 import type { Principal, Scope } from "../http/principal.ts";
 import type { App } from "../http/context.ts";
 import { onBehalf } from "../loopback/caller.ts";
-import { custom } from "./registry.ts";
+import { custom } from "../deployment.ts";
 
 /** The routes and the middleware of the user's application, as the server's application has them. */
 const own = new WeakSet<RouterRoute>();

@@ -2,7 +2,7 @@
 import type { ContentfulStatusCode } from "hono/utils/http-status";
 import { Problem } from "../lib/problem.ts";
 import type { AppUser } from "../http/principal.ts";
-import { authHandlers } from "./registry.ts";
+import { authHandlers } from "../deployment.ts";
 
 /** Whether the deployment says itself who its users are. */
 export const hasUsers = async (): Promise<boolean> => (await authHandlers())?.authenticate !== undefined;

@@ -5,7 +5,7 @@ import { isObject } from "../lib/json.ts";
 import { logError } from "../lib/log.ts";
 import { Problem } from "../lib/problem.ts";
 import { callHandler } from "./authenticate.ts";
-import { authHandlers } from "./registry.ts";
+import { authHandlers } from "../deployment.ts";
 
 /** What the metadata of a thing must contain for the user to see it; undefined: no limit. */
 export type Filter = Json | undefined;

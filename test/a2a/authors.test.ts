@@ -1,7 +1,7 @@
 /** What authors of graphs can say to A2A callers, and of their agents. */
 import "../support/graphs.ts";
 import { afterEach, beforeAll, describe, expect, it } from "vitest";
-import { custom } from "../../src/users/registry.ts";
+import { custom } from "../../src/deployment.ts";
 import { type Caller, newCaller, send } from "../support/caller.ts";
 import { events, type Json, message03, message1, sendRaw, type Reply, result } from "./rpc.ts";
 

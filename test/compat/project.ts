@@ -45,9 +45,9 @@ export async function bundleGraphs(dir: string, graphs: string): Promise<string>
 
 /** The Worker that serves the exports of `file`. */
 const renderWorker = (file: string): string => `
-  import { createWeir } from "./src/weir.ts";
+  import { createWeir } from "./src/index.ts";
   import * as exported from ${JSON.stringify(file)};
-  export { Thread, ThreadIndex, TracePartition } from "./src/weir.ts";
+  export { Thread, ThreadIndex, TracePartition } from "./src/index.ts";
   export default createWeir({ graphs: { ...exported } });
 `;
 

@@ -4,11 +4,11 @@ import { env } from "cloudflare:workers";
 import { afterEach, expect, it } from "vitest";
 import { readConfig, settings } from "../../src/config.ts";
 import { readResource } from "../../src/oauth/request.ts";
-import { lazy } from "../../src/weir.ts";
+import { lazy } from "../../src/index.ts";
 import { embeddingsFrom } from "../../src/memory/embeddings.ts";
 import { headersAsConfigurable } from "../../src/threads/requests/runs/request.ts";
-import { authHandlers, custom } from "../../src/users/registry.ts";
-import { createWeir } from "../../src/weir.ts";
+import { authHandlers, custom } from "../../src/deployment.ts";
+import { createWeir } from "../../src/index.ts";
 import { newCaller } from "../support/caller.ts";
 
 afterEach(() => {

@@ -1,6 +1,6 @@
 /** The Worker within Cloudflare's limits, with users of its own besides keys: a user sees what has their name as `owner`. */
 import { Auth, HTTPException } from "@langchain/langgraph-sdk/auth";
-import { custom } from "../../src/users/registry.ts";
+import { custom } from "../../src/deployment.ts";
 
 const auth = new Auth()
   .authenticate((request: Request) => {

@@ -8,7 +8,7 @@ import { beforeAll, describe, expect, it, vi } from "vitest";
 import { z } from "zod";
 import { graphs } from "../../src/graphs/index.ts";
 import { MOST_NESTED } from "../../src/http/loopback.ts";
-import { custom } from "../../src/users/registry.ts";
+import { custom } from "../../src/deployment.ts";
 import { type Caller, newCaller, send } from "../support/caller.ts";
 import * as pack from "../users/pack.ts";
 

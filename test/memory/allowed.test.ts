@@ -4,7 +4,7 @@ import { env } from "cloudflare:workers";
 import { Auth } from "@langchain/langgraph-sdk/auth";
 import { beforeEach, expect, it } from "vitest";
 import { isObject } from "../../src/lib/json.ts";
-import { custom } from "../../src/users/registry.ts";
+import { custom } from "../../src/deployment.ts";
 import { app } from "../support/app.ts";
 import { newCaller, send } from "../support/caller.ts";
 

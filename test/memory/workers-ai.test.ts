@@ -1,7 +1,7 @@
 import { afterEach, expect, it } from "vitest";
 import { createMeaning } from "../../src/memory/deployed.ts";
 import { workersAiEmbeddings } from "../../src/memory/embeddings.ts";
-import { custom } from "../../src/users/registry.ts";
+import { custom } from "../../src/deployment.ts";
 
 const before = custom.embeddings;
 afterEach(() => {

@@ -2,7 +2,7 @@
 import { env } from "cloudflare:workers";
 import { afterEach, beforeEach, expect, it, vi } from "vitest";
 import { tracePartition } from "../../src/traces/stub.ts";
-import { custom } from "../../src/users/registry.ts";
+import { custom } from "../../src/deployment.ts";
 import { type Caller, newCaller } from "../support/caller.ts";
 import { ask } from "../support/examples.ts";
 import { newRule, type Rule, sendRuns, workOnce, workUntil } from "../support/rules.ts";

@@ -1,8 +1,8 @@
 /** Rules on traced runs: which runs they take, what they do with them, and how often. */
 import { env } from "cloudflare:workers";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
-import type { EvaluatedRun } from "../../src/users/registry.ts";
-import { custom } from "../../src/users/registry.ts";
+import type { EvaluatedRun } from "../../src/deployment.ts";
+import { custom } from "../../src/deployment.ts";
 import { HIDDEN } from "../../src/encryption/receivers.ts";
 import { isSampled } from "../../src/traces/sampling.ts";
 import { type Caller, newCaller } from "../support/caller.ts";

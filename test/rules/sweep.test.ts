@@ -7,7 +7,7 @@ import { database } from "../../src/db/client.ts";
 import { insertBackfill, takeBackfillParts, takeParts } from "../../src/rules/store.ts";
 import { sweepRules } from "../../src/rules/sweep.ts";
 import { workPart } from "../../src/rules/work.ts";
-import { custom } from "../../src/users/registry.ts";
+import { custom } from "../../src/deployment.ts";
 import { type Caller, newCaller } from "../support/caller.ts";
 import { ask } from "../support/examples.ts";
 import { newRule, readRule, type Rule, sendRuns, workOnce, workUntil } from "../support/rules.ts";

@@ -9,7 +9,7 @@ import { threadObject } from "../../src/threads/stub.ts";
 import { message1 } from "../a2a/rpc.ts";
 import { newTokens } from "../oauth/person.ts";
 import { ADMIN_KEY, type Caller, newCaller, send } from "../support/caller.ts";
-import type { UserAuth } from "../../src/users/registry.ts";
+import type { UserAuth } from "../../src/deployment.ts";
 import { POLL_MS } from "../support/thorough.ts";
 import { deployUsers, userCalled } from "./users.ts";
 
@@ -227,7 +227,7 @@ describe.concurrent("a credential that may do less than when it opened a stream"
 it("a user whom the deployment has removed reads no more", async () => {
   const known = new Set(["gil"]);
   deployUsers();
-  const { custom } = await import("../../src/users/registry.ts");
+  const { custom } = await import("../../src/deployment.ts");
   const auth = custom.auth as UserAuth;
   const handlers = auth["~handlerCache"];
   const { authenticate } = handlers;

@@ -7,7 +7,7 @@ import { Auth, HTTPException } from "@langchain/langgraph-sdk/auth";
 import { z } from "zod";
 import { app } from "../support/app.ts";
 import { graphs } from "../../src/graphs/index.ts";
-import { custom } from "../../src/users/registry.ts";
+import { custom } from "../../src/deployment.ts";
 
 export type Json = Record<string, unknown>;
 

@@ -1,6 +1,6 @@
 /** A workspace with a key, and calls made with it, in workerd tests. */
 import { exports } from "cloudflare:workers";
-import { custom } from "../../src/users/registry.ts";
+import { custom } from "../../src/deployment.ts";
 import type { OpenApi } from "./answers/document.ts";
 import { watchAnswer } from "./answers/watch.ts";
 

@@ -4,7 +4,7 @@ import { applyD1Migrations, type D1Migration } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { afterAll, afterEach } from "vitest";
 import { graphs } from "../../src/graphs/index.ts";
-import { custom } from "../../src/users/registry.ts";
+import { custom } from "../../src/deployment.ts";
 import { failOnFaults } from "./answers/watch.ts";
 import { failOnCrossings } from "./edge-limits/record.ts";
 

@@ -11,7 +11,7 @@ import { database } from "../../src/db/client.ts";
 import { graphs } from "../../src/graphs/index.ts";
 import { readOwnPath } from "../../src/loopback/webhook.ts";
 import { sendOrDrop } from "../../src/threads/tasks/call.ts";
-import { custom } from "../../src/users/registry.ts";
+import { custom } from "../../src/deployment.ts";
 import { type Caller, newCaller, send } from "../support/caller.ts";
 import * as pack from "../users/pack.ts";
 import { rowsIn } from "../support/thread-tables.ts";

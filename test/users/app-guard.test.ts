@@ -7,7 +7,7 @@ import { createApp } from "../../src/app.ts";
 import { readConfig } from "../../src/config.ts";
 import "../support/app.ts";
 import { noteForApp, noteInner } from "../../src/loopback/caller.ts";
-import { custom } from "../../src/users/registry.ts";
+import { custom } from "../../src/deployment.ts";
 import { newCaller } from "../support/caller.ts";
 import * as pack from "./pack.ts";
 

@@ -6,7 +6,7 @@ import { app } from "../support/app.ts";
 import { readConfig } from "../../src/config.ts";
 import { graphs } from "../../src/graphs/index.ts";
 import { readConfigurable } from "../../src/threads/requests/runs/request.ts";
-import { custom } from "../../src/users/registry.ts";
+import { custom } from "../../src/deployment.ts";
 import { newCaller } from "../support/caller.ts";
 import * as pack from "./pack.ts";
 

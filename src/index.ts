@@ -22,11 +22,11 @@ import { sweepRules } from "./rules/sweep.ts";
 import { isRuleMessage, workRules } from "./rules/work.ts";
 import { installLogger } from "./runtime/logger.ts";
 import { type UiFiles, uis } from "./ui/files.ts";
-import { type Custom, custom } from "./users/registry.ts";
+import { type Custom, custom } from "./deployment.ts";
 
 export { redeployed } from "./redeploy.ts";
 export { Thread } from "./thread.ts";
-export type { EvaluatedRun, Evaluator } from "./users/registry.ts";
+export type { EvaluatedRun, Evaluator } from "./deployment.ts";
 export { embeddingsFrom, workersAiEmbeddings } from "./memory/embeddings.ts";
 export { ThreadIndex } from "./thread-index.ts";
 export { TracePartition } from "./traces/partition.ts";

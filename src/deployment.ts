@@ -1,7 +1,7 @@
 /** The user's own code beside the graphs: `auth`, `app`, `a2a`, `embeddings` and `evaluators`, filled by createWeir, each optional. */
 import type { Env as HonoEnv, Hono } from "hono";
-import { type Lazy, loaded } from "../lazy.ts";
-import type { AppUser } from "../http/principal.ts";
+import { type Lazy, loaded } from "./lazy.ts";
+import type { AppUser } from "./http/principal.ts";
 
 /** The input of a handler. `value` is the request's and may be changed in place. */
 export interface AuthEvent {
