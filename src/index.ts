@@ -1,5 +1,5 @@
 /** The package's main export: makes the Worker of a deployment from its graphs. Wiring only. */
-import "./runtime/als.ts";
+import "./runtime/install.ts";
 import { sweepAlerts } from "./alerts/evaluate.ts";
 import { createApp } from "./app.ts";
 import { readConfig, settings } from "./config.ts";

@@ -1,5 +1,5 @@
 /** From what a project exports as a graph to a compiled graph that Weir runs. */
-import "../runtime/als.ts";
+import "../runtime/install.ts";
 import type { Graph } from "./entry.ts";
 
 /** A `StateGraph` compiled by Weir. Compiling is not cheap, and the result holds no state of a run. */

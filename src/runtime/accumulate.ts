@@ -1,7 +1,7 @@
 /** Adds up the streamed chunks of messages, for the classic `messages` mode whose events hold the message so far. */
 import type { Json } from "../json.ts";
 import { AIMessageChunk } from "@langchain/core/messages";
-import { toWireJson, wireChunk } from "./serde.ts";
+import { toWireJson, wireChunk } from "./wire.ts";
 
 export class Accumulator {
   #messages = new Map<string, AIMessageChunk>();

@@ -3,8 +3,8 @@
  * finish, then message-finish. Blocks get indices of their own, since models number text and tool calls independently.
  */
 import type { AIMessageChunk, BaseMessage } from "@langchain/core/messages";
-import { audioIn, imagesIn, isObject, type Part as Block, reasoningIn, standardPart } from "./parts.ts";
-import { messageType } from "./serde.ts";
+import { audioIn, imagesIn, isObject, type Part as Block, reasoningIn, standardPart } from "./content.ts";
+import { messageType } from "./wire.ts";
 
 type Role = "ai" | "human" | "system";
 export type MessageEvent = Record<string, unknown> & { event: string };

@@ -1,6 +1,6 @@
 /** LangGraph's `debug` chunks as the Agent Server puts them on the wire: no callbacks, no internal keys, checkpoints by address. */
 import type { Json } from "../json.ts";
-import { toWireJson } from "./serde.ts";
+import { toWireJson } from "./wire.ts";
 
 /** A `debug` chunk in wire form, as JSON. */
 export function wireDebug(chunk: unknown): string {

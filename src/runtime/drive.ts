@@ -1,5 +1,5 @@
 /** Runs a graph, and passes all its output to a sink, synchronously and in order. */
-import "./als.ts";
+import "./install.ts";
 import type { RunnableConfig } from "@langchain/core/runnables";
 import { AsyncLocalStorageProviderSingleton } from "@langchain/core/singletons";
 import { Command, isCommand, Send } from "@langchain/langgraph";
@@ -10,7 +10,7 @@ import type { Graph } from "./graph.ts";
 import { type Around, keysFrom, keyTasks } from "./idempotency-key.ts";
 import { answer, asNewest, hasTasksMode } from "./older.ts";
 import { batchOnDemand } from "./store-batches.ts";
-import { Tap, type TapSink } from "./tap.ts";
+import { Tap, type TapSink } from "./callbacks.ts";
 
 export interface DriveSink extends TapSink, ExtensionSink {
   /** A chunk of LangGraph's own modes: values, updates, tasks, debug, custom, and the light `checkpoints` envelope. */

@@ -7,7 +7,7 @@
  * derives from what stays: the origin of the checkpoint (see `keysFrom`), the step, and the task's path in its graph. In
  * a nested graph, the key of the task around it takes the place of the origin.
  */
-import "./als.ts";
+import "./install.ts";
 import type { RunnableConfig } from "@langchain/core/runnables";
 import { AsyncLocalStorageProviderSingleton } from "@langchain/core/singletons";
 import { uuid5 } from "@langchain/langgraph-checkpoint";

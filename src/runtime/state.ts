@@ -1,6 +1,6 @@
 /** Reading and writing a thread's state through its graph, in the Agent Server's shapes. */
 import type { Json } from "../json.ts";
-import "./als.ts";
+import "./install.ts";
 import type { RunnableConfig } from "@langchain/core/runnables";
 import type { StateSnapshot } from "@langchain/langgraph";
 import type { BaseCheckpointSaver } from "@langchain/langgraph-checkpoint";
@@ -8,7 +8,7 @@ import { readAddress } from "./debug.ts";
 import { bind, command, type WireCommand } from "./drive.ts";
 import type { Graph } from "./graph.ts";
 import { withId } from "./older.ts";
-import { errorBody, toWireJson } from "./serde.ts";
+import { errorBody, toWireJson } from "./wire.ts";
 
 export interface SnapshotOptions {
   threadId: string;

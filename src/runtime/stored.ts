@@ -16,7 +16,7 @@ import {
   type MessageClass,
   messageClass,
 } from "./records.ts";
-import { memberName } from "./serde.ts";
+import { memberName } from "./wire.ts";
 
 function constructor(name: Builtin["name"], args: unknown[]): unknown {
   return { lc: 2, type: "constructor", id: [name], method: null, args, kwargs: {} };

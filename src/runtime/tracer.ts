@@ -10,7 +10,7 @@ import type { LLMResult } from "@langchain/core/outputs";
 import type { ChainValues } from "@langchain/core/utils/types";
 import { isGraphBubbleUp } from "@langchain/langgraph";
 import { readUuidMillis } from "../lib/uuid.ts";
-import { wireWithin } from "./serde.ts";
+import { wireWithin } from "./wire.ts";
 
 type Metadata = Record<string, unknown>;
 

@@ -1,5 +1,5 @@
 /** A run that gives an answer and is tried again, because its process ended, gives the answer to one question. */
-import "../../src/runtime/als.ts";
+import "../../src/runtime/install.ts";
 import { abortAllDurableObjects } from "cloudflare:test";
 import { Annotation, END, interrupt, START, StateGraph } from "@langchain/langgraph";
 import { beforeEach, describe, expect, it, vi } from "vitest";

@@ -1,4 +1,4 @@
-import "../../src/runtime/als.ts";
+import "../../src/runtime/install.ts";
 import { START, StateGraph, StateSchema } from "@langchain/langgraph";
 import { beforeAll, describe, expect, it } from "vitest";
 import { z } from "zod";

@@ -1,5 +1,5 @@
 /** Graphs whose models use what their input says, and short calls about budgets. */
-import "../../src/runtime/als.ts";
+import "../../src/runtime/install.ts";
 import { BaseChatModel } from "@langchain/core/language_models/chat_models";
 import { AIMessage, AIMessageChunk, type BaseMessage } from "@langchain/core/messages";
 import { ChatGenerationChunk, type ChatResult } from "@langchain/core/outputs";

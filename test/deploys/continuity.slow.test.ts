@@ -1,5 +1,5 @@
 /** Threads that wait while another version of their graph is deployed: they continue whole, are migrated, or are refused. */
-import "../../src/runtime/als.ts";
+import "../../src/runtime/install.ts";
 import { Annotation, END, interrupt, Send, START, StateGraph } from "@langchain/langgraph";
 import { Topic } from "@langchain/langgraph/channels";
 import { beforeAll, describe, expect, it } from "vitest";

@@ -1,5 +1,5 @@
 /** Graphs of all kinds wait while a version is deployed that has all they need: they continue. */
-import "../../src/runtime/als.ts";
+import "../../src/runtime/install.ts";
 import { Annotation, entrypoint, getPreviousState, interrupt, START, StateGraph, task } from "@langchain/langgraph";
 import { DeltaChannel } from "@langchain/langgraph/channels";
 import { beforeAll, describe, expect, it } from "vitest";

@@ -3,7 +3,7 @@
  * the nodes of the step that waits, those to which ended nodes led, and the keys that hold a value. Each node of the step has then run
  * once.
  */
-import "../../src/runtime/als.ts";
+import "../../src/runtime/install.ts";
 import { Annotation, interrupt, START, StateGraph } from "@langchain/langgraph";
 import { beforeAll, expect, it } from "vitest";
 import type { CheckPage, DescribedGraph } from "../../src/deploys/schema.ts";

@@ -1,5 +1,5 @@
 /** A graph whose runs work until the test lets them end, and that counts how many do at once, by the name in their input. */
-import "../../src/runtime/als.ts";
+import "../../src/runtime/install.ts";
 import { END, type LangGraphRunnableConfig, START, StateGraph, StateSchema } from "@langchain/langgraph";
 import { z } from "zod";
 import { graphs } from "../../src/graphs/index.ts";

@@ -1,5 +1,5 @@
 /** Entries of the registry that are no compiled graphs: agents, and factories. */
-import "../../src/runtime/als.ts";
+import "../../src/runtime/install.ts";
 import { AIMessage } from "@langchain/core/messages";
 import {
   END,

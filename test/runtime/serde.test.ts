@@ -8,7 +8,7 @@ import {
   ToolMessage,
 } from "@langchain/core/messages";
 import { describe, expect, it } from "vitest";
-import { toWireJson, wireWithin } from "../../src/runtime/serde.ts";
+import { toWireJson, wireWithin } from "../../src/runtime/wire.ts";
 
 const MESSAGES: BaseMessage[] = [
   new HumanMessage({ content: "h", name: "bob", id: "1" }),

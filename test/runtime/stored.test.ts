@@ -5,7 +5,7 @@ import { Send } from "@langchain/langgraph";
 import { MemorySaver } from "@langchain/langgraph-checkpoint";
 import { afterEach, describe, expect, it } from "vitest";
 import { NESTING } from "../../src/lib/json.ts";
-import { toWireJson } from "../../src/runtime/serde.ts";
+import { toWireJson } from "../../src/runtime/wire.ts";
 import { dump, flatten, revive } from "../../src/runtime/stored.ts";
 import { type Random, seeded } from "../support/random.ts";
 

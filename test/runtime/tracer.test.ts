@@ -1,7 +1,7 @@
 /** What a trace says of a run that was stopped. */
 import { expect, it } from "vitest";
 import { type TraceEnd, Tracer } from "../../src/runtime/tracer.ts";
-import "../../src/runtime/als.ts";
+import "../../src/runtime/install.ts";
 
 const end = (status: string, error?: string): TraceEnd => ({
   run: { status, queued_ms: 0, took_ms: 1 },

@@ -1,5 +1,5 @@
 /** Users of a deployment's own `Auth` for the tests of this folder, and a graph that returns who runs it. */
-import "../../src/runtime/als.ts";
+import "../../src/runtime/install.ts";
 import { createExecutionContext } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { START, StateGraph, StateSchema } from "@langchain/langgraph";

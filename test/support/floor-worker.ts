@@ -5,7 +5,7 @@
 import { DurableObject } from "cloudflare:workers";
 import { echo } from "../../examples/demo/src/echo.ts";
 import { sseFrame } from "../../src/http/sse.ts";
-import { toWireJson } from "../../src/runtime/serde.ts";
+import { toWireJson } from "../../src/runtime/wire.ts";
 
 const MODES = ["values", "updates"] as const;
 

@@ -1,5 +1,5 @@
 /** Graphs whose tasks record their idempotency keys, and stop where a test ends their process. */
-import "../../src/runtime/als.ts";
+import "../../src/runtime/install.ts";
 import { tool } from "@langchain/core/tools";
 import {
   END,

@@ -1,5 +1,5 @@
 /** Graphs that ask questions: alone, nested, side by side, twice in one node; and one whose messages are replayed. */
-import "../../src/runtime/als.ts";
+import "../../src/runtime/install.ts";
 import { AIMessage, type BaseMessage } from "@langchain/core/messages";
 import { Annotation, END, interrupt, MessagesDeltaValue, START, StateGraph, StateSchema } from "@langchain/langgraph";
 import type { GraphFactory } from "../../src/graphs/entry.ts";

@@ -1,5 +1,5 @@
 /** A graph that acts on the world: it sends payments to a receiver, each with the key of its task. */
-import "../../src/runtime/als.ts";
+import "../../src/runtime/install.ts";
 import { getConfig, Send, START, StateGraph, StateSchema, task } from "@langchain/langgraph";
 import { z } from "zod";
 import { graphs } from "../../src/graphs/index.ts";

@@ -1,5 +1,5 @@
 /** Graphs whose states hold any JSON. */
-import "../../src/runtime/als.ts";
+import "../../src/runtime/install.ts";
 import { END, MessagesValue, ReducedValue, START, StateGraph, StateSchema } from "@langchain/langgraph";
 import { z } from "zod";
 import { graphs } from "../../src/graphs/index.ts";

@@ -3,7 +3,7 @@ import { Auth, HTTPException } from "@langchain/langgraph-sdk/auth";
 import { Hono } from "hono";
 import { setCookie } from "hono/cookie";
 import { z } from "zod";
-import "../../src/runtime/als.ts";
+import "../../src/runtime/install.ts";
 import { START, StateGraph, StateSchema } from "@langchain/langgraph";
 
 /** Says whose run it is. */

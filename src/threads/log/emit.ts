@@ -4,7 +4,7 @@ import { isObject } from "../../lib/json.ts";
 import type { MessageEvent } from "../../runtime/blocks.ts";
 import { wireDebug } from "../../runtime/debug.ts";
 import type { DriveSink } from "../../runtime/drive.ts";
-import { toWireJson, wireChunk } from "../../runtime/serde.ts";
+import { toWireJson, wireChunk } from "../../runtime/wire.ts";
 import { canonical } from "./canonical.ts";
 import { checkedCustom } from "./custom.ts";
 import type { EventMethod } from "./events.ts";

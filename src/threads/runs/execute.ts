@@ -2,9 +2,9 @@
 import type { BaseStore } from "@langchain/langgraph-checkpoint";
 import { onBehalf } from "../../loopback/caller.ts";
 import { command, drive } from "../../runtime/drive.ts";
-import { Guard } from "../../runtime/guard.ts";
+import { Guard } from "../../runtime/model-guard.ts";
 import { Saver } from "../../runtime/saver.ts";
-import { errorBody } from "../../runtime/serde.ts";
+import { errorBody } from "../../runtime/wire.ts";
 import { Tracer } from "../../runtime/tracer.ts";
 import { ownProject } from "../../traces/self.ts";
 import { actingRun, actsFor } from "../acting.ts";

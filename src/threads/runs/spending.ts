@@ -7,7 +7,7 @@ import { formatDay, type RunBudget, type Spent, WARN_AT } from "../../budgets/cl
 import { questionFor, describeReached } from "../../budgets/question.ts";
 import { type Standing, workspaceBudgets } from "../../budgets/rpc.ts";
 import { logError } from "../../lib/log.ts";
-import type { Decider, Question } from "../../runtime/guard.ts";
+import type { Decider, Question } from "../../runtime/model-guard.ts";
 import { roundCost } from "../../traces/usage/cost.ts";
 import { addCost, type PriceTable } from "../../traces/usage/prices.ts";
 import { derivedUsage } from "../../traces/usage/usage.ts";

@@ -7,7 +7,7 @@ import { BaseCallbackHandler, type HandleLLMNewTokenCallbackFields } from "@lang
 import { AIMessageChunk, type BaseMessage, isBaseMessage } from "@langchain/core/messages";
 import type { LLMResult } from "@langchain/core/outputs";
 import { MessageBlocks, type MessageEvent } from "./blocks.ts";
-import { messageType } from "./serde.ts";
+import { messageType } from "./wire.ts";
 
 type Metadata = Record<string, unknown>;
 
