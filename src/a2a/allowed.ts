@@ -4,7 +4,7 @@
  */
 import type { Json } from "../json.ts";
 import { threadMetadata } from "../threads/requests/access.ts";
-import { authorize, containsJson } from "../users/authorize.ts";
+import { authorize, containsJson } from "../access/users/handlers.ts";
 import type { Call } from "./call.ts";
 import { taskNotFound } from "./errors.ts";
 

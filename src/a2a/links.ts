@@ -2,7 +2,7 @@
 import { giveLinks } from "../answers/own.ts";
 import { serverAddress } from "../http/origin.ts";
 import { threadMetadata } from "../threads/requests/access.ts";
-import { authorize, containsJson } from "../users/authorize.ts";
+import { authorize, containsJson } from "../access/users/handlers.ts";
 import type { Call } from "./call.ts";
 import { readTaskId } from "./context.ts";
 import type { TaskReducer } from "./task-reducer.ts";

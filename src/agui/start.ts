@@ -11,7 +11,7 @@ import { threadStub } from "../threads/stub.ts";
 import type { Thread } from "../threads/types.ts";
 import type { RunCreate } from "../threads/requests/runs/schema.ts";
 import { deriveThreadId } from "../threads/thread-id.ts";
-import { authorize, containsJson } from "../users/authorize.ts";
+import { authorize, containsJson } from "../access/users/handlers.ts";
 import { BREAKPOINT, buildResume } from "./interrupts.ts";
 import { graphMessage } from "./messages.ts";
 import { isEqual } from "./patch.ts";

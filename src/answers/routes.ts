@@ -1,8 +1,8 @@
 /** Links by which an interrupt is answered: made and revoked with a credential, answered without one. */
 import { type Context, Hono, type MiddlewareHandler } from "hono";
 import * as v from "valibot";
-import { audit } from "../audit/record.ts";
-import { limitAddress, limitLink } from "../auth/limits.ts";
+import { audit } from "../access/audit/record.ts";
+import { limitAddress, limitLink } from "../access/auth/limits.ts";
 import { createDoc, eitherBody, json, media, NOTHING, PROBLEM } from "../http/route.ts";
 import { idempotentId } from "../http/idempotent-id.ts";
 import { serverAddress } from "../http/origin.ts";

@@ -1,7 +1,7 @@
 /** `/assistants`: named, versioned configurations of a graph. An id in a path may also be a graph id. */
 import { Hono } from "hono";
 import * as v from "valibot";
-import { audit } from "../audit/record.ts";
+import { audit } from "../access/audit/record.ts";
 import { database } from "../db/client.ts";
 import { Count, selectableList } from "../http/answers.ts";
 import { createDoc, NOTHING } from "../http/route.ts";

@@ -1,8 +1,8 @@
 /** D1: the chains of the audit trail and their daily roots. */
 import { and, asc, desc, eq, isNull, isNotNull, type SQL, sql } from "drizzle-orm";
 import type { Database } from "../db/client.ts";
-import { auditLog, auditRoots } from "../db/audit.ts";
-import type { AuditRow } from "./store.ts";
+import { auditLog, auditRoots } from "../access/audit/table.ts";
+import type { AuditRow } from "../access/audit/store.ts";
 
 export interface Link {
   id: string;

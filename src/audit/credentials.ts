@@ -3,7 +3,7 @@ import type { Context } from "hono";
 import { callerAddress, toNetwork } from "../http/network.ts";
 import { logError } from "../lib/log.ts";
 import type { App } from "../http/context.ts";
-import { audit, auditFailure } from "./record.ts";
+import { audit, auditFailure } from "../access/audit/record.ts";
 
 const MINUTE_MS = 60_000;
 const KEPT_MOST = 1_000;

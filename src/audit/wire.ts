@@ -1,5 +1,5 @@
 import type { AuditEntryWire } from "./entry.ts";
-import type { AuditRow } from "./store.ts";
+import type { AuditRow } from "../access/audit/store.ts";
 
 export function toWireEntry(row: AuditRow): AuditEntryWire {
   return {

@@ -1,10 +1,10 @@
 /** D1: API keys that applications made, and that end with the OAuth grant of their application. */
 import { type SQL, sql } from "drizzle-orm";
-import type { AuditAction } from "../audit/store.ts";
+import type { AuditAction } from "../access/audit/store.ts";
 import type { Database } from "../db/client.ts";
-import type { KeyEnd } from "../db/auth.ts";
-import { apiKeys } from "../db/auth.ts";
-import { auditLog } from "../db/audit.ts";
+import type { KeyEnd } from "../access/table.ts";
+import { apiKeys } from "../access/table.ts";
+import { auditLog } from "../access/audit/table.ts";
 import { forgetCredentials } from "./credential-cache.ts";
 
 const AT_ONCE = 1_000;

@@ -4,7 +4,7 @@ import { database } from "../db/client.ts";
 import { Problem } from "../lib/problem.ts";
 import type { App } from "../http/context.ts";
 import { may, type Permission, PERMISSIONS, type Principal, type Scope } from "../http/principal.ts";
-import { permissionsOfRole } from "./roles.ts";
+import { permissionsOfRole } from "../access/auth/roles.ts";
 
 /** The permissions of a role. @throws Problem 422 when the workspace has none of this name */
 export async function requireRole(c: Context<App>, role: string): Promise<readonly Permission[]> {

@@ -1,7 +1,7 @@
 /** Roles of a workspace: `/api/v1/roles`. */
 import { Hono } from "hono";
 import * as v from "valibot";
-import { audit } from "../audit/record.ts";
+import { audit } from "../access/audit/record.ts";
 import { database } from "../db/client.ts";
 import { createDoc, NOTHING } from "../http/route.ts";
 import { Problem } from "../lib/problem.ts";
@@ -9,9 +9,9 @@ import type { App } from "../http/context.ts";
 import { body, param } from "../http/validate.ts";
 import { type Permission, PERMISSIONS } from "../http/principal.ts";
 import { checkGiven, refuseApplications } from "./known-role.ts";
-import { ROLES } from "./roles.ts";
+import { ROLES } from "../access/auth/roles.ts";
 import { deleteUnusedRole, findRole, isRoleUsed, listRoles, putRole } from "./roles-store.ts";
-import { RoleName } from "./schema.ts";
+import { RoleName } from "../access/auth/schema.ts";
 
 const doc = createDoc("Workspaces and keys");
 

@@ -2,7 +2,7 @@
 import { and, asc, eq, isNull, notExists, type SQL } from "drizzle-orm";
 import type { Database } from "../db/client.ts";
 import { insertBelow } from "../db/writes.ts";
-import { apiKeys, roles } from "../db/auth.ts";
+import { apiKeys, roles } from "../access/table.ts";
 import { invitations, members } from "../db/members.ts";
 import { forgetCredentials } from "./credential-cache.ts";
 

@@ -1,7 +1,7 @@
 /** The budgets of a workspace, what is spent of them, and the prices of models: `/api/v1/budgets`, `/api/v1/prices`. */
 import { Hono } from "hono";
 import * as v from "valibot";
-import { audit } from "../audit/record.ts";
+import { audit } from "../access/audit/record.ts";
 import { type Budget, BudgetBody, MOST_BUDGETS } from "../budget-rule.ts";
 import { mergeRules, RuleId } from "../flow-rule.ts";
 import { webhookFault } from "../http/addresses.ts";

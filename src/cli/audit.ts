@@ -3,7 +3,7 @@ import { readdirSync, readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
 import type { AuditEntryWire, AuditRoot } from "../audit/entry.ts";
-import { type Verified, verifyAudit } from "../audit/verify.ts";
+import { type Verified, verifyAudit } from "../access/audit/verify.ts";
 import { Fault } from "./fault.ts";
 
 export const usage = `weir audit verify <file> [--roots <file or folder>]

@@ -1,7 +1,7 @@
 /** `/runs/crons` and `/threads/{id}/runs/crons`: runs that start by the clock. */
 import * as v from "valibot";
 import { type Context, Hono } from "hono";
-import { audit } from "../audit/record.ts";
+import { audit } from "../access/audit/record.ts";
 import { requirePermission } from "../auth/require.ts";
 import { toAssistantId } from "../assistants/defaults.ts";
 import { resolveAssistant } from "../assistants/store.ts";

@@ -1,6 +1,6 @@
 /** The payload of a cron in a workspace that encrypts: what its runs are given. */
 import { openJson, openListed, sealJson } from "../encryption/json.ts";
-import { loadRing, withRing } from "../encryption/load.ts";
+import { loadRing, withRing } from "../access/encryption/keys.ts";
 import type { CronRow } from "./store.ts";
 
 const cronPlace = ({ id }: Pick<CronRow, "id">) => ["cron", id];

@@ -1,5 +1,5 @@
 import { integer, sqliteTable, text, uniqueIndex } from "drizzle-orm/sqlite-core";
-import { workspaces } from "./auth.ts";
+import { workspaces } from "../access/table.ts";
 
 /** The data keys of workspaces that encrypt what they store. The newest encrypts, the others decrypt. */
 export const encryptionKeys = sqliteTable(

@@ -1,6 +1,6 @@
 /** People: who is a member of a workspace, who is invited, and the sessions of their browsers. Secrets only as SHA-256. */
 import { index, integer, sqliteTable, text, uniqueIndex } from "drizzle-orm/sqlite-core";
-import { workspaces } from "./auth.ts";
+import { workspaces } from "../access/table.ts";
 
 const workspaceId = () =>
   text("workspace_id")

@@ -1,6 +1,6 @@
 /** OAuth: clients that registered themselves, what people granted them, and their tokens. Secrets only as SHA-256. */
 import { index, integer, sqliteTable, text } from "drizzle-orm/sqlite-core";
-import { workspaces } from "./auth.ts";
+import { workspaces } from "../access/table.ts";
 
 const list = (name: string) => text(name, { mode: "json" }).$type<string[]>().notNull();
 

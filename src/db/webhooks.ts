@@ -1,5 +1,5 @@
 import { index, integer, sqliteTable, text } from "drizzle-orm/sqlite-core";
-import { workspaces } from "./auth.ts";
+import { workspaces } from "../access/table.ts";
 
 /** The secrets that sign a workspace's webhooks. Several are valid while a rotation overlaps. */
 export const webhookSecrets = sqliteTable(

@@ -1,7 +1,7 @@
 /** Which threads of a workspace cannot continue on the graphs of another bundle. */
 import { listCronThreads } from "../crons/store.ts";
 import { database } from "../db/client.ts";
-import { isKeyDestroyed } from "../encryption/ring.ts";
+import { isKeyDestroyed } from "../access/encryption/ring.ts";
 import { type Break, describeBreak, findBreaks } from "../graphs/continuity.ts";
 import { forEach } from "../threads/requests/fan-out.ts";
 import { threadIds } from "../threads/search/store.ts";

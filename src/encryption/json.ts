@@ -1,5 +1,5 @@
 /** Objects in columns of JSON: sealed, a column holds an object with one member, the sealed text. */
-import { isSealed, openOr, type Place, type Ring } from "./ring.ts";
+import { isSealed, openOr, type Place, type Ring } from "../access/encryption/ring.ts";
 
 export function sealJson<T extends object>(ring: Ring, value: T, place: Place): T {
   return ring.isOn ? ({ sealed: ring.seal(JSON.stringify(value), place) } as unknown as T) : value;

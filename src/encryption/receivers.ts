@@ -1,7 +1,7 @@
 /** What calls of receivers need that is not shown: headers, keys, and addresses that are secrets themselves. */
 import * as v from "valibot";
 import { Problem } from "../lib/problem.ts";
-import { type KeySource } from "./load.ts";
+import { type KeySource } from "../access/encryption/keys.ts";
 import { openSecret, sealSecret } from "./secrets.ts";
 
 /** A value of a secret that stays as it is. Answers show it in place of the secret. */

@@ -3,7 +3,7 @@
  * too, and its destruction ends them.
  */
 import { sealText, unseal } from "../lib/crypto.ts";
-import { type KeySource, loadRing, withRing } from "./load.ts";
+import { type KeySource, loadRing, withRing } from "../access/encryption/keys.ts";
 
 const secretPlace = (purpose: string) => ["secret", purpose];
 

@@ -1,6 +1,6 @@
 /** Everything the engine needs of the world, in one parameter: with these under control, a seed controls a whole export. */
-import type { KeySource } from "../encryption/load.ts";
-import { openBlobs } from "../encryption/blobs.ts";
+import type { KeySource } from "../access/encryption/keys.ts";
+import { openBlobs } from "../access/encryption/blobs.ts";
 import { database, type Database } from "../db/client.ts";
 import type { ObjectStore } from "../s3/object-store.ts";
 import { resolveColumn, type RunPage } from "../traces/page.ts";

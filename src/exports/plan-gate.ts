@@ -1,6 +1,6 @@
 /** Who may export: keys with the scope, in workspaces whose plan includes it. */
 import type { MiddlewareHandler } from "hono";
-import { findWorkspace } from "../auth/store.ts";
+import { findWorkspace } from "../access/auth/store.ts";
 import { database } from "../db/client.ts";
 import { Problem } from "../lib/problem.ts";
 import type { App } from "../http/context.ts";

@@ -1,7 +1,7 @@
 /** Export jobs and their runs: `/api/v1/bulk-exports`. */
 import * as v from "valibot";
 import { Hono } from "hono";
-import { audit } from "../audit/record.ts";
+import { audit } from "../access/audit/record.ts";
 import { database } from "../db/client.ts";
 import { createDoc } from "../http/route.ts";
 import { cutPage } from "../http/paging.ts";

@@ -2,7 +2,7 @@
 import { Count, Id, Time } from "../http/answers.ts";
 import { Hono } from "hono";
 import * as v from "valibot";
-import { audit } from "../audit/record.ts";
+import { audit } from "../access/audit/record.ts";
 import { createDoc, NOTHING } from "../http/route.ts";
 import { whole } from "../http/shapes.ts";
 import { Problem } from "../lib/problem.ts";

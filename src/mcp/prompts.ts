@@ -3,7 +3,7 @@ import { type GetPromptResult, type Prompt, ProtocolError, ProtocolErrorCode } f
 import * as v from "valibot";
 import type { Assistant } from "../assistants/store.ts";
 import { database } from "../db/client.ts";
-import type { Filter } from "../users/authorize.ts";
+import type { Filter } from "../access/users/handlers.ts";
 import { assistantsFrom, PAGE } from "./tools.ts";
 
 const name = v.pipe(v.string(), v.regex(/^[\w-]{1,50}$/));

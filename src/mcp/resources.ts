@@ -13,7 +13,7 @@ import { findThreads } from "../threads/requests/search.ts";
 import { threadStub } from "../threads/stub.ts";
 import { readTree } from "../traces/query/tree.ts";
 import { runOfTree, TREE_NAMES } from "../traces/query/shape.ts";
-import { authorize, containsJson, type Filter } from "../users/authorize.ts";
+import { authorize, containsJson, type Filter } from "../access/users/handlers.ts";
 import { assistantOfTool, namesOfTools, PAGE } from "./tools.ts";
 
 /** Who reads. */

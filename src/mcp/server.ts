@@ -17,7 +17,7 @@ import type { App } from "../http/context.ts";
 import { idempotentId } from "../http/idempotent-id.ts";
 import { VERSION } from "../system/info.ts";
 import { readConfigurable } from "../threads/requests/runs/request.ts";
-import { authorize } from "../users/authorize.ts";
+import { authorize } from "../access/users/handlers.ts";
 import { answerInterrupt, callAssistant, continueCall } from "./call.ts";
 import { reportTo } from "./progress.ts";
 import { listPrompts, readPrompt } from "./prompts.ts";

@@ -5,7 +5,7 @@ import { isDefaultAssistant } from "../assistants/defaults.ts";
 import { loadGraph } from "../assistants/graph.ts";
 import { type Assistant, searchAssistants } from "../assistants/store.ts";
 import { type Database, database } from "../db/client.ts";
-import type { Filter } from "../users/authorize.ts";
+import type { Filter } from "../access/users/handlers.ts";
 import { readSchemas } from "../graphs/schemas.ts";
 import { ANSWER } from "./questions.ts";
 import { isMessages, type OutputSchema, toOutputSchema } from "./result.ts";

@@ -1,11 +1,11 @@
 import { and, desc, eq, exists, gt, isNull, lt, or, sql } from "drizzle-orm";
-import type { MemberRow } from "../auth/session-store.ts";
+import type { MemberRow } from "../access/auth/sessions.ts";
 import type { Database } from "../db/client.ts";
 import { deleteOverdue } from "../db/delete.ts";
 import { insertBelow, rowIf } from "../db/writes.ts";
 import { invitations, members } from "../db/members.ts";
-import { workspaces } from "../db/auth.ts";
-import { mayJoin } from "./store.ts";
+import { workspaces } from "../access/table.ts";
+import { mayJoin } from "../access/members/store.ts";
 
 export type InvitationRow = typeof invitations.$inferSelect;
 

@@ -1,7 +1,7 @@
 /** Invitations by link: `/api/v1/invitations`. */
 import * as v from "valibot";
 import { Hono } from "hono";
-import { audit } from "../audit/record.ts";
+import { audit } from "../access/audit/record.ts";
 import { newSecret, sha256 } from "../auth/secret.ts";
 import { database } from "../db/client.ts";
 import { createDoc, NOTHING } from "../http/route.ts";
@@ -19,9 +19,9 @@ import {
   MOST_INVITATIONS,
 } from "./invitation-store.ts";
 import { requireIssuer } from "./person.ts";
-import { checkRoleGiven } from "./rights.ts";
-import { Invite, MemberParam, Paging } from "./schema.ts";
-import { Invitation, NewInvitation, toWireInvitation } from "./wire.ts";
+import { checkRoleGiven } from "../access/members/rights.ts";
+import { Invite, MemberParam, Paging } from "../access/members/schema.ts";
+import { Invitation, NewInvitation, toWireInvitation } from "../access/members/row.ts";
 
 const doc = createDoc("Members");
 const notFound = () => new Problem(404, "Invitation not found, or accepted.");

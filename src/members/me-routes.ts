@@ -1,19 +1,19 @@
 /** What the caller is and may do: `/api/v1/me`. */
 import * as v from "valibot";
 import { type Context, Hono } from "hono";
-import { audit } from "../audit/record.ts";
+import { audit } from "../access/audit/record.ts";
 import { nameCaller } from "../auth/caller.ts";
-import { endSession, findSession, listSessions } from "../auth/session-store.ts";
-import { findWorkspace } from "../auth/store.ts";
+import { endSession, findSession, listSessions } from "../access/auth/sessions.ts";
+import { findWorkspace } from "../access/auth/store.ts";
 import { database } from "../db/client.ts";
 import { createDoc, NOTHING } from "../http/route.ts";
 import { Problem } from "../lib/problem.ts";
 import type { App } from "../http/context.ts";
 import { param } from "../http/validate.ts";
 import { ALL_PERMISSIONS, may } from "../http/principal.ts";
-import { OwnSessionParam } from "./schema.ts";
-import { findMember, listMemberships } from "./store.ts";
-import { Self, Session, toWireMember, toWireSession } from "./wire.ts";
+import { OwnSessionParam } from "../access/members/schema.ts";
+import { findMember, listMemberships } from "../access/members/store.ts";
+import { Self, Session, toWireMember, toWireSession } from "../access/members/row.ts";
 
 const doc = createDoc("Members");
 

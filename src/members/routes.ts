@@ -3,6 +3,6 @@ import { Hono } from "hono";
 import type { App } from "../http/context.ts";
 import { invitations } from "./invitations-routes.ts";
 import { me } from "./me-routes.ts";
-import { members } from "./members-routes.ts";
+import { members } from "../access/members/routes.ts";
 
 export const people = new Hono<App>().route("/members", members).route("/invitations", invitations).route("/me", me);

@@ -10,8 +10,8 @@ import {
   type SearchOperation,
 } from "@langchain/langgraph-checkpoint";
 import { type Database, database } from "../db/client.ts";
-import { loadRing, withRing } from "../encryption/load.ts";
-import type { Ring } from "../encryption/ring.ts";
+import { loadRing, withRing } from "../access/encryption/keys.ts";
+import type { Ring } from "../access/encryption/ring.ts";
 import { parse } from "../http/validate.ts";
 import { createMeaning } from "./deployed.ts";
 import type { Meaning } from "./meaning.ts";

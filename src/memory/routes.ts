@@ -2,7 +2,7 @@
 import { Hono } from "hono";
 import * as v from "valibot";
 import { database } from "../db/client.ts";
-import { loadRing, withRing } from "../encryption/load.ts";
+import { loadRing, withRing } from "../access/encryption/keys.ts";
 import { createDoc, NOTHING } from "../http/route.ts";
 import type { App } from "../http/context.ts";
 import { body, parse, query } from "../http/validate.ts";

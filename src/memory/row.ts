@@ -3,7 +3,7 @@ import { and, eq, gt, gte, isNull, lt, or, type SQL } from "drizzle-orm";
 import * as v from "valibot";
 import { storeItems } from "../db/memory.ts";
 import { openJson, openListed } from "../encryption/json.ts";
-import type { Ring } from "../encryption/ring.ts";
+import type { Ring } from "../access/encryption/ring.ts";
 import { AnyObject, Time } from "../http/answers.ts";
 
 export type Row = typeof storeItems.$inferSelect;

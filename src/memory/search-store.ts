@@ -7,7 +7,7 @@ import { bytesColumn, totalBytes } from "../db/size.ts";
 import { boundAnswer } from "../lib/bytes.ts";
 import { whereFilter } from "./filter.ts";
 import { type Meaning, type MeaningSearch, rankItems } from "./meaning.ts";
-import type { Ring } from "../encryption/ring.ts";
+import type { Ring } from "../access/encryption/ring.ts";
 import { remoteProblem } from "../lib/problem.ts";
 import { isUnexpired, isUnder, type Item, type Row, toListed } from "./row.ts";
 import { isSeen, type Sight } from "./sight.ts";

@@ -4,7 +4,7 @@ import * as v from "valibot";
 import { contains } from "../db/conditions.ts";
 import { storeItems } from "../db/memory.ts";
 import type { Json } from "../json.ts";
-import { toContainment, containsJson, refuseUnknown } from "../users/authorize.ts";
+import { toContainment, containsJson, refuseUnknown } from "../access/users/handlers.ts";
 import { isWithin, joinLabels, labelText } from "./row.ts";
 import { Namespace } from "./schema.ts";
 

@@ -5,7 +5,7 @@ import type { Database } from "../db/client.ts";
 import { deleteOverdue } from "../db/delete.ts";
 import { storeItems, storeVectors } from "../db/memory.ts";
 import { sealJson } from "../encryption/json.ts";
-import type { Ring } from "../encryption/ring.ts";
+import type { Ring } from "../access/encryption/ring.ts";
 import { cutBytes } from "../lib/bytes.ts";
 import type { Meaning } from "./meaning.ts";
 import {

@@ -4,17 +4,17 @@
  * address, size and time, and nothing is stored before a person allows the client.
  */
 import type { Context } from "hono";
-import { limitAddress } from "../auth/limits.ts";
+import { limitAddress } from "../access/auth/limits.ts";
 import { webhookFault } from "../http/addresses.ts";
 import { decodeJson, isObject } from "../lib/json.ts";
 import { readWithin } from "../http/bounded.ts";
 import { Problem } from "../lib/problem.ts";
 import type { App } from "../http/context.ts";
 import { requireIssuer } from "./issuer.ts";
-import { OAuthError } from "./problem.ts";
-import { newClient } from "./register.ts";
-import { Untrusted } from "./request.ts";
-import type { ClientRow } from "./store.ts";
+import { OAuthError } from "../access/oauth/errors.ts";
+import { newClient } from "../access/oauth/register.ts";
+import { Untrusted } from "../access/oauth/request.ts";
+import type { ClientRow } from "../access/oauth/store.ts";
 
 /** Bytes of a document, after decompression. The draft recommends at least 5 KB. */
 const DOCUMENT_LIMIT = 8 * 1024;

@@ -4,7 +4,7 @@ import { forgetCredentials } from "../auth/credential-cache.ts";
 import { keyEnds } from "../auth/ended-store.ts";
 import type { Database } from "../db/client.ts";
 import { oauthClients, oauthGrants } from "../db/oauth.ts";
-import { type ClientRow, isOpenGrant } from "./store.ts";
+import { type ClientRow, isOpenGrant } from "../access/oauth/store.ts";
 
 export interface AllowedClient {
   client: ClientRow;

@@ -1,6 +1,6 @@
 /** Form bodies of the OAuth endpoints. */
 import { readBody } from "../http/validate.ts";
-import { OAuthError } from "./problem.ts";
+import { OAuthError } from "../access/oauth/errors.ts";
 
 const LIMIT = 32 * 1024;
 

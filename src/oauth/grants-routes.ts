@@ -2,7 +2,7 @@
 import { Time } from "../http/answers.ts";
 import { Hono } from "hono";
 import * as v from "valibot";
-import { audit } from "../audit/record.ts";
+import { audit } from "../access/audit/record.ts";
 import { database } from "../db/client.ts";
 import { createDoc, NOTHING } from "../http/route.ts";
 import { pagingQuery } from "../http/shapes.ts";
@@ -10,7 +10,7 @@ import { cutPage } from "../http/paging.ts";
 import { Problem } from "../lib/problem.ts";
 import type { App } from "../http/context.ts";
 import { query } from "../http/validate.ts";
-import { findGrant, listGrants, revokeGrant } from "./store.ts";
+import { findGrant, listGrants, revokeGrant } from "../access/oauth/store.ts";
 
 const doc = createDoc("OAuth");
 

@@ -1,14 +1,14 @@
 /** `/oauth/introspect` (RFC 7662): what an access token may do, for a service of the workspace that receives it. */
 import type { Context } from "hono";
-import { tokenCredential } from "../auth/holds.ts";
+import { tokenCredential } from "../access/auth/credentials.ts";
 import { sha256 } from "../auth/secret.ts";
 import { database } from "../db/client.ts";
 import type { App } from "../http/context.ts";
 import { ALL_PERMISSIONS, may, PERMISSIONS } from "../http/principal.ts";
 import { readRequiredField } from "./form.ts";
 import { requireIssuer } from "./issuer.ts";
-import { findToken } from "./store.ts";
-import { hasEnded } from "./token.ts";
+import { findToken } from "../access/oauth/store.ts";
+import { hasEnded } from "../access/oauth/token.ts";
 
 const INACTIVE = { active: false };
 

@@ -1,8 +1,8 @@
 /** Accepting an invitation: the page of its link, and what follows the sign-in. */
 import type { Context } from "hono";
 import { html } from "hono/html";
-import { audit } from "../audit/record.ts";
-import { limitAddress } from "../auth/limits.ts";
+import { audit } from "../access/audit/record.ts";
+import { limitAddress } from "../access/auth/limits.ts";
 import { sha256 } from "../auth/secret.ts";
 import { database } from "../db/client.ts";
 import { isOwnOrigin } from "../http/cookies.ts";
@@ -10,13 +10,13 @@ import { withMountPrefix } from "../http/origin.ts";
 import { htmlPage } from "../http/html.ts";
 import type { App } from "../http/context.ts";
 import { findOpenInvitation, joinBy } from "../members/invitation-store.ts";
-import { mayMakerStillGive } from "../members/rights.ts";
-import { findPerson, type MemberRow, type Person } from "../members/store.ts";
-import { enter } from "./console.ts";
+import { mayMakerStillGive } from "../access/members/rights.ts";
+import { findPerson, type MemberRow, type Person } from "../access/members/store.ts";
+import { enter } from "../access/oauth/console.ts";
 import { readForm } from "./form.ts";
 import { depart, refuse } from "./journey.ts";
-import { errorPage } from "./pages.ts";
-import { providerHost } from "./provider.ts";
+import { errorPage } from "../access/oauth/pages.ts";
+import { providerHost } from "../access/oauth/provider.ts";
 
 const GONE = "This invitation has expired, was accepted, or was taken back. You need a new one.";
 

@@ -1,7 +1,7 @@
 import type { Context } from "hono";
 import { isKnownOrigin, serverAddress } from "../http/origin.ts";
 import type { App } from "../http/context.ts";
-import { OAuthError } from "./problem.ts";
+import { OAuthError } from "../access/oauth/errors.ts";
 
 /** This server as the issuer of tokens. @throws OAuthError 421 when only the request's Host header says its address. */
 export function requireIssuer(c: Context<App>): string {

@@ -2,13 +2,13 @@
 import type { Context } from "hono";
 import { getCookie, setCookie } from "hono/cookie";
 import * as v from "valibot";
-import { auditFailure } from "../audit/record.ts";
-import { slowDown } from "../auth/limits.ts";
+import { auditFailure } from "../access/audit/record.ts";
+import { slowDown } from "../access/auth/limits.ts";
 import { cookieAttributes, cookieName } from "../http/cookies.ts";
 import type { App } from "../http/context.ts";
-import { errorPage } from "./pages.ts";
-import { discover, newProofs, describeRefusal, signInAddress } from "./provider.ts";
-import { PARAMETERS } from "./request.ts";
+import { errorPage } from "../access/oauth/pages.ts";
+import { discover, newProofs, describeRefusal, signInAddress } from "../access/oauth/provider.ts";
+import { PARAMETERS } from "../access/oauth/request.ts";
 
 const MINUTES = 10;
 const COOKIE = "weir_openid";

@@ -2,13 +2,13 @@
 import { createHmac } from "node:crypto";
 import { getCookie, setCookie } from "hono/cookie";
 import type { Context } from "hono";
-import { audit } from "../audit/record.ts";
+import { audit } from "../access/audit/record.ts";
 import { newSecret, sha256 } from "../auth/secret.ts";
 import { database } from "../db/client.ts";
 import { cookieAttributes, cookieName } from "../http/cookies.ts";
 import type { App } from "../http/context.ts";
-import { findSignIn, insertSignIn, type SignInRow, takeSignIn } from "./store.ts";
-import type { Parameters } from "./request.ts";
+import { findSignIn, insertSignIn, type SignInRow, takeSignIn } from "../access/oauth/store.ts";
+import type { Parameters } from "../access/oauth/request.ts";
 
 const MINUTES = 10;
 const COOKIE = "weir_sign_in";

@@ -1,11 +1,11 @@
 /** What a person signed in with: an API key, a membership, or neither. A grant has no more rights, and ends with it. */
 import { exists, type SQL, sql } from "drizzle-orm";
 import { scopesOfPermissions } from "../auth/known-role.ts";
-import { permissionsOfRole } from "../auth/roles.ts";
-import { findKey, hasExpired, MEMBER, unchangedKey } from "../auth/store.ts";
+import { permissionsOfRole } from "../access/auth/roles.ts";
+import { findKey, hasExpired, MEMBER, unchangedKey } from "../access/auth/store.ts";
 import type { Database } from "../db/client.ts";
-import { findMember, unchangedMember } from "../members/store.ts";
-import type { SignInRow } from "./store.ts";
+import { findMember, unchangedMember } from "../access/members/store.ts";
+import type { SignInRow } from "../access/oauth/store.ts";
 
 export interface Source {
   scopes: readonly string[];

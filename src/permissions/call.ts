@@ -11,7 +11,7 @@ import { isUuid } from "../lib/uuid.ts";
 import { readCopy, readJson } from "../http/validate.ts";
 import { threadMetadata } from "../threads/requests/access.ts";
 import { threadStub } from "../threads/stub.ts";
-import { authorize, containsJson, type Filter } from "../users/authorize.ts";
+import { authorize, containsJson, type Filter } from "../access/users/handlers.ts";
 import { threadName } from "../threads/named.ts";
 
 export type Json = Record<string, unknown>;

@@ -3,7 +3,7 @@ import { Problem } from "../lib/problem.ts";
 import { EVENT_STREAM, sseFrame } from "../http/sse.ts";
 import { mayUse } from "../threads/requests/access.ts";
 import { MOST_CRON_IDS } from "../crons/schema.ts";
-import { mergeFilters, containsJson, mayDelete } from "../users/authorize.ts";
+import { mergeFilters, containsJson, mayDelete } from "../access/users/handlers.ts";
 import { type Call, type Json, readMetadata, requireMatch } from "./call.ts";
 import { threadName } from "../threads/named.ts";
 

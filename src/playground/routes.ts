@@ -1,8 +1,8 @@
 /** The playground: one call of a model with edited messages. Mounted at `/api/v1`. */
 import { Hono } from "hono";
 import * as v from "valibot";
-import { audit } from "../audit/record.ts";
-import { limitPaid } from "../auth/limits.ts";
+import { audit } from "../access/audit/record.ts";
+import { limitPaid } from "../access/auth/limits.ts";
 import type { Budget } from "../budget-rule.ts";
 import { createDoc, EVENTS } from "../http/route.ts";
 import { sseResponse } from "../http/sse.ts";

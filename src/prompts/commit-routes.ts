@@ -1,10 +1,10 @@
 /** Commits of prompts: add, list, pull. */
 import { Hono } from "hono";
 import * as v from "valibot";
-import { audit } from "../audit/record.ts";
+import { audit } from "../access/audit/record.ts";
 import { nameCaller } from "../auth/caller.ts";
 import { database } from "../db/client.ts";
-import { withRing } from "../encryption/load.ts";
+import { withRing } from "../access/encryption/keys.ts";
 import { AnyObject, Count } from "../http/answers.ts";
 import { createDoc } from "../http/route.ts";
 import { newOrEarlier } from "../http/idempotent-id.ts";

@@ -1,6 +1,6 @@
 /** A commit: the next state of a prompt, made from the one that its author has read. */
-import { withRing } from "../encryption/load.ts";
-import { openOr, type Ring } from "../encryption/ring.ts";
+import { withRing } from "../access/encryption/keys.ts";
+import { openOr, type Ring } from "../access/encryption/ring.ts";
 import { database } from "../db/client.ts";
 import { canonicalJson } from "../lib/json.ts";
 import { Problem } from "../lib/problem.ts";

@@ -1,12 +1,12 @@
 /** Prompts, in the calls of LangSmith's SDKs: create, list, read, change, delete, like. Mounted at `/` and at `/api/v1`. */
 import { Hono } from "hono";
 import * as v from "valibot";
-import { audit } from "../audit/record.ts";
+import { audit } from "../access/audit/record.ts";
 import { nameCaller } from "../auth/caller.ts";
-import { findWorkspace } from "../auth/store.ts";
+import { findWorkspace } from "../access/auth/store.ts";
 import { database } from "../db/client.ts";
 import { isTaken } from "../db/unchanged.ts";
-import { loadRing, withRing } from "../encryption/load.ts";
+import { loadRing, withRing } from "../access/encryption/keys.ts";
 import { Count, Message, Time } from "../http/answers.ts";
 import { createDoc } from "../http/route.ts";
 import { newOrEarlier } from "../http/idempotent-id.ts";

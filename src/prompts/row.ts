@@ -1,7 +1,7 @@
 /** Prompts, commits and tags on the wire, with the members that LangSmith's SDKs read. */
 import * as v from "valibot";
 import { openListed, sealJson } from "../encryption/json.ts";
-import { openOr, type Ring } from "../encryption/ring.ts";
+import { openOr, type Ring } from "../access/encryption/ring.ts";
 import { AnyObject, Count, Id, Time } from "../http/answers.ts";
 import type { Json } from "../json.ts";
 import type { CommitRow, TagRow } from "./commit-store.ts";

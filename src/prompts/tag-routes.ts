@@ -2,7 +2,7 @@
 import { Hono } from "hono";
 import * as v from "valibot";
 import type { Context } from "hono";
-import { audit } from "../audit/record.ts";
+import { audit } from "../access/audit/record.ts";
 import { database } from "../db/client.ts";
 import { createDoc, NOTHING } from "../http/route.ts";
 import { Problem } from "../lib/problem.ts";

@@ -1,7 +1,7 @@
 /** Rules on traced runs: `/runs/rules`. */
 import * as v from "valibot";
 import { type Context, Hono } from "hono";
-import { audit } from "../audit/record.ts";
+import { audit } from "../access/audit/record.ts";
 import { database } from "../db/client.ts";
 import { Message } from "../http/answers.ts";
 import { createDoc } from "../http/route.ts";

@@ -1,5 +1,5 @@
 /** A run as the actions of rules get it: the platform's own shape, with its payloads. */
-import { openBlobs } from "../encryption/blobs.ts";
+import { openBlobs } from "../access/encryption/blobs.ts";
 import { payloadText } from "../traces/query/answer.ts";
 import { readContext } from "../traces/query/context.ts";
 import { runV1 } from "../traces/query/shape.ts";

@@ -1,7 +1,7 @@
 /** The routes of a chat application besides the protocol: its list of threads, their state and their history. */
 import { Hono } from "hono";
 import * as v from "valibot";
-import { audit } from "../audit/record.ts";
+import { audit } from "../access/audit/record.ts";
 import { defaultGraphId } from "../assistants/defaults.ts";
 import { createDoc, NOTHING } from "../http/route.ts";
 import { Id, Time } from "../http/answers.ts";
@@ -19,7 +19,7 @@ import type { ThreadRpc } from "../threads/rpc.ts";
 import { State, type ThreadState } from "../threads/types.ts";
 import { HistoryBody, StateQuery, ThreadParam } from "../threads/requests/schema.ts";
 import { searchThreads } from "../threads/search/store.ts";
-import { authorize } from "../users/authorize.ts";
+import { authorize } from "../access/users/handlers.ts";
 import { Bootstrap, ThreadsQuery } from "./schema.ts";
 
 const doc = createDoc("Application");

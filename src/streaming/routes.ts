@@ -1,6 +1,6 @@
 /** The streaming protocol's routes: commands, the stream of events, and the WebSocket that carries both. */
 import { type Context, Hono } from "hono";
-import { describeRequest } from "../auth/holds.ts";
+import { describeRequest } from "../access/auth/credentials.ts";
 import { createDoc, EVENTS } from "../http/route.ts";
 import { retry } from "../lib/retry.ts";
 import { Problem } from "../lib/problem.ts";

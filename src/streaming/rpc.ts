@@ -1,5 +1,5 @@
 /** The RPC methods of a thread that only the streaming protocol uses. */
-import { keysFor } from "../encryption/load.ts";
+import { keysFor } from "../access/encryption/keys.ts";
 import { callObject } from "../lib/rpc.ts";
 import { retry } from "../lib/retry.ts";
 import { placeInFrames } from "../threads/remote/frames.ts";

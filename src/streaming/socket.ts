@@ -4,8 +4,8 @@
  * positions.
  */
 import * as v from "valibot";
-import type { Presented } from "../auth/holds.ts";
-import { limitKey } from "../auth/limits.ts";
+import type { Presented } from "../access/auth/credentials.ts";
+import { limitKey } from "../access/auth/limits.ts";
 import type { Principal } from "../http/principal.ts";
 import { MOST_STREAMS, tooManyStreams } from "../auth/streams.ts";
 import { problemResponse, toProblem } from "../lib/problem.ts";

@@ -1,5 +1,5 @@
 /** Whether those who opened the sockets of a thread still may, asked before each command and each delivery. */
-import { type Presented, stillHolds } from "../auth/holds.ts";
+import { type Presented, stillHolds } from "../access/auth/credentials.ts";
 import type { Principal } from "../http/principal.ts";
 
 /** The close code of a socket whose credential has ended. */

@@ -1,15 +1,15 @@
 /** Deletes expired rows. */
-import { chainAll } from "../audit/chain.ts";
+import { chainAll } from "../access/audit/chain.ts";
 import { storeRoots } from "../audit/roots.ts";
-import { forgetAnonymous } from "../audit/store.ts";
-import { deleteEndedSessions } from "../auth/session-store.ts";
-import { deleteExpiredKeys } from "../auth/store.ts";
+import { forgetAnonymous } from "../access/audit/store.ts";
+import { deleteEndedSessions } from "../access/auth/sessions.ts";
+import { deleteExpiredKeys } from "../access/auth/store.ts";
 import { database } from "../db/client.ts";
 import { runAll } from "../lib/parallel.ts";
-import { deleteOldKeys } from "../idempotency/store.ts";
+import { deleteOldKeys } from "../access/idempotency/store.ts";
 import { deleteOldInvitations } from "../members/invitation-store.ts";
 import { deleteExpired } from "../memory/store.ts";
-import { forgetExpired } from "../oauth/store.ts";
+import { forgetExpired } from "../access/oauth/store.ts";
 import { deleteExpiredTokens } from "../traces/feedback/token-store.ts";
 import { deleteExpiredSecrets } from "../webhooks/store.ts";
 

@@ -1,8 +1,8 @@
 /** Information about the deployment: `/ok` and `/info` are public, `/metrics` is for a workspace. */
 import { Hono } from "hono";
 import * as v from "valibot";
-import { audit } from "../audit/record.ts";
-import { isOpen } from "../auth/authenticate.ts";
+import { audit } from "../access/audit/record.ts";
+import { isOpen } from "../access/auth/authenticate.ts";
 import { createDoc, eitherBody, json, media } from "../http/route.ts";
 import { Flag } from "../http/shapes.ts";
 import type { App } from "../http/context.ts";

@@ -1,5 +1,5 @@
 /** One alarm for everything the thread must do later. */
-import { isKeyDestroyed } from "../encryption/ring.ts";
+import { isKeyDestroyed } from "../access/encryption/ring.ts";
 import { logError } from "../lib/log.ts";
 import { compact } from "./compaction.ts";
 import { keepLatest } from "./graph/prune.ts";

@@ -1,7 +1,7 @@
 /** A Durable Object that reads and writes with the keys of its workspace. */
 import { DurableObject } from "cloudflare:workers";
-import { freshRing, isEarlier, ringFrom, loadRing } from "../encryption/load.ts";
-import { isSealed, type KeyRow, Ring } from "../encryption/ring.ts";
+import { freshRing, isEarlier, ringFrom, loadRing } from "../access/encryption/keys.ts";
+import { isSealed, type KeyRow, Ring } from "../access/encryption/ring.ts";
 import { answerCall, type Answering } from "../lib/rpc.ts";
 import { logError } from "../lib/log.ts";
 

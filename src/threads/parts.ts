@@ -1,6 +1,6 @@
 /** What a thread's object is made of when it wakes. */
 import { isNewer, newerFormat } from "../lib/object-tables.ts";
-import { isKeyDestroyed, type Ring, UnknownKey } from "../encryption/ring.ts";
+import { isKeyDestroyed, type Ring, UnknownKey } from "../access/encryption/ring.ts";
 import { armAlarm } from "./alarm.ts";
 import { ThreadContext } from "./context.ts";
 import { Sleepers } from "./log/sleepers.ts";

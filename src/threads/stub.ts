@@ -1,6 +1,6 @@
 /** How to reach a thread, and how to read what it streams. */
 import { objectNamed } from "../db/objects.ts";
-import { keysFor } from "../encryption/load.ts";
+import { keysFor } from "../access/encryption/keys.ts";
 import { callObject } from "../lib/rpc.ts";
 import type { Json } from "../json.ts";
 import { objectName } from "./thread-id.ts";

@@ -1,6 +1,6 @@
 /** The Durable Object of one thread: its runs, checkpoints and event log. One writer, by construction. */
 import { NEWER_ALARM_MS } from "../lib/object-tables.ts";
-import { isKeyDestroyed } from "../encryption/ring.ts";
+import { isKeyDestroyed } from "../access/encryption/ring.ts";
 import { remoteProblem } from "../lib/problem.ts";
 import { Questioned } from "./questioned.ts";
 import { armAlarm, onAlarm, restoreAlarm } from "./alarm.ts";

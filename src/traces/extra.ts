@@ -1,5 +1,5 @@
 /** `extra` of a run: how that of its post and those of its patches become one. */
-import { isSealedJson } from "../encryption/ring.ts";
+import { isSealedJson } from "../access/encryption/ring.ts";
 import { hasMembers, parseExact } from "../lib/json.ts";
 
 type Extra = Record<string, unknown>;

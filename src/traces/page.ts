@@ -2,7 +2,7 @@
  * Runs by the thousand, as columns: what an export reads of a partition. A row as an object costs ten times as much to
  * read, to send and to write again.
  */
-import type { Blobs } from "../encryption/blobs.ts";
+import type { Blobs } from "../access/encryption/blobs.ts";
 import type { LargePayload, PayloadField, RunPosition, StoredRun } from "./types.ts";
 import { type Texts, TextsBuilder, readTexts } from "./texts.ts";
 import { PAYLOAD_FIELDS } from "./types.ts";

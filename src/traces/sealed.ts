@@ -2,8 +2,8 @@
  * Traces of a workspace that encrypts. What a run was given and said is sealed before it is sent to its partition, and opened when it
  * comes from there: a partition has no key, and what it filters, sums and sorts by stays readable. docs/encryption.md has the list.
  */
-import { withRing } from "../encryption/load.ts";
-import { isSealed, isSealedJson, JSON_MARK, openOr, type Ring } from "../encryption/ring.ts";
+import { withRing } from "../access/encryption/keys.ts";
+import { isSealed, isSealedJson, JSON_MARK, openOr, type Ring } from "../access/encryption/ring.ts";
 import { isObject, parseJson } from "../lib/json.ts";
 import { isList, joinExtras } from "./extra.ts";
 import type { PageRequest, RunPage } from "./page.ts";

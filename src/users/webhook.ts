@@ -5,7 +5,7 @@ import { Problem } from "../lib/problem.ts";
 import type { App } from "../http/context.ts";
 import { ownAddress } from "../loopback/address.ts";
 import type { StoredWebhook } from "../loopback/webhook.ts";
-import { hasPostHandler } from "./app.ts";
+import { hasPostHandler } from "../access/users/app.ts";
 
 /**
  * Where a webhook is sent: an absolute address. A path means this server, and one that the project's own `app` takes is called

@@ -2,7 +2,7 @@
 import { Id, Time } from "../http/answers.ts";
 import { Hono } from "hono";
 import * as v from "valibot";
-import { audit } from "../audit/record.ts";
+import { audit } from "../access/audit/record.ts";
 import { sealSecret } from "../encryption/secrets.ts";
 import { newSecret } from "../auth/secret.ts";
 import { database } from "../db/client.ts";

@@ -1,6 +1,6 @@
 /** Signatures of webhooks: a receiver can check who sent a delivery, when, and that its body is unchanged. */
 import { createHmac } from "node:crypto";
-import { isKeyDestroyed } from "../encryption/ring.ts";
+import { isKeyDestroyed } from "../access/encryption/ring.ts";
 import { openSecret } from "../encryption/secrets.ts";
 import { database } from "../db/client.ts";
 import { listSecrets } from "./store.ts";

@@ -3,7 +3,7 @@ import { createExecutionContext } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { afterEach, expect, it } from "vitest";
 import { readConfig, settings } from "../../src/config.ts";
-import { readResource } from "../../src/oauth/request.ts";
+import { readResource } from "../../src/access/oauth/request.ts";
 import { lazy } from "../../src/index.ts";
 import { embeddingsFrom } from "../../src/memory/embeddings.ts";
 import { headersAsConfigurable } from "../../src/threads/requests/runs/request.ts";

@@ -1,9 +1,9 @@
 /** Changes of one row that come at the same time: each of them is in what is stored after them. */
 import { env } from "cloudflare:workers";
 import { beforeEach, describe, expect, it } from "vitest";
-import { makeKey } from "../../src/auth/keys.ts";
-import { deleteKeys } from "../../src/auth/delete-store.ts";
-import { type ApiKeyRow, findKey, rollKey, updateKey } from "../../src/auth/store.ts";
+import { makeKey } from "../../src/access/auth/keys.ts";
+import { deleteKeys } from "../../src/access/auth/key-deletion.ts";
+import { type ApiKeyRow, findKey, rollKey, updateKey } from "../../src/access/auth/store.ts";
 import { applyCronPatch } from "../../src/crons/cron.ts";
 import { findCron, recordDue, updateCron } from "../../src/crons/store.ts";
 import { database } from "../../src/db/client.ts";

@@ -1,7 +1,7 @@
 /** The table of routes, permissions and roles in docs/keys.md is that of the code. `WRITE_DOCS=true` writes it. */
 import { readFileSync, writeFileSync } from "node:fs";
 import { expect, test } from "vitest";
-import { ROLES } from "../../src/auth/roles.ts";
+import { ROLES } from "../../src/access/auth/roles.ts";
 import { permissionsOfRule, ruleFor } from "../../src/auth/scopes.ts";
 import { PERMISSIONS } from "../../src/http/principal.ts";
 import { ROUTES } from "../security/routes.ts";

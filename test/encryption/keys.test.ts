@@ -1,7 +1,7 @@
 /** The keys of a workspace over HTTP: who may make and destroy them, and what a change of ENCRYPTION_KEY does. */
 import { env } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
-import { freshRing } from "../../src/encryption/load.ts";
+import { freshRing } from "../../src/access/encryption/keys.ts";
 import { ADMIN_KEY, type Caller, newCaller, send } from "../support/caller.ts";
 
 interface Key {

@@ -2,7 +2,7 @@
 import { env } from "cloudflare:workers";
 import { abortAllDurableObjects, runDurableObjectAlarm, runInDurableObject } from "cloudflare:test";
 import { afterEach, expect, it } from "vitest";
-import { forgetRing } from "../../src/encryption/load.ts";
+import { forgetRing } from "../../src/access/encryption/keys.ts";
 import { threadObject } from "../../src/threads/stub.ts";
 import { newCaller } from "../support/caller.ts";
 import { failStorage, injected } from "../support/failing-storage.ts";

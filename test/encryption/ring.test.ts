@@ -1,8 +1,8 @@
 /** What a sealed text opens with, and what it does not. */
 import { env } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
-import { freshRing, ringFrom, loadRing, withRing, wrapNewKey } from "../../src/encryption/load.ts";
-import { Ring } from "../../src/encryption/ring.ts";
+import { freshRing, ringFrom, loadRing, withRing, wrapNewKey } from "../../src/access/encryption/keys.ts";
+import { Ring } from "../../src/access/encryption/ring.ts";
 import { newCaller } from "../support/caller.ts";
 
 const MOVED = "belongs to another place";

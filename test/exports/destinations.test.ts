@@ -4,7 +4,7 @@ import { eq } from "drizzle-orm";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { app } from "../support/app.ts";
 import { sealText, unseal } from "../../src/lib/crypto.ts";
-import { workspaces } from "../../src/db/auth.ts";
+import { workspaces } from "../../src/access/table.ts";
 import { database } from "../../src/db/client.ts";
 import { exportDestinations } from "../../src/db/exports.ts";
 import { openCredentials } from "../../src/exports/destinations/credentials.ts";

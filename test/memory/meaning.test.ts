@@ -3,7 +3,7 @@ import { expect, it } from "vitest";
 import { database } from "../../src/db/client.ts";
 import { searchItems } from "../../src/memory/search-store.ts";
 import { deleteItem, putItems } from "../../src/memory/store.ts";
-import { Ring } from "../../src/encryption/ring.ts";
+import { Ring } from "../../src/access/encryption/ring.ts";
 
 /** Texts as points: how much each is about animals, food and cars. */
 const SUBJECTS = [/dog|cat|pet/, /bread|cake|pet food/, /car|wheel/];

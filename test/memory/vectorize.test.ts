@@ -4,7 +4,7 @@ import { beforeEach, describe, expect, it, vi } from "vitest";
 import { database } from "../../src/db/client.ts";
 import { searchItems } from "../../src/memory/search-store.ts";
 import { deleteItem, putItems } from "../../src/memory/store.ts";
-import { Ring } from "../../src/encryption/ring.ts";
+import { Ring } from "../../src/access/encryption/ring.ts";
 import type { VectorIndex } from "../../src/memory/vector-index.ts";
 
 const db = database(env.DB);

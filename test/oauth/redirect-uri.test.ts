@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { isRegistered, judgeRedirectUri } from "../../src/oauth/redirect-uri.ts";
+import { isRegistered, judgeRedirectUri } from "../../src/access/oauth/redirect-uri.ts";
 import { ALLOWED, DROPPED, REFUSED } from "./redirect-uris.ts";
 
 describe("redirect URIs", () => {

@@ -1,11 +1,11 @@
 /** Quotas of a workspace: a 409 that says what to do, for the workspace that is full and for no other. */
 import { env } from "cloudflare:workers";
 import { expect, it } from "vitest";
-import { MOST_KEYS } from "../../src/auth/store.ts";
+import { MOST_KEYS } from "../../src/access/auth/store.ts";
 import { MOST_CRONS } from "../../src/crons/store.ts";
 import { MOST_DESTINATIONS } from "../../src/exports/destinations/store.ts";
 import { MOST_INVITATIONS } from "../../src/members/invitation-store.ts";
-import { MOST_MEMBERS } from "../../src/members/store.ts";
+import { MOST_MEMBERS } from "../../src/access/members/store.ts";
 import { MOST_PROMPTS } from "../../src/prompts/store.ts";
 import { MOST_QUEUES } from "../../src/traces/queues/store.ts";
 import { type Caller, newCaller } from "../support/caller.ts";

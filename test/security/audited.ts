@@ -2,7 +2,7 @@
  * What each mutating route leaves in the audit trail: the action, or why it leaves none. By the path without `/api/v1` and
  * `/v1`. A new route that is no GET and needs more than `read` adds its line: every-change-is-audited.test.ts fails without.
  */
-import type { AuditAction } from "../../src/audit/store.ts";
+import type { AuditAction } from "../../src/access/audit/store.ts";
 
 const RUN = "The event log of the thread has it, with who started the run";
 const TRACE = "What programs send: millions a day, each with its own time. Deletion is recorded";

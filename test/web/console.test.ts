@@ -1,6 +1,6 @@
 /** The words and figures of the console's pages of Operate and Admin. */
 import { describe, expect, it } from "vitest";
-import type { AuditAction } from "../../src/audit/store.ts";
+import type { AuditAction } from "../../src/access/audit/store.ts";
 import { ACTIONS, actionText, actorText, isRefusal, targetText } from "../../packages/web/console/audit/actions.ts";
 import { expiryTime, expiryText, parseNetworks } from "../../packages/web/console/keys/expiry.ts";
 import { clientName, returnsTo } from "../../packages/web/console/oauth/words.ts";

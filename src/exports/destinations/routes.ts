@@ -2,7 +2,7 @@
 import { AnyObject, Id, Time } from "../../http/answers.ts";
 import * as v from "valibot";
 import { Hono } from "hono";
-import { audit } from "../../audit/record.ts";
+import { audit } from "../../access/audit/record.ts";
 import { database } from "../../db/client.ts";
 import type { DestinationConfig } from "../../db/exports.ts";
 import { endpointFault } from "../../http/addresses.ts";

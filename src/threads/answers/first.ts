@@ -1,5 +1,5 @@
 /** Which answer a question has taken: one row a question, written in the transaction that begins the run with the answer. */
-import { insertAudit } from "../../audit/store.ts";
+import { insertAudit } from "../../access/audit/store.ts";
 import { database } from "../../db/client.ts";
 import { deriveUuid } from "../../lib/uuid.ts";
 import type { ThreadContext } from "../context.ts";

@@ -4,7 +4,7 @@ import { type Assistant, assistantToRun } from "../../assistants/store.ts";
 import type { Principal } from "../../http/principal.ts";
 import { database } from "../../db/client.ts";
 import { Problem } from "../../lib/problem.ts";
-import { authorize, containsJson } from "../../users/authorize.ts";
+import { authorize, containsJson } from "../../access/users/handlers.ts";
 import type { Json } from "../../json.ts";
 import type { Via } from "../answering.ts";
 import type { ThreadRpc } from "../rpc.ts";

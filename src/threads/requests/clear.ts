@@ -1,7 +1,7 @@
 /** Deletes threads of a workspace, found by the index. */
 import type { Principal } from "../../http/principal.ts";
 import { database } from "../../db/client.ts";
-import { mayDelete } from "../../users/authorize.ts";
+import { mayDelete } from "../../access/users/handlers.ts";
 import { threadMetadata } from "./access.ts";
 import { moreRemain, MOST_THREADS, settleEach } from "./fan-out.ts";
 import type { Json } from "../../json.ts";

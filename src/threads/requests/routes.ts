@@ -1,7 +1,7 @@
 /** `/threads`: records, state, history. Their runs are in runs/routes.ts. */
 import { Hono } from "hono";
 import * as v from "valibot";
-import { audit } from "../../audit/record.ts";
+import { audit } from "../../access/audit/record.ts";
 import { jsonArray, jsonArrayOfLines } from "../../http/array.ts";
 import { Count, Id, selectable, selectableList } from "../../http/answers.ts";
 import { createDoc, EVENTS, NOTHING } from "../../http/route.ts";
@@ -12,7 +12,7 @@ import { sseBytes } from "../../http/sse.ts";
 import type { App } from "../../http/context.ts";
 import { body, param, query } from "../../http/validate.ts";
 import { idempotentId } from "../../http/idempotent-id.ts";
-import { authorize } from "../../users/authorize.ts";
+import { authorize } from "../../access/users/handlers.ts";
 import { requireFound, openThread } from "./access.ts";
 import { forEach } from "./fan-out.ts";
 import { removeThread } from "./remove.ts";

@@ -1,5 +1,5 @@
 /** A run's budgets: how their counts begin, what answers change, and what its end leaves on the thread. */
-import { insertAudit } from "../../audit/store.ts";
+import { insertAudit } from "../../access/audit/store.ts";
 import type { RunBudget, Spent } from "../../budgets/claim.ts";
 import { knownBudgets } from "../../budgets/known.ts";
 import { workspaceBudgets } from "../../budgets/rpc.ts";

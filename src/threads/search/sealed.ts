@@ -1,7 +1,7 @@
 /** Rows of the thread index in a workspace that encrypts: what was said is sealed, what is searched stays readable. */
-import { loadRing, withRing } from "../../encryption/load.ts";
+import { loadRing, withRing } from "../../access/encryption/keys.ts";
 import { openListed, sealJson } from "../../encryption/json.ts";
-import { isSealed, type Ring } from "../../encryption/ring.ts";
+import { isSealed, type Ring } from "../../access/encryption/ring.ts";
 import { remoteProblem } from "../../lib/problem.ts";
 import type { Json } from "../../json.ts";
 import type { IndexRow, ThreadFilter } from "./rpc.ts";

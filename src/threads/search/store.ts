@@ -1,5 +1,5 @@
 /** The thread index of a workspace over all its shards. A workspace has one shard until that is full. */
-import type { Ring } from "../../encryption/ring.ts";
+import type { Ring } from "../../access/encryption/ring.ts";
 import { openRows, requireSearchable, sealRow } from "./sealed.ts";
 import { type IndexRow, indexShard, type RowVersion, type SortBy, type ThreadFilter, type ThreadPage } from "./rpc.ts";
 

@@ -1,6 +1,6 @@
 /** The rows of a thread that a copy includes: read in pages, written one by one. */
 import { isReference, splitText, type Value } from "./long-text.ts";
-import { isSealed } from "../../encryption/ring.ts";
+import { isSealed } from "../../access/encryption/ring.ts";
 import { COPIED_TABLES, type CopiedTable, type Row, type Tables } from "./tables.ts";
 
 /** The primary key of each table: its rows are read in this order. */

@@ -1,5 +1,5 @@
 /** The outbox's rows: side effects that are still to be carried out. */
-import { isKeyDestroyed } from "../../encryption/ring.ts";
+import { isKeyDestroyed } from "../../access/encryption/ring.ts";
 import { withMember } from "./rows.ts";
 import type { Statements } from "../storage/statements.ts";
 

@@ -1,5 +1,5 @@
 /** The rows of a thread's tables. */
-import { isSealed } from "../../encryption/ring.ts";
+import { isSealed } from "../../access/encryption/ring.ts";
 
 export interface RunRow {
   run_id: string;

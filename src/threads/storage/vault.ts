@@ -1,5 +1,5 @@
 /** How a thread's texts are sealed: with the keys of its workspace, each bound to its row. */
-import { isSealed, type Place, Ring } from "../../encryption/ring.ts";
+import { isSealed, type Place, Ring } from "../../access/encryption/ring.ts";
 
 /** The tables of which a copy takes the rows as they are. */
 const COPIED = /^(?:packs|writes|segments)\b/;

@@ -1,7 +1,7 @@
 /** Copies examples of one dataset to another of the workspace. */
 import { database } from "../../db/client.ts";
-import { type Blobs as StoredBlobs, openBlobs } from "../../encryption/blobs.ts";
-import { loadRing } from "../../encryption/load.ts";
+import { type Blobs as StoredBlobs, openBlobs } from "../../access/encryption/blobs.ts";
+import { loadRing } from "../../access/encryption/keys.ts";
 import { CONNECTIONS, inParallel } from "../../lib/parallel.ts";
 import { Problem } from "../../lib/problem.ts";
 import { blobKey, Blobs, datasetPrefix } from "./examples/bodies.ts";

@@ -2,7 +2,7 @@
 import { AnyObject, Id, Message, Time as TimeText } from "../../http/answers.ts";
 import { type Context, Hono } from "hono";
 import * as v from "valibot";
-import { audit } from "../../audit/record.ts";
+import { audit } from "../../access/audit/record.ts";
 import { database } from "../../db/client.ts";
 import { maxBytes, METADATA_BYTES } from "../../lib/bytes.ts";
 import { createDoc } from "../../http/route.ts";

@@ -2,7 +2,7 @@
 import * as v from "valibot";
 import { AnyObject, Time } from "../../http/answers.ts";
 import { Hono } from "hono";
-import { audit } from "../../audit/record.ts";
+import { audit } from "../../access/audit/record.ts";
 import { database } from "../../db/client.ts";
 import type { FeedbackConfig } from "../../db/traces.ts";
 import { NOTHING, createDoc } from "../../http/route.ts";

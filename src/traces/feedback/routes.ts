@@ -3,7 +3,7 @@ import { StoredFeedback } from "../types.ts";
 import { Message } from "../../http/answers.ts";
 import * as v from "valibot";
 import { Hono } from "hono";
-import { audit } from "../../audit/record.ts";
+import { audit } from "../../access/audit/record.ts";
 import { database } from "../../db/client.ts";
 import { CHANGED, nextTime, untilUnchanged } from "../../db/unchanged.ts";
 import { createDoc } from "../../http/route.ts";

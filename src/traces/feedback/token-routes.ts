@@ -1,8 +1,8 @@
 /** Presigned links for feedback: made and listed with a key, used without one. */
 import * as v from "valibot";
 import { type Context, Hono } from "hono";
-import { audit } from "../../audit/record.ts";
-import { limitAddress, limitLink } from "../../auth/limits.ts";
+import { audit } from "../../access/audit/record.ts";
+import { limitAddress, limitLink } from "../../access/auth/limits.ts";
 import { AnyObject, Message } from "../../http/answers.ts";
 import { createDoc, eitherBody, json, media, PROBLEM } from "../../http/route.ts";
 import { serverAddress } from "../../http/origin.ts";

@@ -1,5 +1,5 @@
 /** Validates filters: their syntax, and the number of values that one SQL statement can bind. */
-import { type KeySource, loadRing } from "../../encryption/load.ts";
+import { type KeySource, loadRing } from "../../access/encryption/keys.ts";
 import { Problem } from "../../lib/problem.ts";
 import { type Filter, parseFilter } from "./filter.ts";
 import { compileFilter } from "./sql.ts";

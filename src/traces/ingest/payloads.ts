@@ -1,6 +1,6 @@
 /** Moves large payloads and attachments to R2, which keeps the write small. */
-import type { Blobs } from "../../encryption/blobs.ts";
-import type { Ring } from "../../encryption/ring.ts";
+import type { Blobs } from "../../access/encryption/blobs.ts";
+import type { Ring } from "../../access/encryption/ring.ts";
 import { logError } from "../../lib/log.ts";
 import { CONNECTIONS, inParallel } from "../../lib/parallel.ts";
 import { Problem } from "../../lib/problem.ts";

@@ -1,7 +1,7 @@
 /** Stores drafted runs in the partitions of their days: objects to R2 first, then the runs that refer to them. */
 import { findOutage } from "../../lib/retry.ts";
-import { openBlobs } from "../../encryption/blobs.ts";
-import { loadRing } from "../../encryption/load.ts";
+import { openBlobs } from "../../access/encryption/blobs.ts";
+import { loadRing } from "../../access/encryption/keys.ts";
 import { CONNECTIONS, inParallel } from "../../lib/parallel.ts";
 import { isProjectGone } from "../projects/gone.ts";
 import { blobPrefix, tracePartition } from "../stub.ts";

@@ -2,7 +2,7 @@
 import { Hono } from "hono";
 import * as v from "valibot";
 import { requirePermission } from "../../auth/require.ts";
-import { audit } from "../../audit/record.ts";
+import { audit } from "../../access/audit/record.ts";
 import { database } from "../../db/client.ts";
 import { createDoc } from "../../http/route.ts";
 import { Uuid } from "../../http/shapes.ts";

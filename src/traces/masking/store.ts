@@ -1,7 +1,7 @@
 /** D1: the masking rules of a workspace, in its settings. */
 import { eq, sql } from "drizzle-orm";
 import type { Database } from "../../db/client.ts";
-import { workspaces } from "../../db/auth.ts";
+import { workspaces } from "../../access/table.ts";
 import type { MaskRule } from "./rules.ts";
 
 /** Undefined when the workspace has never had rules. */

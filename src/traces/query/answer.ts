@@ -2,7 +2,7 @@
  * JSON answers that stream large payloads from R2. The payloads of one run can be 60 MB, and as values they take several times
  * as much memory.
  */
-import type { Blobs as StoredBlobs } from "../../encryption/blobs.ts";
+import type { Blobs as StoredBlobs } from "../../access/encryption/blobs.ts";
 import { jsonStream } from "../../http/json-stream.ts";
 import type { LargeField } from "../types.ts";
 

@@ -1,7 +1,7 @@
 /** Attachments by a link that needs no key, as the SDKs read them: sealed, and valid for a while. */
 import * as v from "valibot";
 import { Hono } from "hono";
-import { openBlobs } from "../../encryption/blobs.ts";
+import { openBlobs } from "../../access/encryption/blobs.ts";
 import { sealText, unseal } from "../../lib/crypto.ts";
 import { createDoc } from "../../http/route.ts";
 import { Problem } from "../../lib/problem.ts";

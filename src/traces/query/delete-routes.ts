@@ -1,7 +1,7 @@
 /** Deleting traces and the traces of threads. */
 import { Count, Message } from "../../http/answers.ts";
 import { type Context, Hono } from "hono";
-import { audit } from "../../audit/record.ts";
+import { audit } from "../../access/audit/record.ts";
 import * as v from "valibot";
 import { database } from "../../db/client.ts";
 import { createDoc } from "../../http/route.ts";

@@ -1,6 +1,6 @@
 /** Finding runs over projects, days and shards, page by page. */
 import { database } from "../../db/client.ts";
-import { openBlobs } from "../../encryption/blobs.ts";
+import { openBlobs } from "../../access/encryption/blobs.ts";
 import { checkFilters } from "../filter/check.ts";
 import type { RunSelection } from "../rpc.ts";
 import { runBlobPrefix, payloadKey, tracePartition } from "../stub.ts";

@@ -3,7 +3,7 @@
  * first an empty page, then each item, then the cursor. The data of an event is a list of operations.
  */
 import type { Context } from "hono";
-import { type Blobs, openBlobs } from "../../encryption/blobs.ts";
+import { type Blobs, openBlobs } from "../../access/encryption/blobs.ts";
 import { accepts } from "hono/accepts";
 import { jsonStream } from "../../http/json-stream.ts";
 import { EVENT_STREAM, escapeLines, sseFrame } from "../../http/sse.ts";

@@ -1,7 +1,7 @@
 /** Reading runs back, second generation: `/api/v2/runs`, `/api/v2/traces`, `/api/v2/threads`. */
 import { Count, Time } from "../../http/answers.ts";
 import { type Context, Hono } from "hono";
-import { openBlobs } from "../../encryption/blobs.ts";
+import { openBlobs } from "../../access/encryption/blobs.ts";
 import * as v from "valibot";
 import { database } from "../../db/client.ts";
 import { createDoc, eitherBody, EVENTS, json } from "../../http/route.ts";

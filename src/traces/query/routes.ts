@@ -1,7 +1,7 @@
 /** Reading runs back, first generation: `/runs/query`, `/runs/{id}`, `/runs/stats`, `/runs/group`. */
 import { AnyObject, Count, selectableList } from "../../http/answers.ts";
 import { Hono } from "hono";
-import { openBlobs } from "../../encryption/blobs.ts";
+import { openBlobs } from "../../access/encryption/blobs.ts";
 import * as v from "valibot";
 import { database } from "../../db/client.ts";
 import { createDoc } from "../../http/route.ts";

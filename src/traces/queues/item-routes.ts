@@ -2,7 +2,7 @@
 import * as v from "valibot";
 import { Count, Id, Message, Time } from "../../http/answers.ts";
 import { Hono } from "hono";
-import { audit } from "../../audit/record.ts";
+import { audit } from "../../access/audit/record.ts";
 import { nameCaller } from "../../auth/caller.ts";
 import { requirePermission } from "../../auth/require.ts";
 import { database } from "../../db/client.ts";

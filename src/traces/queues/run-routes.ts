@@ -2,11 +2,11 @@
 import * as v from "valibot";
 import { Count, Message } from "../../http/answers.ts";
 import { type Context, Hono } from "hono";
-import { audit } from "../../audit/record.ts";
+import { audit } from "../../access/audit/record.ts";
 import { nameCaller } from "../../auth/caller.ts";
 import { requirePermission } from "../../auth/require.ts";
 import { database } from "../../db/client.ts";
-import { openBlobs } from "../../encryption/blobs.ts";
+import { openBlobs } from "../../access/encryption/blobs.ts";
 import { createDoc } from "../../http/route.ts";
 import { serverAddress } from "../../http/origin.ts";
 import { Problem } from "../../lib/problem.ts";

@@ -2,7 +2,7 @@
 import { AnyObject, Count, Id, Message, Time } from "../../http/answers.ts";
 import * as v from "valibot";
 import { type Context, Hono } from "hono";
-import { audit } from "../../audit/record.ts";
+import { audit } from "../../access/audit/record.ts";
 import { database } from "../../db/client.ts";
 import { CHANGED, isTaken, untilUnchanged } from "../../db/unchanged.ts";
 import { METADATA_BYTES, withinBytes } from "../../lib/bytes.ts";

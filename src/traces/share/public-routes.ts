@@ -1,8 +1,8 @@
 /** The content of a shared link. These routes need no key: the token in the path is the credential. */
 import { type Context, Hono, type MiddlewareHandler } from "hono";
-import { openBlobs } from "../../encryption/blobs.ts";
+import { openBlobs } from "../../access/encryption/blobs.ts";
 import * as v from "valibot";
-import { limitLink } from "../../auth/limits.ts";
+import { limitLink } from "../../access/auth/limits.ts";
 import { database } from "../../db/client.ts";
 import { boundAnswer } from "../../lib/bytes.ts";
 import { createDoc } from "../../http/route.ts";

@@ -2,7 +2,7 @@
 import { Id, Message } from "../../http/answers.ts";
 import { type Context, Hono } from "hono";
 import * as v from "valibot";
-import { audit } from "../../audit/record.ts";
+import { audit } from "../../access/audit/record.ts";
 import { database } from "../../db/client.ts";
 import { createDoc, NOTHING } from "../../http/route.ts";
 import { choosing, optional, unread, Uuid } from "../../http/shapes.ts";

@@ -9,7 +9,7 @@ import { knownRules } from "../../../flow/known.ts";
 import type { Assistant } from "../../../assistants/store.ts";
 import { isObject } from "../../../lib/json.ts";
 import { Problem } from "../../../lib/problem.ts";
-import { authorize, containsJson } from "../../../users/authorize.ts";
+import { authorize, containsJson } from "../../../access/users/handlers.ts";
 import { requireAssistant, type Caller, threadMetadata } from "../access.ts";
 import type { Json } from "../../../json.ts";
 import type { Actor } from "../../answering.ts";

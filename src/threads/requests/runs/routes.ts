@@ -1,7 +1,7 @@
 /** `/threads/{id}/runs` and the stateless `/runs`. */
 import { type Context, Hono } from "hono";
 import * as v from "valibot";
-import { audit } from "../../../audit/record.ts";
+import { audit } from "../../../access/audit/record.ts";
 import { selectableList } from "../../../http/answers.ts";
 import { createDoc, EVENTS, NOTHING } from "../../../http/route.ts";
 import { serverAddress } from "../../../http/origin.ts";

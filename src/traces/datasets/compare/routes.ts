@@ -1,7 +1,7 @@
 /** `GET /datasets/{id}/compare`: experiments side by side, with what improved and what regressed. */
 import { Count, Id, Time } from "../../../http/answers.ts";
 import { type Context, Hono } from "hono";
-import { openBlobs } from "../../../encryption/blobs.ts";
+import { openBlobs } from "../../../access/encryption/blobs.ts";
 import * as v from "valibot";
 import { requirePermission } from "../../../auth/require.ts";
 import { database } from "../../../db/client.ts";

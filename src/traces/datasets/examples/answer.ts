@@ -4,7 +4,7 @@ import { AnyObject, Id, Time } from "../../../http/answers.ts";
 import { parseExact } from "../../../lib/json.ts";
 import { jsonStream } from "../../../http/json-stream.ts";
 import { placeholder } from "../../query/answer.ts";
-import { type Blobs, openBlobs } from "../../../encryption/blobs.ts";
+import { type Blobs, openBlobs } from "../../../access/encryption/blobs.ts";
 import { attachmentLink, Attachments } from "../../query/attachments.ts";
 import { blobKey } from "./bodies.ts";
 import type { ExampleRow } from "./store.ts";

@@ -1,6 +1,6 @@
 /** Bodies and attachments of examples in R2, by content hash. All objects of a dataset have one prefix. */
-import type { Blobs as StoredBlobs } from "../../../encryption/blobs.ts";
-import type { Ring } from "../../../encryption/ring.ts";
+import type { Blobs as StoredBlobs } from "../../../access/encryption/blobs.ts";
+import type { Ring } from "../../../access/encryption/ring.ts";
 import { Problem } from "../../../lib/problem.ts";
 import { CONNECTIONS, inParallel } from "../../../lib/parallel.ts";
 import { type Blob, putBlob } from "../../ingest/payloads.ts";

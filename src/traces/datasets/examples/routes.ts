@@ -2,7 +2,7 @@
 import * as v from "valibot";
 import { Count, Id, Message } from "../../../http/answers.ts";
 import { type Context, Hono } from "hono";
-import { audit } from "../../../audit/record.ts";
+import { audit } from "../../../access/audit/record.ts";
 import { database } from "../../../db/client.ts";
 import { boundAnswer } from "../../../lib/bytes.ts";
 import { createDoc } from "../../../http/route.ts";

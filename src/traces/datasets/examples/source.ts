@@ -1,7 +1,7 @@
 /** Inputs, outputs and attachments that an example takes over from a run. */
 import { requirePermission } from "../../../auth/require.ts";
 import { Problem } from "../../../lib/problem.ts";
-import { openBlobs } from "../../../encryption/blobs.ts";
+import { openBlobs } from "../../../access/encryption/blobs.ts";
 import { isObject, parseJson } from "../../../lib/json.ts";
 import type { Principal } from "../../../http/principal.ts";
 import { attachmentKey } from "../../ingest/payloads.ts";

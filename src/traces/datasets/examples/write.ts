@@ -1,7 +1,7 @@
 /** Creating, changing and deleting examples. Each request makes one version of its dataset. */
 import { type Database, database } from "../../../db/client.ts";
-import { openBlobs } from "../../../encryption/blobs.ts";
-import { loadRing } from "../../../encryption/load.ts";
+import { openBlobs } from "../../../access/encryption/blobs.ts";
+import { loadRing } from "../../../access/encryption/keys.ts";
 import type { ExampleAttachment } from "../../../db/datasets.ts";
 import { withinBytes } from "../../../lib/bytes.ts";
 import { Problem } from "../../../lib/problem.ts";

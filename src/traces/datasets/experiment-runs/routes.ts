@@ -4,7 +4,7 @@ import { selectableList } from "../../../http/answers.ts";
 import { type Context, Hono } from "hono";
 import { requirePermission } from "../../../auth/require.ts";
 import { database } from "../../../db/client.ts";
-import { openBlobs } from "../../../encryption/blobs.ts";
+import { openBlobs } from "../../../access/encryption/blobs.ts";
 import { createDoc } from "../../../http/route.ts";
 import { serverAddress } from "../../../http/origin.ts";
 import { Problem } from "../../../lib/problem.ts";

@@ -1,6 +1,6 @@
 /** Writes a dataset as a file, page by page: it may be larger than the memory. */
 import { database } from "../../../db/client.ts";
-import { openBlobs } from "../../../encryption/blobs.ts";
+import { openBlobs } from "../../../access/encryption/blobs.ts";
 import { isObject, parseExact } from "../../../lib/json.ts";
 import { Problem } from "../../../lib/problem.ts";
 import { blobKey } from "../examples/bodies.ts";

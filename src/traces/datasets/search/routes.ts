@@ -3,7 +3,7 @@ import { Id, Time } from "../../../http/answers.ts";
 import { type Context, Hono } from "hono";
 import * as v from "valibot";
 import { database } from "../../../db/client.ts";
-import { openBlobs } from "../../../encryption/blobs.ts";
+import { openBlobs } from "../../../access/encryption/blobs.ts";
 import { createDoc } from "../../../http/route.ts";
 import { choosing, optional, Uuid } from "../../../http/shapes.ts";
 import { JsonObject } from "../../../lib/json.ts";

@@ -1,6 +1,6 @@
 /** The examples of a dataset whose inputs are like the given ones. */
 import { database } from "../../../db/client.ts";
-import { openBlobs } from "../../../encryption/blobs.ts";
+import { openBlobs } from "../../../access/encryption/blobs.ts";
 import { parseJson } from "../../../lib/json.ts";
 import { Problem } from "../../../lib/problem.ts";
 import { blobKey } from "../examples/bodies.ts";

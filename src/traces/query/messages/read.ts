@@ -1,6 +1,6 @@
 /** Reads the messages of runs, traces and threads from their inputs and outputs. */
 import { parseJson } from "../../../lib/json.ts";
-import { openBlobs } from "../../../encryption/blobs.ts";
+import { openBlobs } from "../../../access/encryption/blobs.ts";
 import { Problem } from "../../../lib/problem.ts";
 import type { RunSelection } from "../../rpc.ts";
 import type { LargeField, QueriedRun, RunPosition } from "../../types.ts";

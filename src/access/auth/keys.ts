@@ -1,0 +1,89 @@
+/** The rights that a caller may give to an API key: only those of its own credential. */
+import { Problem } from "../../lib/problem.ts";
+import { keyHint, newApiKey } from "../../auth/api-key.ts";
+import { ALL_PERMISSIONS, may, type Permission, type Principal, type Scope } from "../../http/principal.ts";
+import { sha256 } from "../../auth/secret.ts";
+import type { ApiKeyRow } from "./store.ts";
+
+export interface KeyTerms {
+  name: string;
+  scopes: Scope[];
+  /** Milliseconds since 1970; null for never. */
+  expiresAt: number | null;
+  allowedIps: string[] | null;
+  role: string | null;
+}
+
+export function makeKey(maker: Principal, id: string, terms: KeyTerms): { key: string; row: ApiKeyRow } {
+  const key = newApiKey();
+  const row = {
+    ...terms,
+    id,
+    workspaceId: maker.workspaceId,
+    hash: sha256(key),
+    hint: keyHint(key),
+    grantId: maker.grantId ?? null,
+    createdAt: Date.now(),
+    lastUsedAt: null,
+    endReason: null,
+    successorId: null,
+  };
+  return { key, row };
+}
+
+/**
+ * Checks what a key will be, not only what a request changes of it: scopes that are harmless with one role are not with
+ * another.
+ *
+ * @param permissions those of its role
+ * @throws Problem 403 when the maker's own credential has fewer scopes or permissions, ends earlier, or works from other
+ *   networks only.
+ */
+export function checkTerms(
+  maker: Pick<Principal, "scopes" | "permissions" | "expiresAt" | "allowedIps">,
+  { scopes, expiresAt, allowedIps, role }: KeyTerms,
+  permissions: readonly Permission[],
+): void {
+  const scopesMore = scopes.filter((scope) => !maker.scopes.includes(scope));
+  if (scopesMore.length > 0)
+    throw new Problem(403, `A key cannot have scopes that its maker lacks: ${scopesMore.join(", ")}.`);
+  if ((expiresAt ?? Infinity) > (maker.expiresAt ?? Infinity))
+    throw new Problem(403, "A key cannot last longer than the key that makes it.");
+  if (role === null && maker.permissions !== undefined)
+    throw new Problem(403, "A credential with a role makes keys with a role only.");
+  const key = { scopes, permissions: role === null ? undefined : permissions };
+  const more = ALL_PERMISSIONS.filter((permission) => may(key, permission) && !may(maker, permission));
+  if (more.length > 0)
+    throw new Problem(403, `A key cannot have permissions that its maker lacks: ${more.join(", ")}.`);
+  const own = maker.allowedIps;
+  if (own && !allowedIps?.every((network) => own.includes(network)))
+    throw new Problem(403, "A key cannot work from networks from which the key that makes it does not.");
+}
+
+/**
+ * Checks a change by an application of a key that it did not make: the key stays when the application's access ends, so it gets no
+ * more than it has.
+ *
+ * @param had the permissions of the key's role, `has` those of its next role
+ * @throws Problem 403
+ */
+export function checkNarrows(
+  old: KeyTerms,
+  had: readonly Permission[],
+  next: KeyTerms,
+  has: readonly Permission[],
+): void {
+  const { scopes, expiresAt, allowedIps, role } = old;
+  const rights = {
+    scopes,
+    permissions: role === null ? undefined : had,
+    expiresAt: expiresAt ?? undefined,
+    allowedIps: allowedIps ?? undefined,
+  };
+  try {
+    checkTerms(rights, next, has);
+  } catch (error) {
+    if (!(error instanceof Problem)) throw error;
+    throw new Problem(403, "An application can only narrow an API key that it did not make.");
+  }
+}

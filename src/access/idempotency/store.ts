@@ -1,0 +1,95 @@
+import { and, eq, isNull, lt, or, sql } from "drizzle-orm";
+import type { Database } from "../../db/client.ts";
+import { deleteOverdue } from "../../db/delete.ts";
+import { idempotencyKeys } from "./table.ts";
+
+export type KeyRow = typeof idempotencyKeys.$inferSelect;
+/** A request that holds its key. */
+export type Claim = Pick<KeyRow, "workspaceId" | "key"> & { claim: string };
+
+/** How long a key is kept from its first claim, milliseconds. */
+export const KEPT_MS = 24 * 3_600_000;
+/** A request without an answer after this time counts as failed. Another request may then use its key. */
+const ABANDONED_MS = 120_000;
+
+/**
+ * Takes the key for a request about to be answered, and returns the key's row: it is the request's own when `isHeldBy` says
+ * so. `claim` is an id of the request: a second call with it, after the answer to the first one was lost, takes the key
+ * once.
+ */
+export async function claimKey(
+  db: Database,
+  { fingerprint, ...mine }: Claim & Pick<KeyRow, "fingerprint">,
+): Promise<KeyRow> {
+  const { workspaceId, key, claim } = mine;
+  const now = Date.now();
+  const { epoch, createdAt, status } = idempotencyKeys;
+  // The version before claims a key without its epoch, which is then that of an earlier 24 hours.
+  const began = sql`CASE WHEN ${epoch} > ${createdAt} - ${KEPT_MS} THEN ${epoch} ELSE ${createdAt} END`;
+  const over = lt(began, now - KEPT_MS);
+  const free = or(over, and(isNull(status), lt(createdAt, now - ABANDONED_MS)));
+  // Until there is an answer, `body` holds the claim.
+  const row = { workspaceId, key, fingerprint, status: null, headers: null, body: claim, createdAt: now };
+  const again = { ...row, epoch: sql`CASE WHEN ${over} THEN ${now} ELSE ${epoch} END` };
+  const target = [idempotencyKeys.workspaceId, idempotencyKeys.key];
+  const [, [held]] = await db.batch([
+    db
+      .insert(idempotencyKeys)
+      .values({ ...row, epoch: now })
+      .onConflictDoUpdate({ target, set: again, setWhere: free }),
+    db.select().from(idempotencyKeys).where(isKey(mine)),
+  ]);
+  if (!held) throw new Error("The Idempotency-Key was deleted while it was claimed.");
+  return held;
+}
+
+export const isHeldBy = ({ claim }: Claim, { status, body }: KeyRow): boolean => status === null && body === claim;
+
+/** When the key of this row was first claimed; undefined when the version before claimed it. */
+export const readEpoch = ({ epoch, createdAt }: KeyRow): number | undefined =>
+  epoch !== null && epoch > createdAt - KEPT_MS ? epoch : undefined;
+
+export const keyEnd = (row: KeyRow): number => (readEpoch(row) ?? row.createdAt) + KEPT_MS;
+
+/** Keeps the answer of the request that holds the key. Status 0: a stream; 1: an answer with a secret. Neither is kept. */
+export async function saveAnswer(
+  db: Database,
+  claim: Claim,
+  answer: Pick<KeyRow, "status" | "headers" | "body">,
+): Promise<void> {
+  await db.update(idempotencyKeys).set(answer).where(isHeld(claim));
+}
+
+/** Keeps the text of a stream, for whose request `saveAnswer` has noted a stream that is not kept. */
+export async function saveStream(
+  db: Database,
+  row: Pick<KeyRow, "workspaceId" | "key" | "epoch">,
+  answer: Pick<KeyRow, "status" | "headers" | "body">,
+): Promise<void> {
+  const { status, epoch } = idempotencyKeys;
+  const isOpen = and(isKey(row), eq(status, 0), row.epoch === null ? isNull(epoch) : eq(epoch, row.epoch));
+  await db.update(idempotencyKeys).set(answer).where(isOpen);
+}
+
+/**
+ * Lets the next request have the key. The epoch stays: what this request made, although its answer says otherwise, has
+ * ids of that epoch. A released key is like an abandoned one, which the version before takes, too.
+ */
+export async function releaseKey(db: Database, claim: Claim): Promise<void> {
+  const createdAt = Date.now() - ABANDONED_MS - 1;
+  await db.update(idempotencyKeys).set({ body: null, createdAt }).where(isHeld(claim));
+}
+
+/** Deletes keys older than 24 hours. */
+export async function deleteOldKeys(db: Database, now: number): Promise<void> {
+  await deleteOverdue(db, idempotencyKeys, lt(idempotencyKeys.createdAt, now - KEPT_MS));
+}
+
+function isKey({ workspaceId, key }: Pick<KeyRow, "workspaceId" | "key">) {
+  return and(eq(idempotencyKeys.workspaceId, workspaceId), eq(idempotencyKeys.key, key));
+}
+
+/** A request that takes longer than `ABANDONED_MS` may have lost its key to another one. */
+function isHeld(claim: Claim) {
+  return and(isKey(claim), isNull(idempotencyKeys.status), eq(idempotencyKeys.body, claim.claim));
+}

@@ -1,0 +1,86 @@
+/** The OAuth clients that have access to a workspace: `/api/v1/oauth-clients`. */
+import { Count, Time } from "../../http/answers.ts";
+import { Hono } from "hono";
+import * as v from "valibot";
+import { audit } from "../audit/record.ts";
+import { database } from "../../db/client.ts";
+import { createDoc, NOTHING } from "../../http/route.ts";
+import { pagingQuery } from "../../http/shapes.ts";
+import { cutPage } from "../../http/paging.ts";
+import { Problem } from "../../lib/problem.ts";
+import type { App } from "../../http/context.ts";
+import { param, query } from "../../http/validate.ts";
+import { isDocumentId } from "../../oauth/client-document.ts";
+import { type AllowedClient, listClients, listGrantIds, revokeClient } from "../../oauth/clients-store.ts";
+
+const doc = createDoc("OAuth");
+
+const iso = (time: number) => new Date(time).toISOString();
+
+const OAuthClient = v.pipe(
+  v.object({
+    client_id: v.string(),
+    client_name: v.nullable(v.string()),
+    client_uri: v.nullable(v.string()),
+    redirect_uris: v.array(v.string()),
+    grant_types: v.array(v.string()),
+    registered_by: v.picklist(["document", "registration"]),
+    created_at: Time,
+    grants: Count,
+    scopes: v.array(v.string()),
+    last_granted_at: Time,
+  }),
+  v.title("OAuthClient"),
+);
+
+const toWire = ({ client, grants, scopes, lastGrantedAt }: AllowedClient): v.InferOutput<typeof OAuthClient> => ({
+  client_id: client.id,
+  client_name: client.name,
+  client_uri: client.clientUri,
+  redirect_uris: client.redirectUris,
+  grant_types: client.grantTypes,
+  /** `document`: the id is the URL of a client ID metadata document. */
+  registered_by: isDocumentId(client.id) ? "document" : "registration",
+  created_at: iso(client.createdAt),
+  grants,
+  scopes,
+  last_granted_at: iso(lastGrantedAt),
+});
+
+export const oauthClients = new Hono<App>()
+  .get(
+    "/oauth-clients",
+    doc("Applications that have access to this workspace, each with how many grants it has", v.array(OAuthClient)),
+    query(v.object(pagingQuery(1000))),
+    async (c) => {
+      const { limit, offset } = c.req.valid("query");
+      const rows = await listClients(database(c.env.DB), c.get("principal").workspaceId, {
+        limit: limit + 1,
+        offset,
+        now: Date.now(),
+      });
+      const { items, headers } = cutPage(rows, limit, offset);
+      return c.json(items.map(toWire), 200, headers);
+    },
+  )
+  .delete(
+    "/oauth-clients/:client_id",
+    doc("Take an application's access back: every grant that it has in this workspace ends", NOTHING),
+    param(v.object({ client_id: v.string() })),
+    async (c) => {
+      const { workspaceId } = c.get("principal");
+      const clientId = c.req.valid("param").client_id;
+      const db = database(c.env.DB);
+      const now = Date.now();
+      const found = await listGrantIds(db, workspaceId, clientId, now);
+      if (found.length === 0) throw new Problem(404, "No application with this client_id has access.");
+      const note = async (ids: string[]) => {
+        for (const id of ids)
+          await audit(c, { action: "grant.revoked", targetId: id, detail: { client_id: clientId } });
+      };
+      await note(found);
+      const ended = await revokeClient(db, workspaceId, clientId, now);
+      await note(ended.filter((id) => !found.includes(id)));
+      return c.body(null, 204);
+    },
+  );
