@@ -50,7 +50,7 @@ import { bodyAgain, mountApp, userRouteScope } from "./access/users/app.ts";
 import { deleteAssistantThreads } from "./threads/requests/clear.ts";
 import { guardBuiltIn, guardUsers } from "./permissions/guard.ts";
 import { custom } from "./deployment.ts";
-import { webhooks } from "./webhooks/routes.ts";
+import { webhooks } from "./deliveries/routes.ts";
 
 /** The app, without what the deployment has switched off. A custom application of the registry must be loaded by now. */
 export function createApp({ http, flow, budgets }: Config): Hono<App> {

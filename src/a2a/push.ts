@@ -3,7 +3,7 @@ import { sha256 } from "../auth/secret.ts";
 import { database } from "../db/client.ts";
 import { webhookFault } from "../http/addresses.ts";
 import { serverAddress } from "../http/origin.ts";
-import type { Call as HookCall } from "../threads/tasks/call.ts";
+import type { Call as HookCall } from "../deliveries/send.ts";
 import type { TaskEffect } from "../threads/tasks/effect.ts";
 import type { Json } from "../json.ts";
 import { threadStub } from "../threads/stub.ts";

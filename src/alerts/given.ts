@@ -10,7 +10,7 @@ import {
   keptHeaders,
   keptSecret,
   type ReceiverSecrets,
-} from "../encryption/receivers.ts";
+} from "../deliveries/receiver.ts";
 import { webhookFault } from "../http/addresses.ts";
 import { Problem } from "../lib/problem.ts";
 import type { App } from "../http/context.ts";

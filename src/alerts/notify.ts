@@ -3,7 +3,7 @@ import type { Allowance } from "../db/allowance.ts";
 import { database } from "../db/client.ts";
 import { logError } from "../lib/log.ts";
 import { CONNECTIONS, inParallel } from "../lib/parallel.ts";
-import { REQUEST_TIMEOUT_MS } from "../threads/tasks/call.ts";
+import { REQUEST_TIMEOUT_MS } from "../deliveries/send.ts";
 import { deliver } from "./deliver.ts";
 import { openSecrets } from "./secrets.ts";
 import { type AlertEvent, type AlertRow, changeEvent, pendingEvents } from "./store.ts";

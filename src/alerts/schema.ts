@@ -1,5 +1,5 @@
 import * as v from "valibot";
-import { ReceiverHeaders } from "../encryption/receivers.ts";
+import { ReceiverHeaders } from "../deliveries/receiver.ts";
 import { optional, pagingQuery, Uuid } from "../http/shapes.ts";
 
 const text = (most: number) => v.pipe(v.string(), v.minLength(1), v.maxLength(most));

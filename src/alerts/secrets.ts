@@ -1,5 +1,5 @@
 /** What the channels of an alert have that is not shown. */
-import { openReceivers, type ReceiverSecrets, sealReceivers } from "../encryption/receivers.ts";
+import { openReceivers, type ReceiverSecrets, sealReceivers } from "../deliveries/receiver.ts";
 import type { AlertRow } from "./store.ts";
 
 const sealPurpose = (alertId: string) => `alert ${alertId}`;

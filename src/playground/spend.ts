@@ -6,7 +6,7 @@ import { describeReached } from "../budgets/question.ts";
 import { type Report, type Standing, workspaceBudgets } from "../budgets/rpc.ts";
 import { logError } from "../lib/log.ts";
 import { Problem } from "../lib/problem.ts";
-import { sendCall } from "../threads/tasks/call.ts";
+import { sendCall } from "../deliveries/send.ts";
 import { addCost, priceTable } from "../traces/usage/prices.ts";
 import { statedUsage, type Usage } from "../traces/usage/usage.ts";
 import type { UsageMetadata } from "./answer.ts";

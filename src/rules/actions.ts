@@ -3,7 +3,7 @@ import { database } from "../db/client.ts";
 import type { Extension, RuleActions } from "../db/rules.ts";
 import { toProblem } from "../lib/problem.ts";
 import { onBehalf } from "../loopback/caller.ts";
-import { AddressRefused, REQUEST_TIMEOUT_MS, sendCall } from "../threads/tasks/call.ts";
+import { AddressRefused, REQUEST_TIMEOUT_MS, sendCall } from "../deliveries/send.ts";
 import { createExamples } from "../traces/datasets/examples/write.ts";
 import { findDataset } from "../traces/datasets/store.ts";
 import { extendTraces } from "../traces/extend.ts";

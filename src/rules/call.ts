@@ -1,5 +1,5 @@
 /** One evaluation: what its actions are given. */
-import type { ReceiverSecrets } from "../encryption/receivers.ts";
+import type { ReceiverSecrets } from "../deliveries/receiver.ts";
 import { deriveUuid } from "../lib/uuid.ts";
 import type { Behalf } from "../loopback/caller.ts";
 import type { Place } from "../traces/types.ts";

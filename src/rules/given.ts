@@ -2,7 +2,7 @@
 import { type Context } from "hono";
 import { requirePermission } from "../auth/require.ts";
 import { EXTENSIONS, type Judge, type JudgeModel, type RuleActions } from "../db/rules.ts";
-import { findHeld, keptHeaders, keptSecret } from "../encryption/receivers.ts";
+import { findHeld, keptHeaders, keptSecret } from "../deliveries/receiver.ts";
 import { addressFault, webhookFault } from "../http/addresses.ts";
 import { canonicalJson } from "../lib/json.ts";
 import { Problem } from "../lib/problem.ts";

@@ -1,6 +1,6 @@
 /** Rules as the platform's clients read them (RunRulesSchema of LangSmith's API), with what Weir counts. */
 import * as v from "valibot";
-import { HIDDEN, hiddenHeaders, type ReceiverSecrets } from "../encryption/receivers.ts";
+import { HIDDEN, hiddenHeaders, type ReceiverSecrets } from "../deliveries/receiver.ts";
 import { AnyObject, Count, Id, Time } from "../http/answers.ts";
 import type { JudgeModel } from "../db/rules.ts";
 import { isoFromMicros } from "../traces/time.ts";

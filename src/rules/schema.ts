@@ -1,6 +1,6 @@
 /** A rule as the platform's clients send it (RunRulesCreateSchema of LangSmith's API). */
 import * as v from "valibot";
-import { ReceiverHeaders } from "../encryption/receivers.ts";
+import { ReceiverHeaders } from "../deliveries/receiver.ts";
 import { choosing, many, optional, pagingQuery, unread, unserved, Uuid } from "../http/shapes.ts";
 import { JsonMembers } from "../lib/json.ts";
 import { Time } from "../traces/time.ts";

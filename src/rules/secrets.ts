@@ -1,5 +1,5 @@
 /** What the webhooks and judges of a rule have that is not shown. */
-import { openReceivers, type ReceiverSecrets, sealReceivers } from "../encryption/receivers.ts";
+import { openReceivers, type ReceiverSecrets, sealReceivers } from "../deliveries/receiver.ts";
 import type { RuleRow } from "./store.ts";
 
 const sealPurpose = (ruleId: string) => `run rule ${ruleId}`;

@@ -11,7 +11,7 @@ import { deleteOldInvitations } from "../members/invitation-store.ts";
 import { deleteExpired } from "../memory/store.ts";
 import { forgetExpired } from "../access/oauth/store.ts";
 import { deleteExpiredTokens } from "../traces/feedback/token-store.ts";
-import { deleteExpiredSecrets } from "../webhooks/store.ts";
+import { deleteExpiredSecrets } from "../deliveries/store.ts";
 
 const MINUTE_MS = 60_000;
 const ANONYMOUS_DAYS = 30;

@@ -3,7 +3,7 @@ import { createHmac } from "node:crypto";
 import { isKeyDestroyed } from "../access/encryption/ring.ts";
 import { openSecret } from "../encryption/secrets.ts";
 import { database } from "../db/client.ts";
-import { listSecrets } from "./store.ts";
+import { listSecrets } from "../deliveries/store.ts";
 
 /** A ciphertext belongs to one secret: no other row's column opens with it. */
 export const secretPurpose = (id: string) => `webhook secret ${id}`;

@@ -3,7 +3,7 @@ import { env } from "cloudflare:workers";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import type { EvaluatedRun } from "../../src/deployment.ts";
 import { custom } from "../../src/deployment.ts";
-import { HIDDEN } from "../../src/encryption/receivers.ts";
+import { HIDDEN } from "../../src/deliveries/receiver.ts";
 import { isSampled } from "../../src/traces/sampling.ts";
 import { type Caller, newCaller } from "../support/caller.ts";
 import { ask, newDataset } from "../support/examples.ts";

@@ -4,7 +4,7 @@ import { beforeEach, describe, expect, it } from "vitest";
 import { openSecrets as openAlertSecrets } from "../../src/alerts/secrets.ts";
 import { findAlert } from "../../src/alerts/store.ts";
 import { database } from "../../src/db/client.ts";
-import { findHeld, HIDDEN } from "../../src/encryption/receivers.ts";
+import { findHeld, HIDDEN } from "../../src/deliveries/receiver.ts";
 import { openSecrets } from "../../src/rules/secrets.ts";
 import { findRule } from "../../src/rules/store.ts";
 import { type Caller, newCaller } from "../support/caller.ts";

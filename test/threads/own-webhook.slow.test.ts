@@ -10,7 +10,7 @@ import { type CronRow, findCron } from "../../src/crons/store.ts";
 import { database } from "../../src/db/client.ts";
 import { graphs } from "../../src/graphs/index.ts";
 import { readOwnPath } from "../../src/loopback/webhook.ts";
-import { sendOrDrop } from "../../src/threads/tasks/call.ts";
+import { sendOrDrop } from "../../src/deliveries/send.ts";
 import { custom } from "../../src/deployment.ts";
 import { type Caller, newCaller, send } from "../support/caller.ts";
 import * as pack from "../users/pack.ts";

@@ -6,7 +6,7 @@ import { readOwnPath } from "../../loopback/webhook.ts";
 import { actingRun } from "../acting.ts";
 import type { ThreadContext } from "../context.ts";
 import type { StoredRun } from "../run.ts";
-import { type Call, CALL_OF, packCall } from "./call.ts";
+import { type Call, CALL_OF, packCall } from "../../deliveries/send.ts";
 
 /** What the event and the webhook say. */
 interface Warning {

@@ -1,5 +1,5 @@
 /** What other folders do when a task changes. */
-import type { Call } from "./call.ts";
+import type { Call } from "../../deliveries/send.ts";
 
 /**
  * What has happened to a task: a run of it ended or began, it was cancelled, or a hook was set on it while it rested.

@@ -7,7 +7,7 @@ import type { AskedByCall } from "../answering.ts";
 import type { ThreadContext } from "../context.ts";
 import type { StoredRun } from "../run.ts";
 import type { OutboxRow } from "../storage/outbox-store.ts";
-import { type Call, CALL_OF, packCall, sendOrDrop, unpackCall } from "./call.ts";
+import { type Call, CALL_OF, packCall, sendOrDrop, unpackCall } from "../../deliveries/send.ts";
 import { sendReports } from "./budget.ts";
 import type { OnTask, TaskEffect } from "./effect.ts";
 import { type Delivery, type Questions, webhookCall } from "./webhook.ts";

@@ -5,7 +5,7 @@ import type { Json } from "../../json.ts";
 import type { AskedByCall } from "../answering.ts";
 import type { ThreadContext } from "../context.ts";
 import { type StoredRun, toWireRun } from "../run.ts";
-import { type Call, CALL_OF, packCall } from "./call.ts";
+import { type Call, CALL_OF, packCall } from "../../deliveries/send.ts";
 
 /** What the outbox keeps of a webhook while its run exists. */
 export interface Delivery {

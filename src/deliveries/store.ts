@@ -1,7 +1,7 @@
 import { and, desc, eq, gt, isNull, lt, or, type SQL } from "drizzle-orm";
 import type { Database } from "../db/client.ts";
 import { deleteOverdue } from "../db/delete.ts";
-import { webhookSecrets } from "../db/webhooks.ts";
+import { webhookSecrets } from "./table.ts";
 
 export type WebhookSecretRow = typeof webhookSecrets.$inferSelect;
 

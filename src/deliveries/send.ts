@@ -1,11 +1,11 @@
 /** A request to a receiver, made when its effect is carried out, or before what it is made from is deleted. */
-import { addressFault } from "../../http/addresses.ts";
-import { readWithin } from "../../http/bounded.ts";
-import { logError } from "../../lib/log.ts";
-import { callApp } from "../../http/loopback.ts";
-import { signedHeaders } from "../../webhooks/sign.ts";
-import type { AskedByCall } from "../answering.ts";
-import { actsFor, type Acting } from "../acting.ts";
+import { addressFault } from "../http/addresses.ts";
+import { readWithin } from "../http/bounded.ts";
+import { logError } from "../lib/log.ts";
+import { callApp } from "../http/loopback.ts";
+import { signedHeaders } from "../webhooks/sign.ts";
+import type { AskedByCall } from "../threads/answering.ts";
+import { actsFor, type Acting } from "../threads/acting.ts";
 
 export const REQUEST_TIMEOUT_MS = 20_000;
 
