@@ -1,7 +1,7 @@
 /** `node scripts/prices.ts`: writes docs/prices.md from the table of prices. */
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { type Price, PRICES, PRICES_DATE, PRICES_SOURCES } from "../src/traces/usage/price-list.ts";
+import { type Price, PRICES, PRICES_DATE, PRICES_SOURCES } from "../src/limits/prices/price-list.ts";
 
 export const PAGE = join(import.meta.dirname, "..", "docs", "prices.md");
 

@@ -1,7 +1,7 @@
 /** What of `langgraph.json` the server honours while it runs. */
 import * as v from "valibot";
-import { Budgets } from "./budget-rule.ts";
-import { FlowRules } from "./flow-rule.ts";
+import { Budgets } from "./limits/budgets/rule.ts";
+import { FlowRules } from "./limits/flow/rule.ts";
 
 /** `http.cors` of the deployment configuration, in LangGraph's names. */
 export interface CorsSettings {

@@ -21,7 +21,7 @@ interface Env {
   OPENAI_MODEL?: string;
   /** Milliseconds between the words of the built-in offline model. 5 if left out. */
   OFFLINE_MODEL_DELAY_MS?: string;
-  /** JSON list of model prices (src/traces/usage/prices.ts), before the built-in ones. */
+  /** JSON list of model prices (src/limits/prices/prices.ts), before the built-in ones. */
   TRACE_PRICES?: string;
   /** How long trace runs are kept, days: of `longlived` (default 400) and of `shortlived` projects (default 14). */
   TRACE_RETENTION_DAYS?: string;

@@ -2,10 +2,10 @@
  * The Durable Object class of a workspace's lists: `threads/search` has its threads, `flow` its limiter, `budgets` its budgets, each in objects of its own.
  * A class more would end `wrangler rollback` to versions without it, and ejected workers would have to export it. Wiring only.
  */
-import { Ledger } from "./budgets/ledger.ts";
-import { budgetsWorkspace } from "./budgets/rpc.ts";
-import { findLimiter } from "./flow/rpc.ts";
-import { Limiter } from "./flow/limiter.ts";
+import { Ledger } from "./limits/budgets/ledger.ts";
+import { budgetsWorkspace } from "./limits/budgets/rpc.ts";
+import { findLimiter } from "./limits/flow/rpc.ts";
+import { Limiter } from "./limits/flow/limiter.ts";
 import { answerCall } from "./lib/rpc.ts";
 import { IndexObject } from "./threads/search/object.ts";
 import { threadStub } from "./threads/stub.ts";

@@ -1,6 +1,6 @@
 /** The budgets and prices of workspaces that this isolate has read. A run costs no call for them. */
 import { RowCache } from "../lib/cache.ts";
-import { type BudgetRpc, workspaceBudgets } from "./rpc.ts";
+import { type BudgetRpc, workspaceBudgets } from "../limits/budgets/rpc.ts";
 
 type Known = Awaited<ReturnType<BudgetRpc["read"]>>;
 

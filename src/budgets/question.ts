@@ -1,8 +1,8 @@
 /** The question of a run that has reached a budget, and what an answer to it says. */
 import { deriveUuid } from "../lib/uuid.ts";
 import { isObject } from "../lib/json.ts";
-import type { Period } from "../budget-rule.ts";
-import type { RunBudget, Unit } from "./claim.ts";
+import type { Period } from "../limits/budgets/rule.ts";
+import type { RunBudget, Unit } from "../limits/budgets/claim.ts";
 
 /** The value of the interrupt. */
 export interface BudgetQuestion {

@@ -1,8 +1,8 @@
 /** The tables of a workspace's budgets, in their Durable Object's SQLite, and every statement on them. */
-import type { Budget } from "../budget-rule.ts";
+import type { Budget } from "../limits/budgets/rule.ts";
 import { roundCost } from "../traces/usage/cost.ts";
-import type { Price } from "../traces/usage/price-list.ts";
-import type { DayUse, Report } from "./rpc.ts";
+import type { Price } from "../limits/prices/price-list.ts";
+import type { DayUse, Report } from "../limits/budgets/rpc.ts";
 
 /** Applied in order, each once; `budget_versions` has their numbers. */
 const MIGRATIONS = [

@@ -9,8 +9,8 @@ import {
   StoreTtl as ServedStoreTtl,
   ThreadTtl as ServedThreadTtl,
 } from "../config.ts";
-import { Budgets } from "../budget-rule.ts";
-import { FlowRules } from "../flow-rule.ts";
+import { Budgets } from "../limits/budgets/rule.ts";
+import { FlowRules } from "../limits/flow/rule.ts";
 import { Fault } from "./fault.ts";
 
 const Count = v.optional(v.pipe(v.number(), v.integer(), v.minValue(1)));

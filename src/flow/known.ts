@@ -1,7 +1,7 @@
 /** The rules of workspaces that this isolate has read. A run costs no call for them, and a rule that changes counts within the age. */
 import { RowCache } from "../lib/cache.ts";
-import type { FlowRule } from "../flow-rule.ts";
-import { flowControl } from "./rpc.ts";
+import type { FlowRule } from "../limits/flow/rule.ts";
+import { flowControl } from "../limits/flow/rpc.ts";
 
 /** Milliseconds for which an isolate trusts what it has read: docs/flow-control.md names the age. */
 const KEPT_MS = 30_000;

@@ -1,5 +1,5 @@
 /** What one key of one rule has in use: held slots, and what its last minute counts. */
-import type { Limits } from "./claim.ts";
+import type { Limits } from "../limits/flow/claim.ts";
 
 const MINUTE_MS = 60_000;
 

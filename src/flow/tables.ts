@@ -1,6 +1,6 @@
 /** The tables of a workspace's limiter, in its Durable Object's SQLite, and every statement on them. */
-import type { Claim } from "./book.ts";
-import type { FlowRule } from "../flow-rule.ts";
+import type { Claim } from "../limits/flow/book.ts";
+import type { FlowRule } from "../limits/flow/rule.ts";
 
 /**
  * Applied in order, each once; `flow_versions` has their numbers. The object's class has other objects, whose tables have other

@@ -3,7 +3,7 @@ import { Hono } from "hono";
 import * as v from "valibot";
 import { audit } from "../access/audit/record.ts";
 import { limitPaid } from "../access/auth/limits.ts";
-import type { Budget } from "../budget-rule.ts";
+import type { Budget } from "../limits/budgets/rule.ts";
 import { createDoc, EVENTS } from "../http/route.ts";
 import { sseResponse } from "../http/sse.ts";
 import { Problem } from "../lib/problem.ts";

@@ -1,14 +1,14 @@
 /** Budgets a day and prices, for calls that are no runs of a thread: docs/budgets.md. */
-import type { Budget } from "../budget-rule.ts";
-import { budgetsFor, formatDay, type RunBudget } from "../budgets/claim.ts";
+import type { Budget } from "../limits/budgets/rule.ts";
+import { budgetsFor, formatDay, type RunBudget } from "../limits/budgets/claim.ts";
 import { knownBudgets } from "../budgets/known.ts";
 import { describeReached } from "../budgets/question.ts";
-import { type Report, type Standing, workspaceBudgets } from "../budgets/rpc.ts";
+import { type Report, type Standing, workspaceBudgets } from "../limits/budgets/rpc.ts";
 import { logError } from "../lib/log.ts";
 import { Problem } from "../lib/problem.ts";
 import { sendCall } from "../deliveries/send.ts";
-import { addCost, priceTable } from "../traces/usage/prices.ts";
-import { statedUsage, type Usage } from "../traces/usage/usage.ts";
+import { addCost, priceTable } from "../limits/prices/prices.ts";
+import { statedUsage, type Usage } from "../limits/prices/usage.ts";
 import type { UsageMetadata } from "./answer.ts";
 
 export interface CallFacts {

@@ -1,7 +1,7 @@
 /** Figures of one workspace: what `GET /metrics` shows to a caller of it. */
 import * as v from "valibot";
 import { countAssistants } from "../assistants/store.ts";
-import { flowControl } from "../flow/rpc.ts";
+import { flowControl } from "../limits/flow/rpc.ts";
 import { countFirings } from "../crons/store.ts";
 import { database } from "../db/client.ts";
 import { countItems } from "../memory/store.ts";

@@ -1,6 +1,6 @@
 /** What the rest of Weir may ask of a thread: the Durable Object's RPC type. */
-import type { RunBudget } from "../budgets/claim.ts";
-import type { RunFlow } from "../flow/claim.ts";
+import type { RunBudget } from "../limits/budgets/claim.ts";
+import type { RunFlow } from "../limits/flow/claim.ts";
 import type { Json } from "../json.ts";
 import type { OwnWebhook } from "../loopback/webhook.ts";
 import type { WireCommand } from "../runtime/drive.ts";

@@ -1,5 +1,5 @@
 /** Runs as rows: their states, and how they read on the wire. */
-import type { Spent } from "../budgets/claim.ts";
+import type { Spent } from "../limits/budgets/claim.ts";
 import { remoteProblem } from "../lib/problem.ts";
 import type { Json } from "../json.ts";
 import { readOwnPath } from "../loopback/webhook.ts";

@@ -50,7 +50,7 @@ import { applyWrites, groupWrites } from "./partition/write/write.ts";
 import type { ChangedRequest, PageRequest, RunPage } from "./page.ts";
 import type { Ranking } from "./rank-order.ts";
 import type { RuleRunsRequest, Settled, TakeRequest } from "./rule-rpc.ts";
-import { priceTable } from "./usage/prices.ts";
+import { priceTable } from "../limits/prices/prices.ts";
 import type { QueryRequest, RunSelection, SeriesRequest, TracePartitionRpc, Upserted, Upserting } from "./rpc.ts";
 import type { PartitionIdentity, QueriedRun, RunWrite, StoredFeedback } from "./types.ts";
 import { blobPrefix } from "./stub.ts";

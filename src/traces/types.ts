@@ -2,7 +2,7 @@
 import * as v from "valibot";
 import { Time } from "../http/answers.ts";
 import type { TraceTier } from "../db/traces.ts";
-import type { Usage } from "./usage/usage.ts";
+import type { Usage } from "../limits/prices/usage.ts";
 
 /** The location of runs of a workspace: a shard of a project's UTC day (YYYY-MM-DD). */
 export interface Place {

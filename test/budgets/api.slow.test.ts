@@ -1,9 +1,9 @@
 /** Budgets by the API, the ledger of a workspace, and what is sent at 80 %. */
 import { addRow } from "../support/thread-tables.ts";
 import { beforeEach, describe, expect, it, afterEach, vi } from "vitest";
-import type { Budget } from "../../src/budget-rule.ts";
-import { formatDay } from "../../src/budgets/claim.ts";
-import { workspaceBudgets } from "../../src/budgets/rpc.ts";
+import type { Budget } from "../../src/limits/budgets/rule.ts";
+import { formatDay } from "../../src/limits/budgets/claim.ts";
+import { workspaceBudgets } from "../../src/limits/budgets/rpc.ts";
 import { env } from "cloudflare:workers";
 import { abortAllDurableObjects, runInDurableObject } from "cloudflare:test";
 import { ADMIN_KEY, type Caller, newCaller, send } from "../support/caller.ts";

@@ -1,7 +1,7 @@
 /** Who holds slots and who is next, beside a reference, and with examples of the order. */
 import { describe, expect, it } from "vitest";
-import { Book, type Claim } from "../../src/flow/book.ts";
-import type { Limits, Need } from "../../src/flow/claim.ts";
+import { Book, type Claim } from "../../src/limits/flow/book.ts";
+import type { Limits, Need } from "../../src/limits/flow/claim.ts";
 import { generator, createRandom } from "../support/random.ts";
 import { ALL, chooseAmount } from "../support/thorough.ts";
 import { Reference } from "./reference.ts";

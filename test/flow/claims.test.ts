@@ -2,7 +2,7 @@
 import { abortAllDurableObjects, runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { beforeEach, expect, it, vi } from "vitest";
-import { flowControl } from "../../src/flow/rpc.ts";
+import { flowControl } from "../../src/limits/flow/rpc.ts";
 import { FlowTables } from "../../src/flow/tables.ts";
 import { type Caller, newCaller } from "../support/caller.ts";
 import { putRule } from "./put-rule.ts";

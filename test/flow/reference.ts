@@ -1,6 +1,6 @@
 /** What flow control must do, in the plainest way: every question is answered by a look at all claims. */
-import type { Claim } from "../../src/flow/book.ts";
-import type { Limits, Need } from "../../src/flow/claim.ts";
+import type { Claim } from "../../src/limits/flow/book.ts";
+import type { Limits, Need } from "../../src/limits/flow/claim.ts";
 
 const MINUTE = 60_000;
 

@@ -1,8 +1,8 @@
 /** Rules: who may change them, what they may be, where they come from, to which runs they apply, and what they cost. */
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { settings } from "../../src/config.ts";
-import { FlowRules } from "../../src/flow-rule.ts";
-import { Limiter } from "../../src/flow/limiter.ts";
+import { FlowRules } from "../../src/limits/flow/rule.ts";
+import { Limiter } from "../../src/limits/flow/limiter.ts";
 import { parse } from "../../src/http/validate.ts";
 import { message1, rpc } from "../a2a/rpc.ts";
 import { command } from "../streaming/client.ts";

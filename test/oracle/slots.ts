@@ -2,7 +2,7 @@
 import { runDurableObjectAlarm } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { expect } from "vitest";
-import { flowControl } from "../../src/flow/rpc.ts";
+import { flowControl } from "../../src/limits/flow/rpc.ts";
 import { putRule, uses } from "../flow/put-rule.ts";
 import type { Caller } from "../support/caller.ts";
 

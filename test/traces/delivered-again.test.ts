@@ -6,7 +6,7 @@ import { migrate } from "../../src/traces/partition/tables.ts";
 import { applyWrites } from "../../src/traces/partition/write/write.ts";
 import { dayBounds } from "../../src/traces/time.ts";
 import type { RunWrite } from "../../src/traces/types.ts";
-import { priceTable } from "../../src/traces/usage/prices.ts";
+import { priceTable } from "../../src/limits/prices/prices.ts";
 import { countRowsWritten } from "../support/rows-written.ts";
 import { DAY, NOON, uuid7 } from "../support/traces.ts";
 

@@ -16,7 +16,7 @@ import { applyWrites } from "../../src/traces/partition/write/write.ts";
 import type { RunSelection } from "../../src/traces/rpc.ts";
 import { dayBounds } from "../../src/traces/time.ts";
 import type { RunWrite, StoredFeedback } from "../../src/traces/types.ts";
-import { priceTable } from "../../src/traces/usage/prices.ts";
+import { priceTable } from "../../src/limits/prices/prices.ts";
 import { seeded } from "../support/random.ts";
 import { DAY, NOON, uuid7 } from "../support/traces.ts";
 

@@ -1,6 +1,6 @@
 /** Names that come from outside, and that every JavaScript object inherits something by. */
 import { expect, it } from "vitest";
-import { addUsage, type Usage } from "../../src/traces/usage/usage.ts";
+import { addUsage, type Usage } from "../../src/limits/prices/usage.ts";
 import { newCaller } from "../support/caller.ts";
 import { NOON, projectId, runParts, sendMultipart, sentRun } from "../support/traces.ts";
 

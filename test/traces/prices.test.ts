@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { addCost, priceTable } from "../../src/traces/usage/prices.ts";
+import { addCost, priceTable } from "../../src/limits/prices/prices.ts";
 
 const usage = { prompt_tokens: 1_000_000, completion_tokens: 0, total_tokens: 1_000_000 };
 const cost = (table: string | undefined, model: string) =>

@@ -7,7 +7,7 @@ import { migrate } from "../../src/traces/partition/tables.ts";
 import { applyWrites } from "../../src/traces/partition/write/write.ts";
 import { dayBounds } from "../../src/traces/time.ts";
 import type { RunWrite } from "../../src/traces/types.ts";
-import { priceTable } from "../../src/traces/usage/prices.ts";
+import { priceTable } from "../../src/limits/prices/prices.ts";
 import { seeded } from "../support/random.ts";
 import { whileSeen } from "../support/statements.ts";
 import { DAY, NOON } from "../support/traces.ts";

@@ -9,7 +9,7 @@ import { groupRuns } from "../../src/traces/partition/run-groups.ts";
 import { countChanged } from "../../src/traces/partition/page.ts";
 import { migrate } from "../../src/traces/partition/tables.ts";
 import { applyWrites } from "../../src/traces/partition/write/write.ts";
-import { priceTable } from "../../src/traces/usage/prices.ts";
+import { priceTable } from "../../src/limits/prices/prices.ts";
 import { dayBounds } from "../../src/traces/time.ts";
 import type { RunWrite } from "../../src/traces/types.ts";
 import { seeded } from "../support/random.ts";

@@ -6,7 +6,7 @@ import { OF_TRACES } from "../../src/traces/run-groups.ts";
 import { isTimed, numbersOfIds, OF_IDS } from "../../src/traces/run-ids.ts";
 import { migrate } from "../../src/traces/partition/tables.ts";
 import { applyWrites } from "../../src/traces/partition/write/write.ts";
-import { priceTable } from "../../src/traces/usage/prices.ts";
+import { priceTable } from "../../src/limits/prices/prices.ts";
 import { dayBounds } from "../../src/traces/time.ts";
 import type { RunWrite } from "../../src/traces/types.ts";
 import { DAY, NOON, uuid7 } from "../support/traces.ts";

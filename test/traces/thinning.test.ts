@@ -10,7 +10,7 @@ import { traceTree } from "../../src/traces/partition/tree.ts";
 import { applyWrites } from "../../src/traces/partition/write/write.ts";
 import { dayBounds } from "../../src/traces/time.ts";
 import type { RunWrite } from "../../src/traces/types.ts";
-import { priceTable } from "../../src/traces/usage/prices.ts";
+import { priceTable } from "../../src/limits/prices/prices.ts";
 import { DAY, NOON } from "../support/traces.ts";
 
 /** The runs of a trace, the root first. */

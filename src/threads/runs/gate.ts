@@ -2,9 +2,9 @@
  * The slots of the run whose turn it is on this thread (docs/flow-control.md). A run without rules passes. Another one begins when
  * the workspace's limiter says so: as the answer to this thread's claim, or later by `ThreadRpc.grant`.
  */
-import { pickFacts, pausesFor, USUAL_PRIORITY } from "../../flow/claim.ts";
+import { pickFacts, pausesFor, USUAL_PRIORITY } from "../../limits/flow/claim.ts";
 import { knownRules, peekRules } from "../../flow/known.ts";
-import { type Answer, flowControl, type NewClaim } from "../../flow/rpc.ts";
+import { type Answer, flowControl, type NewClaim } from "../../limits/flow/rpc.ts";
 import { logError } from "../../lib/log.ts";
 import type { ThreadContext } from "../context.ts";
 import { type StoredRun, takesSlots } from "../run.ts";

@@ -1,8 +1,8 @@
 /** The rules of flow control and the budgets that are in force now, for a run that the thread makes itself. */
-import { budgetsFor } from "../../budgets/claim.ts";
+import { budgetsFor } from "../../limits/budgets/claim.ts";
 import { knownBudgets } from "../../budgets/known.ts";
 import { settings } from "../../config.ts";
-import { flowFor, modelIn, type RunFacts } from "../../flow/claim.ts";
+import { flowFor, modelIn, type RunFacts } from "../../limits/flow/claim.ts";
 import { knownRules } from "../../flow/known.ts";
 import type { ThreadContext } from "../context.ts";
 import type { RunRequest } from "../rpc.ts";

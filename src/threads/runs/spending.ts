@@ -3,14 +3,14 @@
  * crash knows what was paid before. What counts a day is kept by the workspace's ledger (docs/budgets.md).
  */
 import type { LLMResult } from "@langchain/core/outputs";
-import { formatDay, type RunBudget, type Spent, WARN_AT } from "../../budgets/claim.ts";
+import { formatDay, type RunBudget, type Spent, WARN_AT } from "../../limits/budgets/claim.ts";
 import { questionFor, describeReached } from "../../budgets/question.ts";
-import { type Standing, workspaceBudgets } from "../../budgets/rpc.ts";
+import { type Standing, workspaceBudgets } from "../../limits/budgets/rpc.ts";
 import { logError } from "../../lib/log.ts";
 import type { Decider, Question } from "../../runtime/model-guard.ts";
 import { roundCost } from "../../traces/usage/cost.ts";
-import { addCost, type PriceTable } from "../../traces/usage/prices.ts";
-import { derivedUsage } from "../../traces/usage/usage.ts";
+import { addCost, type PriceTable } from "../../limits/prices/prices.ts";
+import { derivedUsage } from "../../limits/prices/usage.ts";
 import type { ThreadContext } from "../context.ts";
 import type { Emitter } from "../log/emit.ts";
 import type { StoredRun } from "../run.ts";

@@ -1,5 +1,5 @@
 /** Carries out the side effects that the transactions of a thread have queued, each at least once. */
-import { type EndedRun, flowControl } from "../../flow/rpc.ts";
+import { type EndedRun, flowControl } from "../../limits/flow/rpc.ts";
 import { toProblem } from "../../lib/problem.ts";
 import { storeOwnRuns } from "../../traces/self.ts";
 import { auditAnswer } from "../answers/first.ts";

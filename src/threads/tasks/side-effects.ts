@@ -1,9 +1,9 @@
 /** Side effects of a run's end, queued in the transaction that ends the run. The outbox carries them out. */
-import type { EndedRun } from "../../flow/rpc.ts";
+import type { EndedRun } from "../../limits/flow/rpc.ts";
 import { logError } from "../../lib/log.ts";
 import type { RootFacts, RunFacts, TraceEnd, Tracer } from "../../runtime/tracer.ts";
 import { ownProject } from "../../traces/self.ts";
-import { derivedUsage } from "../../traces/usage/usage.ts";
+import { derivedUsage } from "../../limits/prices/usage.ts";
 import type { ThreadContext } from "../context.ts";
 import { type StoredRun, takesSlots } from "../run.ts";
 import { queueReports } from "./budget.ts";

@@ -2,9 +2,9 @@
 import { contextWithoutIdentity, withoutIdentity } from "../../../auth/identity.ts";
 import type { Principal } from "../../../http/principal.ts";
 import { settings as deployed } from "../../../config.ts";
-import { budgetsFor } from "../../../budgets/claim.ts";
+import { budgetsFor } from "../../../limits/budgets/claim.ts";
 import { knownBudgets } from "../../../budgets/known.ts";
-import { flowFor, modelIn, type RunFacts } from "../../../flow/claim.ts";
+import { flowFor, modelIn, type RunFacts } from "../../../limits/flow/claim.ts";
 import { knownRules } from "../../../flow/known.ts";
 import type { Assistant } from "../../../assistants/store.ts";
 import { isObject } from "../../../lib/json.ts";

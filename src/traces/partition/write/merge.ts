@@ -5,9 +5,9 @@ import { parseDotted, segment } from "../../dotted.ts";
 import { isSealedExtra, listExtras, mergeExtras } from "../../extra.ts";
 import { metadataText } from "../../ingest/pairs.ts";
 import { ATTACHMENTS_BYTES, JOINED_EXTRA_BYTES } from "../../limits.ts";
-import { addCost, type PriceTable } from "../../usage/prices.ts";
+import { addCost, type PriceTable } from "../../../limits/prices/prices.ts";
 import type { LargeField, LargePayload, PayloadWrite, RunWrite } from "../../types.ts";
-import type { Usage } from "../../usage/usage.ts";
+import type { Usage } from "../../../limits/prices/usage.ts";
 import type { RunRow, WholeRow } from "../tables.ts";
 import { isTimed } from "../../run-ids.ts";
 

@@ -1,6 +1,6 @@
 /** Tokens and costs of runs with descendants: a run's totals include what happened below it. */
-import { addUsage, type Usage } from "../../usage/usage.ts";
-import { addCost, type PriceTable } from "../../usage/prices.ts";
+import { addUsage, type Usage } from "../../../limits/prices/usage.ts";
+import { addCost, type PriceTable } from "../../../limits/prices/prices.ts";
 import { OF_TRACES } from "../../run-groups.ts";
 import { setTotals } from "./merge.ts";
 import type { RunRow } from "../tables.ts";

@@ -6,7 +6,7 @@ import { blobsOfRow, blobsOfWrite, noteBlobs, unusedBlobs } from "../blobs.ts";
 import { openBlocks } from "../blocks/blocks.ts";
 import { newChange, numberRuns } from "../changes.ts";
 import { refreshStats } from "../feedback.ts";
-import type { PriceTable } from "../../usage/prices.ts";
+import type { PriceTable } from "../../../limits/prices/prices.ts";
 import type { RunWrite } from "../../types.ts";
 import { byTrace, dissolveGroups, groupRuns } from "../run-groups.ts";
 import { type Day, emptyRow, mergeRun } from "./merge.ts";

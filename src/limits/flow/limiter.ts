@@ -2,12 +2,12 @@
  * The limiter of a workspace: the claims of its runs, in its object's storage. A slot is free only when the run's thread has
  * said that the run is over. docs/flow-control.md has the protocol and its proof.
  */
-import { logError } from "../lib/log.ts";
+import { logError } from "../../lib/log.ts";
 import { Book, type Claim, COUNTED_MS, type Place, type PoolUse } from "./book.ts";
 import { limitsIn, type Need, pausesFor } from "./claim.ts";
 import type { Answer, FlowRpc, Grant, NewClaim, Waiting } from "./rpc.ts";
-import { type FlowRule, MOST_RULES } from "../flow-rule.ts";
-import { FlowTables } from "./tables.ts";
+import { type FlowRule, MOST_RULES } from "./rule.ts";
+import { FlowTables } from "../../flow/tables.ts";
 
 /** Claims that wait at most: about 20 MB of memory. */
 const MOST_WAITING = 50_000;

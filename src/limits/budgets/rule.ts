@@ -1,6 +1,6 @@
 /** The shape of a budget, in langgraph.json and in the API (docs/budgets.md). */
 import * as v from "valibot";
-import { Key, Match, RuleId } from "./flow-rule.ts";
+import { Key, Match, RuleId } from "../flow/rule.ts";
 
 const PERIODS = ["run", "thread", "day"] as const;
 export type Period = (typeof PERIODS)[number];

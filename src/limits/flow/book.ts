@@ -3,7 +3,7 @@
  * rules in prose.
  */
 import type { Limits, Need, RunFacts } from "./claim.ts";
-import { Pool, type Reason } from "./pool.ts";
+import { Pool, type Reason } from "../../flow/pool.ts";
 
 /** How long a run waits for each level of priority that it gains, milliseconds. */
 const LEVEL_MS = 60_000;

@@ -1,9 +1,9 @@
 /** What the rest of Weir may ask of the object that has a workspace's budgets, and how to reach it. */
-import type { Budget } from "../budget-rule.ts";
-import { objectNamed } from "../db/objects.ts";
-import { callObject } from "../lib/rpc.ts";
-import { retryCalls } from "../lib/retry.ts";
-import type { Price } from "../traces/usage/price-list.ts";
+import type { Budget } from "./rule.ts";
+import { objectNamed } from "../../db/objects.ts";
+import { callObject } from "../../lib/rpc.ts";
+import { retryCalls } from "../../lib/retry.ts";
+import type { Price } from "../prices/price-list.ts";
 import type { Unit } from "./claim.ts";
 
 /** What a run has spent of a budget on a day, in total: a report may come twice. */

@@ -1,15 +1,15 @@
 /** The rules of flow control, what they have in use, and who waits: `/api/v1/flow`. */
-import { Count, Id, Time } from "../http/answers.ts";
+import { Count, Id, Time } from "../../http/answers.ts";
 import { Hono } from "hono";
 import * as v from "valibot";
-import { audit } from "../access/audit/record.ts";
-import { createDoc, NOTHING } from "../http/route.ts";
-import { whole } from "../http/shapes.ts";
-import { Problem } from "../lib/problem.ts";
-import type { App } from "../http/context.ts";
-import { body, param, query } from "../http/validate.ts";
-import { forgetRules } from "./known.ts";
-import { FlowRule, mergeRules, MOST_RULES, RuleBody, RuleId } from "../flow-rule.ts";
+import { audit } from "../../access/audit/record.ts";
+import { createDoc, NOTHING } from "../../http/route.ts";
+import { whole } from "../../http/shapes.ts";
+import { Problem } from "../../lib/problem.ts";
+import type { App } from "../../http/context.ts";
+import { body, param, query } from "../../http/validate.ts";
+import { forgetRules } from "../../flow/known.ts";
+import { FlowRule, mergeRules, MOST_RULES, RuleBody, RuleId } from "./rule.ts";
 import { flowControl, type Waiting } from "./rpc.ts";
 import type { PoolUse } from "./book.ts";
 

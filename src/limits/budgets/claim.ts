@@ -1,6 +1,6 @@
 /** Which budgets apply to a run, and what is spent of them. */
-import type { Budget, Period } from "../budget-rule.ts";
-import { mergeRules } from "../flow-rule.ts";
+import type { Budget, Period } from "./rule.ts";
+import { mergeRules } from "../flow/rule.ts";
 import { applies, keyIn, type RunFacts } from "../flow/claim.ts";
 
 export type Unit = "dollars" | "tokens";

@@ -2,12 +2,12 @@
  * The ledger of a workspace: its budgets and prices, and what its runs have spent of budgets a day. A run reports its own total, so
  * a report that is repeated, or comes late, changes nothing (docs/budgets.md).
  */
-import { type Budget, MOST_BUDGETS } from "../budget-rule.ts";
-import { roundCost } from "../traces/usage/cost.ts";
-import type { Price } from "../traces/usage/price-list.ts";
+import { type Budget, MOST_BUDGETS } from "./rule.ts";
+import { roundCost } from "../../traces/usage/cost.ts";
+import type { Price } from "../prices/price-list.ts";
 import { formatDay, WARN_AT } from "./claim.ts";
 import type { BudgetRpc, DayUse, Report, Standing } from "./rpc.ts";
-import { type About, approvedIn, BudgetTables } from "./tables.ts";
+import { type About, approvedIn, BudgetTables } from "../../budgets/tables.ts";
 
 const DAY_MS = 86_400_000;
 /** Days for which a run may report what it has spent, and for which sums are kept. */

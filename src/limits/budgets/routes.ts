@@ -1,19 +1,19 @@
 /** The budgets of a workspace, what is spent of them, and the prices of models: `/api/v1/budgets`, `/api/v1/prices`. */
 import { Hono } from "hono";
 import * as v from "valibot";
-import { audit } from "../access/audit/record.ts";
-import { type Budget, BudgetBody, MOST_BUDGETS } from "../budget-rule.ts";
-import { mergeRules, RuleId } from "../flow-rule.ts";
-import { webhookFault } from "../http/addresses.ts";
-import { createDoc, NOTHING } from "../http/route.ts";
-import { whole } from "../http/shapes.ts";
-import { Problem } from "../lib/problem.ts";
-import type { App } from "../http/context.ts";
-import { body, param, query } from "../http/validate.ts";
-import { type Price, PRICES } from "../traces/usage/price-list.ts";
-import { deploymentPrices, PriceList, PriceShape } from "../traces/usage/prices.ts";
+import { audit } from "../../access/audit/record.ts";
+import { type Budget, BudgetBody, MOST_BUDGETS } from "./rule.ts";
+import { mergeRules, RuleId } from "../flow/rule.ts";
+import { webhookFault } from "../../http/addresses.ts";
+import { createDoc, NOTHING } from "../../http/route.ts";
+import { whole } from "../../http/shapes.ts";
+import { Problem } from "../../lib/problem.ts";
+import type { App } from "../../http/context.ts";
+import { body, param, query } from "../../http/validate.ts";
+import { type Price, PRICES } from "../prices/price-list.ts";
+import { deploymentPrices, PriceList, PriceShape } from "../prices/prices.ts";
 import { formatDay } from "./claim.ts";
-import { forgetBudgets } from "./known.ts";
+import { forgetBudgets } from "../../budgets/known.ts";
 import { workspaceBudgets } from "./rpc.ts";
 
 const doc = createDoc("Budgets");

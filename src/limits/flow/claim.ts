@@ -1,8 +1,8 @@
 /** What a run needs before it begins: a slot of each rule that applies to it. */
-import type { Json } from "../json.ts";
-import { isObject } from "../lib/json.ts";
-import { deriveUuid } from "../lib/uuid.ts";
-import { type FlowRule, mergeRules } from "../flow-rule.ts";
+import type { Json } from "../../json.ts";
+import { isObject } from "../../lib/json.ts";
+import { deriveUuid } from "../../lib/uuid.ts";
+import { type FlowRule, mergeRules } from "./rule.ts";
 
 /** What rules limit. */
 export interface Limits {

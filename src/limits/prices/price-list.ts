@@ -1,5 +1,5 @@
 /** The list prices of models, as docs/prices.md shows them. */
-import { roundCost } from "./cost.ts";
+import { roundCost } from "../../traces/usage/cost.ts";
 
 /** US dollars for a million tokens. `TRACE_PRICES` and the prices of a workspace have the same members. */
 export interface Price {

@@ -1,7 +1,7 @@
 /** Token counts and costs that a run reports about itself. */
-import { addCount } from "../counts.ts";
+import { addCount } from "../../traces/counts.ts";
 import { isObject } from "../../lib/json.ts";
-import { roundCost } from "./cost.ts";
+import { roundCost } from "../../traces/usage/cost.ts";
 
 /** The most kinds of tokens in the sum of many runs. */
 const MAX_DETAILS = 100;

@@ -1,9 +1,9 @@
 /** What the rest of Weir may ask of a workspace's limiter, and how to reach it. */
-import { objectNamed } from "../db/objects.ts";
-import { callObject } from "../lib/rpc.ts";
-import { retryCalls } from "../lib/retry.ts";
+import { objectNamed } from "../../db/objects.ts";
+import { callObject } from "../../lib/rpc.ts";
+import { retryCalls } from "../../lib/retry.ts";
 import type { Claim, Place, PoolUse } from "./book.ts";
-import type { FlowRule } from "../flow-rule.ts";
+import type { FlowRule } from "./rule.ts";
 
 /** A claim as a thread makes it. */
 export type NewClaim = Omit<Claim, "granted" | "ended" | "tokens" | "stopped">;
