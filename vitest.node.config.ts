@@ -6,7 +6,7 @@ import { ALL, POLL_MS, SOAK } from "./test/support/thorough.ts";
 const resolve = {
   // What a project's code imports of the package.
   alias: {
-    [`${manifest.name}/workers-ai`]: join(import.meta.dirname, "src/models/workers-ai.ts"),
+    [`${manifest.name}/workers-ai`]: join(import.meta.dirname, "src/agents/models/workers-ai.ts"),
     [`${manifest.name}/offline-model`]: join(import.meta.dirname, "examples/demo/src/offline/model.ts"),
   },
 };

@@ -41,7 +41,7 @@ export async function buildPackage(): Promise<void> {
     build({
       ...common,
       entryPoints: [
-        { in: "src/models/workers-ai.ts", out: "workers-ai" },
+        { in: "src/agents/models/workers-ai.ts", out: "workers-ai" },
         { in: "examples/demo/src/offline/model.ts", out: "offline-model" },
       ],
       outdir: "dist",

@@ -1,6 +1,6 @@
 /** One call of a method: who makes it, of which assistant, in which generation. */
 import type { Context } from "hono";
-import type { Assistant } from "../assistants/store.ts";
+import type { Assistant } from "../agents/assistants/store.ts";
 import { type Database, database } from "../db/client.ts";
 import { Problem } from "../lib/problem.ts";
 import type { App } from "../http/context.ts";

@@ -1,8 +1,8 @@
 /** Where agent cards are found. They are public: a client reads one to find out which credential to send. */
 import { type Context, Hono } from "hono";
 import * as v from "valibot";
-import { toAssistantId, defaultAssistants } from "../assistants/defaults.ts";
-import { findAnywhere } from "../assistants/store.ts";
+import { toAssistantId, defaultAssistants } from "../agents/assistants/defaults.ts";
+import { findAnywhere } from "../agents/assistants/store.ts";
 import { sha256 } from "../auth/secret.ts";
 import type { Json } from "../json.ts";
 import { database } from "../db/client.ts";

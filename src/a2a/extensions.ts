@@ -1,6 +1,6 @@
 /** Extensions of A2A: those that an agent's card declares, and those that a call requests. */
 import type { Context } from "hono";
-import type { Assistant } from "../assistants/store.ts";
+import type { Assistant } from "../agents/assistants/store.ts";
 import type { App } from "../http/context.ts";
 import { extensionRequired } from "./errors.ts";
 import { readSettings } from "./modes.ts";

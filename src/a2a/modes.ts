@@ -4,7 +4,7 @@
  */
 import * as v from "valibot";
 import { hasMessages, type OfGraph } from "../assistants/graph.ts";
-import type { Assistant } from "../assistants/store.ts";
+import type { Assistant } from "../agents/assistants/store.ts";
 import { isObject } from "../lib/json.ts";
 import { custom } from "../deployment.ts";
 import { contentNotSupported } from "./errors.ts";

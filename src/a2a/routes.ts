@@ -3,7 +3,7 @@ import { type Context, Hono } from "hono";
 import { describeRoute } from "hono-openapi";
 import { createDoc, RPC } from "../http/route.ts";
 import * as v from "valibot";
-import { resolveAssistant } from "../assistants/store.ts";
+import { resolveAssistant } from "../agents/assistants/store.ts";
 import { database } from "../db/client.ts";
 import { decodeJson, isObject, nestsDeeper } from "../lib/json.ts";
 import { Problem } from "../lib/problem.ts";

@@ -3,6 +3,6 @@
  * `knownAssistants.forget()`.
  */
 import { RowCache } from "../lib/cache.ts";
-import type { Assistant } from "./row.ts";
+import type { Assistant } from "../agents/assistants/row.ts";
 
 export const assistantCache = new RowCache<Assistant>();

@@ -1,9 +1,9 @@
 /** The default assistants of each workspace in D1. */
 import { sql } from "drizzle-orm";
 import type { Database } from "../db/client.ts";
-import { assistants, assistantVersions } from "../db/assistants.ts";
-import { toAssistantId, defaultAssistants, defaultsStamp, isDefaultAssistant } from "./defaults.ts";
-import { firstVersion, isRow, type Row, activeVersion } from "./row.ts";
+import { assistants, assistantVersions } from "../agents/assistants/table.ts";
+import { toAssistantId, defaultAssistants, defaultsStamp, isDefaultAssistant } from "../agents/assistants/defaults.ts";
+import { firstVersion, isRow, type Row, activeVersion } from "../agents/assistants/row.ts";
 
 /** The workspaces whose default assistants this isolate has checked, with the checked versions. */
 const ensured = new Map<string, string>();

@@ -1,8 +1,8 @@
 /** The graph of an assistant, built only for inspection. */
 import type { Graph } from "../graphs/entry.ts";
-import { makeGraph } from "../graphs/make.ts";
+import { makeGraph } from "../agents/graphs/graph.ts";
 import { Problem } from "../lib/problem.ts";
-import type { Assistant } from "./store.ts";
+import type { Assistant } from "../agents/assistants/store.ts";
 
 /** The parts of an assistant that its graph is built from. */
 export type OfGraph = Pick<Assistant, "graph_id" | "config" | "context">;

@@ -4,8 +4,8 @@
  */
 import { and, eq, exists, getTableColumns, gt, ne, type SQL, sql } from "drizzle-orm";
 import type { Database } from "../db/client.ts";
-import { assistants, assistantVersions } from "../db/assistants.ts";
-import type { Row } from "./row.ts";
+import { assistants, assistantVersions } from "../agents/assistants/table.ts";
+import type { Row } from "../agents/assistants/row.ts";
 
 const DELETED = 0;
 

@@ -1,7 +1,7 @@
 /** `weir eval`: runs an assistant over a dataset, scores what it gives, and compares with an older experiment. */
 import { parseArgs } from "node:util";
-import { containsExpected, type Evaluator, exactMatch, createJudge } from "../evaluation/evaluators.ts";
-import { runExperiment } from "../evaluation/experiment.ts";
+import { containsExpected, type Evaluator, exactMatch, createJudge } from "../agents/evaluation/evaluators.ts";
+import { runExperiment } from "../agents/evaluation/experiment.ts";
 import { read, type Send } from "../evaluation/send.ts";
 import { isUuid } from "../lib/uuid.ts";
 import { sendTo } from "./api.ts";

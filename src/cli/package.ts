@@ -39,7 +39,7 @@ const module = (source: string, built: string) => join(PACKAGE, FROM_SOURCE ? so
 /** The package's modules by what a project's code imports. `exports` in package.json has the same. */
 export const MODULES: Record<string, string> = {
   [name]: module("src/index.ts", "dist/index.js"),
-  [`${name}/workers-ai`]: module("src/models/workers-ai.ts", "dist/workers-ai.js"),
+  [`${name}/workers-ai`]: module("src/agents/models/workers-ai.ts", "dist/workers-ai.js"),
   [`${name}/offline-model`]: module("examples/demo/src/offline/model.ts", "dist/offline-model.js"),
 };
 

@@ -2,7 +2,7 @@
 import { listCronThreads } from "../crons/store.ts";
 import { database } from "../db/client.ts";
 import { isKeyDestroyed } from "../access/encryption/ring.ts";
-import { type Break, describeBreak, findBreaks } from "../graphs/continuity.ts";
+import { type Break, describeBreak, findBreaks } from "../agents/graphs/continuity.ts";
 import { forEach } from "../threads/requests/fan-out.ts";
 import { threadIds } from "../threads/search/store.ts";
 import { threadStub } from "../threads/stub.ts";

@@ -1,6 +1,6 @@
 /** The graphs of this deployment, as another deployment is compared with them. */
 import { graphs } from "../graphs/index.ts";
-import { makeGraph } from "../graphs/make.ts";
+import { makeGraph } from "../agents/graphs/graph.ts";
 import { loadMigrations, loadVersion } from "../graphs/migrations.ts";
 import type { DescribedGraph } from "./schema.ts";
 import { describeShape, fingerprint, type GraphShape } from "../runtime/shape.ts";

@@ -1,6 +1,6 @@
 /** The shapes of `/graphs`. */
 import * as v from "valibot";
-import { Break } from "../graphs/continuity.ts";
+import { Break } from "../agents/graphs/continuity.ts";
 import { Count } from "../http/answers.ts";
 import { choosing } from "../http/shapes.ts";
 import { DEEPEST, type GraphShape } from "../runtime/shape.ts";

@@ -1,7 +1,7 @@
 /** What a graph's module exports for threads that an earlier version of the graph has left: `migrations` and `version`. */
 import * as v from "valibot";
-import type { Parked } from "./continuity.ts";
-import { readSibling } from "./make.ts";
+import type { Parked } from "../agents/graphs/continuity.ts";
+import { readSibling } from "../agents/graphs/graph.ts";
 
 /** A node to run next: by its name, or with an input of its own (`Send`). */
 export type NextNode = string | { node: string; input: unknown };

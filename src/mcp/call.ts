@@ -1,6 +1,6 @@
 /** A tool call: a run of the assistant, waited for. */
 import { ProtocolError, ProtocolErrorCode } from "@modelcontextprotocol/server";
-import type { Assistant } from "../assistants/store.ts";
+import type { Assistant } from "../agents/assistants/store.ts";
 import { isUuid } from "../lib/uuid.ts";
 import type { Json } from "../json.ts";
 import { describeFirst } from "../threads/answers/first.ts";

@@ -1,7 +1,7 @@
 /** Prompts of assistants: what `metadata.mcp.prompts` of an assistant says, with the arguments in the place of `{{name}}`. */
 import { type GetPromptResult, type Prompt, ProtocolError, ProtocolErrorCode } from "@modelcontextprotocol/server";
 import * as v from "valibot";
-import type { Assistant } from "../assistants/store.ts";
+import type { Assistant } from "../agents/assistants/store.ts";
 import { database } from "../db/client.ts";
 import type { Filter } from "../access/users/handlers.ts";
 import { assistantsFrom, PAGE } from "./tools.ts";

@@ -1,9 +1,9 @@
 /** Each assistant of a workspace as a tool: its graph's input schema in, its answer out; and the tool that answers interrupts. */
 import type { Tool } from "@modelcontextprotocol/server";
 import * as v from "valibot";
-import { isDefaultAssistant } from "../assistants/defaults.ts";
+import { isDefaultAssistant } from "../agents/assistants/defaults.ts";
 import { loadGraph } from "../assistants/graph.ts";
-import { type Assistant, searchAssistants } from "../assistants/store.ts";
+import { type Assistant, searchAssistants } from "../agents/assistants/store.ts";
 import { type Database, database } from "../db/client.ts";
 import type { Filter } from "../access/users/handlers.ts";
 import { readSchemas } from "../graphs/schemas.ts";

@@ -6,10 +6,10 @@ import { Problem } from "../lib/problem.ts";
 import type { Database } from "../db/client.ts";
 import type { Ring } from "../access/encryption/ring.ts";
 import { rulesFor } from "../access/users/handlers.ts";
-import { Namespace } from "./schema.ts";
-import { isVisible, type Sight, parseSight } from "./sight.ts";
-import { toListed } from "./row.ts";
-import { findRow, type PutItem } from "./store.ts";
+import { Namespace } from "../agents/memory/schema.ts";
+import { isVisible, type Sight, parseSight } from "../agents/memory/visibility.ts";
+import { toListed } from "../agents/memory/row.ts";
+import { findRow, type PutItem } from "../agents/memory/store.ts";
 
 /**
  * Asks the handler of `store:<action>`. It may change members of `value`, such as the namespace, and give a filter

@@ -1,7 +1,7 @@
 /** Semantic search is on when the deployment has embeddings. */
 import { Lazy } from "../lazy.ts";
 import { custom, type Embedder, type Embeddings } from "../deployment.ts";
-import type { Meaning } from "./meaning.ts";
+import type { Meaning } from "../agents/memory/vectors.ts";
 import type { Embed } from "./vectors.ts";
 
 /** What the project exports: a function of texts, or an embeddings object. */

@@ -1,5 +1,5 @@
 /** The namespaces that match a list of conditions. `*` in a path matches any one label, except in a literal one. */
-import { joinLabels } from "./row.ts";
+import { joinLabels } from "../agents/memory/row.ts";
 
 export interface NamespaceCondition {
   matchType: "prefix" | "suffix";

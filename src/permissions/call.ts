@@ -1,6 +1,6 @@
 /** One request of a user before it reaches the routes: its action and its resource. */
 import type { Context } from "hono";
-import { type Assistant, resolveAssistant } from "../assistants/store.ts";
+import { type Assistant, resolveAssistant } from "../agents/assistants/store.ts";
 import type { Principal } from "../http/principal.ts";
 import { findCronMetadata } from "../crons/store.ts";
 import { database } from "../db/client.ts";

@@ -1,7 +1,7 @@
 /** Which models a call may use, and how each is reached: all of them answer as OpenAI's chat completions do. */
 import { addressFault } from "../http/addresses.ts";
 import { Problem } from "../lib/problem.ts";
-import { workersAi } from "../models/workers-ai.ts";
+import { workersAi } from "../agents/models/workers-ai.ts";
 import { OFFLINE, offline } from "./offline.ts";
 import type { PlaygroundModel } from "./schema.ts";
 

@@ -1,5 +1,5 @@
 /** A call in the form of OpenAI's chat completions. */
-import type { TemplateMessage } from "../prompts/template.ts";
+import type { TemplateMessage } from "../agents/prompts/template.ts";
 import type { CallBody } from "./schema.ts";
 
 const ROLES = { system: "system", human: "user", ai: "assistant", tool: "tool", placeholder: "user" };

@@ -6,7 +6,7 @@ import { database } from "../db/client.ts";
 import { Problem } from "../lib/problem.ts";
 import type { App } from "../http/context.ts";
 import { type CommitRow, findCommits } from "./commit-store.ts";
-import { findPrompt, type LikedPrompt } from "./store.ts";
+import { findPrompt, type LikedPrompt } from "../agents/prompts/store.ts";
 
 /** The workspace of the caller, in the SDKs' own word for it. */
 export const OWN = "-";

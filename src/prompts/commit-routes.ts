@@ -12,10 +12,10 @@ import type { App } from "../http/context.ts";
 import { body, param, query } from "../http/validate.ts";
 import { existingCommit, existingPrompt, OWN } from "./access.ts";
 import { findCommitById, listCommits } from "./commit-store.ts";
-import { commitPrompt } from "./commit.ts";
+import { commitPrompt } from "../agents/prompts/commit.ts";
 import { pullManifest } from "./manifest.ts";
-import { Commit, openDescription, openManifest, toWireCommit } from "./row.ts";
-import * as schema from "./schema.ts";
+import { Commit, openDescription, openManifest, toWireCommit } from "../agents/prompts/row.ts";
+import * as schema from "../agents/prompts/schema.ts";
 
 const doc = createDoc("Prompts");
 

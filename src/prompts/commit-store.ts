@@ -2,9 +2,9 @@
 import { and, asc, desc, eq, getTableColumns, gte, lt, or, sql } from "drizzle-orm";
 import type { Database } from "../db/client.ts";
 import { rowIf } from "../db/writes.ts";
-import { promptCommits, prompts, promptTags } from "../db/prompts.ts";
-import { HASH_START, LATEST } from "./schema.ts";
-import { isThere, type PromptRow } from "./store.ts";
+import { promptCommits, prompts, promptTags } from "../agents/prompts/table.ts";
+import { HASH_START, LATEST } from "../agents/prompts/schema.ts";
+import { isThere, type PromptRow } from "../agents/prompts/store.ts";
 
 export type CommitRow = typeof promptCommits.$inferSelect;
 export type TagRow = typeof promptTags.$inferSelect & { hash: string };

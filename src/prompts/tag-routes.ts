@@ -11,9 +11,9 @@ import { body, param } from "../http/validate.ts";
 import { uuidv7 } from "../lib/uuid.ts";
 import { existingCommit, existingPrompt } from "./access.ts";
 import { deleteTag, listTags, MOST_TAGS, type TagRow, writeTag } from "./commit-store.ts";
-import { Tag, toWireTag } from "./row.ts";
-import * as schema from "./schema.ts";
-import type { LikedPrompt } from "./store.ts";
+import { Tag, toWireTag } from "../agents/prompts/row.ts";
+import * as schema from "../agents/prompts/schema.ts";
+import type { LikedPrompt } from "../agents/prompts/store.ts";
 
 const doc = createDoc("Prompts");
 

@@ -5,7 +5,7 @@ import { addressFault } from "../http/addresses.ts";
 import { readWithin } from "../http/bounded.ts";
 import { isObject, tryParseExact } from "../lib/json.ts";
 import { callOwn } from "../http/loopback.ts";
-import { workersAi } from "../models/workers-ai.ts";
+import { workersAi } from "../agents/models/workers-ai.ts";
 import { addCost, priceTable } from "../limits/prices/prices.ts";
 import { Final, isRefusal, Unusable } from "./errors.ts";
 import { type ChatMessage, renderMessages } from "./prompt.ts";

@@ -2,7 +2,7 @@
 import { Hono } from "hono";
 import * as v from "valibot";
 import { audit } from "../access/audit/record.ts";
-import { defaultGraphId } from "../assistants/defaults.ts";
+import { defaultGraphId } from "../agents/assistants/defaults.ts";
 import { createDoc, NOTHING } from "../http/route.ts";
 import { Id, Time } from "../http/answers.ts";
 import { jsonArrayOfLines } from "../http/array.ts";

@@ -1,7 +1,7 @@
 /** Commands that start a run. */
 import { createHash } from "node:crypto";
 import type * as v from "valibot";
-import { defaultGraphId } from "../assistants/defaults.ts";
+import { defaultGraphId } from "../agents/assistants/defaults.ts";
 import { toProblem } from "../lib/problem.ts";
 import { parse } from "../http/validate.ts";
 import { runRequest } from "../threads/requests/runs/request.ts";

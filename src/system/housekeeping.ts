@@ -8,7 +8,7 @@ import { database } from "../db/client.ts";
 import { runAll } from "../lib/parallel.ts";
 import { deleteOldKeys } from "../access/idempotency/store.ts";
 import { deleteOldInvitations } from "../members/invitation-store.ts";
-import { deleteExpired } from "../memory/store.ts";
+import { deleteExpired } from "../agents/memory/store.ts";
 import { forgetExpired } from "../access/oauth/store.ts";
 import { deleteExpiredTokens } from "../traces/feedback/token-store.ts";
 import { deleteExpiredSecrets } from "../deliveries/store.ts";

@@ -1,10 +1,10 @@
 /** Figures of one workspace: what `GET /metrics` shows to a caller of it. */
 import * as v from "valibot";
-import { countAssistants } from "../assistants/store.ts";
+import { countAssistants } from "../agents/assistants/store.ts";
 import { flowControl } from "../limits/flow/rpc.ts";
 import { countFirings } from "../crons/store.ts";
 import { database } from "../db/client.ts";
-import { countItems } from "../memory/store.ts";
+import { countItems } from "../agents/memory/store.ts";
 import { openRuns } from "../threads/requests/runs/busy.ts";
 import { countByStatus } from "../threads/search/store.ts";
 import { BOUNDS, type Histogram, type RunTimes } from "../traces/types.ts";

@@ -2,10 +2,10 @@
  * `POST /internal/truncate`: deletes the named kinds of data from the caller's workspace. For tests on localhost only.
  */
 import * as v from "valibot";
-import { deleteAllAssistants } from "../assistants/store.ts";
+import { deleteAllAssistants } from "../agents/assistants/store.ts";
 import { deleteAllCrons } from "../crons/store.ts";
 import { database } from "../db/client.ts";
-import { deleteAllItems } from "../memory/store.ts";
+import { deleteAllItems } from "../agents/memory/store.ts";
 import { deleteThreads } from "../threads/requests/clear.ts";
 
 const flag = v.optional(v.boolean(), false);

@@ -1,9 +1,9 @@
 /** What a workspace holds: trace runs and their bytes by day and project, threads, assistants, items of the Store. */
 import * as v from "valibot";
-import { countAssistants } from "../assistants/store.ts";
+import { countAssistants } from "../agents/assistants/store.ts";
 import { database } from "../db/client.ts";
 import { Count } from "../http/answers.ts";
-import { countItems } from "../memory/store.ts";
+import { countItems } from "../agents/memory/store.ts";
 import { countByStatus } from "../threads/search/store.ts";
 import { projectNames, usageByDay } from "../traces/store/usage-store.ts";
 

@@ -4,7 +4,7 @@ import type { BaseStore } from "@langchain/langgraph-checkpoint";
 import { logError } from "../lib/log.ts";
 import { Checkpoints } from "./checkpoints/checkpoints.ts";
 import { INDEX_DELAY_MS } from "./limits.ts";
-import { storeFor } from "../memory/langgraph.ts";
+import { storeFor } from "../agents/memory/langgraph.ts";
 import { EventLog } from "./log/event-log.ts";
 import { indexRow, readRecord, type ThreadRecord } from "./record.ts";
 import { idsIn } from "./thread-id.ts";

@@ -6,7 +6,7 @@ import { Hono } from "hono";
 import { etag, RETAINED_304_HEADERS } from "hono/etag";
 import * as v from "valibot";
 import type { Principal } from "../http/principal.ts";
-import { resolveAssistant } from "../assistants/store.ts";
+import { resolveAssistant } from "../agents/assistants/store.ts";
 import { database } from "../db/client.ts";
 import { createDoc, eitherBody, media } from "../http/route.ts";
 import { serverAddress } from "../http/origin.ts";

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { defaultAssistantId } from "../../src/assistants/defaults.ts";
+import { defaultAssistantId } from "../../src/agents/assistants/defaults.ts";
 
 // Check values of the two official servers.
 it.each([

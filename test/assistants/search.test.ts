@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, it } from "vitest";
-import { graphIds } from "../../src/assistants/defaults.ts";
-import type { Assistant } from "../../src/assistants/store.ts";
+import { graphIds } from "../../src/agents/assistants/defaults.ts";
+import type { Assistant } from "../../src/agents/assistants/store.ts";
 import { type Caller, newCaller } from "../support/caller.ts";
 
 const graph = graphIds()[0]!;

@@ -1,6 +1,6 @@
 /** An experiment of which the server refuses runs. */
 import { expect, test } from "vitest";
-import { runExperiment } from "../../src/evaluation/experiment.ts";
+import { runExperiment } from "../../src/agents/evaluation/experiment.ts";
 import type { Send } from "../../src/evaluation/send.ts";
 
 /** A server with `count` examples. It refuses the runs of those for which `refuses` is true. */

@@ -15,7 +15,7 @@ import {
 import { beforeAll, describe, expect, it, vi } from "vitest";
 import type { Graph, ServerRuntime } from "../../src/graphs/entry.ts";
 import { graphs } from "../../src/graphs/index.ts";
-import { makeGraph } from "../../src/graphs/make.ts";
+import { makeGraph } from "../../src/agents/graphs/graph.ts";
 import { type Caller, newCaller } from "../support/caller.ts";
 import { get, newThread, say } from "../threads/client.ts";
 

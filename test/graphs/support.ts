@@ -2,7 +2,7 @@
 import type { BaseMessage } from "@langchain/core/messages";
 import { MemorySaver } from "@langchain/langgraph";
 import type { Graph } from "../../src/graphs/entry.ts";
-import { makeGraph } from "../../src/graphs/make.ts";
+import { makeGraph } from "../../src/agents/graphs/graph.ts";
 import "../../examples/demo/worker.ts";
 
 /** The environment of a deployment without a key, and with no pause between words. */

@@ -1,7 +1,7 @@
 import { env } from "cloudflare:workers";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { database } from "../../src/db/client.ts";
-import { deleteExpired } from "../../src/memory/store.ts";
+import { deleteExpired } from "../../src/agents/memory/store.ts";
 import { type Caller, newCaller } from "../support/caller.ts";
 
 interface Item {

@@ -2,7 +2,7 @@ import { env } from "cloudflare:workers";
 import { START, StateGraph, StateSchema } from "@langchain/langgraph";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { z } from "zod";
-import { storeFor } from "../../src/memory/langgraph.ts";
+import { storeFor } from "../../src/agents/memory/langgraph.ts";
 import { type Caller, newCaller } from "../support/caller.ts";
 
 let caller: Caller;

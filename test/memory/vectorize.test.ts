@@ -2,8 +2,8 @@
 import { env } from "cloudflare:workers";
 import { beforeEach, describe, expect, it, vi } from "vitest";
 import { database } from "../../src/db/client.ts";
-import { searchItems } from "../../src/memory/search-store.ts";
-import { deleteItem, putItems } from "../../src/memory/store.ts";
+import { searchItems } from "../../src/agents/memory/search.ts";
+import { deleteItem, putItems } from "../../src/agents/memory/store.ts";
 import { Ring } from "../../src/access/encryption/ring.ts";
 import type { VectorIndex } from "../../src/memory/vector-index.ts";
 

@@ -4,7 +4,7 @@ import { tool } from "@langchain/core/tools";
 import { ChatOpenAI } from "@langchain/openai";
 import { describe, expect, test } from "vitest";
 import { z } from "zod";
-import { type AiBinding, workersAi } from "../../src/models/workers-ai.ts";
+import { type AiBinding, workersAi } from "../../src/agents/models/workers-ai.ts";
 
 const MODEL = "@cf/meta/llama-3.3-70b-instruct-fp8-fast";
 const weather = tool(() => "rain", {

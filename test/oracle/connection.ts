@@ -1,7 +1,7 @@
 /** A case's thread on the product: requests to it, its process, its alarms. */
 import { runDurableObjectAlarm, runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
-import { defaultAssistantId } from "../../src/assistants/defaults.ts";
+import { defaultAssistantId } from "../../src/agents/assistants/defaults.ts";
 import { graphs } from "../../src/graphs/index.ts";
 import type { ThreadRpc } from "../../src/threads/rpc.ts";
 import type { Caller } from "../support/caller.ts";

@@ -2,8 +2,8 @@
 import { ChatPromptTemplate, MessagesPlaceholder } from "@langchain/core/prompts";
 import { load } from "@langchain/core/load";
 import { describe, expect, it } from "vitest";
-import { readPrompt, writePrompt } from "../../src/prompts/chat-manifest.ts";
-import { fillText, type TemplateMessage, variablesIn } from "../../src/prompts/template.ts";
+import { readPrompt, writePrompt } from "../../src/agents/prompts/chat-manifest.ts";
+import { fillText, type TemplateMessage, variablesIn } from "../../src/agents/prompts/template.ts";
 
 describe("a template", () => {
   it.for([

@@ -1,7 +1,7 @@
 /** An agent card shows the assistant of the workspace that used its id first, or nothing. */
 import { env } from "cloudflare:workers";
 import { beforeEach, describe, expect, it } from "vitest";
-import { deleteAllAssistants } from "../../src/assistants/store.ts";
+import { deleteAllAssistants } from "../../src/agents/assistants/store.ts";
 import { database } from "../../src/db/client.ts";
 import { type Caller, newCaller, send } from "../support/caller.ts";
 

@@ -1,6 +1,6 @@
 /** Deleting many threads at once deletes those that the `threads:delete` handler allows for each thread. */
 import { describe, expect, it } from "vitest";
-import { defaultAssistantId } from "../../src/assistants/defaults.ts";
+import { defaultAssistantId } from "../../src/agents/assistants/defaults.ts";
 import { newCaller } from "../support/caller.ts";
 import { deployUsers, type Json, ownAuth, userCalled } from "./users.ts";
 

@@ -6,7 +6,7 @@ import { MOST_CRONS } from "../../src/crons/store.ts";
 import { MOST_DESTINATIONS } from "../../src/exports/destinations/store.ts";
 import { MOST_INVITATIONS } from "../../src/members/invitation-store.ts";
 import { MOST_MEMBERS } from "../../src/access/members/store.ts";
-import { MOST_PROMPTS } from "../../src/prompts/store.ts";
+import { MOST_PROMPTS } from "../../src/agents/prompts/store.ts";
 import { MOST_QUEUES } from "../../src/traces/queues/store.ts";
 import { type Caller, newCaller } from "../support/caller.ts";
 

@@ -1,7 +1,7 @@
 /** Rows of D1 hold 2 MB: each part of a row has a limit in bytes, and refusing it changes nothing. */
 import { env } from "cloudflare:workers";
 import { beforeAll, describe, expect, it } from "vitest";
-import { storeFor } from "../../src/memory/langgraph.ts";
+import { storeFor } from "../../src/agents/memory/langgraph.ts";
 import { type Caller, newCaller } from "../support/caller.ts";
 import { itThorough } from "../support/thorough-test.ts";
 

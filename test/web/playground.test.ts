@@ -1,6 +1,6 @@
 /** What the playground makes of runs, of what is typed, and of the events of an answer. */
 import { describe, expect, it } from "vitest";
-import { readPrompt, writePrompt } from "../../src/prompts/chat-manifest.ts";
+import { readPrompt, writePrompt } from "../../src/agents/prompts/chat-manifest.ts";
 import { playFromPrompt, toPrompt } from "../../packages/web/console/playground/from-prompt.ts";
 import { playFromRun } from "../../packages/web/console/playground/from-run.ts";
 import { isFresh, newColumn, newPlay } from "../../packages/web/console/playground/play.ts";

@@ -3,7 +3,7 @@ import { existsSync, mkdtempSync, rmSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { pathToFileURL } from "node:url";
 import { build } from "esbuild";
-import type { Evaluated, Evaluator, Score } from "../../evaluation/evaluators.ts";
+import type { Evaluated, Evaluator, Score } from "../../agents/evaluation/evaluators.ts";
 import { isMembers } from "../../evaluation/answer.ts";
 import { Fault } from "../fault.ts";
 

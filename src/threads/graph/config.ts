@@ -1,6 +1,6 @@
 /** A run's graph, and the config that it is made and called with. */
 import type { Access } from "../../graphs/entry.ts";
-import { makeGraph } from "../../graphs/make.ts";
+import { makeGraph } from "../../agents/graphs/graph.ts";
 import type { Json } from "../../json.ts";
 import type { Graph } from "../../runtime/graph.ts";
 import type { ThreadRecord } from "../record.ts";

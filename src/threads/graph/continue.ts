@@ -1,6 +1,6 @@
 /** Before a run, after a deploy: the state that another version of the graph left is migrated, or the run is refused. */
-import { type Break, describeBreak, findBreaks } from "../../graphs/continuity.ts";
-import { isFactory } from "../../graphs/make.ts";
+import { type Break, describeBreak, findBreaks } from "../../agents/graphs/continuity.ts";
+import { isFactory } from "../../agents/graphs/graph.ts";
 import { findMigration, loadVersion } from "../../graphs/migrations.ts";
 import { remoteProblem } from "../../lib/problem.ts";
 import type { Graph } from "../../runtime/graph.ts";

@@ -4,7 +4,7 @@ import { maxChannelVersion, TASKS, uuid6 } from "@langchain/langgraph-checkpoint
 import { DeltaSnapshot } from "../checkpoints/delta-snapshot.ts";
 import * as v from "valibot";
 import { budgetQuestion } from "../../budgets/question.ts";
-import { JOIN, TO_NODE } from "../../graphs/continuity.ts";
+import { JOIN, TO_NODE } from "../../agents/graphs/continuity.ts";
 import { isObject } from "../../lib/json.ts";
 import { type Migration, NewState, type NextNode } from "../../graphs/migrations.ts";
 import type { Graph } from "../../runtime/graph.ts";

@@ -1,7 +1,7 @@
 /** Where the thread stands in its graph, as what another version of the graph must have to continue. */
 import { TASKS } from "@langchain/langgraph-checkpoint";
 import { isObject } from "../../lib/json.ts";
-import { type Parked, TO_NODE } from "../../graphs/continuity.ts";
+import { type Parked, TO_NODE } from "../../agents/graphs/continuity.ts";
 import type { Checkpoints } from "../checkpoints/checkpoints.ts";
 import { type Entry, replayedChannels } from "../checkpoints/entry.ts";
 import type { ThreadContext } from "../context.ts";

@@ -4,7 +4,7 @@ import { remoteProblem } from "../../lib/problem.ts";
 import type { Graph } from "../../runtime/graph.ts";
 import { Saver } from "../../runtime/saver.ts";
 import { readHistory, readSnapshot, readState, writeState } from "../../runtime/state.ts";
-import { isFactory } from "../../graphs/make.ts";
+import { isFactory } from "../../agents/graphs/graph.ts";
 import { buildConfig, loadGraph } from "./config.ts";
 import { describeWriter, goneNodes, migrateOnce, namesLatest } from "./continue.ts";
 import type { ThreadContext } from "../context.ts";

@@ -1,6 +1,6 @@
 /** From a request to the thread and the assistant it names, within the caller's workspace. */
-import { isDefaultAssistant } from "../../assistants/defaults.ts";
-import { type Assistant, assistantToRun } from "../../assistants/store.ts";
+import { isDefaultAssistant } from "../../agents/assistants/defaults.ts";
+import { type Assistant, assistantToRun } from "../../agents/assistants/store.ts";
 import type { Principal } from "../../http/principal.ts";
 import { database } from "../../db/client.ts";
 import { Problem } from "../../lib/problem.ts";

@@ -1,8 +1,13 @@
 /** Starts an experiment of an assistant over a dataset, and follows it. The page sends the runs, so it must stay open. */
 import { useEffect, useRef, useState } from "react";
 import { useLocation, useSearch } from "wouter";
-import { containsExpected, type Evaluator, exactMatch, createJudge } from "../../../../src/evaluation/evaluators.ts";
-import { type Progress, runExperiment } from "../../../../src/evaluation/experiment.ts";
+import {
+  containsExpected,
+  type Evaluator,
+  exactMatch,
+  createJudge,
+} from "../../../../src/agents/evaluation/evaluators.ts";
+import { type Progress, runExperiment } from "../../../../src/agents/evaluation/experiment.ts";
 import type { Send } from "../../../../src/evaluation/send.ts";
 import { authFetch } from "../../api/http.ts";
 import { queryClient, useAssistants } from "../../api/queries.ts";

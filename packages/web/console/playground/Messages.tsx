@@ -1,5 +1,5 @@
 /** The messages that all columns share. */
-import type { Format } from "../../../../src/prompts/template.ts";
+import type { Format } from "../../../../src/agents/prompts/template.ts";
 import { Button } from "../../ui/Button.tsx";
 import controls from "../../ui/controls.module.css";
 import work from "../work.module.css";

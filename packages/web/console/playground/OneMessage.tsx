@@ -1,7 +1,7 @@
 /** One message: its role, text and images, and what tools it calls or answers. */
 import { ArrowUp, ImagePlus, X } from "lucide-react";
 import { type ChangeEvent, useId, useRef, useState } from "react";
-import type { Part, TemplateMessage } from "../../../../src/prompts/template.ts";
+import type { Part, TemplateMessage } from "../../../../src/agents/prompts/template.ts";
 import { readFiles } from "../../chat/attach.ts";
 import controls from "../../ui/controls.module.css";
 import { IconButton } from "../../ui/IconButton.tsx";

@@ -1,6 +1,6 @@
 /** The dialog that commits the messages: as a new prompt, or as the next commit of one, with what it changes. */
 import { useId, useMemo, useState } from "react";
-import { readPrompt, writePrompt } from "../../../../src/prompts/chat-manifest.ts";
+import { readPrompt, writePrompt } from "../../../../src/agents/prompts/chat-manifest.ts";
 import controls from "../../ui/controls.module.css";
 import { ModalForm } from "../../ui/ModalForm.tsx";
 import { Changes } from "../changes/Changes.tsx";

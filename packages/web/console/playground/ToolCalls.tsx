@@ -1,6 +1,6 @@
 /** The tool calls of an answer, as JSON. What is no list of calls is not kept. */
 import { useId, useState } from "react";
-import type { ToolCall } from "../../../../src/prompts/template.ts";
+import type { ToolCall } from "../../../../src/agents/prompts/template.ts";
 import controls from "../../ui/controls.module.css";
 
 export function ToolCalls({

@@ -1,6 +1,6 @@
 /** The variables of the messages, and what they are filled with. */
 import { useId } from "react";
-import { type Named, variablesIn } from "../../../../src/prompts/template.ts";
+import { type Named, variablesIn } from "../../../../src/agents/prompts/template.ts";
 import controls from "../../ui/controls.module.css";
 import work from "../work.module.css";
 import type { Play } from "./play.ts";

@@ -1,5 +1,5 @@
 /** A commit of a prompt in the playground, and the messages of the playground as a prompt. */
-import type { ChatPrompt } from "../../../../src/prompts/chat-manifest.ts";
+import type { ChatPrompt } from "../../../../src/agents/prompts/chat-manifest.ts";
 import { type Column, newColumn, newId, type Play } from "./play.ts";
 import { FIELDS, sentMessages, mergeSettings, parseTools } from "./request.ts";
 

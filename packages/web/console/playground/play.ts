@@ -1,5 +1,5 @@
 /** What the playground holds: messages, variables and tools that all columns share, and the columns. */
-import type { Format, TemplateMessage } from "../../../../src/prompts/template.ts";
+import type { Format, TemplateMessage } from "../../../../src/agents/prompts/template.ts";
 import { keepInTab } from "../../ui/storage.ts";
 import type { Result } from "./result.ts";
 

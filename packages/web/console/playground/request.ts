@@ -1,5 +1,10 @@
 /** From what is typed to a call. Each fault is a sentence. */
-import { fillMessages, type TemplateMessage, type Variables, variablesIn } from "../../../../src/prompts/template.ts";
+import {
+  fillMessages,
+  type TemplateMessage,
+  type Variables,
+  variablesIn,
+} from "../../../../src/agents/prompts/template.ts";
 import type { Column, Play } from "./play.ts";
 
 /** The settings that have a field. */

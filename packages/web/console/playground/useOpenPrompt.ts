@@ -1,7 +1,7 @@
 /** Opens the commit of a prompt that the address names: `?prompt=<name>&commit=<hash or tag>`. */
 import { useEffect, useRef, useState } from "react";
 import { useSearchParams } from "wouter";
-import { readPrompt } from "../../../../src/prompts/chat-manifest.ts";
+import { readPrompt } from "../../../../src/agents/prompts/chat-manifest.ts";
 import { playFromPrompt } from "./from-prompt.ts";
 import type { Play } from "./play.ts";
 import { pull } from "./queries.ts";

@@ -10,7 +10,7 @@ import { Time } from "../../page/Time.tsx";
 import { Button } from "../../ui/Button.tsx";
 import controls from "../../ui/controls.module.css";
 import { Payload } from "../../ui/Payload.tsx";
-import { readPrompt } from "../../../../src/prompts/chat-manifest.ts";
+import { readPrompt } from "../../../../src/agents/prompts/chat-manifest.ts";
 import { Messages } from "../../trace/Value.tsx";
 import { roleText } from "../../ui/roles.ts";
 import { Changes } from "../changes/Changes.tsx";

@@ -6,7 +6,7 @@ import { budgetsFor } from "../../../limits/budgets/claim.ts";
 import { knownBudgets } from "../../../budgets/known.ts";
 import { flowFor, modelIn, type RunFacts } from "../../../limits/flow/claim.ts";
 import { knownRules } from "../../../flow/known.ts";
-import type { Assistant } from "../../../assistants/store.ts";
+import type { Assistant } from "../../../agents/assistants/store.ts";
 import { isObject } from "../../../lib/json.ts";
 import { Problem } from "../../../lib/problem.ts";
 import { authorize, containsJson } from "../../../access/users/handlers.ts";

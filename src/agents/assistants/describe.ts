@@ -1,0 +1,86 @@
+/** `/assistants/{id}/graph`, `/schemas`, `/subgraphs`: the description of an assistant's graph. */
+import { type Context, Hono } from "hono";
+import * as v from "valibot";
+import { database } from "../../db/client.ts";
+import type { Graph } from "../../graphs/entry.ts";
+import { AnyObject } from "../../http/answers.ts";
+import { createDoc } from "../../http/route.ts";
+import { Problem } from "../../lib/problem.ts";
+import type { App } from "../../http/context.ts";
+import { param, query } from "../../http/validate.ts";
+import { readSchemas, readSubgraphSchemas } from "../../graphs/schemas.ts";
+import { drawGraph, GraphSchemas } from "../../runtime/introspect.ts";
+import { loadGraph } from "../../assistants/graph.ts";
+import { AssistantPath, GraphQuery, SubgraphPath, SubgraphsQuery } from "./schema.ts";
+import { type Assistant, resolveAssistant } from "./store.ts";
+
+const doc = createDoc("Assistants");
+
+const Drawing = v.object({ nodes: v.array(AnyObject), edges: v.array(AnyObject) });
+const { state_schema: shape } = GraphSchemas.entries;
+const Subgraphs = v.record(
+  v.string(),
+  v.object({ ...GraphSchemas.entries, state: shape, input: shape, output: shape, config: shape }),
+);
+
+async function requireAssistant(c: Context<App>, id: string): Promise<{ assistant: Assistant; graph: Graph }> {
+  const assistant = await resolveAssistant(database(c.env.DB), c.get("principal").workspaceId, id);
+  if (!assistant) throw new Problem(404, "Assistant not found.");
+  return { assistant, graph: await loadGraph(assistant, c.env) };
+}
+
+/** The schemas under the names of both Agent Servers: the JavaScript one says `state`, the Python one `state_schema`. */
+function withShortNames(schemas: Record<string, GraphSchemas>): Record<string, object> {
+  const named = Object.entries(schemas).map(([name, one]) => {
+    const { state_schema: state, input_schema: input, output_schema: output, config_schema: config } = one;
+    return [name, { ...one, state, input, output, config }] as const;
+  });
+  return Object.fromEntries(named);
+}
+
+export const assistantGraphs = new Hono<App>()
+  .get(
+    "/:assistant_id/graph",
+    doc("The graph's nodes and edges", Drawing),
+    param(AssistantPath),
+    query(GraphQuery),
+    async (c) => {
+      const { graph } = await requireAssistant(c, c.req.valid("param").assistant_id);
+      return c.json(await drawGraph(graph, c.req.valid("query").xray));
+    },
+  )
+  .get(
+    "/:assistant_id/schemas",
+    doc(
+      "The graph's input, output, state and context as JSON Schema",
+      v.object({ graph_id: v.string(), ...GraphSchemas.entries }),
+    ),
+    param(AssistantPath),
+    async (c) => {
+      const { assistant, graph } = await requireAssistant(c, c.req.valid("param").assistant_id);
+      return c.json({ graph_id: assistant.graph_id, ...(await readSchemas(assistant.graph_id, graph)) });
+    },
+  )
+  .get(
+    "/:assistant_id/subgraphs",
+    doc("The schemas of the graph's subgraphs", Subgraphs),
+    param(AssistantPath),
+    query(SubgraphsQuery),
+    async (c) => {
+      const { assistant, graph } = await requireAssistant(c, c.req.valid("param").assistant_id);
+      const schemas = await readSubgraphSchemas(assistant.graph_id, graph, undefined, c.req.valid("query").recurse);
+      return c.json(withShortNames(schemas));
+    },
+  )
+  .get(
+    "/:assistant_id/subgraphs/:namespace",
+    doc("The schemas of one subgraph, or of those under a namespace", Subgraphs),
+    param(SubgraphPath),
+    query(SubgraphsQuery),
+    async (c) => {
+      const { assistant_id, namespace } = c.req.valid("param");
+      const { assistant, graph } = await requireAssistant(c, assistant_id);
+      const schemas = await readSubgraphSchemas(assistant.graph_id, graph, namespace, c.req.valid("query").recurse);
+      return c.json(withShortNames(schemas));
+    },
+  );

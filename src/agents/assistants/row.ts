@@ -1,0 +1,96 @@
+/** An assistant and its versions: as rows of D1, and on the wire. */
+import * as v from "valibot";
+import { AnyObject, Count, Id, Time } from "../../http/answers.ts";
+import type { Json } from "../../json.ts";
+import { and, eq, type SQL } from "drizzle-orm";
+import { configWithoutIdentity, contextWithoutIdentity } from "../../auth/identity.ts";
+import { isDefaultAssistant } from "./defaults.ts";
+import { assistants, assistantVersions } from "./table.ts";
+
+export type Row = typeof assistants.$inferSelect;
+export type VersionRow = typeof assistantVersions.$inferSelect;
+const version = {
+  assistant_id: Id,
+  graph_id: v.string(),
+  version: Count,
+  name: v.string(),
+  description: v.nullable(v.string()),
+  config: AnyObject,
+  context: AnyObject,
+  metadata: AnyObject,
+  created_at: Time,
+};
+/** An assistant in the wire format. */
+export type Assistant = v.InferOutput<typeof Assistant>;
+export const Assistant = v.pipe(v.object({ ...version, updated_at: Time }), v.title("Assistant"));
+export type AssistantVersion = v.InferOutput<typeof AssistantVersion>;
+export const AssistantVersion = v.pipe(v.object(version), v.title("AssistantVersion"));
+
+/** The values of the caller. Absent ones come from the default, or from the previous version. */
+export interface AssistantInput {
+  graphId?: string;
+  name?: string;
+  description?: string | null;
+  config?: Json;
+  context?: Json;
+  metadata?: Json;
+}
+
+/** Only a default assistant has `created_by: "system"`. All other metadata of a client are kept. */
+export function ownMetadata(id: string, metadata: Json): Json {
+  const { created_by, ...others } = metadata;
+  return created_by === "system" && !isDefaultAssistant(id) ? others : metadata;
+}
+
+/** A new assistant's row. */
+export function firstVersion(workspaceId: string, id: string, input: AssistantInput & { graphId: string }): Row {
+  const now = Date.now();
+  const { graphId, name = "Untitled", description = null, config = {}, context = {}, metadata = {} } = input;
+  return {
+    workspaceId,
+    id,
+    version: 1,
+    graphId,
+    name,
+    description,
+    config,
+    context,
+    metadata: ownMetadata(id, metadata),
+    createdAt: now,
+    updatedAt: now,
+  };
+}
+
+/** The row's active version, as a row of the versions' table. */
+export function activeVersion(row: Row): VersionRow {
+  const { id, updatedAt: _, ...version } = row;
+  return { ...version, assistantId: id };
+}
+
+export function isRow({ workspaceId, id }: Pick<Row, "workspaceId" | "id">): SQL | undefined {
+  return and(eq(assistants.workspaceId, workspaceId), eq(assistants.id, id));
+}
+
+export function belongsToAssistant({ workspaceId, id }: Pick<Row, "workspaceId" | "id">): SQL | undefined {
+  return and(eq(assistantVersions.workspaceId, workspaceId), eq(assistantVersions.assistantId, id));
+}
+
+export function toWire(row: Row): Assistant {
+  return { ...toWireVersion({ ...row, assistantId: row.id }), updated_at: new Date(row.updatedAt).toISOString() };
+}
+
+/** All reads of an assistant pass here, so that an identity in a row reaches no graph. */
+export function toWireVersion(row: VersionRow): AssistantVersion {
+  const { assistantId, graphId, version, name, description, config, context, metadata, createdAt } = row;
+  return {
+    assistant_id: assistantId,
+    graph_id: graphId,
+    version,
+    name,
+    description,
+    config: configWithoutIdentity(config),
+    context: contextWithoutIdentity(context),
+    metadata: ownMetadata(assistantId, metadata),
+    created_at: new Date(createdAt).toISOString(),
+  };
+}

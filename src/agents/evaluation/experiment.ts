@@ -1,0 +1,148 @@
+/** Runs an assistant over the examples of a dataset, as one experiment with scores. */
+import type { Evaluator, Score } from "./evaluators.ts";
+import { read, runAssistant, type Send } from "../../evaluation/send.ts";
+
+export interface Example {
+  id: string;
+  inputs: Record<string, unknown>;
+  outputs: Record<string, unknown> | null;
+  metadata?: Record<string, unknown>;
+}
+
+export interface Wanted {
+  dataset: string;
+  /** Only this split. */
+  split?: string;
+  assistant: string;
+  /** The experiment's name begins with it. */
+  prefix: string;
+  evaluators: Evaluator[];
+  /** Runs at the same time. */
+  concurrency: number;
+  signal?: AbortSignal;
+  onProgress?: (progress: Progress) => void;
+}
+
+export interface Progress {
+  experiment: Experiment;
+  of: number;
+  done: number;
+  /** Runs that failed, and evaluators that did. */
+  failed: number;
+  unscored: number;
+  /** Runs that the server did not start, or whose answer was lost. */
+  refused: number;
+  /** The first refusal, or fault of an evaluator. */
+  trouble?: string;
+}
+
+export interface Experiment {
+  id: string;
+  name: string;
+}
+
+const PAGE = 100;
+/** After this many refusals in a row no more runs are sent. */
+const MOST_REFUSALS = 5;
+
+async function readExamples(send: Send, dataset: string, split: string | undefined): Promise<Example[]> {
+  const all: Example[] = [];
+  for (;;) {
+    const query = new URLSearchParams({ dataset, limit: String(PAGE), offset: String(all.length) });
+    if (split !== undefined) query.set("splits", split);
+    const page = await read<Example[]>(send, "GET", `/api/v1/examples?${String(query)}`);
+    all.push(...page);
+    if (page.length < PAGE) return all;
+  }
+}
+
+/**
+ * A run that is refused is counted, and the others continue.
+ *
+ * @throws Error when the dataset has no example, or the server refuses all runs or `MOST_REFUSALS` of them in a row
+ */
+export async function runExperiment(send: Send, wanted: Wanted): Promise<Progress> {
+  const { dataset, split, assistant, prefix, evaluators, concurrency, signal, onProgress } = wanted;
+  const examples = await readExamples(send, dataset, split);
+  if (examples.length === 0) throw new Error("The dataset has no example here.");
+  const experiment = await read<Experiment>(send, "POST", "/api/v1/sessions", {
+    name: `${prefix}-${crypto.randomUUID().slice(0, 8)}`,
+    reference_dataset_id: dataset,
+    start_time: new Date().toISOString(),
+    extra: { metadata: { assistant_id: assistant, ...(split !== undefined && { dataset_split: split }) } },
+  });
+  let progress: Progress = { experiment, of: examples.length, done: 0, failed: 0, unscored: 0, refused: 0 };
+  const say = (change: Partial<Progress>) => {
+    progress = { ...progress, ...change };
+    onProgress?.(progress);
+  };
+  say({});
+  /** Keeps the first fault. */
+  const note = (error: unknown) =>
+    say({ trouble: progress.trouble ?? (error instanceof Error ? error.message : String(error)) });
+  let refusal: unknown;
+  let refusals = 0;
+  const waiting = examples.values();
+  const work = async (): Promise<void> => {
+    for (const example of waiting) {
+      if (signal?.aborted || refusals >= MOST_REFUSALS) return;
+      const run = await runAssistant(send, assistant, example.inputs, {
+        langsmith_tracer: { project_name: experiment.name, example_id: example.id },
+      }).catch((error: unknown) => {
+        refusal = error;
+        note(error);
+        return undefined;
+      });
+      refusals = run ? 0 : refusals + 1;
+      if (!run) say({ refused: progress.refused + 1 });
+      else if (run.error !== undefined) say({ failed: progress.failed + 1 });
+      else
+        for (const evaluate of evaluators)
+          await evaluate({
+            inputs: example.inputs,
+            outputs: run.outputs,
+            referenceOutputs: example.outputs ?? undefined,
+            example: { id: example.id, metadata: example.metadata ?? {} },
+            run: { id: run.id },
+          })
+            .then((scores) => store(send, experiment, run.id, scores))
+            .catch((error: unknown) => {
+              note(error);
+              say({ unscored: progress.unscored + 1 });
+            });
+      say({ done: progress.done + 1 });
+    }
+  };
+  await Promise.all(Array.from({ length: Math.min(concurrency, examples.length) }, work));
+  await read(send, "PATCH", `/api/v1/sessions/${experiment.id}`, { end_time: new Date().toISOString() });
+  if (refusals >= MOST_REFUSALS || (refusals > 0 && progress.refused === progress.done)) throw refusal;
+  await waitUntilStored(send, experiment, progress.done - progress.refused);
+  return progress;
+}
+
+async function store(send: Send, experiment: Experiment, run: string, scores: Score[]): Promise<void> {
+  for (const score of scores)
+    await read(send, "POST", "/api/v1/feedback", {
+      ...score,
+      id: crypto.randomUUID(),
+      run_id: run,
+      trace_id: run,
+      session_id: experiment.id,
+      feedback_source: { type: "model" },
+    });
+}
+
+const AGAIN_MS = 500;
+const LOOKS = 60;
+
+/** Waits until the traces of the runs are stored: that is after the runs. */
+async function waitUntilStored(send: Send, { id }: Experiment, runs: number): Promise<void> {
+  for (let looks = 0; looks < LOOKS; looks++) {
+    const { run_count } = await read<{ run_count?: number }>(send, "GET", `/api/v1/sessions/${id}`);
+    if ((run_count ?? 0) >= runs) return;
+    await new Promise((resolve) => setTimeout(resolve, AGAIN_MS));
+  }
+  throw new Error(
+    "The traces of the experiment are not stored. A server with an empty TRACE_PROJECT does not trace its own runs.",
+  );
+}

@@ -1,0 +1,86 @@
+/** Whether a stored state continues on a graph: everything that it holds and waits for must be there. */
+import * as v from "valibot";
+import type { GraphShape } from "../../runtime/shape.ts";
+
+/** A place where a thread waits or holds values: a checkpoint of its graph, or of a nested graph that is in the middle of its work. */
+export interface Parked {
+  /** The nodes that lead to the nested graph; empty for the graph itself. */
+  path: string[];
+  /** The channels that hold something. */
+  channels: string[];
+  /** The nodes of the tasks that were sent (`Send`). */
+  sends: string[];
+  /** The fingerprint of the graph that wrote it; absent in checkpoints of versions before 1.1. */
+  fingerprint?: string;
+  /** The `version` that the graph's module exported. */
+  version?: string;
+}
+
+/** One thing that a graph lacks. `path`: the nodes that lead to the nested graph where it is missing. */
+export type Break = v.InferOutput<typeof Break>;
+export const Break = v.object({
+  kind: v.picklist(["graph", "node", "edge", "channel", "channel_kind"]),
+  name: v.string(),
+  path: v.array(v.string()),
+  /** For `channel_kind`: the kind before and after. */
+  from: v.optional(v.string()),
+  to: v.optional(v.string()),
+});
+
+/** The channels through which LangGraph starts a node. */
+export const TO_NODE = "branch:to:";
+export const JOIN = "join:";
+
+/**
+ * What `shape` lacks to continue from `parked`. `before` is the shape of the graph that wrote it, where that is known: the kinds
+ * of channels are compared then.
+ */
+export function findBreaks(parked: Parked, shape: GraphShape, before?: GraphShape): Break[] {
+  const { path } = parked;
+  const graph = nestedShape(shape, path);
+  // A node that is gone, and at which the nested graph works, is missing to the graph around it.
+  if (!graph) return [];
+  const old = before && nestedShape(before, path);
+  const found = parked.channels.flatMap((channel): Break[] => {
+    const kind = graph.channels[channel];
+    if (kind === undefined) return [{ ...nameChannel(channel), path }];
+    const was = old?.channels[channel];
+    if (was === undefined || isSameKind(was, kind)) return [];
+    return [{ kind: "channel_kind", name: channel, path, from: was, to: kind }];
+  });
+  const sent = parked.sends.filter((node) => !graph.nodes.includes(node));
+  const gone = sent.map((name): Break => ({ kind: "node", name, path }));
+  return dropDuplicates([...found, ...gone]);
+}
+
+/** A sentence for each, such as `node "ask" is gone`. */
+export function describeBreak({ kind, name, path, from, to }: Break): string {
+  const where = path.length > 0 ? ` of the graph in "${path.join(" > ")}"` : "";
+  if (kind === "channel_kind") return `channel "${name}"${where} was ${from} and is ${to}`;
+  return `${kind} "${name}"${where} is gone`;
+}
+
+function nameChannel(channel: string): Pick<Break, "kind" | "name"> {
+  if (channel.startsWith(TO_NODE)) return { kind: "node", name: channel.slice(TO_NODE.length) };
+  if (channel.startsWith(JOIN))
+    return { kind: "edge", name: channel.slice(JOIN.length).replace(/:([^:]*)$/, " -> $1") };
+  return { kind: "channel", name: channel };
+}
+
+/** Undefined where the graph is not known to have such a nested graph: a node may call one from its code. */
+function nestedShape(shape: GraphShape, path: string[]): GraphShape | undefined {
+  return path.reduce<GraphShape | undefined>((at, node) => at?.subgraphs[node], shape);
+}
+
+/** What one of these stores, the other reads. */
+const ALIKE = [
+  ["LastValue", "reducer", "messages", "LastValueAfterFinish"],
+  ["EphemeralValue", "UntrackedValue"],
+];
+
+const isSameKind = (a: string, b: string): boolean =>
+  a === b || ALIKE.some((kinds) => kinds.includes(a) && kinds.includes(b));
+
+const dropDuplicates = (breaks: Break[]): Break[] => [
+  ...new Map(breaks.map((one) => [JSON.stringify([one.kind, one.path, one.name]), one])).values(),
+];
