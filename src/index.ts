@@ -29,7 +29,7 @@ export { Thread } from "./thread.ts";
 export type { EvaluatedRun, Evaluator } from "./deployment.ts";
 export { embeddingsFrom, workersAiEmbeddings } from "./memory/embeddings.ts";
 export { ThreadIndex } from "./thread-index.ts";
-export { TracePartition } from "./traces/partition.ts";
+export { TracePartition } from "./traces/partition/object.ts";
 
 export interface WeirOptions extends Omit<Custom, "app"> {
   /** By graph id: a graph, what makes one, or a `lazy` module that exports either. */

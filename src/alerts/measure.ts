@@ -3,7 +3,7 @@ import type { AlertCondition } from "../db/alerts.ts";
 import { DurationCounter } from "../traces/partition/stats/durations.ts";
 import { askPartitions, newBudget } from "../traces/query/ask.ts";
 import type { FeedbackSum, PartitionStats } from "../traces/types.ts";
-import { addSums } from "../traces/feedback/sums.ts";
+import { addSums } from "../traces/review/feedback/sums.ts";
 import { roundCost } from "../traces/usage/cost.ts";
 import type { AlertRow } from "./store.ts";
 

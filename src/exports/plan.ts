@@ -1,5 +1,5 @@
 /** From an export's window to its runs: one for each project and UTC day, tiling the window exactly. */
-import { listExperiments } from "../traces/store/project-store.ts";
+import { listExperiments } from "../traces/projects/store.ts";
 import { dayBounds, toDay } from "../traces/time.ts";
 import type { Deps } from "./deps.ts";
 import { completeEmptyRuns, failJob, insertRuns, markPlanned, type PlannedRun } from "./ledger/jobs.ts";

@@ -12,7 +12,7 @@ import { may, type Permission, type Principal } from "../http/principal.ts";
 import { findThreads } from "../threads/requests/search.ts";
 import { threadStub } from "../threads/stub.ts";
 import { readTree } from "../traces/query/tree.ts";
-import { runOfTree, TREE_NAMES } from "../traces/query/shape.ts";
+import { runOfTree, TREE_NAMES } from "../traces/query/row.ts";
 import { authorize, containsJson, type Filter } from "../access/users/handlers.ts";
 import { assistantOfTool, namesOfTools, PAGE } from "./tools.ts";
 

@@ -2,8 +2,8 @@
 import { addressFault } from "../http/addresses.ts";
 import { Problem } from "../lib/problem.ts";
 import { workersAi } from "../agents/models/workers-ai.ts";
-import { OFFLINE, offline } from "./offline.ts";
-import type { PlaygroundModel } from "./schema.ts";
+import { OFFLINE, offline } from "../traces/playground/model.ts";
+import type { PlaygroundModel } from "../traces/playground/schema.ts";
 
 const OPENAI = "https://api.openai.com/v1";
 /** As the demo graphs and the judges of rules use them. */

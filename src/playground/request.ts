@@ -1,6 +1,6 @@
 /** A call in the form of OpenAI's chat completions. */
 import type { TemplateMessage } from "../agents/prompts/template.ts";
-import type { CallBody } from "./schema.ts";
+import type { CallBody } from "../traces/playground/schema.ts";
 
 const ROLES = { system: "system", human: "user", ai: "assistant", tool: "tool", placeholder: "user" };
 

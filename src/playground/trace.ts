@@ -1,6 +1,6 @@
 /** The trace of a call: one run of a model, in a project of its own. */
-import { storeOwnRuns } from "../traces/self.ts";
-import type { Answer } from "./answer.ts";
+import { storeOwnRuns } from "../traces/own-runs.ts";
+import type { Answer } from "../traces/playground/completion.ts";
 import type { Fault } from "./errors.ts";
 import type { ReachedModel } from "./model.ts";
 import { type FilledCall, openAiMessage } from "./request.ts";

@@ -2,9 +2,9 @@
 import { and, eq, sql } from "drizzle-orm";
 import type { Database } from "../db/client.ts";
 import { inList } from "../db/in-list.ts";
-import { annotationQueues } from "../db/queues.ts";
-import { datasets } from "../db/datasets.ts";
-import { projects } from "../db/traces.ts";
+import { annotationQueues } from "../traces/review/queues/table.ts";
+import { datasets } from "../traces/review/datasets/table.ts";
+import { projects } from "../traces/projects/table.ts";
 import { ruleBackfillParts, ruleBackfills, ruleParts } from "../db/rules.ts";
 import type { RuleCounts } from "../traces/rule-rpc.ts";
 import type { BackfillRow, RuleRow } from "./store.ts";

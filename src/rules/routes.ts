@@ -10,7 +10,7 @@ import { Problem } from "../lib/problem.ts";
 import type { App } from "../http/context.ts";
 import { uuidv7 } from "../lib/uuid.ts";
 import { body, param, query } from "../http/validate.ts";
-import { listPartitions } from "../traces/store/partition-store.ts";
+import { listPartitions } from "../traces/projects/partitions.ts";
 import { deleteRule } from "../traces/store/rule-store.ts";
 import { toDay } from "../traces/time.ts";
 import { readFacts } from "./facts.ts";

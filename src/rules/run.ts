@@ -1,8 +1,8 @@
 /** A run as the actions of rules get it: the platform's own shape, with its payloads. */
 import { openBlobs } from "../access/encryption/blobs.ts";
-import { payloadText } from "../traces/query/answer.ts";
+import { payloadText } from "../traces/query/responses.ts";
 import { readContext } from "../traces/query/context.ts";
-import { runV1 } from "../traces/query/shape.ts";
+import { runV1 } from "../traces/query/row.ts";
 import type { QueriedRun } from "../traces/types.ts";
 
 /** A larger payload is left out, bytes: an evaluation holds several runs at a time. */

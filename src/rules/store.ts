@@ -5,7 +5,7 @@ import { deleteOverdue } from "../db/delete.ts";
 import { inList } from "../db/in-list.ts";
 import { insertBelow } from "../db/writes.ts";
 import { ruleBackfillParts, ruleBackfills, ruleFailures, ruleParts, runRules } from "../db/rules.ts";
-import { tracePartitions } from "../db/traces.ts";
+import { tracePartitions } from "../traces/projects/table.ts";
 import type { RuleCounts } from "../traces/rule-rpc.ts";
 
 export type RuleRow = typeof runRules.$inferSelect;

@@ -10,7 +10,7 @@ import { deleteOldKeys } from "../access/idempotency/store.ts";
 import { deleteOldInvitations } from "../members/invitation-store.ts";
 import { deleteExpired } from "../agents/memory/store.ts";
 import { forgetExpired } from "../access/oauth/store.ts";
-import { deleteExpiredTokens } from "../traces/feedback/token-store.ts";
+import { deleteExpiredTokens } from "../traces/review/feedback/store.ts";
 import { deleteExpiredSecrets } from "../deliveries/store.ts";
 
 const MINUTE_MS = 60_000;

@@ -8,7 +8,7 @@ import { countItems } from "../agents/memory/store.ts";
 import { openRuns } from "../threads/requests/runs/busy.ts";
 import { countByStatus } from "../threads/search/store.ts";
 import { BOUNDS, type Histogram, type RunTimes } from "../traces/types.ts";
-import { ownRunTimes } from "../traces/self.ts";
+import { ownRunTimes } from "../traces/own-runs.ts";
 
 export type Metric = v.InferOutput<typeof Metric>;
 export const Metric = v.object({

@@ -1,7 +1,7 @@
 /** Keeping traces for longer than their project does. */
 import { database } from "../db/client.ts";
 import { CONNECTIONS, inParallel } from "../lib/parallel.ts";
-import { listPartitions } from "./store/partition-store.ts";
+import { listPartitions } from "./projects/partitions.ts";
 import { tracePartition } from "./stub.ts";
 import { toDay } from "./time.ts";
 import type { QueriedRun } from "./types.ts";

@@ -3,7 +3,7 @@ import type { Database } from "../db/client.ts";
 import { uuidTime } from "./dotted.ts";
 import { tracePartition } from "./stub.ts";
 import type { Place } from "./types.ts";
-import { listWorkspacePartitions } from "./store/partition-store.ts";
+import { listWorkspacePartitions } from "./projects/partitions.ts";
 import { DAY_MICROS, toDay } from "./time.ts";
 
 export interface LocateHint {

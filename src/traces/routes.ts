@@ -5,31 +5,31 @@
 import { Hono } from "hono";
 import type { App } from "../http/context.ts";
 import { comparativeExperiments } from "./datasets/comparative-routes.ts";
-import { compare } from "./datasets/compare/routes.ts";
-import { datasetFiles } from "./datasets/files/routes.ts";
+import { compare } from "./review/experiments/routes.ts";
+import { datasetFiles } from "./review/files/routes.ts";
 import { platformExamples } from "./datasets/examples/platform-routes.ts";
-import { experimentRows, experimentRowsV2 } from "./datasets/experiment-runs/routes.ts";
-import { examples } from "./datasets/examples/routes.ts";
+import { experimentRows, experimentRowsV2 } from "./review/experiments/run-routes.ts";
+import { examples } from "./review/examples/routes.ts";
 import { datasets } from "./datasets/routes.ts";
-import { exampleSearch } from "./datasets/search/routes.ts";
-import { datasetVersionRoutes } from "./datasets/version-routes.ts";
-import { feedbackConfigs } from "./feedback/config-routes.ts";
+import { exampleSearch } from "./review/examples/search.ts";
+import { datasetVersionRoutes } from "./review/datasets/routes.ts";
+import { feedbackConfigs } from "./review/feedback/routes.ts";
 import { feedback } from "./feedback/routes.ts";
-import { feedbackTokens } from "./feedback/token-routes.ts";
+import { feedbackTokens } from "./review/feedback/token-routes.ts";
 import { ingestRoutes, rootIngestRoutes } from "./ingest/routes.ts";
-import { annotationItems } from "./queues/item-routes.ts";
-import { annotationQueues } from "./queues/routes.ts";
+import { annotationItems } from "./review/queues/item-routes.ts";
+import { annotationQueues } from "./review/queues/routes.ts";
 import { annotationRuns } from "./queues/run-routes.ts";
-import { otlp } from "./otlp/routes.ts";
-import { projects } from "./sessions/routes.ts";
+import { otlp } from "./ingest/otlp/routes.ts";
+import { projects } from "./projects/routes.ts";
 import { attachments } from "./query/attachments.ts";
-import { runDeletion, runDeletionV2 } from "./query/delete-routes.ts";
+import { runDeletion, runDeletionV2 } from "./delete.ts";
 import { messagesV2, threadMessages } from "./query/messages/routes.ts";
 import { runQueries } from "./query/routes.ts";
 import { runQueriesV2 } from "./query/routes-v2.ts";
-import { threadStats } from "./query/thread-stats/routes.ts";
-import { publicShares, publicSharesV2 } from "./share/public-routes.ts";
-import { shares, sharesV2 } from "./share/routes.ts";
+import { threadStats } from "./query/thread-routes.ts";
+import { publicShares, publicSharesV2 } from "./review/share/public-routes.ts";
+import { shares, sharesV2 } from "./review/share/routes.ts";
 
 const shared = new Hono<App>()
   .route("/", threadMessages)

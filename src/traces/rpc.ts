@@ -1,6 +1,6 @@
 /** What a TracePartition gives and takes over RPC: the type that exports, queries and the agent server depend on. */
-import type { TraceTier } from "../db/traces.ts";
-import type { ChangedRequest, PageRequest, RunPage } from "./page.ts";
+import type { TraceTier } from "./projects/table.ts";
+import type { ChangedRequest, PageRequest, RunPage } from "./columns.ts";
 import type { RankedRun, Ranking } from "./rank-order.ts";
 import type { RuleCounts, RuleRunsRequest, RuleRunState, Settled, Taken, TakeRequest } from "./rule-rpc.ts";
 import type {

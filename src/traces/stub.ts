@@ -2,7 +2,7 @@
 import { objectNamed } from "../db/objects.ts";
 import { callObject } from "../lib/rpc.ts";
 import { retryCalls } from "../lib/retry.ts";
-import { openIfSealed } from "./sealed.ts";
+import { openIfSealed } from "./encryption.ts";
 import type { TracePartitionRpc } from "./rpc.ts";
 import { toDay } from "./time.ts";
 import type { Place, QueriedRun } from "./types.ts";

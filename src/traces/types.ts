@@ -1,7 +1,7 @@
 /** Runs of traces and what is derived from them, as a partition stores, reads and sums them. */
 import * as v from "valibot";
 import { Time } from "../http/answers.ts";
-import type { TraceTier } from "../db/traces.ts";
+import type { TraceTier } from "./projects/table.ts";
 import type { Usage } from "../limits/prices/usage.ts";
 
 /** The location of runs of a workspace: a shard of a project's UTC day (YYYY-MM-DD). */

@@ -11,7 +11,7 @@ import type { Point, ExportMessage } from "../../src/exports/deps.ts";
 import { advance } from "../../src/exports/advance.ts";
 import { sweep } from "../../src/exports/schedule.ts";
 import type { StoredRun } from "../../src/traces/types.ts";
-import { savePartition } from "../../src/traces/store/partition-store.ts";
+import { savePartition } from "../../src/traces/projects/partitions.ts";
 import { newCaller } from "../support/caller.ts";
 import type { Fault } from "../support/fake-s3.ts";
 import { generator, SEED } from "../support/random.ts";

@@ -5,7 +5,7 @@ import { ByteWriter } from "hyparquet-writer";
 import { describe, expect, it } from "vitest";
 import { EXPORT_FIELDS, type ExportField } from "../../src/exports/columns.ts";
 import { RunFile } from "../../src/exports/parquet.ts";
-import { type PageRequest, resolveColumn, type RunPage } from "../../src/traces/page.ts";
+import { type PageRequest, resolveColumn, type RunPage } from "../../src/traces/columns.ts";
 import { tracePartition } from "../../src/traces/stub.ts";
 import type { RunPosition } from "../../src/traces/types.ts";
 import { dayBounds } from "../../src/traces/time.ts";

@@ -1,5 +1,5 @@
 /** The filter language of traces: trees of its calls, fields and values, with faults now and then. */
-import { FIELDS, PAIR_FIELDS } from "../../src/traces/filter/fields.ts";
+import { FIELDS, PAIR_FIELDS } from "../../src/traces/fields.ts";
 import type { Dice } from "./dice.ts";
 import { damageText, pickHostileNumber, hostileText } from "./hostile.ts";
 

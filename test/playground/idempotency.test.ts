@@ -1,7 +1,7 @@
 /** Calls of the playground with an Idempotency-Key: the model is called once. */
 import { env } from "cloudflare:workers";
 import { afterEach, expect, it, vi } from "vitest";
-import { callFrames } from "../../src/playground/run.ts";
+import { callFrames } from "../../src/traces/playground/run.ts";
 import { type Caller, newCaller } from "../support/caller.ts";
 import {
   chunk,

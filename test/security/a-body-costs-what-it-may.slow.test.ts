@@ -2,7 +2,7 @@
 import { createZstdCompress, gzipSync } from "node:zlib";
 import { beforeAll, describe, expect, it } from "vitest";
 import { countValues, JSON_VALUES } from "../../src/http/json-values.ts";
-import { spansFromProtobuf } from "../../src/traces/otlp/protobuf.ts";
+import { spansFromProtobuf } from "../../src/traces/ingest/otlp/decode.ts";
 import { type Caller, newCaller, send } from "../support/caller.ts";
 
 const MB = 1024 * 1024;

@@ -7,7 +7,7 @@ import { MOST_DESTINATIONS } from "../../src/exports/destinations/store.ts";
 import { MOST_INVITATIONS } from "../../src/members/invitation-store.ts";
 import { MOST_MEMBERS } from "../../src/access/members/store.ts";
 import { MOST_PROMPTS } from "../../src/agents/prompts/store.ts";
-import { MOST_QUEUES } from "../../src/traces/queues/store.ts";
+import { MOST_QUEUES } from "../../src/traces/review/queues/store.ts";
 import { type Caller, newCaller } from "../support/caller.ts";
 
 const run = { assistant_id: "echo", schedule: "0 0 1 1 *", input: { messages: [] } };

@@ -7,10 +7,10 @@
  * the object of a thread has written since it started.
  */
 import weir from "../../examples/demo/worker.ts";
-import { addToCounts, readMeta } from "../../src/traces/partition/meta.ts";
-import { PACKED_COLUMNS, SLOTS, slotColumn } from "../../src/traces/packs.ts";
-import { hasTables, PAYLOAD_COLUMNS, RUN_COLUMNS } from "../../src/traces/partition/tables.ts";
-import { TracePartition as Product } from "../../src/traces/partition.ts";
+import { addToCounts, readMeta } from "../../src/traces/partition/store/meta.ts";
+import { PACKED_COLUMNS, SLOTS, slotColumn } from "../../src/traces/partition/store/packs.ts";
+import { hasTables, PAYLOAD_COLUMNS, RUN_COLUMNS } from "../../src/traces/partition/store/tables.ts";
+import { TracePartition as Product } from "../../src/traces/partition/object.ts";
 import { fillIndex, type Filling } from "./bench-index.ts";
 
 export * from "../../examples/demo/worker.ts";

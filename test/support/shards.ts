@@ -3,7 +3,7 @@ import { env, runInDurableObject } from "cloudflare:test";
 import { expect } from "vitest";
 import { database } from "../../src/db/client.ts";
 import type { TracePartitionRpc } from "../../src/traces/rpc.ts";
-import { listPartitions } from "../../src/traces/store/partition-store.ts";
+import { listPartitions } from "../../src/traces/projects/partitions.ts";
 import { tracePartition } from "../../src/traces/stub.ts";
 import type { Place } from "../../src/traces/types.ts";
 import type { Caller } from "./caller.ts";

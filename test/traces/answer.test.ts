@@ -1,7 +1,7 @@
 /** Answers whose large payloads are streamed from R2. */
 import { env } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
-import { runsAnswer, placeholder } from "../../src/traces/query/answer.ts";
+import { runsAnswer, placeholder } from "../../src/traces/query/responses.ts";
 import { newCaller } from "../support/caller.ts";
 import { NOON, projectId, runParts, sendMultipart, sentRun } from "../support/traces.ts";
 

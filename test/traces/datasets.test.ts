@@ -1,7 +1,7 @@
 /** Datasets: their examples over JSON and multipart, versions, splits, and what is left after deletion. */
 import { env } from "cloudflare:workers";
 import { beforeAll, describe, expect, it } from "vitest";
-import { eraseForGood } from "../../src/traces/datasets/examples/write.ts";
+import { eraseForGood } from "../../src/traces/review/examples/write.ts";
 import { type Caller, newCaller } from "../support/caller.ts";
 import { ask, blobKeys, type Example, exampleParts, newDataset, sendExamples } from "../support/examples.ts";
 import { type MultipartPart, NOON, runParts, sendMultipart, sentRun } from "../support/traces.ts";

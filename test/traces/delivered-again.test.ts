@@ -2,7 +2,7 @@
 import { env, runInDurableObject } from "cloudflare:test";
 import { expect, it } from "vitest";
 import { segment } from "../../src/traces/dotted.ts";
-import { migrate } from "../../src/traces/partition/tables.ts";
+import { migrate } from "../../src/traces/partition/store/tables.ts";
 import { applyWrites } from "../../src/traces/partition/write/write.ts";
 import { dayBounds } from "../../src/traces/time.ts";
 import type { RunWrite } from "../../src/traces/types.ts";

@@ -2,10 +2,10 @@
 import { env, runDurableObjectAlarm, runInDurableObject } from "cloudflare:test";
 import { afterEach, beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
 import { database } from "../../src/db/client.ts";
-import type { TracePartition } from "../../src/traces/partition.ts";
+import type { TracePartition } from "../../src/traces/partition/object.ts";
 import { destroyProjects } from "../../src/traces/projects/destroy.ts";
-import { announcePartition } from "../../src/traces/store/partition-store.ts";
-import { deleteProject } from "../../src/traces/store/project-store.ts";
+import { announcePartition } from "../../src/traces/projects/partitions.ts";
+import { deleteProject } from "../../src/traces/projects/store.ts";
 import { tracePartition } from "../../src/traces/stub.ts";
 import { type Caller, newCaller } from "../support/caller.ts";
 import { ask } from "../support/examples.ts";

@@ -2,7 +2,7 @@
 import { runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { expect, it } from "vitest";
-import { FIELDS, PAIR_FIELDS } from "../../src/traces/filter/fields.ts";
+import { FIELDS, PAIR_FIELDS } from "../../src/traces/fields.ts";
 import { parseFilter } from "../../src/traces/filter/filter.ts";
 import { FilterProblem } from "../../src/traces/filter/tokens.ts";
 import { listEntries, type PlainRun } from "../support/evaluate-filter.ts";

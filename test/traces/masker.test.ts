@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 import { Masker } from "../../src/traces/masking/masker.ts";
 import { neededBy } from "../../src/traces/masking/needed.ts";
 import { parsePath } from "../../src/traces/masking/path.ts";
-import type { MaskRule } from "../../src/traces/masking/rules.ts";
+import type { MaskRule } from "../../src/traces/masking/schema.ts";
 import { MASKS, type SetName } from "../../src/traces/masking/sets.ts";
 import { itThorough } from "../support/thorough-test.ts";
 

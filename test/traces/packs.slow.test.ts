@@ -2,9 +2,9 @@
 import { env, runInDurableObject } from "cloudflare:test";
 import { describe, expect, it } from "vitest";
 import { parseFilter } from "../../src/traces/filter/filter.ts";
-import { PACKED_COLUMNS, SLOTS, slotColumn } from "../../src/traces/packs.ts";
-import type { PageField } from "../../src/traces/page.ts";
-import { PAYLOAD_COLUMNS } from "../../src/traces/partition/tables.ts";
+import { PACKED_COLUMNS, SLOTS, slotColumn } from "../../src/traces/partition/store/packs.ts";
+import type { PageField } from "../../src/traces/columns.ts";
+import { PAYLOAD_COLUMNS } from "../../src/traces/partition/store/tables.ts";
 import { tracePartition } from "../../src/traces/stub.ts";
 import { PAYLOAD_FIELDS, type PartitionIdentity, type RunWrite } from "../../src/traces/types.ts";
 import { evaluate } from "../support/evaluate-filter.ts";

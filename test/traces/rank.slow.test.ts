@@ -1,7 +1,7 @@
 /** Runs sorted by a figure: all pages over days, shards, projects and sealed blocks, beside a plain sort. */
 import { env, runInDurableObject } from "cloudflare:test";
 import { beforeAll, describe, expect, it } from "vitest";
-import { rankRuns } from "../../src/traces/partition/rank.ts";
+import { rankRuns } from "../../src/traces/partition/read/rank.ts";
 import { tracePartition } from "../../src/traces/stub.ts";
 import type { RankedRun, Ranking } from "../../src/traces/rank-order.ts";
 import type { RunSelection } from "../../src/traces/rpc.ts";

@@ -3,7 +3,7 @@ import { env } from "cloudflare:workers";
 import { beforeAll, describe, expect, it } from "vitest";
 import { database } from "../../src/db/client.ts";
 import { segment, uuidTime } from "../../src/traces/dotted.ts";
-import { announcePartition } from "../../src/traces/store/partition-store.ts";
+import { announcePartition } from "../../src/traces/projects/partitions.ts";
 import { isoFromMicros } from "../../src/traces/time.ts";
 import { type Caller, newCaller } from "../support/caller.ts";
 import { ask } from "../support/examples.ts";

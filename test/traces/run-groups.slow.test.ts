@@ -1,13 +1,13 @@
 /** The runs of traces and the runs that have changed, found by indexes that have only some runs (partition/run-groups.ts). */
 import { env, runInDurableObject } from "cloudflare:test";
 import { expect, it } from "vitest";
-import { firstInsertedAfter, lastChange } from "../../src/traces/partition/changes.ts";
-import { DELETED_AT_ONCE, deleteTraces } from "../../src/traces/partition/delete.ts";
-import { OF_IDS } from "../../src/traces/run-ids.ts";
+import { firstInsertedAfter, lastChange } from "../../src/traces/partition/store/changes.ts";
+import { DELETED_AT_ONCE, deleteTraces } from "../../src/traces/partition/write/delete.ts";
+import { OF_IDS } from "../../src/traces/partition/store/ids.ts";
 import { OF_TRACES } from "../../src/traces/run-groups.ts";
 import { groupRuns } from "../../src/traces/partition/run-groups.ts";
-import { countChanged } from "../../src/traces/partition/page.ts";
-import { migrate } from "../../src/traces/partition/tables.ts";
+import { countChanged } from "../../src/traces/partition/read/page.ts";
+import { migrate } from "../../src/traces/partition/store/tables.ts";
 import { applyWrites } from "../../src/traces/partition/write/write.ts";
 import { priceTable } from "../../src/limits/prices/prices.ts";
 import { dayBounds } from "../../src/traces/time.ts";

@@ -3,11 +3,11 @@ import { env, runInDurableObject } from "cloudflare:test";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { database } from "../../src/db/client.ts";
 import { destroyProjects } from "../../src/traces/projects/destroy.ts";
-import type { TracePartition } from "../../src/traces/partition.ts";
-import { selectionCondition } from "../../src/traces/partition/selection.ts";
+import type { TracePartition } from "../../src/traces/partition/object.ts";
+import { selectionCondition } from "../../src/traces/partition/read/selection.ts";
 import { tracePartition } from "../../src/traces/stub.ts";
 import { PAYLOAD_FIELDS, type PartitionIdentity, type RunWrite, type StoredFeedback } from "../../src/traces/types.ts";
-import { listPartitions } from "../../src/traces/store/partition-store.ts";
+import { listPartitions } from "../../src/traces/projects/partitions.ts";
 import { newCaller } from "../support/caller.ts";
 import { DAY, makeProject, NOON, projectId, runParts, sendMultipart, sentRun, uuid7 } from "../support/traces.ts";
 

@@ -2,7 +2,7 @@
 import { and, asc, eq, gte, lt, sql } from "drizzle-orm";
 import type { Database } from "../../db/client.ts";
 import { exportRuns } from "../../db/exports.ts";
-import { traceDeletions } from "../../db/traces.ts";
+import { traceDeletions } from "../../traces/projects/table.ts";
 import type { ExportRow } from "../store.ts";
 
 /** Rows per query. */

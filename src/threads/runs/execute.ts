@@ -6,7 +6,7 @@ import { Guard } from "../../runtime/model-guard.ts";
 import { Saver } from "../../runtime/saver.ts";
 import { errorBody } from "../../runtime/wire.ts";
 import { Tracer } from "../../runtime/tracer.ts";
-import { ownProject } from "../../traces/self.ts";
+import { ownProject } from "../../traces/own-runs.ts";
 import { actingRun, actsFor } from "../acting.ts";
 import type { Checkpoints } from "../checkpoints/checkpoints.ts";
 import type { Emitter } from "../log/emit.ts";

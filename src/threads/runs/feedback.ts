@@ -1,7 +1,7 @@
 /** Links by which people give feedback on a run that has just ended. */
 import { logError } from "../../lib/log.ts";
 import type { Tracer } from "../../runtime/tracer.ts";
-import { feedbackLinks, ownProject } from "../../traces/self.ts";
+import { feedbackLinks, ownProject } from "../../traces/own-runs.ts";
 import type { ThreadContext } from "../context.ts";
 import type { StoredRun } from "../run.ts";
 

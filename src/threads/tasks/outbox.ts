@@ -1,7 +1,7 @@
 /** Carries out the side effects that the transactions of a thread have queued, each at least once. */
 import { type EndedRun, flowControl } from "../../limits/flow/rpc.ts";
 import { toProblem } from "../../lib/problem.ts";
-import { storeOwnRuns } from "../../traces/self.ts";
+import { storeOwnRuns } from "../../traces/own-runs.ts";
 import { auditAnswer } from "../answers/first.ts";
 import type { AskedByCall } from "../answering.ts";
 import type { ThreadContext } from "../context.ts";

@@ -2,7 +2,7 @@
 import type { EndedRun } from "../../limits/flow/rpc.ts";
 import { logError } from "../../lib/log.ts";
 import type { RootFacts, RunFacts, TraceEnd, Tracer } from "../../runtime/tracer.ts";
-import { ownProject } from "../../traces/self.ts";
+import { ownProject } from "../../traces/own-runs.ts";
 import { derivedUsage } from "../../limits/prices/usage.ts";
 import type { ThreadContext } from "../context.ts";
 import { type StoredRun, takesSlots } from "../run.ts";

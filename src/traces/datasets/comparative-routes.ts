@@ -13,7 +13,12 @@ import type { App } from "../../http/context.ts";
 import { body, param, query } from "../../http/validate.ts";
 import { newOrEarlier } from "../../http/idempotent-id.ts";
 import { Time } from "../time.ts";
-import { type ComparativeRow, deleteComparative, insertComparative, listComparatives } from "./comparative-store.ts";
+import {
+  type ComparativeRow,
+  deleteComparative,
+  insertComparative,
+  listComparatives,
+} from "../review/experiments/store.ts";
 import { existingDataset, existingExperiments, knownExperiments } from "./existing.ts";
 
 const doc = createDoc("Experiments");

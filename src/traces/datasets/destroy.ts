@@ -1,10 +1,10 @@
 import { database } from "../../db/client.ts";
-import { deleteDatasetComparatives } from "./comparative-store.ts";
-import { deleteBlobs, datasetPrefix } from "./examples/bodies.ts";
-import { deleteShare } from "../store/share-store.ts";
-import { deleteDatasetExamples } from "./examples/store.ts";
+import { deleteDatasetComparatives } from "../review/experiments/store.ts";
+import { deleteBlobs, datasetPrefix } from "../review/examples/bodies.ts";
+import { deleteShare } from "../review/share/store.ts";
+import { deleteDatasetExamples } from "../review/examples/store.ts";
 import { type DatasetRow, deleteDataset } from "./store.ts";
-import { deleteDatasetVersions } from "./version-store.ts";
+import { deleteDatasetVersions } from "../review/datasets/store.ts";
 
 /**
  * Deletes a dataset with its examples, in all versions, and their objects in R2. The dataset itself is deleted last, so that a

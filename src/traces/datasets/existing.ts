@@ -3,7 +3,7 @@ import type { Context } from "hono";
 import { database } from "../../db/client.ts";
 import { Problem } from "../../lib/problem.ts";
 import type { App } from "../../http/context.ts";
-import { listProjects, type ProjectRow } from "../store/project-store.ts";
+import { listProjects, type ProjectRow } from "../projects/store.ts";
 import { type DatasetRow, findDataset } from "./store.ts";
 
 /** The caller's dataset with this id. @throws Problem 404 */

@@ -13,8 +13,8 @@ import { body, param, query } from "../../http/validate.ts";
 import { newOrEarlier } from "../../http/idempotent-id.ts";
 import { destroyDataset } from "./destroy.ts";
 import { existingDataset } from "./existing.ts";
-import { CreateDataset, ListDatasets, UpdateDataset } from "./schema.ts";
-import { Dataset, toWireDatasets } from "./shape.ts";
+import { CreateDataset, ListDatasets, UpdateDataset } from "../review/datasets/schema.ts";
+import { Dataset, toWireDatasets } from "../review/datasets/row.ts";
 import { type DatasetRow, findDataset, insertDataset, listDatasets, updateDataset } from "./store.ts";
 
 const doc = createDoc("Datasets");

@@ -2,7 +2,7 @@ import { and, asc, eq, sql } from "drizzle-orm";
 import { inList } from "../../db/in-list.ts";
 import type { Database } from "../../db/client.ts";
 import { contains } from "../../db/conditions.ts";
-import { datasets } from "../../db/datasets.ts";
+import { datasets } from "../review/datasets/table.ts";
 
 export type DatasetRow = typeof datasets.$inferSelect;
 

@@ -2,7 +2,7 @@
 import type { Database } from "../../db/client.ts";
 import { Problem } from "../../lib/problem.ts";
 import { microsFromIso } from "../time.ts";
-import { findTag } from "./version-store.ts";
+import { findTag } from "../review/datasets/store.ts";
 
 /** The reserved name of the newest version. */
 export const LATEST = "latest";

@@ -5,7 +5,7 @@
 import { database } from "../../db/client.ts";
 import { tracePartition } from "../stub.ts";
 import type { PartitionIdentity } from "../types.ts";
-import { toListed } from "./create.ts";
+import { toListed } from "../review/feedback/create.ts";
 import { movePlace } from "./store.ts";
 
 /** Feedback per RPC, as in load.ts. */

@@ -1,6 +1,6 @@
 /** Feedback on a project as a whole, such as what summary evaluators of the SDKs give. */
 import { database } from "../../db/client.ts";
-import { showSum, sumFeedback } from "./sums.ts";
+import { showSum, sumFeedback } from "../review/feedback/sums.ts";
 import { loadFeedback } from "./load.ts";
 import { listPlaces } from "./store.ts";
 

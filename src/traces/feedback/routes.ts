@@ -15,12 +15,12 @@ import { body, param, query, readJson } from "../../http/validate.ts";
 import { idempotentId } from "../../http/idempotent-id.ts";
 import { projectById } from "../projects/resolve.ts";
 import { refuseHeld } from "../projects/retention.ts";
-import { listPartitions } from "../store/partition-store.ts";
-import { findProject } from "../store/project-store.ts";
+import { listPartitions } from "../projects/partitions.ts";
+import { findProject } from "../projects/store.ts";
 import { tracePartition } from "../stub.ts";
-import { createFeedback, storeFeedback } from "./create.ts";
+import { createFeedback, storeFeedback } from "../review/feedback/create.ts";
 import { loadFeedback } from "./load.ts";
-import { FeedbackId, ListFeedback, UpdateFeedback } from "./schema.ts";
+import { FeedbackId, ListFeedback, UpdateFeedback } from "../review/feedback/schema.ts";
 import { deletePlace, findPlace, listPlaces } from "./store.ts";
 
 const doc = createDoc("Feedback");

@@ -3,7 +3,7 @@ import { and, desc, eq, gte, isNotNull, isNull, lte } from "drizzle-orm";
 import { inList } from "../../db/in-list.ts";
 import { deleteAll } from "../../db/delete.ts";
 import type { Database } from "../../db/client.ts";
-import { feedbackPlaces } from "../../db/traces.ts";
+import { feedbackPlaces } from "../projects/table.ts";
 import type { Place } from "../types.ts";
 
 export type FeedbackPlace = typeof feedbackPlaces.$inferSelect;

@@ -1,8 +1,8 @@
 /** What a person sees who follows a link for feedback in a browser. */
 import { html } from "hono/html";
-import type { FeedbackConfig } from "../../db/traces.ts";
+import type { FeedbackConfig } from "../projects/table.ts";
 import { type Html, htmlPage } from "../../http/html.ts";
-import type { TokenRow } from "./token-store.ts";
+import type { TokenRow } from "../review/feedback/store.ts";
 
 /** Without a config: the two answers that most keys are about. */
 const THUMBS: FeedbackConfig = {

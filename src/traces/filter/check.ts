@@ -2,7 +2,7 @@
 import { type KeySource, loadRing } from "../../access/encryption/keys.ts";
 import { Problem } from "../../lib/problem.ts";
 import { type Filter, parseFilter } from "./filter.ts";
-import { compileFilter } from "./sql.ts";
+import { compileFilter } from "../partition/read/condition.ts";
 
 /** The platform binds at most 100 parameters per statement, and a query has some besides its filters. */
 const MAX_VALUES = 80;

@@ -16,7 +16,7 @@ import {
   type PairPart,
   SEARCH_FIELDS,
   type SearchField,
-} from "./fields.ts";
+} from "../fields.ts";
 import { type ExactNumber, hasMembers, tryParseExact } from "../../lib/json.ts";
 import { type Call, type Literal, type Node, readSyntax } from "./syntax.ts";
 import { FilterProblem } from "./tokens.ts";

@@ -1,6 +1,6 @@
 /** Literals of a filter as values of a field's type. */
 import { microsFromIso } from "../time.ts";
-import type { FieldType, Operator } from "./fields.ts";
+import type { FieldType, Operator } from "../fields.ts";
 import type { Literal } from "./syntax.ts";
 import { FilterProblem } from "./tokens.ts";
 

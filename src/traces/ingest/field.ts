@@ -5,7 +5,7 @@ import { FIELD_BYTES, LARGE_BYTES } from "../limits.ts";
 import type { LargeField } from "../types.ts";
 import { parseTime } from "../time.ts";
 import type { Masker } from "../masking/masker.ts";
-import { metadataText, pairsText, previewText } from "./pairs.ts";
+import { metadataText, pairsText, previewText } from "../text.ts";
 import { derivedUsage, statedUsage, type Usage } from "../../limits/prices/usage.ts";
 
 /** A heavy field. The parsed value is not kept, because it takes several times the memory of its text. */

@@ -9,7 +9,7 @@ import { LARGE_FIELDS, type LargeField } from "../types.ts";
 import type { Masker } from "../masking/masker.ts";
 import { type Field, readField } from "./field.ts";
 import type { Part } from "./multipart.ts";
-import { readMembers, parsePiece } from "./skim.ts";
+import { readMembers, parsePiece } from "./reader.ts";
 
 type Kind = "post" | "patch";
 

@@ -4,7 +4,7 @@ import type { Ring } from "../../access/encryption/ring.ts";
 import { logError } from "../../lib/log.ts";
 import { CONNECTIONS, inParallel } from "../../lib/parallel.ts";
 import { Problem } from "../../lib/problem.ts";
-import { sealWrite } from "../sealed.ts";
+import { sealWrite } from "../encryption.ts";
 import { payloadKey } from "../stub.ts";
 import { LARGE_FIELDS } from "../types.ts";
 import { giveBack } from "./body.ts";

@@ -10,7 +10,7 @@ import type { App } from "../../http/context.ts";
 import { decodedBody, readWholeBody, withClaim } from "./body.ts";
 import { readBoundary, type Part, readParts } from "./multipart.ts";
 import { type Gathering, REQUEST_VALUES } from "./operations.ts";
-import { readElements, isObjectText, readMembers } from "./skim.ts";
+import { readElements, isObjectText, readMembers } from "./reader.ts";
 import { Intake } from "./intake.ts";
 import { requirePermission } from "../../auth/require.ts";
 

@@ -5,7 +5,7 @@ import { isObject, parseExact } from "../../lib/json.ts";
 import { findRuns } from "../query/find.ts";
 import { LARGE_FIELDS, type QueriedRun, type RunPosition } from "../types.ts";
 import type { Masker } from "../masking/masker.ts";
-import { maskText, type MaskRule } from "../masking/rules.ts";
+import { maskText, type MaskRule } from "../masking/schema.ts";
 
 const RUNS = 100;
 const EXAMPLES = 20;

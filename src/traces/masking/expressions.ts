@@ -6,7 +6,7 @@
 import type { RE2JS } from "re2js";
 import { Problem } from "../../lib/problem.ts";
 import { neededBy } from "./needed.ts";
-import { maskText, type MaskRule } from "./rules.ts";
+import { maskText, type MaskRule } from "./schema.ts";
 
 type RegexRule = Extract<MaskRule, { type: "regex" }>;
 

@@ -3,7 +3,7 @@ import { createHmac } from "node:crypto";
 import { isExactNumber } from "../../lib/json.ts";
 import { compileExpressions } from "./expressions.ts";
 import { parsePath, type Segment } from "./path.ts";
-import { maskText, type MaskRule } from "./rules.ts";
+import { maskText, type MaskRule } from "./schema.ts";
 import { MASKS, type SetName } from "./sets.ts";
 
 interface PathRule {

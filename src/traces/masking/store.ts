@@ -2,7 +2,7 @@
 import { eq, sql } from "drizzle-orm";
 import type { Database } from "../../db/client.ts";
 import { workspaces } from "../../access/table.ts";
-import type { MaskRule } from "./rules.ts";
+import type { MaskRule } from "./schema.ts";
 
 /** Undefined when the workspace has never had rules. */
 export async function readRules(db: Database, workspaceId: string): Promise<MaskRule[] | undefined> {

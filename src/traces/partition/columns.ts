@@ -2,7 +2,7 @@
  * Whole columns of runs, each as one value of SQLite. A row of a query costs an array with a string, or a buffer and its view,
  * for each of its columns, and later their collection.
  */
-import { joinPayloads } from "../packs.ts";
+import { joinPayloads } from "./store/packs.ts";
 import { joinTexts, layOut, type Texts } from "../texts.ts";
 
 /** A run whose columns are read. No column of it has more bytes than `weight`. */

@@ -1,9 +1,9 @@
 /** Traces that span midnight: some of their runs are in the partition of another day. */
 import { parseFilter } from "../filter/filter.ts";
-import { compileFilter } from "../filter/sql.ts";
+import { compileFilter } from "./read/condition.ts";
 import type { PartitionIdentity } from "../types.ts";
 import { OF_TRACES } from "../run-groups.ts";
-import { CROSSING } from "./tables.ts";
+import { CROSSING } from "./store/tables.ts";
 
 /** The most such traces per day that are tracked. */
 const MOST = 20_000;

@@ -2,7 +2,7 @@
 import { remoteProblem } from "../../lib/problem.ts";
 import type { RunWrite } from "../types.ts";
 import { hasBlobs, UPLOAD_MS } from "./blobs.ts";
-import { writeMeta } from "./meta.ts";
+import { writeMeta } from "./store/meta.ts";
 
 export class Ending {
   /** Set until it is over. */

@@ -1,14 +1,14 @@
 /** The end of a day's retention, while traces of it are kept for longer. */
 import { database } from "../../db/client.ts";
 import { CONNECTIONS, inParallel } from "../../lib/parallel.ts";
-import { listPartitions, type PartitionRow } from "../store/partition-store.ts";
+import { listPartitions, type PartitionRow } from "../projects/partitions.ts";
 import { blobPrefix, tracePartition } from "../stub.ts";
 import type { PartitionIdentity } from "../types.ts";
 import { crossingUnkept } from "./crossing.ts";
-import { DELETED_AT_ONCE, dropOthers, tracesBegunHere } from "./delete.ts";
+import { DELETED_AT_ONCE, dropOthers, tracesBegunHere } from "./write/delete.ts";
 import { holdsKept, holdsOthers, keepTraces, findKept } from "./kept.ts";
-import { computeExpiry, deleteLinks } from "./register.ts";
-import { clearOpenBlocks } from "./seal.ts";
+import { computeExpiry, deleteLinks } from "./retention.ts";
+import { clearOpenBlocks } from "./write/seal.ts";
 
 /** The most steps of `DELETED_AT_ONCE` runs of one alarm. */
 const STEPS_AT_ONCE = 5;

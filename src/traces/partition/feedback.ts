@@ -1,10 +1,10 @@
 /** Feedback on the partition's runs, and the statistics of it that each run carries. */
 import type { FeedbackSum, StoredFeedback } from "../types.ts";
 import { clipSql } from "../clip.ts";
-import { addFeedback, type LightFeedback, MAX_LABEL, showSum } from "../feedback/sums.ts";
-import { nextChange, numberRuns } from "./changes.ts";
-import { selectDeleted } from "./delete.ts";
-import { OF_IDS } from "../run-ids.ts";
+import { addFeedback, type LightFeedback, MAX_LABEL, showSum } from "../review/feedback/sums.ts";
+import { nextChange, numberRuns } from "./store/changes.ts";
+import { selectDeleted } from "./write/delete.ts";
+import { OF_IDS } from "./store/ids.ts";
 
 interface CommentedFeedback extends LightFeedback {
   run_id: string;

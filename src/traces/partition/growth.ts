@@ -2,7 +2,7 @@
 import { EARLY, lookupIds, isClosed, MOST_SHARDS, findTraceId } from "../shards.ts";
 import type { RunWrite } from "../types.ts";
 import { numbersOfTraces } from "../run-groups.ts";
-import { numbersOfId } from "../run-ids.ts";
+import { numbersOfId } from "./store/ids.ts";
 
 /** A new trace goes to another shard when this one is larger, bytes. A partition holds at most 10 GB, and open traces grow. */
 const SHARD_BYTES = 6_000_000_000;

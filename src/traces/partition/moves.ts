@@ -1,8 +1,8 @@
 /** Runs whose start_time has changed. An export reads in the order of start_time, and must not read such a run twice. */
 import type { RunPosition } from "../types.ts";
-import type { MovedRun } from "../page.ts";
-import { type Move, readMeta, writeMeta } from "./meta.ts";
-import { OF_IDS } from "../run-ids.ts";
+import type { MovedRun } from "../columns.ts";
+import { type Move, readMeta, writeMeta } from "./store/meta.ts";
+import { OF_IDS } from "./store/ids.ts";
 
 /** As long as an export lasts. Numbers of changes are milliseconds (changes.ts). */
 const KEPT_MS = 72 * 3_600_000;

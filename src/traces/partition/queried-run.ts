@@ -1,7 +1,7 @@
 /** A row of the tables as queries answer it. */
-import type { TraceTier } from "../../db/traces.ts";
+import type { TraceTier } from "../projects/table.ts";
 import type { LargeField, LargePayload, PartitionIdentity, QueriedRun } from "../types.ts";
-import type { PayloadRow, RunRow } from "./tables.ts";
+import type { PayloadRow, RunRow } from "./store/tables.ts";
 
 export type Row = RunRow & Partial<PayloadRow> & { trace_tier: TraceTier };
 

@@ -4,11 +4,11 @@
  */
 import type { RuleCounts, RuleRunsRequest, RuleRunState, Settled, Taken, TakenRun, TakeRequest } from "../rule-rpc.ts";
 import { OF_TRACES } from "../run-groups.ts";
-import { numbersOfId, OF_IDS } from "../run-ids.ts";
+import { numbersOfId, OF_IDS } from "./store/ids.ts";
 import { isSampled } from "../sampling.ts";
 import type { PartitionIdentity } from "../types.ts";
-import { firstInsertedAfter, lastChange } from "./changes.ts";
-import { selectionCondition } from "./selection.ts";
+import { firstInsertedAfter, lastChange } from "./store/changes.ts";
+import { selectionCondition } from "./read/selection.ts";
 
 /** How many runs are looked at in one step, and in one call. */
 const STEP = 2_000;

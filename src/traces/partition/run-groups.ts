@@ -1,5 +1,5 @@
 /** Putting runs into groups, and groups apart (../run-groups.ts). */
-import type { RunRow } from "./tables.ts";
+import type { RunRow } from "./store/tables.ts";
 
 /** Puts the runs of a trace beside each other, in the order of the first. */
 export function byTrace<T extends Pick<RunRow, "trace_id">>(rows: T[]): T[] {

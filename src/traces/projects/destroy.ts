@@ -5,9 +5,9 @@ import { Problem } from "../../lib/problem.ts";
 import { removeTraceItems } from "../store/annotation-store.ts";
 import { tracePartition } from "../stub.ts";
 import { deleteRulesOfProject } from "../store/rule-store.ts";
-import { deleteSharesOfProject } from "../store/share-store.ts";
-import { somePartitions } from "../store/partition-store.ts";
-import { deleteProject } from "../store/project-store.ts";
+import { deleteSharesOfProject } from "../review/share/store.ts";
+import { somePartitions } from "./partitions.ts";
+import { deleteProject } from "./store.ts";
 import { forgetProjects } from "./resolve.ts";
 
 const PAGE = 100;

@@ -1,7 +1,7 @@
 /** The project of a run: found by id or name, and created on first use. */
 import type { Database } from "../../db/client.ts";
 import { RowCache } from "../../lib/cache.ts";
-import { findProject, findProjectByName, insertProject, type ProjectRow } from "../store/project-store.ts";
+import { findProject, findProjectByName, insertProject, type ProjectRow } from "./store.ts";
 
 /** Where runs go that name no project. */
 export const DEFAULT_PROJECT = "default";

@@ -3,8 +3,8 @@ import { database } from "../../db/client.ts";
 import { CONNECTIONS, inParallel } from "../../lib/parallel.ts";
 import { Problem } from "../../lib/problem.ts";
 import { tracePartition } from "../stub.ts";
-import { allPlaces } from "../store/partition-store.ts";
-import type { ProjectRow } from "../store/project-store.ts";
+import { allPlaces } from "./partitions.ts";
+import type { ProjectRow } from "./store.ts";
 
 /** @throws Problem 409 when the project is on legal hold. */
 export function refuseHeld(legalHold: boolean): void {

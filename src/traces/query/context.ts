@@ -3,7 +3,7 @@ import { database } from "../../db/client.ts";
 import { projectById } from "../projects/resolve.ts";
 import type { QueriedRun } from "../types.ts";
 import { attachmentUrls } from "./attachments.ts";
-import type { ShapeContext } from "./shape.ts";
+import type { ShapeContext } from "./row.ts";
 
 /** `origin`: the server's own, for the links. */
 export async function readContext(

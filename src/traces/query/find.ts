@@ -5,7 +5,7 @@ import { checkFilters } from "../filter/check.ts";
 import type { RunSelection } from "../rpc.ts";
 import { runBlobPrefix, payloadKey, tracePartition } from "../stub.ts";
 import { LARGE_FIELDS, type LargeField, type Place, type QueriedRun, type RunPosition } from "../types.ts";
-import { placeholder } from "./answer.ts";
+import { placeholder } from "./responses.ts";
 import { acrossMidnight } from "./midnight.ts";
 import { resolveScope } from "./scope.ts";
 

@@ -4,7 +4,7 @@ import { CONNECTIONS, inParallel } from "../../lib/parallel.ts";
 import type { RunSelection, TracePartitionRpc } from "../rpc.ts";
 import { tracePartition } from "../stub.ts";
 import type { Place } from "../types.ts";
-import { listPartitions } from "../store/partition-store.ts";
+import { listPartitions } from "../projects/partitions.ts";
 import { dayBounds, toDay } from "../time.ts";
 
 /**

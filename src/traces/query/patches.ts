@@ -8,7 +8,7 @@ import { accepts } from "hono/accepts";
 import { jsonStream } from "../../http/json-stream.ts";
 import { EVENT_STREAM, escapeLines, sseFrame } from "../../http/sse.ts";
 import type { App } from "../../http/context.ts";
-import { streamJson, runsAnswer } from "./answer.ts";
+import { streamJson, runsAnswer } from "./responses.ts";
 
 /** A page of runs, traces or threads. `next_cursor` is null on the last one. */
 export interface Page {

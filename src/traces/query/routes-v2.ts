@@ -13,12 +13,12 @@ import { locateRuns } from "../locate.ts";
 import { parseFilter } from "../filter/filter.ts";
 import type { RunSelection } from "../rpc.ts";
 import type { QueriedRun } from "../types.ts";
-import { listProjectsOfDataset } from "../store/project-store.ts";
+import { listProjectsOfDataset } from "../projects/store.ts";
 import { DAY_MICROS, isoFromMicros } from "../time.ts";
 import { roundCost } from "../usage/cost.ts";
 import { readContext } from "./context.ts";
 import { readCursor, writeCursor } from "./cursor.ts";
-import { runsAnswer } from "./answer.ts";
+import { runsAnswer } from "./responses.ts";
 import { type Page, pageAnswer } from "./patches.ts";
 import { checkSelection, type Find, findRuns, type Found, selectPayloads } from "./find.ts";
 import {
@@ -32,7 +32,7 @@ import {
   RunId,
   ThreadId,
 } from "./schema.ts";
-import { isOfTree, NAMES_V2, payloadNames, runOfTree, runV2, valuePayloads } from "./shape.ts";
+import { isOfTree, NAMES_V2, payloadNames, runOfTree, runV2, valuePayloads } from "./row.ts";
 import { listThreads, TracedThread } from "./threads.ts";
 import { readTree } from "./tree.ts";
 import { SelectedRun } from "./wire.ts";

@@ -8,7 +8,7 @@ import { locateRuns } from "../locate.ts";
 import type { RunSelection } from "../rpc.ts";
 import { tracePartition } from "../stub.ts";
 import type { Place } from "../types.ts";
-import { listPartitions, listWorkspacePartitions } from "../store/partition-store.ts";
+import { listPartitions, listWorkspacePartitions } from "../projects/partitions.ts";
 import { DAY_MICROS, toDay } from "../time.ts";
 
 const FIRST_DAY = "0000-01-01";

@@ -8,7 +8,7 @@ import { addStats } from "../partition/stats/series.ts";
 import type { RunSelection, SeriesRequest } from "../rpc.ts";
 import { tracePartition } from "../stub.ts";
 import type { Stats } from "../types.ts";
-import { listDays } from "../store/partition-store.ts";
+import { listDays } from "../projects/partitions.ts";
 import { toDay, isoFromMicros } from "../time.ts";
 import { roundCost } from "../usage/cost.ts";
 import { acrossMidnight } from "./midnight.ts";

@@ -1,7 +1,7 @@
 /** Statistics over projects and days, merged from what each partition counts. */
 import * as v from "valibot";
 import { AnyObject, Count, Time } from "../../http/answers.ts";
-import { addSums, showSum } from "../feedback/sums.ts";
+import { addSums, showSum } from "../review/feedback/sums.ts";
 import { DurationCounter } from "../partition/stats/durations.ts";
 import type { RunSelection } from "../rpc.ts";
 import type { FeedbackSum, PartitionStats } from "../types.ts";

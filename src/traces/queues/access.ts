@@ -15,10 +15,10 @@ import {
   MOST_ITEMS,
   updateItem,
   writeReview,
-} from "./items-store.ts";
-import { itemsFor } from "./runs.ts";
-import type { AddItem, GivenReview, ItemChanges } from "./schema.ts";
-import { findQueue, type QueueRow } from "./store.ts";
+} from "../review/queues/item-store.ts";
+import { itemsFor } from "../review/queues/items.ts";
+import type { AddItem, GivenReview, ItemChanges } from "../review/queues/schema.ts";
+import { findQueue, type QueueRow } from "../review/queues/store.ts";
 
 /** The caller's queue. @throws Problem 404 */
 export async function existingQueue(c: Context<App>, id: string): Promise<QueueRow> {

@@ -12,16 +12,16 @@ import { serverAddress } from "../../http/origin.ts";
 import { Problem } from "../../lib/problem.ts";
 import type { App } from "../../http/context.ts";
 import { body, param, query } from "../../http/validate.ts";
-import { runsAnswer } from "../query/answer.ts";
+import { runsAnswer } from "../query/responses.ts";
 import { readContext } from "../query/context.ts";
-import { runV1 } from "../query/shape.ts";
+import { runV1 } from "../query/row.ts";
 import { Run } from "../query/wire.ts";
 import { addItems, existingItem, existingQueue, moveItem, reviewItem } from "./access.ts";
-import { idsOfRuns, removeItems } from "./items-store.ts";
-import { QueueInfo, toWireQueueInfo, QueueItem, toWireItem } from "./row.ts";
-import { pageOfRuns, type SeenRun } from "./runs.ts";
-import * as schema from "./schema.ts";
-import type { AddItem } from "./schema.ts";
+import { idsOfRuns, removeItems } from "../review/queues/item-store.ts";
+import { QueueInfo, toWireQueueInfo, QueueItem, toWireItem } from "../review/queues/row.ts";
+import { pageOfRuns, type SeenRun } from "../review/queues/items.ts";
+import * as schema from "../review/queues/schema.ts";
+import type { AddItem } from "../review/queues/schema.ts";
 
 const doc = createDoc("Annotation queues");
 

@@ -12,7 +12,7 @@ import {
   setShareExpiry,
   type ShareRow,
   type Target,
-} from "../store/share-store.ts";
+} from "../review/share/store.ts";
 
 const PURPOSE = "share token";
 

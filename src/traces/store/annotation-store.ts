@@ -3,7 +3,7 @@ import { and, eq, sql } from "drizzle-orm";
 import type { Database } from "../../db/client.ts";
 import { deleteAll } from "../../db/delete.ts";
 import { inList } from "../../db/in-list.ts";
-import { annotationItems, annotationReviews } from "../../db/queues.ts";
+import { annotationItems, annotationReviews } from "../review/queues/table.ts";
 
 /** Deletes the items of traces that are deleted; of all traces and threads of the project without a list. */
 export async function removeTraceItems(

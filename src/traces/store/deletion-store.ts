@@ -1,7 +1,7 @@
 /** D1: the traces that were deleted. */
 import { and, desc, eq, gte, sql } from "drizzle-orm";
 import type { Database } from "../../db/client.ts";
-import { traceDeletions } from "../../db/traces.ts";
+import { traceDeletions } from "../projects/table.ts";
 
 /** Notes that these traces were deleted. Traces that are noted already keep their time. */
 export async function noteDeletions(

@@ -2,7 +2,7 @@
 import { and, asc, eq, gte, lte } from "drizzle-orm";
 import { inList } from "../../db/in-list.ts";
 import type { Database } from "../../db/client.ts";
-import { projects, tracePartitions } from "../../db/traces.ts";
+import { projects, tracePartitions } from "../projects/table.ts";
 
 /** The trace runs and bytes of each project and day of a window, oldest first. */
 export async function usageByDay(db: Database, workspaceId: string, first: string, last: string) {

@@ -1,6 +1,6 @@
 import type { Database } from "../../../db/client.ts";
 import { Problem } from "../../../lib/problem.ts";
-import { measureExamples } from "./store.ts";
+import { measureExamples } from "../../review/examples/store.ts";
 
 /** The most bytes of stored examples that one request changes. They are read and written at once. */
 const MOST_BYTES = 16 * 1024 * 1024;

@@ -1,7 +1,7 @@
 /** The part of the filter language that applies to examples: conditions on their metadata. */
 import { type SQL, sql } from "drizzle-orm";
 import { contains } from "../../../db/conditions.ts";
-import { examples } from "../../../db/datasets.ts";
+import { examples } from "../../review/datasets/table.ts";
 import { isExactNumber, isObject } from "../../../lib/json.ts";
 import { Problem } from "../../../lib/problem.ts";
 import { type Filter, parseFilter } from "../../filter/filter.ts";

@@ -4,8 +4,8 @@ import { withinBytes } from "../../../lib/bytes.ts";
 import type { DatasetRow } from "../store.ts";
 import { boundExamples } from "./bound.ts";
 import { EXAMPLE_METADATA_BYTES } from "./limits.ts";
-import type { MetadataOperation } from "./schema.ts";
-import { type ExampleRow, metadataOfExamples, writeVersion } from "./store.ts";
+import type { MetadataOperation } from "../../review/examples/schema.ts";
+import { type ExampleRow, metadataOfExamples, writeVersion } from "../../review/examples/store.ts";
 import { whenUnchanged } from "./unchanged.ts";
 
 /**

@@ -11,12 +11,18 @@ import { body, param } from "../../../http/validate.ts";
 import { decodedBody, WHOLE_BYTES, withClaim } from "../../ingest/body.ts";
 import { readBoundary, readParts } from "../../ingest/multipart.ts";
 import { existingDataset } from "../existing.ts";
-import { type GivenExample, GivenParts } from "./given.ts";
+import { type GivenExample, GivenParts } from "../../review/examples/input.ts";
 import { changeMetadata } from "./metadata.ts";
-import { ChangeMetadata, DatasetId, EraseExamples, ExampleOfDataset } from "./schema.ts";
+import { ChangeMetadata, DatasetId, EraseExamples, ExampleOfDataset } from "../../review/examples/schema.ts";
 import { checkSources } from "./source.ts";
-import { knownIds } from "./store.ts";
-import { createExamples, eraseForGood, removeExamples, updateExamples, type Written } from "./write.ts";
+import { knownIds } from "../../review/examples/store.ts";
+import {
+  createExamples,
+  eraseForGood,
+  removeExamples,
+  updateExamples,
+  type Written,
+} from "../../review/examples/write.ts";
 import type { DatasetRow } from "../store.ts";
 
 const doc = createDoc("Examples");

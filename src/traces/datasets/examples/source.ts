@@ -8,8 +8,8 @@ import { attachmentKey } from "../../ingest/payloads.ts";
 import { findRuns } from "../../query/find.ts";
 import { runBlobPrefix } from "../../stub.ts";
 import type { QueriedRun } from "../../types.ts";
-import type { NewAttachment } from "./bodies.ts";
-import type { GivenExample } from "./given.ts";
+import type { NewAttachment } from "../../review/examples/bodies.ts";
+import type { GivenExample } from "../../review/examples/input.ts";
 
 export interface SourceRun {
   inputs?: Uint8Array;

@@ -1,7 +1,7 @@
 /** The runs of experiments on a page of examples. */
 import { type Find, findRuns } from "../../query/find.ts";
 import type { LargeField, QueriedRun } from "../../types.ts";
-import type { RowPage } from "./rows.ts";
+import type { RowPage } from "../../review/experiments/rows.ts";
 
 /** The most bytes of the payloads of a page that are held at once. Payloads in R2 do not count. */
 export const PAGE_BYTES = 12 * 1024 * 1024;

@@ -3,10 +3,10 @@ import { database } from "../../../db/client.ts";
 import { openBlobs } from "../../../access/encryption/blobs.ts";
 import { isObject, parseExact } from "../../../lib/json.ts";
 import { Problem } from "../../../lib/problem.ts";
-import { blobKey } from "../examples/bodies.ts";
-import { type ExampleRow, listExamples } from "../examples/store.ts";
+import { blobKey } from "../../review/examples/bodies.ts";
+import { type ExampleRow, listExamples } from "../../review/examples/store.ts";
 import type { DatasetRow } from "../store.ts";
-import { CsvColumns, evalLine, jsonLine, tuningLine, type WholeExample } from "./formats.ts";
+import { CsvColumns, evalLine, jsonLine, tuningLine, type WholeExample } from "../../review/files/download.ts";
 
 const LINES = { jsonl: jsonLine, openai: evalLine, openai_ft: tuningLine };
 export type Format = keyof typeof LINES | "csv";

@@ -3,7 +3,7 @@ import { decodeJson, isObject, NESTING, nestsDeeper, parseJson } from "../../../
 import { Problem } from "../../../lib/problem.ts";
 import { EXAMPLES } from "../examples/limits.ts";
 import { readCsv } from "./csv.ts";
-import type { UploadedFile } from "./form.ts";
+import type { UploadedFile } from "../../review/files/upload.ts";
 
 export type Row = Record<string, unknown>;
 

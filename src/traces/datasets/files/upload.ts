@@ -3,9 +3,9 @@ import * as v from "valibot";
 import { isObject, parseBoundedJson } from "../../../lib/json.ts";
 import { Problem } from "../../../lib/problem.ts";
 import { parse } from "../../../http/validate.ts";
-import { type GivenExample, givenExample } from "../examples/given.ts";
-import { CreateExample } from "../examples/schema.ts";
-import type { UploadForm } from "./form.ts";
+import { type GivenExample, givenExample } from "../../review/examples/input.ts";
+import { CreateExample } from "../../review/examples/schema.ts";
+import type { UploadForm } from "../../review/files/upload.ts";
 import { type Row, readRows } from "./rows.ts";
 
 type Upload = ReturnType<UploadForm["read"]>;

@@ -3,8 +3,8 @@ import { database } from "../../../db/client.ts";
 import { openBlobs } from "../../../access/encryption/blobs.ts";
 import { parseJson } from "../../../lib/json.ts";
 import { Problem } from "../../../lib/problem.ts";
-import { blobKey } from "../examples/bodies.ts";
-import { countMatching, type ExampleRow, type ExamplesWanted, listExamples } from "../examples/store.ts";
+import { blobKey } from "../../review/examples/bodies.ts";
+import { countMatching, type ExampleRow, type ExamplesWanted, listExamples } from "../../review/examples/store.ts";
 import type { DatasetRow } from "../store.ts";
 import { Ranking, type Scored } from "./score.ts";
 

@@ -2,7 +2,7 @@
  * Blocks: 512 runs with consecutive numbers. An idle block is sealed: its grams and its sums are written, so that
  * filters and statistics need not read its runs. A change to one of its runs opens it again. An open block is always read.
  */
-import { OF_IDS } from "../../run-ids.ts";
+import { OF_IDS } from "../store/ids.ts";
 
 const BITS = 9;
 export const BLOCK_RUNS = 1 << BITS;

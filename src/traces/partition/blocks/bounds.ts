@@ -1,5 +1,5 @@
 /** The least and the greatest values of a block's runs: a block whose values are all outside of a comparison is not read. */
-import type { Comparison } from "../../filter/fields.ts";
+import type { Comparison } from "../../fields.ts";
 import { runsOfBlocks } from "./blocks.ts";
 
 /** What is bounded, as the filter computes it (filter/sql.ts). */

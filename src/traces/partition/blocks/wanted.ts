@@ -1,5 +1,5 @@
 /** What the texts and the bounds of a block must have for a run of the block to pass a filter. */
-import type { Comparison } from "../../filter/fields.ts";
+import type { Comparison } from "../../fields.ts";
 import { type Filter, isJsonObject, type Json, type PairTest, parseFilter } from "../../filter/filter.ts";
 import type { Literal } from "../../filter/syntax.ts";
 import { patternPieces } from "../../filter/values.ts";

@@ -2,9 +2,9 @@
  * How long this server's own runs of graphs took, as histograms over the partition's day. They are built on request
  * from the traces that arrived since the last request, so that they cost a run nothing.
  */
-import { joinPayloads, payloadSql } from "../../packs.ts";
+import { joinPayloads, payloadSql } from "../store/packs.ts";
 import { BOUNDS, type Histogram, type RunTimes } from "../../types.ts";
-import { readMeta, writeMeta } from "../meta.ts";
+import { readMeta, writeMeta } from "../store/meta.ts";
 
 /** The most trace runs read in one call; the rest is counted with the next call. */
 const AT_ONCE = 20_000;

@@ -6,11 +6,11 @@ import { selectSource } from "../blocks/candidates.ts";
 import { readWanted } from "../blocks/wanted.ts";
 import { stepSql } from "./durations.ts";
 import { clip } from "../../clip.ts";
-import { type GroupSums, MOST_OF_KEY } from "./rollups/groups.ts";
-import { hasSums, isSummed, sumRuns } from "./rollups/read.ts";
+import { type GroupSums, MOST_OF_KEY } from "./groups.ts";
+import { hasSums, isSummed, sumRuns } from "./rollups.ts";
 import { isSumsColumn, type SumsColumn } from "./rollups/store.ts";
 import { numbersOfTraces } from "../../run-groups.ts";
-import { selectionCondition } from "../selection.ts";
+import { selectionCondition } from "../read/selection.ts";
 
 /** The most values of a property that one partition reports: those with the most runs. */
 const MOST_KEYS = 200;

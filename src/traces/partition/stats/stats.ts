@@ -1,16 +1,16 @@
 /** Statistics over a partition's runs, and a run's descendants. */
 import type { RunSelection } from "../../rpc.ts";
 import type { DurationCounts, PartitionIdentity, PartitionStats, RunSums } from "../../types.ts";
-import { type LightFeedback, sumFeedback } from "../../feedback/sums.ts";
+import { type LightFeedback, sumFeedback } from "../../review/feedback/sums.ts";
 import { LIGHT } from "../feedback.ts";
 import { numbersOfTraces } from "../../run-groups.ts";
 import { selectSource } from "../blocks/candidates.ts";
 import { readWanted } from "../blocks/wanted.ts";
-import { selectionCondition } from "../selection.ts";
+import { selectionCondition } from "../read/selection.ts";
 import { readCounts, DurationCounter, stepSql } from "./durations.ts";
-import { addRun, addSums, GROUPED, GROUPED_COLUMNS, type Groups, type GroupSums, NO_SUMS } from "./rollups/groups.ts";
-import { hasSums, isSummed, sumRuns } from "./rollups/read.ts";
-import { numbersOfId, OF_IDS } from "../../run-ids.ts";
+import { addRun, addSums, GROUPED, GROUPED_COLUMNS, type Groups, type GroupSums, NO_SUMS } from "./groups.ts";
+import { hasSums, isSummed, sumRuns } from "./rollups.ts";
+import { numbersOfId, OF_IDS } from "../store/ids.ts";
 
 /** Up to this many runs are read one by one, and their durations are exact. */
 const FEW = 2_000;

@@ -3,7 +3,7 @@ import type { RunSelection } from "../../rpc.ts";
 import type { PartitionIdentity, ThreadStats, UsageDetail } from "../../types.ts";
 import { selectSource } from "../blocks/candidates.ts";
 import { readWanted } from "../blocks/wanted.ts";
-import { selectionCondition } from "../selection.ts";
+import { selectionCondition } from "../read/selection.ts";
 import { DurationCounter } from "./durations.ts";
 import { NO_STATS, partitionStats } from "./stats.ts";
 

@@ -1,9 +1,9 @@
 /** The threads of a partition's runs. */
-import { joinPayloads, payloadSql } from "../../packs.ts";
+import { joinPayloads, payloadSql } from "../store/packs.ts";
 import { preview } from "../../preview.ts";
 import type { RunSelection } from "../../rpc.ts";
 import type { PartitionIdentity, ThreadSummary } from "../../types.ts";
-import { selectionCondition } from "../selection.ts";
+import { selectionCondition } from "../read/selection.ts";
 import { DurationCounter } from "./durations.ts";
 
 /** The most threads that one partition gives. */

@@ -3,13 +3,13 @@ import { byteLength } from "../../../lib/bytes.ts";
 import { parseExact } from "../../../lib/json.ts";
 import { parseDotted, segment } from "../../dotted.ts";
 import { isSealedExtra, listExtras, mergeExtras } from "../../extra.ts";
-import { metadataText } from "../../ingest/pairs.ts";
+import { metadataText } from "../../text.ts";
 import { ATTACHMENTS_BYTES, JOINED_EXTRA_BYTES } from "../../limits.ts";
 import { addCost, type PriceTable } from "../../../limits/prices/prices.ts";
 import type { LargeField, LargePayload, PayloadWrite, RunWrite } from "../../types.ts";
 import type { Usage } from "../../../limits/prices/usage.ts";
-import type { RunRow, WholeRow } from "../tables.ts";
-import { isTimed } from "../../run-ids.ts";
+import type { RunRow, WholeRow } from "../store/tables.ts";
+import { isTimed } from "../store/ids.ts";
 
 /** The fields that a patch protects from a late post, one bit each. New ones go to the end. */
 const FIELDS = [

@@ -1,6 +1,6 @@
 /** Completing the place of runs that came without a dotted_order, once their parents are known. */
 import { segment } from "../../dotted.ts";
-import { OF_IDS } from "../../run-ids.ts";
+import { OF_IDS } from "../store/ids.ts";
 
 interface Placed extends Record<string, SqlStorageValue> {
   id: string;

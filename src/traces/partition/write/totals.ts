@@ -3,8 +3,8 @@ import { addUsage, type Usage } from "../../../limits/prices/usage.ts";
 import { addCost, type PriceTable } from "../../../limits/prices/prices.ts";
 import { OF_TRACES } from "../../run-groups.ts";
 import { setTotals } from "./merge.ts";
-import type { RunRow } from "../tables.ts";
-import { OF_IDS } from "../../run-ids.ts";
+import type { RunRow } from "../store/tables.ts";
+import { OF_IDS } from "../store/ids.ts";
 
 type Spender = Pick<RunRow, "id" | "parent_run_ids" | "run_type" | "metadata"> & { usage: string };
 

@@ -1,22 +1,22 @@
 /** Upserting a batch of writes in one transaction. */
 import { FORMATS } from "../../../lib/object-tables.ts";
 import { uuidTime } from "../../dotted.ts";
-import { firstNumber, joinPayloads, PACKED_COLUMNS, payloadSql } from "../../packs.ts";
+import { firstNumber, joinPayloads, PACKED_COLUMNS, payloadSql } from "../store/packs.ts";
 import { blobsOfRow, blobsOfWrite, noteBlobs, unusedBlobs } from "../blobs.ts";
 import { openBlocks } from "../blocks/blocks.ts";
-import { newChange, numberRuns } from "../changes.ts";
+import { newChange, numberRuns } from "../store/changes.ts";
 import { refreshStats } from "../feedback.ts";
 import type { PriceTable } from "../../../limits/prices/prices.ts";
 import type { RunWrite } from "../../types.ts";
 import { byTrace, dissolveGroups, groupRuns } from "../run-groups.ts";
 import { type Day, emptyRow, mergeRun } from "./merge.ts";
-import { addToCounts, lastNumber, noteWritten, readMeta, writeMeta } from "../meta.ts";
+import { addToCounts, lastNumber, noteWritten, readMeta, writeMeta } from "../store/meta.ts";
 import { noteMoves } from "../moves.ts";
-import { writePayloads } from "../payloads.ts";
+import { writePayloads } from "../store/payloads.ts";
 import { placeDerived } from "./place.ts";
-import { PAYLOAD_COLUMNS, RUN_COLUMNS, type WholeRow } from "../tables.ts";
+import { PAYLOAD_COLUMNS, RUN_COLUMNS, type WholeRow } from "../store/tables.ts";
 import { sumKnown, sumTotals } from "./totals.ts";
-import { OF_IDS } from "../../run-ids.ts";
+import { OF_IDS } from "../store/ids.ts";
 
 const INSERT_RUN = `INSERT INTO runs (${RUN_COLUMNS.join(", ")}) VALUES (${RUN_COLUMNS.map(() => "?").join(", ")})`;
 

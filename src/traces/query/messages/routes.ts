@@ -8,7 +8,7 @@ import { Problem } from "../../../lib/problem.ts";
 import type { App } from "../../../http/context.ts";
 import { param, query } from "../../../http/validate.ts";
 import { RunId, ThreadId } from "../schema.ts";
-import { messagesOfRun, messagesOfThread } from "./read.ts";
+import { messagesOfRun, messagesOfThread } from "../messages.ts";
 import type { Message } from "./said.ts";
 
 const doc = createDoc("Traces");

@@ -1,7 +1,7 @@
 /** The sums of sealed blocks, in the table `rollups`. */
 import { HOUR_MICROS } from "../../../time.ts";
 import type { RunSums } from "../../../types.ts";
-import { addSketch, addSums, findGroup, type GroupKey, type Groups, type Sketch } from "./groups.ts";
+import { addSketch, addSums, findGroup, type GroupKey, type Groups, type Sketch } from "../groups.ts";
 
 /** A block of more groups has no sums: its runs are read instead. */
 const MOST_GROUPS = 128;

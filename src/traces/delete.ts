@@ -1,0 +1,122 @@
+/** Deleting traces and the traces of threads. */
+import { Count, Message } from "../http/answers.ts";
+import { type Context, Hono } from "hono";
+import { audit } from "../access/audit/record.ts";
+import * as v from "valibot";
+import { database } from "../db/client.ts";
+import { createDoc } from "../http/route.ts";
+import { choosing, optional, unserved, Uuid } from "../http/shapes.ts";
+import { CONNECTIONS, inParallel } from "../lib/parallel.ts";
+import { Problem } from "../lib/problem.ts";
+import type { App } from "../http/context.ts";
+import { body, param, query } from "../http/validate.ts";
+import { refuseHeld } from "./projects/retention.ts";
+import { tracePartition } from "./stub.ts";
+import type { Place } from "./types.ts";
+import { removeTraceItems } from "./store/annotation-store.ts";
+import { deleteSharesOfTraces } from "./review/share/store.ts";
+import { noteDeletions } from "./store/deletion-store.ts";
+import { allPlaces } from "./projects/partitions.ts";
+import { findProject } from "./projects/store.ts";
+import { ThreadId } from "./query/schema.ts";
+
+const doc = createDoc("Traces");
+
+const Deleted = v.object({ ...Message.entries, traces: Count, runs: Count });
+
+const DeleteRuns = choosing({
+  session_id: Uuid,
+  trace_ids: optional(v.pipe(v.array(Uuid), v.maxLength(1000))),
+  /** An own field. */
+  thread_ids: optional(v.pipe(v.array(ThreadId.entries.thread_id), v.maxLength(100))),
+  metadata: unserved("deletion by metadata. Name the traces"),
+});
+const TraceId = v.object({ trace_id: Uuid });
+const OfProject = choosing({ project_id: Uuid });
+
+export const runDeletion = new Hono<App>().post(
+  "/runs/delete",
+  doc("Delete traces, or the traces of threads, with everything of them", Deleted),
+  body(DeleteRuns),
+  async (c) => {
+    const { session_id, trace_ids = [], thread_ids = [] } = c.req.valid("json");
+    if (trace_ids.length + thread_ids.length === 0)
+      throw new Problem(422, "Invalid body: expected trace_ids or thread_ids. Deletion by metadata is not served.");
+    return c.json(await deleteTraces(c, session_id, trace_ids, thread_ids));
+  },
+);
+
+export const runDeletionV2 = new Hono<App>()
+  .delete(
+    "/traces/:trace_id",
+    doc("Delete a trace with everything of it", Deleted),
+    param(TraceId),
+    query(OfProject),
+    async (c) => {
+      const { project_id } = c.req.valid("query");
+      return c.json(await deleteTraces(c, project_id, [c.req.valid("param").trace_id], []));
+    },
+  )
+  .delete(
+    "/threads/:thread_id",
+    doc("Delete the traces of a thread", Deleted),
+    param(ThreadId),
+    query(OfProject),
+    async (c) => {
+      const { project_id } = c.req.valid("query");
+      return c.json(await deleteTraces(c, project_id, [], [c.req.valid("param").thread_id]));
+    },
+  );
+
+/** A thread can have more traces than fit in one parameter of a statement, which is at most 2 MB. */
+const AT_ONCE = 10_000;
+
+const placeKey = ({ day, shard }: Place) => `${day}#${shard}`;
+
+/**
+ * Deletes traces in every partition of the project: their days may be more than one, and ids do not always contain
+ * them. The deletion is noted first, so that a request that fails and is sent again leaves nothing behind.
+ * @throws Problem 404 without the project, 409 on legal hold.
+ */
+async function deleteTraces(c: Context<App>, projectId: string, traceIds: string[], threadIds: string[]) {
+  const { workspaceId } = c.get("principal");
+  const db = database(c.env.DB);
+  const project = await findProject(db, workspaceId, projectId);
+  if (!project) throw new Problem(404, "Project not found.");
+  refuseHeld(project.legalHold);
+  const some = { trace_ids: traceIds.slice(0, 100), thread_ids: threadIds };
+  const detail = { project_id: projectId, traces: traceIds.length, ...some };
+  await audit(c, { action: "trace.deleted", targetId: traceIds[0] ?? threadIds[0] ?? "", detail });
+  const places = async () => allPlaces(db, workspaceId, projectId);
+  const traces = new Set(traceIds);
+  const partition = (place: Place) => tracePartition(c.env, workspaceId, place);
+  /** The traces that a partition names as those of the threads, by its place. */
+  const named = new Map<string, Set<string>>();
+  if (threadIds.length > 0) {
+    await inParallel(await places(), CONNECTIONS, async (place) => {
+      const own = await partition(place).tracesOf(threadIds);
+      named.set(placeKey(place), new Set(own));
+      for (const trace of own) traces.add(trace);
+    });
+  }
+  const all = [...traces];
+  let runs = 0;
+  for (let at = 0; at < all.length; at += AT_ONCE) {
+    const some = all.slice(at, at + AT_ONCE);
+    await noteDeletions(db, workspaceId, projectId, some);
+    await deleteSharesOfTraces(db, workspaceId, projectId, some);
+    await removeTraceItems(db, workspaceId, projectId, some);
+    // A partition that is made after this list reads the note.
+    const known = await places();
+    // A trace is deleted last where it is named: when this fails before, the same request finds it again.
+    for (const isNamed of [false, true]) {
+      const counts = await inParallel(known, CONNECTIONS, async (place) => {
+        const own = named.get(placeKey(place));
+        const chosen = some.filter((trace) => (own?.has(trace) ?? false) === isNamed);
+        return chosen.length === 0 ? 0 : partition(place).deleteTraces(chosen);
+      });
+      runs += counts.reduce((sum, count) => sum + count, 0);
+    }
+  }
+  return { message: "Traces deleted", traces: all.length, runs };
+}

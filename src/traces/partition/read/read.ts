@@ -1,0 +1,136 @@
+/** Reading runs: queries with filters. */
+import type { Condition } from "./condition.ts";
+import { joinPayloads, payloadSql } from "../store/packs.ts";
+import type { QueryRequest, RunSelection } from "../../rpc.ts";
+import type { PartitionIdentity, QueriedRun } from "../../types.ts";
+import { narrowByBlock, type Source, selectSource } from "../blocks/candidates.ts";
+import { readWanted } from "../blocks/wanted.ts";
+import { tierSql } from "../../tier.ts";
+import { queriedRun, type Row } from "../queried-run.ts";
+import { selectionCondition } from "./selection.ts";
+import { OF_IDS } from "../store/ids.ts";
+
+/** The runs that are read by the index before the others are read block by block. */
+const NEWEST = 20_000;
+
+/** The runs of one answer; `done` when nothing more matches. */
+export function queryRuns(
+  sql: SqlStorage,
+  identity: PartitionIdentity,
+  request: QueryRequest,
+  newest = NEWEST,
+): { runs: QueriedRun[]; done: boolean } {
+  const found = collect(sql, identity, request, newest);
+  return { runs: found.rows.map((row) => queriedRun(row, identity, request.payloads)), done: found.done };
+}
+
+/** The ids whose runs are in this partition. */
+export function storedIds(sql: SqlStorage, ids: string[]): string[] {
+  const rows = sql.exec<{ id: string }>(`SELECT id FROM runs WHERE n IN ${OF_IDS}`, JSON.stringify(ids));
+  return rows.toArray().map(({ id }) => id);
+}
+
+interface Rows {
+  rows: Row[];
+  bytes: number;
+  /** Whether nothing more matches. */
+  done: boolean;
+}
+
+/**
+ * The rows of one answer. The first runs of the order are read by the index, where frequent matches end the reading early. When
+ * matches are rare, the others are read in the order of the table, which takes half the time of a run.
+ */
+function collect(sql: SqlStorage, identity: PartitionIdentity, given: QueryRequest, newest: number): Rows {
+  const request = { ...given, ...windowBehind(given) };
+  const source = selectSource(sql, readWanted(request));
+  const keys = selectKeys(sql, identity, request, source);
+  // To look for the edge reads as many rows of the index as the newest runs are: not for a run that is read by its id.
+  const edge = source.isSmall || !isReadByStart(sql, keys) ? undefined : startAt(sql, request, newest);
+  if (edge === undefined) return readRows(sql, identity, request, keys);
+  const [near, far] =
+    request.order === "desc"
+      ? [{ startTime: edge }, { endTime: edge }]
+      : [{ endTime: edge + 1 }, { startTime: edge + 1 }];
+  const first = readRows(sql, identity, request, selectKeys(sql, identity, { ...request, ...near }, source));
+  if (!first.done) return first;
+  const rest = {
+    ...request,
+    ...far,
+    limit: request.limit - first.rows.length,
+    maxBytes: request.maxBytes - first.bytes,
+  };
+  const blocks = narrowByBlock(sql, source);
+  const half = blocks.runs / 2;
+  const expected = (newest / first.rows.length) * rest.limit;
+  const isLong = expected > half && startAt(sql, rest, half) !== undefined;
+  const other = readRows(sql, identity, rest, selectKeys(sql, identity, rest, isLong ? blocks.source : source));
+  return { ...other, rows: [...first.rows, ...other.rows] };
+}
+
+/** Whether the planner reads the runs of the window one by one. Conditions on ids, traces and feedback have better indexes. */
+export function isReadByStart(sql: SqlStorage, { text, values }: Statement): boolean {
+  const steps = sql.exec<{ detail: string }>(`EXPLAIN QUERY PLAN ${text}`, ...values).toArray();
+  return steps.some(({ detail }) =>
+    /^(?:SCAN r$|(?:SCAN|SEARCH) r USING (?:COVERING )?INDEX runs_start\b)/.test(detail),
+  );
+}
+
+/** The start of the run of the window that `offset` others precede. */
+function startAt(sql: SqlStorage, { order, startTime, endTime }: QueryRequest, offset: number): number | undefined {
+  const rows = sql.exec<{ start_time: number }>(
+    `SELECT start_time FROM runs WHERE start_time >= ? AND start_time < ? ORDER BY start_time ${order} LIMIT 1 OFFSET ?`,
+    startTime ?? 0,
+    endTime ?? Number.MAX_SAFE_INTEGER,
+    offset,
+  );
+  return rows.toArray()[0]?.start_time;
+}
+
+export interface Statement {
+  text: string;
+  values: Condition["values"];
+}
+
+/** The numbers of the runs, in order. One more than the answer may have says whether there are more. */
+function selectKeys(sql: SqlStorage, identity: PartitionIdentity, request: QueryRequest, source: Source): Statement {
+  const { order, after, limit } = request;
+  const condition = selectionCondition(sql, identity, request);
+  const behind = after ? `AND (r.start_time, r.id) ${order === "asc" ? ">" : "<"} (?, ?)` : "";
+  return {
+    text: `SELECT r.n FROM ${source.from} WHERE ${source.sql} AND ${condition.sql} ${behind}
+      ORDER BY r.start_time ${order}, r.id ${order} LIMIT ?`,
+    values: [...source.values, ...condition.values, ...(after ? [after.start_time, after.id] : []), limit + 1],
+  };
+}
+
+/** The keys come first and the join follows their order, so that a filter or a sort touches no payloads. Rows are read lazily. */
+function readRows(
+  sql: SqlStorage,
+  { traceTier }: PartitionIdentity,
+  { limit, maxBytes, payloads }: QueryRequest,
+  keys: Statement,
+): Rows {
+  const heavy = payloads.filter((field) => field !== "error").map((field) => `${payloadSql(field)} AS ${field}`);
+  const found = sql.exec(
+    `SELECT ${["r.*", "p.large", "p.attachments", `${tierSql("r", "?")} AS trace_tier`, ...heavy].join(", ")}
+     FROM (${keys.text}) k CROSS JOIN runs r ON r.n = k.n ${joinPayloads()}`,
+    traceTier,
+    ...keys.values,
+  ) as unknown as Iterable<Row>;
+  const read: Rows = { rows: [], bytes: 0, done: true };
+  for (const row of found) {
+    if (read.rows.length === limit || read.bytes >= maxBytes) return { ...read, done: false };
+    read.rows.push(row);
+    read.bytes += row.bytes + (row.feedback_stats?.length ?? 0);
+  }
+  return read;
+}
+
+/** The window cut at the position: SQLite would otherwise read the index from the window's begin at every page. */
+function windowBehind({ order, after, startTime, endTime }: QueryRequest): Pick<RunSelection, "startTime" | "endTime"> {
+  if (!after) return { startTime, endTime };
+  return order === "asc"
+    ? { startTime: Math.max(startTime ?? after.start_time, after.start_time), endTime }
+    : { startTime, endTime: Math.min(endTime ?? after.start_time + 1, after.start_time + 1) };
+}

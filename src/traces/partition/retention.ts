@@ -1,0 +1,134 @@
+/** The external state of a partition: its row in D1, and its deletion at the end of the retention. */
+import { database } from "../../db/client.ts";
+import type { TraceTier } from "../projects/table.ts";
+import { blobPrefix } from "../stub.ts";
+import type { PartitionIdentity } from "../types.ts";
+import { deletePartitionPlaces } from "../feedback/store.ts";
+import { projectGone } from "../projects/gone.ts";
+import { recentDeletions } from "../store/deletion-store.ts";
+import { announcePartition, deletePartition, savePartition } from "../projects/partitions.ts";
+import { findProject, type ProjectRow } from "../projects/store.ts";
+import { deleteSharesOfTraces, sharedTraces } from "../review/share/store.ts";
+import { dayBounds } from "../time.ts";
+import { readIdentity, readMeta, writeMeta } from "./store/meta.ts";
+
+const DAY_MS = 86_400_000;
+/** How long the runs of a partition are kept, days. A deployment may set TRACE_RETENTION_DAYS and …_SHORT. */
+const RETENTION_DAYS: Record<TraceTier, number> = { longlived: 400, shortlived: 14 };
+
+/** The project's settings for its runs; undefined for a deleted project. */
+export type Retention = Pick<ProjectRow, "traceTier" | "retentionDays" | "legalHold">;
+
+/** How long until a partition on legal hold checks again, in milliseconds. */
+const HOLD_MS = DAY_MS;
+
+export async function readRetention(
+  env: Env,
+  { workspaceId, projectId }: PartitionIdentity,
+): Promise<Retention | undefined> {
+  return findProject(database(env.DB), workspaceId, projectId);
+}
+
+/** When the partition is to be deleted, as its project has it now, milliseconds. While it is on hold, never before tomorrow. */
+export function currentExpiry(env: Env, sql: SqlStorage, project: Retention | undefined): number {
+  const expiry = computeExpiry(env, sql, project) ?? Number.POSITIVE_INFINITY;
+  return project?.legalHold ? Math.max(expiry, Date.now() + HOLD_MS) : expiry;
+}
+
+/** How long D1 may be behind, milliseconds. */
+export const REGISTER_DELAY_MS = 2_000;
+
+/**
+ * How long before its first write a partition searches for deletions, milliseconds. A late write of an older one is
+ * stored.
+ */
+const DELETIONS_MS = 7 * DAY_MS;
+
+/**
+ * Makes the partition's row in D1 before its first write, so that no write is acknowledged in a partition that exports and
+ * queries do not know. Returns the traces of the project that were deleted before the partition existed.
+ * @throws when the project was deleted (`projectGone`)
+ */
+export async function announce(env: Env, identity: PartitionIdentity): Promise<string[]> {
+  const { workspaceId, projectId, day, shard } = identity;
+  const db = database(env.DB);
+  if (!(await announcePartition(db, { workspaceId, projectId, day, shard }))) throw projectGone();
+  return recentDeletions(db, workspaceId, projectId, Date.now() - DELETIONS_MS);
+}
+
+/**
+ * Writes the partition's row in D1 if it is not up to date. `isHeld` is false when the partition was destroyed
+ * in the meantime.
+ */
+export async function register(env: Env, sql: SqlStorage, isHeld: () => boolean): Promise<void> {
+  const identity = readIdentity(sql);
+  const counts = readMeta(sql, "counts");
+  if (!identity || !counts || JSON.stringify(counts) === JSON.stringify(readMeta(sql, "registered"))) return;
+  const { workspaceId, projectId, day, shard } = identity;
+  const { rows, bytes, lastStart, changes = 0 } = counts;
+  const lastRunStartTime = Math.floor(lastStart / 1000);
+  const db = database(env.DB);
+  await savePartition(db, { workspaceId, projectId, day, shard, rows, bytes, lastRunStartTime, changes });
+  if (isHeld()) writeMeta(sql, "registered", counts);
+  else await deletePartition(db, workspaceId, identity);
+}
+
+/**
+ * When the partition is to be deleted, milliseconds. It counts from the day's end, or from the last write where that is
+ * later: traces that are replayed or migrated keep their old times and must not vanish as they arrive.
+ */
+export function computeExpiry(env: Env, sql: SqlStorage, kept?: Retention): number | undefined {
+  const identity = readIdentity(sql);
+  if (!identity) return undefined;
+  const tier = kept?.traceTier ?? identity.traceTier;
+  const set =
+    kept?.retentionDays ?? Number(tier === "longlived" ? env.TRACE_RETENTION_DAYS : env.TRACE_RETENTION_DAYS_SHORT);
+  const days = set > 0 ? set : RETENTION_DAYS[tier];
+  return Math.max(dayBounds(identity.day).end / 1000, readMeta(sql, "written") ?? 0) + days * DAY_MS;
+}
+
+/** Shared traces that are looked up at once: their ids are bound as one list. */
+const SHARES_AT_ONCE = 10_000;
+
+/** Deletes the links of the traces that end with the partition. `findEnding` gives those of a list. */
+export async function deleteLinks(
+  env: Env,
+  { workspaceId, projectId }: Omit<PartitionIdentity, "traceTier">,
+  findEnding: (traceIds: string[]) => string[],
+): Promise<void> {
+  const db = database(env.DB);
+  for (let after = ""; ;) {
+    const shared = await sharedTraces(db, { workspaceId, projectId }, after, SHARES_AT_ONCE);
+    const ending = findEnding(shared);
+    if (ending.length > 0) await deleteSharesOfTraces(db, workspaceId, projectId, ending);
+    if (shared.length < SHARES_AT_ONCE) return;
+    after = shared.at(-1) as string;
+  }
+}
+
+/** Deletes the partition's objects in R2, then its rows in D1. */
+export async function deleteOutside(env: Env, identity: Omit<PartitionIdentity, "traceTier">): Promise<void> {
+  const { workspaceId } = identity;
+  const prefix = blobPrefix(workspaceId, identity);
+  for (;;) {
+    const { objects } = await env.BLOBS.list({ prefix, limit: 1000 });
+    if (objects.length === 0) break;
+    await env.BLOBS.delete(objects.map(({ key }) => key));
+  }
+  const db = database(env.DB);
+  await deletePartitionPlaces(db, workspaceId, identity);
+  await deletePartition(db, workspaceId, identity);
+}
+
+export const LEAST_WAIT_MS = 10_000;
+const LONGEST_WAIT_MS = 3_600_000;
+
+/**
+ * The time of the next attempt of a failed alarm, milliseconds. The delay is the time since the work was due, from 10 seconds
+ * to an hour, so it doubles with each attempt without stored state.
+ */
+export function nextAttempt(env: Env, sql: SqlStorage, now: number): number {
+  const expiry = computeExpiry(env, sql) ?? now;
+  const due = expiry <= now ? expiry : (readMeta(sql, "written") ?? now);
+  return now + Math.min(LONGEST_WAIT_MS, Math.max(LEAST_WAIT_MS, now - due));
+}

@@ -1,0 +1,82 @@
+/** Bodies and attachments of examples in R2, by content hash. All objects of a dataset have one prefix. */
+import type { Blobs as StoredBlobs } from "../../../access/encryption/blobs.ts";
+import type { Ring } from "../../../access/encryption/ring.ts";
+import { Problem } from "../../../lib/problem.ts";
+import { CONNECTIONS, inParallel } from "../../../lib/parallel.ts";
+import { type Blob, putBlob } from "../../ingest/payloads.ts";
+import type { ExampleAttachment } from "../datasets/table.ts";
+import { BODY_BYTES, INLINE_BYTES, INLINE_TOTAL_BYTES } from "../../datasets/examples/limits.ts";
+
+/** A body as its row holds it: JSON text, or the hash of the text in R2. */
+export interface PlacedBody {
+  text: string | null;
+  hash: string | null;
+}
+
+export interface NewAttachment {
+  name: string;
+  type: string;
+  data: Uint8Array;
+}
+
+export function datasetPrefix(workspaceId: string, datasetId: string): string {
+  return `datasets/${workspaceId}/${datasetId}/`;
+}
+
+export function blobKey(row: { workspaceId: string; datasetId: string }, hash: string): string {
+  return `${datasetPrefix(row.workspaceId, row.datasetId)}${hash}`;
+}
+
+/** Collects what a request stores in R2. `store` writes it, and must be called before the rows are written. */
+export class Blobs {
+  readonly #waiting = new Map<string, Blob>();
+  #inline = 0;
+
+  /** In a workspace that encrypts, all bodies are in R2, where they are sealed (encryption/blobs.ts). */
+  constructor(
+    private readonly prefix: string,
+    private readonly ring: Ring,
+  ) {}
+
+  /** @throws Problem 413 when the body is too large, or too many small ones are in one request. */
+  addBody(json: Uint8Array): PlacedBody {
+    if (json.byteLength > BODY_BYTES) {
+      throw new Problem(413, `inputs and outputs of an example hold at most ${BODY_BYTES} bytes each.`);
+    }
+    if (json.byteLength <= INLINE_BYTES && !this.ring.isOn) {
+      this.#inline += json.byteLength;
+      if (this.#inline > INLINE_TOTAL_BYTES) {
+        throw new Problem(
+          413,
+          `The small bodies hold more than ${INLINE_TOTAL_BYTES} bytes. Send fewer examples at a time.`,
+        );
+      }
+      return { text: Buffer.from(json).toString(), hash: null };
+    }
+    return { text: null, hash: this.#add(json) };
+  }
+
+  addAttachment({ name, type, data }: NewAttachment): ExampleAttachment {
+    return { name, type, bytes: data.byteLength, hash: this.#add(data, type) };
+  }
+
+  #add(data: Uint8Array, type?: string): string {
+    // The type is part of the identity, because R2 stores it with the object.
+    const hash = this.ring.hash(Buffer.concat([Buffer.from(`${type ?? ""}\n`), data]), "hex");
+    this.#waiting.set(hash, { key: `${this.prefix}${hash}`, data, ...(type === undefined ? {} : { type }) });
+    return hash;
+  }
+
+  async store(bucket: StoredBlobs): Promise<void> {
+    await inParallel(this.#waiting.values(), CONNECTIONS, (blob) => putBlob(bucket, blob));
+    this.#waiting.clear();
+  }
+}
+
+export async function deleteBlobs(bucket: R2Bucket, prefix: string): Promise<void> {
+  for (;;) {
+    const { objects } = await bucket.list({ prefix, limit: 1000 });
+    if (objects.length === 0) return;
+    await bucket.delete(objects.map(({ key }) => key));
+  }
+}

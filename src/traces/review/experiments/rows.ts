@@ -1,0 +1,123 @@
+/** The examples of a dataset, page by page, in the order in which a table of experiments shows them. */
+import { type Database, database } from "../../../db/client.ts";
+import { Problem } from "../../../lib/problem.ts";
+import { checkSelection, type Find, findRuns } from "../../query/find.ts";
+import type { RunPosition } from "../../types.ts";
+import { meanScores } from "../../datasets/compare/compare.ts";
+import { experimentRuns } from "../../datasets/compare/runs.ts";
+import { type ExampleRow, findExamples, listExampleIds, listExamples } from "../examples/store.ts";
+import type { DatasetRow } from "../../datasets/store.ts";
+
+export interface RowsWanted {
+  experimentIds: string[];
+  exampleIds?: string[] | undefined;
+  /** Filters of runs, by experiment. */
+  filters: Record<string, string[]>;
+  sort?: { key: string; ascending: boolean } | undefined;
+  limit: number;
+  offset: number;
+  /** Where the page before ended. */
+  after: RunPosition | null;
+}
+
+export interface RowPage {
+  rows: ExampleRow[];
+  next: RunPosition | null;
+  /** The runs that match, of each experiment that has filters. */
+  matching: Map<string, Set<string>>;
+}
+
+/** The most runs of an experiment that a filter may match. */
+const MOST_MATCHES = 10_000;
+
+/**
+ * A page of examples, newest first or by score. Filters leave the examples that have a matching run in every experiment with
+ * filters. @throws Problem 422
+ */
+export async function pageOfRows(env: Env, dataset: DatasetRow, wanted: RowsWanted): Promise<RowPage> {
+  const db = database(env.DB);
+  const found = await findMatches(env, dataset.workspaceId, wanted);
+  const matching = new Map([...found].map(([id, runs]) => [id, new Set(runs.keys())]));
+  const lists = [...found.values()].map((runs) => new Set(runs.values()));
+  const given = wanted.exampleIds && [new Set(wanted.exampleIds)];
+  const [first, ...others] = [...(given ?? []), ...lists];
+  const among = first && [...first].filter((id) => others.every((list) => list.has(id)));
+  if (wanted.sort) return { ...(await rankRows(env, dataset, wanted, wanted.sort, among)), matching };
+  const rows = await listExamples(db, dataset.workspaceId, {
+    dataset: dataset.id,
+    ...(among && { id: among }),
+    ...(wanted.after && { after: { createdAt: wanted.after.start_time, id: wanted.after.id } }),
+    limit: wanted.limit + 1,
+    offset: wanted.offset,
+  });
+  const shown = rows.slice(0, wanted.limit);
+  const last = shown.at(-1);
+  const next = last && rows.length > shown.length ? { start_time: last.createdAt, id: last.id } : null;
+  return { rows: shown, next, matching };
+}
+
+/** The runs that match each experiment's filters, with their examples. */
+async function findMatches(env: Env, workspaceId: string, { experimentIds, filters }: RowsWanted) {
+  const found = new Map<string, Map<string, string>>();
+  for (const [id, own] of Object.entries(filters)) {
+    if (!experimentIds.includes(id)) throw new Problem(422, "Invalid body.filters: an experiment is not in the list.");
+    if (own.length === 0) continue;
+    for (const filter of own) checkSelection({ filter });
+    const filter = own.length === 1 ? own[0] : `and(${own.join(", ")})`;
+    const runs = new Map<string, string>();
+    let after: Find["after"] = null;
+    do {
+      const find = { projectIds: [id], order: "asc" as const, after, limit: 1000, payloads: [] };
+      const page: Awaited<ReturnType<typeof findRuns>> = await findRuns(env, workspaceId, {
+        ...find,
+        selection: { isRoot: true, filter },
+      });
+      for (const run of page.runs) if (run.reference_example_id !== null) runs.set(run.id, run.reference_example_id);
+      if (runs.size > MOST_MATCHES) throw new Problem(422, `A filter matches more than ${MOST_MATCHES} runs.`);
+      after = page.next;
+    } while (after);
+    found.set(id, runs);
+  }
+  return found;
+}
+
+/** By score; examples without one come last. A cursor counts examples. */
+async function rankRows(
+  env: Env,
+  dataset: DatasetRow,
+  { experimentIds, limit, after }: RowsWanted,
+  { key, ascending }: NonNullable<RowsWanted["sort"]>,
+  among: string[] | undefined,
+) {
+  const [experimentId, ...others] = experimentIds;
+  if (experimentId === undefined || others.length > 0)
+    throw new Problem(422, "Invalid body.sort: give one experiment in experiment_ids.");
+  const runs = await experimentRuns(env, dataset.workspaceId, experimentId);
+  const scores = [...Map.groupBy(runs, ({ exampleId }) => exampleId)].flatMap(([id, group]) => {
+    const score = meanScores(group)[key];
+    return score === undefined ? [] : [[id, score] as const];
+  });
+  const sign = ascending ? 1 : -1;
+  scores.sort(([a, x], [b, y]) => sign * (x - y) || (a < b ? -1 : 1));
+  const all = among ?? (await listIds(database(env.DB), dataset));
+  const known = new Set(all);
+  const order = [...new Set([...scores.map(([id]) => id), ...all])].filter((id) => known.has(id));
+  const from = after?.start_time ?? 0;
+  const ids = order.slice(from, from + limit);
+  const found = await findExamples(database(env.DB), dataset.workspaceId, ids);
+  const byId = new Map(found.filter(({ datasetId }) => datasetId === dataset.id).map((row) => [row.id, row]));
+  const end = from + ids.length;
+  return {
+    rows: ids.flatMap((id) => byId.get(id) ?? []),
+    next: end < order.length ? { start_time: end, id: "" } : null,
+  };
+}
+
+/** The most examples of a dataset that are sorted. */
+const MOST_SORTED = 10_000;
+
+async function listIds(db: Database, { workspaceId, id }: DatasetRow): Promise<string[]> {
+  const ids = await listExampleIds(db, workspaceId, id, MOST_SORTED + 1);
+  if (ids.length > MOST_SORTED) throw new Problem(422, `More than ${MOST_SORTED} examples cannot be sorted.`);
+  return ids;
+}

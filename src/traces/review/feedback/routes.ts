@@ -1,0 +1,111 @@
+/** What feedback of a key may be: create, list, change, delete. Links for feedback are held to it. */
+import * as v from "valibot";
+import { AnyObject, Time } from "../../../http/answers.ts";
+import { Hono } from "hono";
+import { audit } from "../../../access/audit/record.ts";
+import { database } from "../../../db/client.ts";
+import type { FeedbackConfig } from "../../projects/table.ts";
+import { NOTHING, createDoc } from "../../../http/route.ts";
+import { Problem } from "../../../lib/problem.ts";
+import type { App } from "../../../http/context.ts";
+import { body, query } from "../../../http/validate.ts";
+import { ConfigKey, CreateConfig, ListConfigs, UpdateConfig } from "./schema.ts";
+import { type ConfigRow, addConfig, changeConfig, deleteConfig, findConfig, listConfigs } from "./store.ts";
+
+const doc = createDoc("Feedback");
+
+const Config = v.pipe(
+  v.object({
+    feedback_key: v.string(),
+    feedback_config: AnyObject,
+    is_lower_score_better: v.nullable(v.boolean()),
+    tenant_id: v.string(),
+    modified_at: Time,
+  }),
+  v.title("FeedbackConfig"),
+);
+
+export const feedbackConfigs = new Hono<App>()
+  .post("/feedback-configs", doc("Say what feedback of a key may be", Config), body(CreateConfig), async (c) => {
+    const { feedback_key: key, feedback_config: config, is_lower_score_better } = c.req.valid("json");
+    const row: ConfigRow = {
+      workspaceId: c.get("principal").workspaceId,
+      key,
+      config,
+      isLowerScoreBetter: is_lower_score_better ?? false,
+      modifiedAt: Date.now(),
+    };
+    const held = await addConfig(database(c.env.DB), row);
+    // Clients send false for what their caller leaves out, so false says nothing about what an update has changed.
+    const isOther = is_lower_score_better && !held.isLowerScoreBetter;
+    if (isOther || !isSame(held.config, row.config))
+      throw new Problem(400, "The key has another config. Change that one with PATCH.");
+    return c.json(toWire(held));
+  })
+  .get("/feedback-configs", doc("List configs, by key", v.array(Config)), query(ListConfigs), async (c) => {
+    const { key: keys, name_contains: nameContains, limit, offset } = c.req.valid("query");
+    const wanted = { keys, nameContains, limit, offset };
+    return c.json((await listConfigs(database(c.env.DB), c.get("principal").workspaceId, wanted)).map(toWire));
+  })
+  .patch("/feedback-configs", doc("Change a key's config", Config), body(UpdateConfig), async (c) => {
+    const given = c.req.valid("json");
+    const { feedback_key: key, is_lower_score_better, add_categories: add, remove_categories: remove } = given;
+    const changed = await changeConfig(database(c.env.DB), c.get("principal").workspaceId, key, (row) => {
+      const config = given.feedback_config ?? row.config;
+      return {
+        config: add || remove ? changeCategories(config, { add: add ?? [], remove: remove ?? [] }) : config,
+        ...(is_lower_score_better !== undefined && { isLowerScoreBetter: is_lower_score_better }),
+      };
+    });
+    if (!changed) throw new Problem(404, "There is no config of this key.");
+    return c.json(toWire(changed));
+  })
+  .delete("/feedback-configs", doc("Delete a key's config", NOTHING), query(ConfigKey), async (c) => {
+    const { workspaceId } = c.get("principal");
+    const { feedback_key: targetId } = c.req.valid("query");
+    const db = database(c.env.DB);
+    if (!(await findConfig(db, workspaceId, targetId))) throw new Problem(404, "There is no config of this key.");
+    await audit(c, { action: "feedback_config.deleted", targetId });
+    await deleteConfig(db, workspaceId, targetId);
+    return c.body(null, 204);
+  });
+
+function isSame(a: FeedbackConfig, b: FeedbackConfig): boolean {
+  const words = ({ type, min, max, categories }: FeedbackConfig) => {
+    const listed = categories?.map(({ value, label }) => [value, label ?? null]) ?? null;
+    return JSON.stringify([type, min ?? null, max ?? null, listed]);
+  };
+  return words(a) === words(b);
+}
+
+function toWire({ workspaceId, key, config, isLowerScoreBetter, modifiedAt }: ConfigRow) {
+  return {
+    feedback_key: key,
+    feedback_config: config,
+    is_lower_score_better: isLowerScoreBetter,
+    tenant_id: workspaceId,
+    modified_at: new Date(modifiedAt).toISOString(),
+  };
+}
+
+interface Change {
+  add: { value: number; label?: string | null | undefined }[];
+  remove: number[];
+}
+
+/** The fewest categories between which feedback can choose. */
+const FEWEST = 2;
+const MOST = 100;
+
+/** The config with other categories. @throws Problem 422 when a change does not fit it */
+function changeCategories(config: FeedbackConfig, { add, remove }: Change): FeedbackConfig {
+  if (config.type !== "categorical") throw new Problem(422, "Only categorical feedback has categories.");
+  const kept = (config.categories ?? []).filter(({ value }) => !remove.includes(value));
+  const categories = [...kept, ...add];
+  if (categories.length < FEWEST) throw new Problem(422, `At least ${FEWEST} categories must remain.`);
+  if (categories.length > MOST) throw new Problem(422, `A config has at most ${MOST} categories.`);
+  const labels = categories.flatMap(({ label }) => label ?? []);
+  if (new Set(categories.map(({ value }) => value)).size < categories.length || new Set(labels).size < labels.length)
+    throw new Problem(422, "Invalid body.add_categories: a value or a label is there twice.");
+  return { ...config, categories };
+}

@@ -1,0 +1,95 @@
+/** Presigned links for feedback: made and listed with a key, used without one. */
+import * as v from "valibot";
+import { type Context, Hono } from "hono";
+import { audit } from "../../../access/audit/record.ts";
+import { limitAddress, limitLink } from "../../../access/auth/limits.ts";
+import { AnyObject, Message } from "../../../http/answers.ts";
+import { createDoc, eitherBody, json, media, PROBLEM } from "../../../http/route.ts";
+import { serverAddress } from "../../../http/origin.ts";
+import { type Problem, toProblem } from "../../../lib/problem.ts";
+import type { App } from "../../../http/context.ts";
+import { body, param, query } from "../../../http/validate.ts";
+import { CreateTokens, Given, GivenInQuery, ListTokens, TokenParam } from "./schema.ts";
+import { askPage, failedPage, thanksPage } from "../../feedback/token-page.ts";
+import { readExpiry, giveByToken, findLiveToken, issueTokens, listTokens, ShownToken } from "./tokens.ts";
+
+const doc = createDoc("Feedback");
+const THANKS = { message: "Feedback received" };
+
+export const feedbackTokens = new Hono<App>()
+  .post(
+    "/feedback/tokens",
+    doc("Make links by which feedback is given without a key", v.union([ShownToken, v.array(ShownToken)])),
+    body(CreateTokens),
+    async (c) => {
+      const asked = c.req.valid("json");
+      const now = Date.now();
+      const wanted = [asked].flat().map((one) => ({
+        runId: one.run_id,
+        key: one.feedback_key,
+        config: one.feedback_config ?? undefined,
+        expiresAt: readExpiry(one, now),
+      }));
+      for (const [targetId, links] of Map.groupBy(wanted, ({ runId }) => runId))
+        await audit(c, { action: "feedback_link.created", targetId, detail: { keys: links.map(({ key }) => key) } });
+      const made = await issueTokens(c.env, c.get("principal").workspaceId, serverAddress(c), wanted);
+      return c.json(Array.isArray(asked) ? made : made[0], 200, { "cache-control": "no-store" });
+    },
+  )
+  .get(
+    "/feedback/tokens",
+    doc("List a run's links for feedback that have not expired", v.array(ShownToken)),
+    query(ListTokens),
+    async (c) =>
+      c.json(await listTokens(c.env, c.get("principal").workspaceId, serverAddress(c), c.req.valid("query"))),
+  )
+  .get(
+    "/feedback/tokens/:token",
+    doc("Give feedback by a link; a browser that gives none yet gets a form", {
+      200: eitherBody(json(AnyObject), media("text/html")),
+      default: eitherBody(PROBLEM, media("text/html")),
+    }),
+    param(TokenParam),
+    query(GivenInQuery),
+    async (c) => {
+      if (onlyLooks(c)) return c.body(null, 200, { "cache-control": "no-store" });
+      await limitLink(c);
+      if (!wantsPage(c)) return createFromToken(c, c.req.valid("param").token, c.req.valid("query"));
+      try {
+        const held = await findLiveToken(c.env, c.req.valid("param").token);
+        if (new URL(c.req.url).search === "") return await askPage(held);
+        await createFromToken(c, c.req.valid("param").token, c.req.valid("query"));
+        return await thanksPage();
+      } catch (error) {
+        return failurePage(toProblem(error));
+      }
+    },
+  )
+  .post(
+    "/feedback/tokens/:token",
+    doc("Give feedback by a link", Message),
+    param(TokenParam),
+    body(Given, { limit: 200_000 }),
+    async (c) => createFromToken(c, c.req.valid("param").token, c.req.valid("json")),
+  );
+
+async function createFromToken(c: Context<App>, token: string, given: Given): Promise<Response> {
+  await limitAddress(c, "feedback");
+  await giveByToken(c.env, await findLiveToken(c.env, token), given);
+  return c.json(THANKS, 200, { "cache-control": "no-store" });
+}
+
+function failurePage(problem: Problem) {
+  return failedPage(problem.detail, problem.status);
+}
+
+/** The link was not followed: the request reads only the headers, or a browser preloads it. */
+function onlyLooks(c: Context<App>): boolean {
+  const purpose = c.req.header("sec-purpose") ?? c.req.header("purpose") ?? "";
+  return c.req.method === "HEAD" || purpose.includes("prefetch");
+}
+
+/** A person who follows a link, not a program. */
+function wantsPage(c: Context<App>): boolean {
+  return c.req.header("accept")?.includes("text/html") ?? false;
+}

@@ -1,0 +1,266 @@
+/** D1: the items of annotation queues, and what reviewers did with them. */
+import { and, asc, eq, getTableColumns, gt, gte, isNotNull, isNull, lt, lte, not, type SQL, sql } from "drizzle-orm";
+import type { Database } from "../../../db/client.ts";
+import { deleteAll } from "../../../db/delete.ts";
+import { inList } from "../../../db/in-list.ts";
+import { inParameters } from "../../../db/parameters.ts";
+import { annotationItems, annotationReviews } from "./table.ts";
+import { completion, type QueueRow } from "./store.ts";
+
+export type ItemRow = typeof annotationItems.$inferSelect;
+
+/** What an item is about. A queue has it once. */
+export const itemKey = ({ runId, projectId, threadId }: ItemRow): string => runId ?? `${projectId} ${threadId}`;
+
+export const MOST_ITEMS = 100_000;
+
+export type Section = "needs_my_review" | "needs_others_review" | "archived" | "all";
+
+/** An item as a reviewer sees it. */
+export interface SeenItem extends ItemRow {
+  effectiveAddedAt: number;
+  /** Names of reviewers, as JSON lists. */
+  completedBy: string;
+  reservedBy: string;
+}
+
+const ofQueue = ({ workspaceId, id }: Pick<QueueRow, "workspaceId" | "id">) =>
+  and(eq(annotationItems.workspaceId, workspaceId), eq(annotationItems.queueId, id));
+
+/** A condition on the reviews of an item. */
+const reviews = (what: SQL, which: SQL) =>
+  sql`(SELECT ${what} FROM annotation_reviews r WHERE r.item_id = ${annotationItems.id} AND ${which})`;
+const isReserved = (now: number) => sql`r.status = 'viewed' AND r.reserved_until > ${now}`;
+
+/** The items of a section, as it is for one reviewer. Each item of the queue is in one of the three. */
+function whereSection(section: Section, queue: QueueRow, reviewer: string, now: number): SQL | undefined {
+  if (section === "all") return undefined;
+  if (section === "archived") return isNotNull(annotationItems.completedAt);
+  const mine = reviews(sql`count(*)`, sql`r.reviewer = ${reviewer} AND r.status = 'completed'`);
+  const others = reviews(
+    sql`count(*)`,
+    sql`r.reviewer <> ${reviewer} AND (r.status = 'completed' OR ${isReserved(now)})`,
+  );
+  const isMine = sql`(${mine} = 0 AND ${others} < ${queue.reviewers})`;
+  return and(isNull(annotationItems.completedAt), section === "needs_my_review" ? isMine : not(isMine));
+}
+
+export interface ItemsWanted {
+  section: Section;
+  reviewer: string;
+  /** Only the item with this id. */
+  item?: string | undefined;
+  type?: "RUN" | "THREAD" | undefined;
+  archived?: boolean | undefined;
+  /** When the trace started, microseconds. */
+  startedFrom?: number | undefined;
+  startedUntil?: number | undefined;
+  /** When the item was completed, milliseconds. */
+  completedAfter?: number | undefined;
+  completedBefore?: number | undefined;
+}
+
+function whereItems(queue: QueueRow, wanted: ItemsWanted, now: number): SQL | undefined {
+  const { type, archived, startedFrom, startedUntil, completedAfter, completedBefore } = wanted;
+  const { runId, startTime, completedAt } = annotationItems;
+  return and(
+    ofQueue(queue),
+    whereSection(wanted.section, queue, wanted.reviewer, now),
+    wanted.item === undefined ? undefined : eq(annotationItems.id, wanted.item),
+    type && (type === "RUN" ? isNotNull(runId) : isNull(runId)),
+    archived === undefined ? undefined : archived ? isNotNull(completedAt) : isNull(completedAt),
+    startedFrom === undefined ? undefined : gte(startTime, startedFrom),
+    startedUntil === undefined ? undefined : lte(startTime, startedUntil),
+    completedAfter === undefined ? undefined : gt(completedAt, completedAfter),
+    completedBefore === undefined ? undefined : lt(completedAt, completedBefore),
+  );
+}
+
+/** The place of an item for a reviewer: where they have moved it, else when it was added. */
+const placeFor = (reviewer: string) =>
+  sql<number>`coalesce(${reviews(sql`r.override_added_at`, sql`r.reviewer = ${reviewer}`)}, ${annotationItems.addedAt})`;
+
+/** Oldest first. */
+export async function listItems(
+  db: Database,
+  queue: QueueRow,
+  wanted: ItemsWanted,
+  { limit, offset }: { limit: number; offset: number },
+): Promise<SeenItem[]> {
+  const now = Date.now();
+  const names = (which: SQL) => sql<string>`coalesce(${reviews(sql`json_group_array(r.reviewer)`, which)}, '[]')`;
+  return db
+    .select({
+      ...getTableColumns(annotationItems),
+      effectiveAddedAt: placeFor(wanted.reviewer).as("effective_added_at"),
+      completedBy: names(sql`r.status = 'completed'`).as("completed_by"),
+      reservedBy: names(isReserved(now)).as("reserved_by"),
+    })
+    .from(annotationItems)
+    .where(whereItems(queue, wanted, now))
+    .orderBy(placeFor(wanted.reviewer), asc(annotationItems.id))
+    .limit(limit)
+    .offset(offset)
+    .all();
+}
+
+export async function countItems(db: Database, queue: QueueRow, wanted: ItemsWanted): Promise<number> {
+  return db.$count(annotationItems, whereItems(queue, wanted, Date.now()));
+}
+
+/** How many items of its section come before an item, for a reviewer. */
+export async function countBefore(db: Database, queue: QueueRow, wanted: ItemsWanted, item: SeenItem): Promise<number> {
+  const before = sql`(${placeFor(wanted.reviewer)}, ${annotationItems.id}) < (${item.effectiveAddedAt}, ${item.id})`;
+  return db.$count(annotationItems, and(whereItems(queue, wanted, Date.now()), before));
+}
+
+/** An item by its id, or by the id of its run. */
+export async function findItem(
+  db: Database,
+  queue: Pick<QueueRow, "workspaceId" | "id">,
+  id: string,
+): Promise<ItemRow | undefined> {
+  return db
+    .select()
+    .from(annotationItems)
+    .where(and(ofQueue(queue), sql`(${annotationItems.id} = ${id} OR ${annotationItems.runId} = ${id})`))
+    .get();
+}
+
+export async function findItemById(db: Database, workspaceId: string, id: string): Promise<ItemRow | undefined> {
+  return db
+    .select()
+    .from(annotationItems)
+    .where(and(eq(annotationItems.workspaceId, workspaceId), eq(annotationItems.id, id)))
+    .get();
+}
+
+/**
+ * Adds items. What the queue has already stays as it is. Returns the rows of all that were given. Undefined when the queue would
+ * have more than `MOST_ITEMS`.
+ */
+export async function insertItems(db: Database, queue: QueueRow, rows: ItemRow[]): Promise<ItemRow[] | undefined> {
+  const values = sql.join(
+    Object.keys(getTableColumns(annotationItems)).map((key) => sql.raw(`s.value ->> '$.${key}'`)),
+    sql`, `,
+  );
+  const room = sql`(SELECT count(*) FROM annotation_items i WHERE i.queue_id = ${queue.id}) + ${rows.length} <= ${MOST_ITEMS}`;
+  // The queue may be deleted at the same time.
+  const isThere = sql`EXISTS (SELECT 1 FROM annotation_queues q WHERE q.id = ${queue.id})`;
+  const [first, ...others] = inParameters(rows).map((json) =>
+    db
+      .insert(annotationItems)
+      .select(sql`SELECT ${values} FROM json_each(${json}) s WHERE ${room} AND ${isThere}`)
+      .onConflictDoNothing(),
+  );
+  if (!first) return [];
+  await db.batch([first, ...others]);
+  const runs = rows.flatMap(({ runId }) => runId ?? []);
+  const threads = rows.flatMap(({ threadId }) => threadId ?? []);
+  const held = await db
+    .select()
+    .from(annotationItems)
+    .where(
+      and(
+        ofQueue(queue),
+        sql`(${inList(annotationItems.runId, runs)} OR ${inList(annotationItems.threadId, threads)})`,
+      ),
+    )
+    .all();
+  const byKey = new Map(held.map((row) => [itemKey(row), row]));
+  const found = rows.flatMap((row) => byKey.get(itemKey(row)) ?? []);
+  return found.length === rows.length ? found : undefined;
+}
+
+export async function updateItem(
+  db: Database,
+  { workspaceId, id }: ItemRow,
+  changes: Partial<Pick<ItemRow, "addedAt" | "lastReviewedAt">>,
+): Promise<void> {
+  if (Object.keys(changes).length === 0) return;
+  await db
+    .update(annotationItems)
+    .set(changes)
+    .where(and(eq(annotationItems.workspaceId, workspaceId), eq(annotationItems.id, id)));
+}
+
+export async function removeItems(db: Database, queue: Pick<QueueRow, "workspaceId" | "id">, ids: string[]) {
+  await deleteAll(
+    db,
+    annotationReviews,
+    and(eq(annotationReviews.queueId, queue.id), inList(annotationReviews.itemId, ids)),
+  );
+  await deleteAll(db, annotationItems, and(ofQueue(queue), inList(annotationItems.id, ids)));
+}
+
+/** The items of these runs, or all but those of other runs. */
+export async function idsOfRuns(
+  db: Database,
+  queue: QueueRow,
+  { runIds, except = [] }: { runIds?: string[] | undefined; except?: string[] | undefined },
+): Promise<string[]> {
+  const rows = await db
+    .select({ id: annotationItems.id })
+    .from(annotationItems)
+    .where(
+      and(
+        ofQueue(queue),
+        isNotNull(annotationItems.runId),
+        runIds && inList(annotationItems.runId, runIds),
+        except.length === 0 ? undefined : not(inList(annotationItems.runId, except)),
+      ),
+    )
+    .all();
+  return rows.map(({ id }) => id);
+}
+
+export interface Review {
+  reviewer: string;
+  /** Null takes the review back. */
+  status: "viewed" | "completed" | null;
+  overrideAddedAt?: number | undefined;
+}
+
+/** Writes a review. False when others have reserved the item. */
+export async function writeReview(
+  db: Database,
+  { id: itemId, queueId }: ItemRow,
+  { reservationMinutes, reviewers }: QueueRow,
+  { reviewer, status, overrideAddedAt }: Review,
+): Promise<boolean> {
+  const at = Date.now();
+  const own = and(eq(annotationReviews.itemId, itemId), eq(annotationReviews.reviewer, reviewer));
+  const complete = db
+    .update(annotationItems)
+    .set({ completedAt: completion(at), ...(status === "completed" && { lastReviewedAt: at }) })
+    .where(eq(annotationItems.id, itemId));
+  if (status === null && overrideAddedAt === undefined) {
+    await db.batch([db.delete(annotationReviews).where(own), complete]);
+    return true;
+  }
+  const reservedUntil = status === "viewed" && reservationMinutes !== null ? at + reservationMinutes * 60_000 : null;
+  const held = sql`(SELECT count(*) FROM annotation_reviews r WHERE r.item_id = ${itemId} AND r.reviewer <> ${reviewer} AND ${isReserved(at)})`;
+  // A place in the queue alone is kept with a review that counts for nothing.
+  const stored = status ?? "viewed";
+  const [written] = await db.batch([
+    db
+      .insert(annotationReviews)
+      .select(
+        sql`SELECT ${itemId}, ${reviewer}, ${queueId}, ${stored}, ${at}, ${reservedUntil}, ${overrideAddedAt ?? null}
+          WHERE ${reservedUntil} IS NULL OR ${held} < ${reviewers}`,
+      )
+      .onConflictDoUpdate({
+        target: [annotationReviews.itemId, annotationReviews.reviewer],
+        set: {
+          // A second look takes nothing back.
+          status: sql`CASE WHEN ${status} = 'viewed' THEN ${annotationReviews.status} ELSE excluded.status END`,
+          at,
+          reservedUntil,
+          overrideAddedAt: sql`coalesce(excluded.override_added_at, ${annotationReviews.overrideAddedAt})`,
+        },
+      })
+      .returning({ itemId: annotationReviews.itemId }),
+    complete,
+  ]);
+  return written.length > 0;
+}

@@ -1,0 +1,150 @@
+/** The runs of items, and items for runs. */
+import { type Context } from "hono";
+import { database } from "../../../db/client.ts";
+import { CONNECTIONS, inParallel } from "../../../lib/parallel.ts";
+import { Problem } from "../../../lib/problem.ts";
+import type { App } from "../../../http/context.ts";
+import { findRuns } from "../../query/find.ts";
+import { listProjects } from "../../projects/store.ts";
+import { dayBounds, toDay } from "../../time.ts";
+import type { LargeField, QueriedRun } from "../../types.ts";
+import { itemKey, type ItemRow, type ItemsWanted, listItems, removeItems, type SeenItem } from "./item-store.ts";
+import type { AddItem } from "./schema.ts";
+import type { QueueRow } from "./store.ts";
+
+const FIELDS: LargeField[] = ["inputs", "outputs", "error", "extra", "events", "serialized"];
+/** The most bytes of the payloads of a page. Payloads in R2 do not count. */
+const PAGE_BYTES = 12 * 1024 * 1024;
+/** How often a page is read again because runs on it are gone. */
+const TRIES = 5;
+
+export interface SeenRun {
+  item: SeenItem;
+  run: QueriedRun;
+}
+
+/** A page of runs. Items whose run was deleted leave the queue. @throws Problem 413 */
+export async function pageOfRuns(
+  env: Env,
+  queue: QueueRow,
+  wanted: ItemsWanted,
+  page: { limit: number; offset: number },
+): Promise<SeenRun[]> {
+  const db = database(env.DB);
+  for (let tries = 1; ; tries++) {
+    const items = await listItems(db, queue, { ...wanted, type: "RUN" }, page);
+    const runs = await runsOfItems(env, queue.workspaceId, items);
+    const gone = items.filter(({ runId }) => !runs.has(runId ?? ""));
+    if (gone.length > 0)
+      await removeItems(
+        db,
+        queue,
+        gone.map(({ id }) => id),
+      );
+    if (gone.length > 0 && tries < TRIES) continue;
+    return items.flatMap((item) => {
+      const run = runs.get(item.runId ?? "");
+      return run ? [{ item, run }] : [];
+    });
+  }
+}
+
+async function runsOfItems(env: Env, workspaceId: string, items: ItemRow[]): Promise<Map<string, QueriedRun>> {
+  const runs = new Map<string, QueriedRun>();
+  const dayKey = ({ projectId, startTime }: ItemRow) => `${projectId} ${toDay(startTime ?? 0)}`;
+  let bytes = 0;
+  for (const [key, group] of Map.groupBy(items, dayKey)) {
+    const [projectId = "", day = ""] = key.split(" ");
+    const { start: startTime, end: endTime } = dayBounds(day);
+    let left = group.flatMap(({ runId }) => runId ?? []);
+    while (left.length > 0) {
+      const selection = { ids: left, startTime, endTime };
+      const find = { projectIds: [projectId], selection, order: "asc" as const, after: null, limit: left.length };
+      const page = await findRuns(env, workspaceId, { ...find, payloads: FIELDS });
+      for (const run of page.runs) {
+        runs.set(run.id, run);
+        for (const name of FIELDS) bytes += run[name]?.length ?? 0;
+      }
+      if (bytes > PAGE_BYTES)
+        throw new Problem(413, `The runs are larger than ${PAGE_BYTES} bytes. Use a smaller limit.`);
+      left = page.next ? left.filter((id) => !runs.has(id)) : [];
+    }
+  }
+  return runs;
+}
+
+/** Rows for what a request adds, and the runs among it. `newId`: from the place in the list. @throws Problem 404 for a run or project that is not there */
+export async function itemsFor(
+  c: Context<App>,
+  queue: QueueRow,
+  given: AddItem[],
+  newId: (place: number) => string,
+): Promise<{ rows: ItemRow[]; runs: QueriedRun[] }> {
+  const { workspaceId } = queue;
+  const now = Date.now();
+  const runs = await findGivenRuns(c.env, workspaceId, given);
+  await requireProjects(c, given);
+  const rows = given.map((one, place): ItemRow => {
+    const common = {
+      id: newId(place),
+      workspaceId,
+      queueId: queue.id,
+      // The order of the request is the order of the queue.
+      addedAt: now + place,
+      lastReviewedAt: null,
+      completedAt: null,
+      sourceProposedExampleId: one.source_proposed_example_id ?? null,
+    };
+    const isThread = (one.item_type ?? (one.run_id === undefined ? "THREAD" : "RUN")) === "THREAD";
+    if (!isThread) {
+      if (one.run_id === undefined) throw new Problem(422, `Invalid body.items.${place}.run_id: is required.`);
+      const run = runs.get(one.run_id);
+      if (!run) throw new Problem(404, `Run ${one.run_id} not found.`);
+      const { id: runId, trace_id: traceId, session_id: projectId, start_time: startTime } = run;
+      return { ...common, projectId, runId, traceId, threadId: null, startTime };
+    }
+    const projectId = one.project_id ?? one.session_id;
+    if (projectId === undefined || one.thread_id === undefined) {
+      throw new Problem(422, `Invalid body.items.${place}: a thread needs thread_id and project_id, a run run_id.`);
+    }
+    return { ...common, projectId, runId: null, traceId: null, threadId: one.thread_id, startTime: null };
+  });
+  const once = [...Map.groupBy(rows, itemKey).values()].flatMap(([first]) => first ?? []);
+  return { rows: once, runs: [...runs.values()] };
+}
+
+/** The runs by id, found by their project and time where these are given. */
+async function findGivenRuns(env: Env, workspaceId: string, given: AddItem[]): Promise<Map<string, QueriedRun>> {
+  const found = new Map<string, QueriedRun>();
+  const wanted = given.filter(({ run_id, item_type }) => run_id !== undefined && item_type !== "THREAD");
+  const findPlace = (one: AddItem) => {
+    const project = one.session_id ?? one.project_id;
+    return project === undefined || one.start_time === undefined ? "" : `${project} ${toDay(one.start_time)}`;
+  };
+  await inParallel([...Map.groupBy(wanted, findPlace)], CONNECTIONS, async ([place, group]) => {
+    const [projectId = "", day = ""] = place.split(" ");
+    const ids = group.flatMap(({ run_id }) => run_id ?? []);
+    const window = day === "" ? {} : { startTime: dayBounds(day).start, endTime: dayBounds(day).end };
+    const page = await findRuns(env, workspaceId, {
+      projectIds: projectId === "" ? [] : [projectId],
+      selection: { ids, ...window },
+      order: "asc",
+      after: null,
+      limit: ids.length,
+      payloads: [],
+    });
+    for (const run of page.runs) found.set(run.id, run);
+  });
+  return found;
+}
+
+async function requireProjects(c: Context<App>, given: AddItem[]): Promise<void> {
+  const ids = [...new Set(given.flatMap((one) => one.project_id ?? one.session_id ?? []))];
+  if (ids.length === 0) return;
+  const wanted = { id: ids, sort_by: "start_time" as const, sort_by_desc: false, limit: ids.length, offset: 0 };
+  const known = new Set(
+    (await listProjects(database(c.env.DB), c.get("principal").workspaceId, wanted)).map(({ id }) => id),
+  );
+  const missing = ids.find((id) => !known.has(id));
+  if (missing !== undefined) throw new Problem(404, `Project ${missing} not found.`);
+}

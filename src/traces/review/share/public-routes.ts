@@ -1,0 +1,193 @@
+/** The content of a shared link. These routes need no key: the token in the path is the credential. */
+import { type Context, Hono, type MiddlewareHandler } from "hono";
+import { openBlobs } from "../../../access/encryption/blobs.ts";
+import * as v from "valibot";
+import { limitLink } from "../../../access/auth/limits.ts";
+import { database } from "../../../db/client.ts";
+import { boundAnswer } from "../../../lib/bytes.ts";
+import { createDoc } from "../../../http/route.ts";
+import { choosing, many, optional, pagingQuery, Uuid } from "../../../http/shapes.ts";
+import { serverAddress } from "../../../http/origin.ts";
+import { Problem } from "../../../lib/problem.ts";
+import type { App } from "../../../http/context.ts";
+import { body, param, query } from "../../../http/validate.ts";
+import { Example, examplesAnswer, chooseFields } from "../examples/row.ts";
+import { listExamples, measureExamples } from "../examples/store.ts";
+import { Dataset, toWireDatasets } from "../datasets/row.ts";
+import { findDataset } from "../../datasets/store.ts";
+import { runsAnswer } from "../../query/responses.ts";
+import { readContext } from "../../query/context.ts";
+import { findRuns, selectPayloads } from "../../query/find.ts";
+import { parseSelects } from "../../query/routes-v2.ts";
+import { NAMES_V1, payloadNames, runV1, runV2, valuePayloads } from "../../query/row.ts";
+import { Run, SelectedRun } from "../../query/wire.ts";
+import type { LargeField, QueriedRun } from "../../types.ts";
+import type { Json } from "../../../json.ts";
+import { requireShare } from "../../share/share.ts";
+import type { ShareRow } from "./store.ts";
+
+const doc = createDoc("Shares");
+
+const RunsOfShare = v.object({ runs: v.array(Run), cursors: v.object({ next: v.null() }) });
+
+const Token = v.object({ share_token: Uuid });
+const RunOfToken = v.object({ share_token: Uuid, run_id: Uuid });
+const list = v.union([v.string(), v.array(v.string())]);
+const ListRuns = choosing({ id: many(Uuid), ...pagingQuery(100) });
+const ListShared = choosing({ id: many(Uuid), ...pagingQuery(1000) });
+const ReadRun = v.object({ selects: v.optional(list), "selects[]": v.optional(list) });
+const QueryRuns = choosing({ selects: optional(v.pipe(v.array(v.string()), v.maxLength(200))) });
+const QueryRunsV1 = choosing({ id: optional(v.pipe(v.array(Uuid), v.maxLength(1000))) });
+
+/** The most runs of a shared trace in one answer. */
+const MOST_RUNS = 1_000;
+
+const limited: MiddlewareHandler<App> = async (c, next) => {
+  await limitLink(c);
+  await next();
+};
+
+export const publicShares = new Hono<App>()
+  .use("/public/*", limited)
+  .get("/public/:share_token/r", doc("The address of a shared trace"), param(Token), (c) =>
+    c.redirect(`/public/${c.req.valid("param").share_token}/runs`),
+  )
+  .get("/public/:share_token/d", doc("The address of a shared dataset"), param(Token), (c) =>
+    c.redirect(`/public/${c.req.valid("param").share_token}/datasets`),
+  )
+  .get("/public/:share_token/run", doc("The root run of a shared trace", Run), param(Token), async (c) => {
+    const share = await requireShare(c.env, c.req.valid("param").share_token, "run");
+    return sharedRun(c, share, share.targetId);
+  })
+  .get("/public/:share_token/run/:run_id", doc("A run of a shared trace", Run), param(RunOfToken), async (c) => {
+    const { share_token, run_id } = c.req.valid("param");
+    return sharedRun(c, await requireShare(c.env, share_token, "run"), run_id);
+  })
+  .post(
+    "/public/:share_token/runs/query",
+    doc("The runs of a shared trace", RunsOfShare),
+    param(Token),
+    body(QueryRunsV1),
+    async (c) => {
+      const share = await requireShare(c.env, c.req.valid("param").share_token, "run");
+      const find = { ids: c.req.valid("json").id, limit: MOST_RUNS, payloads: selectPayloads(NAMES_V1) };
+      const runs = await sharedRuns(c.env, share, find);
+      const context = await readContext(c.env, serverAddress(c), share.workspaceId, runs);
+      return runsAnswer(openBlobs(c.env), {
+        runs: runs.map((run) => runV1(run, undefined, context)),
+        cursors: { next: null },
+      });
+    },
+  )
+  .get(
+    "/public/:share_token/runs",
+    doc("The runs of a shared trace", v.array(Run)),
+    param(Token),
+    query(ListRuns),
+    async (c) => {
+      const share = await requireShare(c.env, c.req.valid("param").share_token, "run");
+      const { id: ids, limit, offset } = c.req.valid("query");
+      const find = { ids, limit: limit + offset, payloads: selectPayloads(NAMES_V1) };
+      const runs = (await sharedRuns(c.env, share, find)).slice(offset);
+      const context = await readContext(c.env, serverAddress(c), share.workspaceId, runs);
+      return runsAnswer(
+        openBlobs(c.env),
+        runs.map((run) => runV1(run, undefined, context)),
+      );
+    },
+  )
+  .get("/public/:share_token/datasets", doc("A shared dataset", Dataset), param(Token), async (c) => {
+    const { workspaceId, targetId } = await requireShare(c.env, c.req.valid("param").share_token, "dataset");
+    const db = database(c.env.DB);
+    const row = await findDataset(db, workspaceId, targetId);
+    if (!row) throw new Problem(404, "Dataset not found.");
+    const [dataset] = await toWireDatasets(db, workspaceId, [row]);
+    return c.json(dataset);
+  })
+  .get(
+    "/public/:share_token/examples",
+    doc("The examples of a shared dataset", v.array(Example)),
+    param(Token),
+    query(ListShared),
+    async (c) => {
+      const { workspaceId, targetId } = await requireShare(c.env, c.req.valid("param").share_token, "dataset");
+      const wanted = { ...c.req.valid("query"), dataset: targetId };
+      const db = database(c.env.DB);
+      await boundAnswer(wanted.limit, () => measureExamples(db, workspaceId, wanted));
+      const rows = await listExamples(db, workspaceId, wanted);
+      return examplesAnswer(c.env, serverAddress(c), rows, chooseFields(["outputs", "metadata", "attachment_urls"]));
+    },
+  );
+
+export const publicSharesV2 = new Hono<App>()
+  .use("/public/*", limited)
+  .get(
+    "/public/:share_token/run/:run_id",
+    doc("A run of a shared trace", SelectedRun),
+    param(RunOfToken),
+    query(ReadRun),
+    async (c) => {
+      const { share_token, run_id } = c.req.valid("param");
+      const given = c.req.valid("query");
+      const share = await requireShare(c.env, share_token, "run");
+      const selects = parseSelects(given.selects ?? given["selects[]"]);
+      const payloads = selectPayloads(payloadNames(selects));
+      const find = { ids: [run_id], limit: 1, payloads, values: valuePayloads(selects) };
+      const [run] = await sharedRuns(c.env, share, find);
+      if (!run) throw new Problem(404, "Run not found.");
+      return runsAnswer(
+        openBlobs(c.env),
+        runV2(run, selects, await readContext(c.env, serverAddress(c), share.workspaceId, [run])),
+      );
+    },
+  )
+  .post(
+    "/public/:share_token/runs/query",
+    doc("The runs of a shared trace", v.object({ items: v.array(SelectedRun) })),
+    param(Token),
+    body(QueryRuns),
+    async (c) => {
+      const share = await requireShare(c.env, c.req.valid("param").share_token, "run");
+      const selects = parseSelects(c.req.valid("json").selects);
+      const payloads = selectPayloads(payloadNames(selects));
+      const runs = await sharedRuns(c.env, share, { limit: MOST_RUNS, payloads, values: valuePayloads(selects) });
+      const context = await readContext(c.env, serverAddress(c), share.workspaceId, runs);
+      return runsAnswer(openBlobs(c.env), { items: runs.map((run) => runV2(run, selects, context)) });
+    },
+  );
+
+async function sharedRun(c: Context<App>, share: ShareRow, id: string): Promise<Response> {
+  const [run] = await sharedRuns(c.env, share, { ids: [id], limit: 1, payloads: selectPayloads(NAMES_V1) });
+  if (!run) throw new Problem(404, "Run not found.");
+  return runsAnswer(
+    openBlobs(c.env),
+    runV1(run, undefined, await readContext(c.env, serverAddress(c), share.workspaceId, [run])),
+  );
+}
+
+interface Wanted {
+  ids?: string[];
+  limit: number;
+  payloads: LargeField[];
+  values?: LargeField[];
+}
+
+/** Runs of a shared trace, in the order of their start. */
+async function sharedRuns(env: Env, share: ShareRow, { ids, limit, ...find }: Wanted): Promise<QueriedRun[]> {
+  const selection = { traceId: share.targetId, ids };
+  const projectIds = [share.projectId ?? ""];
+  const most = Math.min(limit, MOST_RUNS);
+  const wanted = { projectIds, selection, order: "asc" as const, after: null, limit: most, ...find };
+  return (await findRuns(env, share.workspaceId, wanted)).runs.map(withoutWords);
+}
+
+/** The run without what reviewers wrote about it: its feedback as numbers only. */
+function withoutWords(run: QueriedRun): QueriedRun {
+  if (run.feedback_stats === null) return run;
+  const stats = JSON.parse(run.feedback_stats) as Record<string, Json>;
+  for (const sum of Object.values(stats)) {
+    delete sum.comments;
+    delete sum.values;
+  }
+  return { ...run, feedback_stats: JSON.stringify(stats) };
+}
