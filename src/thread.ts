@@ -8,7 +8,7 @@ import { Sockets } from "./streaming/socket.ts";
 import { protocolFraming } from "./streaming/stream.ts";
 import { isSleeper } from "./threads/log/sleepers.ts";
 import { sleepAfter } from "./threads/remote/sleep.ts";
-import { ThreadObject } from "./threads/thread.ts";
+import { ThreadObject } from "./threads/object/thread.ts";
 
 export class Thread extends ThreadObject {
   private readonly sockets: Sockets;

@@ -3,7 +3,7 @@
  * other callers may do everything in their workspace.
  */
 import type { Json } from "../json.ts";
-import { threadMetadata } from "../threads/requests/access.ts";
+import { threadMetadata } from "../threads/api/access.ts";
 import { authorize, containsJson } from "../access/users/handlers.ts";
 import type { Call } from "./call.ts";
 import { taskNotFound } from "./errors.ts";

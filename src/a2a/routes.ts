@@ -9,7 +9,7 @@ import { decodeJson, isObject, nestsDeeper } from "../lib/json.ts";
 import { Problem } from "../lib/problem.ts";
 import type { App } from "../http/context.ts";
 import { BODY_LIMIT, readBody } from "../http/validate.ts";
-import { mayUse } from "../threads/requests/access.ts";
+import { mayUse } from "../threads/api/access.ts";
 import { type Call, params } from "./call.ts";
 import { extendedCard } from "./cards.ts";
 import {

@@ -1,5 +1,5 @@
 /** What a client gets that opens a thread: the conversation so far, and the events of a run that is at work. */
-import { requireAssistant, type Caller } from "../threads/requests/access.ts";
+import { requireAssistant, type Caller } from "../threads/api/access.ts";
 import { threadStub } from "../threads/stub.ts";
 import { deriveThreadId } from "../threads/thread-id.ts";
 import type { Thread } from "../threads/types.ts";

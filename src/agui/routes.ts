@@ -7,7 +7,7 @@ import { toProblem } from "../lib/problem.ts";
 import { sseFrame, sseResponse } from "../http/sse.ts";
 import type { App } from "../http/context.ts";
 import { body, param } from "../http/validate.ts";
-import { readConfigurable } from "../threads/requests/runs/request.ts";
+import { readConfigurable } from "../threads/api/request.ts";
 import { readEvents } from "../threads/log/events.ts";
 import { connect, type Connection } from "./connect.ts";
 import { EventReducer, METHODS } from "./event-reducer.ts";

@@ -1,9 +1,9 @@
 /** What a person sees who follows a link to a question. */
 import { html } from "hono/html";
 import { type Html, htmlPage } from "../http/html.ts";
-import { describeFirst, formatTime } from "../threads/answers/first.ts";
+import { describeFirst, formatTime } from "../threads/interrupts/responses.ts";
 import type { FirstAnswer, Standing } from "../threads/answering.ts";
-import { actionFields, plainFields } from "./form.ts";
+import { actionFields, plainFields } from "../threads/interrupts/links/pages.ts";
 import { actionsIn } from "./review.ts";
 
 type Waiting = Extract<Standing, { state: "waits" }>;

@@ -1,8 +1,8 @@
 /** Links and questions as they are answered. */
 import type * as v from "valibot";
-import { describeFirst } from "../threads/answers/first.ts";
+import { describeFirst } from "../threads/interrupts/responses.ts";
 import type { AnswerLink, FirstAnswer, Standing } from "../threads/answering.ts";
-import type { AnsweredBefore, AskedQuestion, ListedLink } from "./schema.ts";
+import type { AnsweredBefore, AskedQuestion, ListedLink } from "../threads/interrupts/links/schema.ts";
 
 const toIso = (at: number): string => new Date(at).toISOString();
 

@@ -1,5 +1,5 @@
 /** A firing's run, on the thread that runs it. */
-import { readConfigurable, runRequest } from "../threads/requests/runs/request.ts";
+import { readConfigurable, runRequest } from "../threads/api/request.ts";
 import { threadStub } from "../threads/stub.ts";
 import type { StoredWebhook } from "../loopback/webhook.ts";
 import type { RunCreate } from "../threads/requests/runs/schema.ts";

@@ -3,7 +3,7 @@ import type { CallToolResult, InputRequiredResult } from "@modelcontextprotocol/
 import { giveLinks } from "../answers/own.ts";
 import type { Json } from "../json.ts";
 import { type LogEvent, readEvents } from "../threads/log/events.ts";
-import type { Caller } from "../threads/requests/access.ts";
+import type { Caller } from "../threads/api/access.ts";
 import { readJson, threadStub } from "../threads/stub.ts";
 import { METHODS } from "./progress.ts";
 import { type Asked, canShow, isForPeople, questionsIn, request, type Shows, askInText } from "./questions.ts";

@@ -4,7 +4,7 @@
  */
 import { nextEvent } from "../a2a/follow.ts";
 import { isObject } from "../lib/json.ts";
-import type { Caller } from "../threads/requests/access.ts";
+import type { Caller } from "../threads/api/access.ts";
 import { threadStub } from "../threads/stub.ts";
 import { follow, type Result, type ToolRun } from "./follow.ts";
 import { type Shows, encodeState, waitingOn } from "./questions.ts";

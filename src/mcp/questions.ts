@@ -10,7 +10,7 @@ import type { OwnLink } from "../answers/own.ts";
 import { sha256 } from "../auth/secret.ts";
 import { isObject } from "../lib/json.ts";
 import type { Json } from "../json.ts";
-import { formatTime } from "../threads/answers/first.ts";
+import { formatTime } from "../threads/interrupts/responses.ts";
 import type { Interrupt } from "../threads/types.ts";
 import { ownRequest, toInput } from "./requests.ts";
 

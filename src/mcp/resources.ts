@@ -9,7 +9,7 @@ import {
 } from "@modelcontextprotocol/server";
 import { isUuid } from "../lib/uuid.ts";
 import { may, type Permission, type Principal } from "../http/principal.ts";
-import { findThreads } from "../threads/requests/search.ts";
+import { findThreads } from "../threads/api/search.ts";
 import { threadStub } from "../threads/stub.ts";
 import { readTree } from "../traces/query/tree.ts";
 import { runOfTree, TREE_NAMES } from "../traces/query/row.ts";

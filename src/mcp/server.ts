@@ -16,7 +16,7 @@ import { toProblem } from "../lib/problem.ts";
 import type { App } from "../http/context.ts";
 import { idempotentId } from "../http/idempotent-id.ts";
 import { VERSION } from "../system/info.ts";
-import { readConfigurable } from "../threads/requests/runs/request.ts";
+import { readConfigurable } from "../threads/api/request.ts";
 import { authorize } from "../access/users/handlers.ts";
 import { answerInterrupt, callAssistant, continueCall } from "./call.ts";
 import { reportTo } from "./progress.ts";

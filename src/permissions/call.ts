@@ -9,7 +9,7 @@ import { Problem } from "../lib/problem.ts";
 import type { App } from "../http/context.ts";
 import { isUuid } from "../lib/uuid.ts";
 import { readCopy, readJson } from "../http/validate.ts";
-import { threadMetadata } from "../threads/requests/access.ts";
+import { threadMetadata } from "../threads/api/access.ts";
 import { threadStub } from "../threads/stub.ts";
 import { authorize, containsJson, type Filter } from "../access/users/handlers.ts";
 import { threadName } from "../threads/named.ts";

@@ -23,7 +23,7 @@ import {
   searches,
   startsBatch,
   startsRun,
-} from "./rules.ts";
+} from "../threads/api/user-rules.ts";
 
 type Row = [methods: string, path: RegExp, rule: Rule];
 

@@ -1,5 +1,5 @@
 /** The input of a command, and its result. */
-import type { Caller } from "../threads/requests/access.ts";
+import type { Caller } from "../threads/api/access.ts";
 import type { Json } from "../json.ts";
 import type { ThreadRpc } from "../threads/rpc.ts";
 

@@ -3,7 +3,7 @@ import { keysFor } from "../access/encryption/keys.ts";
 import { callObject } from "../lib/rpc.ts";
 import { retry } from "../lib/retry.ts";
 import { placeInFrames } from "../threads/remote/frames.ts";
-import { resumeBytes } from "../threads/remote/resume.ts";
+import { resumeBytes } from "../threads/resume.ts";
 import { sleepOn } from "../threads/remote/sleep.ts";
 import type { ThreadRpc } from "../threads/rpc.ts";
 import { threadObject } from "../threads/stub.ts";

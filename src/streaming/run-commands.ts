@@ -4,7 +4,7 @@ import type * as v from "valibot";
 import { defaultGraphId } from "../agents/assistants/defaults.ts";
 import { toProblem } from "../lib/problem.ts";
 import { parse } from "../http/validate.ts";
-import { runRequest } from "../threads/requests/runs/request.ts";
+import { runRequest } from "../threads/api/request.ts";
 import type { Json } from "../json.ts";
 import type { Standing } from "../threads/types.ts";
 import { RunCreate } from "../threads/requests/runs/schema.ts";

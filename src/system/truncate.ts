@@ -6,7 +6,7 @@ import { deleteAllAssistants } from "../agents/assistants/store.ts";
 import { deleteAllCrons } from "../crons/store.ts";
 import { database } from "../db/client.ts";
 import { deleteAllItems } from "../agents/memory/store.ts";
-import { deleteThreads } from "../threads/requests/clear.ts";
+import { deleteThreads } from "../threads/api/delete.ts";
 
 const flag = v.optional(v.boolean(), false);
 export const Truncate = v.object({ runs: flag, threads: flag, assistants: flag, checkpointer: flag, store: flag });

@@ -10,7 +10,7 @@ import { indexRow, readRecord, type ThreadRecord } from "./record.ts";
 import { idsIn } from "./thread-id.ts";
 import { storedRun, type StoredRun } from "./run.ts";
 import { putThread, removeThread } from "./search/store.ts";
-import { Tables } from "./storage/tables.ts";
+import { Tables } from "./store/tables.ts";
 import { Values } from "./log/values.ts";
 
 /** The runs of a thread that have not ended; `busy`: one of them is in flight. */

@@ -1,11 +1,11 @@
 /** The part of a thread's object that is about its questions: links to answer them, and which answer was first. */
-import { firstAnswer } from "./answers/first.ts";
+import { firstAnswer } from "./interrupts/responses.ts";
 import type { AnswerLink, FirstAnswer, GivenByLink, LinkRpc, NewLink, Standing, Via } from "./answering.ts";
 import { refuseBroken } from "./graph/continue.ts";
 import { Keyed } from "./keyed.ts";
-import type { Parts } from "./parts.ts";
+import type { Parts } from "./object/parts.ts";
 import { withLimitsNow } from "./runs/limits-now.ts";
-import { findAsked, findContinuing, listLinks, makeLink, ownLink, removeLink } from "./runs/links.ts";
+import { findAsked, findContinuing, listLinks, makeLink, ownLink, removeLink } from "./interrupts/links/links.ts";
 
 export abstract class Questioned extends Keyed implements LinkRpc {
   /** What the thread is made of. Throws when it cannot be read. */

@@ -6,7 +6,7 @@ import type { Json } from "../json.ts";
 import type { Interrupts, RunError, Standing, Thread, ThreadStatus, Ttl } from "./types.ts";
 import type { IndexRow } from "./search/rpc.ts";
 import { currentShard } from "./search/store.ts";
-import type { HeldRecord, Tables } from "./storage/tables.ts";
+import type { HeldRecord, Tables } from "./store/tables.ts";
 import type { Refs, Values } from "./log/values.ts";
 
 export interface ThreadRecord {

@@ -6,7 +6,7 @@ import type { OwnWebhook } from "../loopback/webhook.ts";
 import type { WireCommand } from "../runtime/drive.ts";
 import type { Actor, LinkRpc } from "./answering.ts";
 import type { ThreadRecord } from "./record.ts";
-import type { CopiedRow, CopyPlace } from "./storage/copy-store.ts";
+import type { CopiedRow, CopyPlace } from "./store/copy.ts";
 import type { TailQuery } from "./log/events.ts";
 import type {
   CancelAction,

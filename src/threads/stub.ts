@@ -5,7 +5,7 @@ import { callObject } from "../lib/rpc.ts";
 import type { Json } from "../json.ts";
 import { objectName } from "./thread-id.ts";
 import { readLines } from "./log/events.ts";
-import { RemoteThread } from "./remote/remote.ts";
+import { RemoteThread } from "./remote.ts";
 import { sleepOn } from "./remote/sleep.ts";
 import type { ThreadRpc } from "./rpc.ts";
 import type { ThreadState } from "./types.ts";

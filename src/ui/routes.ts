@@ -13,7 +13,7 @@ import { serverAddress } from "../http/origin.ts";
 import { Problem } from "../lib/problem.ts";
 import type { App } from "../http/context.ts";
 import { body } from "../http/validate.ts";
-import { mayUse } from "../threads/requests/access.ts";
+import { mayUse } from "../threads/api/access.ts";
 import { loadFiles, type UiFiles, uis } from "./files.ts";
 import { globalName } from "./global-name.ts";
 

@@ -1,7 +1,7 @@
 /** A2A callers of a thread whose object restarts at random moments: one answer, one stream, the task that is there afterwards. */
 import "../support/graphs.ts";
 import { beforeAll, expect, it, vi } from "vitest";
-import { RemoteThread } from "../../src/threads/remote/remote.ts";
+import { RemoteThread } from "../../src/threads/remote.ts";
 import { abortsDuring } from "../support/aborts.ts";
 import { type Caller, newCaller } from "../support/caller.ts";
 import { seeded } from "../support/random.ts";

@@ -6,7 +6,7 @@ import { readConfig, settings } from "../../src/config.ts";
 import { readResource } from "../../src/access/oauth/request.ts";
 import { lazy } from "../../src/index.ts";
 import { embeddingsFrom } from "../../src/memory/embeddings.ts";
-import { headersAsConfigurable } from "../../src/threads/requests/runs/request.ts";
+import { headersAsConfigurable } from "../../src/threads/api/request.ts";
 import { authHandlers, custom } from "../../src/deployment.ts";
 import { createWeir } from "../../src/index.ts";
 import { newCaller } from "../support/caller.ts";

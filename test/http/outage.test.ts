@@ -4,7 +4,7 @@ import { env } from "cloudflare:workers";
 import { afterEach, describe, expect, it, vi } from "vitest";
 import { findOutage } from "../../src/lib/retry.ts";
 import { remoteProblem, toProblem } from "../../src/lib/problem.ts";
-import { RemoteThread } from "../../src/threads/remote/remote.ts";
+import { RemoteThread } from "../../src/threads/remote.ts";
 import { threadObject } from "../../src/threads/stub.ts";
 import { tracePartition } from "../../src/traces/stub.ts";
 import { pause } from "../support/aborts.ts";

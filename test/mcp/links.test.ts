@@ -3,7 +3,7 @@ import "../support/graphs.ts";
 import "../support/mcp-graphs.ts";
 import { Client, type ClientCapabilities, StreamableHTTPClientTransport } from "@modelcontextprotocol/client";
 import { describe, expect, it } from "vitest";
-import { formatTime } from "../../src/threads/answers/first.ts";
+import { formatTime } from "../../src/threads/interrupts/responses.ts";
 import { give, look } from "../answers/ask.ts";
 import { type Caller, newCaller, reach } from "../support/caller.ts";
 import { get, say } from "../threads/client.ts";

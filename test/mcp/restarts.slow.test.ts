@@ -1,7 +1,7 @@
 /** Tool calls on a thread whose object restarts at random moments. */
 import { afterEach, describe, expect, it, vi } from "vitest";
 import { remoteProblem } from "../../src/lib/problem.ts";
-import { RemoteThread } from "../../src/threads/remote/remote.ts";
+import { RemoteThread } from "../../src/threads/remote.ts";
 import { abortsDuring } from "../support/aborts.ts";
 import { newCaller } from "../support/caller.ts";
 import { seeded } from "../support/random.ts";

@@ -1,9 +1,9 @@
 /** The tables of a thread, in whichever layout its object has them (src/threads/storage/layout-store.ts). */
 import { type Entry, withoutLate } from "../../src/threads/checkpoints/entry.ts";
-import { type Row, Statements } from "../../src/threads/storage/statements.ts";
+import { type Row, Statements } from "../../src/threads/store/statements.ts";
 import { TABLE_NAMES, type TableName } from "../../src/threads/storage/layout-store.ts";
-import { Tables } from "../../src/threads/storage/tables.ts";
-import type { Value } from "../../src/threads/storage/long-text.ts";
+import { Tables } from "../../src/threads/store/tables.ts";
+import type { Value } from "../../src/threads/store/long-text.ts";
 
 /** The rows that a SELECT on one of the tables gives. */
 export const rowsIn = <T extends object = Row>(

@@ -2,7 +2,7 @@
 import { abortAllDurableObjects, runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { afterEach, expect, it, vi } from "vitest";
-import { armAlarm } from "../../src/threads/alarm.ts";
+import { armAlarm } from "../../src/threads/object/alarm.ts";
 import { ThreadContext } from "../../src/threads/context.ts";
 import { newCaller } from "../support/caller.ts";
 import { failStorage } from "../support/failing-storage.ts";

@@ -2,9 +2,9 @@
 import { runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { afterEach, describe, expect, it, vi } from "vitest";
-import { deleteThreads } from "../../src/threads/requests/clear.ts";
+import { deleteThreads } from "../../src/threads/api/delete.ts";
 import { forEach, MOST_THREADS } from "../../src/threads/requests/fan-out.ts";
-import { RemoteThread } from "../../src/threads/remote/remote.ts";
+import { RemoteThread } from "../../src/threads/remote.ts";
 import { indexShard } from "../../src/threads/search/rpc.ts";
 import { removeRows, threadIds } from "../../src/threads/search/store.ts";
 import { threadStub } from "../../src/threads/stub.ts";

@@ -2,7 +2,7 @@
 import { abortAllDurableObjects, runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { afterEach, beforeAll, expect, it, vi } from "vitest";
-import { RemoteThread } from "../../src/threads/remote/remote.ts";
+import { RemoteThread } from "../../src/threads/remote.ts";
 import type { ThreadRpc } from "../../src/threads/rpc.ts";
 import { threadObject, threadStub } from "../../src/threads/stub.ts";
 import { abortsDuring } from "../support/aborts.ts";

@@ -14,7 +14,7 @@ import { tail } from "../../src/threads/log/tail.ts";
 import { Values } from "../../src/threads/log/values.ts";
 import { runStream } from "../../src/threads/runs/run-stream.ts";
 import type { StoredRun } from "../../src/threads/run.ts";
-import { Tables } from "../../src/threads/storage/tables.ts";
+import { Tables } from "../../src/threads/store/tables.ts";
 import { type Random, createRandom, generator, SEED } from "../support/random.ts";
 import { chooseAmount } from "../support/thorough.ts";
 import { ALL } from "../streaming/client.ts";

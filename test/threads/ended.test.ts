@@ -2,7 +2,7 @@
 import { abortAllDurableObjects, runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { expect, it } from "vitest";
-import { Tables } from "../../src/threads/storage/tables.ts";
+import { Tables } from "../../src/threads/store/tables.ts";
 import { type Caller, newCaller } from "../support/caller.ts";
 import { failStorage } from "../support/failing-storage.ts";
 import { likeEarlierVersions, rowsIn } from "../support/thread-tables.ts";

@@ -2,7 +2,7 @@
 import { runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
-import { splitText } from "../../src/threads/storage/long-text.ts";
+import { splitText } from "../../src/threads/store/long-text.ts";
 import { type Caller, newCaller } from "../support/caller.ts";
 import { generator, SEED } from "../support/random.ts";
 import "../support/graphs.ts";

@@ -7,10 +7,10 @@ import { asLine } from "../../src/threads/log/events.ts";
 import { tail } from "../../src/threads/log/tail.ts";
 import { Values } from "../../src/threads/log/values.ts";
 import { placeInFrames } from "../../src/threads/remote/frames.ts";
-import { resumeBytes } from "../../src/threads/remote/resume.ts";
+import { resumeBytes } from "../../src/threads/resume.ts";
 import { newCaller } from "../support/caller.ts";
 import { get, newThread, say, stream } from "./client.ts";
-import { Tables } from "../../src/threads/storage/tables.ts";
+import { Tables } from "../../src/threads/store/tables.ts";
 import { rowsIn } from "../support/thread-tables.ts";
 
 /** A log whose writes become durable when the test says so. */

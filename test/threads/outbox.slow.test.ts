@@ -4,7 +4,7 @@ import { env } from "cloudflare:workers";
 import { afterEach, expect, it, vi } from "vitest";
 import { Gather } from "../../src/traces/partition/write/gather.ts";
 import { type Caller, newCaller } from "../support/caller.ts";
-import { Tables } from "../../src/threads/storage/tables.ts";
+import { Tables } from "../../src/threads/store/tables.ts";
 import { failStorage } from "../support/failing-storage.ts";
 import { stubFetch } from "../support/stub-fetch.ts";
 import { newThread, say, stream } from "./client.ts";

@@ -7,7 +7,7 @@ import { Checkpoints } from "../../src/threads/checkpoints/checkpoints.ts";
 import { withoutLate } from "../../src/threads/checkpoints/entry.ts";
 import { EventLog } from "../../src/threads/log/event-log.ts";
 import { Values } from "../../src/threads/log/values.ts";
-import { Tables } from "../../src/threads/storage/tables.ts";
+import { Tables } from "../../src/threads/store/tables.ts";
 import { newCaller } from "../support/caller.ts";
 import { failStorage } from "../support/failing-storage.ts";
 import { generator, type Random, createRandom, SEED } from "../support/random.ts";

@@ -5,7 +5,7 @@ import { abortAllDurableObjects, runDurableObjectAlarm, runInDurableObject } fro
 import { env } from "cloudflare:workers";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { threadsFor } from "../../src/crons/start.ts";
-import { deleteThreads } from "../../src/threads/requests/clear.ts";
+import { deleteThreads } from "../../src/threads/api/delete.ts";
 import { threadStub } from "../../src/threads/stub.ts";
 import { Gather } from "../../src/traces/partition/write/gather.ts";
 import { message1, result } from "../a2a/rpc.ts";

@@ -1,7 +1,7 @@
 /** Calls of a thread whose object restarts after it has carried one out, before the answer has left. */
 import { describe, expect, it } from "vitest";
 import { remoteProblem, toProblem } from "../../src/lib/problem.ts";
-import { RemoteThread } from "../../src/threads/remote/remote.ts";
+import { RemoteThread } from "../../src/threads/remote.ts";
 import type { RunRequest, ThreadRpc } from "../../src/threads/rpc.ts";
 
 type Method = keyof ThreadRpc;

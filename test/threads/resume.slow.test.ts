@@ -1,12 +1,12 @@
 /** Streams that continue where they were cut, and when that is given up. */
 import { afterEach, describe, expect, it, vi } from "vitest";
 import { sseResponse } from "../../src/http/sse.ts";
-import { type Place, resumeBytes, WholeLines } from "../../src/threads/remote/resume.ts";
+import { type Place, resumeBytes, WholeLines } from "../../src/threads/resume.ts";
 import type { EventLog } from "../../src/threads/log/event-log.ts";
 import { asLine } from "../../src/threads/log/events.ts";
 import { tail } from "../../src/threads/log/tail.ts";
 import type { Values } from "../../src/threads/log/values.ts";
-import type { Tables } from "../../src/threads/storage/tables.ts";
+import type { Tables } from "../../src/threads/store/tables.ts";
 import { seeded } from "../support/random.ts";
 
 afterEach(() => vi.useRealTimers());

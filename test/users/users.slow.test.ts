@@ -5,7 +5,7 @@ import { createApp } from "../../src/app.ts";
 import { app } from "../support/app.ts";
 import { readConfig } from "../../src/config.ts";
 import { graphs } from "../../src/graphs/index.ts";
-import { readConfigurable } from "../../src/threads/requests/runs/request.ts";
+import { readConfigurable } from "../../src/threads/api/request.ts";
 import { custom } from "../../src/deployment.ts";
 import { newCaller } from "../support/caller.ts";
 import * as pack from "./pack.ts";

@@ -9,13 +9,13 @@ import type { CheckpointStorage, SavedCheckpoint, SavedWrite } from "../../runti
 import type { EventLog } from "../log/event-log.ts";
 import { isObject } from "../../lib/json.ts";
 import { withinState } from "../limits.ts";
-import type { Tables } from "../storage/tables.ts";
+import type { Tables } from "../store/tables.ts";
 import type { Interrupts } from "../types.ts";
 import type { Ref, Refs, Values } from "../log/values.ts";
 import { type Entry, entryKey, replayedChannels, withValues } from "./entry.ts";
 import { Late } from "./late.ts";
 import { Newest } from "./newest.ts";
-import { filterRow, filterWrites, rewriteAll } from "./rewrite.ts";
+import { filterRow, filterWrites, rewriteAll } from "./checkpoint.ts";
 import { countingWrites, isAnswer, questionsIn, type StoredWrite, unusedAnswers } from "./writes.ts";
 
 export class Checkpoints implements CheckpointStorage {

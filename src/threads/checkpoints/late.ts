@@ -2,7 +2,7 @@
  * Writes that come after their checkpoint is stored. They share the row of the checkpoint that continues from it, when one
  * flush has both. Otherwise they have a row of their own.
  */
-import type { Tables } from "../storage/tables.ts";
+import type { Tables } from "../store/tables.ts";
 import { type Entry, entryKey, type LateWrites } from "./entry.ts";
 import type { StoredWrite } from "./writes.ts";
 

@@ -1,5 +1,5 @@
 /** How much room a thread's checkpoints take. */
-import type { Tables } from "../storage/tables.ts";
+import type { Tables } from "../store/tables.ts";
 import type { StorageFigures } from "../types.ts";
 import type { Checkpoints } from "./checkpoints.ts";
 import type { Ref } from "../log/values.ts";

@@ -10,8 +10,8 @@ import type { Checkpoints } from "../checkpoints/checkpoints.ts";
 import type { ThreadContext } from "../context.ts";
 import type { RunRequest } from "../rpc.ts";
 import type { CheckpointAddress } from "../types.ts";
-import { buildConfig, loadGraph } from "./config.ts";
-import { migrateState } from "./migrate.ts";
+import { buildConfig, loadGraph } from "../state/graph.ts";
+import { migrateState } from "../state/migrate.ts";
 import { readParked } from "./parked.ts";
 
 /** The source of a checkpoint that a migration wrote. */

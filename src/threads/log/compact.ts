@@ -8,7 +8,7 @@ import { Accumulator } from "../../runtime/accumulate.ts";
 import type { Json } from "../../json.ts";
 import { canonical } from "./canonical.ts";
 import type { EventsRow } from "../storage/rows.ts";
-import type { Tables } from "../storage/tables.ts";
+import type { Tables } from "../store/tables.ts";
 import { encodeCuts, readTextDelta, type TextDelta, withText } from "./cuts.ts";
 import type { StoredEvent } from "./segments.ts";
 

@@ -8,7 +8,7 @@ import type { EventMethod } from "./events.ts";
 import { EVENTS_AT_ONCE, Recent, type RecentEvent } from "./recent.ts";
 import { type ChunkRef, Segments } from "./segments.ts";
 import type { SegmentRow } from "../storage/rows.ts";
-import type { Tables } from "../storage/tables.ts";
+import type { Tables } from "../store/tables.ts";
 import { MOST_UNWRITTEN, Watermarks } from "./watermarks.ts";
 
 export interface NewEvent {

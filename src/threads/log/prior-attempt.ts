@@ -1,7 +1,7 @@
 /** What the log of a run says already: for a run that starts again after a crash, and for readers that name a checkpoint. */
 import { canonical } from "./canonical.ts";
 import type { StoredEvent } from "./segments.ts";
-import type { Tables } from "../storage/tables.ts";
+import type { Tables } from "../store/tables.ts";
 import type { Refs } from "./values.ts";
 
 /** What a run's log contains from before a crash. */

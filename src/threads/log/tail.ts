@@ -4,7 +4,7 @@ import { unfoldCuts } from "./cuts.ts";
 import type { EventLog } from "./event-log.ts";
 import type { StoredEvent } from "./segments.ts";
 import type { EventsRow } from "../storage/rows.ts";
-import type { Tables } from "../storage/tables.ts";
+import type { Tables } from "../store/tables.ts";
 import type { Json } from "../../json.ts";
 import type { Refs, Values } from "./values.ts";
 

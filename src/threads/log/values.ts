@@ -4,7 +4,7 @@ import type { EventLog } from "../log/event-log.ts";
 import { withinState } from "../limits.ts";
 import { Lists } from "./lists.ts";
 import type { ChunkRef } from "../log/segments.ts";
-import type { Tables } from "../storage/tables.ts";
+import type { Tables } from "../store/tables.ts";
 
 /** A value, its blob's hash with its length in characters, or a list's chunks. */
 export type Ref = { v: unknown } | { b: string; s?: number } | { l: ChunkRef[] };

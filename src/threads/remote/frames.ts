@@ -1,5 +1,5 @@
 /** Where the reader of a stream of SSE frames is, so that the stream continues between two frames. */
-import type { Place } from "./resume.ts";
+import type { Place } from "../resume.ts";
 
 /** Characters that the end of one frame and the beginning of the next take at most besides data: an id has fewer. */
 const CARRY = 200;

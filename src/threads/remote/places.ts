@@ -1,7 +1,7 @@
 /** Places in the streams of a thread: how far a reader has come, and how the stream opens again from there. */
 import { retry } from "../../lib/retry.ts";
 import { toProblem } from "../../lib/problem.ts";
-import { LINE_FEED, type Place, WholeLines } from "./resume.ts";
+import { LINE_FEED, type Place, WholeLines } from "../resume.ts";
 import type { TailQuery } from "../log/events.ts";
 import type { HistoryQuery, ThreadRpc } from "../rpc.ts";
 import type { ThreadState } from "../types.ts";

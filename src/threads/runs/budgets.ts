@@ -12,7 +12,7 @@ import type { ThreadContext } from "../context.ts";
 import type { Emitter } from "../log/emit.ts";
 import type { ThreadRecord } from "../record.ts";
 import type { StoredRun } from "../run.ts";
-import { type Answered, budgetAnswers, continuesAsked } from "./budget-answers.ts";
+import { type Answered, budgetAnswers, continuesAsked } from "../interrupts/budget-resume.ts";
 import { BudgetExceeded, Spending } from "./spending.ts";
 
 /**

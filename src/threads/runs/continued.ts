@@ -5,7 +5,7 @@ import { pendingInterrupts } from "../record.ts";
 import type { RunRequest } from "../rpc.ts";
 import { type Outcome, type Refusal, type StoredRun, findTask } from "../run.ts";
 import { namesLatest } from "../graph/continue.ts";
-import { listAnswered, checkStrictResume } from "./strict.ts";
+import { listAnswered, checkStrictResume } from "../interrupts/resume.ts";
 
 /** Whether a run that has begun continues from a checkpoint of the past. */
 export const isFork = ({ request, outcome }: Pick<StoredRun, "request" | "outcome">): boolean =>

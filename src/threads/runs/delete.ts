@@ -1,7 +1,7 @@
 /** Deletes a run of a thread. */
 import type { ThreadContext } from "../context.ts";
-import { removeRun } from "../graph/prune.ts";
-import type { Outbox } from "../tasks/outbox.ts";
+import { removeRun } from "../state/prune.ts";
+import type { Outbox } from "./outbox.ts";
 import type { Runner } from "./runner.ts";
 
 /** Stops the run if it is open, and deletes it once the outbox does not need it. False when there is none. */

@@ -1,6 +1,6 @@
 /** What a request for a run becomes: a new run in the queue and its thread's record, or the run that it repeats. */
 import { remoteProblem } from "../../lib/problem.ts";
-import { toFirstAnswer, firstAnswer, describeFirst } from "../answers/first.ts";
+import { toFirstAnswer, firstAnswer, describeFirst } from "../interrupts/responses.ts";
 import type { FirstAnswer } from "../answering.ts";
 import type { ThreadContext } from "../context.ts";
 import { namesLatest } from "../graph/continue.ts";
@@ -9,7 +9,7 @@ import { newRecord, pendingInterrupts, type ThreadRecord } from "../record.ts";
 import type { RunRequest } from "../rpc.ts";
 import { isOpen, storedRun, type StoredRun, findTask } from "../run.ts";
 import { isInFlight } from "./queue.ts";
-import { listAnswered } from "./strict.ts";
+import { listAnswered } from "../interrupts/resume.ts";
 import { absentThread } from "../named.ts";
 
 /**

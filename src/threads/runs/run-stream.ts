@@ -3,7 +3,7 @@ import { classicFraming, toEventMethods } from "../log/classic.ts";
 import type { Framing, TailQuery } from "../log/events.ts";
 import type { RunStream } from "../rpc.ts";
 import type { StoredRun } from "../run.ts";
-import type { Tables } from "../storage/tables.ts";
+import type { Tables } from "../store/tables.ts";
 import { seqOfCheckpoint } from "../log/prior-attempt.ts";
 
 /** What to read of the log, and how to frame it. `visible` is the log's last sequence number. */

@@ -10,8 +10,8 @@ import { execute, createTracer } from "./execute.ts";
 import { readSpending } from "./budgets.ts";
 import { Gate } from "./gate.ts";
 import { listRunFeedback } from "./feedback.ts";
-import { recordAnswers, describeTaken, undoAnswers } from "../answers/first.ts";
-import type { Outbox } from "../tasks/outbox.ts";
+import { recordAnswers, describeTaken, undoAnswers } from "../interrupts/responses.ts";
+import type { Outbox } from "./outbox.ts";
 import { queueSideEffects } from "../tasks/side-effects.ts";
 import type { ThreadContext } from "../context.ts";
 import { countAttempt, attemptsSpent, diedError, timeLeft } from "./attempts.ts";
@@ -22,7 +22,7 @@ import type { ThreadRecord } from "../record.ts";
 import type { RunRequest } from "../rpc.ts";
 import type { CancelAction, Run, RunError, RunStatus, StopReason } from "../types.ts";
 import { isMigrated } from "../graph/continue.ts";
-import { hasNextStep, readWritten } from "../graph/state.ts";
+import { hasNextStep, readWritten } from "../state/state.ts";
 import {
   busy,
   type Outcome,
@@ -34,8 +34,8 @@ import {
   transition,
 } from "../run.ts";
 import { orderRuns, isInFlight } from "./queue.ts";
-import { refusedError } from "./strict.ts";
-import { joinTask, queueTaskBegin } from "../tasks/tasks.ts";
+import { refusedError } from "../interrupts/resume.ts";
+import { joinTask, queueTaskBegin } from "./tasks.ts";
 import { type PriorAttempt, readPriorAttempt } from "../log/prior-attempt.ts";
 
 /** When a run's tokens are written, by its `durability`. */

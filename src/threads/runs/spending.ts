@@ -4,7 +4,7 @@
  */
 import type { LLMResult } from "@langchain/core/outputs";
 import { formatDay, type RunBudget, type Spent, WARN_AT } from "../../limits/budgets/claim.ts";
-import { questionFor, describeReached } from "../../budgets/question.ts";
+import { questionFor, describeReached } from "../interrupts/budget.ts";
 import { type Standing, workspaceBudgets } from "../../limits/budgets/rpc.ts";
 import { logError } from "../../lib/log.ts";
 import type { Decider, Question } from "../../runtime/model-guard.ts";

@@ -7,7 +7,7 @@ import { derivedUsage } from "../../limits/prices/usage.ts";
 import type { ThreadContext } from "../context.ts";
 import { type StoredRun, takesSlots } from "../run.ts";
 import { queueReports } from "./budget.ts";
-import { queueTaskEffects } from "./tasks.ts";
+import { queueTaskEffects } from "../runs/tasks.ts";
 import { queueWebhook } from "./webhook.ts";
 
 /** Characters of trace runs in one row: even at three bytes each it stays under SQLite's 2 MB. */

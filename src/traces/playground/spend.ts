@@ -2,7 +2,7 @@
 import type { Budget } from "../../limits/budgets/rule.ts";
 import { budgetsFor, formatDay, type RunBudget } from "../../limits/budgets/claim.ts";
 import { knownBudgets } from "../../budgets/known.ts";
-import { describeReached } from "../../budgets/question.ts";
+import { describeReached } from "../../threads/interrupts/budget.ts";
 import { type Report, type Standing, workspaceBudgets } from "../../limits/budgets/rpc.ts";
 import { logError } from "../../lib/log.ts";
 import { Problem } from "../../lib/problem.ts";

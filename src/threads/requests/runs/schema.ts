@@ -3,7 +3,7 @@ import * as v from "valibot";
 import { choosing, Flag, optional, pagingQuery, Uuid } from "../../../http/shapes.ts";
 import { jsonList, JsonMembers } from "../../../lib/json.ts";
 import { CLASSIC_MODES } from "../../log/classic.ts";
-import { Checkpoint, Command, list } from "../schema.ts";
+import { Checkpoint, Command, list } from "../../api/schema.ts";
 
 export const RunParam = v.object({ thread_id: Uuid, run_id: Uuid });
 export const StatelessRunParam = v.object({ run_id: Uuid });

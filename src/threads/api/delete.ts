@@ -1,0 +1,62 @@
+/** Deletes threads of a workspace, found by the index. */
+import type { Principal } from "../../http/principal.ts";
+import { database } from "../../db/client.ts";
+import { mayDelete } from "../../access/users/handlers.ts";
+import { threadMetadata } from "./access.ts";
+import { moreRemain, MOST_THREADS, settleEach } from "../requests/fan-out.ts";
+import type { Json } from "../../json.ts";
+import { deleteCronsOn } from "../requests/crons-store.ts";
+import { threadStub } from "../stub.ts";
+import { removeRows, threadIds } from "../search/store.ts";
+
+const PAGE = 100;
+
+/** Deletes those threads of the assistant that the principal may delete. */
+export async function deleteAssistantThreads(env: Env, principal: Principal, assistant_id: string): Promise<void> {
+  const { workspaceId, user } = principal;
+  const may = async (id: string) => {
+    // The index may be behind the thread. A row without a thread is removed.
+    const metadata = await threadMetadata(env, workspaceId, id);
+    return metadata === undefined || mayDelete(principal, id, metadata);
+  };
+  // Authorization handlers apply to users only. For a key, no thread is read first.
+  await deleteThreads(env, workspaceId, { assistant_id }, user && may);
+}
+
+/**
+ * Deletes the threads whose metadata contain `metadata` (all of them without it) and of which `may` holds. When a thread
+ * cannot be deleted, the others are, and then its error is thrown. 503 after `MOST_THREADS` threads when more remain; a
+ * repeated call continues.
+ */
+export async function deleteThreads(
+  env: Env,
+  workspaceId: string,
+  metadata?: Json,
+  may: (id: string) => Promise<boolean> = async () => true,
+): Promise<void> {
+  const failed: unknown[] = [];
+  let kept = 0;
+  for (let tried = 0, more = true; more; tried += PAGE) {
+    if (tried >= MOST_THREADS) throw moreRemain();
+    // Threads that were not deleted stay on the index, before all others.
+    const found = await threadIds(env, workspaceId, { metadata, limit: PAGE, offset: failed.length + kept });
+    const rows = found.slice(0, PAGE);
+    const results = await settleEach(rows, async ({ id }) => {
+      if (!(await may(id))) return "kept";
+      return (await threadStub(env, workspaceId, id).remove()) ? "removed" : "absent";
+    });
+    const outcomes = results.map((result) => (result.status === "fulfilled" ? result.value : "failed"));
+    for (const result of results) if (result.status === "rejected") failed.push(result.reason);
+    kept += outcomes.filter((outcome) => outcome === "kept").length;
+    const removed = rows.filter((_, place) => outcomes[place] === "removed").map(({ id }) => id);
+    if (removed.length > 0) await deleteCronsOn(database(env.DB), workspaceId, removed);
+    // Rows without a thread. A thread that was made in the meantime has a new row, which stays.
+    await removeRows(
+      env,
+      workspaceId,
+      rows.filter((_, place) => outcomes[place] === "absent"),
+    );
+    more = found.length > PAGE;
+  }
+  if (failed.length > 0) throw failed[0];
+}

@@ -1,0 +1,158 @@
+/**
+ * Shapes of requests about threads and their states; those about runs are in runs/schema.ts. Unknown members are let
+ * through and ignored: clients of many ages call.
+ */
+import * as v from "valibot";
+import { choosing, Flag, optional, paging, Uuid, whole } from "../../http/shapes.ts";
+import { JsonFilter, JsonMembers, jsonList, JsonObject } from "../../lib/json.ts";
+import { pathsFrom } from "../requests/extract.ts";
+
+export const ThreadParam = v.object({ thread_id: Uuid });
+export const CheckpointParam = v.object({ thread_id: Uuid, checkpoint_id: Uuid });
+
+/** A list in a query string: repeated, comma-separated, or a JSON array in one. */
+export const list = v.pipe(
+  v.union([v.string(), v.array(v.string())]),
+  v.transform((text) =>
+    (Array.isArray(text) ? text : text.startsWith("[") ? (jsonList(text) ?? [text]) : text.split(",")).map((item) =>
+      item.replace(/^"|"$/g, ""),
+    ),
+  ),
+);
+
+/** A checkpoint as clients name it. */
+export const Checkpoint = v.object({
+  thread_id: v.nullish(v.string()),
+  checkpoint_id: v.nullish(Uuid),
+  checkpoint_ns: v.nullish(v.string()),
+  checkpoint_map: v.nullish(JsonObject),
+});
+
+const Send = v.object({ node: v.string(), input: v.optional(v.unknown()) });
+/** Fields that resume a paused graph, or change its next node. */
+export const Command = v.object({
+  update: v.optional(v.unknown()),
+  resume: v.optional(v.unknown()),
+  goto: v.nullish(v.union([v.string(), Send, v.array(v.union([v.string(), Send]))])),
+});
+
+const minutes = v.pipe(v.number(), v.minValue(0), v.maxValue(52_560_000));
+const ttl = v.object({
+  strategy: v.optional(v.picklist(["delete", "keep_latest"]), "delete"),
+  ttl: minutes,
+});
+const Ttl = v.pipe(
+  v.union([
+    v.pipe(
+      minutes,
+      v.transform((ttl) => ({ strategy: "delete" as const, ttl })),
+    ),
+    ttl,
+  ]),
+  v.transform(({ strategy, ttl }) => ({ strategy, ttl_minutes: ttl })),
+);
+
+const Update = v.object({
+  values: v.optional(v.unknown()),
+  command: optional(Command),
+  as_node: optional(v.string()),
+});
+
+export const ThreadCreate = v.object({
+  thread_id: optional(Uuid),
+  metadata: optional(JsonMembers),
+  if_exists: optional(v.picklist(["raise", "do_nothing"])),
+  ttl: optional(Ttl),
+  supersteps: optional(v.array(v.object({ updates: v.array(v.object({ ...Update.entries, as_node: v.string() })) }))),
+});
+
+export const ThreadPatch = v.object({ metadata: optional(JsonMembers), ttl: optional(Ttl) });
+
+const filter = {
+  ids: optional(v.pipe(v.array(Uuid), v.maxLength(1_000))),
+  metadata: optional(JsonFilter),
+  values: optional(JsonFilter),
+  status: optional(v.picklist(["idle", "busy", "interrupted", "error"])),
+  query: optional(
+    v.pipe(
+      v.string(),
+      v.maxLength(200),
+      v.transform((text) => text.trim().split(/\s+/).filter(Boolean)),
+      v.maxLength(10, "at most 10 words"),
+    ),
+  ),
+};
+const FIELDS = [
+  "thread_id",
+  "created_at",
+  "updated_at",
+  "state_updated_at",
+  "metadata",
+  "config",
+  "status",
+  "values",
+  "interrupts",
+  "error",
+] as const;
+export const ThreadSearch = choosing({
+  ...filter,
+  ...paging,
+  sort_by: v.nullish(v.picklist(["thread_id", "status", "created_at", "updated_at", "state_updated_at"]), "created_at"),
+  sort_order: v.nullish(v.picklist(["asc", "desc"]), "desc"),
+  select: optional(v.array(v.picklist(FIELDS))),
+  extract: optional(pathsFrom(["values", "metadata", "config", "interrupts"])),
+});
+export const ThreadCount = choosing(filter);
+
+export const ThreadPrune = choosing({
+  thread_ids: v.pipe(v.array(Uuid), v.maxLength(1_000)),
+  strategy: v.nullish(v.picklist(["delete", "keep_latest"]), "delete"),
+});
+
+const stateFields = v.pipe(
+  list,
+  v.array(
+    v.pipe(
+      v.string(),
+      v.regex(
+        /^(values(\..+)?|next|tasks|metadata|created_at|checkpoint|parent_checkpoint|interrupts)$/,
+        "must be a field of a state, or values.<key>",
+      ),
+    ),
+  ),
+);
+export const StateQuery = v.object({ subgraphs: v.optional(Flag, "false"), select: v.optional(stateFields) });
+export const StateAtCheckpoint = v.object({
+  checkpoint: Checkpoint,
+  subgraphs: v.nullish(v.boolean(), false),
+  select: optional(stateFields),
+});
+export const StateUpdate = v.object({
+  ...Update.entries,
+  checkpoint: optional(Checkpoint),
+  checkpoint_id: optional(Uuid),
+});
+
+export const StatePatch = v.object({ metadata: JsonMembers });
+
+const before = optional(
+  v.pipe(
+    v.union([Uuid, v.object({ checkpoint_id: Uuid }), v.object({ configurable: v.object({ checkpoint_id: Uuid }) })]),
+    v.transform((at) =>
+      typeof at === "string" ? at : "configurable" in at ? at.configurable.checkpoint_id : at.checkpoint_id,
+    ),
+  ),
+);
+export const HistoryBody = choosing({
+  limit: paging.limit,
+  before,
+  metadata: optional(JsonMembers),
+  checkpoint: optional(Checkpoint),
+  select: optional(stateFields),
+  extract: optional(pathsFrom(["values", "metadata"])),
+});
+export const HistoryQuery = v.object({ limit: v.optional(whole(1, 1_000), "10"), before: v.optional(Uuid) });
+
+const threadModes = v.optional(v.pipe(list, v.array(v.picklist(["lifecycle", "run_modes", "state_update"]))));
+export const ThreadStreamQuery = v.object({ stream_modes: threadModes, stream_mode: threadModes });
+export const ThreadQuery = v.object({ include: v.optional(list) });

@@ -1,0 +1,85 @@
+/** The question of a run that has reached a budget, and what an answer to it says. */
+import { deriveUuid } from "../../lib/uuid.ts";
+import { isObject } from "../../lib/json.ts";
+import type { Period } from "../../limits/budgets/rule.ts";
+import type { RunBudget, Unit } from "../../limits/budgets/claim.ts";
+
+/** The value of the interrupt. */
+export interface BudgetQuestion {
+  type: "budget";
+  budget: string;
+  per: Period;
+  key: string;
+  /** Of a budget a day. */
+  day?: string;
+  unit: Unit;
+  spent: number;
+  /** With what was approved before. */
+  limit: number;
+  /** What the answer `true` approves. */
+  more: number;
+  run_id: string;
+  message: string;
+}
+
+/** What one answer may approve. */
+const MOST = 1_000_000_000_000;
+
+export function questionFor(budget: RunBudget, spent: number, limit: number, runId: string, day?: string) {
+  const { id, per, key, unit, limit: more } = budget;
+  const message = `${describeReached(budget, spent, limit)} Approve more to continue: {"approve": ${more}}.`;
+  const dated = per === "day" && { day };
+  const value: BudgetQuestion = {
+    type: "budget",
+    budget: id,
+    per,
+    key,
+    ...dated,
+    unit,
+    spent,
+    limit,
+    more,
+    run_id: runId,
+    message,
+  };
+  return { id: idFor(value), value };
+}
+
+/** Why the run stops. */
+export function describeReached({ id, per, key, unit }: RunBudget, spent: number, limit: number): string {
+  const whose = key === "" ? "" : ` of "${key}"`;
+  return `The budget "${id}"${whose} is reached: ${amount(spent, unit)} of ${amount(limit, unit)} a ${per}.`;
+}
+
+const amount = (value: number, unit: Unit): string => (unit === "dollars" ? `$${value}` : `${value} tokens`);
+
+/**
+ * The question of a budget. Undefined for a question of the graph, for every value that it has: the id is derived from the value,
+ * and LangGraph derives its ids from the places of tasks. The parallel tasks of a run ask one question.
+ */
+export function budgetQuestion({ id, value }: { id?: string; value?: unknown }): BudgetQuestion | undefined {
+  if (!isObject(value) || value.type !== "budget") return undefined;
+  const question = value as unknown as BudgetQuestion;
+  return id === idFor(question) ? question : undefined;
+}
+
+/** An id in the form of LangGraph's own ones, by which clients address answers. */
+function idFor({ budget, key, day = "", limit, run_id }: BudgetQuestion): string {
+  return deriveUuid(`budget question ${JSON.stringify([budget, key, day, limit, run_id])}`).replaceAll("-", "");
+}
+
+const YES = /^(?:true|yes|approved?)$/i;
+const SUM = /^\$?(\d+(?:\.\d+)?)$/;
+
+/**
+ * What an answer approves: `{approve: 0.5}`, `{approve: true}`, the amount or `true` alone, or one of these as a text. Undefined
+ * when it declines.
+ */
+export function approvedBy(answer: unknown, more: number): number | undefined {
+  const given = isObject(answer) ? answer.approve : answer;
+  if (given === true) return more;
+  const text = typeof given === "string" ? given.trim() : "";
+  if (YES.test(text)) return more;
+  const sum = typeof given === "number" ? given : Number(SUM.exec(text)?.[1] ?? Number.NaN);
+  return sum > 0 && sum <= MOST ? sum : undefined;
+}

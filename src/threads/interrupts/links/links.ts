@@ -1,0 +1,155 @@
+/** Links by which a question is answered: made, listed, revoked, and what an answer by one starts. */
+import { budgetQuestion } from "../budget.ts";
+import { remoteProblem } from "../../../lib/problem.ts";
+import { deriveUuid } from "../../../lib/uuid.ts";
+import { runThatAsked } from "../../answers/asking.ts";
+import { toFirstAnswer, firstAnswer } from "../responses.ts";
+import type { Actor, AnswerLink, NewLink, Standing, Via } from "../../answering.ts";
+import type { Json } from "../../../json.ts";
+import type { ThreadContext } from "../../context.ts";
+import { absentThread } from "../../named.ts";
+import { pendingInterrupts } from "../../record.ts";
+import type { RunRequest } from "../../rpc.ts";
+import type { StoredRun } from "../../run.ts";
+import type { Interrupt } from "../../types.ts";
+import { checkAnswers, findTaker } from "../../runs/insert.ts";
+
+/** Links of one thread that have not expired. */
+export const MOST_LINKS = 100;
+/** How long a link of the server's own is valid, milliseconds. */
+const OWN_MS = 7 * 24 * 3_600_000;
+
+type Open = readonly StoredRun[];
+
+/** Makes a link, or finds the one that the same call has made. */
+export function makeLink(context: ThreadContext, open: Open, given: NewLink): AnswerLink {
+  const { record, tables } = context;
+  if (!record || record.temporary) throw absentThread(context.threadId);
+  const known = readLink(context, given.link_id);
+  if (known) return known;
+  const { interrupt_id } = given;
+  const taken = firstAnswer(context, interrupt_id) ?? findTaker(context, open, interrupt_id);
+  if (!taken && !pendingInterrupts(record).includes(interrupt_id))
+    throw remoteProblem(404, "No interrupt with this id waits for an answer.");
+  checkAnswers(context, open, { answers: [interrupt_id] });
+  const fault = findLinkFault(context, interrupt_id);
+  if (fault) throw remoteProblem(409, fault);
+  const links = validLinks(context);
+  if (links.length >= MOST_LINKS) throw remoteProblem(409, `A thread has at most ${MOST_LINKS} links. Revoke others.`);
+  const link = { ...given, turn: tables.answers.turn(interrupt_id), created: Date.now() };
+  tables.transaction(() => tables.answers.putLink(link.link_id, JSON.stringify(link)));
+  return link;
+}
+
+/** The server's own link for the question; see `LinkRpc`. Its id is derived, so that all deliveries and readers share it. */
+export function ownLink(context: ThreadContext, open: Open, id: string, via: Via): AnswerLink | undefined {
+  const { record, tables, workspaceId, threadId } = context;
+  if (!record || record.temporary || !pendingInterrupts(record).includes(id) || findTaker(context, open, id))
+    return undefined;
+  if (findLinkFault(context, id)) return undefined;
+  const turn = tables.answers.turn(id);
+  // A day in advance: the link that is given out is valid for a while.
+  const period = Math.floor(Date.now() / (OWN_MS / 2));
+  const link_id = deriveUuid(
+    JSON.stringify(["own link", workspaceId, threadId, id, turn, via, record.created, period]),
+  );
+  const known = readLink(context, link_id);
+  if (known) return known;
+  if (validLinks(context).length >= MOST_LINKS) return undefined;
+  const by = { kind: "weir", credentialId: via };
+  const link = { link_id, interrupt_id: id, expires: Date.now() + OWN_MS, by, turn, created: Date.now() };
+  tables.transaction(() => tables.answers.putLink(link_id, JSON.stringify(link)));
+  return link;
+}
+
+export function listLinks(context: ThreadContext, open: Open, interruptId: string): Standing[] {
+  if (!context.record || context.record.temporary) throw absentThread(context.threadId);
+  return validLinks(context)
+    .filter((link) => link.interrupt_id === interruptId)
+    .sort((a, b) => a.created - b.created)
+    .map((link) => judgeLink(context, open, link));
+}
+
+export function removeLink(context: ThreadContext, interruptId: string, linkId: string): boolean {
+  const { record, tables } = context;
+  if (!record || record.temporary || readLink(context, linkId)?.interrupt_id !== interruptId) return false;
+  tables.transaction(() => tables.answers.removeLink(linkId));
+  return true;
+}
+
+/** Where the question of a link stands; undefined when there is no such link, or it has expired. */
+export function findAsked(context: ThreadContext, open: Open, linkId: string): Standing | undefined {
+  const { record } = context;
+  const link = record && !record.temporary ? readLink(context, linkId) : undefined;
+  return link && link.expires > Date.now() ? judgeLink(context, open, link) : undefined;
+}
+
+function judgeLink(context: ThreadContext, open: Open, link: AnswerLink): Standing {
+  const { record, tables } = context;
+  const { interrupt_id, turn } = link;
+  const isOfTurn = tables.answers.turn(interrupt_id) === turn;
+  const taker = isOfTurn ? findTaker(context, open, interrupt_id) : undefined;
+  const first = taker ? toFirstAnswer(taker) : firstAnswer(context, interrupt_id, turn);
+  if (first) return { state: "answered", link, first };
+  const question = isOfTurn ? findQuestion(context, interrupt_id) : undefined;
+  if (!question) return { state: "gone", link };
+  const { graph_id = "" } = (record?.metadata ?? {}) as { graph_id?: string };
+  return { state: "waits", link, value: question.value, graph_id };
+}
+
+/**
+ * The run that resumes with these answers, by the ids of their questions: with what the run that asked was started with, as its user and in its task, and with its
+ * webhook. Undefined when no run of the thread has asked.
+ */
+export function findContinuing(
+  context: ThreadContext,
+  { run_id, resume, actor }: { run_id: string; resume: Json; actor: Actor },
+): RunRequest | undefined {
+  const ids = Object.keys(resume);
+  const asking = ids[0] === undefined ? undefined : runThatAsked(context, ids[0]);
+  if (!asking) return undefined;
+  const { input: _input, command: _command, checkpoint: _checkpoint, fingerprint: _print, ...request } = asking.request;
+  const { temporary: _temporary, keep_questions: _keep, keep_until: _until, after_seconds: _after, ...own } = request;
+  return {
+    ...own,
+    run_id,
+    command: { resume },
+    answers: ids,
+    actor,
+    multitask_strategy: "enqueue",
+    if_not_exists: "reject",
+    on_disconnect: "continue",
+    ...(own.task && { task: { task_id: own.task.task_id } }),
+  };
+}
+
+function findQuestion({ record }: ThreadContext, id: string): Interrupt | undefined {
+  return Object.values(record?.interrupts ?? {})
+    .flat()
+    .find((one) => one.id === id);
+}
+
+/** Why a question cannot be answered by a link. */
+function findLinkFault(context: ThreadContext, id: string): string | undefined {
+  const question = findQuestion(context, id);
+  if (question && budgetQuestion(question))
+    return "The question of a budget is answered with a credential: who holds a link must not spend more.";
+  if (!runThatAsked(context, id)) return "No run of this thread has asked the question: resume it with a run.";
+  return undefined;
+}
+
+function readLink({ tables }: ThreadContext, linkId: string): AnswerLink | undefined {
+  const text = tables.answers.link(linkId);
+  return text === undefined ? undefined : (JSON.parse(text) as AnswerLink);
+}
+
+/** The links that have not expired. The others are removed. */
+function validLinks({ tables }: ThreadContext): AnswerLink[] {
+  const links = tables.answers.links().map((text) => JSON.parse(text) as AnswerLink);
+  const old = links.filter(({ expires }) => expires <= Date.now());
+  if (old.length > 0)
+    tables.transaction(() => {
+      for (const { link_id } of old) tables.answers.removeLink(link_id);
+    });
+  return links.filter((link) => !old.includes(link));
+}

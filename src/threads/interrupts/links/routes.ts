@@ -1,0 +1,172 @@
+/** Links by which an interrupt is answered: made and revoked with a credential, answered without one. */
+import { type Context, Hono, type MiddlewareHandler } from "hono";
+import * as v from "valibot";
+import { audit } from "../../../access/audit/record.ts";
+import { limitAddress, limitLink } from "../../../access/auth/limits.ts";
+import { createDoc, eitherBody, json, media, NOTHING, PROBLEM } from "../../../http/route.ts";
+import { idempotentId } from "../../../http/idempotent-id.ts";
+import { serverAddress } from "../../../http/origin.ts";
+import { toProblem } from "../../../lib/problem.ts";
+import { Problem } from "../../../lib/problem.ts";
+import type { App } from "../../../http/context.ts";
+import { body, param, readBody } from "../../../http/validate.ts";
+import { urlOfLink } from "../../answers/token.ts";
+import { requireFound, openThread } from "../../api/access.ts";
+import { answerBy, heldLink, readOpenLink } from "../../../answers/answer.ts";
+import { readForm } from "./pages.ts";
+import { answeredPage, askPage, messagePage, thanksPage } from "../../../answers/page.ts";
+import { actionsIn, limitDecisions } from "../../../answers/review.ts";
+import {
+  Accepted,
+  AnsweredBefore,
+  AskedQuestion,
+  CreateLink,
+  GivenAnswer,
+  InterruptParam,
+  LinkParam,
+  ListedLink,
+  MadeLink,
+  TokenParam,
+} from "./schema.ts";
+import { answeredBefore, askedOnWire, linkOnWire, listedOnWire } from "../../../answers/wire.ts";
+
+const doc = createDoc("Interrupts");
+/** Bytes of an answer. */
+const ANSWER_LIMIT = 256 * 1024;
+const PRIVATE = { "cache-control": "no-store", "referrer-policy": "no-referrer", "x-robots-tag": "noindex, nofollow" };
+
+export const interruptLinks = new Hono<App>()
+  .post(
+    "/:thread_id/interrupts/:interrupt_id/links",
+    doc("Make a link by which an interrupt is answered without an account", MadeLink),
+    param(InterruptParam),
+    body(CreateLink),
+    async (c) => {
+      const { thread_id, interrupt_id } = c.req.valid("param");
+      const { expires_in, name, answers } = c.req.valid("json");
+      const { workspaceId, kind, credentialId } = c.get("principal");
+      if (answers) await checkAnswers(c, thread_id, interrupt_id, answers);
+      const link = await openThread(c, thread_id).makeLink({
+        link_id: idempotentId(c),
+        interrupt_id,
+        name,
+        answers,
+        expires: Date.now() + expires_in * 1000,
+        by: { kind, credentialId },
+      });
+      const detail = { thread_id, interrupt_id, ...(name !== undefined && { name }) };
+      // Before the address is answered: until then no one can use the link.
+      await audit(c, { action: "interrupt_link.created", targetId: link.link_id, detail });
+      const url = await urlOfLink(c.env, serverAddress(c), { workspaceId, threadId: thread_id }, link);
+      return c.json({ ...linkOnWire(link), url }, 200, { "cache-control": "no-store" });
+    },
+  )
+  .get(
+    "/:thread_id/interrupts/:interrupt_id/links",
+    doc("List the links of an interrupt that have not expired, with who has answered", v.array(ListedLink)),
+    param(InterruptParam),
+    async (c) => {
+      const { thread_id, interrupt_id } = c.req.valid("param");
+      return c.json((await openThread(c, thread_id).listLinks(interrupt_id)).map(listedOnWire));
+    },
+  )
+  .delete(
+    "/:thread_id/interrupts/:interrupt_id/links/:link_id",
+    doc("Revoke a link of an interrupt", NOTHING),
+    param(LinkParam),
+    async (c) => {
+      const { thread_id, interrupt_id, link_id } = c.req.valid("param");
+      const thread = openThread(c, thread_id);
+      const links = await thread.listLinks(interrupt_id);
+      requireFound(
+        links.find(({ link }) => link.link_id === link_id),
+        "Link",
+      );
+      const detail = { thread_id, interrupt_id };
+      await audit(c, { action: "interrupt_link.revoked", targetId: link_id, detail });
+      await thread.removeLink(interrupt_id, link_id);
+      return c.body(null, 204);
+    },
+  );
+
+/** 422 when the link would accept a decision that no action allows. A question that does not wait is refused later. */
+async function checkAnswers(c: Context<App>, threadId: string, id: string, answers: unknown[]): Promise<void> {
+  const interrupts = Object.values((await openThread(c, threadId).get(0))?.interrupts ?? {}).flat();
+  const actions = actionsIn(interrupts.find((one) => one.id === id)?.value);
+  const refusing = actions?.find(({ allowed }) => limitDecisions(allowed, answers).length === 0);
+  if (refusing)
+    throw new Problem(
+      422,
+      `Invalid body.answers: name types of decision on ${refusing.name}: ${refusing.allowed.join(", ")}.`,
+    );
+}
+
+/** The form of the page. What programs send is JSON, which the route itself reads. */
+const formFirst: MiddlewareHandler<App> = async (c, next) => {
+  if (!/^application\/x-www-form-urlencoded\b/i.test(c.req.header("content-type") ?? "")) return next();
+  try {
+    return await answerForm(c);
+  } catch (error) {
+    const { detail, status } = toProblem(error);
+    return messagePage("The answer was not sent", detail, status);
+  }
+};
+
+async function answerForm(c: Context<App>): Promise<Response> {
+  await limitAddress(c, "answer");
+  const bytes = await readBody(c.req.raw, ANSWER_LIMIT);
+  const form = new URLSearchParams(new TextDecoder().decode(bytes));
+  const held = await heldLink(c.env, c.req.param("token") ?? "");
+  const standing = await readOpenLink(c.env, held);
+  if (standing.state === "answered") return answeredPage(standing.first, 409);
+  const given = readForm(form, actionsIn(standing.value), standing.link.answers);
+  if ("fault" in given) return askPage(standing, { fault: given.fault, given: form, status: 422 });
+  const outcome = await answerBy(c, held, standing, given.answer);
+  if ("fault" in outcome) return askPage(standing, { fault: outcome.fault, given: form, status: 422 });
+  return "first" in outcome ? answeredPage(outcome.first, 409) : thanksPage();
+}
+
+export const answers = new Hono<App>()
+  .get(
+    "/answers/:token",
+    doc("The question of a link, as JSON or as a page with a form; it answers nothing", {
+      200: eitherBody(json(AskedQuestion), media("text/html")),
+      default: eitherBody(PROBLEM, media("text/html")),
+    }),
+    param(TokenParam),
+    async (c) => {
+      const wantsPage = c.req.header("accept")?.includes("text/html") ?? false;
+      try {
+        await limitLink(c);
+        const standing = await readOpenLink(c.env, await heldLink(c.env, c.req.valid("param").token));
+        if (!wantsPage) return c.json(askedOnWire(standing), 200, PRIVATE);
+        return await (standing.state === "answered" ? answeredPage(standing.first, 200) : askPage(standing));
+      } catch (error) {
+        if (!wantsPage) throw error;
+        const { detail, status } = toProblem(error);
+        return messagePage("This link does not lead to a question", detail, status);
+      }
+    },
+  )
+  .post(
+    "/answers/:token",
+    doc("Answer the question of a link; the form of its page posts here, too", {
+      200: eitherBody(json(Accepted), media("text/html")),
+      // A problem: the deployed graph cannot continue the thread.
+      409: eitherBody(json(AnsweredBefore), PROBLEM, media("text/html")),
+      default: eitherBody(PROBLEM, media("text/html")),
+    }),
+    param(TokenParam),
+    formFirst,
+    body(GivenAnswer, { limit: ANSWER_LIMIT }),
+    async (c) => {
+      await limitAddress(c, "answer");
+      const held = await heldLink(c.env, c.req.valid("param").token);
+      const standing = await readOpenLink(c.env, held);
+      if (standing.state === "answered") return c.json(answeredBefore(standing.first), 409, PRIVATE);
+      const outcome = await answerBy(c, held, standing, c.req.valid("json").answer);
+      if ("fault" in outcome) throw new Problem(422, outcome.fault);
+      if ("first" in outcome) return c.json(answeredBefore(outcome.first), 409, PRIVATE);
+      return c.json({ run_id: outcome.run_id }, 200, PRIVATE);
+    },
+  );

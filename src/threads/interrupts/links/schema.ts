@@ -1,0 +1,86 @@
+import * as v from "valibot";
+import { Id, Time } from "../../../http/answers.ts";
+import { isVisibleName } from "../../../oauth/name.ts";
+import { choosing, Uuid } from "../../../http/shapes.ts";
+
+/** Seconds. */
+const DAY = 86_400;
+const LIFE = { least: 60, usual: DAY, most: 30 * DAY };
+/** Characters of JSON of the answers that a link accepts. */
+const MOST_ANSWERS = 16_000;
+
+const InterruptId = v.pipe(v.string(), v.minLength(1), v.maxLength(200));
+export const InterruptParam = v.object({ thread_id: Uuid, interrupt_id: InterruptId });
+export const LinkParam = v.object({ thread_id: Uuid, interrupt_id: InterruptId, link_id: Uuid });
+
+export const CreateLink = choosing({
+  expires_in: v.pipe(
+    v.optional(v.pipe(v.number(), v.integer(), v.minValue(LIFE.least), v.maxValue(LIFE.most)), LIFE.usual),
+    v.description("Seconds"),
+  ),
+  name: v.optional(
+    v.pipe(
+      v.string(),
+      v.trim(),
+      v.minLength(1),
+      v.maxLength(100),
+      v.check(isVisibleName, "must be a text that people can see"),
+      v.description("For whom the link is: it is shown as who has answered"),
+    ),
+  ),
+  answers: v.optional(
+    v.pipe(
+      v.array(v.unknown()),
+      v.minLength(1),
+      v.maxLength(20),
+      v.check((list) => JSON.stringify(list).length <= MOST_ANSWERS, `at most ${MOST_ANSWERS} characters of JSON`),
+      v.description("The answers that the link accepts; for actions to review, types of decision"),
+    ),
+  ),
+});
+
+export const TokenParam = v.object({ token: v.pipe(v.string(), v.maxLength(2_000)) });
+export const GivenAnswer = choosing({ answer: v.unknown() });
+
+const Via = v.picklist(["api", "console", "link", "webhook", "mcp", "a2a", "agui", "cron", "run"]);
+/** Which answer was the first, and when. */
+const First = v.object({ via: Via, name: v.optional(v.string()), at: Time });
+const State = v.picklist(["waits", "answered", "gone"]);
+
+const link = {
+  link_id: Id,
+  interrupt_id: v.string(),
+  name: v.optional(v.string()),
+  answers: v.optional(v.array(v.unknown())),
+  expires_at: Time,
+};
+export const MadeLink = v.pipe(v.object({ ...link, url: v.string() }), v.title("InterruptLink"));
+export const ListedLink = v.pipe(
+  v.object({ ...link, created_at: Time, state: State, answered: v.optional(First) }),
+  v.title("ListedInterruptLink"),
+);
+
+/** What the holder of a link sees as JSON. */
+export const AskedQuestion = v.pipe(
+  v.object({
+    state: State,
+    interrupt_id: v.string(),
+    expires_at: Time,
+    name: v.optional(v.string()),
+    agent: v.optional(v.string()),
+    value: v.optional(v.unknown()),
+    answers: v.optional(v.array(v.unknown())),
+    answered: v.optional(First),
+  }),
+  v.title("AskedQuestion"),
+);
+export const Accepted = v.object({ run_id: Id });
+/** A problem that says who was first. */
+export const AnsweredBefore = v.object({
+  type: v.string(),
+  title: v.string(),
+  status: v.literal(409),
+  detail: v.string(),
+  message: v.string(),
+  answered: First,
+});

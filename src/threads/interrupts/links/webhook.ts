@@ -1,0 +1,81 @@
+/** What the webhook of a run that asks says about its questions, and what its receiver answers. */
+import { isObject, NESTING, nestsDeeper, parseJson } from "../../../lib/json.ts";
+import { publicAddress } from "../../../http/origin.ts";
+import { deriveUuid } from "../../../lib/uuid.ts";
+import type { Json } from "../../../json.ts";
+import { urlOfLink } from "../../answers/token.ts";
+import type { AskedByCall } from "../../answering.ts";
+import type { ThreadContext } from "../../context.ts";
+import { refuseBroken } from "../../graph/continue.ts";
+import type { StoredRun } from "../../run.ts";
+import { withLimitsNow } from "../../runs/limits-now.ts";
+import { findAsked, findContinuing, ownLink } from "./links.ts";
+import type { Runner } from "../../runs/runner.ts";
+
+/** The questions of the run that still wait: on the wire, and those that the receiver may answer. */
+export async function questionsFor(
+  context: ThreadContext,
+  { open }: Pick<Runner, "open">,
+  { id: run_id, outcome, request }: StoredRun,
+): Promise<{ interrupts: Json[]; asked: AskedByCall } | undefined> {
+  const waiting = Object.values(context.record?.interrupts ?? {}).flat();
+  const raised = Object.values(outcome.interrupts ?? {}).flat();
+  const own = waiting.filter(({ id }) => id !== undefined && raised.some((one) => one.id === id));
+  if (own.length === 0) return undefined;
+  const origin = request.origin ?? publicAddress(context.env);
+  const asked: AskedByCall = { run_id, links: [] };
+  const interrupts: Json[] = [];
+  for (const { id = "", value } of own) {
+    const link = ownLink(context, open, id, "webhook");
+    if (link) asked.links.push(link.link_id);
+    const url = link && origin !== undefined ? await urlOfLink(context.env, origin, context, link) : undefined;
+    const way = link && url !== undefined && { answer_url: url, expires_at: new Date(link.expires).toISOString() };
+    interrupts.push({ id, value, ...way });
+  }
+  return { interrupts, asked };
+}
+
+/** Resumes the run with what its webhook's receiver has answered: `{"resume": …}`. Any other answer says nothing. */
+export async function takeAnswer(
+  context: ThreadContext,
+  runner: Runner,
+  { run_id, links }: AskedByCall,
+  text: string,
+): Promise<void> {
+  const body = parseJson(text);
+  if (!isObject(body) || !("resume" in body)) return;
+  const ignore = (reason: string) =>
+    console.warn(JSON.stringify({ level: "warn", thread: context.threadId, run: run_id, webhookAnswer: reason }));
+  if (nestsDeeper(body.resume)) return ignore(`nests deeper than ${NESTING} levels`);
+  const read = () => {
+    const standings = links.map((id) => findAsked(context, runner.open, id));
+    const waiting = standings.flatMap((one) => (one?.state === "waits" ? [one.link.interrupt_id] : []));
+    return buildResume(body.resume, waiting, links.length === 1);
+  };
+  const actor = { kind: "webhook", credentialId: run_id, via: "webhook" as const };
+  // A delivery that is repeated, and answered again, leads to the same run.
+  const answer = { run_id: deriveUuid(`answer of the webhook of ${run_id}`), actor };
+  const resume = read();
+  const asked = resume && findContinuing(context, { ...answer, resume });
+  if (!asked) return ignore("answers no question that waits");
+  const request = await withLimitsNow(context, asked);
+  try {
+    await refuseBroken(context, runner, request);
+    // A question may have been answered in between. From here on nothing waits.
+    const left = read();
+    if (!left) return ignore("answers no question that waits");
+    runner.create({ ...request, command: { resume: left }, answers: Object.keys(left) });
+  } catch (error) {
+    ignore(String(error));
+  }
+}
+
+/** The answers to questions that wait, by their ids. `alone`: the payload had one question, whose answer may come without the id. */
+function buildResume(resume: unknown, waiting: string[], alone: boolean): Json | undefined {
+  const given = isObject(resume) ? Object.entries(resume) : [];
+  const named = given.filter(([id]) => waiting.includes(id));
+  if (!alone) return named.length > 0 ? Object.fromEntries(named) : undefined;
+  const [id] = waiting;
+  if (id === undefined) return undefined;
+  return { [id]: named.length > 0 && named.length === given.length ? named[0]?.[1] : (resume ?? null) };
+}

@@ -1,0 +1,400 @@
+/** The Durable Object of one thread: its runs, checkpoints and event log. One writer, by construction. */
+import { NEWER_ALARM_MS } from "../../lib/object-tables.ts";
+import { isKeyDestroyed } from "../../access/encryption/ring.ts";
+import { remoteProblem } from "../../lib/problem.ts";
+import { Questioned } from "../questioned.ts";
+import { armAlarm, onAlarm, restoreAlarm } from "./alarm.ts";
+import type { Json } from "../../json.ts";
+import { copyInto, copyPage } from "../state/copy.ts";
+import type { CopyPlace } from "../store/copy.ts";
+import { asLine, type Framing, restMark, type TailQuery } from "../log/events.ts";
+import { lineStream } from "../remote/lines.ts";
+import type { OnTask } from "../tasks/effect.ts";
+import type { Outbox } from "../runs/outbox.ts";
+import type { ThreadContext } from "../context.ts";
+import { newRecord, toWireThread, readStanding, startTtl, type ThreadRecord, UNREAD } from "../record.ts";
+import { isLost, type Parts, readParts, removeUnread } from "./parts.ts";
+import type * as rpc from "../rpc.ts";
+import type * as types from "../types.ts";
+import { threadStub } from "../stub.ts";
+import { idsIn } from "../thread-id.ts";
+import { deleteRun } from "../runs/delete.ts";
+import type { Runner } from "../runs/runner.ts";
+import { chooseOpen, listOpen, listRuns } from "../runs/lists.ts";
+import { readResult } from "../runs/result.ts";
+import { runStream } from "../runs/run-stream.ts";
+import { toWireRun, type StoredRun } from "../run.ts";
+import { refuseBroken } from "../graph/continue.ts";
+import { parkedThread } from "../graph/parked.ts";
+import { keepLatestOnce } from "../state/prune.ts";
+import { applyUpdates, streamHistory, readShownState } from "../state/state.ts";
+import { Tables } from "../store/tables.ts";
+import { storageFigures } from "../checkpoints/stats.ts";
+import { withinMetadata } from "../limits.ts";
+import { tail } from "../log/tail.ts";
+import type { Sleepers } from "../log/sleepers.ts";
+import { threadStream } from "../runs/stream.ts";
+import { readTitle } from "../title.ts";
+import { cancelTask, setHook, viewTask } from "../runs/tasks.ts";
+import { absentThread } from "../named.ts";
+
+/** Characters of the longest state in the answer to a copy: an RPC message holds at most 32 MiB. */
+const LONG_STATE = 8_000_000;
+
+export class ThreadObject extends Questioned implements rpc.ThreadRpc {
+  /** The error that every call answers when the thread cannot be read. */
+  #parts: Parts | Error = new Error("The object has not begun.");
+  #copying: Promise<void> | undefined;
+
+  constructor(
+    ctx: DurableObjectState,
+    env: Env,
+    private readonly onTask: OnTask,
+  ) {
+    super(ctx, env, idsIn(ctx.id).workspaceId);
+    this.begin(new Tables(ctx.storage).heldTexts(), () => this.#start());
+  }
+
+  #start(before?: Outbox): void {
+    const { ctx, ring, onTask } = this;
+    this.#parts = readParts(ctx, this.env, { ring, onTask, before });
+    if (before || this.#parts instanceof Error) return;
+    // A run that was open at a crash resumes immediately, not only when the alarm fires.
+    if (this.#runner.open.length > 0) ctx.waitUntil(Promise.resolve().then(() => this.#runner.next()));
+    // A deleted thread may have left effects that are still to be carried out.
+    if (!this.#context.record) armAlarm(this.#context, this.#runner);
+    else this.onFirstCall = () => ctx.waitUntil(restoreAlarm(this.#context, this.#runner));
+  }
+
+  protected rekey(lost: boolean): void {
+    if (this.#parts instanceof Error) return this.#start();
+    this.#context.tables.vault.ring = this.ring;
+    if (!lost) return;
+    // A run in flight has the texts in its memory.
+    if (this.#runner.open.length > 0) this.ctx.abort("A key of the workspace is destroyed.");
+    else this.#rebuild();
+  }
+
+  override async alarm(): Promise<void> {
+    // An alarm that throws is dropped after six times.
+    const isUnlocked = await this.unlocked();
+    if (isUnlocked && isLost(this.#parts)) return;
+    if (!isUnlocked || this.#parts instanceof Error) return this.ctx.storage.setAlarm(Date.now() + NEWER_ALARM_MS);
+    await onAlarm(this.#context, this.#runner, this.#outbox, (isDue) => this.#forget(isDue));
+  }
+
+  async create({ metadata, ifExists, ttl, supersteps }: rpc.CreateThread): Promise<types.Thread> {
+    const context = this.#context;
+    if (context.record && (ifExists === "raise" || context.record.temporary))
+      throw remoteProblem(409, "A thread with this id exists.");
+    if (!context.record) {
+      const record = newRecord(context.workspaceId, context.threadId, withinMetadata(metadata));
+      context.saveRecord({ ...record, ttl: startTtl(ttl) ?? record.ttl });
+      armAlarm(context, this.#runner);
+      if (supersteps) await this.#seed(supersteps);
+    }
+    await context.project(this.#runner);
+    return this.#shown(this.#existing());
+  }
+
+  async get(mostValues?: number): Promise<types.Thread | undefined> {
+    const { record } = this.#context;
+    return record && !record.temporary?.until ? this.#shown(record, mostValues) : undefined;
+  }
+
+  async standing(): Promise<types.Standing | undefined> {
+    return isKeyDestroyed(this.#parts) ? UNREAD : readStanding(this.#context.record, this.#runner.busy);
+  }
+
+  async title(): Promise<string | undefined> {
+    return isKeyDestroyed(this.#parts) ? undefined : readTitle(this.#context, this.#runner.open[0]?.request.input);
+  }
+
+  async patch({ metadata, ttl }: rpc.ThreadPatch): Promise<types.Thread> {
+    const record = this.#changeable();
+    const merged = withinMetadata({ ...record.metadata, ...metadata });
+    this.#context.saveRecord({ ...record, metadata: merged, updated: Date.now(), ttl: startTtl(ttl) ?? record.ttl });
+    armAlarm(this.#context, this.#runner);
+    await this.#context.project(this.#runner);
+    armAlarm(this.#context, this.#runner);
+    return this.#shown(this.#existing());
+  }
+
+  async remove(): Promise<boolean> {
+    if (isKeyDestroyed(this.#parts)) return this.removeIdle();
+    const { context, runner } = this.opened();
+    if (!context.record) return false;
+    // While runs end, others may begin, or another request may delete the thread.
+    do await runner.stopAll("interrupt");
+    while (!context.gone && !(await this.#forget()));
+    return true;
+  }
+
+  async removeIdle(): Promise<boolean> {
+    if (isKeyDestroyed(this.#parts)) return removeUnread(this.ctx, this.env).finally(() => this.#start());
+    return !this.#context.record || this.#forget();
+  }
+
+  async copyFrom(threadId: string, metadata?: Json): Promise<types.Thread> {
+    // A call that is repeated after a lost connection waits for the first call.
+    if (!this.#context.record) await (this.#copying ??= this.#copy(threadId, metadata));
+    return this.#shown(this.#existing(), LONG_STATE);
+  }
+
+  async copyPage(from?: CopyPlace): Promise<rpc.CopyPage> {
+    return copyPage(this.#context, from);
+  }
+
+  async keepLatest(): Promise<boolean> {
+    return keepLatestOnce(this.#context, this.#runner);
+  }
+
+  async storage(): Promise<types.StorageFigures | undefined> {
+    return this.#context.record && storageFigures(this.#context.checkpoints, this.#context.tables);
+  }
+
+  async startRun(request: rpc.RunRequest): Promise<types.Run> {
+    return (await this.launch(request)).run;
+  }
+
+  async launch(request: rpc.RunRequest): Promise<{ run: types.Run; seq: number }> {
+    const fresh = this.#context.record === undefined;
+    await refuseBroken(this.#context, this.#runner, request);
+    const run = this.#runner.create(request);
+    // A thread that this run has made is found by searches once its caller has the answer.
+    if (fresh) void this.#context.project(this.#runner);
+    const seq = run.outcome.first_seq ?? this.#context.eventLog.seq;
+    const answer = { run: toWireRun(run, this.#context.threadId), seq };
+    await this.#context.projected();
+    return answer;
+  }
+
+  async startAndFollow(request: rpc.RunRequest, query: Omit<TailQuery, "after" | "runId">) {
+    await refuseBroken(this.#context, this.#runner, request);
+    const run = this.#runner.create(request, true);
+    const after = (run.outcome.first_seq ?? this.#context.eventLog.seq + 1) - 1;
+    return this.read({ ...query, after, runId: run.id });
+  }
+
+  async startAndStream(request: rpc.RunRequest, options: rpc.RunStream) {
+    await refuseBroken(this.#context, this.#runner, request);
+    return this.#openStream(this.#runner.create(request, true), options);
+  }
+
+  async streamRun(runId: string, options: rpc.RunStream): Promise<ReadableStream<Uint8Array>> {
+    return this.#openStream(this.#context.existingRun(runId), options);
+  }
+
+  async streamThread(modes: string[], after = this.#context.eventLog.visible): Promise<ReadableStream<Uint8Array>> {
+    const { query, framing } = threadStream(this.#context.tables, (runId) => this.#context.run(runId), modes, after);
+    return this.read(query, framing);
+  }
+
+  async getRun(runId: string): Promise<types.Run | undefined> {
+    const run = this.#context.run(runId);
+    return run && (await this.#runner.placed([toWireRun(run, this.#context.threadId)]))[0];
+  }
+
+  async listRuns(query: rpc.RunsQuery): Promise<types.Run[]> {
+    this.#existing();
+    return this.#runner.placed(listRuns(this.#context, query));
+  }
+
+  async openRuns(most: number): Promise<types.OpenRun[]> {
+    if (isLost(this.#parts)) return [];
+    const { thread_id } = this.#existing();
+    return this.#runner.placed(listOpen(this.#runner.open, most, thread_id));
+  }
+
+  async cancel(runId: string, action: types.CancelAction, wait: boolean): Promise<types.RunStatus | undefined> {
+    const ended = this.#runner.cancel(runId, action);
+    if (wait) await this.#runner.ended(runId);
+    return ended;
+  }
+
+  async cancelMany(which: rpc.OpenRuns, action: types.CancelAction): Promise<number> {
+    if (isLost(this.#parts)) return 0;
+    const chosen = chooseOpen(this.#runner.open, which);
+    for (const { id } of chosen) this.#runner.stop(id, action);
+    return chosen.length;
+  }
+
+  async deleteRun(runId: string): Promise<boolean> {
+    return deleteRun(this.#context, this.#runner, this.#outbox, runId);
+  }
+
+  async join(runId: string): Promise<ReadableStream<Uint8Array>> {
+    if (!this.#context.run(runId)) throw remoteProblem(404, "Run not found.");
+    if (this.#runner.resting && !this.#runner.settled(runId))
+      return new Blob([restMark(this.#context.eventLog.visible)]).stream();
+    await this.#runner.ended(runId);
+    return new Blob([readResult(this.#context, this.#context.run(runId)?.outcome)]).stream();
+  }
+
+  async grant(runId: string, created: number, stopped: boolean): Promise<boolean> {
+    return !isLost(this.#parts) && this.#runner.grant(runId, created, stopped);
+  }
+
+  async task(taskId: string): Promise<types.TaskView | undefined> {
+    return viewTask(this.#context, taskId);
+  }
+
+  async setHook(taskId: string, id: string, hook: Json | undefined, most: number): Promise<void> {
+    setHook(this.#context, taskId, id, hook, most);
+    armAlarm(this.#context, this.#runner);
+    this.ctx.waitUntil(this.#outbox.deliver());
+  }
+
+  async cancelTask(taskId: string): Promise<void> {
+    await cancelTask(this.#context, this.#runner, taskId);
+    armAlarm(this.#context, this.#runner);
+    this.ctx.waitUntil(this.#outbox.deliver());
+  }
+
+  async follow(query: TailQuery): Promise<ReadableStream<Uint8Array>> {
+    if (query.runId !== undefined && !this.#context.run(query.runId)) throw remoteProblem(404, "Run not found.");
+    return this.read(query);
+  }
+
+  async lastSeq(runId?: string): Promise<number> {
+    return runId === undefined ? this.#context.eventLog.visible : (this.#context.run(runId)?.outcome.last_seq ?? 0);
+  }
+
+  async hasEvent(seq: number): Promise<boolean> {
+    return this.#context.eventLog.has(seq);
+  }
+
+  async firstSeq(runId: string): Promise<number | undefined> {
+    const run = this.#context.run(runId);
+    return run && (run.outcome.first_seq ?? this.#context.eventLog.visible + 1);
+  }
+
+  async parked(): Promise<types.ParkedThread | undefined> {
+    return parkedThread(this.#context);
+  }
+
+  async state(query: rpc.StateQuery): Promise<types.ThreadState | undefined> {
+    return this.#context.record && readShownState(this.#context, this.#runner.busy, query);
+  }
+
+  async history(query: rpc.HistoryQuery): Promise<ReadableStream<Uint8Array>> {
+    this.#existing();
+    return lineStream(await streamHistory(this.#context, query));
+  }
+
+  async updateState(update: rpc.StateUpdate, checkpoint?: types.CheckpointAddress, graphId?: string) {
+    this.#changeable();
+    const work = () => applyUpdates(this.#context, [{ updates: [update] }], checkpoint, graphId);
+    const written = await this.#runner.exclusively(work);
+    await this.#context.project(this.#runner);
+    return written;
+  }
+
+  /** Of the tests and benches: rows written since this object woke, and who reads. */
+  async figures(): Promise<{ rowsWritten: number } & ReturnType<Sleepers["figures"]>> {
+    return { rowsWritten: this.#context.tables.rowsWritten, ...this.sleepers.figures() };
+  }
+
+  /** The log's events as bytes in a framing: replayed, then live. `inside`: the reader is in this object. */
+  protected read(query: TailQuery, framing: Framing = asLine, inside = false): ReadableStream<Uint8Array> {
+    const { tables, eventLog, values } = this.#context;
+    const runner = this.#runner;
+    const about = { settled: (id: string) => runner.settled(id), resting: () => runner.resting };
+    const onLeave = () => {
+      if (query.cancelOnDisconnect && query.runId) runner.stop(query.runId, "interrupt");
+    };
+    return tail({ tables, eventLog, values, ...about }, query, framing, { onLeave, inside });
+  }
+
+  /** Readers that wait while no run is in progress. */
+  protected get sleepers(): Sleepers {
+    return this.opened().sleepers;
+  }
+
+  #openStream(run: StoredRun, options: rpc.RunStream): ReadableStream<Uint8Array> {
+    const { tables, eventLog } = this.#context;
+    // What this call has appended is not visible yet.
+    const { query, framing } = runStream(tables, run, eventLog.seq, options);
+    return this.read(query, framing);
+  }
+
+  /** A thread whose first states cannot be made is not made. */
+  async #seed(supersteps: NonNullable<rpc.CreateThread["supersteps"]>): Promise<void> {
+    try {
+      await this.#runner.exclusively(() => applyUpdates(this.#context, supersteps, undefined));
+    } catch (error) {
+      await this.#forget();
+      throw error;
+    }
+  }
+
+  async #copy(threadId: string, metadata?: Json): Promise<void> {
+    try {
+      await copyInto(this.#context, threadStub(this.env, this.#context.workspaceId, threadId), metadata);
+    } finally {
+      this.#copying = undefined;
+      this.#rebuild();
+    }
+    armAlarm(this.#context, this.#runner);
+    await this.#context.project(this.#runner);
+  }
+
+  /**
+   * Deletes the thread, once the outbox does not need it. False when a run is open or `isDue` no longer holds. No
+   * other work runs between the deletion and a new thread with the same id, because it would write into both.
+   */
+  async #forget(isDue = () => true): Promise<boolean> {
+    const { context, outbox, runner } = this.opened();
+    while (runner.open.length === 0 && !outbox.isSealed()) await outbox.seal();
+    if (context.gone) return true;
+    if (runner.open.length > 0 || !isDue()) return false;
+    context.destroy();
+    this.#rebuild();
+    armAlarm(this.#context, this.#runner);
+    await context.unlist();
+    // A thread with the same id may have been created in the meantime.
+    if (this.#context.record) await this.#context.project(this.#runner);
+    return true;
+  }
+
+  /** Reads all state again, because the state in memory is no longer valid. */
+  #rebuild(): void {
+    const { context, outbox } = this.opened();
+    context.close();
+    this.#start(outbox);
+  }
+
+  protected opened(): Parts {
+    if (this.#parts instanceof Error) throw this.#parts;
+    return this.#parts;
+  }
+
+  get #context(): ThreadContext {
+    return this.opened().context;
+  }
+
+  get #outbox(): Outbox {
+    return this.opened().outbox;
+  }
+
+  get #runner(): Runner {
+    return this.opened().runner;
+  }
+
+  #existing(): ThreadRecord {
+    if (!this.#context.record) throw absentThread(this.#context.threadId);
+    return this.#context.record;
+  }
+
+  /** The record of a thread that may be changed. 404 for that of a stateless run: it is deleted soon after the run. */
+  #changeable(): ThreadRecord {
+    const record = this.#existing();
+    if (record.temporary) throw absentThread(this.#context.threadId);
+    return record;
+  }
+
+  /** The thread as answers have it, with `values` null when they have more than `mostValues` characters of JSON. */
+  #shown(record: ThreadRecord, mostValues = Infinity): types.Thread {
+    return toWireThread(record, this.#runner.busy, this.#context.values, mostValues);
+  }
+}

@@ -1,0 +1,231 @@
+/** A thread as its callers use it: every call and every stream survives restarts of the thread's object. */
+import { findOutage, retry, retryUntilAnswered } from "../lib/retry.ts";
+import { toProblem } from "../lib/problem.ts";
+import type { Json } from "../json.ts";
+import type { AnswerLink, FirstAnswer, GivenByLink, NewLink, Standing, Via } from "./answering.ts";
+import type { CopyPlace } from "./store/copy.ts";
+import type { TailQuery } from "./log/events.ts";
+import { placeInFrames } from "./remote/frames.ts";
+import { placeInHistory, placeInLog, placeInResult, unlessGone } from "./remote/places.ts";
+import { type Place, resumeBytes } from "./resume.ts";
+import type { Sleep } from "./remote/sleep.ts";
+import type * as rpc from "./rpc.ts";
+import type * as types from "./types.ts";
+
+type Bytes = ReadableStream<Uint8Array>;
+
+/**
+ * The object restarts at every deploy of the Worker, and when the platform moves it. Calls that may be carried out twice
+ * are repeated with a new stub (see `retry`). Streams continue where they were cut. `join` waits through any number
+ * of restarts. `updateState`, and `create` where a second call may fail, are not repeated.
+ */
+export class RemoteThread implements rpc.ThreadRpc {
+  constructor(
+    private readonly stub: () => rpc.ThreadRpc,
+    private readonly sleep: (after: number) => Sleep,
+  ) {}
+
+  async create(request: rpc.CreateThread): Promise<types.Thread> {
+    // A second attempt may find the thread of the first one: it would refuse it, or leave out its supersteps.
+    const again = request.ifExists === "do_nothing" && !request.supersteps;
+    return again ? retry(() => this.stub().create(request)) : this.stub().create(request);
+  }
+
+  async get(mostValues?: number): Promise<types.Thread | undefined> {
+    return retry(() => this.stub().get(mostValues));
+  }
+
+  async standing(): Promise<types.Standing | undefined> {
+    return retry(() => this.stub().standing());
+  }
+
+  async title(): Promise<string | undefined> {
+    return retry(() => this.stub().title());
+  }
+
+  async patch(change: rpc.ThreadPatch): Promise<types.Thread> {
+    return retry(() => this.stub().patch(change));
+  }
+
+  async remove(): Promise<boolean> {
+    return retry(async (attempt) => (await this.stub().remove()) || attempt > 1);
+  }
+
+  async removeIdle(): Promise<boolean> {
+    return retry(() => this.stub().removeIdle());
+  }
+
+  async makeLink(link: NewLink): Promise<AnswerLink> {
+    return retry(() => this.stub().makeLink(link));
+  }
+
+  async ownLink(interruptId: string, via: Via): Promise<AnswerLink | undefined> {
+    return retry(() => this.stub().ownLink(interruptId, via));
+  }
+
+  async listLinks(interruptId: string): Promise<Standing[]> {
+    return retry(() => this.stub().listLinks(interruptId));
+  }
+
+  async removeLink(interruptId: string, linkId: string): Promise<boolean> {
+    return retry(async (attempt) => (await this.stub().removeLink(interruptId, linkId)) || attempt > 1);
+  }
+
+  async askedBy(linkId: string): Promise<Standing | undefined> {
+    return retry(() => this.stub().askedBy(linkId));
+  }
+
+  async answerLink(linkId: string, given: GivenByLink): ReturnType<rpc.ThreadRpc["answerLink"]> {
+    return retry(() => this.stub().answerLink(linkId, given));
+  }
+
+  async answersTaken(interruptIds: string[]): Promise<Record<string, FirstAnswer>> {
+    return retry(() => this.stub().answersTaken(interruptIds));
+  }
+
+  async copyFrom(threadId: string, metadata?: Json): Promise<types.Thread> {
+    return retry(() => this.stub().copyFrom(threadId, metadata));
+  }
+
+  async copyPage(from?: CopyPlace): Promise<rpc.CopyPage> {
+    return retry(() => this.stub().copyPage(from));
+  }
+
+  async keepLatest(): Promise<boolean> {
+    return retry(() => this.stub().keepLatest());
+  }
+
+  async storage(): Promise<types.StorageFigures | undefined> {
+    return retry(() => this.stub().storage());
+  }
+
+  async startRun(request: rpc.RunRequest): Promise<types.Run> {
+    return retry(() => this.stub().startRun(request));
+  }
+
+  async launch(request: rpc.RunRequest): Promise<{ run: types.Run; seq: number }> {
+    return retry(() => this.stub().launch(request));
+  }
+
+  async startAndFollow(request: rpc.RunRequest, query: Omit<TailQuery, "after" | "runId">): Promise<Bytes> {
+    const events = await retry(() => this.stub().startAndFollow(request, query));
+    return resumeBytes(events, placeInLog(this.stub, { ...query, runId: request.run_id }), this.sleep);
+  }
+
+  async startAndStream(request: rpc.RunRequest, options: rpc.RunStream): Promise<Bytes> {
+    const frames = await retry(() => this.stub().startAndStream(request, options));
+    return resumeBytes(frames, this.#inRun(request.run_id, options), this.sleep);
+  }
+
+  async streamRun(runId: string, options: rpc.RunStream): Promise<Bytes> {
+    const frames = await retry(() => this.stub().streamRun(runId, options));
+    return resumeBytes(frames, this.#inRun(runId, options), this.sleep);
+  }
+
+  async streamThread(modes: string[], after?: number): Promise<Bytes> {
+    // A stream that is opened again must begin where this one did, also when nothing has come yet.
+    const last = await this.lastSeq();
+    const from = after === undefined ? last : after > last ? 0 : after;
+    const open = (seen = from) => this.stub().streamThread(modes, seen);
+    const place = placeInFrames({ open, has: (seq) => this.stub().hasEvent(seq) });
+    return resumeBytes(await retry(() => open()), place, this.sleep);
+  }
+
+  async getRun(runId: string): Promise<types.Run | undefined> {
+    return retry(() => this.stub().getRun(runId));
+  }
+
+  async listRuns(query: rpc.RunsQuery): Promise<types.Run[]> {
+    return retry(() => this.stub().listRuns(query));
+  }
+
+  async openRuns(most: number): Promise<types.OpenRun[]> {
+    return retry(() => this.stub().openRuns(most));
+  }
+
+  async cancel(runId: string, action: types.CancelAction, wait: boolean): Promise<types.RunStatus | undefined> {
+    return retry(async (attempt) => {
+      try {
+        const ended = await this.stub().cancel(runId, action, wait);
+        // The attempt before may have stopped it.
+        return attempt > 1 && ended === "interrupted" ? undefined : ended;
+      } catch (error) {
+        // The run is deleted. The attempt before may have done that.
+        if (attempt === 1 || findOutage(error) !== undefined || toProblem(error).status !== 404) throw error;
+        return undefined;
+      }
+    });
+  }
+
+  async cancelMany(which: rpc.OpenRuns, action: types.CancelAction): Promise<number> {
+    return retry(() => this.stub().cancelMany(which, action));
+  }
+
+  async deleteRun(runId: string): Promise<boolean> {
+    return retry(async (attempt) => (await this.stub().deleteRun(runId)) || attempt > 1);
+  }
+
+  async join(runId: string): Promise<Bytes> {
+    const open = () => retryUntilAnswered(() => this.stub().join(runId));
+    return resumeBytes(await open(), placeInResult(open), this.sleep);
+  }
+
+  async task(taskId: string): Promise<types.TaskView | undefined> {
+    return retry(() => this.stub().task(taskId));
+  }
+
+  async grant(runId: string, created: number, stopped: boolean): Promise<boolean> {
+    return retry(() => this.stub().grant(runId, created, stopped));
+  }
+
+  async setHook(taskId: string, id: string, hook: Json | undefined, most: number): Promise<void> {
+    return retry(() => this.stub().setHook(taskId, id, hook, most));
+  }
+
+  async cancelTask(taskId: string): Promise<void> {
+    return retry(() => this.stub().cancelTask(taskId));
+  }
+
+  async follow(query: TailQuery): Promise<Bytes> {
+    return resumeBytes(await retry(() => this.stub().follow(query)), placeInLog(this.stub, query), this.sleep);
+  }
+
+  async lastSeq(runId?: string): Promise<number> {
+    return retry(() => this.stub().lastSeq(runId));
+  }
+
+  async hasEvent(seq: number): Promise<boolean> {
+    return retry(() => this.stub().hasEvent(seq));
+  }
+
+  async firstSeq(runId: string): Promise<number | undefined> {
+    return retry(() => this.stub().firstSeq(runId));
+  }
+
+  async parked(): Promise<types.ParkedThread | undefined> {
+    return retry(() => this.stub().parked());
+  }
+
+  async state(query: rpc.StateQuery): Promise<types.ThreadState | undefined> {
+    return retry(() => this.stub().state(query));
+  }
+
+  async history(query: rpc.HistoryQuery): Promise<Bytes> {
+    return resumeBytes(await retry(() => this.stub().history(query)), placeInHistory(this.stub, query));
+  }
+
+  async updateState(update: rpc.StateUpdate, checkpoint?: types.CheckpointAddress, graphId?: string) {
+    return this.stub().updateState(update, checkpoint, graphId);
+  }
+
+  #inRun(runId: string, options: rpc.RunStream): Place {
+    const open = async (last?: number) =>
+      this.stub()
+        .streamRun(runId, last === undefined ? options : { ...options, seen: last })
+        .catch(unlessGone);
+    const leave = options.cancelOnDisconnect
+      ? () => retry(() => this.stub().cancelMany({ runIds: [runId] }, "interrupt"))
+      : undefined;
+    return placeInFrames({ open, has: (seq) => this.stub().hasEvent(seq), leave });
+  }
+}

@@ -1,0 +1,240 @@
+/** The thread's state, history and updates, through the graph that made them. */
+import { logError } from "../../lib/log.ts";
+import { remoteProblem } from "../../lib/problem.ts";
+import type { Graph } from "../../runtime/graph.ts";
+import { Saver } from "../../runtime/saver.ts";
+import { readHistory, readSnapshot, readState, writeState } from "../../runtime/state.ts";
+import { isFactory } from "../../agents/graphs/graph.ts";
+import { buildConfig, loadGraph } from "./graph.ts";
+import { describeWriter, goneNodes, migrateOnce, namesLatest } from "../graph/continue.ts";
+import type { ThreadContext } from "../context.ts";
+import { restartTtl, type ThreadRecord } from "../record.ts";
+import { storedRun, type StoredRun } from "../run.ts";
+import type { Json } from "../../json.ts";
+import type { Refs } from "../log/values.ts";
+import type { HistoryQuery, StateQuery, StateUpdate } from "../rpc.ts";
+import type { CheckpointAddress, ThreadState } from "../types.ts";
+
+/** The runs that are searched for the last one that has begun: waiting runs come first. */
+const LOOKED_AT = 20;
+
+const EMPTY: ThreadState = {
+  values: {},
+  next: [],
+  tasks: [],
+  metadata: null,
+  created_at: null,
+  checkpoint: null,
+  parent_checkpoint: null,
+  interrupts: [],
+};
+
+/** The state at a checkpoint; an empty one while the thread has no graph. */
+export async function loadState(context: ThreadContext, { checkpoint, subgraphs }: StateQuery): Promise<ThreadState> {
+  const graph = await graphOfThread(context, "threads.read");
+  if (!graph) return EMPTY;
+  const checkpointId = readCheckpointId(checkpoint);
+  const ns = checkpoint?.checkpoint_ns ?? "";
+  if (checkpointId !== undefined && !context.checkpoints.get(ns, checkpointId)) {
+    throw remoteProblem(404, "Checkpoint not found on this thread.");
+  }
+  const options = { threadId: context.threadId, checkpointId, checkpointNs: ns, subgraphs };
+  const state = JSON.parse(await readState(graph, saver(context), options)) as ThreadState;
+  if (ns !== "") return state;
+  const place = { checkpoints: context.checkpoints, threadId: context.threadId, checkpointId };
+  return withQuestions(context, withGone(context, state, await goneNodes(graph, place)));
+}
+
+/** The state as clients read it. One that reads a thread at work must not take it for one at rest, and look away. */
+export async function readShownState(context: ThreadContext, busy: boolean, query: StateQuery): Promise<ThreadState> {
+  const state = await loadState(context, query);
+  return busy && !query.checkpoint && state.next.length === 0 ? { ...state, next: ["__start__"] } : state;
+}
+
+/**
+ * The state with the nodes that wait and that the deployed graph no longer has. LangGraph leaves them out, so that a thread
+ * which waits for an answer would seem to be at its end.
+ */
+function withGone({ checkpoints }: ThreadContext, state: ThreadState, gone: string[]): ThreadState {
+  if (gone.length === 0) return state;
+  const known = new Set(state.tasks.map(({ id }) => id));
+  const questions = Object.entries(checkpoints.questions(state.checkpoint?.checkpoint_id as string));
+  const asking = questions.filter(([id]) => !known.has(id));
+  const tasks = asking.map(([id, interrupts], i): Json => {
+    const name = asking.length === gone.length ? gone[i] : gone.join(", ");
+    return { id, name, path: null, error: null, interrupts, checkpoint: null, state: null, result: null };
+  });
+  const interrupts = [...state.interrupts, ...asking.flatMap(([, asked]) => asked)];
+  return { ...state, next: [...state.next, ...gone], tasks: [...state.tasks, ...tasks], interrupts };
+}
+
+/** Whether the graph has stopped between two steps and can continue. False when its state cannot be read. */
+export async function hasNextStep(context: ThreadContext): Promise<boolean> {
+  try {
+    return (await loadState(context, {})).next.length > 0;
+  } catch (error) {
+    logError(error, { thread: context.threadId, while: "reading where it was stopped" });
+    return false;
+  }
+}
+
+/**
+ * The state with all questions that wait, of which LangGraph shows one a task. It leaves a task that has answered one
+ * question and asks another out of `next`.
+ */
+function withQuestions({ checkpoints }: ThreadContext, state: ThreadState): ThreadState {
+  const id = state.checkpoint?.checkpoint_id;
+  if (state.interrupts.length === 0 || typeof id !== "string") return state;
+  const questions = checkpoints.questions(id);
+  const tasks = state.tasks.map((task): Json => ({
+    ...task,
+    interrupts: questions[String(task.id)] ?? task.interrupts,
+  }));
+  const asking = tasks.flatMap(({ name, interrupts }) => ((interrupts as unknown[]).length > 0 ? String(name) : []));
+  const next = [...state.next, ...asking.filter((name) => !state.next.includes(name))];
+  return { ...state, next, tasks, interrupts: tasks.flatMap(({ interrupts }) => interrupts) };
+}
+
+/** States newest first, each as JSON. */
+export async function streamHistory(
+  context: ThreadContext,
+  query: HistoryQuery,
+): Promise<AsyncGenerator<string, void, void>> {
+  // An error of the graph is an answer, so it comes before the stream.
+  return readStates(context, await graphOfThread(context, "threads.read"), query);
+}
+
+async function* readStates(
+  context: ThreadContext,
+  graph: Graph | undefined,
+  query: HistoryQuery,
+): AsyncGenerator<string, void, void> {
+  if (!graph) return;
+  const { limit, before, metadata, checkpoint } = query;
+  const options = {
+    threadId: context.threadId,
+    checkpointId: readCheckpointId(checkpoint),
+    checkpointNs: checkpoint?.checkpoint_ns,
+    limit,
+    before,
+    filter: metadata,
+  };
+  for await (const text of readHistory(graph, saver(context), options)) {
+    const asks = !checkpoint?.checkpoint_ns && !text.endsWith('"interrupts":[]}');
+    yield asks ? JSON.stringify(withQuestions(context, JSON.parse(text) as ThreadState)) : text;
+  }
+}
+
+/** Applies supersteps on top of a checkpoint (the latest when none is named) and refreshes the thread's values. */
+export async function applyUpdates(
+  context: ThreadContext,
+  steps: { updates: StateUpdate[] }[],
+  checkpoint: CheckpointAddress | undefined,
+  graphId?: string,
+): Promise<{ checkpoint: Json }> {
+  const graph = await graphOfThread(context, "threads.update", graphId);
+  if (!graph) throw remoteProblem(400, "This thread has no graph yet. Run one on it first, or set metadata.graph_id.");
+  const { checkpoints, threadId, record } = context;
+  const checkpointId = namesLatest(checkpoints, checkpoint) ? undefined : readCheckpointId(checkpoint);
+  const options = { threadId, checkpointId, checkpointNs: checkpoint?.checkpoint_ns };
+  let written: Json;
+  try {
+    const id = (record?.metadata.graph_id ?? graphId) as string;
+    if (options.checkpointId === undefined) await migrateOnce(graph, { checkpoints, threadId, graphId: id });
+    const own = saver(context, await describeWriter(graph, id));
+    written = await writeState(graph, own, options, steps);
+    own.check();
+  } catch (error) {
+    throw remoteProblem(
+      422,
+      `The state cannot be updated so: ${error instanceof Error ? error.message : String(error)}`,
+    );
+  }
+  await refresh(context, graph);
+  return { checkpoint: written };
+}
+
+/** References to the values of a snapshot: with what ended tasks of the next step have written, as a run that pauses leaves it. */
+const encodeValues = ({ values: store }: ThreadContext, values: unknown): Refs =>
+  Object.fromEntries(
+    Object.entries((values ?? {}) as Json).flatMap(([channel, value]) =>
+      value === undefined ? [] : [[channel, store.encode(`|${channel}`, value)] as const],
+    ),
+  );
+
+/**
+ * The values that a run leaves which was stopped while other tasks of its step had ended; undefined when none had, or when
+ * the state cannot be read.
+ */
+export async function readWritten(context: ThreadContext): Promise<Refs | undefined> {
+  try {
+    const graph = await graphOfThread(context, "threads.read");
+    if (!graph) return undefined;
+    const { values, tasks } = await readSnapshot(graph, saver(context), { threadId: context.threadId });
+    return tasks.some(({ result }) => result != null) ? encodeValues(context, values) : undefined;
+  } catch (error) {
+    logError(error, { thread: context.threadId, while: "reading what a stopped run has written" });
+    return undefined;
+  }
+}
+
+/** Makes the thread's record show its latest checkpoint. */
+export async function refresh(context: ThreadContext, graph: Graph): Promise<void> {
+  const { values, next } = await readSnapshot(graph, saver(context), { threadId: context.threadId });
+  const { record } = context;
+  if (!record) return;
+  const now = Date.now();
+  const interrupts = context.checkpoints.questions();
+  const waits = next.length > 0 || Object.keys(interrupts).length > 0;
+  const refreshed: ThreadRecord = {
+    ...record,
+    updated: now,
+    stateUpdated: now,
+    values: encodeValues(context, values),
+    interrupts,
+    rest: waits ? "interrupted" : "idle",
+    error: undefined,
+    ttl: restartTtl(record.ttl),
+  };
+  context.eventLog.due(() => context.writeRecord(refreshed));
+  context.eventLog.flush();
+  context.keepRecord(refreshed);
+}
+
+export function saver(context: ThreadContext, writer: Json = {}): Saver {
+  const { graph_id, assistant_id } = context.record?.metadata ?? {};
+  const { threadId } = context;
+  return new Saver(context.checkpoints, threadId, { thread_id: threadId, graph_id, assistant_id, ...writer });
+}
+
+/** The graph that made the thread's state; undefined while there is none. 409 when it cannot be made here. */
+export async function graphOfThread(
+  context: ThreadContext,
+  access: "threads.read" | "threads.update",
+  graphId?: string,
+): Promise<Graph | undefined> {
+  const { record, threadId, env } = context;
+  const id = record?.metadata.graph_id ?? graphId;
+  if (typeof id !== "string") return undefined;
+  try {
+    // A factory may make another graph of another config: the state is one of the graph that ran last.
+    const run = record && (await isFactory(id)) ? lastRun(context) : undefined;
+    const config = run
+      ? buildConfig({ run, thread: record as ThreadRecord })
+      : { configurable: { thread_id: threadId } };
+    return await loadGraph(id, config, env, access);
+  } catch (error) {
+    const reason = error instanceof Error ? error.message : String(error);
+    throw remoteProblem(409, `The graph "${id}" of this thread cannot be made: ${reason}`);
+  }
+}
+
+/** The newest run that has begun. */
+function lastRun({ tables }: ThreadContext): StoredRun | undefined {
+  for (const row of tables.runs.list(LOOKED_AT, 0)) if (row.status !== "pending") return storedRun(row);
+  return undefined;
+}
+
+function readCheckpointId(checkpoint: CheckpointAddress | undefined): string | undefined {
+  return checkpoint?.checkpoint_id ?? undefined;
+}

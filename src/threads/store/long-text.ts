@@ -1,0 +1,97 @@
+/**
+ * Texts of any length in columns that hold 2 MB. A long text is stored in `blobs`, in parts below that limit, and the
+ * column holds a reference to it. Limits count bytes of UTF-8, because SQLite's limit does.
+ */
+import type { Vault } from "../storage/vault.ts";
+
+/** One value of a row, as SQLite keeps it here. */
+export type Value = string | number | null;
+
+/** Bytes that a column holds itself. Three such columns and their keys fit a row of 2,000,000 bytes, also when they are sealed. */
+const INLINE = { plain: 500_000, sealed: 450_000 };
+/** Bytes of one part. Sealed it takes a third more. */
+const PART = { plain: 1_900_000, sealed: 1_400_000 };
+/** The first character of a reference. Long texts here are JSON, which has no raw control characters. */
+const MARK = "\u0001";
+
+/** The table `blobs`. */
+interface Blobs {
+  all: <T extends object>(statement: string, ...params: Value[]) => T[];
+  insert: (table: "blobs", row: Record<string, Value>) => boolean;
+  remove: (table: "blobs", key: { hash: Value }) => void;
+}
+
+export class LongTexts {
+  constructor(
+    private readonly blobs: Blobs,
+    private readonly vault: Vault,
+  ) {}
+
+  /** What a column of this row holds for a text: the text, sealed, or a reference to its parts, which are written at once. */
+  store(text: string, ...row: Value[]): string {
+    if (!exceeds(text, INLINE[this.#kind])) return this.vault.seal(text, ...row);
+    const hash = this.vault.ring.hash(text);
+    this.put(hash, text);
+    return `${MARK}${hash}`;
+  }
+
+  /** The full text of a column of this row. */
+  load(held: string, ...row: Value[]): string {
+    return isReference(held) ? this.get(held.slice(1)) : this.vault.open(held, ...row);
+  }
+
+  get #kind(): keyof typeof PART {
+    return this.vault.ring.isOn ? "sealed" : "plain";
+  }
+
+  /** Keeps a text under its content's hash, once. */
+  put(hash: string, text: string): void {
+    if (this.blobs.all("SELECT 1 FROM blobs WHERE hash = ? LIMIT 1", hash).length > 0) return;
+    let part = 0;
+    for (const body of splitText(text, PART[this.#kind])) {
+      this.blobs.insert("blobs", { hash, part, body: this.vault.seal(body, "blobs", hash, part) });
+      part += 1;
+    }
+  }
+
+  /** Deletes the text of a column's only row that refers to it. */
+  drop(held: Value): void {
+    if (isReference(held)) this.blobs.remove("blobs", { hash: held.slice(1) });
+  }
+
+  /** Deletes all texts but those to which one of these values of columns refers. */
+  keepOnly(held: Value[]): void {
+    const used = new Set(held.filter(isReference).map((reference) => reference.slice(1)));
+    for (const { hash } of this.blobs.all<{ hash: string }>("SELECT DISTINCT hash FROM blobs"))
+      if (!used.has(hash)) this.blobs.remove("blobs", { hash });
+  }
+
+  /** The text of this hash; "" when there is none. */
+  get(hash: string): string {
+    const rows = this.blobs.all<{ part: number; body: string }>(
+      "SELECT part, body FROM blobs WHERE hash = ? ORDER BY part",
+      hash,
+    );
+    return rows.map(({ part, body }) => this.vault.open(body, "blobs", hash, part)).join("");
+  }
+}
+
+/** Whether a column holds a reference. */
+export const isReference = (held: Value): held is string => typeof held === "string" && held.startsWith(MARK);
+
+/** Whether the text takes more than `size` bytes of UTF-8. A UTF-16 unit takes three at most. */
+function exceeds(text: string, size: number): boolean {
+  return text.length * 3 > size && Buffer.byteLength(text) > size;
+}
+
+/** Cuts a text into parts of at most `size` bytes of UTF-8, between characters: half a character would be lost. */
+export function* splitText(text: string, size: number): Generator<string, void, void> {
+  if (!exceeds(text, size)) return yield text;
+  const bytes = Buffer.from(text);
+  for (let start = 0; start < bytes.length;) {
+    let end = Math.min(start + size, bytes.length);
+    while (end < bytes.length && ((bytes[end] ?? 0) & 0xc0) === 0x80) end -= 1;
+    yield bytes.toString("utf8", start, end);
+    start = end;
+  }
+}

@@ -1,0 +1,121 @@
+/**
+ * The rows of a thread's runs. How the last run ended is in the thread's own row, which the end of a run writes anyway: the row of that run
+ * gets it when the next run ends.
+ */
+import type { Value } from "./long-text.ts";
+import { type RunRow, withMember } from "../storage/rows.ts";
+import type { Statements } from "./statements.ts";
+
+/** Rows that one statement reads. */
+const AT_ONCE = 20;
+/** Characters of an outcome that the thread's row holds: each change of the thread writes them again. */
+const MOST_HELD = 20_000;
+/** The status of a row in SQL. Bound to it: the run of which the thread's row says the end, and its status. */
+const STATUS = "CASE WHEN run_id = ? AND status IN ('pending', 'running') THEN ? ELSE status END";
+
+export interface Ending {
+  run_id: string;
+  status: string;
+  outcome: string;
+}
+
+export class RunStore {
+  /** Undefined: not read. */
+  #ended: Ending | null | undefined;
+
+  /** `read`: gives the ending that the thread's row holds. */
+  constructor(
+    private readonly sql: Statements,
+    private readonly read: () => Ending | undefined,
+  ) {}
+
+  get(runId: string): RunRow | undefined {
+    return this.#select("SELECT * FROM runs WHERE run_id = ?", runId)[0];
+  }
+
+  insert(row: RunRow): void {
+    const request = this.sql.texts.store(row.request, "runs.request", row.run_id);
+    this.sql.insert("runs", { ...row, request, outcome: this.#outcome(row.run_id, row.outcome) });
+  }
+
+  set(runId: string, status: string, outcome: string | null): void {
+    this.sql.update("runs", { run_id: runId }, { status, outcome: this.#outcome(runId, outcome) });
+  }
+
+  /** The run has ended. The thread's row is written in the same transaction after this call. */
+  end(runId: string, status: string, outcome: string): void {
+    const before = this.#ending();
+    if (before) this.set(before.run_id, before.status, before.outcome);
+    this.#ended = null;
+    if (this.sql.carries && outcome.length <= MOST_HELD) this.#ended = { run_id: runId, status, outcome };
+    else this.set(runId, status, outcome);
+  }
+
+  /** The thread's row (a JSON object) with the end of the last run. */
+  withEnding(record: string): string {
+    const ended = this.#ending();
+    return ended ? withMember(record, "ended", JSON.stringify(ended)) : record;
+  }
+
+  /** The ending that the thread's row holds when its object wakes. */
+  foundEnding(ended: Ending | undefined): void {
+    this.#ended = ended ?? null;
+  }
+
+  /** Newest first, read a few at a time: a request may have megabytes. */
+  *list(limit: number, offset: number, status?: string): Generator<RunRow, void, void> {
+    const where = status === undefined ? "" : `WHERE ${STATUS} = ?`;
+    const sql = `SELECT * FROM runs ${where} ORDER BY created DESC, run_id DESC LIMIT ? OFFSET ?`;
+    for (let read = 0; read < limit; read += AT_ONCE) {
+      const most = Math.min(AT_ONCE, limit - read);
+      const filter = status === undefined ? [] : [...this.#bound(), status];
+      const rows = this.#select(sql, ...filter, most, offset + read);
+      yield* rows;
+      if (rows.length < most) return;
+    }
+  }
+
+  /** Pending and running, in the order they will run. */
+  open(): RunRow[] {
+    const sql = `SELECT * FROM runs WHERE ${STATUS} IN ('pending', 'running') ORDER BY created, run_id`;
+    return this.#select(sql, ...this.#bound());
+  }
+
+  /** True when the thread's row holds the end of this run: it must be written again, because a new run may take the id. */
+  remove(runId: string): boolean {
+    this.sql.remove("runs", { run_id: runId });
+    const isHeld = this.#ending()?.run_id === runId;
+    if (isHeld) this.#ended = null;
+    return isHeld;
+  }
+
+  /** Clears the cached facts about the rows: they are read again. */
+  forget(): void {
+    this.#ended = undefined;
+  }
+
+  #ending(): Ending | null {
+    if (this.#ended === undefined) this.#ended = this.read() ?? null;
+    return this.#ended;
+  }
+
+  #bound(): [Value, Value] {
+    const ended = this.#ending();
+    return [ended?.run_id ?? null, ended?.status ?? null];
+  }
+
+  #select(statement: string, ...params: Value[]): RunRow[] {
+    const { texts } = this.sql;
+    const ended = this.#ending();
+    return this.sql.all<RunRow>(statement, ...params).map((row) => {
+      const request = texts.load(row.request, "runs.request", row.run_id);
+      const isOpen = row.status === "pending" || row.status === "running";
+      if (isOpen && row.run_id === ended?.run_id) return { ...row, request, ...ended };
+      return { ...row, request, outcome: row.outcome && texts.load(row.outcome, "runs.outcome", row.run_id) };
+    });
+  }
+
+  #outcome(runId: string, outcome: string | null): string | null {
+    return outcome && this.sql.texts.store(outcome, "runs.outcome", runId);
+  }
+}
