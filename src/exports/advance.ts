@@ -1,6 +1,6 @@
 /** One step of an export or of an export run, as the ledger says. */
 import { logError } from "../lib/log.ts";
-import { StoreError, UNANSWERED } from "../s3/errors.ts";
+import { StoreError, UNANSWERED } from "./s3/errors.ts";
 import type { Deps, ExportMessage } from "./deps.ts";
 import { finishExport, startNext } from "./finish.ts";
 import { failJob, findJob, hasOpenRuns, noteJobRetry, takeRunsToSend } from "./ledger/jobs.ts";

@@ -8,7 +8,7 @@ import { allRuns, completeJob, startWaiting } from "./ledger/jobs.ts";
 import { noteLateSeen } from "./ledger/late.ts";
 import { openDestination } from "./open-destination.ts";
 import { abortOthers } from "./slice.ts";
-import { ObjectSink } from "../s3/sink.ts";
+import { ObjectSink } from "./s3/store.ts";
 import { type ExportRow, NO_PROGRESS, readProgress } from "./store.ts";
 import { isoFromMicros } from "../traces/time.ts";
 

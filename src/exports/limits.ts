@@ -1,5 +1,5 @@
 /** How much at once, how long, and how often again. Times in milliseconds. */
-import { LONGEST_CALL_MS } from "../s3/client.ts";
+import { LONGEST_CALL_MS } from "./s3/client.ts";
 
 /** `keepWhenOld` renews a lease that is older than this. */
 const RENEW_AFTER = 10_000;

@@ -1,5 +1,5 @@
 /** An export's destination, ready to be written to. */
-import { StoreError } from "../s3/errors.ts";
+import { StoreError } from "./s3/errors.ts";
 import type { ObjectStore } from "../s3/object-store.ts";
 import type { Deps } from "./deps.ts";
 import { openCredentials } from "./destinations/credentials.ts";

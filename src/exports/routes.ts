@@ -15,7 +15,7 @@ import { destinations } from "./destinations/routes.ts";
 import { startNext } from "./finish.ts";
 import { requirePlan, requireScope } from "./plan-gate.ts";
 import { CreateExport, ExportId, ExportRunId, Paging, PatchExport, SpawnedQuery } from "./schema.ts";
-import { Export, ExportRun, toWireExport, toWireRun } from "./wire.ts";
+import { Export, ExportRun, toWireExport, toWireRun } from "./row.ts";
 import {
   type ExportRow,
   NO_PROGRESS,

@@ -2,20 +2,20 @@
  * A slice: the next rows of an export run become one file, and then one row update makes it count. If a worker stops in
  * between, the next owner starts from the cursor and writes the same key.
  */
-import type { ExportCursor, ExportedFile, PendingUpload } from "../db/exports.ts";
+import type { ExportCursor, ExportedFile, PendingUpload } from "./table.ts";
 import { byteLength } from "../lib/bytes.ts";
-import { StoreError } from "../s3/errors.ts";
+import { StoreError } from "./s3/errors.ts";
 import type { ObjectStore } from "../s3/object-store.ts";
-import { ObjectSink } from "../s3/sink.ts";
+import { ObjectSink } from "./s3/store.ts";
 import type { PageRequest, RunPage } from "../traces/columns.ts";
 import type { TracePartitionRpc } from "../traces/rpc.ts";
 import { nextShard } from "../traces/projects/partitions.ts";
-import { chosenFields, type ExportField } from "./columns.ts";
+import { chosenFields, type ExportField } from "./parquet/columns.ts";
 import type { Deps } from "./deps.ts";
 import { keyBelow, type OpenDestination } from "./destinations/open.ts";
 import { fileName, runFolder } from "./layout.ts";
 import { commitSlice, renewLease } from "./ledger/lease.ts";
-import { RunFile } from "./parquet.ts";
+import { RunFile } from "./parquet/parquet.ts";
 import type { ExportRow, ExportRunRow } from "./store.ts";
 
 /** Another owner has the run, or it has ended: nothing more may be written. */

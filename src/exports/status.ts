@@ -1,5 +1,5 @@
 /** The states of an export and of an export run, as data (specification 3.1). */
-import type { ExportStatus } from "../db/exports.ts";
+import type { ExportStatus } from "./table.ts";
 
 /** Where each state may lead. What has ended stays as it is. A schedule is CREATED until it is cancelled. */
 export const TRANSITIONS: Record<ExportStatus, readonly ExportStatus[]> = {

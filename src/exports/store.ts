@@ -2,7 +2,7 @@
 import { and, asc, count, desc, eq, gt, inArray, isNotNull, sql } from "drizzle-orm";
 import { inList } from "../db/in-list.ts";
 import type { Database } from "../db/client.ts";
-import { bulkExports, exportDestinations, exportRuns } from "../db/exports.ts";
+import { bulkExports, exportDestinations, exportRuns } from "./table.ts";
 import { statusesBefore, OPEN } from "./status.ts";
 
 export type ExportRow = typeof bulkExports.$inferSelect;

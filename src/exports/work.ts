@@ -1,6 +1,6 @@
 /** Consumes queue messages of exports. A message is only a wake-up: the ledger in D1 holds the state. */
 import * as v from "valibot";
-import { StoreError } from "../s3/errors.ts";
+import { StoreError } from "./s3/errors.ts";
 import { advance, noteJobFailure } from "./advance.ts";
 import { type Deps, createDeps, type ExportMessage } from "./deps.ts";
 import { findJob } from "./ledger/jobs.ts";

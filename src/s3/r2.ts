@@ -1,5 +1,5 @@
 /** An object store that is an R2 bucket bound to the Worker: no credentials, no network. */
-import { notStored, StoreError } from "./errors.ts";
+import { notStored, StoreError } from "../exports/s3/errors.ts";
 import type { ObjectStore, Part } from "./object-store.ts";
 
 /** R2's codes for a missing upload and for a missing part. */

@@ -6,7 +6,7 @@
  */
 import { eq } from "drizzle-orm";
 import { beforeEach, describe, expect, it } from "vitest";
-import { bulkExports } from "../../src/db/exports.ts";
+import { bulkExports } from "../../src/exports/table.ts";
 import type { Point, ExportMessage } from "../../src/exports/deps.ts";
 import { advance } from "../../src/exports/advance.ts";
 import { sweep } from "../../src/exports/schedule.ts";

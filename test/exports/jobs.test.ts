@@ -2,7 +2,7 @@ import { env } from "cloudflare:workers";
 import { eq } from "drizzle-orm";
 import { beforeEach, describe, expect, it } from "vitest";
 import { database } from "../../src/db/client.ts";
-import { bulkExports } from "../../src/db/exports.ts";
+import { bulkExports } from "../../src/exports/table.ts";
 import { TRANSITIONS } from "../../src/exports/status.ts";
 import { cancelExport } from "../../src/exports/store.ts";
 import { type Caller, newCaller } from "../support/caller.ts";

@@ -2,13 +2,13 @@
 import { env } from "cloudflare:workers";
 import { eq } from "drizzle-orm";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
-import { exportRuns } from "../../src/db/exports.ts";
+import { exportRuns } from "../../src/exports/table.ts";
 import { openStore } from "../../src/exports/destinations/open.ts";
 import { claimRun } from "../../src/exports/ledger/lease.ts";
 import { LIMITS } from "../../src/exports/limits.ts";
 import { listExportRuns } from "../../src/exports/store.ts";
 import { advance } from "../../src/exports/advance.ts";
-import { ATTEMPTS, LONGEST_CALL_MS, S3Store, TIMEOUT_MS } from "../../src/s3/client.ts";
+import { ATTEMPTS, LONGEST_CALL_MS, S3Store, TIMEOUT_MS } from "../../src/exports/s3/client.ts";
 import { newCaller } from "../support/caller.ts";
 import { makeRuns } from "../support/runs.ts";
 import {

@@ -4,8 +4,8 @@ import { hashParquetValue, readBloomFilter, sbbfContains } from "hyparquet/src/b
 import { ByteWriter } from "hyparquet-writer";
 import { describe, expect, it } from "vitest";
 import { CODECS, type Compression } from "../../src/exports/codecs.ts";
-import { DEFAULT_FIELDS, EXPORT_FIELDS, type ExportField } from "../../src/exports/columns.ts";
-import { RunFile } from "../../src/exports/parquet.ts";
+import { DEFAULT_FIELDS, EXPORT_FIELDS, type ExportField } from "../../src/exports/parquet/columns.ts";
+import { RunFile } from "../../src/exports/parquet/parquet.ts";
 import type { StoredRun } from "../../src/traces/types.ts";
 import { columnValue, toPage } from "../support/pages.ts";
 import { makeRuns } from "../support/runs.ts";

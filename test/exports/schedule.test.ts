@@ -1,6 +1,6 @@
 import { eq } from "drizzle-orm";
 import { beforeEach, describe, expect, it } from "vitest";
-import { bulkExports } from "../../src/db/exports.ts";
+import { bulkExports } from "../../src/exports/table.ts";
 import { spawnDue, sweep, scheduleWindow } from "../../src/exports/schedule.ts";
 import { cancelExport } from "../../src/exports/store.ts";
 import { newCaller } from "../support/caller.ts";

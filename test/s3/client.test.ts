@@ -1,8 +1,8 @@
 import { createHash } from "node:crypto";
 import { describe, expect, it } from "vitest";
-import { S3Store } from "../../src/s3/client.ts";
-import { StoreError } from "../../src/s3/errors.ts";
-import { ObjectSink } from "../../src/s3/sink.ts";
+import { S3Store } from "../../src/exports/s3/client.ts";
+import { StoreError } from "../../src/exports/s3/errors.ts";
+import { ObjectSink } from "../../src/exports/s3/store.ts";
 import { FakeS3, type Fault } from "../support/fake-s3.ts";
 
 const SECRET = "wJalrXUtnFEMI-K7MDENG-bPxRfiCYEXAMPLEKEY";

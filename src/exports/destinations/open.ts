@@ -1,8 +1,8 @@
 /** From a destination as it is stored to an object store that can be written to. */
-import type { DestinationConfig } from "../../db/exports.ts";
+import type { DestinationConfig } from "../table.ts";
 import { endpointFault } from "../../http/addresses.ts";
-import { S3Store, type S3World } from "../../s3/client.ts";
-import { StoreError } from "../../s3/errors.ts";
+import { S3Store, type S3World } from "../s3/client.ts";
+import { StoreError } from "../s3/errors.ts";
 import type { ObjectStore } from "../../s3/object-store.ts";
 import { R2Store } from "../../s3/r2.ts";
 import { PUT_ARGUMENTS } from "./schema.ts";

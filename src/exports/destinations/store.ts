@@ -2,7 +2,7 @@
 import { and, desc, eq, inArray, sql } from "drizzle-orm";
 import type { Database } from "../../db/client.ts";
 import { insertBelow } from "../../db/writes.ts";
-import { bulkExports, exportDestinations } from "../../db/exports.ts";
+import { bulkExports, exportDestinations } from "../table.ts";
 import { OPEN } from "../status.ts";
 
 export type DestinationRow = typeof exportDestinations.$inferSelect;

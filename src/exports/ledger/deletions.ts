@@ -1,7 +1,7 @@
 /** D1: the traces that were deleted while a window lasted. Files of earlier windows can still have them. */
 import { and, asc, eq, gte, lt, sql } from "drizzle-orm";
 import type { Database } from "../../db/client.ts";
-import { exportRuns } from "../../db/exports.ts";
+import { exportRuns } from "../table.ts";
 import { traceDeletions } from "../../traces/projects/table.ts";
 import type { ExportRow } from "../store.ts";
 

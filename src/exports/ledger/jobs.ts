@@ -1,9 +1,9 @@
 /** D1: how an export job starts, is laid out in runs, and ends. */
 import { and, eq, inArray, isNull, isNotNull, lte, sql } from "drizzle-orm";
 import type { Database } from "../../db/client.ts";
-import type { SeenWindow } from "../../db/exports.ts";
+import type { SeenWindow } from "../table.ts";
 import { inParameters } from "../../db/parameters.ts";
-import { bulkExports, exportRuns } from "../../db/exports.ts";
+import { bulkExports, exportRuns } from "../table.ts";
 import { statusesBefore, OPEN } from "../status.ts";
 import type { ExportRow } from "../store.ts";
 import { endOpenRuns } from "./lease.ts";

@@ -4,7 +4,7 @@
  */
 import { type SQL, sql } from "drizzle-orm";
 import type { Database } from "../../db/client.ts";
-import type { SeenWindow } from "../../db/exports.ts";
+import type { SeenWindow } from "../table.ts";
 import { DAY_MICROS } from "../../traces/time.ts";
 import { OPEN } from "../status.ts";
 import type { ExportRow } from "../store.ts";

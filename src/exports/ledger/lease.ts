@@ -1,8 +1,8 @@
 /** D1: who works on an export run. A claim raises the epoch; every write of the owner names it and fails when it is old. */
 import { and, eq, inArray, isNull, lte, or, type SQL, sql } from "drizzle-orm";
 import type { Database } from "../../db/client.ts";
-import type { ExportCursor, ExportedFile, PendingUpload, PerShard } from "../../db/exports.ts";
-import { bulkExports, exportRuns } from "../../db/exports.ts";
+import type { ExportCursor, ExportedFile, PendingUpload, PerShard } from "../table.ts";
+import { bulkExports, exportRuns } from "../table.ts";
 import { statusesBefore, OPEN } from "../status.ts";
 import type { ExportRunRow } from "../store.ts";
 

@@ -1,7 +1,7 @@
 /** D1: what the sweep of every minute finds. Each query takes what it gives, so that two sweeps do not give it twice. */
 import { and, eq, getTableColumns, inArray, isNotNull, lte, sql } from "drizzle-orm";
 import type { Database } from "../../db/client.ts";
-import { bulkExports } from "../../db/exports.ts";
+import { bulkExports } from "../table.ts";
 import { statusesBefore } from "../status.ts";
 import type { RunMessage } from "../deps.ts";
 import type { ExportRow } from "../store.ts";

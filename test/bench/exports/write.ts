@@ -4,11 +4,11 @@
  */
 import { appendFileSync, readFileSync, writeFileSync } from "node:fs";
 import type { Compression } from "../../../src/exports/codecs.ts";
-import { DEFAULT_FIELDS } from "../../../src/exports/columns.ts";
+import { DEFAULT_FIELDS } from "../../../src/exports/parquet/columns.ts";
 import { LIMITS } from "../../../src/exports/limits.ts";
-import { RunFile } from "../../../src/exports/parquet.ts";
+import { RunFile } from "../../../src/exports/parquet/parquet.ts";
 import type { ObjectStore } from "../../../src/s3/object-store.ts";
-import { ObjectSink } from "../../../src/s3/sink.ts";
+import { ObjectSink } from "../../../src/exports/s3/store.ts";
 import { toPage } from "../../support/pages.ts";
 import { makeRuns } from "../../support/runs.ts";
 

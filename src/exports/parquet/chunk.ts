@@ -2,7 +2,7 @@
 import type { ColumnChunk, CompressionCodec, SchemaElement } from "hyparquet";
 import type { Writer } from "hyparquet-writer";
 import { writePageHeader } from "hyparquet-writer/src/datapage.js";
-import type { Encoded } from "./encoded.ts";
+import type { Encoded } from "../encode/encoded.ts";
 
 export interface ChunkColumn {
   /** Its element of the schema, and the names that lead there. */

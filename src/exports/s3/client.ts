@@ -1,9 +1,9 @@
 /** An object store behind an S3 API: requests signed with AWS Signature Version 4. */
 import { createHash } from "node:crypto";
 import { AwsV4Signer } from "aws4fetch";
-import { type BucketAddress, bucketUrl, encodeKey, signingRegion } from "./address.ts";
+import { type BucketAddress, bucketUrl, encodeKey, signingRegion } from "../../s3/address.ts";
 import { readElement, readStoreError, notStored, StoreError, unreachable } from "./errors.ts";
-import type { ObjectStore, Part } from "./object-store.ts";
+import type { ObjectStore, Part } from "../../s3/object-store.ts";
 
 export interface S3Credentials {
   accessKeyId: string;

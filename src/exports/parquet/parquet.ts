@@ -6,16 +6,16 @@ import type { ColumnChunk, RowGroup, SchemaElement } from "hyparquet";
 import type { Writer } from "hyparquet-writer";
 import { writeBloomFilter } from "hyparquet-writer/src/bloom.js";
 import { writeMetadata } from "hyparquet-writer/src/metadata.js";
-import { isConstant, isPayload, isUnique, type LightField, type RunPage } from "../traces/columns.ts";
-import type { Texts } from "../traces/texts.ts";
-import type { PayloadField } from "../traces/types.ts";
-import { CODECS, type Compression, COMPRESSORS } from "./codecs.ts";
+import { isConstant, isPayload, isUnique, type LightField, type RunPage } from "../../traces/columns.ts";
+import type { Texts } from "../../traces/texts.ts";
+import type { PayloadField } from "../../traces/types.ts";
+import { CODECS, type Compression, COMPRESSORS } from "../codecs.ts";
 import { type ExportField, hasBloom, columnKind, findLeaf, parquetSchema, sortingColumns } from "./columns.ts";
-import { buildBloomFilter, loadHasher } from "./encode/bloom.ts";
-import { writeChunk } from "./encode/chunk.ts";
-import type { Encoded } from "./encode/encoded.ts";
-import { encodeBooleans, encodeDoubles, encodeIntegers } from "./encode/numbers.ts";
-import { encodeConstant, encodeLaidOut, encodeLists, encodeTexts, encodeUnique } from "./encode/texts.ts";
+import { buildBloomFilter, loadHasher } from "../encode/bloom.ts";
+import { writeChunk } from "./chunk.ts";
+import type { Encoded } from "../encode/encoded.ts";
+import { encodeBooleans, encodeDoubles, encodeIntegers } from "../encode/numbers.ts";
+import { encodeConstant, encodeLaidOut, encodeLists, encodeTexts, encodeUnique } from "./encode.ts";
 
 type Resolve = (page: RunPage, field: PayloadField) => Promise<Texts | undefined>;
 

@@ -1,7 +1,7 @@
 /** Export jobs and export runs on the wire. */
 import * as v from "valibot";
 import { AnyObject, Count, Id, Time } from "../http/answers.ts";
-import type { ExportCursor } from "../db/exports.ts";
+import type { ExportCursor } from "./table.ts";
 import { isoFromMicros } from "../traces/time.ts";
 import { runFolder } from "./layout.ts";
 import type { ExportRow, ExportRunRow, Progress } from "./store.ts";

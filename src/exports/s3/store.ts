@@ -1,7 +1,7 @@
 /** A writer for hyparquet-writer whose bytes go to an object while they are made. */
 import { createHash } from "node:crypto";
 import { ByteWriter } from "hyparquet-writer";
-import type { ObjectStore, Part } from "./object-store.ts";
+import type { ObjectStore, Part } from "../../s3/object-store.ts";
 
 export interface SinkObject {
   key: string;

@@ -1,6 +1,6 @@
 /** Texts, and lists of texts, as Parquet's plain encoding or with a dictionary. */
 import { putLength, type Texts } from "../../traces/texts.ts";
-import { type Encoded, encodeHybrid, definitionLevels } from "./encoded.ts";
+import { type Encoded, encodeHybrid, definitionLevels } from "../encode/encoded.ts";
 
 const encoder = new TextEncoder();
 
