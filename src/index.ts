@@ -1,9 +1,9 @@
 /** The package's main export: makes the Worker of a deployment from its graphs. Wiring only. */
 import "./runtime/install.ts";
-import { sweepAlerts } from "./alerts/evaluate.ts";
+import { sweepAlerts } from "./automation/alerts/evaluate.ts";
 import { createApp } from "./app.ts";
 import { readConfig, settings } from "./config.ts";
-import { fireDueCrons } from "./crons/fire.ts";
+import { fireDueCrons } from "./automation/crons/fire.ts";
 import { isFiring, workCrons } from "./crons/queue.ts";
 import { countCalls } from "./db/allowance.ts";
 import { schedule } from "./exports/schedule.ts";
@@ -19,7 +19,7 @@ import { noteDeployed } from "./redeploy.ts";
 import { housekeeping } from "./system/housekeeping.ts";
 import { installLoopback } from "./http/loopback.ts";
 import { sweepRules } from "./rules/sweep.ts";
-import { isRuleMessage, workRules } from "./rules/work.ts";
+import { isRuleMessage, workRules } from "./automation/rules/work.ts";
 import { installLogger } from "./runtime/logger.ts";
 import { type UiFiles, uis } from "./ui/files.ts";
 import { type Custom, custom } from "./deployment.ts";

@@ -1,11 +1,11 @@
 /** The figure of an alert: of the runs that began within its window. */
-import type { AlertCondition } from "../db/alerts.ts";
+import type { AlertCondition } from "../automation/alerts/table.ts";
 import { DurationCounter } from "../traces/partition/stats/durations.ts";
 import { askPartitions, newBudget } from "../traces/query/ask.ts";
 import type { FeedbackSum, PartitionStats } from "../traces/types.ts";
 import { addSums } from "../traces/review/feedback/sums.ts";
 import { roundCost } from "../traces/usage/cost.ts";
-import type { AlertRow } from "./store.ts";
+import type { AlertRow } from "../automation/alerts/store.ts";
 
 interface Sums {
   runs: number;

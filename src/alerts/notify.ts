@@ -4,9 +4,9 @@ import { database } from "../db/client.ts";
 import { logError } from "../lib/log.ts";
 import { CONNECTIONS, inParallel } from "../lib/parallel.ts";
 import { REQUEST_TIMEOUT_MS } from "../deliveries/send.ts";
-import { deliver } from "./deliver.ts";
+import { deliver } from "../automation/alerts/notify.ts";
 import { openSecrets } from "./secrets.ts";
-import { type AlertEvent, type AlertRow, changeEvent, pendingEvents } from "./store.ts";
+import { type AlertEvent, type AlertRow, changeEvent, pendingEvents } from "../automation/alerts/store.ts";
 
 const MOST_EVENTS = 200;
 /** A channel that is not noted for this time is called by another sweep: the one before it was killed. */

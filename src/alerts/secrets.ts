@@ -1,6 +1,6 @@
 /** What the channels of an alert have that is not shown. */
 import { openReceivers, type ReceiverSecrets, sealReceivers } from "../deliveries/receiver.ts";
-import type { AlertRow } from "./store.ts";
+import type { AlertRow } from "../automation/alerts/store.ts";
 
 const sealPurpose = (alertId: string) => `alert ${alertId}`;
 

@@ -1,5 +1,5 @@
 /** The states of an alert. */
-import type { AlertCondition, AlertState } from "../db/alerts.ts";
+import type { AlertCondition, AlertState } from "../automation/alerts/table.ts";
 
 /** What an evaluation found: the condition holds, it does not, or there is no figure. */
 export type Finding = "breach" | "clear" | "unknown";

@@ -3,9 +3,9 @@ import * as v from "valibot";
 import { database } from "../db/client.ts";
 import { logError } from "../lib/log.ts";
 import { inParallel } from "../lib/parallel.ts";
-import { startFiring } from "./fire.ts";
+import { startFiring } from "../automation/crons/fire.ts";
 import { threadsFor } from "./start.ts";
-import type { Firing } from "./store.ts";
+import type { Firing } from "../automation/crons/store.ts";
 
 /** Concurrent firings. Each loads its cron's payload of up to 1 MiB. */
 const AT_ONCE = 5;

@@ -1,7 +1,7 @@
 /** The payload of a cron in a workspace that encrypts: what its runs are given. */
 import { openJson, openListed, sealJson } from "../encryption/json.ts";
 import { loadRing, withRing } from "../access/encryption/keys.ts";
-import type { CronRow } from "./store.ts";
+import type { CronRow } from "../automation/crons/store.ts";
 
 const cronPlace = ({ id }: Pick<CronRow, "id">) => ["cron", id];
 

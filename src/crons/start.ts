@@ -3,8 +3,8 @@ import { readConfigurable, runRequest } from "../threads/api/request.ts";
 import { threadStub } from "../threads/stub.ts";
 import type { StoredWebhook } from "../loopback/webhook.ts";
 import type { RunCreate } from "../threads/requests/runs/schema.ts";
-import type { FiringIds, Threads } from "./fire.ts";
-import type { CronRow } from "./store.ts";
+import type { FiringIds, Threads } from "../automation/crons/fire.ts";
+import type { CronRow } from "../automation/crons/store.ts";
 import { openCron } from "./sealed.ts";
 import { cronPrincipal } from "./user.ts";
 

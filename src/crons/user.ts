@@ -4,7 +4,7 @@ import { openSecret, sealSecret } from "../encryption/secrets.ts";
 import { Problem } from "../lib/problem.ts";
 import { hasUsers } from "../users/authenticate.ts";
 import type { AppUser } from "../http/principal.ts";
-import type { CronRow } from "./store.ts";
+import type { CronRow } from "../automation/crons/store.ts";
 
 type Owned = Pick<CronRow, "userId" | "user">;
 

@@ -1,5 +1,5 @@
 /** Which threads of a workspace cannot continue on the graphs of another bundle. */
-import { listCronThreads } from "../crons/store.ts";
+import { listCronThreads } from "../automation/crons/store.ts";
 import { database } from "../db/client.ts";
 import { isKeyDestroyed } from "../access/encryption/ring.ts";
 import { type Break, describeBreak, findBreaks } from "../agents/graphs/continuity.ts";

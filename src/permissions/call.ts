@@ -2,7 +2,7 @@
 import type { Context } from "hono";
 import { type Assistant, resolveAssistant } from "../agents/assistants/store.ts";
 import type { Principal } from "../http/principal.ts";
-import { findCronMetadata } from "../crons/store.ts";
+import { findCronMetadata } from "../automation/crons/store.ts";
 import { database } from "../db/client.ts";
 import { isObject } from "../lib/json.ts";
 import { Problem } from "../lib/problem.ts";

@@ -3,7 +3,7 @@ import type { ReceiverSecrets } from "../deliveries/receiver.ts";
 import { deriveUuid } from "../lib/uuid.ts";
 import type { Behalf } from "../loopback/caller.ts";
 import type { Place } from "../traces/types.ts";
-import type { RuleRow } from "./store.ts";
+import type { RuleRow } from "../automation/rules/store.ts";
 
 export interface RuleCall {
   env: Env;

@@ -5,9 +5,9 @@ import { inList } from "../db/in-list.ts";
 import { annotationQueues } from "../traces/review/queues/table.ts";
 import { datasets } from "../traces/review/datasets/table.ts";
 import { projects } from "../traces/projects/table.ts";
-import { ruleBackfillParts, ruleBackfills, ruleParts } from "../db/rules.ts";
+import { ruleBackfillParts, ruleBackfills, ruleParts } from "../automation/rules/table.ts";
 import type { RuleCounts } from "../traces/rule-rpc.ts";
-import type { BackfillRow, RuleRow } from "./store.ts";
+import type { BackfillRow, RuleRow } from "../automation/rules/store.ts";
 
 export interface RuleFacts {
   /** How many runs the rule has taken, and what became of them. */

@@ -2,9 +2,9 @@
 import { database } from "../db/client.ts";
 import type { RuleRunState } from "../traces/rule-rpc.ts";
 import { tracePartition } from "../traces/stub.ts";
-import { toWireFailure, toWireTaken } from "./row.ts";
-import type { ListLogs } from "./schema.ts";
-import { failuresOn, listFailures, listParts, type RuleRow } from "./store.ts";
+import { toWireFailure, toWireTaken } from "../automation/rules/row.ts";
+import type { ListLogs } from "../automation/rules/schema.ts";
+import { failuresOn, listFailures, listParts, type RuleRow } from "../automation/rules/store.ts";
 
 /** Days of the project, with their shards, that a page reads. */
 const MOST_PARTS = 50;

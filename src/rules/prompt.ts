@@ -1,5 +1,5 @@
 /** The prompt of a judge, filled with a run. */
-import type { Judge } from "../db/rules.ts";
+import type { Judge } from "../automation/rules/table.ts";
 import { asText, type RuleRun, valueAt } from "./run.ts";
 
 /** What a prompt can name without a mapping. */

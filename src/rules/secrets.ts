@@ -1,6 +1,6 @@
 /** What the webhooks and judges of a rule have that is not shown. */
 import { openReceivers, type ReceiverSecrets, sealReceivers } from "../deliveries/receiver.ts";
-import type { RuleRow } from "./store.ts";
+import type { RuleRow } from "../automation/rules/store.ts";
 
 const sealPurpose = (ruleId: string) => `run rule ${ruleId}`;
 

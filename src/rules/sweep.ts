@@ -1,7 +1,7 @@
 /** The sweep of every minute: it wakes the work on partitions whose runs have changed, and what got lost. */
 import { database } from "../db/client.ts";
-import type { RulePart } from "./store.ts";
-import { deleteOldFailures, takeBackfillParts, takeParts } from "./store.ts";
+import type { RulePart } from "../automation/rules/store.ts";
+import { deleteOldFailures, takeBackfillParts, takeParts } from "../automation/rules/store.ts";
 
 /** A part on which no worker has worked for this time is woken again, milliseconds. */
 const LOST_MS = 55_000;

@@ -2,7 +2,7 @@
 import * as v from "valibot";
 import { countAssistants } from "../agents/assistants/store.ts";
 import { flowControl } from "../limits/flow/rpc.ts";
-import { countFirings } from "../crons/store.ts";
+import { countFirings } from "../automation/crons/store.ts";
 import { database } from "../db/client.ts";
 import { countItems } from "../agents/memory/store.ts";
 import { openRuns } from "../threads/requests/runs/busy.ts";

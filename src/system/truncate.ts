@@ -3,7 +3,7 @@
  */
 import * as v from "valibot";
 import { deleteAllAssistants } from "../agents/assistants/store.ts";
-import { deleteAllCrons } from "../crons/store.ts";
+import { deleteAllCrons } from "../automation/crons/store.ts";
 import { database } from "../db/client.ts";
 import { deleteAllItems } from "../agents/memory/store.ts";
 import { deleteThreads } from "../threads/api/delete.ts";

@@ -2,7 +2,7 @@
 import { countCalls } from "../../src/db/allowance.ts";
 import { env } from "cloudflare:workers";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
-import { sweepAlerts } from "../../src/alerts/evaluate.ts";
+import { sweepAlerts } from "../../src/automation/alerts/evaluate.ts";
 import { nextState, type Progress } from "../../src/alerts/state.ts";
 import { type Caller, newCaller } from "../support/caller.ts";
 import { ask } from "../support/examples.ts";

@@ -2,10 +2,10 @@
 import { expectKept, numberEvents, numberFrames } from "../support/live-tokens.ts";
 import { env } from "cloudflare:workers";
 import { expect } from "vitest";
-import { fireDueCrons, startFiring } from "../../src/crons/fire.ts";
-import { nextDue } from "../../src/crons/schedule.ts";
+import { fireDueCrons, startFiring } from "../../src/automation/crons/fire.ts";
+import { nextDue } from "../../src/automation/crons/schedule.ts";
 import { threadsFor } from "../../src/crons/start.ts";
-import type { Firing } from "../../src/crons/store.ts";
+import type { Firing } from "../../src/automation/crons/store.ts";
 import { database } from "../../src/db/client.ts";
 import { message1, rpc } from "../a2a/rpc.ts";
 import { pause } from "../support/aborts.ts";

@@ -1,8 +1,15 @@
 import { env } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
-import { createCron } from "../../src/crons/cron.ts";
-import { type FiringIds, type Threads, fireDueCrons, startFiring } from "../../src/crons/fire.ts";
-import { type CronRow, deleteCron, type Firing, findCron, insertCron, updateCron } from "../../src/crons/store.ts";
+import { createCron } from "../../src/automation/crons/row.ts";
+import { type FiringIds, type Threads, fireDueCrons, startFiring } from "../../src/automation/crons/fire.ts";
+import {
+  type CronRow,
+  deleteCron,
+  type Firing,
+  findCron,
+  insertCron,
+  updateCron,
+} from "../../src/automation/crons/store.ts";
 import { database } from "../../src/db/client.ts";
 import { Problem } from "../../src/lib/problem.ts";
 import { seeded } from "../support/random.ts";

@@ -1,9 +1,9 @@
 import { createScheduledController } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { beforeEach, describe, expect, it } from "vitest";
-import { fireDueCrons, startFiring } from "../../src/crons/fire.ts";
+import { fireDueCrons, startFiring } from "../../src/automation/crons/fire.ts";
 import { threadsFor } from "../../src/crons/start.ts";
-import type { Firing } from "../../src/crons/store.ts";
+import type { Firing } from "../../src/automation/crons/store.ts";
 import { database } from "../../src/db/client.ts";
 import { threadStub } from "../../src/threads/stub.ts";
 import worker from "../../examples/demo/worker.ts";

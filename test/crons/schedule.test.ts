@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { dueTimes, nextDue } from "../../src/crons/schedule.ts";
+import { dueTimes, nextDue } from "../../src/automation/crons/schedule.ts";
 
 const at = (text: string) => Date.parse(text);
 const iso = (times: (number | null)[]) => times.map((time) => time && new Date(time).toISOString().slice(0, 16));

@@ -1,6 +1,6 @@
 /** Two years of cron in ten time zones, against a model that reads only the clock of the zone, tick by tick. */
 import { expect, it } from "vitest";
-import { dueTimes, nextDue, type Schedule } from "../../src/crons/schedule.ts";
+import { dueTimes, nextDue, type Schedule } from "../../src/automation/crons/schedule.ts";
 import { seeded } from "../support/random.ts";
 
 const FROM = Date.parse("2026-01-02T00:00:00Z");

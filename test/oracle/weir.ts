@@ -1,9 +1,9 @@
 /** A case's thread on the product: the runs of the model, started over HTTP. */
 import { env } from "cloudflare:workers";
-import { fireDueCrons, startFiring } from "../../src/crons/fire.ts";
-import { nextDue } from "../../src/crons/schedule.ts";
+import { fireDueCrons, startFiring } from "../../src/automation/crons/fire.ts";
+import { nextDue } from "../../src/automation/crons/schedule.ts";
 import { threadsFor } from "../../src/crons/start.ts";
-import type { Firing } from "../../src/crons/store.ts";
+import type { Firing } from "../../src/automation/crons/store.ts";
 import { database } from "../../src/db/client.ts";
 import type { Case } from "./dimensions.ts";
 import type { RunSpec } from "./model.ts";

@@ -2,7 +2,7 @@
 import { countCalls } from "../../src/db/allowance.ts";
 import { env } from "cloudflare:workers";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
-import { workPart } from "../../src/rules/work.ts";
+import { workPart } from "../../src/automation/rules/work.ts";
 import { custom } from "../../src/deployment.ts";
 import { type Caller, newCaller } from "../support/caller.ts";
 import { ask } from "../support/examples.ts";

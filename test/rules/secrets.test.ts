@@ -2,11 +2,11 @@
 import { env } from "cloudflare:workers";
 import { beforeEach, describe, expect, it } from "vitest";
 import { openSecrets as openAlertSecrets } from "../../src/alerts/secrets.ts";
-import { findAlert } from "../../src/alerts/store.ts";
+import { findAlert } from "../../src/automation/alerts/store.ts";
 import { database } from "../../src/db/client.ts";
 import { findHeld, HIDDEN } from "../../src/deliveries/receiver.ts";
 import { openSecrets } from "../../src/rules/secrets.ts";
-import { findRule } from "../../src/rules/store.ts";
+import { findRule } from "../../src/automation/rules/store.ts";
 import { type Caller, newCaller } from "../support/caller.ts";
 import { newRule, readRule, type Rule, sendRuns } from "../support/rules.ts";
 import { NOON, projectId } from "../support/traces.ts";

@@ -2,7 +2,7 @@
 import { env } from "cloudflare:workers";
 import { expect, it } from "vitest";
 import { MOST_KEYS } from "../../src/access/auth/store.ts";
-import { MOST_CRONS } from "../../src/crons/store.ts";
+import { MOST_CRONS } from "../../src/automation/crons/store.ts";
 import { MOST_DESTINATIONS } from "../../src/exports/destinations/store.ts";
 import { MOST_INVITATIONS } from "../../src/members/invitation-store.ts";
 import { MOST_MEMBERS } from "../../src/access/members/store.ts";

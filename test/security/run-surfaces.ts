@@ -1,8 +1,8 @@
 /** Every way in which a user can start a run. */
 import { env } from "cloudflare:workers";
-import { fireDueCrons, startFiring } from "../../src/crons/fire.ts";
+import { fireDueCrons, startFiring } from "../../src/automation/crons/fire.ts";
 import { threadsFor } from "../../src/crons/start.ts";
-import type { Firing } from "../../src/crons/store.ts";
+import type { Firing } from "../../src/automation/crons/store.ts";
 import { database } from "../../src/db/client.ts";
 import { sseEvents } from "../support/sse.ts";
 import type { Json, User } from "./users.ts";

@@ -2,8 +2,8 @@
 import { createExecutionContext, createMessageBatch, createScheduledController, getQueueResult } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
-import { createCron } from "../../src/crons/cron.ts";
-import { insertCron } from "../../src/crons/store.ts";
+import { createCron } from "../../src/automation/crons/row.ts";
+import { insertCron } from "../../src/automation/crons/store.ts";
 import { database } from "../../src/db/client.ts";
 import { runAll } from "../../src/lib/parallel.ts";
 import worker from "../../examples/demo/worker.ts";

@@ -6,7 +6,7 @@ import { Client } from "@langchain/langgraph-sdk";
 import { Hono } from "hono";
 import { beforeEach, expect, it, vi } from "vitest";
 import { threadsFor } from "../../src/crons/start.ts";
-import { type CronRow, findCron } from "../../src/crons/store.ts";
+import { type CronRow, findCron } from "../../src/automation/crons/store.ts";
 import { database } from "../../src/db/client.ts";
 import { graphs } from "../../src/graphs/index.ts";
 import { readOwnPath } from "../../src/loopback/webhook.ts";

@@ -2,7 +2,7 @@ import { and, asc, count, desc, eq, or, sql, type SQL } from "drizzle-orm";
 import type { Database } from "../../db/client.ts";
 import { contains } from "../../db/conditions.ts";
 import { assistants, assistantVersions } from "./table.ts";
-import { crons } from "../../db/crons.ts";
+import { crons } from "../../automation/crons/table.ts";
 import { inList } from "../../db/in-list.ts";
 import { fewerThan } from "../../db/writes.ts";
 import { bytesColumn, totalBytes } from "../../db/size.ts";

@@ -2,7 +2,7 @@
 import { Problem } from "../../lib/problem.ts";
 import { EVENT_STREAM, sseFrame } from "../../http/sse.ts";
 import { mayUse } from "./access.ts";
-import { MOST_CRON_IDS } from "../../crons/schema.ts";
+import { MOST_CRON_IDS } from "../../automation/crons/schema.ts";
 import { mergeFilters, containsJson, mayDelete } from "../../access/users/handlers.ts";
 import { type Call, type Json, readMetadata, requireMatch } from "../../permissions/call.ts";
 import { threadName } from "../named.ts";

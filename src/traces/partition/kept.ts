@@ -1,4 +1,4 @@
-/** The traces that are kept for longer than the others of their project, because a rule extends them (src/rules/actions.ts). */
+/** The traces that are kept for longer than the others of their project, because a rule extends them (src/automation/rules/actions.ts). */
 import { numbersOfTraces } from "../run-groups.ts";
 
 export function keepTraces(sql: SqlStorage, traceIds: string[]): void {

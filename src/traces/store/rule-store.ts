@@ -1,8 +1,8 @@
 import { and, eq, inArray } from "drizzle-orm";
 import type { Database } from "../../db/client.ts";
 import { deleteAll } from "../../db/delete.ts";
-import { alertEvents, alerts } from "../../db/alerts.ts";
-import { ruleBackfillParts, ruleBackfills, ruleFailures, ruleParts, runRules } from "../../db/rules.ts";
+import { alertEvents, alerts } from "../../automation/alerts/table.ts";
+import { ruleBackfillParts, ruleBackfills, ruleFailures, ruleParts, runRules } from "../../automation/rules/table.ts";
 
 /** Deletes a rule with what is known of its work. */
 export async function deleteRule(db: Database, workspaceId: string, id: string): Promise<void> {

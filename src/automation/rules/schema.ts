@@ -1,9 +1,9 @@
 /** A rule as the platform's clients send it (RunRulesCreateSchema of LangSmith's API). */
 import * as v from "valibot";
-import { ReceiverHeaders } from "../deliveries/receiver.ts";
-import { choosing, many, optional, pagingQuery, unread, unserved, Uuid } from "../http/shapes.ts";
-import { JsonMembers } from "../lib/json.ts";
-import { Time } from "../traces/time.ts";
+import { ReceiverHeaders } from "../../deliveries/receiver.ts";
+import { choosing, many, optional, pagingQuery, unread, unserved, Uuid } from "../../http/shapes.ts";
+import { JsonMembers } from "../../lib/json.ts";
+import { Time } from "../../traces/time.ts";
 
 const text = (most: number) => v.pipe(v.string(), v.maxLength(most));
 const name = v.pipe(v.string(), v.minLength(1), v.maxLength(200));

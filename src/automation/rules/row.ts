@@ -1,12 +1,12 @@
 /** Rules as the platform's clients read them (RunRulesSchema of LangSmith's API), with what Weir counts. */
 import * as v from "valibot";
-import { HIDDEN, hiddenHeaders, type ReceiverSecrets } from "../deliveries/receiver.ts";
-import { AnyObject, Count, Id, Time } from "../http/answers.ts";
-import type { JudgeModel } from "../db/rules.ts";
-import { isoFromMicros } from "../traces/time.ts";
-import type { RuleRunState } from "../traces/rule-rpc.ts";
+import { HIDDEN, hiddenHeaders, type ReceiverSecrets } from "../../deliveries/receiver.ts";
+import { AnyObject, Count, Id, Time } from "../../http/answers.ts";
+import type { JudgeModel } from "./table.ts";
+import { isoFromMicros } from "../../traces/time.ts";
+import type { RuleRunState } from "../../traces/rule-rpc.ts";
 import { readActions } from "./actions.ts";
-import type { RuleFacts } from "./facts.ts";
+import type { RuleFacts } from "../../rules/facts.ts";
 import { LOG_STATUS } from "./schema.ts";
 import type { BackfillRow, FailureRow, RuleRow } from "./store.ts";
 

@@ -1,12 +1,12 @@
 /** D1: rules, and how far they have come. */
 import { and, asc, desc, eq, gt, gte, lt, lte, sql } from "drizzle-orm";
-import type { Database } from "../db/client.ts";
-import { deleteOverdue } from "../db/delete.ts";
-import { inList } from "../db/in-list.ts";
-import { insertBelow } from "../db/writes.ts";
-import { ruleBackfillParts, ruleBackfills, ruleFailures, ruleParts, runRules } from "../db/rules.ts";
-import { tracePartitions } from "../traces/projects/table.ts";
-import type { RuleCounts } from "../traces/rule-rpc.ts";
+import type { Database } from "../../db/client.ts";
+import { deleteOverdue } from "../../db/delete.ts";
+import { inList } from "../../db/in-list.ts";
+import { insertBelow } from "../../db/writes.ts";
+import { ruleBackfillParts, ruleBackfills, ruleFailures, ruleParts, runRules } from "./table.ts";
+import { tracePartitions } from "../../traces/projects/table.ts";
+import type { RuleCounts } from "../../traces/rule-rpc.ts";
 
 export type RuleRow = typeof runRules.$inferSelect;
 export type BackfillRow = typeof ruleBackfills.$inferSelect;

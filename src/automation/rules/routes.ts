@@ -1,24 +1,24 @@
 /** Rules on traced runs: `/runs/rules`. */
 import * as v from "valibot";
 import { type Context, Hono } from "hono";
-import { audit } from "../access/audit/record.ts";
-import { database } from "../db/client.ts";
-import { Message } from "../http/answers.ts";
-import { createDoc } from "../http/route.ts";
-import { newOrEarlier } from "../http/idempotent-id.ts";
-import { Problem } from "../lib/problem.ts";
-import type { App } from "../http/context.ts";
-import { uuidv7 } from "../lib/uuid.ts";
-import { body, param, query } from "../http/validate.ts";
-import { listPartitions } from "../traces/projects/partitions.ts";
-import { deleteRule } from "../traces/store/rule-store.ts";
-import { toDay } from "../traces/time.ts";
-import { readFacts } from "./facts.ts";
-import { givenRule } from "./given.ts";
-import { readLog } from "./log.ts";
+import { audit } from "../../access/audit/record.ts";
+import { database } from "../../db/client.ts";
+import { Message } from "../../http/answers.ts";
+import { createDoc } from "../../http/route.ts";
+import { newOrEarlier } from "../../http/idempotent-id.ts";
+import { Problem } from "../../lib/problem.ts";
+import type { App } from "../../http/context.ts";
+import { uuidv7 } from "../../lib/uuid.ts";
+import { body, param, query } from "../../http/validate.ts";
+import { listPartitions } from "../../traces/projects/partitions.ts";
+import { deleteRule } from "../../traces/store/rule-store.ts";
+import { toDay } from "../../traces/time.ts";
+import { readFacts } from "../../rules/facts.ts";
+import { givenRule } from "./input.ts";
+import { readLog } from "../../rules/log.ts";
 import { Backfill, Rule, RuleLog, toWireBackfill, toWireRule } from "./row.ts";
 import { BackfillBody, ListLogs, ListRules, RuleBody, RuleId } from "./schema.ts";
-import { openSecrets } from "./secrets.ts";
+import { openSecrets } from "../../rules/secrets.ts";
 import {
   findRule,
   insertBackfill,

@@ -1,25 +1,25 @@
 /** `/runs/crons` and `/threads/{id}/runs/crons`: runs that start by the clock. */
 import * as v from "valibot";
 import { type Context, Hono } from "hono";
-import { audit } from "../access/audit/record.ts";
-import { requirePermission } from "../auth/require.ts";
-import { toAssistantId } from "../agents/assistants/defaults.ts";
-import { resolveAssistant } from "../agents/assistants/store.ts";
-import { database } from "../db/client.ts";
-import { CHANGED, untilUnchanged } from "../db/unchanged.ts";
-import { Count, selectableList } from "../http/answers.ts";
-import { NOTHING, createDoc } from "../http/route.ts";
-import { cutPage, selectFields } from "../http/paging.ts";
-import { Problem } from "../lib/problem.ts";
-import type { App } from "../http/context.ts";
-import { body, param } from "../http/validate.ts";
-import { readWebhook } from "../users/webhook.ts";
-import { newOrEarlier } from "../http/idempotent-id.ts";
-import { threadStub } from "../threads/stub.ts";
-import { Cron, Firing, applyCronPatch, createCron, toWire, toWireFiring } from "./cron.ts";
+import { audit } from "../../access/audit/record.ts";
+import { requirePermission } from "../../auth/require.ts";
+import { toAssistantId } from "../../agents/assistants/defaults.ts";
+import { resolveAssistant } from "../../agents/assistants/store.ts";
+import { database } from "../../db/client.ts";
+import { CHANGED, untilUnchanged } from "../../db/unchanged.ts";
+import { Count, selectableList } from "../../http/answers.ts";
+import { NOTHING, createDoc } from "../../http/route.ts";
+import { cutPage, selectFields } from "../../http/paging.ts";
+import { Problem } from "../../lib/problem.ts";
+import type { App } from "../../http/context.ts";
+import { body, param } from "../../http/validate.ts";
+import { readWebhook } from "../../users/webhook.ts";
+import { newOrEarlier } from "../../http/idempotent-id.ts";
+import { threadStub } from "../../threads/stub.ts";
+import { Cron, Firing, applyCronPatch, createCron, toWire, toWireFiring } from "./row.ts";
 import { CountCrons, CreateCron, CronPath, ListFirings, SearchCrons, ThreadPath, UpdateCron } from "./schema.ts";
-import { openCron, openCrons, sealCron } from "./sealed.ts";
-import { sealCronUser } from "./user.ts";
+import { openCron, openCrons, sealCron } from "../../crons/sealed.ts";
+import { sealCronUser } from "../../crons/user.ts";
 import {
   MOST_CRONS,
   countCrons,
@@ -31,9 +31,9 @@ import {
   searchCrons,
   updateCron,
 } from "./store.ts";
-import { threadName } from "../threads/named.ts";
-import { MOST_THREADS, settleEach } from "../threads/requests/fan-out.ts";
-import { threadsFor } from "./start.ts";
+import { threadName } from "../../threads/named.ts";
+import { MOST_THREADS, settleEach } from "../../threads/requests/fan-out.ts";
+import { threadsFor } from "../../crons/start.ts";
 
 const doc = createDoc("Crons");
 const notFound = () => new Problem(404, "Cron not found.");

@@ -1,6 +1,6 @@
 /** What an evaluator answers, as feedback. */
-import { isObject } from "../lib/json.ts";
-import { Final } from "./errors.ts";
+import { isObject } from "../../lib/json.ts";
+import { Final } from "../../rules/errors.ts";
 
 export interface Score {
   key: string;

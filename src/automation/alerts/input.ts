@@ -1,8 +1,8 @@
 /** From a request for an alert to its row. */
 import { type Context } from "hono";
-import { requirePermission } from "../auth/require.ts";
-import type { AlertChannel } from "../db/alerts.ts";
-import { database } from "../db/client.ts";
+import { requirePermission } from "../../auth/require.ts";
+import type { AlertChannel } from "./table.ts";
+import { database } from "../../db/client.ts";
 import {
   findHeld,
   HIDDEN,
@@ -10,14 +10,14 @@ import {
   keptHeaders,
   keptSecret,
   type ReceiverSecrets,
-} from "../deliveries/receiver.ts";
-import { webhookFault } from "../http/addresses.ts";
-import { Problem } from "../lib/problem.ts";
-import type { App } from "../http/context.ts";
-import { checkFilters, requireReadable } from "../traces/filter/check.ts";
-import { projectById } from "../traces/projects/resolve.ts";
+} from "../../deliveries/receiver.ts";
+import { webhookFault } from "../../http/addresses.ts";
+import { Problem } from "../../lib/problem.ts";
+import type { App } from "../../http/context.ts";
+import { checkFilters, requireReadable } from "../../traces/filter/check.ts";
+import { projectById } from "../../traces/projects/resolve.ts";
 import type { AlertBody } from "./schema.ts";
-import { openSecrets, sealSecrets } from "./secrets.ts";
+import { openSecrets, sealSecrets } from "../../alerts/secrets.ts";
 import type { AlertColumns, AlertRow } from "./store.ts";
 
 /** The columns that a request sets. @throws Problem 404 for a project that is not there, 422 for an address that is not allowed */

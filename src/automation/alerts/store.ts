@@ -1,10 +1,10 @@
 /** D1: alerts, their states, and their history. */
 import { and, asc, desc, eq, isNull, lt, lte, sql } from "drizzle-orm";
-import type { AlertState } from "../db/alerts.ts";
-import type { Database } from "../db/client.ts";
-import { deleteAll, deleteOverdue } from "../db/delete.ts";
-import { insertBelow } from "../db/writes.ts";
-import { alertEvents, alerts } from "../db/alerts.ts";
+import type { AlertState } from "./table.ts";
+import type { Database } from "../../db/client.ts";
+import { deleteAll, deleteOverdue } from "../../db/delete.ts";
+import { insertBelow } from "../../db/writes.ts";
+import { alertEvents, alerts } from "./table.ts";
 
 export type AlertRow = typeof alerts.$inferSelect;
 export type AlertEvent = typeof alertEvents.$inferSelect;

@@ -1,10 +1,10 @@
 /** A cron as it is made, changed and shown. */
 import * as v from "valibot";
-import { AnyObject, Id, Time } from "../http/answers.ts";
-import { METADATA_BYTES, PAYLOAD_BYTES, withinBytes } from "../lib/bytes.ts";
-import { nextTime } from "../db/unchanged.ts";
-import type { FiringState } from "../db/crons.ts";
-import { readOwnPath, type StoredWebhook } from "../loopback/webhook.ts";
+import { AnyObject, Id, Time } from "../../http/answers.ts";
+import { METADATA_BYTES, PAYLOAD_BYTES, withinBytes } from "../../lib/bytes.ts";
+import { nextTime } from "../../db/unchanged.ts";
+import type { FiringState } from "./table.ts";
+import { readOwnPath, type StoredWebhook } from "../../loopback/webhook.ts";
 import { firingIds } from "./fire.ts";
 import { nextDue } from "./schedule.ts";
 import type { CreateCron, UpdateCron } from "./schema.ts";

@@ -3,10 +3,10 @@
  * message starts the run, under an id made from the cron and the due time. So a tick that is late, repeated or missing,
  * and a message that is repeated or lost, change nothing: each due time starts one run.
  */
-import { type Database, database } from "../db/client.ts";
-import { logError } from "../lib/log.ts";
-import { toProblem } from "../lib/problem.ts";
-import { deriveUuid } from "../lib/uuid.ts";
+import { type Database, database } from "../../db/client.ts";
+import { logError } from "../../lib/log.ts";
+import { toProblem } from "../../lib/problem.ts";
+import { deriveUuid } from "../../lib/uuid.ts";
 import { dueTimes, nextDue } from "./schedule.ts";
 import {
   type CronRow,

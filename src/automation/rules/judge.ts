@@ -1,17 +1,17 @@
 /** A model or an assistant that judges a run. */
-import type { Judge, JudgeModel } from "../db/rules.ts";
-import { knownBudgets } from "../budgets/known.ts";
-import { addressFault } from "../http/addresses.ts";
-import { readWithin } from "../http/bounded.ts";
-import { isObject, tryParseExact } from "../lib/json.ts";
-import { callOwn } from "../http/loopback.ts";
-import { workersAi } from "../agents/models/workers-ai.ts";
-import { addCost, priceTable } from "../limits/prices/prices.ts";
-import { Final, isRefusal, Unusable } from "./errors.ts";
-import { type ChatMessage, renderMessages } from "./prompt.ts";
-import type { RuleRun } from "./run.ts";
-import { type Score, parseScores } from "./scores.ts";
-import { evaluatorName, type RuleCall } from "./call.ts";
+import type { Judge, JudgeModel } from "./table.ts";
+import { knownBudgets } from "../../budgets/known.ts";
+import { addressFault } from "../../http/addresses.ts";
+import { readWithin } from "../../http/bounded.ts";
+import { isObject, tryParseExact } from "../../lib/json.ts";
+import { callOwn } from "../../http/loopback.ts";
+import { workersAi } from "../../agents/models/workers-ai.ts";
+import { addCost, priceTable } from "../../limits/prices/prices.ts";
+import { Final, isRefusal, Unusable } from "../../rules/errors.ts";
+import { type ChatMessage, renderMessages } from "../../rules/prompt.ts";
+import type { RuleRun } from "../../rules/run.ts";
+import { type Score, parseScores } from "./evaluation.ts";
+import { evaluatorName, type RuleCall } from "../../rules/call.ts";
 
 export const MODEL_MS = 60_000;
 export const ASSISTANT_MS = 600_000;

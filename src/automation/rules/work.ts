@@ -1,20 +1,20 @@
 /** Consumes the queue's messages of rules. A message is a wake-up: the partition holds which runs are to be worked on. */
 import * as v from "valibot";
-import { type Allowance, countCalls } from "../db/allowance.ts";
-import { database } from "../db/client.ts";
-import { logError } from "../lib/log.ts";
-import { inParallel } from "../lib/parallel.ts";
-import { toProblem } from "../lib/problem.ts";
-import { findRuns } from "../traces/query/find.ts";
-import { acrossMidnight } from "../traces/query/midnight.ts";
-import type { Settled, TakenRun } from "../traces/rule-rpc.ts";
-import { tracePartition } from "../traces/stub.ts";
-import { dayBounds } from "../traces/time.ts";
-import type { LargeField, QueriedRun } from "../traces/types.ts";
+import { type Allowance, countCalls } from "../../db/allowance.ts";
+import { database } from "../../db/client.ts";
+import { logError } from "../../lib/log.ts";
+import { inParallel } from "../../lib/parallel.ts";
+import { toProblem } from "../../lib/problem.ts";
+import { findRuns } from "../../traces/query/find.ts";
+import { acrossMidnight } from "../../traces/query/midnight.ts";
+import type { Settled, TakenRun } from "../../traces/rule-rpc.ts";
+import { tracePartition } from "../../traces/stub.ts";
+import { dayBounds } from "../../traces/time.ts";
+import type { LargeField, QueriedRun } from "../../traces/types.ts";
 import { readActions, isFinal } from "./actions.ts";
-import type { RuleCall } from "./call.ts";
-import { ruleRun } from "./run.ts";
-import { openSecrets } from "./secrets.ts";
+import type { RuleCall } from "../../rules/call.ts";
+import { ruleRun } from "../../rules/run.ts";
+import { openSecrets } from "../../rules/secrets.ts";
 import {
   completePart,
   findBackfill,

@@ -1,20 +1,20 @@
 /** From a request for a rule to its row. */
 import { type Context } from "hono";
-import { requirePermission } from "../auth/require.ts";
-import { EXTENSIONS, type Judge, type JudgeModel, type RuleActions } from "../db/rules.ts";
-import { findHeld, keptHeaders, keptSecret } from "../deliveries/receiver.ts";
-import { addressFault, webhookFault } from "../http/addresses.ts";
-import { canonicalJson } from "../lib/json.ts";
-import { Problem } from "../lib/problem.ts";
-import type { App } from "../http/context.ts";
-import { existingDataset } from "../traces/datasets/existing.ts";
-import { checkFilters, requireReadable } from "../traces/filter/check.ts";
-import { projectById } from "../traces/projects/resolve.ts";
-import { existingQueue } from "../traces/queues/access.ts";
-import { custom } from "../deployment.ts";
-import { database } from "../db/client.ts";
+import { requirePermission } from "../../auth/require.ts";
+import { EXTENSIONS, type Judge, type JudgeModel, type RuleActions } from "./table.ts";
+import { findHeld, keptHeaders, keptSecret } from "../../deliveries/receiver.ts";
+import { addressFault, webhookFault } from "../../http/addresses.ts";
+import { canonicalJson } from "../../lib/json.ts";
+import { Problem } from "../../lib/problem.ts";
+import type { App } from "../../http/context.ts";
+import { existingDataset } from "../../traces/datasets/existing.ts";
+import { checkFilters, requireReadable } from "../../traces/filter/check.ts";
+import { projectById } from "../../traces/projects/resolve.ts";
+import { existingQueue } from "../../traces/queues/access.ts";
+import { custom } from "../../deployment.ts";
+import { database } from "../../db/client.ts";
 import type { RuleBody, Structured } from "./schema.ts";
-import { openSecrets, sealSecrets } from "./secrets.ts";
+import { openSecrets, sealSecrets } from "../../rules/secrets.ts";
 import type { RuleRow } from "./store.ts";
 
 /** The model of a judge that names none. */

@@ -1,11 +1,11 @@
 /** The sweep of every minute: it evaluates the alerts, and reports changes. */
-import type { Allowance } from "../db/allowance.ts";
-import { database } from "../db/client.ts";
-import { logError } from "../lib/log.ts";
-import { CONNECTIONS, inParallel } from "../lib/parallel.ts";
-import { measure } from "./measure.ts";
-import { notifyChannels } from "./notify.ts";
-import { compareValue, nextState } from "./state.ts";
+import type { Allowance } from "../../db/allowance.ts";
+import { database } from "../../db/client.ts";
+import { logError } from "../../lib/log.ts";
+import { CONNECTIONS, inParallel } from "../../lib/parallel.ts";
+import { measure } from "../../alerts/measure.ts";
+import { notifyChannels } from "../../alerts/notify.ts";
+import { compareValue, nextState } from "../../alerts/state.ts";
 import { type AlertRow, deleteOldEvents, dueAlerts, writeEvaluation } from "./store.ts";
 
 /** An alert is evaluated once a minute. The clock's ticks are not exact, milliseconds. */

@@ -1,8 +1,8 @@
 /** Notifies the channels of an alert of a change: one call over HTTP each. */
-import type { AlertChannel, AlertState } from "../db/alerts.ts";
-import type { ReceiverSecrets } from "../deliveries/receiver.ts";
-import { deriveUuid } from "../lib/uuid.ts";
-import { type Call, sendCall } from "../deliveries/send.ts";
+import type { AlertChannel, AlertState } from "./table.ts";
+import type { ReceiverSecrets } from "../../deliveries/receiver.ts";
+import { deriveUuid } from "../../lib/uuid.ts";
+import { type Call, sendCall } from "../../deliveries/send.ts";
 import type { AlertRow } from "./store.ts";
 
 /** What is sent: a change, or that the alert is tested. */

@@ -1,23 +1,23 @@
 /** What a rule does with a run: its actions in order, each safe to repeat. */
-import { database } from "../db/client.ts";
-import type { Extension, RuleActions } from "../db/rules.ts";
-import { toProblem } from "../lib/problem.ts";
-import { onBehalf } from "../loopback/caller.ts";
-import { AddressRefused, REQUEST_TIMEOUT_MS, sendCall } from "../deliveries/send.ts";
-import { createExamples } from "../traces/review/examples/write.ts";
-import { findDataset } from "../traces/datasets/store.ts";
-import { extendTraces } from "../traces/extend.ts";
-import { createFeedback } from "../traces/review/feedback/create.ts";
-import { insertItems } from "../traces/review/queues/item-store.ts";
-import { findQueue } from "../traces/review/queues/store.ts";
-import type { QueriedRun } from "../traces/types.ts";
-import { loaded } from "../lazy.ts";
-import { custom } from "../deployment.ts";
-import { evaluatorName, type RuleCall } from "./call.ts";
-import { Final, isRefusal } from "./errors.ts";
+import { database } from "../../db/client.ts";
+import type { Extension, RuleActions } from "./table.ts";
+import { toProblem } from "../../lib/problem.ts";
+import { onBehalf } from "../../loopback/caller.ts";
+import { AddressRefused, REQUEST_TIMEOUT_MS, sendCall } from "../../deliveries/send.ts";
+import { createExamples } from "../../traces/review/examples/write.ts";
+import { findDataset } from "../../traces/datasets/store.ts";
+import { extendTraces } from "../../traces/extend.ts";
+import { createFeedback } from "../../traces/review/feedback/create.ts";
+import { insertItems } from "../../traces/review/queues/item-store.ts";
+import { findQueue } from "../../traces/review/queues/store.ts";
+import type { QueriedRun } from "../../traces/types.ts";
+import { loaded } from "../../lazy.ts";
+import { custom } from "../../deployment.ts";
+import { evaluatorName, type RuleCall } from "../../rules/call.ts";
+import { Final, isRefusal } from "../../rules/errors.ts";
 import { ASSISTANT_MS, judge, MODEL_MS } from "./judge.ts";
-import type { RuleRun } from "./run.ts";
-import { type Score, parseScores } from "./scores.ts";
+import type { RuleRun } from "../../rules/run.ts";
+import { type Score, parseScores } from "./evaluation.ts";
 import type { RuleRow } from "./store.ts";
 
 /** An action. Gives what it cost, US dollars. */

@@ -1,6 +1,6 @@
 import * as v from "valibot";
-import { ReceiverHeaders } from "../deliveries/receiver.ts";
-import { optional, pagingQuery, Uuid } from "../http/shapes.ts";
+import { ReceiverHeaders } from "../../deliveries/receiver.ts";
+import { optional, pagingQuery, Uuid } from "../../http/shapes.ts";
 
 const text = (most: number) => v.pipe(v.string(), v.minLength(1), v.maxLength(most));
 const whole = (least: number, most: number) => v.pipe(v.number(), v.integer(), v.minValue(least), v.maxValue(most));

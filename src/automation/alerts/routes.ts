@@ -1,17 +1,17 @@
 /** Alerts on traced runs: `/api/v1/alerts`. */
 import * as v from "valibot";
 import { type Context, Hono } from "hono";
-import { audit } from "../access/audit/record.ts";
-import { database } from "../db/client.ts";
-import { Message } from "../http/answers.ts";
-import { createDoc } from "../http/route.ts";
-import { newOrEarlier } from "../http/idempotent-id.ts";
-import { Problem } from "../lib/problem.ts";
-import type { App } from "../http/context.ts";
-import { body, param, query } from "../http/validate.ts";
-import { deliver } from "./deliver.ts";
-import { givenAlert } from "./given.ts";
-import { openSecrets } from "./secrets.ts";
+import { audit } from "../../access/audit/record.ts";
+import { database } from "../../db/client.ts";
+import { Message } from "../../http/answers.ts";
+import { createDoc } from "../../http/route.ts";
+import { newOrEarlier } from "../../http/idempotent-id.ts";
+import { Problem } from "../../lib/problem.ts";
+import type { App } from "../../http/context.ts";
+import { body, param, query } from "../../http/validate.ts";
+import { deliver } from "./notify.ts";
+import { givenAlert } from "./input.ts";
+import { openSecrets } from "../../alerts/secrets.ts";
 import { Alert, AlertChange, Tested, toWireAlert, toWireEvent } from "./row.ts";
 import { AlertBody, AlertId, Paging } from "./schema.ts";
 import {
