@@ -1,10 +1,10 @@
 /** The Durable Object of a thread, put together: threads/ runs it, streaming/ has its sockets, a2a/ its tasks. Wiring only. */
-import { pushTask } from "./a2a/push.ts";
+import { pushTask } from "./protocols/a2a/push.ts";
 import type { Dialect } from "./streaming/dialect.ts";
-import { selectMethods } from "./streaming/events.ts";
-import type { Filter } from "./streaming/schema.ts";
-import { markPauses, Pauses } from "./streaming/pauses.ts";
-import { Sockets } from "./streaming/socket.ts";
+import { selectMethods } from "./protocols/streaming/events.ts";
+import type { Filter } from "./protocols/streaming/schema.ts";
+import { markPauses, Pauses } from "./protocols/streaming/python.ts";
+import { Sockets } from "./protocols/streaming/socket.ts";
 import { protocolFraming } from "./streaming/stream.ts";
 import { isSleeper } from "./threads/log/sleepers.ts";
 import { sleepAfter } from "./threads/remote/sleep.ts";

@@ -5,8 +5,8 @@
 import type { Json } from "../json.ts";
 import { threadMetadata } from "../threads/api/access.ts";
 import { authorize, containsJson } from "../access/users/handlers.ts";
-import type { Call } from "./call.ts";
-import { taskNotFound } from "./errors.ts";
+import type { Call } from "../protocols/a2a/call.ts";
+import { taskNotFound } from "../protocols/a2a/errors.ts";
 
 export const callUser = ({ c }: Call): string | undefined => c.get("principal").user?.identity;
 

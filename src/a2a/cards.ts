@@ -12,11 +12,11 @@ import { serverAddress } from "../http/origin.ts";
 import { Problem } from "../lib/problem.ts";
 import type { App } from "../http/context.ts";
 import { query } from "../http/validate.ts";
-import type { Call } from "./call.ts";
-import { card1, type Described, hybridCard } from "./card.ts";
-import { readModes } from "./modes.ts";
+import type { Call } from "../protocols/a2a/call.ts";
+import { card1, type Described, hybridCard } from "../protocols/a2a/card.ts";
+import { readModes } from "../protocols/a2a/modes.ts";
 import { publicKeys, signCard } from "./sign.ts";
-import type { Generation } from "./types.ts";
+import type { Generation } from "../protocols/a2a/types.ts";
 
 /** Seconds that a card may be kept. */
 const MAX_AGE = 300;

@@ -1,7 +1,7 @@
 /** A2A parts to a LangChain message's content, and back. */
 import type { Json } from "../json.ts";
 import { isObject } from "../lib/json.ts";
-import type { Part } from "./types.ts";
+import type { Part } from "../protocols/a2a/types.ts";
 
 type Block = Json & { type: string };
 

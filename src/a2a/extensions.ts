@@ -2,8 +2,8 @@
 import type { Context } from "hono";
 import type { Assistant } from "../agents/assistants/store.ts";
 import type { App } from "../http/context.ts";
-import { extensionRequired } from "./errors.ts";
-import { readSettings } from "./modes.ts";
+import { extensionRequired } from "../protocols/a2a/errors.ts";
+import { readSettings } from "../protocols/a2a/modes.ts";
 
 /** 1.0 and 0.3 name the header differently. */
 const HEADERS = ["a2a-extensions", "x-a2a-extensions"];

@@ -2,10 +2,10 @@
 import { threadStub } from "../threads/stub.ts";
 import type { TaskView } from "../threads/types.ts";
 import { mayReach } from "./allowed.ts";
-import { type Call, taskContext } from "./call.ts";
+import { type Call, taskContext } from "../protocols/a2a/call.ts";
 import { readTaskId, toTaskId } from "./context.ts";
-import { taskNotFound } from "./errors.ts";
-import type { TaskRef } from "./follow.ts";
+import { taskNotFound } from "../protocols/a2a/errors.ts";
+import type { TaskRef } from "../protocols/a2a/follow.ts";
 
 interface Found {
   ref: TaskRef;

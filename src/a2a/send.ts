@@ -1,15 +1,15 @@
 /** `message/send`, `message/stream` and `tasks/resubscribe`: a task, and its updates. */
-import { type Call, callDatabase, params, project, shorten } from "./call.ts";
-import { answerStatus, update, wrappedMessage, wrappedTask } from "./dialect.ts";
-import { unsupported } from "./errors.ts";
+import { type Call, callDatabase, params, project, shorten } from "../protocols/a2a/call.ts";
+import { answerStatus, update, wrappedMessage, wrappedTask } from "../protocols/a2a/dialect.ts";
+import { unsupported } from "../protocols/a2a/errors.ts";
 import { findTask } from "./find.ts";
-import { follow, followToEnd, readTask, type TaskRef } from "./follow.ts";
-import { addLinks, withLinks } from "./links.ts";
-import type { TaskReducer } from "./task-reducer.ts";
-import { rpcStream } from "./respond.ts";
-import { Kinds, Send, TaskQuery } from "./schema.ts";
-import { start } from "./start.ts";
-import { type Generation, isSettled, isTerminal, type Update } from "./types.ts";
+import { follow, followToEnd, readTask, type TaskRef } from "../protocols/a2a/follow.ts";
+import { addLinks, withLinks } from "../protocols/a2a/links.ts";
+import type { TaskReducer } from "../protocols/a2a/task-reducer.ts";
+import { rpcStream } from "../protocols/a2a/respond.ts";
+import { Kinds, Send, TaskQuery } from "../protocols/a2a/schema.ts";
+import { start } from "../protocols/a2a/send.ts";
+import { type Generation, isSettled, isTerminal, type Update } from "../protocols/a2a/types.ts";
 
 function parseSend({ generation }: Call, given: unknown): Send {
   const sent = params(Send, given);

@@ -1,7 +1,7 @@
 /** Tasks that a user of the deployment's own Auth may find: those on threads whose metadata pass the Auth's filter. */
 import type { Database } from "../db/client.ts";
 import { threadIds } from "../threads/search/store.ts";
-import { listTasks, type TaskCursor, type TaskFilter, type TaskRow } from "./store.ts";
+import { listTasks, type TaskCursor, type TaskFilter, type TaskRow } from "../protocols/a2a/store.ts";
 
 type Metadata = Record<string, unknown>;
 

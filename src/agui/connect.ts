@@ -3,10 +3,10 @@ import { requireAssistant, type Caller } from "../threads/api/access.ts";
 import { threadStub } from "../threads/stub.ts";
 import { deriveThreadId } from "../threads/thread-id.ts";
 import type { Thread } from "../threads/types.ts";
-import { EventReducer, METHODS } from "./event-reducer.ts";
-import type { RunAgentInput } from "./schema.ts";
-import type { AguiEvent } from "./speech.ts";
-import { visibleThread } from "./start.ts";
+import { EventReducer, METHODS } from "../protocols/agui/events.ts";
+import type { RunAgentInput } from "../protocols/agui/schema.ts";
+import type { AguiEvent } from "../protocols/agui/speech.ts";
+import { visibleThread } from "../protocols/agui/start.ts";
 
 export interface Connection {
   reducer: EventReducer;

@@ -3,7 +3,7 @@ import { isObject } from "../lib/json.ts";
 import { Problem } from "../lib/problem.ts";
 import { readStates } from "../threads/stub.ts";
 import type { ThreadRpc } from "../threads/rpc.ts";
-import type { Message, RunAgentInput } from "./schema.ts";
+import type { Message, RunAgentInput } from "../protocols/agui/schema.ts";
 
 export interface Regeneration {
   /** What is answered again, as the client has it now. */

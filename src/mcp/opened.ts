@@ -2,12 +2,12 @@
  * A question that the client has shown as an address (URL-mode elicitation). That the person accepts says only that the page was
  * opened; the answer comes by the link, and begins a run that is not of this call.
  */
-import { nextEvent } from "../a2a/follow.ts";
+import { nextEvent } from "../protocols/a2a/follow.ts";
 import { isObject } from "../lib/json.ts";
 import type { Caller } from "../threads/api/access.ts";
 import { threadStub } from "../threads/stub.ts";
-import { follow, type Result, type ToolRun } from "./follow.ts";
-import { type Shows, encodeState, waitingOn } from "./questions.ts";
+import { follow, type Result, type ToolRun } from "../protocols/mcp/follow.ts";
+import { type Shows, encodeState, waitingOn } from "../protocols/mcp/interrupts.ts";
 
 /** How long a call waits for the person, milliseconds. The SDK's clients give up after 60 seconds. */
 const PATIENCE_MS = 45_000;

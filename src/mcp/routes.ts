@@ -8,9 +8,9 @@ import { createDoc, RPC } from "../http/route.ts";
 import { Problem } from "../lib/problem.ts";
 import type { App } from "../http/context.ts";
 import { query } from "../http/validate.ts";
-import { serverFor } from "./server.ts";
-import { traceServer } from "./traces/server.ts";
-import { answerMcp } from "./transport.ts";
+import { serverFor } from "../protocols/mcp/server.ts";
+import { traceServer } from "../protocols/mcp/traces/server.ts";
+import { answerMcp } from "../protocols/mcp/routes.ts";
 
 const doc = createDoc("MCP");
 

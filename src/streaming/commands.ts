@@ -6,9 +6,9 @@ import { parse } from "../http/validate.ts";
 import type { Json } from "../json.ts";
 import type { Answer, Commander } from "./commander.ts";
 import { CommandError, ERROR_CODES, type ErrorCode } from "./errors.ts";
-import { fork, inject, respond, runStart } from "./run-commands.ts";
-import type { Command } from "./schema.ts";
-import * as schema from "./schema.ts";
+import { fork, inject, respond, runStart } from "../protocols/streaming/commands.ts";
+import type { Command } from "../protocols/streaming/schema.ts";
+import * as schema from "../protocols/streaming/schema.ts";
 import { getState, getTree, listCheckpoints } from "./state-commands.ts";
 
 export const Answered = v.variant("type", [

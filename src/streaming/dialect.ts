@@ -1,7 +1,7 @@
 /** The client library of a connection: the official clients of the two languages read some events differently. */
 import { Problem } from "../lib/problem.ts";
 import type { EventText } from "../threads/log/events.ts";
-import { protocolEvent, type ProtocolEvent } from "./events.ts";
+import { protocolEvent, type ProtocolEvent } from "../protocols/streaming/events.ts";
 import { pythonEvents } from "./python.ts";
 
 export type Dialect = "javascript" | "python";

@@ -1,6 +1,6 @@
 /** Which events a subscription gets. */
-import type { ProtocolEvent } from "./events.ts";
-import type { Filter } from "./schema.ts";
+import type { ProtocolEvent } from "../protocols/streaming/events.ts";
+import type { Filter } from "../protocols/streaming/schema.ts";
 
 /** Whether an event belongs to a subscription by channel, namespace and depth; `since` is the reader's cursor. */
 export function matcher({ channels, namespaces, depth }: Filter): (event: ProtocolEvent) => boolean {

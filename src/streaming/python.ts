@@ -6,7 +6,7 @@
  */
 import type { Json } from "../json.ts";
 import type { EventText } from "../threads/log/events.ts";
-import { protocolEvent, type ProtocolEvent } from "./events.ts";
+import { protocolEvent, type ProtocolEvent } from "../protocols/streaming/events.ts";
 
 const CANCELLED = "The run was cancelled.";
 

@@ -8,7 +8,7 @@ import { sleepOn } from "../threads/remote/sleep.ts";
 import type { ThreadRpc } from "../threads/rpc.ts";
 import { threadObject } from "../threads/stub.ts";
 import type { Dialect } from "./dialect.ts";
-import type { Filter } from "./schema.ts";
+import type { Filter } from "../protocols/streaming/schema.ts";
 
 interface StreamingRpc extends Pick<ThreadRpc, "hasEvent"> {
   streamEvents(filter: Filter, after: number, dialect: Dialect): Promise<ReadableStream<Uint8Array>>;

@@ -8,7 +8,7 @@ import { readStates } from "../threads/stub.ts";
 import type { Run, ThreadState } from "../threads/types.ts";
 import type { Answer, Commander } from "./commander.ts";
 import { CommandError } from "./errors.ts";
-import type * as schema from "./schema.ts";
+import type * as schema from "../protocols/streaming/schema.ts";
 
 /** `state.get`: the newest values of the thread or of one of its namespaces. */
 export async function getState(

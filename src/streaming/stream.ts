@@ -3,9 +3,9 @@ import { sseFrame } from "../http/sse.ts";
 import type { Framing } from "../threads/log/events.ts";
 import type { ThreadRpc } from "../threads/rpc.ts";
 import { type Dialect, eventsIn } from "./dialect.ts";
-import { seqOfEventId } from "./events.ts";
+import { seqOfEventId } from "../protocols/streaming/events.ts";
 import { matcher } from "./filter.ts";
-import type { Filter } from "./schema.ts";
+import type { Filter } from "../protocols/streaming/schema.ts";
 
 /** The sequence number after which a reader resumes. A cursor beyond the end of the log belongs to a deleted log. */
 export async function findStart(thread: ThreadRpc, filter: Filter, lastEventId?: string): Promise<number> {

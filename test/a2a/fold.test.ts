@@ -1,6 +1,6 @@
 /** A task whose run starts again after crashes: what is said again takes the place of what was cut off. */
 import { expect, it } from "vitest";
-import { TaskReducer } from "../../src/a2a/task-reducer.ts";
+import { TaskReducer } from "../../src/protocols/a2a/task-reducer.ts";
 import type { EventMethod, LogEvent } from "../../src/threads/log/events.ts";
 
 /** A fold, and what goes into it. */

@@ -2,7 +2,7 @@
 import "../support/graphs.ts";
 import "../support/mcp-graphs.ts";
 import { beforeAll, describe, expect, it } from "vitest";
-import { encodeState } from "../../src/mcp/questions.ts";
+import { encodeState } from "../../src/protocols/mcp/interrupts.ts";
 import { type Caller, newCaller } from "../support/caller.ts";
 import { type Asked, connectAble, connectFirst, connectSecond } from "./connect.ts";
 

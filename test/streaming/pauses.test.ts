@@ -1,6 +1,6 @@
 /** In which order the connections of one thread show a pause to the Python SDK. */
 import { expect, it } from "vitest";
-import { markPauses, Pauses } from "../../src/streaming/pauses.ts";
+import { markPauses, Pauses } from "../../src/protocols/streaming/python.ts";
 import type { EventMethod, EventText } from "../../src/threads/log/events.ts";
 
 const WATCHER = ["lifecycle", "input"];

@@ -2,9 +2,9 @@
 import { runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { expect, it } from "vitest";
-import { METHODS } from "../../src/a2a/follow.ts";
+import { METHODS } from "../../src/protocols/a2a/follow.ts";
 import { protocolFraming } from "../../src/streaming/stream.ts";
-import { selectMethods } from "../../src/streaming/events.ts";
+import { selectMethods } from "../../src/protocols/streaming/events.ts";
 import { canonical } from "../../src/threads/log/canonical.ts";
 import { nextPass } from "../../src/threads/log/compact.ts";
 import { Emitter } from "../../src/threads/log/emit.ts";

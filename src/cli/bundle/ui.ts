@@ -6,7 +6,7 @@ import { createRequire } from "node:module";
 import { basename, dirname, join, resolve } from "node:path";
 import { pathToFileURL } from "node:url";
 import { build, type BuildFailure, type Loader, type Plugin } from "esbuild";
-import { globalName } from "../../ui/global-name.ts";
+import { globalName } from "../../protocols/ui/global-name.ts";
 import type { Project } from "../project.ts";
 
 const ASKED = /\?ui=(.*)$/;

@@ -1,6 +1,6 @@
 /** The steps of two runs side by side. */
 import { formatFigures, oneLine } from "./text.ts";
-import type { TreeRun } from "./trace.ts";
+import type { TreeRun } from "../../protocols/mcp/traces/trace.ts";
 
 /** A line for each step: in both runs, only in the first (-), only in the second (+), or with another status (~). */
 export function alignSteps(before: TreeRun[], after: TreeRun[]): string[] {

@@ -2,7 +2,7 @@
 import * as v from "valibot";
 import { between, describe, Text } from "./fields.ts";
 import { joinLines, oneLine } from "./text.ts";
-import { defineTool } from "./tool.ts";
+import { defineTool } from "../../protocols/mcp/traces/tool.ts";
 
 interface Dataset {
   id: string;

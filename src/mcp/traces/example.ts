@@ -2,10 +2,10 @@
 import * as v from "valibot";
 import { isUuid } from "../../lib/uuid.ts";
 import { Problem } from "../../lib/problem.ts";
-import type { Api } from "./api.ts";
+import type { Api } from "../../protocols/mcp/traces/api.ts";
 import { describe, Text, Uuid } from "./fields.ts";
 import { findDatasetId } from "./names.ts";
-import { defineTool } from "./tool.ts";
+import { defineTool } from "../../protocols/mcp/traces/tool.ts";
 
 const Members = v.record(v.string(), v.unknown());
 

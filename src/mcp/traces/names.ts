@@ -1,7 +1,7 @@
 /** Projects and datasets by their names. */
 import { isUuid } from "../../lib/uuid.ts";
 import { Problem } from "../../lib/problem.ts";
-import type { Api } from "./api.ts";
+import type { Api } from "../../protocols/mcp/traces/api.ts";
 
 interface Named {
   id: string;

@@ -3,7 +3,7 @@ import * as v from "valibot";
 import { Problem } from "../../lib/problem.ts";
 import { describe, part, Uuid } from "./fields.ts";
 import { formatPart } from "./text.ts";
-import { defineTool } from "./tool.ts";
+import { defineTool } from "../../protocols/mcp/traces/tool.ts";
 
 const FIELDS = ["inputs", "outputs", "error", "metadata", "events", "extra", "tags", "feedback_stats"] as const;
 

@@ -1,9 +1,9 @@
 /** `read_thread`: the state of a thread, and its checkpoints. */
 import * as v from "valibot";
-import type { Api } from "./api.ts";
+import type { Api } from "../../protocols/mcp/traces/api.ts";
 import { between, describe, part, Text, Uuid } from "./fields.ts";
 import { cutValue, formatPart, joinLines, oneLine } from "./text.ts";
-import { defineTool } from "./tool.ts";
+import { defineTool } from "../../protocols/mcp/traces/tool.ts";
 
 export interface State {
   values: Record<string, unknown> | null;

@@ -1,0 +1,322 @@
+/**
+ * A task out of the log: the events of its runs are the input, in order. The output is the updates, and the task's
+ * current state. Streams, answers and lists all come from this one place, so they cannot differ.
+ */
+import type { Json } from "../../json.ts";
+import type { LogEvent } from "../../threads/log/events.ts";
+import type { TaskRun } from "../../threads/types.ts";
+import { isObject, parseJson } from "../../lib/json.ts";
+import { toPart } from "../../a2a/content.ts";
+import { promptParts } from "./interrupts.ts";
+import { type TaskEvent, readTaskEvent } from "../../a2a/task-events.ts";
+import type { Artifact, Message, Part, State, Status, Task, Update } from "./types.ts";
+
+/** A message of the graph that is being said. Its last part is held back, so that it can be marked as the last chunk. */
+interface Open {
+  artifactId: string;
+  held?: Part;
+  begun: boolean;
+}
+
+/** One task on its way through the log. */
+export class TaskReducer {
+  /** The last event taken in. */
+  seq = 0;
+  /** Whether the run that is being read was stopped. Set it before its end is taken in. */
+  stopped = false;
+  #status: Status = { state: "submitted", timestamp: new Date(0).toISOString() };
+  #artifacts = new Map<string, Artifact>();
+  #history: Message[] = [];
+  #open = new Map<string, Open>();
+  /** Artifacts that a crash cut off: what is said again takes their place. */
+  #cutOff: string[] = [];
+  #asked: { id: string; value: unknown }[] = [];
+  /** The state that the graph itself has given. */
+  #own: { state: State; parts?: Part[]; metadata?: Json } | undefined;
+  /** The artifact of the last message that was said to its end: the answer, unless another message follows. */
+  #answer: string | undefined;
+  /** A message that was no answer, while it is the status message: the history has it next. */
+  #earlier: Message | undefined;
+  #run = "";
+  #count = 0;
+  /** Set when the graph answered with a message instead of a task. */
+  direct: Message | undefined;
+
+  constructor(private readonly ids: { taskId: string; contextId: string }) {}
+
+  get state(): State {
+    return this.#status.state;
+  }
+
+  /** Nothing has been said that a caller would see. */
+  get silent(): boolean {
+    return this.#artifacts.size === 0 && this.#open.size === 0 && !this.#own && !this.direct;
+  }
+
+  /** Its last run paused with a question. */
+  get asks(): boolean {
+    return this.#status.state === "input-required" && this.#asked.length > 0;
+  }
+
+  /** The ids of the questions that the task waits on. */
+  get questions(): string[] {
+    return this.#asked.map(({ id }) => id);
+  }
+
+  /** Adds the links by which the questions are answered to the status that asks them. */
+  offer(links: { interrupt_id: string; answer_url: string; expires_at: string }[]): Update {
+    const metadata = { interrupts: this.questions, answer_links: links };
+    const { message } = this.#status;
+    this.#status = { ...this.#status, ...(message && { message: { ...message, metadata } }) };
+    return { kind: "status", status: this.#status, metadata };
+  }
+
+  /** A run of the task, before its first event. */
+  begin(run: Pick<TaskRun, "run_id" | "created_at" | "configurable" | "via">): void {
+    const { message } = (run.configurable.a2a ?? {}) as { message?: Message };
+    if (this.#status.message) this.#history.push(this.#status.message);
+    // A question that was answered elsewhere was answered without a message. A run that resumes by a link has the config of the one before.
+    if (message && (run.via ?? "a2a") === "a2a") this.#history.push({ ...message, ...this.ids });
+    this.#status = { state: "submitted", timestamp: run.created_at };
+    this.#run = run.run_id;
+    this.stopped = false;
+    this.#cutOff = [];
+    this.#asked = [];
+    this.#own = undefined;
+  }
+
+  /** The task now. What was held back counts as said. */
+  task(): Task {
+    const at = Date.parse(this.#status.timestamp);
+    for (const open of this.#open.values()) this.#kept(this.#release(open, false), at);
+    const { taskId: id, contextId } = this.ids;
+    return { id, contextId, status: this.#status, artifacts: [...this.#artifacts.values()], history: this.#history };
+  }
+
+  /** It was given up while it waited. */
+  cancel(at: number): Update {
+    return this.#become("canceled", at);
+  }
+
+  apply(event: LogEvent): Update[] {
+    this.seq = event.seq;
+    return this.#kept(this.#updates(event), event.ts);
+  }
+
+  /** A result of the run that no event contains: one more artifact. */
+  result(data: unknown): Update {
+    const artifact = { artifactId: `${this.#run}-result`, name: "Result", parts: [{ data }] };
+    const update: Update = { kind: "artifact", artifact, append: false, lastChunk: true };
+    this.#keep(update);
+    return update;
+  }
+
+  #updates({ method, ns, data, ts, node }: LogEvent): Update[] {
+    if (method === "messages") return ns.length === 1 && node !== undefined ? this.#message(data as Json) : [];
+    if (method === "custom") return this.#told(readTaskEvent(data), ts);
+    if (method === "metadata") return this.#again();
+    if (method === "input.requested") {
+      const { interrupt_id, payload } = data as { interrupt_id: string; payload: unknown };
+      this.#asked.push({ id: interrupt_id, value: payload });
+      return [];
+    }
+    return method === "lifecycle" && ns.length === 0 ? this.#lifecycle(data as Json, ts) : [];
+  }
+
+  #lifecycle({ event, error }: Json, ts: number): Update[] {
+    const rest = [...this.#open.values()].flatMap((open) => this.#release(open, true));
+    switch (event) {
+      case "running":
+        return this.#status.state === "working" ? [] : [this.#become("working", ts)];
+      case "completed":
+        this.#close();
+        return [
+          ...rest,
+          this.#become(
+            this.#own?.state ?? "completed",
+            ts,
+            this.#own?.parts ?? this.direct?.parts,
+            this.#own?.metadata,
+          ),
+        ];
+      case "interrupted": {
+        this.#close();
+        if (this.#asked.length === 0 && this.stopped) return [...rest, this.#become("canceled", ts)];
+        const metadata = { interrupts: this.questions };
+        return [...rest, this.#become("input-required", ts, promptParts(this.#asked), metadata)];
+      }
+      case "failed":
+        this.#close();
+        return [...rest, this.#become("failed", ts, [{ text: failure(error) }])];
+      default:
+        return [];
+    }
+  }
+
+  /** The run has ended: what was being said has been said. */
+  #close(): void {
+    for (const { artifactId, begun } of this.#open.values()) if (begun) this.#answer = artifactId;
+    this.#open.clear();
+  }
+
+  #message(event: Json): Update[] {
+    const key = String(event.run_id);
+    if (event.event === "message-start") {
+      if (event.role === undefined || event.role === "ai") {
+        const artifactId = this.#cutOff.shift() ?? String(event.id);
+        this.#open.set(key, { artifactId, begun: false });
+      }
+      return [];
+    }
+    const open = this.#open.get(key);
+    if (!open) return [];
+    if (event.event === "content-block-delta") {
+      const { type, text } = event.delta as Json;
+      return type === "text-delta" && typeof text === "string" && text ? this.#say(open, { text }) : [];
+    }
+    if (event.event === "content-block-finish") {
+      // Text has come as deltas already.
+      const part = toPart(event.content as Json);
+      return part && part.text === undefined ? this.#say(open, part) : [];
+    }
+    if (event.event !== "message-finish" && event.event !== "error") return [];
+    this.#open.delete(key);
+    const updates = this.#release(open, true);
+    if (open.begun) this.#answer = open.artifactId;
+    return updates;
+  }
+
+  /**
+   * What a message that follows another changes: only the last one is the answer, and callers read the first artifact. The
+   * earlier one becomes a status message, and the later one takes over its artifact. Messages that are said at once have
+   * artifacts of their own.
+   */
+  #before(update: Update, ts: number): Update[] {
+    if (update.kind !== "artifact" || update.append) return [];
+    const open = [...this.#open.values()].find(({ artifactId }) => artifactId === update.artifact.artifactId);
+    const earlier = this.#answer === undefined ? undefined : this.#artifacts.get(this.#answer);
+    if (!open || !earlier || earlier.artifactId === open.artifactId) return [];
+    this.#answer = undefined;
+    open.artifactId = earlier.artifactId;
+    update.artifact.artifactId = earlier.artifactId;
+    const status = this.#become("working", ts, earlier.parts);
+    this.#earlier = this.#status.message;
+    if (this.#earlier) this.#earlier.messageId = `${earlier.artifactId}-${this.seq}`;
+    return [status];
+  }
+
+  #say(open: Open, part: Part): Update[] {
+    const updates = this.#release(open, false);
+    open.held = part;
+    return updates;
+  }
+
+  /** Emits the part that is held back, and marks it as the last chunk at the end of the artifact. */
+  #release(open: Open, lastChunk: boolean): Update[] {
+    const { artifactId, begun } = open;
+    const parts = open.held ? [open.held] : lastChunk && begun ? [{ text: "" }] : [];
+    if (parts.length === 0) return [];
+    open.held = undefined;
+    open.begun = true;
+    return [
+      { kind: "artifact", artifact: { artifactId, name: "Assistant Response", parts }, append: begun, lastChunk },
+    ];
+  }
+
+  /** The run was taken up after a crash: the node in flight says everything again. */
+  #again(): Update[] {
+    // Also of those without text: a reader of the stream may have had tokens that were lost.
+    const cutOff = [...this.#open.values()].map(({ artifactId }) => artifactId);
+    // An attempt may end before it repeats what an earlier attempt started.
+    this.#cutOff = [...new Set([...cutOff, ...this.#cutOff])];
+    this.#open.clear();
+    return [];
+  }
+
+  #told(given: TaskEvent | undefined, ts: number): Update[] {
+    if (!given) return [];
+    if ("artifact" in given) {
+      const {
+        append,
+        lastChunk = !append,
+        artifactId = `${this.#run}-${(this.#count += 1)}`,
+        ...rest
+      } = given.artifact;
+      const again = append && this.#artifacts.has(artifactId);
+      return [{ kind: "artifact", artifact: { artifactId, ...rest }, append: again, lastChunk }];
+    }
+    if ("message" in given) {
+      const message: Message = {
+        messageId: `${this.#run}-message`,
+        role: "agent",
+        contextId: this.ids.contextId,
+        ...given.message,
+      };
+      this.direct = message;
+      return [{ kind: "message", message }];
+    }
+    const { state, message: parts, metadata } = given.status;
+    if (state === "working") return [this.#become("working", ts, parts, metadata)];
+    this.#own = { state, parts, metadata };
+    return [];
+  }
+
+  #become(state: State, ts: number, parts?: Part[], metadata?: Json): Update {
+    const message: Message | undefined = parts?.length
+      ? {
+          messageId: `${this.#run}-${state}-${ts}`,
+          role: "agent",
+          parts,
+          ...this.ids,
+          ...(metadata && { metadata }),
+        }
+      : undefined;
+    if (this.#earlier) this.#history.push(this.#earlier);
+    this.#earlier = undefined;
+    this.#status = { state, timestamp: new Date(ts).toISOString(), ...(message && { message }) };
+    return { kind: "status", status: this.#status, ...(metadata && { metadata }) };
+  }
+
+  /** Keeps the updates, and those that they bring about. */
+  #kept(given: Update[], ts: number): Update[] {
+    const updates = given.flatMap((update) => [...this.#before(update, ts), update]);
+    for (const update of updates) this.#keep(update);
+    return updates;
+  }
+
+  #keep(update: Update): void {
+    if (update.kind !== "artifact") return;
+    const { artifact, append } = update;
+    const before = this.#artifacts.get(artifact.artifactId);
+    const parts = append && before ? joinParts(before.parts, artifact.parts) : artifact.parts;
+    this.#artifacts.set(artifact.artifactId, { ...before, ...artifact, parts });
+  }
+}
+
+/**
+ * The error of a run as a caller can read it. A validator's error is a list of issues as JSON; the text names the place and
+ * the rule of each.
+ */
+function failure(error: unknown): string {
+  if (typeof error !== "string") return "The run failed.";
+  const [, json = ""] = /^\w*Error: (\[\s*\{.*\}\s*\])\s*$/s.exec(error) ?? [];
+  const issues = parseJson(json);
+  if (!Array.isArray(issues)) return error;
+  const rules = issues.filter(isObject).map(({ path, message }) => {
+    const place = Array.isArray(path) && path.length > 0 ? `${path.join(".")}: ` : "";
+    return `${place}${typeof message === "string" ? message : "is not valid"}`;
+  });
+  return `The input does not fit this agent: ${rules.join("; ")}`;
+}
+
+/** Joins consecutive text parts into one. */
+function joinParts(parts: Part[], more: Part[]): Part[] {
+  const all = [...parts];
+  for (const part of more) {
+    const last = all.at(-1);
+    const plain = (one?: Part) => one?.text !== undefined && !isObject(one.metadata) && !one.mediaType && !one.filename;
+    if (plain(last) && plain(part)) all[all.length - 1] = { text: `${last?.text}${part.text}` };
+    else all.push(part);
+  }
+  return all;
+}

@@ -1,0 +1,98 @@
+/** A tool call: a run of the assistant, waited for. */
+import { ProtocolError, ProtocolErrorCode } from "@modelcontextprotocol/server";
+import type { Assistant } from "../../agents/assistants/store.ts";
+import { isUuid } from "../../lib/uuid.ts";
+import type { Json } from "../../json.ts";
+import { describeFirst } from "../../threads/interrupts/responses.ts";
+import type { Caller } from "../../threads/api/access.ts";
+import { describeActor, runRequest } from "../../threads/api/request.ts";
+import type { RunRequest } from "../../threads/rpc.ts";
+import { threadStub } from "../../threads/stub.ts";
+import { follow, type Result, type ToolRun, waitsFor } from "./follow.ts";
+import { followAnswer, splitOpened } from "../../mcp/opened.ts";
+import { answersIn, encodeState, waitingOn } from "./interrupts.ts";
+
+/** A run on a thread of its own, which is kept only when the run waits for an answer. */
+export async function callAssistant(by: Caller, assistant: Assistant, input: Json, run: ToolRun): Promise<Result> {
+  const { assistant_id } = assistant;
+  const request = await runRequest(by, run.id, { assistant_id, input, if_not_exists: "create" }, run.id);
+  const kept = { temporary: true, keep_until: run.keepUntil, keep_questions: true };
+  return wait(by, run.id, { ...request, ...kept }, run);
+}
+
+/** The same call again, with what a person answered to the questions that `state` names. */
+export async function continueCall(
+  by: Caller,
+  { assistant_id }: Assistant,
+  state: string,
+  responses: Record<string, unknown>,
+  run: ToolRun,
+): Promise<Result> {
+  const threadId = state.split(".")[0] ?? "";
+  const request = isUuid(threadId) && (await runRequest(by, threadId, { assistant_id }, run.id));
+  const standing = request && (await threadStub(by.env, by.principal.workspaceId, threadId).standing());
+  if (!standing || standing.assistantId !== assistant_id) throw unknownThread();
+  const earlier = await findResult(by, threadId, run);
+  if (earlier) return earlier;
+  const { opened, others } = splitOpened(responses, run.shows);
+  const isOpened = opened.length > 0 && Object.keys(others).length === 0;
+  const result = isOpened ? await followAnswer(by, threadId, { state, opened }, run) : undefined;
+  if (result) return result;
+  const thread = threadStub(by.env, by.principal.workspaceId, threadId);
+  const questions = waitingOn(await thread.get(0));
+  if (questions.length === 0 || state !== encodeState(threadId, questions)) {
+    const [first] = Object.values(await thread.answersTaken(Object.keys(responses)));
+    if (first) throw invalid(`The question accepts one answer. ${describeFirst(first)}`);
+    const asks = questions.length > 0 ? "waits for answers to other questions" : "does not wait for an answer";
+    throw invalid(`The thread ${asks}.`);
+  }
+  const resume = answersIn(questions, others);
+  if (!resume) return waitsFor(by, threadId, { questions, state: {} }, run);
+  return wait(
+    by,
+    threadId,
+    { ...request, command: { resume }, answers: Object.keys(resume), actor: describeActor(by) },
+    run,
+  );
+}
+
+/** Answers an interrupt of a thread, whichever call it came from. */
+export async function answerInterrupt(
+  by: Caller,
+  { threadId, interruptId, answer }: { threadId: string; interruptId?: string; answer: unknown },
+  run: ToolRun,
+): Promise<Result> {
+  const standing = isUuid(threadId) && (await threadStub(by.env, by.principal.workspaceId, threadId).standing());
+  if (!standing || standing.assistantId === undefined) throw unknownThread();
+  const request = await runRequest(by, threadId, { assistant_id: standing.assistantId }, run.id);
+  const earlier = await findResult(by, threadId, run);
+  if (earlier) return earlier;
+  const id = interruptId ?? standing.interrupts[0];
+  if (id === undefined) throw invalid("The thread does not wait for an answer.");
+  if (interruptId === undefined && standing.interrupts.length > 1)
+    throw invalid(`The thread waits for several answers. Give interrupt_id, one of ${standing.interrupts.join(", ")}.`);
+  return wait(
+    by,
+    threadId,
+    { ...request, command: { resume: { [id]: answer } }, answers: [id], actor: describeActor(by) },
+    run,
+  );
+}
+
+/**
+ * The result of the run that an earlier request under the same Idempotency-Key began: the questions that it answered wait no longer.
+ * Undefined when there is no such run. Read the questions before, so that the run cannot begin in between.
+ */
+async function findResult(by: Caller, threadId: string, run: ToolRun): Promise<Result | undefined> {
+  const seq = await threadStub(by.env, by.principal.workspaceId, threadId).firstSeq(run.id);
+  return seq === undefined ? undefined : follow(by, threadId, seq, run);
+}
+
+async function wait(by: Caller, threadId: string, request: RunRequest, run: ToolRun): Promise<Result> {
+  const { seq } = await threadStub(by.env, by.principal.workspaceId, threadId).launch(request);
+  return follow(by, threadId, seq, run);
+}
+
+const invalid = (message: string): ProtocolError => new ProtocolError(ProtocolErrorCode.InvalidParams, message);
+
+const unknownThread = (): ProtocolError => invalid("There is no such thread that waits for an answer.");

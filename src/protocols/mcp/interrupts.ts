@@ -1,0 +1,175 @@
+/** The questions of a paused run: as elicitations, or as a result that names the thread and how to answer. */
+import {
+  type CallToolResult,
+  type ElicitRequestFormParams,
+  inputRequired,
+  type InputRequiredResult,
+} from "@modelcontextprotocol/server";
+import { readWords } from "../a2a/interrupts.ts";
+import type { OwnLink } from "../../answers/own.ts";
+import { sha256 } from "../../auth/secret.ts";
+import { isObject } from "../../lib/json.ts";
+import type { Json } from "../../json.ts";
+import { formatTime } from "../../threads/interrupts/responses.ts";
+import type { Interrupt } from "../../threads/types.ts";
+import { ownRequest, toInput } from "../../mcp/requests.ts";
+
+/** The tool that answers an interrupt. */
+export const ANSWER = "answer_interrupt";
+
+type Form = ElicitRequestFormParams["requestedSchema"];
+export interface Asked {
+  id: string;
+  value?: unknown;
+  link?: OwnLink;
+}
+
+/** What a client shows to a person: forms, and addresses that it opens. */
+export interface Shows {
+  forms: boolean;
+  urls: boolean;
+}
+
+/** The questions that a state has, unless one of them has no id, by which it is answered. */
+export const questionsIn = (state: Json): Asked[] =>
+  withIds(Array.isArray(state.__interrupt__) ? (state.__interrupt__ as Interrupt[]) : []);
+
+/** The questions that a thread waits on. */
+export const waitingOn = (thread: { interrupts: Record<string, Interrupt[]> } | undefined): Asked[] =>
+  withIds(Object.values(thread?.interrupts ?? {}).flat());
+
+const withIds = (raised: Interrupt[]): Asked[] =>
+  raised.flatMap(({ id, value }) => (id === undefined ? [] : [{ id, value }]));
+
+/**
+ * The questions that a client can show as requests. The state names the thread and all questions that wait there: whether the caller
+ * may answer is decided by each call.
+ */
+export function request(questions: Asked[], shows: Shows, threadId: string): InputRequiredResult {
+  const asked = [...keyQuestions(questions)].filter(([, one]) => canShow(one, shows));
+  const requests = asked.map(([key, { value, link }]) => {
+    const own = ownRequest(value);
+    if (own) return [key, toInput(own)];
+    const message = questionText(value);
+    if (shows.forms || !link) return [key, inputRequired.elicit({ message, requestedSchema: toForm(value) })];
+    return [key, inputRequired.elicitUrl({ message, url: link.answer_url })];
+  });
+  return inputRequired({ inputRequests: Object.fromEntries(requests), requestState: encodeState(threadId, questions) });
+}
+
+/** Differs when other questions wait, which may have the same keys and ids. */
+export function encodeState(threadId: string, questions: Asked[]): string {
+  const texts = new Set(questions.map(({ id, value }) => JSON.stringify([id, value])));
+  return `${threadId}.${sha256([...texts].sort().join("\n")).slice(0, 16)}`;
+}
+
+/** Whether a person answers the question, and not the client's model or its roots. */
+export const isForPeople = ({ value }: Asked): boolean =>
+  (ownRequest(value)?.method ?? "elicitation/create") === "elicitation/create";
+
+/** Whether a client can show the question: as a form, or as the address of its page. A graph's own form has no such page. */
+export const canShow = (one: Asked, { forms, urls }: Shows): boolean =>
+  forms || !isForPeople(one) || (urls && one.link !== undefined && !ownRequest(one.value));
+
+/** The questions by the keys of their requests: the graph's own name where no other question has it, else the id. */
+export function keyQuestions(questions: Asked[]): Map<string, Asked> {
+  const requestName = ({ value }: Asked) => ownRequest(value)?.name;
+  const names = questions.map(requestName);
+  const questionKey = (one: Asked) => {
+    const name = requestName(one);
+    return name !== undefined && names.indexOf(name) === names.lastIndexOf(name) ? name : one.id;
+  };
+  return new Map(questions.map((one) => [questionKey(one), one]));
+}
+
+/** For clients without elicitation, and for a person who did not answer. */
+export function askInText(questions: Asked[], threadId: string): CallToolResult {
+  const asked = questions.map(({ id, value, link }) => {
+    const text = questionText(value);
+    const whole = typeof value === "string" ? "" : `\n${JSON.stringify(value)}`;
+    const shown = `${text === whole.trim() ? text : `${text}${whole}`}\n(interrupt_id: ${id})`;
+    if (!link) return shown;
+    return `${shown}\nA person can answer it at ${link.answer_url} until ${formatTime(Date.parse(link.expires_at))}.`;
+  });
+  const how = `The run waits for an answer on thread ${threadId}. Call the tool ${ANSWER} with this thread_id and the answer.`;
+  const links = questions.flatMap(({ link }) => link ?? []);
+  const interrupts = questions.map(({ id, value }) => ({ id, value }));
+  return {
+    content: [{ type: "text", text: [...asked, how].join("\n\n") }],
+    _meta: { thread_id: threadId, interrupts, ...(links.length > 0 && { answer_links: links }) },
+    isError: false,
+  };
+}
+
+/**
+ * The answers by the ids of their questions. Responses to anything else are ignored. Undefined when a question was declined, or
+ * none was answered.
+ */
+export function answersIn(questions: Asked[], responses: Record<string, unknown>): Json | undefined {
+  const asked = [...keyQuestions(questions)].filter(([key]) => Object.hasOwn(responses, key));
+  const answers = asked.map(([key, { id, value }]) => {
+    const response = isObject(responses[key]) ? responses[key] : {};
+    const own = ownRequest(value);
+    if (own && own.method !== "elicitation/create")
+      return Object.keys(response).length > 0 ? ([id, response] as const) : undefined;
+    const { action, content } = response;
+    if (action !== "accept" || !isObject(content)) return undefined;
+    return [id, own ? content : toAnswer(content)] as const;
+  });
+  const given = answers.filter((answer) => answer !== undefined);
+  return given.length > 0 && given.length === answers.length ? Object.fromEntries(given) : undefined;
+}
+
+function questionText(value: unknown): string {
+  const own = ownRequest(value);
+  if (own?.method === "elicitation/create") return own.params.message;
+  return readWords(value) ?? JSON.stringify(value) ?? "The run has paused.";
+}
+
+const DECISION = /^decision_(\d+)$/;
+
+/**
+ * A text, or for a request of LangChain's human-in-the-loop middleware a decision on each action. Changed arguments do not fit in a
+ * form, so that decision is not offered.
+ */
+function toForm(value: unknown): Form {
+  const actions = listActions(value);
+  if (actions.length === 0)
+    return { type: "object", properties: { answer: { type: "string", title: "Answer" } }, required: ["answer"] };
+  const members = actions.flatMap(({ title, allowed }, index) => [
+    [`decision_${index + 1}`, { type: "string", title, enum: allowed }] as const,
+    [`message_${index + 1}`, { type: "string", title: "Message, when it is not approved" }] as const,
+  ]);
+  return {
+    type: "object",
+    properties: Object.fromEntries(members),
+    required: actions.map((_, index) => `decision_${index + 1}`),
+  };
+}
+
+function listActions(value: unknown): { title: string; allowed: string[] }[] {
+  if (!isObject(value) || !Array.isArray(value.action_requests)) return [];
+  const configs = Array.isArray(value.review_configs) ? value.review_configs : [];
+  return value.action_requests.filter(isObject).map((action, index) => {
+    const config: unknown = configs[index];
+    const listed = isObject(config) && Array.isArray(config.allowed_decisions) ? config.allowed_decisions : [];
+    const allowed = listed.filter((one) => typeof one === "string" && one !== "edit") as string[];
+    const name = typeof action.name === "string" ? action.name : "action";
+    const shown = action.args === undefined ? name : `${name} ${JSON.stringify(action.args)}`.slice(0, 1_000);
+    return { title: shown, allowed: allowed.length > 0 ? allowed : ["approve", "reject"] };
+  });
+}
+
+/** What the graph resumes with. */
+function toAnswer(content: Json): unknown {
+  const places = Object.keys(content).flatMap((name) => DECISION.exec(name)?.[1] ?? []);
+  if (places.length === 0) return content.answer ?? content;
+  const decisions = places
+    .map(Number)
+    .sort((a, b) => a - b)
+    .map((place) => {
+      const message = content[`message_${place}`];
+      return { type: content[`decision_${place}`], ...(typeof message === "string" && message && { message }) };
+    });
+  return { decisions };
+}

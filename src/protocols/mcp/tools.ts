@@ -1,0 +1,149 @@
+/** Each assistant of a workspace as a tool: its graph's input schema in, its answer out; and the tool that answers interrupts. */
+import type { Tool } from "@modelcontextprotocol/server";
+import * as v from "valibot";
+import { isDefaultAssistant } from "../../agents/assistants/defaults.ts";
+import { loadGraph } from "../../assistants/graph.ts";
+import { type Assistant, searchAssistants } from "../../agents/assistants/store.ts";
+import { type Database, database } from "../../db/client.ts";
+import type { Filter } from "../../access/users/handlers.ts";
+import { readSchemas } from "../../graphs/schemas.ts";
+import { ANSWER } from "./interrupts.ts";
+import { isMessages, type OutputSchema, toOutputSchema } from "../../mcp/result.ts";
+
+/** Tools on one page of `tools/list`, and assistants per read in the search for a tool. */
+export const PAGE = 100;
+
+/** The tool by which a model, or a client without elicitation, answers an interrupt. */
+export const ANSWER_TOOL: Tool = {
+  name: ANSWER,
+  description:
+    "Answers a question of a run that waits, and returns what the run then gives. The result of the call that waits has the ids.",
+  inputSchema: {
+    type: "object",
+    properties: {
+      thread_id: { type: "string", format: "uuid", description: "The thread that waits." },
+      interrupt_id: { type: "string", description: "The question, when the thread waits for several answers." },
+      answer: { description: "The answer, as the graph expects it: any JSON value." },
+    },
+    required: ["thread_id", "answer"],
+  },
+};
+
+export const AnswerArguments = v.object({
+  thread_id: v.pipe(v.string(), v.toLowerCase()),
+  interrupt_id: v.optional(v.string()),
+  answer: v.unknown(),
+});
+
+/** The schema of a message list, for clients without LangGraph's types. */
+const MESSAGES = {
+  type: "array",
+  description: "Chat messages; usually one with the role user.",
+  items: {
+    type: "object",
+    properties: { role: { type: "string", enum: ["user", "assistant", "system"] }, content: { type: "string" } },
+    required: ["role", "content"],
+  },
+};
+
+/** One page of tools from `offset` on, in the order the assistants were made, and whether more follow; `metadata` narrows. */
+export async function listTools(
+  env: Env,
+  workspaceId: string,
+  offset: number,
+  metadata?: Filter,
+): Promise<{ tools: Tool[]; more: boolean }> {
+  const rows = await assistantsFrom(database(env.DB), workspaceId, offset, metadata);
+  const tools = await Promise.all(rows.slice(0, PAGE).map((assistant) => buildTool(assistant, env)));
+  return { tools: tools.filter((tool) => tool !== undefined), more: rows.length > PAGE };
+}
+
+/** The assistant of a tool, by the tool's name. */
+export async function assistantOfTool(
+  env: Env,
+  workspaceId: string,
+  name: string,
+  metadata?: Filter,
+): Promise<Assistant | undefined> {
+  const db = database(env.DB);
+  for (let offset = 0; ; offset += PAGE) {
+    const rows = await assistantsFrom(db, workspaceId, offset, metadata);
+    const found = rows.slice(0, PAGE).find((assistant) => toolName(assistant) === name);
+    if (found || rows.length <= PAGE) return found;
+  }
+}
+
+/** The names of all tools that are assistants. */
+export async function namesOfTools(env: Env, workspaceId: string, metadata?: Filter): Promise<string[]> {
+  const names: string[] = [];
+  for (let offset = 0; ; offset += PAGE) {
+    const rows = await assistantsFrom(database(env.DB), workspaceId, offset, metadata);
+    names.push(...rows.slice(0, PAGE).map(toolName));
+    if (rows.length <= PAGE) return names;
+  }
+}
+
+/** A default assistant is called by its graph id; any other by its name and the beginning of its id, for names may repeat. */
+function toolName({ assistant_id, graph_id, name }: Assistant): string {
+  if (isDefaultAssistant(assistant_id) && name === graph_id) return toPlainText(graph_id, 64);
+  return `${toPlainText(name, 55)}-${assistant_id.slice(0, 8)}`;
+}
+
+/** Letters, digits, `_` and `-`: what every model provider takes as a tool's name. */
+function toPlainText(text: string, length: number): string {
+  return text.replaceAll(/[^a-zA-Z0-9_-]+/g, "_").slice(0, length);
+}
+
+async function buildTool(assistant: Assistant, env: Env): Promise<Tool | undefined> {
+  // An assistant whose graph is no longer deployed is no tool.
+  const graph = await loadGraph(assistant, env).catch(() => undefined);
+  if (!graph) return undefined;
+  const description = assistant.description ?? `Runs the assistant ${assistant.name} and returns its answer.`;
+  const { input_schema, output_schema } = await readSchemas(assistant.graph_id, graph);
+  const outputSchema = toOutputSchema(output_schema);
+  return {
+    name: toolName(assistant),
+    description,
+    inputSchema: inputSchema(input_schema),
+    ...(outputSchema && { outputSchema }),
+  };
+}
+
+/** The output schema that `tools/list` gives of the assistant. */
+export async function outputSchemaOfTool(assistant: Assistant, env: Env): Promise<OutputSchema | undefined> {
+  const graph = await loadGraph(assistant, env).catch(() => undefined);
+  return graph && toOutputSchema((await readSchemas(assistant.graph_id, graph)).output_schema);
+}
+
+function inputSchema(schema: Record<string, unknown> | null): Tool["inputSchema"] {
+  if (schema?.type !== "object") return { type: "object" };
+  type Property = NonNullable<Tool["inputSchema"]["properties"]>[string];
+  const properties = Object.entries(
+    (schema.properties ?? {}) as Record<string, Property & { langgraph_type?: string }>,
+  );
+  return {
+    ...schema,
+    type: "object",
+    properties: Object.fromEntries(
+      properties.map(([name, property]) => [name, isMessages(property) ? MESSAGES : property]),
+    ),
+  };
+}
+
+/** A page of the assistants that a caller sees, and one more if others follow. */
+export async function assistantsFrom(
+  db: Database,
+  workspaceId: string,
+  offset: number,
+  metadata: Filter,
+): Promise<Assistant[]> {
+  // Every user may run a default assistant (`mayUse`).
+  return searchAssistants(db, workspaceId, {
+    metadata,
+    withDefaults: true,
+    limit: PAGE,
+    offset,
+    sortBy: "created_at",
+    sortOrder: "asc",
+  });
+}

@@ -1,0 +1,90 @@
+/**
+ * Calls of this server's own routes, as a tool makes them. They go through the application on behalf of the caller of the tool: its
+ * permissions, the shapes of requests and the audit trail are those of a request from outside.
+ */
+import type { Context } from "hono";
+import { idempotentId } from "../../../http/idempotent-id.ts";
+import { Problem } from "../../../lib/problem.ts";
+import type { App } from "../../../http/context.ts";
+import { callOwn } from "../../../http/loopback.ts";
+
+/** The most bytes of an answer that a tool keeps in memory. */
+const MOST_BYTES = 4 * 1024 * 1024;
+/** The headers that the audit trail records. */
+const PASSED = ["user-agent", "cf-connecting-ip"];
+
+export interface Api {
+  get<T>(path: string, query?: Query): Promise<T>;
+  /** Reading that needs a body. */
+  query<T>(path: string, body: object): Promise<T>;
+  /** A change. Repeated under the Idempotency-Key of the tool's call it is made once. A tool changes each path once. */
+  change<T>(path: string, body: object): Promise<T>;
+  /** The answer unread. */
+  open(path: string, query?: Query): Promise<Response>;
+}
+
+interface Init {
+  method?: string;
+  headers?: Record<string, string>;
+  body?: string;
+}
+
+type Query = Record<string, string | number | readonly string[] | undefined>;
+
+/** `callId`: the id of the JSON-RPC request, because one POST may have several. */
+export function connectApi(c: Context<App>, callId: string): Api {
+  const on = { env: c.env, principal: c.get("principal") };
+  const passed: Record<string, string> = {};
+  for (const name of PASSED) {
+    const value = c.req.header(name);
+    if (value !== undefined) passed[name] = value;
+  }
+  const open = async (path: string, init: Init = {}) => {
+    const headers = { ...passed, ...init.headers };
+    const response = await callOwn(on, path, { ...init, headers });
+    if (!response.ok) throw await problemIn(response);
+    return response;
+  };
+  const post = (path: string, body: object, headers: Record<string, string> = {}) =>
+    open(path, {
+      method: "POST",
+      headers: { "content-type": "application/json", ...headers },
+      body: JSON.stringify(body),
+    });
+  return {
+    open: (path, query) => open(withQuery(path, query)),
+    get: async (path, query) => readJson(await open(withQuery(path, query))),
+    query: async (path, body) => readJson(await post(path, body)),
+    change: async (path, body) => {
+      const key = c.get("idempotency") && idempotentId(c, `${callId} ${path}`);
+      return readJson(await post(path, body, key ? { "idempotency-key": key } : {}));
+    },
+  };
+}
+
+function withQuery(path: string, query: Query = {}): string {
+  const pairs = Object.entries(query).flatMap(([name, value]) =>
+    [value ?? []].flat().map((one) => [name, String(one)] as [string, string]),
+  );
+  return pairs.length > 0 ? `${path}?${new URLSearchParams(pairs).toString()}` : path;
+}
+
+async function readJson<T>(response: Response): Promise<T> {
+  const chunks: Uint8Array[] = [];
+  let size = 0;
+  for await (const chunk of response.body ?? []) {
+    size += chunk.byteLength;
+    if (size > MOST_BYTES)
+      throw new Problem(
+        413,
+        `The answer is larger than ${MOST_BYTES} bytes. Choose less, or read a part with offset and length.`,
+      );
+    chunks.push(chunk);
+  }
+  return (size === 0 ? undefined : JSON.parse(Buffer.concat(chunks).toString())) as T;
+}
+
+async function problemIn(response: Response): Promise<Problem> {
+  const { detail } = await response.json<{ detail?: string }>().catch(() => ({ detail: undefined }));
+  return new Problem(response.status as Problem["status"], detail ?? "The call failed.");
+}
