@@ -2,7 +2,7 @@
 import { graphs } from "../graphs/index.ts";
 import { makeGraph } from "../agents/graphs/graph.ts";
 import { loadMigrations, loadVersion } from "../graphs/migrations.ts";
-import type { DescribedGraph } from "./schema.ts";
+import type { DescribedGraph } from "../system/deploys/schema.ts";
 import { describeShape, fingerprint, type GraphShape } from "../runtime/shape.ts";
 
 export async function describeGraphs(env: Env): Promise<Record<string, DescribedGraph>> {

@@ -4,9 +4,9 @@ import { Hono } from "hono";
 import { createDoc } from "../http/route.ts";
 import type { App } from "../http/context.ts";
 import { body } from "../http/validate.ts";
-import { checkThreads } from "./check.ts";
+import { checkThreads } from "../system/deploys/routes.ts";
 import { describeGraphs } from "./graphs.ts";
-import { CheckGraphs, CheckPage, DescribedGraph } from "./schema.ts";
+import { CheckGraphs, CheckPage, DescribedGraph } from "../system/deploys/schema.ts";
 
 const doc = createDoc("Deploys");
 

@@ -6,7 +6,7 @@ import { beforeAll, describe, expect, it } from "vitest";
 import { graphs } from "../../src/graphs/index.ts";
 import type { Migration } from "../../src/graphs/migrations.ts";
 import { Lazy } from "../../src/lazy.ts";
-import type { CheckPage, DescribedGraph } from "../../src/deploys/schema.ts";
+import type { CheckPage, DescribedGraph } from "../../src/system/deploys/schema.ts";
 import { ADMIN_KEY, type Caller, newCaller, send } from "../support/caller.ts";
 import { get, newThread, stream } from "../threads/client.ts";
 

@@ -6,7 +6,7 @@
 import "../../src/runtime/install.ts";
 import { Annotation, interrupt, START, StateGraph } from "@langchain/langgraph";
 import { beforeAll, expect, it } from "vitest";
-import type { CheckPage, DescribedGraph } from "../../src/deploys/schema.ts";
+import type { CheckPage, DescribedGraph } from "../../src/system/deploys/schema.ts";
 import { graphs } from "../../src/graphs/index.ts";
 import { describeShape } from "../../src/runtime/shape.ts";
 import { type Caller, newCaller } from "../support/caller.ts";

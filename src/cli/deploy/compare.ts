@@ -1,5 +1,5 @@
 /** Which threads of a deployment cannot continue on the graphs that are to be deployed. */
-import type { CheckPage, DescribedGraph } from "../../deploys/schema.ts";
+import type { CheckPage, DescribedGraph } from "../../system/deploys/schema.ts";
 import { createApi, type Fetch } from "../api.ts";
 
 /** What a check of all workspaces has found. */

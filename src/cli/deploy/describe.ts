@@ -2,7 +2,7 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import type { DescribedGraph } from "../../deploys/schema.ts";
+import type { DescribedGraph } from "../../system/deploys/schema.ts";
 import { localEnvironment } from "../environment.ts";
 import { Fault } from "../fault.ts";
 import type { Generated } from "../generate.ts";

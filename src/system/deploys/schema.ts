@@ -1,9 +1,9 @@
 /** The shapes of `/graphs`. */
 import * as v from "valibot";
-import { Break } from "../agents/graphs/continuity.ts";
-import { Count } from "../http/answers.ts";
-import { choosing } from "../http/shapes.ts";
-import { DEEPEST, type GraphShape } from "../runtime/shape.ts";
+import { Break } from "../../agents/graphs/continuity.ts";
+import { Count } from "../../http/answers.ts";
+import { choosing } from "../../http/shapes.ts";
+import { DEEPEST, type GraphShape } from "../../runtime/shape.ts";
 
 const name = v.pipe(v.string(), v.maxLength(1_000));
 const names = v.array(name);

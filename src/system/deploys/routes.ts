@@ -1,13 +1,13 @@
 /** Which threads of a workspace cannot continue on the graphs of another bundle. */
-import { listCronThreads } from "../automation/crons/store.ts";
-import { database } from "../db/client.ts";
-import { isKeyDestroyed } from "../access/encryption/ring.ts";
-import { type Break, describeBreak, findBreaks } from "../agents/graphs/continuity.ts";
-import { forEach } from "../threads/requests/fan-out.ts";
-import { threadIds } from "../threads/search/store.ts";
-import { threadStub } from "../threads/stub.ts";
-import type { ParkedThread } from "../threads/types.ts";
-import { describeGraphs, keepShapes, shapeReader } from "./graphs.ts";
+import { listCronThreads } from "../../automation/crons/store.ts";
+import { database } from "../../db/client.ts";
+import { isKeyDestroyed } from "../../access/encryption/ring.ts";
+import { type Break, describeBreak, findBreaks } from "../../agents/graphs/continuity.ts";
+import { forEach } from "../../threads/requests/fan-out.ts";
+import { threadIds } from "../../threads/search/store.ts";
+import { threadStub } from "../../threads/stub.ts";
+import type { ParkedThread } from "../../threads/types.ts";
+import { describeGraphs, keepShapes, shapeReader } from "../../deploys/graphs.ts";
 import type { CheckGraphs, CheckPage, GraphsToCheck } from "./schema.ts";
 
 /**
