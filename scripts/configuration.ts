@@ -2,8 +2,8 @@
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type * as v from "valibot";
-import { LanggraphConfig, SILENT, WITHOUT_EFFECT } from "../src/cli/langgraph-json.ts";
-import { OURS, RESOURCE } from "../src/cli/wrangler-join.ts";
+import { LanggraphConfig, SILENT, WITHOUT_EFFECT } from "../src/cli/project/langgraph-json.ts";
+import { OURS, RESOURCE } from "../src/cli/project/wrangler-config.ts";
 import { readWranglerFile } from "../src/cli/wrangler-file.ts";
 import { ABOUT } from "./configuration-text.ts";
 

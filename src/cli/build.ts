@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { readArguments, ENV } from "./arguments.ts";
 import { type Bundled, bundler } from "./bundle/bundle.ts";
 import { BUNDLE } from "./bundle/files.ts";
-import { type Generated, generate } from "./generate.ts";
+import { type Generated, generate } from "./project/generate.ts";
 import { writeWhole } from "./write-whole.ts";
 import { findProject, type Project } from "./project.ts";
 import { writeSchemas } from "./schemas.ts";

@@ -2,10 +2,10 @@
 import { readArguments, ENV } from "./arguments.ts";
 import { build } from "./build.ts";
 import type { DeployConfig } from "./deploy/plan.ts";
-import { checkDeploy, refuseToStrand } from "./deploy/strand.ts";
+import { checkDeploy, refuseToStrand } from "./deploy/check-threads.ts";
 import { release } from "./deploy/release.ts";
 import { checkExports, checkVersions } from "./doctor.ts";
-import { readEnvironment } from "./environment.ts";
+import { readEnvironment } from "./project/project.ts";
 import { findProject } from "./project.ts";
 
 export const usage = `weir deploy [dir] [--env <name>] [--dry-run] [--check] [--force]

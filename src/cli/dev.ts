@@ -3,7 +3,7 @@ import { rmSync } from "node:fs";
 import { join } from "node:path";
 import { readArguments, ENV } from "./arguments.ts";
 import { Fault } from "./fault.ts";
-import { Dev } from "./dev/dev.ts";
+import { Dev } from "./dev/loop.ts";
 import { findProject } from "./project.ts";
 
 export const usage = `weir dev [dir] [--port <port>] [--host <name>]... [--env <name>] [--verbose]

@@ -4,8 +4,8 @@ import { build } from "./build.ts";
 import { openAccount } from "./deploy/account.ts";
 import { missingExports } from "./exports.ts";
 import { Fault } from "./fault.ts";
-import { generate } from "./generate.ts";
-import { findFormerPackage, installedVersion, nodeFault, satisfies } from "./installed.ts";
+import { generate } from "./project/generate.ts";
+import { findFormerPackage, installedVersion, nodeFault, satisfies } from "./project/package.ts";
 import { FORMER_NAME, NAME, PEERS } from "./package.ts";
 import { findProject, type Project } from "./project.ts";
 

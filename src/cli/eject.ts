@@ -3,9 +3,9 @@ import { existsSync, mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { readArguments } from "./arguments.ts";
 import { Fault } from "./fault.ts";
-import { generate } from "./generate.ts";
+import { generate } from "./project/generate.ts";
 import { findProject } from "./project.ts";
-import { workerSource } from "./worker-source.ts";
+import { workerSource } from "./project/worker-source.ts";
 import { findWranglerFile } from "./wrangler-file.ts";
 
 export const usage = `weir eject [dir]

@@ -9,7 +9,7 @@ import { CONNECTION, connectionFor, CREDENTIAL_HELP } from "./connection.ts";
 import { loadEvaluators } from "./eval/load.ts";
 import { type Compared, hasRegressed, formatReport } from "./eval/report.ts";
 import { Fault } from "./fault.ts";
-import { formatJson } from "./format.ts";
+import { formatJson } from "./console.ts";
 import { readCount } from "./numbers.ts";
 import { printable } from "./printable.ts";
 

@@ -2,7 +2,7 @@
 import { existsSync, readFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { build } from "esbuild";
-import { namedCode, splitSpec } from "./langgraph-json.ts";
+import { namedCode, splitSpec } from "./project/langgraph-json.ts";
 import type { Project } from "./project.ts";
 
 /**

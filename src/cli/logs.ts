@@ -5,7 +5,7 @@ import { readArguments, ENV } from "./arguments.ts";
 import { openAccount } from "./deploy/account.ts";
 import type { DeployConfig } from "./deploy/plan.ts";
 import { Fault } from "./fault.ts";
-import { generate } from "./generate.ts";
+import { generate } from "./project/generate.ts";
 import { printable } from "./printable.ts";
 import { findProject } from "./project.ts";
 import { WRANGLER } from "./wrangler.ts";

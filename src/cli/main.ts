@@ -3,7 +3,7 @@
 import module from "node:module";
 import { Fault } from "./fault.ts";
 import { printable } from "./printable.ts";
-import { nodeFault } from "./installed.ts";
+import { nodeFault } from "./project/package.ts";
 import { VERSION } from "./package.ts";
 
 export interface Command {

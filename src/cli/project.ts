@@ -2,7 +2,7 @@
 import { existsSync, readFileSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
 import { Fault } from "./fault.ts";
-import { type LanggraphConfig, readLanggraphJson } from "./langgraph-json.ts";
+import { type LanggraphConfig, readLanggraphJson } from "./project/langgraph-json.ts";
 
 export interface Project {
   /** The folder of langgraph.json. Paths in it are relative to this folder. */

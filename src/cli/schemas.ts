@@ -13,7 +13,7 @@ the server answers for graphs without runtime schemas. weir build and weir dev d
 
 /** Writes `.weir/schemas.json`. TypeScript is loaded where types are read only: it takes 0.2 seconds. */
 export async function writeSchemas(project: Project): Promise<void> {
-  const { extractSchemas } = await import("./schemas/extract.ts");
+  const { extractSchemas } = await import("./schema-extract.ts");
   writeWhole(schemasFile(project), `${JSON.stringify(extractSchemas(project), null, 2)}\n`);
 }
 

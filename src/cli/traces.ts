@@ -3,10 +3,10 @@ import type { Fetch } from "./api.ts";
 import { CREDENTIAL_HELP } from "./connection.ts";
 import { Fault } from "./fault.ts";
 import { exportTraces } from "./traces/export.ts";
-import { type TraceOptions, buildQuery, readOptions } from "./traces/options.ts";
+import { type TraceOptions, buildQuery, readOptions } from "./trace-query.ts";
 import { showTrace } from "./traces/show.ts";
 import { tailTraces } from "./traces/tail.ts";
-import { printJson } from "./format.ts";
+import { printJson } from "./console.ts";
 import { formatLine } from "./traces/line.ts";
 import { LISTED, gatherRuns } from "./traces/pages.ts";
 

@@ -1,7 +1,7 @@
 /** Which requests skip the search for a file of the page under `weir dev`. */
 import { expect, it } from "vitest";
 import { skipsAssets } from "../../src/cli/dev/direct.ts";
-import type { Translated } from "../../src/cli/dev/translate.ts";
+import type { Translated } from "../../src/cli/dev/config.ts";
 
 const withRules = (user_worker: string[], asset_worker: string[] = []): Translated =>
   ({ workerOptions: { assets: { routerConfig: { static_routing: { user_worker, asset_worker } } } } }) as never;

@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { bundler } from "../../src/cli/bundle/bundle.ts";
-import { generate } from "../../src/cli/generate.ts";
+import { generate } from "../../src/cli/project/generate.ts";
 import { NAME } from "../../src/cli/package.ts";
 import { findProject } from "../../src/cli/project.ts";
 

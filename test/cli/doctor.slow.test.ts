@@ -4,7 +4,7 @@ import { dirname, join } from "node:path";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { checkVersions, nodeFinding, run } from "../../src/cli/doctor.ts";
 import { missingExports } from "../../src/cli/exports.ts";
-import { installedVersion, satisfies } from "../../src/cli/installed.ts";
+import { installedVersion, satisfies } from "../../src/cli/project/package.ts";
 import { NAME, PEERS } from "../../src/cli/package.ts";
 import { findProject } from "../../src/cli/project.ts";
 

@@ -5,7 +5,7 @@ import { afterAll, beforeAll, beforeEach, expect, it } from "vitest";
 import { writeBundle } from "../../src/cli/build.ts";
 import { type Bundled, bundler } from "../../src/cli/bundle/bundle.ts";
 import { keepBundle, readKeptBundle } from "../../src/cli/bundle/kept.ts";
-import { generate } from "../../src/cli/generate.ts";
+import { generate } from "../../src/cli/project/generate.ts";
 import { findProject, type Project } from "../../src/cli/project.ts";
 import { answering, newProject, type TestProject, writeFiles } from "../support/project.ts";
 

@@ -6,7 +6,7 @@ import { quietPort } from "../../scripts/local-server.ts";
 import { build } from "../../src/cli/build.ts";
 import { localConfig, stateFolder } from "../../src/cli/dev/local-config.ts";
 import { WRANGLER, wranglerEnv } from "../../src/cli/dev/wrangler.ts";
-import { localEnvironment } from "../../src/cli/environment.ts";
+import { localEnvironment } from "../../src/cli/project/project.ts";
 import { findProject } from "../../src/cli/project.ts";
 import { spawnServer } from "../bench/servers/server.ts";
 import { Bucket, localR2 } from "../support/object-stores.ts";

@@ -7,7 +7,7 @@ import { HumanMessage } from "@langchain/core/messages";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { agent } from "../../examples/starter/src/agent.ts";
 import { chatModel } from "../../examples/starter/src/model.ts";
-import { generate } from "../../src/cli/generate.ts";
+import { generate } from "../../src/cli/project/generate.ts";
 import { MODULES, NAME } from "../../src/cli/package.ts";
 import { findProject } from "../../src/cli/project.ts";
 import { nameResources } from "../../src/cli/resources.ts";

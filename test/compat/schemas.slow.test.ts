@@ -3,7 +3,7 @@ import { cpSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { findProject } from "../../src/cli/project.ts";
-import { extractSchemas } from "../../src/cli/schemas/extract.ts";
+import { extractSchemas } from "../../src/cli/schema-extract.ts";
 import { installProject } from "./project.ts";
 
 const GRAPHS = {

@@ -12,7 +12,7 @@ import {
   formatMessages,
 } from "esbuild";
 import { Fault } from "../fault.ts";
-import { splitSpec } from "../langgraph-json.ts";
+import { splitSpec } from "../project/langgraph-json.ts";
 import type { Project } from "../project.ts";
 import { Broken } from "./broken.ts";
 import { DEFINES, files } from "./files.ts";

@@ -2,7 +2,7 @@
 import { createRequire } from "node:module";
 import { dirname, join } from "node:path";
 import type { Plugin } from "esbuild";
-import { findFormerPackage } from "../installed.ts";
+import { findFormerPackage } from "../project/package.ts";
 import { FORMER_NAME, MODULES, NAME, PACKAGE } from "../package.ts";
 import type { Project } from "../project.ts";
 

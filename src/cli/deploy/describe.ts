@@ -3,9 +3,9 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { DescribedGraph } from "../../system/deploys/schema.ts";
-import { localEnvironment } from "../environment.ts";
+import { localEnvironment } from "../project/project.ts";
 import { Fault } from "../fault.ts";
-import type { Generated } from "../generate.ts";
+import type { Generated } from "../project/generate.ts";
 import type { Project } from "../project.ts";
 
 /**
@@ -18,7 +18,7 @@ export async function describeBundle(project: Project, generated: Generated): Pr
       import("../dev/local-config.ts"),
       import("../dev/modules.ts"),
       import("../dev/server.ts"),
-      import("../dev/translate.ts"),
+      import("../dev/config.ts"),
       import("../dev/workerd.ts"),
     ]);
   const { file, name, variables } = localConfig(project, generated, localEnvironment(project));

@@ -4,7 +4,7 @@
  */
 import type { IncomingHttpHeaders } from "node:http";
 import { DIRECT } from "./entry.ts";
-import type { Translated } from "./translate.ts";
+import type { Translated } from "./config.ts";
 
 /** What of a request decides where it goes. */
 export interface Addressed {

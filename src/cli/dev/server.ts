@@ -10,7 +10,7 @@ import { lastWords, LineLog } from "./lines.ts";
 import { dataIn } from "./migrate.ts";
 import { convert, newMiniflare } from "./miniflare.ts";
 import { answerModule, type Module, type Modules } from "./modules.ts";
-import type { Translated } from "./translate.ts";
+import type { Translated } from "./config.ts";
 
 interface Options {
   /** The folder of the local data. */

@@ -2,7 +2,7 @@
 import type { createApi } from "../api.ts";
 import { Fault } from "../fault.ts";
 import { readTime } from "../numbers.ts";
-import { oneLine, printJson, formatTime } from "../format.ts";
+import { oneLine, printJson, formatTime } from "../console.ts";
 
 interface Thread {
   thread_id: string;

@@ -1,6 +1,6 @@
 /** `weir threads show`, `history` and `runs`: one thread. */
 import type { createApi } from "../api.ts";
-import { cutText, indent, oneLine, printJson, formatTime } from "../format.ts";
+import { cutText, indent, oneLine, printJson, formatTime } from "../console.ts";
 
 type Call = ReturnType<typeof createApi>;
 

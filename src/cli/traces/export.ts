@@ -3,8 +3,8 @@ import { once } from "node:events";
 import { createWriteStream } from "node:fs";
 import { finished } from "node:stream/promises";
 import { Fault } from "../fault.ts";
-import { formatJson } from "../format.ts";
-import { buildQuery, type TraceOptions } from "./options.ts";
+import { formatJson } from "../console.ts";
+import { buildQuery, type TraceOptions } from "../trace-query.ts";
 import { LISTED, readPages } from "./pages.ts";
 
 const EXPORTED = [

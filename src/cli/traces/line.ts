@@ -1,5 +1,5 @@
 /** A run in one line. */
-import { oneLine, formatTime } from "../format.ts";
+import { oneLine, formatTime } from "../console.ts";
 import type { Run } from "./pages.ts";
 
 /** What a run took and cost. Empty for what is not known. */

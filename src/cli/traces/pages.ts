@@ -1,5 +1,5 @@
 /** Runs of a query, page by page. */
-import type { TraceOptions } from "./options.ts";
+import type { TraceOptions } from "../trace-query.ts";
 
 /** A run as the second generation of queries gives it, with the fields that are selected. */
 export interface Run {

@@ -1,8 +1,8 @@
 /** `weir traces show`: a trace as a tree, or one run of it. */
 import { readCount } from "../numbers.ts";
-import { cutText, indent, oneLine, printJson, formatTime } from "../format.ts";
+import { cutText, indent, oneLine, printJson, formatTime } from "../console.ts";
 import { formatFigures } from "./line.ts";
-import type { TraceOptions } from "./options.ts";
+import type { TraceOptions } from "../trace-query.ts";
 import { gatherRuns, LISTED, type Run } from "./pages.ts";
 
 const TREE = [...LISTED, "parent_run_ids", "dotted_order"];

@@ -1,9 +1,9 @@
 /** `weir traces tail`: each trace once it has ended. */
 import { setTimeout as pause } from "node:timers/promises";
 import { Fault } from "../fault.ts";
-import { formatJson } from "../format.ts";
+import { formatJson } from "../console.ts";
 import { formatLine } from "./line.ts";
-import { buildQuery, findProjectId, type TraceOptions } from "./options.ts";
+import { buildQuery, findProjectId, type TraceOptions } from "../trace-query.ts";
 import { gatherRuns, LISTED, type Run } from "./pages.ts";
 
 const PAUSE_MS = 2_000;

@@ -1,9 +1,9 @@
 /** The loop of `weir dev`: a change, a build, and the server that serves the last good one. */
 import { basename, join } from "node:path";
 import { type Kept, readKeptBundle } from "../bundle/kept.ts";
-import { localEnvironment } from "../environment.ts";
+import { localEnvironment } from "../project/project.ts";
 import { Fault } from "../fault.ts";
-import { generate } from "../generate.ts";
+import { generate } from "../project/generate.ts";
 import { findProject, type Project } from "../project.ts";
 import { writeSchemasApart } from "../schemas.ts";
 import { Builder } from "./builder.ts";
@@ -14,7 +14,7 @@ import { sourcePlaces } from "./frames.ts";
 import { type LocalConfig, localConfig, stateFolder } from "./local-config.ts";
 import { stripColors } from "./output.ts";
 import type { Server } from "./server.ts";
-import { type Translated, translateConfig } from "./translate.ts";
+import { type Translated, translateConfig } from "./config.ts";
 import { Watch } from "./watch.ts";
 import { useScript } from "./workerd.ts";
 

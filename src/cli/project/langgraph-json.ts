@@ -1,17 +1,17 @@
 /** The schema of `langgraph.json`, the file that LangGraph users have. */
 import { basename } from "node:path";
 import * as v from "valibot";
-import { CardSettings } from "../a2a/settings.ts";
+import { CardSettings } from "../../a2a/settings.ts";
 import {
   describeIssue,
   GraphText,
   Http as Served,
   StoreTtl as ServedStoreTtl,
   ThreadTtl as ServedThreadTtl,
-} from "../config.ts";
-import { Budgets } from "../limits/budgets/rule.ts";
-import { FlowRules } from "../limits/flow/rule.ts";
-import { Fault } from "./fault.ts";
+} from "../../config.ts";
+import { Budgets } from "../../limits/budgets/rule.ts";
+import { FlowRules } from "../../limits/flow/rule.ts";
+import { Fault } from "../fault.ts";
 
 const Count = v.optional(v.pipe(v.number(), v.integer(), v.minValue(1)));
 

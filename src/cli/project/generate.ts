@@ -1,15 +1,15 @@
 /** Writes `.weir/worker.ts` and `.weir/wrangler.json` from langgraph.json and the project's own wrangler configuration. */
 import { cpSync, existsSync, readFileSync, writeFileSync } from "node:fs";
 import { basename, join } from "node:path";
-import { MODULE_RULES } from "./bundle/files.ts";
-import { BASE_CONFIG, MIGRATIONS, PAGE } from "./package.ts";
-import type { Project } from "./project.ts";
-import { posix } from "./paths.ts";
-import { type Resources, nameResources } from "./resources.ts";
+import { MODULE_RULES } from "../bundle/files.ts";
+import { BASE_CONFIG, MIGRATIONS, PAGE } from "../package.ts";
+import type { Project } from "../project.ts";
+import { posix } from "../paths.ts";
+import { type Resources, nameResources } from "../resources.ts";
 import { workerSource } from "./worker-source.ts";
-import { writeWhole } from "./write-whole.ts";
-import { flattenEnvironment, joinConfigs } from "./wrangler-join.ts";
-import { type WranglerConfig, findWranglerFile, readWranglerFile } from "./wrangler-file.ts";
+import { writeWhole } from "../write-whole.ts";
+import { flattenEnvironment, joinConfigs } from "./wrangler-config.ts";
+import { type WranglerConfig, findWranglerFile, readWranglerFile } from "../wrangler-file.ts";
 
 export interface Generated {
   wranglerPath: string;

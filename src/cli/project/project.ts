@@ -2,8 +2,8 @@
 import { existsSync, readFileSync } from "node:fs";
 import { resolve } from "node:path";
 import { parseEnv } from "node:util";
-import { Fault } from "./fault.ts";
-import type { Project } from "./project.ts";
+import { Fault } from "../fault.ts";
+import type { Project } from "../project.ts";
 
 type Variables = Record<string, string>;
 

@@ -1,7 +1,7 @@
 /** Before a deploy: whether threads that wait would be left without the node or the key that they need. */
 import type { Fetch } from "../api.ts";
 import { Fault } from "../fault.ts";
-import type { Generated } from "../generate.ts";
+import type { Generated } from "../project/generate.ts";
 import type { Project } from "../project.ts";
 import { compareThreads, countStuck, describeComparison } from "./compare.ts";
 import { describeBundle } from "./describe.ts";

@@ -1,10 +1,10 @@
 /** The arguments of `weir traces`, and the query that they mean. */
 import { parseArgs } from "node:util";
-import { createApi, type Fetch } from "../api.ts";
-import { isUuid } from "../../lib/uuid.ts";
-import { CONNECTION, connectionFor } from "../connection.ts";
-import { Fault } from "../fault.ts";
-import { readCount, readTime } from "../numbers.ts";
+import { createApi, type Fetch } from "./api.ts";
+import { isUuid } from "../lib/uuid.ts";
+import { CONNECTION, connectionFor } from "./connection.ts";
+import { Fault } from "./fault.ts";
+import { readCount, readTime } from "./numbers.ts";
 
 const OPTIONS = {
   ...CONNECTION,

@@ -2,12 +2,12 @@
 import { existsSync, readFileSync, rmSync } from "node:fs";
 import { join, resolve } from "node:path";
 import TJS from "typescript-json-schema";
-import { writeWhole } from "../write-whole.ts";
-import { splitSpec } from "../langgraph-json.ts";
-import { posix } from "../paths.ts";
-import type { Project } from "../project.ts";
-import { type GraphSource, type Kind, KINDS, MESSAGE, typeName, typesSource, withTypes } from "./source.ts";
-import { subgraphsIn } from "./subgraphs.ts";
+import { writeWhole } from "./write-whole.ts";
+import { splitSpec } from "./project/langgraph-json.ts";
+import { posix } from "./paths.ts";
+import type { Project } from "./project.ts";
+import { type GraphSource, type Kind, KINDS, MESSAGE, typeName, typesSource, withTypes } from "./schemas/source.ts";
+import { subgraphsIn } from "./schemas/subgraphs.ts";
 
 const { ts } = TJS;
 

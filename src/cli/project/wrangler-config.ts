@@ -1,7 +1,7 @@
 /** Joins the project's own wrangler configuration with Weir's. docs/configuration.md says who owns what. */
-import type { Json } from "../json.ts";
-import { Fault } from "./fault.ts";
-import type { WranglerConfig } from "./wrangler-file.ts";
+import type { Json } from "../../json.ts";
+import { Fault } from "../fault.ts";
+import type { WranglerConfig } from "../wrangler-file.ts";
 
 /** Keys that Weir sets. They override the project's configuration. */
 export const OURS = [

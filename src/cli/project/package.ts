@@ -1,7 +1,7 @@
 /** Versions of the packages that a project has, and whether they are in a range. */
 import { existsSync, readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
-import { ENGINES, FORMER_NAME } from "./package.ts";
+import { ENGINES, FORMER_NAME } from "../package.ts";
 
 interface Manifest {
   version: string;
