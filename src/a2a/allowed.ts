@@ -2,7 +2,7 @@
  * What a user of the deployment's own `Auth` may do: a task is a run on a thread, so the handlers of threads decide. All
  * other callers may do everything in their workspace.
  */
-import type { Json } from "../json.ts";
+import type { Json } from "../lib/json.ts";
 import { threadMetadata } from "../threads/api/access.ts";
 import { authorize, containsJson } from "../access/users/handlers.ts";
 import type { Call } from "../protocols/a2a/call.ts";

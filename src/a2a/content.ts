@@ -1,5 +1,5 @@
 /** A2A parts to a LangChain message's content, and back. */
-import type { Json } from "../json.ts";
+import type { Json } from "../lib/json.ts";
 import { isObject } from "../lib/json.ts";
 import type { Part } from "../protocols/a2a/types.ts";
 

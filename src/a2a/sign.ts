@@ -1,6 +1,6 @@
 /** Signatures of agent cards: JWS over the canonical JSON (RFC 8785) of the card without them. */
 import { canonicalJson } from "../lib/json.ts";
-import type { Json } from "../json.ts";
+import type { Json } from "../lib/json.ts";
 import { FlattenedSign, importJWK, type JWK } from "jose";
 
 /** What is signed: verifiers read a card as protobuf, which has no empty values, and leave them out. */

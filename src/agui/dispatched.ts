@@ -1,5 +1,5 @@
 /** Events that a graph dispatches under the names which `@ag-ui/langgraph` and CopilotKit give a meaning of their own. */
-import type { Json } from "../json.ts";
+import type { Json } from "../lib/json.ts";
 import { isObject } from "../lib/json.ts";
 
 /** What an event amounts to: a message, a tool call or a state that the graph emits whole, or something of its own. */

@@ -1,6 +1,6 @@
 /** The questions that LangChain's human-in-the-loop middleware asks: actions, each with the decisions that it allows. */
 import { isObject } from "../lib/json.ts";
-import type { Json } from "../json.ts";
+import type { Json } from "../lib/json.ts";
 
 const DECISIONS = ["approve", "edit", "reject", "respond"] as const;
 export type DecisionType = (typeof DECISIONS)[number];

@@ -1,5 +1,5 @@
 /** The members of `configurable` and `context` that say who runs a graph. Only the server sets them. */
-import type { Json } from "../json.ts";
+import type { Json } from "../lib/json.ts";
 import { custom } from "../deployment.ts";
 
 const RESERVED = /^langgraph_auth_/;

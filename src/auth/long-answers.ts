@@ -1,5 +1,5 @@
 /** An answer that lasts longer than the check of its credential ends when the credential does. */
-import { guardedBy } from "../http/guarded.ts";
+import { guardedBy } from "../lib/streams.ts";
 import { isEventStream, sseFrame } from "../http/sse.ts";
 
 const message = "The credential of this stream has ended.";

@@ -1,5 +1,5 @@
 /** Reads a wrangler configuration: TOML, or JSON with comments. */
-import type { Json } from "../json.ts";
+import type { Json } from "../lib/json.ts";
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { parse as parseToml } from "smol-toml";

@@ -4,7 +4,7 @@ import { Hono } from "hono";
 import * as v from "valibot";
 import { audit } from "../access/audit/record.ts";
 import { sealSecret } from "../encryption/secrets.ts";
-import { newSecret } from "../auth/secret.ts";
+import { newSecret } from "../lib/crypto.ts";
 import { database } from "../db/client.ts";
 import { createDoc, NOTHING } from "../http/route.ts";
 import { newSecretId } from "../http/idempotent-id.ts";

@@ -1,6 +1,6 @@
 /** A request to a receiver, made when its effect is carried out, or before what it is made from is deleted. */
 import { addressFault } from "../http/addresses.ts";
-import { readWithin } from "../http/bounded.ts";
+import { readWithin } from "../lib/bytes.ts";
 import { logError } from "../lib/log.ts";
 import { callApp } from "../http/loopback.ts";
 import { signedHeaders } from "../webhooks/sign.ts";

@@ -1,5 +1,5 @@
 /** Server-Sent Events framing (WHATWG HTML, section 9.2). */
-import { guardStream } from "./guarded.ts";
+import { guardStream } from "../lib/streams.ts";
 import { type Source, toSource } from "../lib/streams.ts";
 
 export interface SseFrame {

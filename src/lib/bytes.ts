@@ -49,3 +49,105 @@ export async function boundAnswer(limit: number, measure: () => Promise<number>)
   if (limit <= FEW || (await measure()) <= ANSWER_BYTES) return;
   throw new Problem(413, `The answer would be larger than ${ANSWER_BYTES} bytes. Request fewer at a time with limit.`);
 }
+
+// Reads the body of a response from a server that may send anything: at most `limit` bytes of it are held.
+
+/**
+ * The bytes of the body. Undefined when there are more than `limit`; the rest is not read.
+ *
+ * @throws what the body fails with; and when `signal` is aborted, its reason.
+ */
+export async function readWithin(
+  response: Response,
+  limit: number,
+  signal: AbortSignal,
+): Promise<Uint8Array | undefined> {
+  const chunks: Uint8Array[] = [];
+  let size = 0;
+  const reader = response.body?.getReader();
+  const cancel = () => void reader?.cancel().catch(() => undefined);
+  signal.addEventListener("abort", cancel, { once: true });
+  try {
+    for (let read = await reader?.read(); read && !read.done && size <= limit; read = await reader?.read()) {
+      chunks.push(read.value);
+      size += read.value.byteLength;
+    }
+  } finally {
+    signal.removeEventListener("abort", cancel);
+  }
+  // A cancelled reader ends as a complete one does.
+  signal.throwIfAborted();
+  if (size <= limit) return Buffer.concat(chunks);
+  cancel();
+  return undefined;
+}
+
+// A memory budget that concurrent requests share. An isolate has 128 MB and serves many requests at a time, so a limit per
+// request is not enough.
+
+/** How long a request waits for memory before it is refused, and the interval between two checks, milliseconds. */
+const PATIENCE_MS = 10_000;
+const LOOK_MS = 20;
+/** A claim that has not changed for this long is dropped: the platform has ended its request. Milliseconds. */
+const ABANDONED_MS = 60_000;
+
+export class Budget {
+  /** Oldest first. */
+  readonly #claims = new Set<Claim>();
+
+  /**
+   * All claims together hold at most `shared` bytes, except that the oldest claim is always admitted. This prevents two
+   * half-read bodies from waiting for each other. The total is at most `shared` plus the most that one request may hold.
+   */
+  constructor(private readonly shared: number) {}
+
+  /** The bytes held by all claims. */
+  get held(): number {
+    return [...this.#claims].reduce((sum, { held }) => sum + held, 0);
+  }
+
+  /** Opens an empty claim. The caller must release it when its request ends or fails. */
+  claim(): Claim {
+    const claim = new Claim(
+      (bytes) => this.#admits(claim, bytes),
+      () => this.#claims.delete(claim),
+    );
+    this.#claims.add(claim);
+    return claim;
+  }
+
+  #admits(claim: Claim, bytes: number): boolean {
+    const now = Date.now();
+    for (const other of this.#claims) if (now - other.moved > ABANDONED_MS) this.#claims.delete(other);
+    const [oldest] = this.#claims;
+    return claim === oldest || this.held + bytes <= this.shared;
+  }
+}
+
+/** The bytes that one request holds. */
+export class Claim {
+  held = 0;
+  /** The time of the last change or attempt to change, milliseconds. */
+  moved = Date.now();
+
+  constructor(
+    private readonly admits: (bytes: number) => boolean,
+    readonly release: () => void,
+  ) {}
+
+  /** Sets the held bytes. Waits for memory when they grow. @throws Problem 503 after ten seconds. */
+  async hold(bytes: number): Promise<void> {
+    const until = Date.now() + PATIENCE_MS;
+    this.moved = Date.now();
+    while (bytes > this.held && !this.admits(bytes - this.held)) {
+      if (this.moved >= until) {
+        throw new Problem(503, "The server holds as many requests as its memory allows. Send this one again.", {
+          headers: { "retry-after": "2" },
+        });
+      }
+      await new Promise((resolve) => setTimeout(resolve, LOOK_MS));
+      this.moved = Date.now();
+    }
+    this.held = bytes;
+  }
+}

@@ -1,3 +1,5 @@
+import { createHash, randomBytes, timingSafeEqual } from "node:crypto";
+
 /**
  * Encrypts values that must be read again: AES-256-GCM under keys that HKDF-SHA-256 derives from the deployment's
  * ENCRYPTION_KEY, one for each purpose. A ciphertext names the ENCRYPTION_KEY that it needs, so that a new key can take
@@ -70,4 +72,26 @@ async function derivedKey(raw: Uint8Array<ArrayBuffer>, purpose: string): Promis
 
 function cipherParameters(iv: Uint8Array, purpose: string): SubtleCryptoEncryptAlgorithm {
   return { name: "AES-GCM", iv, additionalData: new TextEncoder().encode(purpose) };
+}
+
+// Secrets are made from 32 random bytes, shown once, and kept only as SHA-256.
+
+/** The hash of a secret, hex. Only the hash is stored. */
+export function sha256(text: string): string {
+  return createHash("sha256").update(text).digest("hex");
+}
+
+/** A new secret: `prefix` and 32 random bytes in base64url. */
+export function newSecret(prefix: string): string {
+  return prefix + randomBytes(32).toString("base64url");
+}
+
+/** Whether two strings are equal, in a time that does not depend on where they differ. */
+export function sameSecret(a: string, b: string): boolean {
+  return equalHashes(sha256(a), sha256(b));
+}
+
+/** The same for two hashes, which have one length. */
+export function equalHashes(a: string, b: string): boolean {
+  return timingSafeEqual(Buffer.from(a), Buffer.from(b));
 }

@@ -2,9 +2,9 @@
 import type { CallToolResult, ContentBlock, Tool } from "@modelcontextprotocol/server";
 import { toPart } from "../a2a/content.ts";
 import { isObject } from "../lib/json.ts";
-import type { Json } from "../json.ts";
+import type { Json } from "../lib/json.ts";
 import { findBreach } from "../lib/json-schema.ts";
-import { findSchemaFault } from "../http/json-schema/shape.ts";
+import { findSchemaFault } from "../lib/json-schema.ts";
 
 export type OutputSchema = NonNullable<Tool["outputSchema"]>;
 

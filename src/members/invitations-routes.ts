@@ -2,7 +2,7 @@
 import * as v from "valibot";
 import { Hono } from "hono";
 import { audit } from "../access/audit/record.ts";
-import { newSecret, sha256 } from "../auth/secret.ts";
+import { newSecret, sha256 } from "../lib/crypto.ts";
 import { database } from "../db/client.ts";
 import { createDoc, NOTHING } from "../http/route.ts";
 import { newSecretId } from "../http/idempotent-id.ts";

@@ -1,5 +1,5 @@
 /** What a user of the deployment's own `Auth` may do in the Store. All other callers may do everything in their workspace. */
-import type { Json } from "../json.ts";
+import type { Json } from "../lib/json.ts";
 import * as v from "valibot";
 import type { Principal } from "../http/principal.ts";
 import { Problem } from "../lib/problem.ts";

@@ -1,5 +1,5 @@
 /** What of an item's value is searched: `index` names its paths, as LangGraph's stores do. */
-import type { Json } from "../json.ts";
+import type { Json } from "../lib/json.ts";
 
 /** `false`: nothing; a list: the texts at these paths (`a.b`, `list[*].text`, `list[0]`, `$`); null: every text in the value. */
 export type Index = false | string[] | null | undefined;

@@ -7,7 +7,7 @@ import type { Context } from "hono";
 import { limitAddress } from "../access/auth/limits.ts";
 import { webhookFault } from "../http/addresses.ts";
 import { decodeJson, isObject } from "../lib/json.ts";
-import { readWithin } from "../http/bounded.ts";
+import { readWithin } from "../lib/bytes.ts";
 import { Problem } from "../lib/problem.ts";
 import type { App } from "../http/context.ts";
 import { requireIssuer } from "./issuer.ts";

@@ -1,7 +1,7 @@
 /** `/oauth/introspect` (RFC 7662): what an access token may do, for a service of the workspace that receives it. */
 import type { Context } from "hono";
 import { tokenCredential } from "../access/auth/credentials.ts";
-import { sha256 } from "../auth/secret.ts";
+import { sha256 } from "../lib/crypto.ts";
 import { database } from "../db/client.ts";
 import type { App } from "../http/context.ts";
 import { ALL_PERMISSIONS, may, PERMISSIONS } from "../http/principal.ts";

@@ -3,7 +3,7 @@ import type { Context } from "hono";
 import { html } from "hono/html";
 import { audit } from "../access/audit/record.ts";
 import { limitAddress } from "../access/auth/limits.ts";
-import { sha256 } from "../auth/secret.ts";
+import { sha256 } from "../lib/crypto.ts";
 import { database } from "../db/client.ts";
 import { isOwnOrigin } from "../http/cookies.ts";
 import { withMountPrefix } from "../http/origin.ts";

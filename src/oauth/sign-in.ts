@@ -3,7 +3,7 @@ import { createHmac } from "node:crypto";
 import { getCookie, setCookie } from "hono/cookie";
 import type { Context } from "hono";
 import { audit } from "../access/audit/record.ts";
-import { newSecret, sha256 } from "../auth/secret.ts";
+import { newSecret, sha256 } from "../lib/crypto.ts";
 import { database } from "../db/client.ts";
 import { cookieAttributes, cookieName } from "../http/cookies.ts";
 import type { App } from "../http/context.ts";

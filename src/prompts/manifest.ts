@@ -1,6 +1,6 @@
 /** What is committed: the constructor of LangChain that the SDKs serialize. */
 import { isObject } from "../lib/json.ts";
-import type { Json } from "../json.ts";
+import type { Json } from "../lib/json.ts";
 
 export interface Pulled {
   manifest: Json;

@@ -1,5 +1,5 @@
 /** Adds up the streamed chunks of messages, for the classic `messages` mode whose events hold the message so far. */
-import type { Json } from "../json.ts";
+import type { Json } from "../lib/json.ts";
 import { AIMessageChunk } from "@langchain/core/messages";
 import { toWireJson, wireChunk } from "./wire.ts";
 

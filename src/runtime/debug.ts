@@ -1,5 +1,5 @@
 /** LangGraph's `debug` chunks as the Agent Server puts them on the wire: no callbacks, no internal keys, checkpoints by address. */
-import type { Json } from "../json.ts";
+import type { Json } from "../lib/json.ts";
 import { toWireJson } from "./wire.ts";
 
 /** A `debug` chunk in wire form, as JSON. */

@@ -4,7 +4,7 @@
  * Before 0.3.6 there is no `tasks` mode: its chunks are in the `debug` mode. There is no `values` chunk for a pause, and
  * an interrupt has no id. From 0.3.6 to 0.4 the id is called `interrupt_id`.
  */
-import type { Json } from "../json.ts";
+import type { Json } from "../lib/json.ts";
 import { version } from "@langchain/langgraph/package.json";
 import { uuid5 } from "@langchain/langgraph-checkpoint";
 

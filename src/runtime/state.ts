@@ -1,5 +1,5 @@
 /** Reading and writing a thread's state through its graph, in the Agent Server's shapes. */
-import type { Json } from "../json.ts";
+import type { Json } from "../lib/json.ts";
 import "./install.ts";
 import type { RunnableConfig } from "@langchain/core/runnables";
 import type { StateSnapshot } from "@langchain/langgraph";

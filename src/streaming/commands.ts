@@ -3,7 +3,7 @@ import * as v from "valibot";
 import { AnyObject } from "../http/answers.ts";
 import { toProblem } from "../lib/problem.ts";
 import { parse } from "../http/validate.ts";
-import type { Json } from "../json.ts";
+import type { Json } from "../lib/json.ts";
 import type { Answer, Commander } from "./commander.ts";
 import { CommandError, ERROR_CODES, type ErrorCode } from "./errors.ts";
 import { fork, inject, respond, runStart } from "../protocols/streaming/commands.ts";

@@ -4,7 +4,7 @@
  * root `completed` or `failed` only. Its servers stream what models say. A node's own message comes with the state, so
  * one without text is not shown as an empty message.
  */
-import type { Json } from "../json.ts";
+import type { Json } from "../lib/json.ts";
 import type { EventText } from "../threads/log/events.ts";
 import { protocolEvent, type ProtocolEvent } from "../protocols/streaming/events.ts";
 

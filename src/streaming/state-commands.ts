@@ -2,7 +2,7 @@
 import type * as v from "valibot";
 import { selectFields } from "../http/paging.ts";
 import { toProblem } from "../lib/problem.ts";
-import type { Json } from "../json.ts";
+import type { Json } from "../lib/json.ts";
 import { readEvents } from "../threads/log/events.ts";
 import { readStates } from "../threads/stub.ts";
 import type { Run, ThreadState } from "../threads/types.ts";

@@ -2,7 +2,7 @@
 import { settings } from "../config.ts";
 import type { Spent } from "../limits/budgets/claim.ts";
 import { FORMATS } from "../lib/object-tables.ts";
-import type { Json } from "../json.ts";
+import type { Json } from "../lib/json.ts";
 import type { Interrupts, RunError, Standing, Thread, ThreadStatus, Ttl } from "./types.ts";
 import type { IndexRow } from "./search/rpc.ts";
 import { currentShard } from "./search/store.ts";

@@ -1,7 +1,7 @@
 /** A thread as its callers use it: every call and every stream survives restarts of the thread's object. */
 import { findOutage, retry, retryUntilAnswered } from "../lib/retry.ts";
 import { toProblem } from "../lib/problem.ts";
-import type { Json } from "../json.ts";
+import type { Json } from "../lib/json.ts";
 import type { AnswerLink, FirstAnswer, GivenByLink, NewLink, Standing, Via } from "./answering.ts";
 import type { CopyPlace } from "./store/copy.ts";
 import type { TailQuery } from "./log/events.ts";

@@ -1,7 +1,7 @@
 /** What the rest of Weir may ask of a thread: the Durable Object's RPC type. */
 import type { RunBudget } from "../limits/budgets/claim.ts";
 import type { RunFlow } from "../limits/flow/claim.ts";
-import type { Json } from "../json.ts";
+import type { Json } from "../lib/json.ts";
 import type { OwnWebhook } from "../loopback/webhook.ts";
 import type { WireCommand } from "../runtime/drive.ts";
 import type { Actor, LinkRpc } from "./answering.ts";

@@ -1,7 +1,7 @@
 /** Runs as rows: their states, and how they read on the wire. */
 import type { Spent } from "../limits/budgets/claim.ts";
 import { remoteProblem } from "../lib/problem.ts";
-import type { Json } from "../json.ts";
+import type { Json } from "../lib/json.ts";
 import { readOwnPath } from "../loopback/webhook.ts";
 import type { RunRequest } from "./rpc.ts";
 import type { Interrupts, MultitaskStrategy, Run, RunError, RunStatus, StopReason } from "./types.ts";

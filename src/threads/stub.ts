@@ -1,8 +1,8 @@
 /** How to reach a thread, and how to read what it streams. */
-import { objectNamed } from "../db/objects.ts";
+import { objectNamed } from "../lib/rpc.ts";
 import { keysFor } from "../access/encryption/keys.ts";
 import { callObject } from "../lib/rpc.ts";
-import type { Json } from "../json.ts";
+import type { Json } from "../lib/json.ts";
 import { objectName } from "./thread-id.ts";
 import { readLines } from "./log/events.ts";
 import { RemoteThread } from "./remote.ts";

@@ -2,7 +2,7 @@
 import * as v from "valibot";
 import type { Parked } from "../agents/graphs/continuity.ts";
 import { AnyObject, Count, Id, open, Time } from "../http/answers.ts";
-import type { Json } from "../json.ts";
+import type { Json } from "../lib/json.ts";
 import type { Via } from "./answering.ts";
 
 const RunStatus = v.picklist(["pending", "running", "success", "error", "timeout", "interrupted"]);

@@ -1,5 +1,5 @@
 /** The stub of a partition, and the keys of its objects in R2. */
-import { objectNamed } from "../db/objects.ts";
+import { objectNamed } from "../lib/rpc.ts";
 import { callObject } from "../lib/rpc.ts";
 import { retryCalls } from "../lib/retry.ts";
 import { openIfSealed } from "./encryption.ts";

@@ -1,6 +1,6 @@
 import { env } from "cloudflare:workers";
 import { expect, it } from "vitest";
-import { objectNamed } from "../../src/db/objects.ts";
+import { objectNamed } from "../../src/lib/rpc.ts";
 
 /** A namespace that records its calls: workerd supports neither jurisdictions nor regions. */
 function listAsked(settings: Parameters<typeof objectNamed>[0]): unknown[] {

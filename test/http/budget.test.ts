@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, it, vi } from "vitest";
-import { Budget } from "../../src/http/budget.ts";
+import { Budget } from "../../src/lib/bytes.ts";
 import { POLL_MS } from "../support/thorough.ts";
 
 afterEach(() => void vi.useRealTimers());

@@ -1,7 +1,7 @@
 /** `POST /oauth/introspect` (RFC 7662). */
 import { env } from "cloudflare:workers";
 import { beforeAll, describe, expect, it } from "vitest";
-import { sha256 } from "../../src/auth/secret.ts";
+import { sha256 } from "../../src/lib/crypto.ts";
 import { PERMISSIONS } from "../../src/http/principal.ts";
 import { type Caller, newCaller, send } from "../support/caller.ts";
 import { newTokens, post, refresh, type Tokens } from "./person.ts";

@@ -1,7 +1,7 @@
 /** A small or ordinary body never costs an isolate its memory or seconds: values are counted before a text is parsed. */
 import { createZstdCompress, gzipSync } from "node:zlib";
 import { beforeAll, describe, expect, it } from "vitest";
-import { countValues, JSON_VALUES } from "../../src/http/json-values.ts";
+import { countValues, JSON_VALUES } from "../../src/lib/json.ts";
 import { spansFromProtobuf } from "../../src/traces/ingest/otlp/decode.ts";
 import { type Caller, newCaller, send } from "../support/caller.ts";
 

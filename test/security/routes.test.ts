@@ -3,7 +3,7 @@ import { env } from "cloudflare:workers";
 import { beforeAll, describe, expect, it } from "vitest";
 import { app } from "../support/app.ts";
 import { type Scope, SCOPES } from "../../src/http/principal.ts";
-import { sha256 } from "../../src/auth/secret.ts";
+import { sha256 } from "../../src/lib/crypto.ts";
 import { newTokens, post } from "../oauth/person.ts";
 import { ADMIN_KEY, type Caller, newCaller, send } from "../support/caller.ts";
 import { ALL } from "../support/thorough.ts";

@@ -1,6 +1,6 @@
 /** A browser in which a member is signed in, without the way through a provider. */
 import { env } from "cloudflare:workers";
-import { sha256 } from "../../src/auth/secret.ts";
+import { sha256 } from "../../src/lib/crypto.ts";
 import { send } from "./caller.ts";
 
 export interface Browser {

@@ -1,7 +1,7 @@
 /** The schemas of a dataset hold for its examples. */
 import { beforeAll, describe, expect, it } from "vitest";
 import { findBreach } from "../../src/lib/json-schema.ts";
-import { findSchemaFault } from "../../src/http/json-schema/shape.ts";
+import { findSchemaFault } from "../../src/lib/json-schema.ts";
 import { type Caller, newCaller } from "../support/caller.ts";
 import { multipart } from "../support/traces.ts";
 

@@ -26,7 +26,7 @@ import { callerAddress, isWithin } from "../../http/network.ts";
 import { LOCAL_WORKSPACE_ID, may, ORGANIZATION_ID, type Principal, type Scope, SCOPES } from "../../http/principal.ts";
 import { isPublic } from "../../auth/public.ts";
 import { acts, mayCall, permissionsOfRule, type Rule, ruleFor, scopeOfRule } from "../../auth/scopes.ts";
-import { sha256 } from "../../auth/secret.ts";
+import { sha256 } from "../../lib/crypto.ts";
 import { isFromOwnPage, sessionSecret } from "../../auth/session.ts";
 import { noteSessionUse } from "./sessions.ts";
 import { findWorkspace, noteKeyUse } from "./store.ts";

@@ -7,7 +7,7 @@ import { type Credential, readCredential } from "../../auth/credential-cache.ts"
 import { isWithin } from "../../http/network.ts";
 import { ALL_PERMISSIONS, may, type Principal, type Scope, SCOPES } from "../../http/principal.ts";
 import { permissionsOfRole } from "./roles.ts";
-import { equalHashes, sha256 } from "../../auth/secret.ts";
+import { equalHashes, sha256 } from "../../lib/crypto.ts";
 import { endOfSession, findSession } from "./sessions.ts";
 import { findAccess, findKeyByHash } from "./store.ts";
 

@@ -2,7 +2,7 @@
 import { Problem } from "../../lib/problem.ts";
 import { keyHint, newApiKey } from "../../auth/api-key.ts";
 import { ALL_PERMISSIONS, may, type Permission, type Principal, type Scope } from "../../http/principal.ts";
-import { sha256 } from "../../auth/secret.ts";
+import { sha256 } from "../../lib/crypto.ts";
 import type { ApiKeyRow } from "./store.ts";
 
 export interface KeyTerms {

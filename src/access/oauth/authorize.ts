@@ -4,7 +4,7 @@ import { audit, auditFailure } from "../audit/record.ts";
 import { isOpen } from "../auth/authenticate.ts";
 import { limitAddress, slowDown } from "../auth/limits.ts";
 import { LOCAL_WORKSPACE_ID, type Scope, SCOPES } from "../../http/principal.ts";
-import { newSecret, sameSecret, sha256 } from "../../auth/secret.ts";
+import { newSecret, sameSecret, sha256 } from "../../lib/crypto.ts";
 import { callerAddress, isWithin } from "../../http/network.ts";
 import { findKeyByHash, findWorkspace, hasExpired } from "../auth/store.ts";
 import { database } from "../../db/client.ts";

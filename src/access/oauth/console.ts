@@ -3,7 +3,7 @@ import type { Context } from "hono";
 import { setCookie } from "hono/cookie";
 import { audit } from "../audit/record.ts";
 import { limitAddress } from "../auth/limits.ts";
-import { newSecret, sha256 } from "../../auth/secret.ts";
+import { newSecret, sha256 } from "../../lib/crypto.ts";
 import { SESSION_COOKIE, sessionSecret } from "../../auth/session.ts";
 import { endSession, findSession, insertSession, SESSION_MS } from "../auth/sessions.ts";
 import { database } from "../../db/client.ts";

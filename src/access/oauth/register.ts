@@ -1,7 +1,7 @@
 /** RFC 7591: from what a client says about itself to a client, or the reason why not. Public clients only. */
 import * as v from "valibot";
 import { isObject } from "../../lib/json.ts";
-import { newSecret } from "../../auth/secret.ts";
+import { newSecret } from "../../lib/crypto.ts";
 import { OAuthError } from "./errors.ts";
 import { judgeRedirectUri } from "./redirect-uri.ts";
 import { ClientMetadata, RULES } from "./schema.ts";

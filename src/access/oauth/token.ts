@@ -3,7 +3,7 @@ import { createHash } from "node:crypto";
 import type { Context } from "hono";
 import { audit } from "../audit/record.ts";
 import { type Scope, SCOPES } from "../../http/principal.ts";
-import { newSecret, sameSecret, sha256 } from "../../auth/secret.ts";
+import { newSecret, sameSecret, sha256 } from "../../lib/crypto.ts";
 import type { GrantRow } from "../auth/store.ts";
 import { database } from "../../db/client.ts";
 import type { App } from "../../http/context.ts";

@@ -1,5 +1,5 @@
 /** Runs the deployment's `on` handlers: allow, refuse, or narrow what a user sees by metadata. */
-import type { Json } from "../../json.ts";
+import type { Json } from "../../lib/json.ts";
 import type { Principal } from "../../http/principal.ts";
 import { isObject } from "../../lib/json.ts";
 import { logError } from "../../lib/log.ts";

@@ -3,7 +3,7 @@ import { and, eq, type SQL, sql } from "drizzle-orm";
 import * as v from "valibot";
 import { contains } from "../../db/conditions.ts";
 import { storeItems } from "./table.ts";
-import type { Json } from "../../json.ts";
+import type { Json } from "../../lib/json.ts";
 import { toContainment, containsJson, refuseUnknown } from "../../access/users/handlers.ts";
 import { isWithin, joinLabels, labelText } from "./row.ts";
 import { Namespace } from "./schema.ts";

@@ -4,7 +4,7 @@ import { openOr, type Ring } from "../../access/encryption/ring.ts";
 import { database } from "../../db/client.ts";
 import { canonicalJson } from "../../lib/json.ts";
 import { Problem } from "../../lib/problem.ts";
-import type { Json } from "../../json.ts";
+import type { Json } from "../../lib/json.ts";
 import { type CommitRow, findCommits, insertCommit, MOST_COMMITS } from "../../prompts/commit-store.ts";
 import { openManifest, sealDescription, sealManifest } from "./row.ts";
 import { HASH_START, LATEST } from "./schema.ts";

@@ -2,7 +2,7 @@
 import type { Judge, JudgeModel } from "./table.ts";
 import { knownBudgets } from "../../budgets/known.ts";
 import { addressFault } from "../../http/addresses.ts";
-import { readWithin } from "../../http/bounded.ts";
+import { readWithin } from "../../lib/bytes.ts";
 import { isObject, tryParseExact } from "../../lib/json.ts";
 import { callOwn } from "../../http/loopback.ts";
 import { workersAi } from "../../agents/models/workers-ai.ts";

@@ -1,5 +1,5 @@
 /** Joins the project's own wrangler configuration with Weir's. docs/configuration.md says who owns what. */
-import type { Json } from "../../json.ts";
+import type { Json } from "../../lib/json.ts";
 import { Fault } from "../fault.ts";
 import type { WranglerConfig } from "../wrangler-file.ts";
 

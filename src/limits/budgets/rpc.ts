@@ -1,6 +1,6 @@
 /** What the rest of Weir may ask of the object that has a workspace's budgets, and how to reach it. */
 import type { Budget } from "./rule.ts";
-import { objectNamed } from "../../db/objects.ts";
+import { objectNamed } from "../../lib/rpc.ts";
 import { callObject } from "../../lib/rpc.ts";
 import { retryCalls } from "../../lib/retry.ts";
 import type { Price } from "../prices/price-list.ts";

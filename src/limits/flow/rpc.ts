@@ -1,5 +1,5 @@
 /** What the rest of Weir may ask of a workspace's limiter, and how to reach it. */
-import { objectNamed } from "../../db/objects.ts";
+import { objectNamed } from "../../lib/rpc.ts";
 import { callObject } from "../../lib/rpc.ts";
 import { retryCalls } from "../../lib/retry.ts";
 import type { Claim, Place, PoolUse } from "./book.ts";

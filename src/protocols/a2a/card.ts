@@ -1,5 +1,5 @@
 /** Agent cards: what an assistant is, can do, and where it is called, as each generation reads it. */
-import type { Json } from "../../json.ts";
+import type { Json } from "../../lib/json.ts";
 import { SCOPES } from "../../http/principal.ts";
 import type { Assistant } from "../../agents/assistants/store.ts";
 import { type Modes, readSettings } from "./modes.ts";

@@ -1,11 +1,11 @@
 /** Push notifications: their configuration, and the calls that the thread's outbox sends. */
-import { sha256 } from "../../auth/secret.ts";
+import { sha256 } from "../../lib/crypto.ts";
 import { database } from "../../db/client.ts";
 import { webhookFault } from "../../http/addresses.ts";
 import { serverAddress } from "../../http/origin.ts";
 import type { Call as HookCall } from "../../deliveries/send.ts";
 import type { TaskEffect } from "../../threads/tasks/effect.ts";
-import type { Json } from "../../json.ts";
+import type { Json } from "../../lib/json.ts";
 import { threadStub } from "../../threads/stub.ts";
 import type { TaskView } from "../../threads/types.ts";
 import { type Call, taskContext, params, project } from "./call.ts";

@@ -4,7 +4,7 @@ import { isObject } from "../../lib/json.ts";
 import { toProblem } from "../../lib/problem.ts";
 import { idempotentId } from "../../http/idempotent-id.ts";
 import { readConfigurable, runRequest } from "../../threads/api/request.ts";
-import type { Json } from "../../json.ts";
+import type { Json } from "../../lib/json.ts";
 import { describeFirst } from "../../threads/interrupts/responses.ts";
 import type { RunRequest } from "../../threads/rpc.ts";
 import { threadStub } from "../../threads/stub.ts";

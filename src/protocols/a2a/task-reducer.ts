@@ -2,7 +2,7 @@
  * A task out of the log: the events of its runs are the input, in order. The output is the updates, and the task's
  * current state. Streams, answers and lists all come from this one place, so they cannot differ.
  */
-import type { Json } from "../../json.ts";
+import type { Json } from "../../lib/json.ts";
 import type { LogEvent } from "../../threads/log/events.ts";
 import type { TaskRun } from "../../threads/types.ts";
 import { isObject, parseJson } from "../../lib/json.ts";

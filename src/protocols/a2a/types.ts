@@ -1,5 +1,5 @@
 /** A2A's nouns, in neither generation's spelling: dialect.ts writes them in either. */
-import type { Json } from "../../json.ts";
+import type { Json } from "../../lib/json.ts";
 
 /** 0.3 answers to `message/send`, 1.0 to `SendMessage`: the method's name selects the generation. */
 export type Generation = "0.3" | "1.0";

@@ -1,5 +1,5 @@
 /** The events of one run's log as AG-UI events: a pure reducer. */
-import type { Json } from "../../json.ts";
+import type { Json } from "../../lib/json.ts";
 import { isObject } from "../../lib/json.ts";
 import type { EventMethod, LogEvent } from "../../threads/log/events.ts";
 import { type Dispatched, readDispatched } from "../../agui/dispatched.ts";

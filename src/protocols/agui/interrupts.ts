@@ -1,5 +1,5 @@
 /** Questions of a graph as AG-UI's interrupts, and the answers as what the graph resumes with. */
-import type { Json } from "../../json.ts";
+import type { Json } from "../../lib/json.ts";
 import { isObject } from "../../lib/json.ts";
 import type { Answer } from "./schema.ts";
 

@@ -1,5 +1,5 @@
 /** An agent's messages as they are streamed: text, reasoning and tool calls, each opened once and closed. */
-import type { Json } from "../../json.ts";
+import type { Json } from "../../lib/json.ts";
 
 export type AguiEvent = Json & { type: string };
 

@@ -5,7 +5,7 @@ import { Problem } from "../../lib/problem.ts";
 import { deriveUuid } from "../../lib/uuid.ts";
 import { requireAssistant, type Caller } from "../../threads/api/access.ts";
 import { runRequest } from "../../threads/api/request.ts";
-import type { Json } from "../../json.ts";
+import type { Json } from "../../lib/json.ts";
 import type { RunRequest, ThreadRpc } from "../../threads/rpc.ts";
 import { threadStub } from "../../threads/stub.ts";
 import type { Thread } from "../../threads/types.ts";

@@ -2,7 +2,7 @@
 import { ProtocolError, ProtocolErrorCode } from "@modelcontextprotocol/server";
 import type { Assistant } from "../../agents/assistants/store.ts";
 import { isUuid } from "../../lib/uuid.ts";
-import type { Json } from "../../json.ts";
+import type { Json } from "../../lib/json.ts";
 import { describeFirst } from "../../threads/interrupts/responses.ts";
 import type { Caller } from "../../threads/api/access.ts";
 import { describeActor, runRequest } from "../../threads/api/request.ts";

@@ -1,7 +1,7 @@
 /** The run of a tool call: its progress, its result, and what a client gets when the run stops at a question. */
 import type { CallToolResult, InputRequiredResult } from "@modelcontextprotocol/server";
 import { giveLinks } from "../../answers/own.ts";
-import type { Json } from "../../json.ts";
+import type { Json } from "../../lib/json.ts";
 import { type LogEvent, readEvents } from "../../threads/log/events.ts";
 import type { Caller } from "../../threads/api/access.ts";
 import { readJson, threadStub } from "../../threads/stub.ts";

@@ -7,9 +7,9 @@ import {
 } from "@modelcontextprotocol/server";
 import { readWords } from "../a2a/interrupts.ts";
 import type { OwnLink } from "../../answers/own.ts";
-import { sha256 } from "../../auth/secret.ts";
+import { sha256 } from "../../lib/crypto.ts";
 import { isObject } from "../../lib/json.ts";
-import type { Json } from "../../json.ts";
+import type { Json } from "../../lib/json.ts";
 import { formatTime } from "../../threads/interrupts/responses.ts";
 import type { Interrupt } from "../../threads/types.ts";
 import { ownRequest, toInput } from "../../mcp/requests.ts";

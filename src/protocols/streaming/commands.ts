@@ -5,7 +5,7 @@ import { defaultGraphId } from "../../agents/assistants/defaults.ts";
 import { toProblem } from "../../lib/problem.ts";
 import { parse } from "../../http/validate.ts";
 import { runRequest } from "../../threads/api/request.ts";
-import type { Json } from "../../json.ts";
+import type { Json } from "../../lib/json.ts";
 import type { Standing } from "../../threads/types.ts";
 import { RunCreate } from "../../threads/requests/runs/schema.ts";
 import type { Answer, Commander } from "../../streaming/commander.ts";

@@ -1,6 +1,6 @@
 /** The log's events as the streaming protocol has them. Ids and sequence numbers are the log's: stable across replays. */
 import { isObject } from "../../lib/json.ts";
-import type { Json } from "../../json.ts";
+import type { Json } from "../../lib/json.ts";
 import type { EventMethod, EventText } from "../../threads/log/events.ts";
 
 /** An event of the protocol: `{type, event_id, seq, method, params: {namespace, timestamp, node?, data}}`. */

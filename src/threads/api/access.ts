@@ -5,7 +5,7 @@ import type { Principal } from "../../http/principal.ts";
 import { database } from "../../db/client.ts";
 import { Problem } from "../../lib/problem.ts";
 import { authorize, containsJson } from "../../access/users/handlers.ts";
-import type { Json } from "../../json.ts";
+import type { Json } from "../../lib/json.ts";
 import type { Via } from "../answering.ts";
 import type { ThreadRpc } from "../rpc.ts";
 import { threadStub } from "../stub.ts";

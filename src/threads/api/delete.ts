@@ -4,7 +4,7 @@ import { database } from "../../db/client.ts";
 import { mayDelete } from "../../access/users/handlers.ts";
 import { threadMetadata } from "./access.ts";
 import { moreRemain, MOST_THREADS, settleEach } from "../requests/fan-out.ts";
-import type { Json } from "../../json.ts";
+import type { Json } from "../../lib/json.ts";
 import { deleteCronsOn } from "../requests/crons-store.ts";
 import { threadStub } from "../stub.ts";
 import { removeRows, threadIds } from "../search/store.ts";

@@ -11,7 +11,7 @@ import { isObject } from "../../lib/json.ts";
 import { Problem } from "../../lib/problem.ts";
 import { authorize, containsJson } from "../../access/users/handlers.ts";
 import { requireAssistant, type Caller, threadMetadata } from "./access.ts";
-import type { Json } from "../../json.ts";
+import type { Json } from "../../lib/json.ts";
 import type { Actor } from "../answering.ts";
 import type { RunRequest } from "../rpc.ts";
 import type { CheckpointAddress } from "../types.ts";

@@ -18,7 +18,7 @@ import { forEach } from "../requests/fan-out.ts";
 import { removeThread } from "../requests/remove.ts";
 import { checkpointAddress } from "./request.ts";
 import { extractPaths } from "../requests/extract.ts";
-import type { Json } from "../../json.ts";
+import type { Json } from "../../lib/json.ts";
 import { threadName } from "../named.ts";
 import { readStates } from "../stub.ts";
 import { FoundThread, PastState, State, StorageFigures, Thread, type ThreadState, Updated } from "../types.ts";

@@ -5,7 +5,7 @@
 import { selectFields } from "../../http/paging.ts";
 import { extractPaths } from "../requests/extract.ts";
 import { forEach } from "../requests/fan-out.ts";
-import type { Json } from "../../json.ts";
+import type { Json } from "../../lib/json.ts";
 import { threadStub } from "../stub.ts";
 import type { IndexRow, ThreadFilter, ThreadPage } from "../search/rpc.ts";
 import { searchThreads } from "../search/store.ts";

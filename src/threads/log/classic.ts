@@ -2,7 +2,7 @@
 import { sseFrame } from "../../http/sse.ts";
 import { Accumulator } from "../../runtime/accumulate.ts";
 import type { EventMethod, EventText, Framing } from "./events.ts";
-import type { Json } from "../../json.ts";
+import type { Json } from "../../lib/json.ts";
 
 export interface ClassicOptions {
   modes: string[];

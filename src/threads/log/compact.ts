@@ -5,7 +5,7 @@
  * gaps, and a long thread replays fast.
  */
 import { Accumulator } from "../../runtime/accumulate.ts";
-import type { Json } from "../../json.ts";
+import type { Json } from "../../lib/json.ts";
 import { canonical } from "./canonical.ts";
 import type { EventsRow } from "../storage/rows.ts";
 import type { Tables } from "../store/tables.ts";

@@ -3,7 +3,7 @@
  * which part of it each delta had. A reader gets the parts after its cursor, in the order of their sequence numbers, so that
  * after each event it has exactly what the log has up to that number.
  */
-import type { Json } from "../../json.ts";
+import type { Json } from "../../lib/json.ts";
 import type { StoredEvent } from "./segments.ts";
 
 /** A place in an event's data, as the names of members. A text may be in several places at once. */

@@ -6,7 +6,7 @@ import { isStoredAs, shareText } from "../../runtime/compare.ts";
 import { dump, flatten, revive } from "../../runtime/stored.ts";
 import { STATE_LIMIT } from "../limits.ts";
 import type { Tables } from "../store/tables.ts";
-import { SizedCache } from "./cache.ts";
+import { SizedCache } from "../../lib/cache.ts";
 import type { EventLog } from "./event-log.ts";
 import type { ChunkRef } from "./segments.ts";
 

@@ -1,5 +1,5 @@
 /** The latest events of the log in memory: readers that follow need no statement, and share one text of an event. */
-import { SizedCache } from "./cache.ts";
+import { SizedCache } from "../../lib/cache.ts";
 import type { EventText } from "./events.ts";
 
 /** An event as it was appended. */

@@ -1,5 +1,5 @@
 /** What the next flush writes of the log: events, and chunks of lists, in rows of bounded size. */
-import type { Json } from "../../json.ts";
+import type { Json } from "../../lib/json.ts";
 import type { EventText } from "./events.ts";
 import type { RecentEvent } from "./recent.ts";
 import type { SegmentRow } from "../storage/rows.ts";

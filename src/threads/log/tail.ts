@@ -5,7 +5,7 @@ import type { EventLog } from "./event-log.ts";
 import type { StoredEvent } from "./segments.ts";
 import type { EventsRow } from "../storage/rows.ts";
 import type { Tables } from "../store/tables.ts";
-import type { Json } from "../../json.ts";
+import type { Json } from "../../lib/json.ts";
 import type { Refs, Values } from "./values.ts";
 
 export interface TailSource {

@@ -4,7 +4,7 @@ import { isKeyDestroyed } from "../../access/encryption/ring.ts";
 import { remoteProblem } from "../../lib/problem.ts";
 import { Questioned } from "../questioned.ts";
 import { armAlarm, onAlarm, restoreAlarm } from "./alarm.ts";
-import type { Json } from "../../json.ts";
+import type { Json } from "../../lib/json.ts";
 import { copyInto, copyPage } from "../state/copy.ts";
 import type { CopyPlace } from "../store/copy.ts";
 import { asLine, type Framing, restMark, type TailQuery } from "../log/events.ts";

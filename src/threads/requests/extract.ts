@@ -1,6 +1,6 @@
 /** Single values out of a thread or a state, by path: a client that needs one message does not load them all. */
 import * as v from "valibot";
-import type { Json } from "../../json.ts";
+import type { Json } from "../../lib/json.ts";
 
 /** Named paths such as `{first: "values.messages[0].content"}`. `roots`: the members at which a path may start. */
 export const pathsFrom = (roots: readonly string[]) =>

@@ -1,5 +1,5 @@
 /** What a run's end leaves: the thread's record, and the event that says how it ended. */
-import type { Json } from "../../json.ts";
+import type { Json } from "../../lib/json.ts";
 import { compactLater } from "../compaction.ts";
 import type { Emitter } from "../log/emit.ts";
 import { spentAfter } from "./budgets.ts";

@@ -1,7 +1,7 @@
 /** Tasks: runs that belong to one piece of work, such as a run that paused and the one that resumed it. */
 import { remoteProblem } from "../../lib/problem.ts";
 import type { ThreadContext } from "../context.ts";
-import type { Json } from "../../json.ts";
+import type { Json } from "../../lib/json.ts";
 import type { RunRequest } from "../rpc.ts";
 import type { CancelAction, TaskView } from "../types.ts";
 import { isOpen, findTask, toWireRun, type StoredRun } from "../run.ts";

@@ -1,8 +1,8 @@
 /** What the rest of Weir may ask of a workspace's thread index, and how to reach its shards. */
-import { objectNamed } from "../../db/objects.ts";
+import { objectNamed } from "../../lib/rpc.ts";
 import { callObject } from "../../lib/rpc.ts";
 import { retryCalls } from "../../lib/retry.ts";
-import type { Json } from "../../json.ts";
+import type { Json } from "../../lib/json.ts";
 import type { ThreadStatus } from "../types.ts";
 
 /**

@@ -3,7 +3,7 @@ import { loadRing, withRing } from "../../access/encryption/keys.ts";
 import { openListed, sealJson } from "../../encryption/json.ts";
 import { isSealed, type Ring } from "../../access/encryption/ring.ts";
 import { remoteProblem } from "../../lib/problem.ts";
-import type { Json } from "../../json.ts";
+import type { Json } from "../../lib/json.ts";
 import type { IndexRow, ThreadFilter } from "./rpc.ts";
 
 type Said = Pick<IndexRow, "config" | "values" | "interrupts" | "error">;

@@ -11,7 +11,7 @@ import { withinMetadata } from "../limits.ts";
 import { restartTtl, type ThreadRecord } from "../record.ts";
 import { storedRun } from "../run.ts";
 import type { ThreadContext } from "../context.ts";
-import type { Json } from "../../json.ts";
+import type { Json } from "../../lib/json.ts";
 import type { CopyPage, ThreadRpc } from "../rpc.ts";
 import type { Tables } from "../store/tables.ts";
 

@@ -1,7 +1,7 @@
 /** A run's graph, and the config that it is made and called with. */
 import type { Access } from "../../graphs/entry.ts";
 import { makeGraph } from "../../agents/graphs/graph.ts";
-import type { Json } from "../../json.ts";
+import type { Json } from "../../lib/json.ts";
 import type { Graph } from "../../runtime/graph.ts";
 import type { ThreadRecord } from "../record.ts";
 import type { RunRequest } from "../rpc.ts";

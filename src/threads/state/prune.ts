@@ -4,7 +4,7 @@ import { logError } from "../../lib/log.ts";
 import { readSnapshot } from "../../runtime/state.ts";
 import { type Entry, replayedChannels } from "../checkpoints/entry.ts";
 import type { ThreadContext } from "../context.ts";
-import type { Json } from "../../json.ts";
+import type { Json } from "../../lib/json.ts";
 import { Emitter } from "../log/emit.ts";
 import type { Interrupts } from "../types.ts";
 import { graphOfThread, refresh, saver } from "./state.ts";

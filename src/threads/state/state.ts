@@ -10,7 +10,7 @@ import { describeWriter, goneNodes, migrateOnce, namesLatest } from "../graph/co
 import type { ThreadContext } from "../context.ts";
 import { restartTtl, type ThreadRecord } from "../record.ts";
 import { storedRun, type StoredRun } from "../run.ts";
-import type { Json } from "../../json.ts";
+import type { Json } from "../../lib/json.ts";
 import type { Refs } from "../log/values.ts";
 import type { HistoryQuery, StateQuery, StateUpdate } from "../rpc.ts";
 import type { CheckpointAddress, ThreadState } from "../types.ts";

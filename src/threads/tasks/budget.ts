@@ -1,7 +1,7 @@
 /** What the outbox does for budgets: the call at 80 %, and reports to the ledger that a run could not make. */
 import type { RunBudget, Spent, Unit } from "../../limits/budgets/claim.ts";
 import { type Report, workspaceBudgets } from "../../limits/budgets/rpc.ts";
-import type { Json } from "../../json.ts";
+import type { Json } from "../../lib/json.ts";
 import { readOwnPath } from "../../loopback/webhook.ts";
 import { actingRun } from "../acting.ts";
 import type { ThreadContext } from "../context.ts";

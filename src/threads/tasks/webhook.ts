@@ -1,7 +1,7 @@
 /** The webhook of a run. */
 import { readOwnPath } from "../../loopback/webhook.ts";
 import { actingRun } from "../acting.ts";
-import type { Json } from "../../json.ts";
+import type { Json } from "../../lib/json.ts";
 import type { AskedByCall } from "../answering.ts";
 import type { ThreadContext } from "../context.ts";
 import { type StoredRun, toWireRun } from "../run.ts";

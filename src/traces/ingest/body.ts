@@ -2,7 +2,7 @@
 import { Readable } from "node:stream";
 import { createZstdDecompress } from "node:zlib";
 import type { Context } from "hono";
-import { Budget, type Claim } from "../../http/budget.ts";
+import { Budget, type Claim } from "../../lib/bytes.ts";
 import { Problem } from "../../lib/problem.ts";
 import type { App } from "../../http/context.ts";
 

@@ -1,5 +1,5 @@
 /** The content of one ingest request, the same for every route: run operations, attachments, feedback, and faults. */
-import { countValues, JSON_VALUES, tooManyValues, VALUE_BYTES } from "../../http/json-values.ts";
+import { countValues, JSON_VALUES, tooManyValues, VALUE_BYTES } from "../../lib/json.ts";
 import { hasLongInteger, isObject, NESTING, nestsDeeper, parseExact } from "../../lib/json.ts";
 import { Problem } from "../../lib/problem.ts";
 import { uuidv7 } from "../../lib/uuid.ts";

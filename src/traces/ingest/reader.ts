@@ -2,7 +2,7 @@
  * Splits a JSON text into its members or elements without parsing them. A batch is read run by run and field by field,
  * because a parsed value takes several times the memory of its text. A piece is validated when it is parsed.
  */
-import { stringEnd as afterString } from "../../http/json-values.ts";
+import { stringEnd as afterString } from "../../lib/json.ts";
 import { Problem } from "../../lib/problem.ts";
 
 const [QUOTE, COMMA, COLON] = [0x22, 0x2c, 0x3a];

@@ -1,10 +1,10 @@
 /** Where the tracing SDKs send runs. */
 import type { Context, MiddlewareHandler } from "hono";
 import { Hono } from "hono";
-import type { Claim } from "../../http/budget.ts";
+import type { Claim } from "../../lib/bytes.ts";
 import { AnyObject } from "../../http/answers.ts";
 import { createDoc } from "../../http/route.ts";
-import { refuseManyValues } from "../../http/json-values.ts";
+import { refuseManyValues } from "../../lib/json.ts";
 import { Problem } from "../../lib/problem.ts";
 import type { App } from "../../http/context.ts";
 import { decodedBody, readWholeBody, withClaim } from "./body.ts";

@@ -1,5 +1,5 @@
 /** ExportTraceServiceRequest in JSON (OTLP/HTTP: lowerCamelCase names, ids in hex, 64-bit numbers as strings). */
-import type { Json } from "../../json.ts";
+import type { Json } from "../../lib/json.ts";
 import { Problem } from "../../lib/problem.ts";
 import { isObject } from "../../lib/json.ts";
 import { type Attributes, toAttributes, MAX_ATTRIBUTE_DEPTH, type OtlpEvent, type OtlpSpan } from "./span.ts";

@@ -5,7 +5,7 @@ import { deriveUuid } from "../../../lib/uuid.ts";
 import { runThatAsked } from "../../answers/asking.ts";
 import { toFirstAnswer, firstAnswer } from "../responses.ts";
 import type { Actor, AnswerLink, NewLink, Standing, Via } from "../../answering.ts";
-import type { Json } from "../../../json.ts";
+import type { Json } from "../../../lib/json.ts";
 import type { ThreadContext } from "../../context.ts";
 import { absentThread } from "../../named.ts";
 import { pendingInterrupts } from "../../record.ts";

@@ -2,7 +2,7 @@
 import { html } from "hono/html";
 import type { Html } from "../../../http/html.ts";
 import { parseJson } from "../../../lib/json.ts";
-import type { Json } from "../../../json.ts";
+import type { Json } from "../../../lib/json.ts";
 import { type Action, limitDecisions, type DecisionType } from "../../../answers/review.ts";
 
 /** Characters of a question that the page shows. */

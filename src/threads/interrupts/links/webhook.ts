@@ -2,7 +2,7 @@
 import { isObject, NESTING, nestsDeeper, parseJson } from "../../../lib/json.ts";
 import { publicAddress } from "../../../http/origin.ts";
 import { deriveUuid } from "../../../lib/uuid.ts";
-import type { Json } from "../../../json.ts";
+import type { Json } from "../../../lib/json.ts";
 import { urlOfLink } from "../../answers/token.ts";
 import type { AskedByCall } from "../../answering.ts";
 import type { ThreadContext } from "../../context.ts";

@@ -2,7 +2,7 @@
 import { decodeJson } from "../../../lib/json.ts";
 import { Problem } from "../../../lib/problem.ts";
 import { findBreach } from "../../../lib/json-schema.ts";
-import { findSchemaFault } from "../../../http/json-schema/shape.ts";
+import { findSchemaFault } from "../../../lib/json-schema.ts";
 import type { DatasetRow } from "../store.ts";
 
 /** What checks the bodies of an example. Each is JSON; one that is left out is not checked. */

@@ -3,7 +3,7 @@
  * general decoders generate, and only these fields are of use here.
  */
 import { BinaryReader, BinaryWriter, WireType } from "@bufbuild/protobuf/wire";
-import { tooManyValues } from "../../../http/json-values.ts";
+import { tooManyValues } from "../../../lib/json.ts";
 import { Problem } from "../../../lib/problem.ts";
 import {
   type Attributes,

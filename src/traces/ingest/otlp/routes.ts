@@ -1,7 +1,7 @@
 /** Traces over OTLP/HTTP, in protobuf and JSON. */
 import { type Context, Hono } from "hono";
 import { createDoc } from "../../../http/route.ts";
-import { refuseManyValues } from "../../../http/json-values.ts";
+import { refuseManyValues } from "../../../lib/json.ts";
 import { isObject, parseJson } from "../../../lib/json.ts";
 import { Problem } from "../../../lib/problem.ts";
 import type { App } from "../../../http/context.ts";

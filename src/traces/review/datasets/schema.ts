@@ -3,7 +3,7 @@ import * as v from "valibot";
 import { maxBytes, METADATA_BYTES } from "../../../lib/bytes.ts";
 import { choosing, many, optional, pagingQuery, Uuid } from "../../../http/shapes.ts";
 import { JsonFilter, JsonMembers } from "../../../lib/json.ts";
-import { findSchemaFault } from "../../../http/json-schema/shape.ts";
+import { findSchemaFault } from "../../../lib/json-schema.ts";
 
 const name = v.pipe(v.string(), v.minLength(1), v.maxLength(500));
 const description = optional(v.pipe(v.string(), v.maxLength(10_000, "must be at most 10000 characters")));

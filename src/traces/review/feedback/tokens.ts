@@ -5,7 +5,7 @@
 import * as v from "valibot";
 import { Time } from "../../../http/answers.ts";
 import { openSecret, sealSecret } from "../../../encryption/secrets.ts";
-import { sha256 } from "../../../auth/secret.ts";
+import { sha256 } from "../../../lib/crypto.ts";
 import { database } from "../../../db/client.ts";
 import type { FeedbackConfig } from "../../projects/table.ts";
 import { Problem } from "../../../lib/problem.ts";

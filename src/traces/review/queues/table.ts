@@ -1,4 +1,4 @@
-import type { Json } from "../../../json.ts";
+import type { Json } from "../../../lib/json.ts";
 import { isNotNull } from "drizzle-orm";
 import { index, integer, primaryKey, sqliteTable, text, uniqueIndex } from "drizzle-orm/sqlite-core";
 

@@ -22,7 +22,7 @@ import { parseSelects } from "../../query/routes-v2.ts";
 import { NAMES_V1, payloadNames, runV1, runV2, valuePayloads } from "../../query/row.ts";
 import { Run, SelectedRun } from "../../query/wire.ts";
 import type { LargeField, QueriedRun } from "../../types.ts";
-import type { Json } from "../../../json.ts";
+import type { Json } from "../../../lib/json.ts";
 import { requireShare } from "../../share/share.ts";
 import type { ShareRow } from "./store.ts";
 
