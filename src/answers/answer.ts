@@ -2,7 +2,7 @@
 import { isDeepStrictEqual } from "node:util";
 import type { Context } from "hono";
 import { NESTING, nestsDeeper } from "../lib/json.ts";
-import { callerAddress } from "../http/network.ts";
+import { callerAddress } from "../http/context.ts";
 import { Problem } from "../lib/problem.ts";
 import type { App } from "../http/context.ts";
 import { uuidv7 } from "../lib/uuid.ts";

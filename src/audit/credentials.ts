@@ -1,6 +1,6 @@
 /** Entries of the audit trail about credentials as they are used. A request does not wait for them. */
 import type { Context } from "hono";
-import { callerAddress, toNetwork } from "../http/network.ts";
+import { callerAddress, toNetwork } from "../http/context.ts";
 import { logError } from "../lib/log.ts";
 import type { App } from "../http/context.ts";
 import { audit, auditFailure } from "../access/audit/record.ts";

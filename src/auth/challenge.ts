@@ -1,5 +1,5 @@
 import type { Context } from "hono";
-import { isKnownOrigin, serverAddress } from "../http/origin.ts";
+import { isKnownOrigin, serverAddress } from "../http/context.ts";
 import type { App } from "../http/context.ts";
 
 /** Characters of the id of an assistant in an address. A longer one names none, and the header of a refusal has room for few. */

@@ -4,9 +4,9 @@
  */
 import { getCookie } from "hono/cookie";
 import type { Context } from "hono";
-import { cookieName, isOwnOrigin } from "../http/cookies.ts";
+import { cookieName, isOwnOrigin } from "../http/html.ts";
 import type { App } from "../http/context.ts";
-import { acts } from "./scopes.ts";
+import { acts } from "../http/route.ts";
 
 export const SESSION_COOKIE = "weir_session";
 

@@ -1,5 +1,5 @@
 /** The secrets that sign webhooks: `/api/v1/webhook-secrets`. */
-import { Id, Time } from "../http/answers.ts";
+import { Id, Time } from "../http/shapes.ts";
 import { Hono } from "hono";
 import * as v from "valibot";
 import { audit } from "../access/audit/record.ts";

@@ -5,7 +5,7 @@ import { logError } from "../lib/log.ts";
 import { callApp } from "../http/loopback.ts";
 import { signedHeaders } from "../webhooks/sign.ts";
 import type { AskedByCall } from "../threads/answering.ts";
-import { actsFor, type Acting } from "../threads/acting.ts";
+import { actsFor, type Acting } from "../http/loopback.ts";
 
 export const REQUEST_TIMEOUT_MS = 20_000;
 

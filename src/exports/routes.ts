@@ -4,7 +4,7 @@ import { Hono } from "hono";
 import { audit } from "../access/audit/record.ts";
 import { database } from "../db/client.ts";
 import { createDoc } from "../http/route.ts";
-import { cutPage } from "../http/paging.ts";
+import { cutPage } from "../http/shapes.ts";
 import { Problem } from "../lib/problem.ts";
 import type { App } from "../http/context.ts";
 import { body, param, query } from "../http/validate.ts";

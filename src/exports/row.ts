@@ -1,6 +1,6 @@
 /** Export jobs and export runs on the wire. */
 import * as v from "valibot";
-import { AnyObject, Count, Id, Time } from "../http/answers.ts";
+import { AnyObject, Count, Id, Time } from "../http/shapes.ts";
 import type { ExportCursor } from "./table.ts";
 import { isoFromMicros } from "../traces/time.ts";
 import { runFolder } from "./layout.ts";

@@ -1,5 +1,9 @@
 /** The context of every route: the Worker's bindings, and the caller. */
 import type { Principal } from "./principal.ts";
+import type { Context } from "hono";
+import { settings } from "../config.ts";
+import { isPublicHost } from "./addresses.ts";
+import ipaddr from "ipaddr.js";
 
 export interface App {
   Bindings: Env;
@@ -29,4 +33,99 @@ export interface IdempotencyKey {
   isRepeat: boolean;
   /** Keeps the whole text of the stream that answers the request, up to a size: a repetition gets it. */
   keepStream: (text: string) => Promise<void>;
+}
+
+/** A path of this server as callers have it: with `http.mount_prefix`, which the routes themselves do not have. */
+export const withMountPrefix = (path: string): string => `${settings.http.mount_prefix ?? ""}${path}`;
+
+/** The address below which callers find the routes: the server's origin and `http.mount_prefix`. */
+export const serverAddress = (c: Context<App>): string => `${serverOrigin(c)}${withMountPrefix("")}`;
+
+/**
+ * The server's origin as callers have it: the request's own if PUBLIC_URL lists it, else the first that PUBLIC_URL lists.
+ * Without PUBLIC_URL the request's own.
+ */
+export function serverOrigin(c: Context<App>): string {
+  const own = ownOrigin(c);
+  const listed = listedOrigins(c.env);
+  return listed.includes(own) ? own : (listed[0] ?? own);
+}
+
+/**
+ * Whether `serverOrigin` can be trusted as an identity, such as the issuer of tokens. A caller chooses the Host header, so a
+ * public name is known from PUBLIC_URL only. Names of private networks lead nowhere else, and Cloudflare itself routes
+ * workers.dev.
+ */
+export function isKnownOrigin(c: Context<App>): boolean {
+  const { hostname } = new URL(c.req.url);
+  return listedOrigins(c.env).length > 0 || !isPublicHost(hostname) || hostname.endsWith(".workers.dev");
+}
+
+/** The address that PUBLIC_URL lists first, for links that no request leads to. Undefined without PUBLIC_URL. */
+export function publicAddress(env: Env): string | undefined {
+  const [first] = listedOrigins(env);
+  return first === undefined ? undefined : `${first}${withMountPrefix("")}`;
+}
+
+function listedOrigins({ PUBLIC_URL = "" }: Env): string[] {
+  return PUBLIC_URL.split(",").flatMap((one) => one.trim().replace(/\/+$/, "") || []);
+}
+
+/** The address that the request was sent to, with https where a proxy says so. */
+function ownOrigin(c: Context<App>): string {
+  const url = new URL(c.req.url);
+  // X-Forwarded-Host is ignored: any client can send it, and links in answers would then lead to another host.
+  if (c.req.header("x-forwarded-proto") === "https") url.protocol = "https:";
+  return url.origin;
+}
+
+// Where a request comes from.
+
+/** A network as `address/bits`, or one address. */
+export function isNetwork(text: string): boolean {
+  const [address = ""] = text.split("/", 1);
+  const isAddress = ipaddr.IPv4.isValidFourPartDecimal(address) || ipaddr.IPv6.isValid(address);
+  return isAddress && (text === address || ipaddr.isValidCIDR(text));
+}
+
+/** Whether an address is in one of the networks. An unknown address is in none. */
+export function isWithin(address: string | undefined, networks: string[]): boolean {
+  if (address === undefined || !ipaddr.isValid(address)) return false;
+  const parsed = ipaddr.process(address);
+  return networks.some((network) => {
+    const [base, bits] = network.includes("/") ? ipaddr.parseCIDR(network) : parseSingle(network);
+    return base.kind() === parsed.kind() && parsed.match(base, bits);
+  });
+}
+
+function parseSingle(address: string): [ipaddr.IPv4 | ipaddr.IPv6, number] {
+  const parsed = ipaddr.process(address);
+  return [parsed, parsed.kind() === "ipv4" ? 32 : 128];
+}
+
+/** The caller's address from Cloudflare; undefined without Cloudflare in front of the Worker. */
+export function callerAddress(c: Context<App>): string | undefined {
+  return c.req.header("cf-connecting-ip")?.slice(0, 100);
+}
+
+/**
+ * What counts as one caller: an IPv4 address, or the /64 of an IPv6 address. A /64 is the smallest network that a site gets,
+ * so its 2^64 addresses are one holder's.
+ */
+export function toNetwork(address: string): string {
+  if (!ipaddr.isValid(address)) return address;
+  const parsed = ipaddr.process(address);
+  if (parsed instanceof ipaddr.IPv4) return parsed.toString();
+  return `${parsed.parts
+    .slice(0, 4)
+    .map((part) => part.toString(16))
+    .join(":")}::/64`;
+}
+
+// The caller among people.
+
+/** The name of those who review, commit and like: the user of the deployment's own `Auth`, else the credential. */
+export function nameCaller(c: Context<App>): string {
+  const { user, credentialId } = c.get("principal");
+  return user?.identity ?? credentialId;
 }

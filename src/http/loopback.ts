@@ -2,10 +2,58 @@
  * `new Client()` of @langchain/langgraph-sdk without a URL reaches its own server through two globals. The call goes
  * through the application in this isolate, on behalf of the caller whose run or request it is made in.
  */
+import { AsyncLocalStorage } from "node:async_hooks";
+import type { Principal, AppUser } from "./principal.ts";
 import { waitUntil } from "cloudflare:workers";
 import { Problem, problemResponse } from "../lib/problem.ts";
-import { ORIGIN, ownAddress } from "../loopback/address.ts";
-import { type Behalf, behalf, noteForApp, noteInner, onBehalf } from "../loopback/caller.ts";
+import type { StoredRun } from "../threads/run.ts";
+
+// Addresses of this server as code within it calls them.
+
+/** A host of no network: the address is never connected to. */
+export const ORIGIN = "http://weir.internal";
+
+/** The address of a path of this server. Undefined for a path that URL parsers resolve to another host, such as `//host`. */
+export function ownAddress(path: string): URL | undefined {
+  const url = path.startsWith("/") ? URL.parse(ORIGIN + path) : null;
+  return url && !url.pathname.startsWith("//") ? url : undefined;
+}
+
+// The caller for whom code of the project runs. Its calls to its own server (`new Client()` without a URL) act for the
+// same caller.
+
+export interface Behalf {
+  env: Env;
+  principal: Principal;
+}
+
+const current = new AsyncLocalStorage<Behalf>();
+
+/** Runs the project's code on behalf of a caller. */
+export const onBehalf = <T>(behalf: Behalf, code: () => T): T => current.run(behalf, code);
+
+export const behalf = (): Behalf | undefined => current.getStore();
+
+/** Requests that the project's code makes in this isolate. No request from outside is among them. */
+const inner = new WeakMap<Request, Principal>();
+
+/** Records that the request is the project's own, on behalf of this principal. */
+export function noteInner(request: Request, principal: Principal): void {
+  inner.set(request, principal);
+}
+
+/** Requests that only the project's `app` may answer. */
+const forApp = new WeakSet<Request>();
+
+/** Records that only the project's `app` may answer the request, and no built-in route. */
+export function noteForApp(request: Request): void {
+  forApp.add(request);
+}
+
+export const isForApp = (request: Request): boolean => forApp.has(request);
+
+/** On whose behalf the project's code makes this request; undefined for a request from outside. */
+export const innerCaller = (request: Request): Principal | undefined => inner.get(request);
 
 type Fetch = (request: Request, env: Env, ctx: ExecutionContext) => Promise<Response>;
 
@@ -65,4 +113,23 @@ async function call(fetch: Fetch, request: Request): Promise<Response> {
   // project's.
   if (!request.headers.has("authorization")) noteInner(request, { ...principal, depth });
   return fetch(request, env, context);
+}
+
+// A run that calls its own server: with the rights of its user, in its workspace.
+
+export interface Acting {
+  run_id: string;
+  user?: AppUser;
+  /** How many calls of this server to itself led to the run. */
+  depth?: number;
+}
+
+export function actingRun({ id, request }: Pick<StoredRun, "id" | "request">): Acting {
+  const user = request.configurable?.langgraph_auth_user as AppUser | undefined;
+  return { run_id: id, user, depth: request.depth };
+}
+
+/** The caller that the run is, with what running graphs needs. */
+export function actsFor(env: Env, workspaceId: string, { run_id, user, depth }: Acting): Behalf {
+  return { env, principal: { workspaceId, scopes: ["read", "write"], credentialId: run_id, kind: "run", user, depth } };
 }

@@ -1,7 +1,7 @@
 /** Members that many request shapes share. */
 import * as v from "valibot";
 import { Problem } from "../lib/problem.ts";
-import { suggestName } from "./spelling.ts";
+import { suggestName } from "./validate.ts";
 
 /** A member that may be left out. Clients send null for what they leave out, so null reads as absent. */
 export const optional = <S extends v.GenericSchema<unknown, unknown>>(schema: S) =>
@@ -83,3 +83,49 @@ export const unserved = (what: string) =>
 
 /** A member that clients send and that changes nothing here. */
 export const unread = v.optional(v.unknown());
+
+// Shapes that many answers share. Answers are not parsed: the shapes give their types, and describe them in /openapi.json.
+
+/** An id that the server makes. */
+export const Id = v.pipe(v.string(), v.uuid());
+
+/** A time as `Date.toISOString` writes it. */
+export const Time = v.pipe(v.string(), v.isoTimestamp());
+
+/** A JSON object of any members. */
+export const AnyObject = v.record(v.string(), v.unknown());
+
+/** An object that may have other members. */
+export const open = <const E extends v.ObjectEntries>(entries: E) => v.objectWithRest(entries, v.unknown());
+
+export const Count = v.pipe(v.number(), v.integer(), v.minValue(0));
+
+/** What was done, in words: the platform's answer to deletions. */
+export const Message = v.object({ message: v.string() });
+
+/** The object, or the members of it that the request selects. */
+export const selectable = (whole: Whole) => v.union([whole, partialObject(whole)]);
+
+export const selectableList = (whole: Whole) => v.union([v.array(whole), v.array(partialObject(whole))]);
+
+type Whole = v.GenericSchema & { entries: v.ObjectEntries };
+
+const partialObject = ({ entries }: Whole) => v.partial(v.object(entries));
+
+// Offset paging as the Agent Server's clients read it: `X-Pagination-Total` and `X-Pagination-Next`.
+
+/** The item with the selected fields, or with all fields when none are named. */
+export function selectFields<T extends object>(item: T, select: readonly string[] | undefined): Partial<T> {
+  if (!select) return item;
+  const fields = select.filter((field) => Object.hasOwn(item, field)) as (keyof T)[];
+  return Object.fromEntries(fields.map((field) => [field, item[field]])) as Partial<T>;
+}
+
+/** Ask the store for `limit + 1` rows; this cuts the page and sets whether more exist. */
+export function cutPage<T>(rows: T[], limit: number, offset: number): { items: T[]; headers: Record<string, string> } {
+  const items = rows.slice(0, limit);
+  const end = offset + items.length;
+  return rows.length > limit
+    ? { items, headers: { "x-pagination-total": String(end + 1), "x-pagination-next": String(end) } }
+    : { items, headers: { "x-pagination-total": String(end) } };
+}

@@ -4,7 +4,7 @@
  */
 import type { InputRequest } from "@modelcontextprotocol/server";
 import * as v from "valibot";
-import { AnyObject } from "../http/answers.ts";
+import { AnyObject } from "../http/shapes.ts";
 
 /** The key of the request. A graph that gives none gets the id of its interrupt. */
 const name = v.optional(v.pipe(v.string(), v.regex(/^[\w-]{1,64}$/)));

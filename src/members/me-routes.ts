@@ -2,7 +2,7 @@
 import * as v from "valibot";
 import { type Context, Hono } from "hono";
 import { audit } from "../access/audit/record.ts";
-import { nameCaller } from "../auth/caller.ts";
+import { nameCaller } from "../http/context.ts";
 import { endSession, findSession, listSessions } from "../access/auth/sessions.ts";
 import { findWorkspace } from "../access/auth/store.ts";
 import { database } from "../db/client.ts";

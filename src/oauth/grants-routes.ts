@@ -1,12 +1,12 @@
 /** What people allowed: `/api/v1/grants`, to see and take back. */
-import { Time } from "../http/answers.ts";
+import { Time } from "../http/shapes.ts";
 import { Hono } from "hono";
 import * as v from "valibot";
 import { audit } from "../access/audit/record.ts";
 import { database } from "../db/client.ts";
 import { createDoc, NOTHING } from "../http/route.ts";
 import { pagingQuery } from "../http/shapes.ts";
-import { cutPage } from "../http/paging.ts";
+import { cutPage } from "../http/shapes.ts";
 import { Problem } from "../lib/problem.ts";
 import type { App } from "../http/context.ts";
 import { query } from "../http/validate.ts";

@@ -1,5 +1,5 @@
 import type { Context } from "hono";
-import { isKnownOrigin, serverAddress } from "../http/origin.ts";
+import { isKnownOrigin, serverAddress } from "../http/context.ts";
 import type { App } from "../http/context.ts";
 import { OAuthError } from "../access/oauth/errors.ts";
 

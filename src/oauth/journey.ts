@@ -4,7 +4,7 @@ import { getCookie, setCookie } from "hono/cookie";
 import * as v from "valibot";
 import { auditFailure } from "../access/audit/record.ts";
 import { slowDown } from "../access/auth/limits.ts";
-import { cookieAttributes, cookieName } from "../http/cookies.ts";
+import { cookieAttributes, cookieName } from "../http/html.ts";
 import type { App } from "../http/context.ts";
 import { errorPage } from "../access/oauth/pages.ts";
 import { discover, newProofs, describeRefusal, signInAddress } from "../access/oauth/provider.ts";

@@ -5,7 +5,7 @@ import type { Context } from "hono";
 import { audit } from "../access/audit/record.ts";
 import { newSecret, sha256 } from "../lib/crypto.ts";
 import { database } from "../db/client.ts";
-import { cookieAttributes, cookieName } from "../http/cookies.ts";
+import { cookieAttributes, cookieName } from "../http/html.ts";
 import type { App } from "../http/context.ts";
 import { findSignIn, insertSignIn, type SignInRow, takeSignIn } from "../access/oauth/store.ts";
 import type { Parameters } from "../access/oauth/request.ts";

@@ -5,7 +5,7 @@
 import type { MiddlewareHandler } from "hono";
 import { Problem } from "../lib/problem.ts";
 import type { App } from "../http/context.ts";
-import { isForApp } from "../loopback/caller.ts";
+import { isForApp } from "../http/loopback.ts";
 import { userRouteScope } from "../access/users/app.ts";
 import { Call } from "./call.ts";
 import {

@@ -1,6 +1,6 @@
 /** What the routes of prompts have in common: whose prompts they are, and what a path names. */
 import type { Context } from "hono";
-import { nameCaller } from "../auth/caller.ts";
+import { nameCaller } from "../http/context.ts";
 import { findWorkspace } from "../access/auth/store.ts";
 import { database } from "../db/client.ts";
 import { Problem } from "../lib/problem.ts";

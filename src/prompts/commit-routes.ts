@@ -2,10 +2,10 @@
 import { Hono } from "hono";
 import * as v from "valibot";
 import { audit } from "../access/audit/record.ts";
-import { nameCaller } from "../auth/caller.ts";
+import { nameCaller } from "../http/context.ts";
 import { database } from "../db/client.ts";
 import { withRing } from "../access/encryption/keys.ts";
-import { AnyObject, Count } from "../http/answers.ts";
+import { AnyObject, Count } from "../http/shapes.ts";
 import { createDoc } from "../http/route.ts";
 import { newOrEarlier } from "../http/idempotent-id.ts";
 import type { App } from "../http/context.ts";

@@ -1,7 +1,7 @@
 /** One evaluation: what its actions are given. */
 import type { ReceiverSecrets } from "../deliveries/receiver.ts";
 import { deriveUuid } from "../lib/uuid.ts";
-import type { Behalf } from "../loopback/caller.ts";
+import type { Behalf } from "../http/loopback.ts";
 import type { Place } from "../traces/types.ts";
 import type { RuleRow } from "../automation/rules/store.ts";
 

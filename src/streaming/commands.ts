@@ -1,6 +1,6 @@
 /** The protocol's commands over HTTP and WebSocket: one table, one shape of answers. */
 import * as v from "valibot";
-import { AnyObject } from "../http/answers.ts";
+import { AnyObject } from "../http/shapes.ts";
 import { toProblem } from "../lib/problem.ts";
 import { parse } from "../http/validate.ts";
 import type { Json } from "../lib/json.ts";

@@ -1,6 +1,6 @@
 /** Commands that read. */
 import type * as v from "valibot";
-import { selectFields } from "../http/paging.ts";
+import { selectFields } from "../http/shapes.ts";
 import { toProblem } from "../lib/problem.ts";
 import type { Json } from "../lib/json.ts";
 import { readEvents } from "../threads/log/events.ts";

@@ -3,7 +3,7 @@ import { version as langgraphVersion } from "@langchain/langgraph/package.json";
 import * as v from "valibot";
 import { version } from "../../package.json";
 import { settings } from "../config.ts";
-import { AnyObject } from "../http/answers.ts";
+import { AnyObject } from "../http/shapes.ts";
 import { INGEST_API_VERSION, INGEST_INFO } from "../traces/info.ts";
 
 export { version as VERSION };

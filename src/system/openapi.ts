@@ -1,9 +1,9 @@
 /** `/openapi.json`: OpenAPI 3.1, made from the routes and the schemas that validate their requests. */
 import type { Handler, Hono } from "hono";
 import { generateSpecs } from "hono-openapi";
-import { isPublic } from "../auth/public.ts";
+import { isPublic } from "../http/route.ts";
 import { isObject } from "../lib/json.ts";
-import { withMountPrefix } from "../http/origin.ts";
+import { withMountPrefix } from "../http/context.ts";
 import type { App } from "../http/context.ts";
 import { addExamples } from "./code-samples.ts";
 import type { Operation } from "./examples.ts";

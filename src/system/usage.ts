@@ -2,7 +2,7 @@
 import * as v from "valibot";
 import { countAssistants } from "../agents/assistants/store.ts";
 import { database } from "../db/client.ts";
-import { Count } from "../http/answers.ts";
+import { Count } from "../http/shapes.ts";
 import { countItems } from "../agents/memory/store.ts";
 import { countByStatus } from "../threads/search/store.ts";
 import { projectNames, usageByDay } from "../traces/store/usage-store.ts";

@@ -1,7 +1,7 @@
 /** What a thread, its runs and its states look like on the wire, and the values that they are made of. */
 import * as v from "valibot";
 import type { Parked } from "../agents/graphs/continuity.ts";
-import { AnyObject, Count, Id, open, Time } from "../http/answers.ts";
+import { AnyObject, Count, Id, open, Time } from "../http/shapes.ts";
 import type { Json } from "../lib/json.ts";
 import type { Via } from "./answering.ts";
 

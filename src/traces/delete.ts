@@ -1,5 +1,5 @@
 /** Deleting traces and the traces of threads. */
-import { Count, Message } from "../http/answers.ts";
+import { Count, Message } from "../http/shapes.ts";
 import { type Context, Hono } from "hono";
 import { audit } from "../access/audit/record.ts";
 import * as v from "valibot";

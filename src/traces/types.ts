@@ -1,6 +1,6 @@
 /** Runs of traces and what is derived from them, as a partition stores, reads and sums them. */
 import * as v from "valibot";
-import { Time } from "../http/answers.ts";
+import { Time } from "../http/shapes.ts";
 import type { TraceTier } from "./projects/table.ts";
 import type { Usage } from "../limits/prices/usage.ts";
 

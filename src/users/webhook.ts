@@ -1,9 +1,9 @@
 import type { Context } from "hono";
 import { webhookFault } from "../http/addresses.ts";
-import { serverAddress } from "../http/origin.ts";
+import { serverAddress } from "../http/context.ts";
 import { Problem } from "../lib/problem.ts";
 import type { App } from "../http/context.ts";
-import { ownAddress } from "../loopback/address.ts";
+import { ownAddress } from "../http/loopback.ts";
 import type { StoredWebhook } from "../loopback/webhook.ts";
 import { hasPostHandler } from "../access/users/app.ts";
 

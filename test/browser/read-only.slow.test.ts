@@ -2,7 +2,7 @@
 import { readFileSync } from "node:fs";
 import type { Page, Request } from "playwright-core";
 import { beforeAll, describe, expect, it } from "vitest";
-import { mayCall, ruleFor } from "../../src/auth/scopes.ts";
+import { mayCall, ruleFor } from "../../src/http/route.ts";
 import type { Principal } from "../../src/http/principal.ts";
 import { sharedServer } from "../support/shared-server.ts";
 import { callAs } from "../support/workspace.ts";

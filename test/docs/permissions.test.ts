@@ -2,7 +2,7 @@
 import { readFileSync, writeFileSync } from "node:fs";
 import { expect, test } from "vitest";
 import { ROLES } from "../../src/access/auth/roles.ts";
-import { permissionsOfRule, ruleFor } from "../../src/auth/scopes.ts";
+import { permissionsOfRule, ruleFor } from "../../src/http/route.ts";
 import { PERMISSIONS } from "../../src/http/principal.ts";
 import { ROUTES } from "../security/routes.ts";
 

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { jsonArrayOfLines } from "../../src/http/array.ts";
+import { jsonArrayOfLines } from "../../src/http/json-stream.ts";
 
 const encoder = new TextEncoder();
 

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { suggestName } from "../../src/http/spelling.ts";
+import { suggestName } from "../../src/http/validate.ts";
 import { newCaller } from "../support/caller.ts";
 import { newThread, say } from "../threads/client.ts";
 

@@ -3,7 +3,7 @@ import { env } from "cloudflare:workers";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { isApiKeyShaped, newApiKey } from "../../src/auth/api-key.ts";
 import { forgetCredentials } from "../../src/auth/credential-cache.ts";
-import { isNetwork, isWithin } from "../../src/http/network.ts";
+import { isNetwork, isWithin } from "../../src/http/context.ts";
 import {
   Browser,
   readError,

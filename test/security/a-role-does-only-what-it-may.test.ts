@@ -1,7 +1,7 @@
 /** A key with a role does what the role's permissions say, within its scopes; and it gives no other key more than it has. */
 import { beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { ROLES } from "../../src/access/auth/roles.ts";
-import { permissionsOfRule, ruleFor, scopeOfRule } from "../../src/auth/scopes.ts";
+import { permissionsOfRule, ruleFor, scopeOfRule } from "../../src/http/route.ts";
 import { PERMISSIONS } from "../../src/http/principal.ts";
 import { newTokens, withToken } from "../oauth/person.ts";
 import { type Caller, newCaller, send } from "../support/caller.ts";

@@ -1,6 +1,6 @@
 /** Guessing is slow, is counted per network and in total, and leaves entries in the audit trail that name its origin. */
 import { describe, expect, it, vi } from "vitest";
-import { callerAddress, toNetwork } from "../../src/http/network.ts";
+import { callerAddress, toNetwork } from "../../src/http/context.ts";
 import { limitAddress } from "../../src/access/auth/limits.ts";
 import { Browser, newClient, ORIGIN, post, request } from "../oauth/person.ts";
 import { ADMIN_KEY, type Caller, newCaller, send, reach } from "../support/caller.ts";

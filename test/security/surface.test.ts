@@ -4,7 +4,7 @@ import { env } from "cloudflare:workers";
 import { describe, expect, it, vi } from "vitest";
 import { forgetCredentials } from "../../src/auth/credential-cache.ts";
 import { app } from "../support/app.ts";
-import { ruleFor } from "../../src/auth/scopes.ts";
+import { ruleFor } from "../../src/http/route.ts";
 import { newTokens } from "../oauth/person.ts";
 import { newCaller, send } from "../support/caller.ts";
 

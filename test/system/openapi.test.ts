@@ -2,7 +2,7 @@ import Ajv2020 from "ajv/dist/2020.js";
 import addFormats from "ajv-formats";
 import { expect, it } from "vitest";
 import { app } from "../support/app.ts";
-import { isPublic } from "../../src/auth/public.ts";
+import { isPublic } from "../../src/http/route.ts";
 import { send } from "../support/caller.ts";
 
 interface Operation {

@@ -6,7 +6,7 @@ import { describe, expect, it } from "vitest";
 import { createApp } from "../../src/app.ts";
 import { readConfig } from "../../src/config.ts";
 import "../support/app.ts";
-import { noteForApp, noteInner } from "../../src/loopback/caller.ts";
+import { noteForApp, noteInner } from "../../src/http/loopback.ts";
 import { custom } from "../../src/deployment.ts";
 import { newCaller } from "../support/caller.ts";
 import * as pack from "./pack.ts";

@@ -1,7 +1,7 @@
 /** Entries of the audit trail about a request: who requested what, and from where. */
 import type { Context } from "hono";
 import type { Principal } from "../../http/principal.ts";
-import { callerAddress, toNetwork } from "../../http/network.ts";
+import { callerAddress, toNetwork } from "../../http/context.ts";
 import { database } from "../../db/client.ts";
 import type { App } from "../../http/context.ts";
 import { type AuditAction, insertAudit } from "./store.ts";

@@ -2,10 +2,10 @@
 import { Hono } from "hono";
 import * as v from "valibot";
 import { type Database, database } from "../../db/client.ts";
-import { Count, Time } from "../../http/answers.ts";
+import { Count, Time } from "../../http/shapes.ts";
 import { createDoc, eitherBody, json, media } from "../../http/route.ts";
 import { pagingQuery } from "../../http/shapes.ts";
-import { cutPage } from "../../http/paging.ts";
+import { cutPage } from "../../http/shapes.ts";
 import type { App } from "../../http/context.ts";
 import { query } from "../../http/validate.ts";
 import { chain } from "./chain.ts";

@@ -4,7 +4,7 @@ import { logError } from "../../lib/log.ts";
 import { toProblem } from "../../lib/problem.ts";
 import { resolveUser } from "../../users/authenticate.ts";
 import { type Credential, readCredential } from "../../auth/credential-cache.ts";
-import { isWithin } from "../../http/network.ts";
+import { isWithin } from "../../http/context.ts";
 import { ALL_PERMISSIONS, may, type Principal, type Scope, SCOPES } from "../../http/principal.ts";
 import { permissionsOfRole } from "./roles.ts";
 import { equalHashes, sha256 } from "../../lib/crypto.ts";

@@ -1,6 +1,6 @@
 /** API keys: `/api/v1/api-keys`. */
 import * as v from "valibot";
-import { Time } from "../../http/answers.ts";
+import { Time } from "../../http/shapes.ts";
 import { type Context, Hono } from "hono";
 import { audit } from "../audit/record.ts";
 import { database } from "../../db/client.ts";

@@ -2,7 +2,7 @@
 import type { Context } from "hono";
 import { Problem } from "../../lib/problem.ts";
 import type { App } from "../../http/context.ts";
-import { callerAddress, toNetwork } from "../../http/network.ts";
+import { callerAddress, toNetwork } from "../../http/context.ts";
 import type { Principal } from "../../http/principal.ts";
 import { credentialKey } from "../../auth/seen.ts";
 

@@ -1,6 +1,6 @@
 /** Workspaces and API keys: `/api/v1/workspaces`, `/api/v1/api-keys`. */
 import * as v from "valibot";
-import { Id, Time } from "../../http/answers.ts";
+import { Id, Time } from "../../http/shapes.ts";
 import { Hono } from "hono";
 import { audit } from "../audit/record.ts";
 import { database } from "../../db/client.ts";

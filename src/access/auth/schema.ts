@@ -1,6 +1,6 @@
 import * as v from "valibot";
 import { Flag, Uuid } from "../../http/shapes.ts";
-import { isNetwork } from "../../http/network.ts";
+import { isNetwork } from "../../http/context.ts";
 import { SCOPES } from "../../http/principal.ts";
 
 const name = v.pipe(v.string(), v.minLength(1), v.maxLength(200));

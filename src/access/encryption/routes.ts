@@ -1,5 +1,5 @@
 /** The data keys of a workspace: `/api/v1/encryption-keys`. */
-import { Count, Time } from "../../http/answers.ts";
+import { Count, Time } from "../../http/shapes.ts";
 import { Hono } from "hono";
 import * as v from "valibot";
 import { audit } from "../audit/record.ts";

@@ -6,7 +6,7 @@ import { endSession, listSessions } from "../auth/sessions.ts";
 import { database } from "../../db/client.ts";
 import { createDoc, NOTHING } from "../../http/route.ts";
 import { newOrEarlier } from "../../http/idempotent-id.ts";
-import { cutPage } from "../../http/paging.ts";
+import { cutPage } from "../../http/shapes.ts";
 import { Problem } from "../../lib/problem.ts";
 import type { App } from "../../http/context.ts";
 import { body, param, query } from "../../http/validate.ts";

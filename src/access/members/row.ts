@@ -1,6 +1,6 @@
 /** Members, invitations and sessions as answers have them. */
 import * as v from "valibot";
-import { Id, Time } from "../../http/answers.ts";
+import { Id, Time } from "../../http/shapes.ts";
 import { endOfSession, type SessionRow } from "../auth/sessions.ts";
 import type { InvitationRow } from "../../members/invitation-store.ts";
 import type { MemberRow } from "./store.ts";

@@ -1,12 +1,12 @@
 /** The OAuth clients that have access to a workspace: `/api/v1/oauth-clients`. */
-import { Count, Time } from "../../http/answers.ts";
+import { Count, Time } from "../../http/shapes.ts";
 import { Hono } from "hono";
 import * as v from "valibot";
 import { audit } from "../audit/record.ts";
 import { database } from "../../db/client.ts";
 import { createDoc, NOTHING } from "../../http/route.ts";
 import { pagingQuery } from "../../http/shapes.ts";
-import { cutPage } from "../../http/paging.ts";
+import { cutPage } from "../../http/shapes.ts";
 import { Problem } from "../../lib/problem.ts";
 import type { App } from "../../http/context.ts";
 import { param, query } from "../../http/validate.ts";

@@ -6,7 +6,7 @@ import { scopesOfPermissions } from "../../auth/known-role.ts";
 import { permissionsOfRole } from "../auth/roles.ts";
 import { MEMBER } from "../auth/store.ts";
 import { database } from "../../db/client.ts";
-import { withMountPrefix } from "../../http/origin.ts";
+import { withMountPrefix } from "../../http/context.ts";
 import type { App } from "../../http/context.ts";
 import { listMemberships, type Person } from "../members/store.ts";
 import { SCOPES } from "../../http/principal.ts";

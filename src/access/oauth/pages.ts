@@ -1,7 +1,7 @@
 /** What a person sees: sign in, consent, and errors. No scripts; every value is escaped by hono/html. */
 import { html } from "hono/html";
 import type { Scope } from "../../http/principal.ts";
-import { withMountPrefix } from "../../http/origin.ts";
+import { withMountPrefix } from "../../http/context.ts";
 import { type Html, htmlPage } from "../../http/html.ts";
 import { isDocumentId } from "../../oauth/client-document.ts";
 import { isVisibleName } from "../../oauth/name.ts";

@@ -6,7 +6,7 @@ import type * as v from "valibot";
 import { limitAddress } from "../auth/limits.ts";
 import { audit } from "../audit/record.ts";
 import { database } from "../../db/client.ts";
-import { AnyObject } from "../../http/answers.ts";
+import { AnyObject } from "../../http/shapes.ts";
 import { createDoc, eitherBody, json as jsonBody, media, PROBLEM } from "../../http/route.ts";
 import { decodeJson } from "../../lib/json.ts";
 import type { App } from "../../http/context.ts";

@@ -6,7 +6,7 @@ import type { RouterRoute } from "hono/types";
 import { getPathNoStrict } from "hono/utils/url";
 import type { Principal, Scope } from "../../http/principal.ts";
 import type { App } from "../../http/context.ts";
-import { onBehalf } from "../../loopback/caller.ts";
+import { onBehalf } from "../../http/loopback.ts";
 import { custom } from "../../deployment.ts";
 
 /** The routes and the middleware of the user's application, as the server's application has them. */

@@ -1,6 +1,6 @@
 /** An assistant and its versions: as rows of D1, and on the wire. */
 import * as v from "valibot";
-import { AnyObject, Count, Id, Time } from "../../http/answers.ts";
+import { AnyObject, Count, Id, Time } from "../../http/shapes.ts";
 import type { Json } from "../../lib/json.ts";
 import { and, eq, type SQL } from "drizzle-orm";
 import { configWithoutIdentity, contextWithoutIdentity } from "../../auth/identity.ts";

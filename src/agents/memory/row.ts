@@ -4,7 +4,7 @@ import * as v from "valibot";
 import { storeItems } from "./table.ts";
 import { openJson, openListed } from "../../encryption/json.ts";
 import type { Ring } from "../../access/encryption/ring.ts";
-import { AnyObject, Time } from "../../http/answers.ts";
+import { AnyObject, Time } from "../../http/shapes.ts";
 
 export type Row = typeof storeItems.$inferSelect;
 

@@ -2,12 +2,12 @@
 import { Hono } from "hono";
 import * as v from "valibot";
 import { audit } from "../../access/audit/record.ts";
-import { nameCaller } from "../../auth/caller.ts";
+import { nameCaller } from "../../http/context.ts";
 import { findWorkspace } from "../../access/auth/store.ts";
 import { database } from "../../db/client.ts";
 import { isTaken } from "../../db/unchanged.ts";
 import { loadRing, withRing } from "../../access/encryption/keys.ts";
-import { Count, Message, Time } from "../../http/answers.ts";
+import { Count, Message, Time } from "../../http/shapes.ts";
 import { createDoc } from "../../http/route.ts";
 import { newOrEarlier } from "../../http/idempotent-id.ts";
 import { Problem } from "../../lib/problem.ts";

@@ -2,7 +2,7 @@
 import * as v from "valibot";
 import { openListed, sealJson } from "../../encryption/json.ts";
 import { openOr, type Ring } from "../../access/encryption/ring.ts";
-import { AnyObject, Count, Id, Time } from "../../http/answers.ts";
+import { AnyObject, Count, Id, Time } from "../../http/shapes.ts";
 import type { Json } from "../../lib/json.ts";
 import type { CommitRow, TagRow } from "../../prompts/commit-store.ts";
 import type { LikedPrompt } from "./store.ts";

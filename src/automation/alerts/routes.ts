@@ -3,7 +3,7 @@ import * as v from "valibot";
 import { type Context, Hono } from "hono";
 import { audit } from "../../access/audit/record.ts";
 import { database } from "../../db/client.ts";
-import { Message } from "../../http/answers.ts";
+import { Message } from "../../http/shapes.ts";
 import { createDoc } from "../../http/route.ts";
 import { newOrEarlier } from "../../http/idempotent-id.ts";
 import { Problem } from "../../lib/problem.ts";

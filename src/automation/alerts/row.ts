@@ -1,7 +1,7 @@
 /** Alerts and their changes in answers. */
 import * as v from "valibot";
 import { HIDDEN, hiddenHeaders, type ReceiverSecrets } from "../../deliveries/receiver.ts";
-import { Count, Id, Time } from "../../http/answers.ts";
+import { Count, Id, Time } from "../../http/shapes.ts";
 import { METRICS, OPERATORS } from "./schema.ts";
 import type { AlertEvent, AlertRow } from "./store.ts";
 

@@ -1,6 +1,6 @@
 /** A cron as it is made, changed and shown. */
 import * as v from "valibot";
-import { AnyObject, Id, Time } from "../../http/answers.ts";
+import { AnyObject, Id, Time } from "../../http/shapes.ts";
 import { METADATA_BYTES, PAYLOAD_BYTES, withinBytes } from "../../lib/bytes.ts";
 import { nextTime } from "../../db/unchanged.ts";
 import type { FiringState } from "./table.ts";

@@ -2,7 +2,7 @@
 import { database } from "../../db/client.ts";
 import type { Extension, RuleActions } from "./table.ts";
 import { toProblem } from "../../lib/problem.ts";
-import { onBehalf } from "../../loopback/caller.ts";
+import { onBehalf } from "../../http/loopback.ts";
 import { AddressRefused, REQUEST_TIMEOUT_MS, sendCall } from "../../deliveries/send.ts";
 import { createExamples } from "../../traces/review/examples/write.ts";
 import { findDataset } from "../../traces/datasets/store.ts";

@@ -1,7 +1,7 @@
 /** Rules as the platform's clients read them (RunRulesSchema of LangSmith's API), with what Weir counts. */
 import * as v from "valibot";
 import { HIDDEN, hiddenHeaders, type ReceiverSecrets } from "../../deliveries/receiver.ts";
-import { AnyObject, Count, Id, Time } from "../../http/answers.ts";
+import { AnyObject, Count, Id, Time } from "../../http/shapes.ts";
 import type { JudgeModel } from "./table.ts";
 import { isoFromMicros } from "../../traces/time.ts";
 import type { RuleRunState } from "../../traces/rule-rpc.ts";

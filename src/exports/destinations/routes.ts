@@ -1,5 +1,5 @@
 /** Destinations: `/api/v1/bulk-exports/destinations`. */
-import { AnyObject, Id, Time } from "../../http/answers.ts";
+import { AnyObject, Id, Time } from "../../http/shapes.ts";
 import * as v from "valibot";
 import { Hono } from "hono";
 import { audit } from "../../access/audit/record.ts";

@@ -1,5 +1,5 @@
 /** The rules of flow control, what they have in use, and who waits: `/api/v1/flow`. */
-import { Count, Id, Time } from "../../http/answers.ts";
+import { Count, Id, Time } from "../../http/shapes.ts";
 import { Hono } from "hono";
 import * as v from "valibot";
 import { audit } from "../../access/audit/record.ts";

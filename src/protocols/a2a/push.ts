@@ -2,7 +2,7 @@
 import { sha256 } from "../../lib/crypto.ts";
 import { database } from "../../db/client.ts";
 import { webhookFault } from "../../http/addresses.ts";
-import { serverAddress } from "../../http/origin.ts";
+import { serverAddress } from "../../http/context.ts";
 import type { Call as HookCall } from "../../deliveries/send.ts";
 import type { TaskEffect } from "../../threads/tasks/effect.ts";
 import type { Json } from "../../lib/json.ts";

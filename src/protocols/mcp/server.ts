@@ -11,7 +11,7 @@ import {
 import type { Context } from "hono";
 import * as v from "valibot";
 import { isObject } from "../../lib/json.ts";
-import { serverAddress } from "../../http/origin.ts";
+import { serverAddress } from "../../http/context.ts";
 import { toProblem } from "../../lib/problem.ts";
 import type { App } from "../../http/context.ts";
 import { idempotentId } from "../../http/idempotent-id.ts";

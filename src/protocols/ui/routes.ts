@@ -9,7 +9,7 @@ import type { Principal } from "../../http/principal.ts";
 import { resolveAssistant } from "../../agents/assistants/store.ts";
 import { database } from "../../db/client.ts";
 import { createDoc, eitherBody, media } from "../../http/route.ts";
-import { serverAddress } from "../../http/origin.ts";
+import { serverAddress } from "../../http/context.ts";
 import { Problem } from "../../lib/problem.ts";
 import type { App } from "../../http/context.ts";
 import { body } from "../../http/validate.ts";

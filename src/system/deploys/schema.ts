@@ -1,7 +1,7 @@
 /** The shapes of `/graphs`. */
 import * as v from "valibot";
 import { Break } from "../../agents/graphs/continuity.ts";
-import { Count } from "../../http/answers.ts";
+import { Count } from "../../http/shapes.ts";
 import { choosing } from "../../http/shapes.ts";
 import { DEEPEST, type GraphShape } from "../../runtime/shape.ts";
 

@@ -2,11 +2,11 @@
 import { Hono } from "hono";
 import * as v from "valibot";
 import { audit } from "../../access/audit/record.ts";
-import { jsonArray, jsonArrayOfLines } from "../../http/array.ts";
-import { Count, Id, selectable, selectableList } from "../../http/answers.ts";
+import { jsonArray, jsonArrayOfLines } from "../../http/json-stream.ts";
+import { Count, Id, selectable, selectableList } from "../../http/shapes.ts";
 import { createDoc, EVENTS, NOTHING } from "../../http/route.ts";
 import { isObject } from "../../lib/json.ts";
-import { cutPage, selectFields } from "../../http/paging.ts";
+import { cutPage, selectFields } from "../../http/shapes.ts";
 import { Problem } from "../../lib/problem.ts";
 import { sseBytes } from "../../http/sse.ts";
 import type { App } from "../../http/context.ts";

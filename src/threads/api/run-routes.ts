@@ -2,11 +2,11 @@
 import { type Context, Hono } from "hono";
 import * as v from "valibot";
 import { audit } from "../../access/audit/record.ts";
-import { selectableList } from "../../http/answers.ts";
+import { selectableList } from "../../http/shapes.ts";
 import { createDoc, EVENTS, NOTHING } from "../../http/route.ts";
-import { serverAddress } from "../../http/origin.ts";
+import { serverAddress } from "../../http/context.ts";
 import { sseBytes } from "../../http/sse.ts";
-import { cutPage, selectFields } from "../../http/paging.ts";
+import { cutPage, selectFields } from "../../http/shapes.ts";
 import { Problem } from "../../lib/problem.ts";
 import type { App } from "../../http/context.ts";
 import { body, param, query } from "../../http/validate.ts";

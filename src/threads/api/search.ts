@@ -2,7 +2,7 @@
  * Thread search: the index answers. The selected fields of states that are too large for the index are read from their
  * threads.
  */
-import { selectFields } from "../../http/paging.ts";
+import { selectFields } from "../../http/shapes.ts";
 import { extractPaths } from "../requests/extract.ts";
 import { forEach } from "../requests/fan-out.ts";
 import type { Json } from "../../lib/json.ts";

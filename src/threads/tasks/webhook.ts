@@ -1,6 +1,6 @@
 /** The webhook of a run. */
 import { readOwnPath } from "../../loopback/webhook.ts";
-import { actingRun } from "../acting.ts";
+import { actingRun } from "../../http/loopback.ts";
 import type { Json } from "../../lib/json.ts";
 import type { AskedByCall } from "../answering.ts";
 import type { ThreadContext } from "../context.ts";

@@ -1,5 +1,5 @@
 /** Comparisons that `evaluateComparative` of the SDKs creates. Feedback names them as `comparative_experiment_id`. */
-import { AnyObject, Id, Message, Time as TimeText } from "../../http/answers.ts";
+import { AnyObject, Id, Message, Time as TimeText } from "../../http/shapes.ts";
 import { type Context, Hono } from "hono";
 import * as v from "valibot";
 import { audit } from "../../access/audit/record.ts";

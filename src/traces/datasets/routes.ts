@@ -1,5 +1,5 @@
 /** Datasets: create, list, read, change, delete. */
-import { Message } from "../../http/answers.ts";
+import { Message } from "../../http/shapes.ts";
 import { type Context, Hono } from "hono";
 import * as v from "valibot";
 import { audit } from "../../access/audit/record.ts";

@@ -1,6 +1,6 @@
 /** Feedback: create, list, read, change, delete. */
 import { StoredFeedback } from "../types.ts";
-import { Message } from "../../http/answers.ts";
+import { Message } from "../../http/shapes.ts";
 import * as v from "valibot";
 import { Hono } from "hono";
 import { audit } from "../../access/audit/record.ts";

@@ -2,7 +2,7 @@
 import type { Context, MiddlewareHandler } from "hono";
 import { Hono } from "hono";
 import type { Claim } from "../../lib/bytes.ts";
-import { AnyObject } from "../../http/answers.ts";
+import { AnyObject } from "../../http/shapes.ts";
 import { createDoc } from "../../http/route.ts";
 import { refuseManyValues } from "../../lib/json.ts";
 import { Problem } from "../../lib/problem.ts";

@@ -1,6 +1,6 @@
 /** What rules would do to the newest runs of a workspace. Nothing is changed. */
 import * as v from "valibot";
-import { Id } from "../../http/answers.ts";
+import { Id } from "../../http/shapes.ts";
 import { isObject, parseExact } from "../../lib/json.ts";
 import { findRuns } from "../query/find.ts";
 import { LARGE_FIELDS, type QueriedRun, type RunPosition } from "../types.ts";

@@ -1,5 +1,5 @@
 /** Tracing projects: `/sessions`. */
-import { AnyObject, Count, Id, Message, Time } from "../../http/answers.ts";
+import { AnyObject, Count, Id, Message, Time } from "../../http/shapes.ts";
 import * as v from "valibot";
 import { type Context, Hono } from "hono";
 import { audit } from "../../access/audit/record.ts";

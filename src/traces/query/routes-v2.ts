@@ -1,11 +1,11 @@
 /** Reading runs back, second generation: `/api/v2/runs`, `/api/v2/traces`, `/api/v2/threads`. */
-import { Count, Time } from "../../http/answers.ts";
+import { Count, Time } from "../../http/shapes.ts";
 import { type Context, Hono } from "hono";
 import { openBlobs } from "../../access/encryption/blobs.ts";
 import * as v from "valibot";
 import { database } from "../../db/client.ts";
 import { createDoc, eitherBody, EVENTS, json } from "../../http/route.ts";
-import { serverAddress } from "../../http/origin.ts";
+import { serverAddress } from "../../http/context.ts";
 import { Problem } from "../../lib/problem.ts";
 import type { App } from "../../http/context.ts";
 import { body, param, query } from "../../http/validate.ts";

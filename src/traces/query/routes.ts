@@ -1,11 +1,11 @@
 /** Reading runs back, first generation: `/runs/query`, `/runs/{id}`, `/runs/stats`, `/runs/group`. */
-import { AnyObject, Count, selectableList } from "../../http/answers.ts";
+import { AnyObject, Count, selectableList } from "../../http/shapes.ts";
 import { Hono } from "hono";
 import { openBlobs } from "../../access/encryption/blobs.ts";
 import * as v from "valibot";
 import { database } from "../../db/client.ts";
 import { createDoc } from "../../http/route.ts";
-import { serverAddress } from "../../http/origin.ts";
+import { serverAddress } from "../../http/context.ts";
 import { Problem } from "../../lib/problem.ts";
 import type { App } from "../../http/context.ts";
 import { body, param, query } from "../../http/validate.ts";

@@ -1,6 +1,6 @@
 /** Statistics over projects and days by time and by a property, merged from what each partition counts. */
 import * as v from "valibot";
-import { Count, Time } from "../../http/answers.ts";
+import { Count, Time } from "../../http/shapes.ts";
 import { database } from "../../db/client.ts";
 import { CONNECTIONS, inParallel } from "../../lib/parallel.ts";
 import { stepSeconds } from "../partition/stats/durations.ts";

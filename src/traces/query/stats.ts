@@ -1,6 +1,6 @@
 /** Statistics over projects and days, merged from what each partition counts. */
 import * as v from "valibot";
-import { AnyObject, Count, Time } from "../../http/answers.ts";
+import { AnyObject, Count, Time } from "../../http/shapes.ts";
 import { addSums, showSum } from "../review/feedback/sums.ts";
 import { DurationCounter } from "../partition/stats/durations.ts";
 import type { RunSelection } from "../rpc.ts";

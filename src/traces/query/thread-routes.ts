@@ -1,6 +1,6 @@
 /** `/api/v2/threads/stats` and `/api/v2/threads/{id}/stats`: the figures that a client selects. */
 import * as v from "valibot";
-import { AnyObject, Count, Time } from "../../http/answers.ts";
+import { AnyObject, Count, Time } from "../../http/shapes.ts";
 import { Hono } from "hono";
 import { createDoc } from "../../http/route.ts";
 import { Problem } from "../../lib/problem.ts";

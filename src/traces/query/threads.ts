@@ -1,6 +1,6 @@
 /** Threads of a project: the root runs that share a thread id, over all days. */
 import * as v from "valibot";
-import { Count, Time } from "../../http/answers.ts";
+import { Count, Time } from "../../http/shapes.ts";
 import { DurationCounter } from "../partition/stats/durations.ts";
 import { MOST_THREADS } from "../partition/stats/threads.ts";
 import type { RunSelection } from "../rpc.ts";

@@ -1,6 +1,6 @@
 /** Runs in the answers of the two generations of the query API. */
 import * as v from "valibot";
-import { AnyObject, Count, Time } from "../../http/answers.ts";
+import { AnyObject, Count, Time } from "../../http/shapes.ts";
 import { Attachments } from "./attachments.ts";
 
 const text = v.nullable(v.string());

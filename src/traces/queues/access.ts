@@ -1,6 +1,6 @@
 /** What runs and items of queues have in common: whose they are, and how they are added, moved and reviewed. */
 import type { Context } from "hono";
-import { nameCaller } from "../../auth/caller.ts";
+import { nameCaller } from "../../http/context.ts";
 import { requirePermission } from "../../auth/require.ts";
 import { database } from "../../db/client.ts";
 import { Problem } from "../../lib/problem.ts";

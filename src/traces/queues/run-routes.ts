@@ -1,14 +1,14 @@
 /** The runs of an annotation queue: add, list, read by place, review, remove. */
 import * as v from "valibot";
-import { Count, Message } from "../../http/answers.ts";
+import { Count, Message } from "../../http/shapes.ts";
 import { type Context, Hono } from "hono";
 import { audit } from "../../access/audit/record.ts";
-import { nameCaller } from "../../auth/caller.ts";
+import { nameCaller } from "../../http/context.ts";
 import { requirePermission } from "../../auth/require.ts";
 import { database } from "../../db/client.ts";
 import { openBlobs } from "../../access/encryption/blobs.ts";
 import { createDoc } from "../../http/route.ts";
-import { serverAddress } from "../../http/origin.ts";
+import { serverAddress } from "../../http/context.ts";
 import { Problem } from "../../lib/problem.ts";
 import type { App } from "../../http/context.ts";
 import { body, param, query } from "../../http/validate.ts";

@@ -5,7 +5,7 @@ import { audit } from "../../../access/audit/record.ts";
 import { limitAddress, limitLink } from "../../../access/auth/limits.ts";
 import { createDoc, eitherBody, json, media, NOTHING, PROBLEM } from "../../../http/route.ts";
 import { idempotentId } from "../../../http/idempotent-id.ts";
-import { serverAddress } from "../../../http/origin.ts";
+import { serverAddress } from "../../../http/context.ts";
 import { toProblem } from "../../../lib/problem.ts";
 import { Problem } from "../../../lib/problem.ts";
 import type { App } from "../../../http/context.ts";

@@ -1,5 +1,5 @@
 import * as v from "valibot";
-import { Id, Time } from "../../../http/answers.ts";
+import { Id, Time } from "../../../http/shapes.ts";
 import { isVisibleName } from "../../../oauth/name.ts";
 import { choosing, Uuid } from "../../../http/shapes.ts";
 

@@ -1,6 +1,6 @@
 /** What the webhook of a run that asks says about its questions, and what its receiver answers. */
 import { isObject, NESTING, nestsDeeper, parseJson } from "../../../lib/json.ts";
-import { publicAddress } from "../../../http/origin.ts";
+import { publicAddress } from "../../../http/context.ts";
 import { deriveUuid } from "../../../lib/uuid.ts";
 import type { Json } from "../../../lib/json.ts";
 import { urlOfLink } from "../../answers/token.ts";

@@ -1,6 +1,6 @@
 /** Examples as the current SDKs send them: multipart/form-data, and changes of many examples' metadata. */
 import * as v from "valibot";
-import { Count, Id, Message, Time } from "../../../http/answers.ts";
+import { Count, Id, Message, Time } from "../../../http/shapes.ts";
 import { type Context, Hono } from "hono";
 import { audit } from "../../../access/audit/record.ts";
 import { database } from "../../../db/client.ts";

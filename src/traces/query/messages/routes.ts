@@ -1,7 +1,7 @@
 /** The messages of runs, traces and threads: `/runs/threads/{id}`, and `…/messages` of the second generation. */
 import { Hono } from "hono";
 import * as v from "valibot";
-import { AnyObject } from "../../../http/answers.ts";
+import { AnyObject } from "../../../http/shapes.ts";
 import { createDoc } from "../../../http/route.ts";
 import { choosing, Uuid } from "../../../http/shapes.ts";
 import { Problem } from "../../../lib/problem.ts";

@@ -1,5 +1,5 @@
 /** Versions and splits of a dataset. */
-import { Id, Time } from "../../../http/answers.ts";
+import { Id, Time } from "../../../http/shapes.ts";
 import { type Context, Hono } from "hono";
 import * as v from "valibot";
 import { database } from "../../../db/client.ts";

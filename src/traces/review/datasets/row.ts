@@ -1,6 +1,6 @@
 /** Datasets as the platform calls them. */
 import * as v from "valibot";
-import { AnyObject, Count, Id, Time } from "../../../http/answers.ts";
+import { AnyObject, Count, Id, Time } from "../../../http/shapes.ts";
 import type { Database } from "../../../db/client.ts";
 import { countDatasetExperiments } from "../../projects/store.ts";
 import { countExamples } from "../examples/store.ts";

@@ -1,12 +1,12 @@
 /** Examples over JSON: `/examples`. */
 import * as v from "valibot";
-import { Count, Id, Message } from "../../../http/answers.ts";
+import { Count, Id, Message } from "../../../http/shapes.ts";
 import { type Context, Hono } from "hono";
 import { audit } from "../../../access/audit/record.ts";
 import { database } from "../../../db/client.ts";
 import { boundAnswer } from "../../../lib/bytes.ts";
 import { createDoc } from "../../../http/route.ts";
-import { serverAddress } from "../../../http/origin.ts";
+import { serverAddress } from "../../../http/context.ts";
 import { Problem } from "../../../lib/problem.ts";
 import type { App } from "../../../http/context.ts";
 import { body, param, query } from "../../../http/validate.ts";

@@ -1,6 +1,6 @@
 /** Examples in answers. Their bodies are sent as the JSON texts that are stored, and bodies in R2 are streamed. */
 import * as v from "valibot";
-import { AnyObject, Id, Time } from "../../../http/answers.ts";
+import { AnyObject, Id, Time } from "../../../http/shapes.ts";
 import { parseExact } from "../../../lib/json.ts";
 import { jsonStream } from "../../../http/json-stream.ts";
 import { placeholder } from "../../query/responses.ts";

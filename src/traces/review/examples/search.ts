@@ -1,5 +1,5 @@
 /** Examples that are alike, and copies of examples. */
-import { Id, Time } from "../../../http/answers.ts";
+import { Id, Time } from "../../../http/shapes.ts";
 import { type Context, Hono } from "hono";
 import * as v from "valibot";
 import { database } from "../../../db/client.ts";
@@ -7,7 +7,7 @@ import { openBlobs } from "../../../access/encryption/blobs.ts";
 import { createDoc } from "../../../http/route.ts";
 import { choosing, optional, Uuid } from "../../../http/shapes.ts";
 import { JsonObject } from "../../../lib/json.ts";
-import { serverAddress } from "../../../http/origin.ts";
+import { serverAddress } from "../../../http/context.ts";
 import { Problem } from "../../../lib/problem.ts";
 import type { App } from "../../../http/context.ts";
 import { body, param } from "../../../http/validate.ts";

@@ -1,6 +1,6 @@
 /** One page of a comparison: the examples' bodies, and the outputs and feedback of the runs. */
 import * as v from "valibot";
-import { AnyObject, Count, Id, Time } from "../../../http/answers.ts";
+import { AnyObject, Count, Id, Time } from "../../../http/shapes.ts";
 import { database } from "../../../db/client.ts";
 import { parseJson } from "../../../lib/json.ts";
 import { Problem } from "../../../lib/problem.ts";

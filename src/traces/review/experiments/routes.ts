@@ -1,5 +1,5 @@
 /** `GET /datasets/{id}/compare`: experiments side by side, with what improved and what regressed. */
-import { Count, Id, Time } from "../../../http/answers.ts";
+import { Count, Id, Time } from "../../../http/shapes.ts";
 import { type Context, Hono } from "hono";
 import { openBlobs } from "../../../access/encryption/blobs.ts";
 import * as v from "valibot";

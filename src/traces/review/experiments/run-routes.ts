@@ -1,12 +1,12 @@
 /** Examples with the runs of experiments on them: `/datasets/{id}/runs`, and its second generation. */
 import * as v from "valibot";
-import { selectableList } from "../../../http/answers.ts";
+import { selectableList } from "../../../http/shapes.ts";
 import { type Context, Hono } from "hono";
 import { requirePermission } from "../../../auth/require.ts";
 import { database } from "../../../db/client.ts";
 import { openBlobs } from "../../../access/encryption/blobs.ts";
 import { createDoc } from "../../../http/route.ts";
-import { serverAddress } from "../../../http/origin.ts";
+import { serverAddress } from "../../../http/context.ts";
 import { Problem } from "../../../lib/problem.ts";
 import type { App } from "../../../http/context.ts";
 import { body, param } from "../../../http/validate.ts";

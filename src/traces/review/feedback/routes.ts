@@ -1,6 +1,6 @@
 /** What feedback of a key may be: create, list, change, delete. Links for feedback are held to it. */
 import * as v from "valibot";
-import { AnyObject, Time } from "../../../http/answers.ts";
+import { AnyObject, Time } from "../../../http/shapes.ts";
 import { Hono } from "hono";
 import { audit } from "../../../access/audit/record.ts";
 import { database } from "../../../db/client.ts";

@@ -3,7 +3,7 @@
  * a random UUID, for that is what the clients that read it out of a link insist on.
  */
 import * as v from "valibot";
-import { Time } from "../../../http/answers.ts";
+import { Time } from "../../../http/shapes.ts";
 import { openSecret, sealSecret } from "../../../encryption/secrets.ts";
 import { sha256 } from "../../../lib/crypto.ts";
 import { database } from "../../../db/client.ts";

@@ -1,9 +1,9 @@
 /** The items of an annotation queue, which are runs and threads: the second generation, below `/v1/platform`. */
 import * as v from "valibot";
-import { Count, Id, Message, Time } from "../../../http/answers.ts";
+import { Count, Id, Message, Time } from "../../../http/shapes.ts";
 import { Hono } from "hono";
 import { audit } from "../../../access/audit/record.ts";
-import { nameCaller } from "../../../auth/caller.ts";
+import { nameCaller } from "../../../http/context.ts";
 import { requirePermission } from "../../../auth/require.ts";
 import { database } from "../../../db/client.ts";
 import { createDoc } from "../../../http/route.ts";

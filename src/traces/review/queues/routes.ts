@@ -1,9 +1,9 @@
 /** Annotation queues: create, list, read, change, delete, and their sizes. */
 import * as v from "valibot";
-import { Count, Message } from "../../../http/answers.ts";
+import { Count, Message } from "../../../http/shapes.ts";
 import { type Context, Hono } from "hono";
 import { audit } from "../../../access/audit/record.ts";
-import { nameCaller } from "../../../auth/caller.ts";
+import { nameCaller } from "../../../http/context.ts";
 import { requirePermission } from "../../../auth/require.ts";
 import { database } from "../../../db/client.ts";
 import { isTaken } from "../../../db/unchanged.ts";

@@ -1,6 +1,6 @@
 /** Annotation queues and their items as the platform calls them. */
 import * as v from "valibot";
-import { AnyObject, Count, Id, open, Time } from "../../../http/answers.ts";
+import { AnyObject, Count, Id, open, Time } from "../../../http/shapes.ts";
 import { jsonList } from "../../../lib/json.ts";
 import type { ConfigRow } from "../feedback/store.ts";
 import { isoFromMicros } from "../../time.ts";

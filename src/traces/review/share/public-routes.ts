@@ -7,7 +7,7 @@ import { database } from "../../../db/client.ts";
 import { boundAnswer } from "../../../lib/bytes.ts";
 import { createDoc } from "../../../http/route.ts";
 import { choosing, many, optional, pagingQuery, Uuid } from "../../../http/shapes.ts";
-import { serverAddress } from "../../../http/origin.ts";
+import { serverAddress } from "../../../http/context.ts";
 import { Problem } from "../../../lib/problem.ts";
 import type { App } from "../../../http/context.ts";
 import { body, param, query } from "../../../http/validate.ts";

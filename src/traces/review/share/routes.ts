@@ -1,5 +1,5 @@
 /** Sharing a trace or a dataset by a link: create, read and delete the link. */
-import { Id, Message } from "../../../http/answers.ts";
+import { Id, Message } from "../../../http/shapes.ts";
 import { type Context, Hono } from "hono";
 import * as v from "valibot";
 import { audit } from "../../../access/audit/record.ts";
