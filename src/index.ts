@@ -5,7 +5,7 @@ import { createApp } from "./app.ts";
 import { readConfig, settings } from "./config.ts";
 import { fireDueCrons } from "./automation/crons/fire.ts";
 import { isFiring, workCrons } from "./crons/queue.ts";
-import { countCalls } from "./db/allowance.ts";
+import { countCalls } from "./db/client.ts";
 import { schedule } from "./exports/schedule.ts";
 import { isExportMessage, consumeExports } from "./exports/work.ts";
 import type { GraphEntry } from "./graphs/entry.ts";

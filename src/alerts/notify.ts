@@ -1,5 +1,5 @@
 /** Notifies the channels of alerts of their changes. A sweep holds a change while it does so, and notes each channel. */
-import type { Allowance } from "../db/allowance.ts";
+import type { Allowance } from "../db/client.ts";
 import { database } from "../db/client.ts";
 import { logError } from "../lib/log.ts";
 import { CONNECTIONS, inParallel } from "../lib/parallel.ts";

@@ -1,5 +1,6 @@
 /** JSON containment in SQLite, as Postgres's `@>`: what metadata and values filters of the Agent Server mean. */
-import { type AnyColumn, type SQL, sql } from "drizzle-orm";
+import { type AnyColumn, type SQL, sql, type SQLWrapper } from "drizzle-orm";
+import type { Database } from "./client.ts";
 
 /**
  * A condition: the JSON in `column` contains `filter`. Objects match key by key at any depth, arrays when each element
@@ -46,4 +47,46 @@ function matches(each: SQL, value: unknown, depth: number): SQL {
       sql`EXISTS (SELECT 1 FROM json_each(${each}.value) ${inner} WHERE ${matches(inner, element, depth + 1)})`,
   );
   return sql`${each}.type = 'array' AND ${allTests(tests)}`;
+}
+
+/** A condition: the column holds one of `values`. One bound parameter however many they are: D1 binds at most 100. */
+export function inList(column: AnyColumn, values: (string | number)[]): SQL {
+  return sql`${column} IN (SELECT value FROM json_each(${JSON.stringify(values)}))`;
+}
+
+// Lists as bound parameters: a statement of D1 takes 100 of them, so a list is one, as JSON.
+
+/** D1 takes at most 2,000,000 bytes of a bound value. */
+const PARAMETER_BYTES = 1_000_000;
+
+/** JSON lists of the items, in their order, each below `PARAMETER_BYTES` unless a single item is larger. */
+export function inParameters(items: readonly unknown[]): string[] {
+  const lists: string[] = [];
+  let list: string[] = [];
+  let bytes = 0;
+  for (const item of items) {
+    const text = JSON.stringify(item);
+    const size = Buffer.byteLength(text) + 1;
+    if (list.length > 0 && bytes + size > PARAMETER_BYTES) {
+      lists.push(`[${list.join(",")}]`);
+      [list, bytes] = [[], 0];
+    }
+    list.push(text);
+    bytes += size;
+  }
+  return list.length > 0 ? [...lists, `[${list.join(",")}]`] : lists;
+}
+
+// Measures the rows of a list before they are read. 1,000 rows can be larger than an isolate's memory.
+
+/** A column `bytes`: the size of these columns in a row. */
+export function bytesColumn(...columns: AnyColumn[]): SQL.Aliased<number> {
+  const sizes = columns.map((column) => sql`coalesce(length(CAST(${column} AS BLOB)), 0)`);
+  return sql<number>`${sql.join(sizes, sql` + `)}`.as("bytes");
+}
+
+/** The sum of `bytes` over the rows of a query that selects `bytesColumn`. */
+export async function totalBytes(db: Database, query: SQLWrapper): Promise<number> {
+  const row = await db.get<{ total: number | null }>(sql`SELECT sum(bytes) AS total FROM (${query})`);
+  return row?.total ?? 0;
 }

@@ -1,6 +1,6 @@
 import { and, desc, eq, gt, isNull, lt, or, type SQL } from "drizzle-orm";
 import type { Database } from "../db/client.ts";
-import { deleteOverdue } from "../db/delete.ts";
+import { deleteOverdue } from "../db/writes.ts";
 import { webhookSecrets } from "./table.ts";
 
 export type WebhookSecretRow = typeof webhookSecrets.$inferSelect;

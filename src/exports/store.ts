@@ -1,6 +1,6 @@
 /** D1: export jobs as their owners see them. The engine's side of them is in ledger/. */
 import { and, asc, count, desc, eq, gt, inArray, isNotNull, sql } from "drizzle-orm";
-import { inList } from "../db/in-list.ts";
+import { inList } from "../db/conditions.ts";
 import type { Database } from "../db/client.ts";
 import { bulkExports, exportDestinations, exportRuns } from "./table.ts";
 import { statusesBefore, OPEN } from "./status.ts";

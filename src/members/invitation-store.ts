@@ -1,7 +1,7 @@
 import { and, desc, eq, exists, gt, isNull, lt, or, sql } from "drizzle-orm";
 import type { MemberRow } from "../access/auth/sessions.ts";
 import type { Database } from "../db/client.ts";
-import { deleteOverdue } from "../db/delete.ts";
+import { deleteOverdue } from "../db/writes.ts";
 import { insertBelow, rowIf } from "../db/writes.ts";
 import { invitations, members } from "../db/members.ts";
 import { workspaces } from "../access/table.ts";

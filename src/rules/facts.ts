@@ -1,7 +1,7 @@
 /** D1: what answers say of rules beside their rows. The number of statements does not depend on the number of rules. */
 import { and, eq, sql } from "drizzle-orm";
 import type { Database } from "../db/client.ts";
-import { inList } from "../db/in-list.ts";
+import { inList } from "../db/conditions.ts";
 import { annotationQueues } from "../traces/review/queues/table.ts";
 import { datasets } from "../traces/review/datasets/table.ts";
 import { projects } from "../traces/projects/table.ts";

@@ -1,5 +1,5 @@
 /** Alerts on traced runs: their figures, states, history and what their channels get. */
-import { countCalls } from "../../src/db/allowance.ts";
+import { countCalls } from "../../src/db/client.ts";
 import { env } from "cloudflare:workers";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { sweepAlerts } from "../../src/automation/alerts/evaluate.ts";

@@ -1,5 +1,5 @@
 /** Sweeps of alerts that meet, that are killed, and that an alert fails. */
-import { countCalls } from "../../src/db/allowance.ts";
+import { countCalls } from "../../src/db/client.ts";
 import { env } from "cloudflare:workers";
 import { afterEach, beforeEach, expect, it, vi } from "vitest";
 import { sweepAlerts } from "../../src/automation/alerts/evaluate.ts";

@@ -1,5 +1,5 @@
 /** What the evaluators and webhooks of rules send, and what becomes of their answers. */
-import { countCalls } from "../../src/db/allowance.ts";
+import { countCalls } from "../../src/db/client.ts";
 import { env } from "cloudflare:workers";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { workPart } from "../../src/automation/rules/work.ts";

@@ -1,5 +1,5 @@
 /** Rules that keep traces for longer than their project does. */
-import { countCalls } from "../../src/db/allowance.ts";
+import { countCalls } from "../../src/db/client.ts";
 import { runDurableObjectAlarm, runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { beforeEach, describe, expect, it } from "vitest";

@@ -2,7 +2,7 @@
 import { runDurableObjectAlarm } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { afterEach, beforeEach, expect, it, vi } from "vitest";
-import { countCalls } from "../../src/db/allowance.ts";
+import { countCalls } from "../../src/db/client.ts";
 import { database } from "../../src/db/client.ts";
 import { insertBackfill, takeBackfillParts, takeParts } from "../../src/automation/rules/store.ts";
 import { sweepRules } from "../../src/rules/sweep.ts";

@@ -3,7 +3,7 @@
  * hash: so no request waits for another, and none is lost. The chain follows within a minute, and before each export.
  */
 import type { Database } from "../../db/client.ts";
-import { isTaken } from "../../db/unchanged.ts";
+import { isTaken } from "../../db/writes.ts";
 import { type Link, readUnchained, unchainedWorkspaces, writeLinks } from "../../audit/chain-store.ts";
 import { GENESIS, hashOfEntry } from "../../audit/entry.ts";
 import type { AuditRow } from "./store.ts";

@@ -1,6 +1,6 @@
 import { and, desc, eq, getTableColumns, gte, isNotNull, isNull, lt, lte, max, or, sql } from "drizzle-orm";
 import type { Database } from "../../db/client.ts";
-import { deleteOverdue } from "../../db/delete.ts";
+import { deleteOverdue } from "../../db/writes.ts";
 import { auditLog, auditRoots } from "./table.ts";
 
 export type AuditRow = typeof auditLog.$inferSelect;

@@ -4,7 +4,7 @@ import { Time } from "../../http/shapes.ts";
 import { type Context, Hono } from "hono";
 import { audit } from "../audit/record.ts";
 import { database } from "../../db/client.ts";
-import { CHANGED, untilUnchanged } from "../../db/unchanged.ts";
+import { CHANGED, untilUnchanged } from "../../db/writes.ts";
 import { createDoc, NOTHING } from "../../http/route.ts";
 import { newSecretId } from "../../http/idempotent-id.ts";
 import { Problem } from "../../lib/problem.ts";

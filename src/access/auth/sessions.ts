@@ -1,7 +1,7 @@
 /** D1: the sessions of members' browsers. */
 import { and, desc, eq, gt, lt, notInArray, or } from "drizzle-orm";
 import type { Database } from "../../db/client.ts";
-import { deleteOverdue } from "../../db/delete.ts";
+import { deleteOverdue } from "../../db/writes.ts";
 import { members, memberSessions } from "../../db/members.ts";
 import { forgetCredentials } from "../../auth/credential-cache.ts";
 

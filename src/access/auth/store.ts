@@ -1,6 +1,6 @@
 import { and, asc, desc, eq, exists, gt, inArray, isNotNull, isNull, lt, lte, or, type SQL, sql } from "drizzle-orm";
 import { insertBelow, rowIf } from "../../db/writes.ts";
-import { deleteOverdue } from "../../db/delete.ts";
+import { deleteOverdue } from "../../db/writes.ts";
 import type { Database } from "../../db/client.ts";
 import { forgetCredentials } from "../../auth/credential-cache.ts";
 import { apiKeys, workspaces } from "../table.ts";

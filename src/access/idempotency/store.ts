@@ -1,6 +1,6 @@
 import { and, eq, isNull, lt, or, sql } from "drizzle-orm";
 import type { Database } from "../../db/client.ts";
-import { deleteOverdue } from "../../db/delete.ts";
+import { deleteOverdue } from "../../db/writes.ts";
 import { idempotencyKeys } from "./table.ts";
 
 export type KeyRow = typeof idempotencyKeys.$inferSelect;

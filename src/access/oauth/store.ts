@@ -4,7 +4,7 @@ import { endKeys, keyEnds } from "../../auth/ended-store.ts";
 import { forgetCredentials } from "../../auth/credential-cache.ts";
 import { type GrantRow, isAllowed } from "../auth/store.ts";
 import type { Database } from "../../db/client.ts";
-import { deleteOverdue } from "../../db/delete.ts";
+import { deleteOverdue } from "../../db/writes.ts";
 import { rowIf } from "../../db/writes.ts";
 import { oauthClients, oauthCodes, oauthGrants, oauthSignIns, oauthTokens } from "../../db/oauth.ts";
 

@@ -1,9 +1,9 @@
 /** Searching the Store: by namespace and value, by words, by meaning. */
 import { and, desc, getTableColumns, type SQL, sql } from "drizzle-orm";
-import { inList } from "../../db/in-list.ts";
+import { inList } from "../../db/conditions.ts";
 import type { Database } from "../../db/client.ts";
 import { storeItems } from "./table.ts";
-import { bytesColumn, totalBytes } from "../../db/size.ts";
+import { bytesColumn, totalBytes } from "../../db/conditions.ts";
 import { boundAnswer } from "../../lib/bytes.ts";
 import { whereFilter } from "./filter.ts";
 import { type Meaning, type MeaningSearch, rankItems } from "./vectors.ts";

@@ -1,8 +1,8 @@
 import { and, asc, count, eq, inArray, isNotNull, lte, sql } from "drizzle-orm";
 import { settings } from "../../config.ts";
-import { inList } from "../../db/in-list.ts";
+import { inList } from "../../db/conditions.ts";
 import type { Database } from "../../db/client.ts";
-import { deleteOverdue } from "../../db/delete.ts";
+import { deleteOverdue } from "../../db/writes.ts";
 import { storeItems, storeVectors } from "./table.ts";
 import { sealJson } from "../../encryption/json.ts";
 import type { Ring } from "../../access/encryption/ring.ts";

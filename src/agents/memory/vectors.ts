@@ -1,6 +1,6 @@
 /** Search by meaning: which items' vectors are nearest to the query's. */
 import { and, desc, eq, gt, inArray, or, type SQL, sql } from "drizzle-orm";
-import { inList } from "../../db/in-list.ts";
+import { inList } from "../../db/conditions.ts";
 import type { Database } from "../../db/client.ts";
 import { storeItems, storeVectors } from "./table.ts";
 import { removeVectors, queryIndex, type VectorIndex } from "../../memory/vector-index.ts";

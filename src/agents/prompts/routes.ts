@@ -5,7 +5,7 @@ import { audit } from "../../access/audit/record.ts";
 import { nameCaller } from "../../http/context.ts";
 import { findWorkspace } from "../../access/auth/store.ts";
 import { database } from "../../db/client.ts";
-import { isTaken } from "../../db/unchanged.ts";
+import { isTaken } from "../../db/writes.ts";
 import { loadRing, withRing } from "../../access/encryption/keys.ts";
 import { Count, Message, Time } from "../../http/shapes.ts";
 import { createDoc } from "../../http/route.ts";

@@ -1,7 +1,7 @@
 /** D1: prompts and their likes. Commits and tags are in commit-store.ts. */
 import { and, asc, desc, eq, exists, getTableColumns, gt, type SQL, sql } from "drizzle-orm";
 import type { Database } from "../../db/client.ts";
-import { deleteAll } from "../../db/delete.ts";
+import { deleteAll } from "../../db/writes.ts";
 import { insertBelow } from "../../db/writes.ts";
 import { promptCommits, promptLikes, prompts, promptTags } from "./table.ts";
 

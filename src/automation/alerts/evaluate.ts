@@ -1,5 +1,5 @@
 /** The sweep of every minute: it evaluates the alerts, and reports changes. */
-import type { Allowance } from "../../db/allowance.ts";
+import type { Allowance } from "../../db/client.ts";
 import { database } from "../../db/client.ts";
 import { logError } from "../../lib/log.ts";
 import { CONNECTIONS, inParallel } from "../../lib/parallel.ts";

@@ -2,7 +2,7 @@
 import { and, asc, desc, eq, isNull, lt, lte, sql } from "drizzle-orm";
 import type { AlertState } from "./table.ts";
 import type { Database } from "../../db/client.ts";
-import { deleteAll, deleteOverdue } from "../../db/delete.ts";
+import { deleteAll, deleteOverdue } from "../../db/writes.ts";
 import { insertBelow } from "../../db/writes.ts";
 import { alertEvents, alerts } from "./table.ts";
 

@@ -6,7 +6,7 @@ import { requirePermission } from "../../auth/require.ts";
 import { toAssistantId } from "../../agents/assistants/defaults.ts";
 import { resolveAssistant } from "../../agents/assistants/store.ts";
 import { database } from "../../db/client.ts";
-import { CHANGED, untilUnchanged } from "../../db/unchanged.ts";
+import { CHANGED, untilUnchanged } from "../../db/writes.ts";
 import { Count, selectableList } from "../../http/shapes.ts";
 import { NOTHING, createDoc } from "../../http/route.ts";
 import { cutPage, selectFields } from "../../http/shapes.ts";

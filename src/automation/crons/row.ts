@@ -2,7 +2,7 @@
 import * as v from "valibot";
 import { AnyObject, Id, Time } from "../../http/shapes.ts";
 import { METADATA_BYTES, PAYLOAD_BYTES, withinBytes } from "../../lib/bytes.ts";
-import { nextTime } from "../../db/unchanged.ts";
+import { nextTime } from "../../db/writes.ts";
 import type { FiringState } from "./table.ts";
 import { readOwnPath, type StoredWebhook } from "../../loopback/webhook.ts";
 import { firingIds } from "./fire.ts";

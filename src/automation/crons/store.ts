@@ -2,10 +2,10 @@ import type { Json } from "../../lib/json.ts";
 import { and, asc, count, desc, eq, inArray, isNotNull, lt, lte, type SQL, sql } from "drizzle-orm";
 import { contains } from "../../db/conditions.ts";
 import type { Database } from "../../db/client.ts";
-import { deleteOverdue } from "../../db/delete.ts";
+import { deleteOverdue } from "../../db/writes.ts";
 import { cronFirings, crons, type FiringState } from "./table.ts";
 import { insertBelow } from "../../db/writes.ts";
-import { bytesColumn, totalBytes } from "../../db/size.ts";
+import { bytesColumn, totalBytes } from "../../db/conditions.ts";
 import { boundAnswer } from "../../lib/bytes.ts";
 
 export type CronRow = typeof crons.$inferSelect;

@@ -1,8 +1,8 @@
 /** D1: rules, and how far they have come. */
 import { and, asc, desc, eq, gt, gte, lt, lte, sql } from "drizzle-orm";
 import type { Database } from "../../db/client.ts";
-import { deleteOverdue } from "../../db/delete.ts";
-import { inList } from "../../db/in-list.ts";
+import { deleteOverdue } from "../../db/writes.ts";
+import { inList } from "../../db/conditions.ts";
 import { insertBelow } from "../../db/writes.ts";
 import { ruleBackfillParts, ruleBackfills, ruleFailures, ruleParts, runRules } from "./table.ts";
 import { tracePartitions } from "../../traces/projects/table.ts";

@@ -1,6 +1,6 @@
 /** Consumes the queue's messages of rules. A message is a wake-up: the partition holds which runs are to be worked on. */
 import * as v from "valibot";
-import { type Allowance, countCalls } from "../../db/allowance.ts";
+import { type Allowance, countCalls } from "../../db/client.ts";
 import { database } from "../../db/client.ts";
 import { logError } from "../../lib/log.ts";
 import { inParallel } from "../../lib/parallel.ts";

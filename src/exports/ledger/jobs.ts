@@ -2,7 +2,7 @@
 import { and, eq, inArray, isNull, isNotNull, lte, sql } from "drizzle-orm";
 import type { Database } from "../../db/client.ts";
 import type { SeenWindow } from "../table.ts";
-import { inParameters } from "../../db/parameters.ts";
+import { inParameters } from "../../db/conditions.ts";
 import { bulkExports, exportRuns } from "../table.ts";
 import { statusesBefore, OPEN } from "../status.ts";
 import type { ExportRow } from "../store.ts";

@@ -2,7 +2,7 @@
 import { and, eq, getTableColumns, gt, or, type SQL, sql } from "drizzle-orm";
 import type { DrizzleSqliteDODatabase } from "drizzle-orm/durable-sqlite";
 import { integer, sqliteTable, text } from "drizzle-orm/sqlite-core";
-import { inList } from "../../db/in-list.ts";
+import { inList } from "../../db/conditions.ts";
 import { contains } from "../../db/conditions.ts";
 import type { Json } from "../../lib/json.ts";
 import type { IndexRow, RowVersion, SortBy, ThreadFilter, ThreadPage } from "./rpc.ts";

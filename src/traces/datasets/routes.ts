@@ -4,7 +4,7 @@ import { type Context, Hono } from "hono";
 import * as v from "valibot";
 import { audit } from "../../access/audit/record.ts";
 import { database } from "../../db/client.ts";
-import { isTaken } from "../../db/unchanged.ts";
+import { isTaken } from "../../db/writes.ts";
 import { createDoc } from "../../http/route.ts";
 import { Uuid } from "../../http/shapes.ts";
 import { Problem } from "../../lib/problem.ts";

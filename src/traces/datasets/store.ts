@@ -1,5 +1,5 @@
 import { and, asc, eq, sql } from "drizzle-orm";
-import { inList } from "../../db/in-list.ts";
+import { inList } from "../../db/conditions.ts";
 import type { Database } from "../../db/client.ts";
 import { contains } from "../../db/conditions.ts";
 import { datasets } from "../review/datasets/table.ts";

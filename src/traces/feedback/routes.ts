@@ -5,7 +5,7 @@ import * as v from "valibot";
 import { Hono } from "hono";
 import { audit } from "../../access/audit/record.ts";
 import { database } from "../../db/client.ts";
-import { CHANGED, nextTime, untilUnchanged } from "../../db/unchanged.ts";
+import { CHANGED, nextTime, untilUnchanged } from "../../db/writes.ts";
 import { createDoc } from "../../http/route.ts";
 import { isObject } from "../../lib/json.ts";
 import { CONNECTIONS, inParallel } from "../../lib/parallel.ts";

@@ -1,7 +1,7 @@
 /** D1: the location of each feedback. */
 import { and, desc, eq, gte, isNotNull, isNull, lte } from "drizzle-orm";
-import { inList } from "../../db/in-list.ts";
-import { deleteAll } from "../../db/delete.ts";
+import { inList } from "../../db/conditions.ts";
+import { deleteAll } from "../../db/writes.ts";
 import type { Database } from "../../db/client.ts";
 import { feedbackPlaces } from "../projects/table.ts";
 import type { Place } from "../types.ts";

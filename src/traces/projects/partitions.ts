@@ -1,6 +1,6 @@
 /** D1: the projection of which days of a project hold runs, and in which shards. */
 import { and, asc, desc, eq, gt, gte, lte, max, min, type SQL, sql } from "drizzle-orm";
-import { inList } from "../../db/in-list.ts";
+import { inList } from "../../db/conditions.ts";
 import type { Database } from "../../db/client.ts";
 import { projects, tracePartitions } from "./table.ts";
 import type { Place } from "../types.ts";

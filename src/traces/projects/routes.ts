@@ -4,7 +4,7 @@ import * as v from "valibot";
 import { type Context, Hono } from "hono";
 import { audit } from "../../access/audit/record.ts";
 import { database } from "../../db/client.ts";
-import { CHANGED, isTaken, untilUnchanged } from "../../db/unchanged.ts";
+import { CHANGED, isTaken, untilUnchanged } from "../../db/writes.ts";
 import { METADATA_BYTES, withinBytes } from "../../lib/bytes.ts";
 import { createDoc } from "../../http/route.ts";
 import { Problem } from "../../lib/problem.ts";

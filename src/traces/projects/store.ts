@@ -1,6 +1,6 @@
 /** D1: projects. An experiment is a project with a reference dataset. */
 import { and, asc, desc, eq, isNotNull, isNull, max, sql } from "drizzle-orm";
-import { inList } from "../../db/in-list.ts";
+import { inList } from "../../db/conditions.ts";
 import type { Database } from "../../db/client.ts";
 import { projects } from "./table.ts";
 

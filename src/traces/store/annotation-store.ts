@@ -1,8 +1,8 @@
 /** D1: the items of annotation queues that end with what they are about. */
 import { and, eq, sql } from "drizzle-orm";
 import type { Database } from "../../db/client.ts";
-import { deleteAll } from "../../db/delete.ts";
-import { inList } from "../../db/in-list.ts";
+import { deleteAll } from "../../db/writes.ts";
+import { inList } from "../../db/conditions.ts";
 import { annotationItems, annotationReviews } from "../review/queues/table.ts";
 
 /** Deletes the items of traces that are deleted; of all traces and threads of the project without a list. */

@@ -1,6 +1,6 @@
 import { and, eq, inArray } from "drizzle-orm";
 import type { Database } from "../../db/client.ts";
-import { deleteAll } from "../../db/delete.ts";
+import { deleteAll } from "../../db/writes.ts";
 import { alertEvents, alerts } from "../../automation/alerts/table.ts";
 import { ruleBackfillParts, ruleBackfills, ruleFailures, ruleParts, runRules } from "../../automation/rules/table.ts";
 

@@ -1,6 +1,6 @@
 /** The sizes of traces in D1. */
 import { and, asc, eq, gte, lte } from "drizzle-orm";
-import { inList } from "../../db/in-list.ts";
+import { inList } from "../../db/conditions.ts";
 import type { Database } from "../../db/client.ts";
 import { projects, tracePartitions } from "../projects/table.ts";
 

@@ -1,8 +1,8 @@
 /** D1: versions of a dataset, which are the times at which its examples changed, and their names. */
 import { and, desc, eq, lte } from "drizzle-orm";
-import { inList } from "../../../db/in-list.ts";
+import { inList } from "../../../db/conditions.ts";
 import type { Database } from "../../../db/client.ts";
-import { deleteAll } from "../../../db/delete.ts";
+import { deleteAll } from "../../../db/writes.ts";
 import { datasetTags, datasetVersions } from "./table.ts";
 
 const ofVersions = (workspaceId: string, datasetId: string) =>

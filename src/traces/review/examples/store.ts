@@ -1,12 +1,12 @@
 /** D1: examples. Each change of a dataset's examples is a version, and earlier states are kept. */
 import { and, desc, eq, gt, isNull, lte, not, or, type SQL, sql } from "drizzle-orm";
-import { inList } from "../../../db/in-list.ts";
+import { inList } from "../../../db/conditions.ts";
 import type { Database } from "../../../db/client.ts";
 import { contains } from "../../../db/conditions.ts";
-import { deleteAll } from "../../../db/delete.ts";
+import { deleteAll } from "../../../db/writes.ts";
 import { datasets, datasetVersions, examples } from "../datasets/table.ts";
-import { isTaken } from "../../../db/unchanged.ts";
-import { inParameters } from "../../../db/parameters.ts";
+import { isTaken } from "../../../db/writes.ts";
+import { inParameters } from "../../../db/conditions.ts";
 import { Problem } from "../../../lib/problem.ts";
 import { exampleFilter } from "../../datasets/examples/filter.ts";
 

@@ -1,9 +1,9 @@
 /** D1: comparisons of experiments that clients created. */
 import { and, desc, eq } from "drizzle-orm";
-import { inList } from "../../../db/in-list.ts";
+import { inList } from "../../../db/conditions.ts";
 import type { Database } from "../../../db/client.ts";
 import { comparativeExperiments } from "../datasets/table.ts";
-import { deleteAll } from "../../../db/delete.ts";
+import { deleteAll } from "../../../db/writes.ts";
 
 export type ComparativeRow = typeof comparativeExperiments.$inferSelect;
 

@@ -1,10 +1,10 @@
 /** D1: the links for feedback without a key, and what feedback of a key may be. */
 import { and, asc, eq, gt, lte, sql } from "drizzle-orm";
-import { inList } from "../../../db/in-list.ts";
+import { inList } from "../../../db/conditions.ts";
 import type { Database } from "../../../db/client.ts";
-import { deleteOverdue } from "../../../db/delete.ts";
+import { deleteOverdue } from "../../../db/writes.ts";
 import { feedbackConfigs, feedbackTokens } from "../../projects/table.ts";
-import { CHANGED, nextTime, untilUnchanged } from "../../../db/unchanged.ts";
+import { CHANGED, nextTime, untilUnchanged } from "../../../db/writes.ts";
 
 export type TokenRow = typeof feedbackTokens.$inferSelect;
 export type ConfigRow = typeof feedbackConfigs.$inferSelect;

@@ -1,9 +1,9 @@
 /** D1: the items of annotation queues, and what reviewers did with them. */
 import { and, asc, eq, getTableColumns, gt, gte, isNotNull, isNull, lt, lte, not, type SQL, sql } from "drizzle-orm";
 import type { Database } from "../../../db/client.ts";
-import { deleteAll } from "../../../db/delete.ts";
-import { inList } from "../../../db/in-list.ts";
-import { inParameters } from "../../../db/parameters.ts";
+import { deleteAll } from "../../../db/writes.ts";
+import { inList } from "../../../db/conditions.ts";
+import { inParameters } from "../../../db/conditions.ts";
 import { annotationItems, annotationReviews } from "./table.ts";
 import { completion, type QueueRow } from "./store.ts";
 

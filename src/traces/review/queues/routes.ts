@@ -6,7 +6,7 @@ import { audit } from "../../../access/audit/record.ts";
 import { nameCaller } from "../../../http/context.ts";
 import { requirePermission } from "../../../auth/require.ts";
 import { database } from "../../../db/client.ts";
-import { isTaken } from "../../../db/unchanged.ts";
+import { isTaken } from "../../../db/writes.ts";
 import { createDoc } from "../../../http/route.ts";
 import { Problem } from "../../../lib/problem.ts";
 import type { App } from "../../../http/context.ts";

@@ -1,6 +1,6 @@
 /** D1: links by which anyone may read one trace or one dataset. */
 import { and, eq, gt, isNotNull, isNull, lte, or } from "drizzle-orm";
-import { inList } from "../../../db/in-list.ts";
+import { inList } from "../../../db/conditions.ts";
 import type { Database } from "../../../db/client.ts";
 import { shares } from "../datasets/table.ts";
 
