@@ -8,27 +8,38 @@ import { isFiring, workCrons } from "./crons/queue.ts";
 import { countCalls } from "./db/client.ts";
 import { schedule } from "./exports/schedule.ts";
 import { isExportMessage, consumeExports } from "./exports/work.ts";
-import type { GraphEntry } from "./graphs/entry.ts";
-import { graphs } from "./graphs/index.ts";
+import {
+  type GraphEntry,
+  graphs,
+  Lazy,
+  loaded,
+  noteDeployed,
+  type UiFiles,
+  uis,
+  type Custom,
+  custom,
+} from "./deployment.ts";
 import { type BuiltSchemas, builtSchemas } from "./graphs/schemas.ts";
 import { logError } from "./lib/log.ts";
 import { runAll } from "./lib/parallel.ts";
 import { Problem, problemResponse, toProblem } from "./lib/problem.ts";
-import { Lazy, loaded } from "./lazy.ts";
-import { noteDeployed } from "./redeploy.ts";
 import { housekeeping } from "./system/housekeeping.ts";
 import { installLoopback } from "./http/loopback.ts";
 import { sweepRules } from "./rules/sweep.ts";
 import { isRuleMessage, workRules } from "./automation/rules/work.ts";
 import { installLogger } from "./runtime/logger.ts";
-import { type UiFiles, uis } from "./ui/files.ts";
-import { type Custom, custom } from "./deployment.ts";
+import { Ledger } from "./limits/budgets/ledger.ts";
+import { budgetsWorkspace } from "./limits/budgets/rpc.ts";
+import { findLimiter } from "./limits/flow/rpc.ts";
+import { Limiter } from "./limits/flow/limiter.ts";
+import { answerCall } from "./lib/rpc.ts";
+import { IndexObject } from "./threads/search/object.ts";
+import { threadStub } from "./threads/stub.ts";
 
-export { redeployed } from "./redeploy.ts";
+export { redeployed } from "./deployment.ts";
 export { Thread } from "./thread.ts";
 export type { EvaluatedRun, Evaluator } from "./deployment.ts";
 export { embeddingsFrom, workersAiEmbeddings } from "./memory/embeddings.ts";
-export { ThreadIndex } from "./thread-index.ts";
 export { TracePartition } from "./traces/partition/object.ts";
 
 export interface WeirOptions extends Omit<Custom, "app"> {
@@ -125,4 +136,29 @@ function removePrefix(request: Request, prefix: string | undefined): Request {
     throw new Problem(404, `The routes of this deployment are under ${prefix}.`);
   url.pathname = url.pathname.slice(prefix.length) || "/";
   return new Request(url, request);
+}
+
+// The Durable Object class of a workspace's lists: `threads/search` has its threads, `flow` its limiter, `budgets` its budgets, each in objects of its own.
+// A class more would end `wrangler rollback` to versions without it, and ejected workers would have to export it. Wiring only.
+
+export class ThreadIndex extends IndexObject {
+  readonly #limiter: Limiter | undefined;
+  readonly #ledger: Ledger | undefined;
+
+  constructor(ctx: DurableObjectState, env: Env) {
+    super(ctx, env);
+    if (budgetsWorkspace(ctx.id.name) !== undefined) this.#ledger = new Ledger(ctx.storage);
+    const workspaceId = findLimiter(ctx.id.name);
+    if (workspaceId === undefined) return;
+    this.#limiter = new Limiter(ctx, (threadId, ...run) => threadStub(env, workspaceId, threadId).grant(...run));
+  }
+
+  override async answer(method: string, args: unknown[]): Promise<unknown> {
+    const object = this.#limiter ?? this.#ledger;
+    return object ? answerCall(object, method, args) : super.answer(method, args);
+  }
+
+  override async alarm(): Promise<void> {
+    await this.#limiter?.alarm();
+  }
 }

@@ -1,5 +1,5 @@
 /** The graph of an assistant, built only for inspection. */
-import type { Graph } from "../graphs/entry.ts";
+import type { Graph } from "../deployment.ts";
 import { makeGraph } from "../agents/graphs/graph.ts";
 import { Problem } from "../lib/problem.ts";
 import type { Assistant } from "../agents/assistants/store.ts";

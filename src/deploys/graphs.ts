@@ -1,5 +1,5 @@
 /** The graphs of this deployment, as another deployment is compared with them. */
-import { graphs } from "../graphs/index.ts";
+import { graphs } from "../deployment.ts";
 import { makeGraph } from "../agents/graphs/graph.ts";
 import { loadMigrations, loadVersion } from "../graphs/migrations.ts";
 import type { DescribedGraph } from "../system/deploys/schema.ts";

@@ -1,6 +1,6 @@
 /** From what a project exports as a graph to a compiled graph that Weir runs. */
 import "../runtime/install.ts";
-import type { Graph } from "./entry.ts";
+import type { Graph } from "../deployment.ts";
 
 /** A `StateGraph` compiled by Weir. Compiling is not cheap, and the result holds no state of a run. */
 const compiled = new WeakMap<object, Graph>();

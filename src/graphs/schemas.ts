@@ -5,7 +5,7 @@ import {
   subgraphSchemas as runtimeSubgraphs,
   type TypedSchemas,
 } from "../runtime/introspect.ts";
-import type { Graph } from "./entry.ts";
+import type { Graph } from "../deployment.ts";
 
 /** What createWeir takes. Those of subgraphs are by namespace. */
 export interface BuiltSchemas extends TypedSchemas {

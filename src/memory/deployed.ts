@@ -1,5 +1,5 @@
 /** Semantic search is on when the deployment has embeddings. */
-import { Lazy } from "../lazy.ts";
+import { Lazy } from "../deployment.ts";
 import { custom, type Embedder, type Embeddings } from "../deployment.ts";
 import type { Meaning } from "../agents/memory/vectors.ts";
 import type { Embed } from "./vectors.ts";

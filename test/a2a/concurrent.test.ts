@@ -2,7 +2,7 @@
 import { AIMessage } from "@langchain/core/messages";
 import { interrupt, MessagesValue, START, StateGraph, StateSchema } from "@langchain/langgraph";
 import { beforeAll, expect, it } from "vitest";
-import { graphs } from "../../src/graphs/index.ts";
+import { graphs } from "../../src/deployment.ts";
 import { type Caller, newCaller } from "../support/caller.ts";
 import { get } from "../threads/client.ts";
 import { events, type Json, message03, message1, sendRaw, result } from "./rpc.ts";

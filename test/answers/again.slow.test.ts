@@ -3,7 +3,7 @@ import "../../src/runtime/install.ts";
 import { abortAllDurableObjects } from "cloudflare:test";
 import { Annotation, END, interrupt, START, StateGraph } from "@langchain/langgraph";
 import { beforeEach, describe, expect, it, vi } from "vitest";
-import { graphs } from "../../src/graphs/index.ts";
+import { graphs } from "../../src/deployment.ts";
 import { newCaller } from "../support/caller.ts";
 import { get } from "../threads/client.ts";
 import { ask, listQuestions } from "./ask.ts";

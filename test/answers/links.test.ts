@@ -4,7 +4,7 @@ import { env } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
 import { sealText } from "../../src/lib/crypto.ts";
 import { get } from "../threads/client.ts";
-import { graphs } from "../../src/graphs/index.ts";
+import { graphs } from "../../src/deployment.ts";
 import { read } from "../streaming/client.ts";
 import { newCaller, send } from "../support/caller.ts";
 import "../support/pausing-graphs.ts";

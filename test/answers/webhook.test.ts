@@ -1,7 +1,7 @@
 /** The webhook of a run that asks: its payload has links, and its receiver may answer in the body of its response. */
 import { Annotation, interrupt, START, StateGraph } from "@langchain/langgraph";
 import { afterEach, expect, it, vi } from "vitest";
-import { graphs } from "../../src/graphs/index.ts";
+import { graphs } from "../../src/deployment.ts";
 import { newCaller } from "../support/caller.ts";
 import "../support/pausing-graphs.ts";
 import { stubFetch } from "../support/stub-fetch.ts";

@@ -2,7 +2,7 @@ import "../../src/runtime/install.ts";
 import { START, StateGraph, StateSchema } from "@langchain/langgraph";
 import { beforeAll, describe, expect, it } from "vitest";
 import { z } from "zod";
-import { graphs } from "../../src/graphs/index.ts";
+import { graphs } from "../../src/deployment.ts";
 import { type Caller, newCaller } from "../support/caller.ts";
 
 let caller: Caller;

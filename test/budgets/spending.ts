@@ -12,7 +12,7 @@ import {
   START,
   StateGraph,
 } from "@langchain/langgraph";
-import { graphs } from "../../src/graphs/index.ts";
+import { graphs } from "../../src/deployment.ts";
 import type { Caller } from "../support/caller.ts";
 
 /** Tokens of each call. The price of the model makes that a dollar. */

@@ -3,9 +3,9 @@ import "../../src/runtime/install.ts";
 import { Annotation, entrypoint, getPreviousState, interrupt, START, StateGraph, task } from "@langchain/langgraph";
 import { DeltaChannel } from "@langchain/langgraph/channels";
 import { beforeAll, describe, expect, it } from "vitest";
-import { graphs } from "../../src/graphs/index.ts";
+import { graphs } from "../../src/deployment.ts";
 import type { Migration } from "../../src/graphs/migrations.ts";
-import { Lazy } from "../../src/lazy.ts";
+import { Lazy } from "../../src/deployment.ts";
 import { type Caller, newCaller } from "../support/caller.ts";
 import { get, newThread } from "../threads/client.ts";
 

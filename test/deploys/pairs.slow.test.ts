@@ -7,7 +7,7 @@ import "../../src/runtime/install.ts";
 import { Annotation, interrupt, START, StateGraph } from "@langchain/langgraph";
 import { beforeAll, expect, it } from "vitest";
 import type { CheckPage, DescribedGraph } from "../../src/system/deploys/schema.ts";
-import { graphs } from "../../src/graphs/index.ts";
+import { graphs } from "../../src/deployment.ts";
 import { describeShape } from "../../src/runtime/shape.ts";
 import { type Caller, newCaller } from "../support/caller.ts";
 import { SEED, seeded } from "../support/random.ts";

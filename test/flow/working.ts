@@ -2,7 +2,7 @@
 import "../../src/runtime/install.ts";
 import { END, type LangGraphRunnableConfig, START, StateGraph, StateSchema } from "@langchain/langgraph";
 import { z } from "zod";
-import { graphs } from "../../src/graphs/index.ts";
+import { graphs } from "../../src/deployment.ts";
 import type { Caller } from "../support/caller.ts";
 import { uses } from "./put-rule.ts";
 

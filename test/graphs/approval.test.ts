@@ -1,6 +1,6 @@
 import { Command, INTERRUPT } from "@langchain/langgraph";
 import { describe, expect, it } from "vitest";
-import type { Graph } from "../../src/graphs/entry.ts";
+import type { Graph } from "../../src/deployment.ts";
 import { human, lastText, onThread, openGraph } from "./support.ts";
 
 const ask = human("Write to ada@example.com that the build is green");

@@ -1,7 +1,7 @@
 /** A demo graph with a checkpointer of its own, as the runtime would run it. */
 import type { BaseMessage } from "@langchain/core/messages";
 import { MemorySaver } from "@langchain/langgraph";
-import type { Graph } from "../../src/graphs/entry.ts";
+import type { Graph } from "../../src/deployment.ts";
 import { makeGraph } from "../../src/agents/graphs/graph.ts";
 import "../../examples/demo/worker.ts";
 

@@ -6,7 +6,7 @@ import { type LangGraphRunnableConfig, START, StateGraph, StateSchema } from "@l
 import { Hono } from "hono";
 import { beforeAll, describe, expect, it, vi } from "vitest";
 import { z } from "zod";
-import { graphs } from "../../src/graphs/index.ts";
+import { graphs } from "../../src/deployment.ts";
 import { MOST_NESTED } from "../../src/http/loopback.ts";
 import { custom } from "../../src/deployment.ts";
 import { type Caller, newCaller, send } from "../support/caller.ts";

@@ -2,7 +2,7 @@
 import { END, START, StateGraph } from "@langchain/langgraph";
 import { beforeAll, describe, expect, it, vi } from "vitest";
 import * as z from "zod";
-import { graphs } from "../../src/graphs/index.ts";
+import { graphs } from "../../src/deployment.ts";
 import { ADMIN_KEY, type Caller, newCaller, send } from "../support/caller.ts";
 import { sentRun } from "../support/traces.ts";
 import { connectFirst, connectSecond } from "./connect.ts";

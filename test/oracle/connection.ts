@@ -2,7 +2,7 @@
 import { runDurableObjectAlarm, runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { defaultAssistantId } from "../../src/agents/assistants/defaults.ts";
-import { graphs } from "../../src/graphs/index.ts";
+import { graphs } from "../../src/deployment.ts";
 import type { ThreadRpc } from "../../src/threads/rpc.ts";
 import type { Caller } from "../support/caller.ts";
 import { measureStored } from "../support/stored.ts";

@@ -4,7 +4,7 @@
  * `CASES=…` sets how many a soak tries, `ONLY='kind: cron, …; …'` runs these, with `STEPS=…` only these steps of them.
  */
 import { expect, it } from "vitest";
-import { graphs } from "../../src/graphs/index.ts";
+import { graphs } from "../../src/deployment.ts";
 import { makeKey } from "../support/encryption.ts";
 import { anyStorage } from "../chaos/faults.ts";
 import { newCaller } from "../support/caller.ts";

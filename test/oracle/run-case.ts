@@ -1,5 +1,5 @@
 /** Carries out cases beside the model, and shrinks those that fail. */
-import { graphs } from "../../src/graphs/index.ts";
+import { graphs } from "../../src/deployment.ts";
 import type { Caller } from "../support/caller.ts";
 import { generator, createRandom } from "../support/random.ts";
 import { type Case, type Dimension, findExclusion, PLAIN } from "./dimensions.ts";

@@ -4,7 +4,7 @@ import { MessagesValue, START, StateGraph, StateSchema } from "@langchain/langgr
 import { afterEach, beforeEach, expect, it, vi } from "vitest";
 import { createApp } from "../../src/app.ts";
 import { settings } from "../../src/config.ts";
-import { graphs } from "../../src/graphs/index.ts";
+import { graphs } from "../../src/deployment.ts";
 import { installLoopback } from "../../src/http/loopback.ts";
 import { type Caller, newCaller } from "../support/caller.ts";
 import { ask } from "../support/examples.ts";

@@ -3,7 +3,7 @@
  * proves that the ids and bodies are right and that the first calls changed nothing.
  */
 import { beforeAll, describe, expect, it } from "vitest";
-import { uis } from "../../src/ui/files.ts";
+import { uis } from "../../src/deployment.ts";
 import { newTokens } from "../oauth/person.ts";
 import { type Caller, newCaller, send } from "../support/caller.ts";
 import { signIn } from "../support/sessions.ts";

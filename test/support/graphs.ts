@@ -11,7 +11,7 @@ import {
   StateSchema,
 } from "@langchain/langgraph";
 import { z } from "zod";
-import { graphs } from "../../src/graphs/index.ts";
+import { graphs } from "../../src/deployment.ts";
 
 const State = new StateSchema({ messages: MessagesValue, topic: z.string().optional(), done: z.string().optional() });
 type State = typeof State.State;

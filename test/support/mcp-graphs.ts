@@ -10,7 +10,7 @@ import {
   StateSchema,
 } from "@langchain/langgraph";
 import * as z from "zod";
-import { graphs } from "../../src/graphs/index.ts";
+import { graphs } from "../../src/deployment.ts";
 
 const State = new StateSchema({ messages: MessagesValue });
 

@@ -2,7 +2,7 @@
 import "../../src/runtime/install.ts";
 import { getConfig, Send, START, StateGraph, StateSchema, task } from "@langchain/langgraph";
 import { z } from "zod";
-import { graphs } from "../../src/graphs/index.ts";
+import { graphs } from "../../src/deployment.ts";
 
 /** `receiver` is an address; `what` is what a payment of one of several parallel tasks is for. */
 const State = new StateSchema({ receiver: z.string(), order: z.string(), what: z.string().optional() });

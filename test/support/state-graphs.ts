@@ -2,7 +2,7 @@
 import "../../src/runtime/install.ts";
 import { END, MessagesValue, ReducedValue, START, StateGraph, StateSchema } from "@langchain/langgraph";
 import { z } from "zod";
-import { graphs } from "../../src/graphs/index.ts";
+import { graphs } from "../../src/deployment.ts";
 
 const State = new StateSchema({
   messages: MessagesValue,

@@ -14,7 +14,7 @@ import {
   StreamChannel,
 } from "@langchain/langgraph";
 import { z } from "zod";
-import { graphs } from "../../src/graphs/index.ts";
+import { graphs } from "../../src/deployment.ts";
 
 const State = new StateSchema({
   messages: MessagesValue,

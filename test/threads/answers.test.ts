@@ -1,7 +1,7 @@
 /** Answers to questions that are undone, not used, given twice, or given to a graph that cannot be made. */
 import { Annotation, interrupt, START, StateGraph } from "@langchain/langgraph";
 import { beforeEach, expect, it } from "vitest";
-import { graphs } from "../../src/graphs/index.ts";
+import { graphs } from "../../src/deployment.ts";
 import { read as readEvents } from "../streaming/client.ts";
 import { type Caller, newCaller } from "../support/caller.ts";
 import { factory, ran } from "../support/pausing-graphs.ts";

@@ -4,7 +4,7 @@ import { env } from "cloudflare:workers";
 import { AIMessage } from "@langchain/core/messages";
 import { END, MessagesValue, START, StateGraph, StateSchema } from "@langchain/langgraph";
 import { expect, it } from "vitest";
-import { graphs } from "../../src/graphs/index.ts";
+import { graphs } from "../../src/deployment.ts";
 import { type Caller, newCaller } from "../support/caller.ts";
 import { get, newThread, parseFrames, say } from "./client.ts";
 import { changeRow, rowsIn } from "../support/thread-tables.ts";

@@ -5,7 +5,7 @@ import type { AIMessageChunk, BaseMessage } from "@langchain/core/messages";
 import { FakeListChatModel } from "@langchain/core/utils/testing";
 import { MessagesValue, START, StateGraph, StateSchema } from "@langchain/langgraph";
 import { expect, it } from "vitest";
-import { graphs } from "../../src/graphs/index.ts";
+import { graphs } from "../../src/deployment.ts";
 import { type Caller, newCaller } from "../support/caller.ts";
 import { ALL, command, type Event, human, read } from "../streaming/client.ts";
 import { type Frame, parseFrames } from "./client.ts";

@@ -1,6 +1,6 @@
 /** Where no `auth` is deployed, `configurable.user_id` is a value like any other. */
 import { beforeAll, expect, it } from "vitest";
-import { graphs } from "../../src/graphs/index.ts";
+import { graphs } from "../../src/deployment.ts";
 import { type Json, whoami } from "../security/users.ts";
 import { type Caller, newCaller } from "../support/caller.ts";
 

@@ -8,7 +8,7 @@ import { beforeEach, expect, it, vi } from "vitest";
 import { threadsFor } from "../../src/crons/start.ts";
 import { type CronRow, findCron } from "../../src/automation/crons/store.ts";
 import { database } from "../../src/db/client.ts";
-import { graphs } from "../../src/graphs/index.ts";
+import { graphs } from "../../src/deployment.ts";
 import { readOwnPath } from "../../src/loopback/webhook.ts";
 import { sendOrDrop } from "../../src/deliveries/send.ts";
 import { custom } from "../../src/deployment.ts";

@@ -2,7 +2,7 @@
 import { runDurableObjectAlarm } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { beforeEach, expect, it } from "vitest";
-import { graphs } from "../../src/graphs/index.ts";
+import { graphs } from "../../src/deployment.ts";
 import { type Caller, newCaller } from "../support/caller.ts";
 import { factory, ran } from "../support/pausing-graphs.ts";
 import { get, newThread, say } from "./client.ts";

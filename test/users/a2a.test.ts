@@ -3,7 +3,7 @@ import { createExecutionContext } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { beforeAll, describe, expect, it } from "vitest";
 import { app } from "../support/app.ts";
-import { graphs } from "../../src/graphs/index.ts";
+import { graphs } from "../../src/deployment.ts";
 import { custom } from "../../src/deployment.ts";
 import { type Json, message1, type Reply } from "../a2a/rpc.ts";
 import { sseEvents } from "../support/sse.ts";

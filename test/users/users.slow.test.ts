@@ -4,7 +4,7 @@ import { beforeAll, describe, expect, it } from "vitest";
 import { createApp } from "../../src/app.ts";
 import { app } from "../support/app.ts";
 import { readConfig } from "../../src/config.ts";
-import { graphs } from "../../src/graphs/index.ts";
+import { graphs } from "../../src/deployment.ts";
 import { readConfigurable } from "../../src/threads/api/request.ts";
 import { custom } from "../../src/deployment.ts";
 import { newCaller } from "../support/caller.ts";

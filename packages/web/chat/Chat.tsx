@@ -85,7 +85,7 @@ export default function Chat({ id: threadId }: ViewProps) {
   if (assistants.data?.length === 0)
     return (
       <Bare>
-        <Notice title="No graph is deployed." text="Add one to src/graphs/index.ts, then deploy:">
+        <Notice title="No graph is deployed." text="Add one to src/deployment.ts, then deploy:">
           <pre>npm run deploy</pre>
         </Notice>
       </Bare>

@@ -2,7 +2,7 @@
 import { env } from "cloudflare:workers";
 import * as v from "valibot";
 import { settings as configured } from "../../config.ts";
-import { graphs } from "../../graphs/index.ts";
+import { graphs } from "../../deployment.ts";
 import { uuidv5 } from "../../lib/uuid.ts";
 
 /** The namespace that both official servers use: literally this, not one of RFC 4122's. */

@@ -2,7 +2,7 @@
 import { type Context, Hono } from "hono";
 import * as v from "valibot";
 import { database } from "../../db/client.ts";
-import type { Graph } from "../../graphs/entry.ts";
+import type { Graph } from "../../deployment.ts";
 import { AnyObject } from "../../http/shapes.ts";
 import { createDoc } from "../../http/route.ts";
 import { Problem } from "../../lib/problem.ts";

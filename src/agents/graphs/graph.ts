@@ -1,7 +1,7 @@
 /** The compiled graph of an entry of the registry. */
-import { Lazy, loaded } from "../../lazy.ts";
-import { type Access, type Graph, type GraphEntry, type ServerRuntime } from "../../graphs/entry.ts";
-import { graphs } from "../../graphs/index.ts";
+import { Lazy, loaded } from "../../deployment.ts";
+import { type Access, type Graph, type GraphEntry, type ServerRuntime } from "../../deployment.ts";
+import { graphs } from "../../deployment.ts";
 import { normalise } from "../../graphs/normalise.ts";
 
 type Config = Record<string, unknown>;

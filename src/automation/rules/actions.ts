@@ -11,7 +11,7 @@ import { createFeedback } from "../../traces/review/feedback/create.ts";
 import { insertItems } from "../../traces/review/queues/item-store.ts";
 import { findQueue } from "../../traces/review/queues/store.ts";
 import type { QueriedRun } from "../../traces/types.ts";
-import { loaded } from "../../lazy.ts";
+import { loaded } from "../../deployment.ts";
 import { custom } from "../../deployment.ts";
 import { evaluatorName, type RuleCall } from "../../rules/call.ts";
 import { Final, isRefusal } from "../../rules/errors.ts";

@@ -1,7 +1,7 @@
 /** The schema of `langgraph.json`, the file that LangGraph users have. */
 import { basename } from "node:path";
 import * as v from "valibot";
-import { CardSettings } from "../../a2a/settings.ts";
+import { CardSettings } from "../../config.ts";
 import {
   describeIssue,
   GraphText,

@@ -9,7 +9,7 @@ import { isObject } from "../../lib/json.ts";
 import { custom } from "../../deployment.ts";
 import { contentNotSupported } from "./errors.ts";
 import type { Send } from "./schema.ts";
-import { CardSettings } from "../../a2a/settings.ts";
+import { CardSettings } from "../../config.ts";
 import type { Part } from "./types.ts";
 
 /** `metadata.a2a` of an assistant, or `a2a` of its graph. An invalid member is left out. */

@@ -14,7 +14,7 @@ import { Problem } from "../../lib/problem.ts";
 import type { App } from "../../http/context.ts";
 import { body } from "../../http/validate.ts";
 import { mayUse } from "../../threads/api/access.ts";
-import { loadFiles, type UiFiles, uis } from "../../ui/files.ts";
+import { loadFiles, type UiFiles, uis } from "../../deployment.ts";
 import { globalName } from "./global-name.ts";
 
 const TYPES: Record<string, string> = { js: "text/javascript; charset=utf-8", css: "text/css; charset=utf-8" };

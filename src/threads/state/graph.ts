@@ -1,5 +1,5 @@
 /** A run's graph, and the config that it is made and called with. */
-import type { Access } from "../../graphs/entry.ts";
+import type { Access } from "../../deployment.ts";
 import { makeGraph } from "../../agents/graphs/graph.ts";
 import type { Json } from "../../lib/json.ts";
 import type { Graph } from "../../runtime/graph.ts";
