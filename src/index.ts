@@ -27,7 +27,7 @@ import { housekeeping } from "./system/housekeeping.ts";
 import { installLoopback } from "./http/loopback.ts";
 import { sweepRules } from "./rules/sweep.ts";
 import { isRuleMessage, workRules } from "./automation/rules/work.ts";
-import { installLogger } from "./runtime/logger.ts";
+import { installLogger } from "./runtime/install.ts";
 import { Ledger } from "./limits/budgets/ledger.ts";
 import { budgetsWorkspace } from "./limits/budgets/rpc.ts";
 import { findLimiter } from "./limits/flow/rpc.ts";

@@ -3,7 +3,7 @@ import { graphs } from "../deployment.ts";
 import { makeGraph } from "../agents/graphs/graph.ts";
 import { loadMigrations, loadVersion } from "../graphs/migrations.ts";
 import type { DescribedGraph } from "../system/deploys/schema.ts";
-import { describeShape, fingerprint, type GraphShape } from "../runtime/shape.ts";
+import { describeShape, fingerprint, type GraphShape } from "../runtime/introspect.ts";
 
 export async function describeGraphs(env: Env): Promise<Record<string, DescribedGraph>> {
   const ids = Object.keys(graphs).sort();

@@ -2,9 +2,10 @@
  * One chat message as the streaming protocol's `messages` sub-events: message-start, then per block start, deltas and
  * finish, then message-finish. Blocks get indices of their own, since models number text and tool calls independently.
  */
-import type { AIMessageChunk, BaseMessage } from "@langchain/core/messages";
+import { AIMessageChunk, type BaseMessage } from "@langchain/core/messages";
 import { audioIn, imagesIn, isObject, type Part as Block, reasoningIn, standardPart } from "./content.ts";
-import { messageType } from "./wire.ts";
+import { messageType, toWireJson, wireChunk } from "./wire.ts";
+import type { Json } from "../lib/json.ts";
 
 type Role = "ai" | "human" | "system";
 export type MessageEvent = Record<string, unknown> & { event: string };
@@ -226,4 +227,32 @@ const REASONS = new Map<unknown, string>([
 function finishReason(metadata: Record<string, unknown> | undefined, blocks: string[]): string {
   const known = REASONS.get(metadata?.finish_reason ?? metadata?.stop_reason);
   return known ?? (blocks.some((key) => key.startsWith("call:")) ? "tool_use" : "stop");
+}
+
+// Adds up the streamed chunks of messages, for the classic `messages` mode whose events hold the message so far.
+
+export class Accumulator {
+  #messages = new Map<string, AIMessageChunk>();
+
+  /** The message so far, in wire form, and whether this was its first chunk. */
+  add(chunk: Json & { id: string }): { message: string; first: boolean } {
+    const first = !this.#messages.has(chunk.id);
+    return { message: toWireJson(this.take(chunk)), first };
+  }
+
+  /** Takes a chunk in without writing the sum out, which costs as much as the message is long. */
+  take(chunk: Json & { id: string }): AIMessageChunk {
+    const before = this.#messages.get(chunk.id);
+    const { type: _type, ...fields } = chunk;
+    const next = new AIMessageChunk(fields);
+    const sum = before ? before.concat(next) : next;
+    this.#messages.set(chunk.id, sum);
+    return sum;
+  }
+
+  /** The chunks of one message so far, as one chunk in wire form. */
+  chunk(id: string): Json {
+    const sum = this.#messages.get(id);
+    return sum ? (JSON.parse(wireChunk(sum)) as Json) : {};
+  }
 }

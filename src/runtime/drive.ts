@@ -1,16 +1,86 @@
 /** Runs a graph, and passes all its output to a sink, synchronously and in order. */
 import "./install.ts";
+import { BaseCallbackHandler } from "@langchain/core/callbacks/base";
+import { AsyncBatchedStore, type BaseCheckpointSaver, type BaseStore } from "@langchain/langgraph-checkpoint";
 import type { RunnableConfig } from "@langchain/core/runnables";
 import { AsyncLocalStorageProviderSingleton } from "@langchain/core/singletons";
 import { Command, isCommand, Send } from "@langchain/langgraph";
-import type { BaseCheckpointSaver, BaseStore } from "@langchain/langgraph-checkpoint";
-import { DispatchedEvents } from "./dispatched.ts";
 import { type ExtensionSink, withExtensions } from "./extensions.ts";
-import type { Graph } from "./graph.ts";
+import type { AnyGraph as Graph } from "./introspect.ts";
 import { type Around, keysFrom, keyTasks } from "./idempotency-key.ts";
 import { answer, asNewest, hasTasksMode } from "./older.ts";
-import { batchOnDemand } from "./store-batches.ts";
 import { Tap, type TapSink } from "./callbacks.ts";
+
+// Events that a graph emits with LangChain's `dispatchCustomEvent`.
+
+/** Passes each on as LangChain's `on_custom_event`. The mode `events` of LangGraph has them among its others. */
+export class DispatchedEvents extends BaseCallbackHandler {
+  name = "WeirDispatchedEvents";
+  override awaitHandlers = true;
+
+  constructor(private readonly emit: (event: unknown) => void) {
+    super();
+  }
+
+  override handleCustomEvent(
+    name: string,
+    data: unknown,
+    runId: string,
+    tags: string[] = [],
+    metadata: Record<string, unknown> = {},
+  ): void {
+    if (tags.includes("langsmith:hidden")) return;
+    this.emit({ event: "on_custom_event", name, data, run_id: runId, tags, metadata });
+  }
+}
+
+// LangGraph's store: its calls are batched when there are some.
+
+/** Marks the prototype, so that a second load of this module does not patch it again. */
+const PATCHED = Symbol.for("weir.store_batches");
+
+/** What LangGraph keeps private in its store. */
+interface BatchedStore {
+  [PATCHED]?: true;
+  running: boolean;
+  queue: Map<number, unknown>;
+  processingTask: Promise<void> | null;
+  enqueueOperation: (this: BatchedStore, operation: unknown) => Promise<unknown>;
+  processBatchQueue: (this: BatchedStore) => Promise<void>;
+  stop: (this: BatchedStore) => Promise<void>;
+}
+
+/**
+ * Batches the calls of LangGraph's store on demand. LangGraph looks for calls in a loop of `setTimeout(0)` that lasts as long as
+ * the graph, and each nested graph has another: a run that waits for its model takes CPU from all others in its isolate.
+ */
+export function batchOnDemand(): void {
+  const type = AsyncBatchedStore.prototype as unknown as BatchedStore;
+  const { enqueueOperation, processBatchQueue, stop } = type;
+  if (type[PATCHED] || !enqueueOperation || !processBatchQueue) return;
+  type[PATCHED] = true;
+  type.processBatchQueue = function processOnce() {
+    return this.queue.size > 0 ? processBatchQueue.call(runningOnce(this)) : Promise.resolve();
+  };
+  type.enqueueOperation = function enqueueOnDemand(operation) {
+    const answer = enqueueOperation.call(this, operation);
+    // A batch waits for the one before it, and `stop` for the last. After `stop` nothing is written.
+    if (this.running && this.queue.size === 1)
+      this.processingTask = Promise.resolve(this.processingTask).then(() => this.processBatchQueue());
+    return answer;
+  };
+  type.stop = async function stopInLaterTurn() {
+    await stop.call(this);
+    // LangGraph's loop ends in a later turn of the event loop: a graph reports its end to its callbacks after the stream has failed.
+    await new Promise((resolve) => setTimeout(resolve, 0));
+  };
+}
+
+/** The store as the loop sees it: it runs for one turn. */
+function runningOnce(store: BatchedStore): BatchedStore {
+  let turns = 1;
+  return Object.create(store, { running: { get: () => turns-- > 0 } }) as BatchedStore;
+}
 
 export interface DriveSink extends TapSink, ExtensionSink {
   /** A chunk of LangGraph's own modes: values, updates, tasks, debug, custom, and the light `checkpoints` envelope. */

@@ -4,7 +4,7 @@
  * chunks that the log is made of, and what they push becomes events of the log.
  */
 import * as langgraph from "@langchain/langgraph";
-import type { Graph } from "./graph.ts";
+import type { AnyGraph as Graph } from "./introspect.ts";
 import type { MessageEvent } from "./blocks.ts";
 
 /** What the graph emits and the transformers add. */

@@ -4,9 +4,9 @@ import "./install.ts";
 import type { RunnableConfig } from "@langchain/core/runnables";
 import type { StateSnapshot } from "@langchain/langgraph";
 import type { BaseCheckpointSaver } from "@langchain/langgraph-checkpoint";
-import { readAddress } from "./debug.ts";
+import { readAddress } from "./wire.ts";
 import { bind, command, type WireCommand } from "./drive.ts";
-import type { Graph } from "./graph.ts";
+import type { AnyGraph as Graph } from "./introspect.ts";
 import { withId } from "./older.ts";
 import { errorBody, toWireJson } from "./wire.ts";
 

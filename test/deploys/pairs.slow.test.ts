@@ -8,7 +8,7 @@ import { Annotation, interrupt, START, StateGraph } from "@langchain/langgraph";
 import { beforeAll, expect, it } from "vitest";
 import type { CheckPage, DescribedGraph } from "../../src/system/deploys/schema.ts";
 import { graphs } from "../../src/deployment.ts";
-import { describeShape } from "../../src/runtime/shape.ts";
+import { describeShape } from "../../src/runtime/introspect.ts";
 import { type Caller, newCaller } from "../support/caller.ts";
 import { SEED, seeded } from "../support/random.ts";
 import { get, newThread, stream } from "../threads/client.ts";

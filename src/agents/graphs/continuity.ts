@@ -1,6 +1,6 @@
 /** Whether a stored state continues on a graph: everything that it holds and waits for must be there. */
 import * as v from "valibot";
-import type { GraphShape } from "../../runtime/shape.ts";
+import type { GraphShape } from "../../runtime/introspect.ts";
 
 /** A place where a thread waits or holds values: a checkpoint of its graph, or of a nested graph that is in the middle of its work. */
 export interface Parked {

@@ -3,7 +3,7 @@ import * as v from "valibot";
 import { Break } from "../../agents/graphs/continuity.ts";
 import { Count } from "../../http/shapes.ts";
 import { choosing } from "../../http/shapes.ts";
-import { DEEPEST, type GraphShape } from "../../runtime/shape.ts";
+import { DEEPEST, type GraphShape } from "../../runtime/introspect.ts";
 
 const name = v.pipe(v.string(), v.maxLength(1_000));
 const names = v.array(name);

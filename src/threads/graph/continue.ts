@@ -3,9 +3,9 @@ import { type Break, describeBreak, findBreaks } from "../../agents/graphs/conti
 import { isFactory } from "../../agents/graphs/graph.ts";
 import { findMigration, loadVersion } from "../../graphs/migrations.ts";
 import { remoteProblem } from "../../lib/problem.ts";
-import type { Graph } from "../../runtime/graph.ts";
+import type { AnyGraph as Graph } from "../../runtime/introspect.ts";
 import { Saver } from "../../runtime/saver.ts";
-import { describeShape, fingerprint } from "../../runtime/shape.ts";
+import { describeShape, fingerprint } from "../../runtime/introspect.ts";
 import type { Checkpoints } from "../checkpoints/checkpoints.ts";
 import type { ThreadContext } from "../context.ts";
 import type { RunRequest } from "../rpc.ts";

@@ -1,6 +1,6 @@
 /** The log's events as the Agent Server's classic SSE events. */
 import { sseFrame } from "../../http/sse.ts";
-import { Accumulator } from "../../runtime/accumulate.ts";
+import { Accumulator } from "../../runtime/blocks.ts";
 import type { EventMethod, EventText, Framing } from "./events.ts";
 import type { Json } from "../../lib/json.ts";
 

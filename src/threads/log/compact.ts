@@ -4,7 +4,7 @@
  * last one and the whole text. `cuts` says which delta had which part, so that any cursor stays good (cuts.ts). The log gets
  * gaps, and a long thread replays fast.
  */
-import { Accumulator } from "../../runtime/accumulate.ts";
+import { Accumulator } from "../../runtime/blocks.ts";
 import type { Json } from "../../lib/json.ts";
 import { canonical } from "./canonical.ts";
 import type { EventsRow } from "../storage/rows.ts";

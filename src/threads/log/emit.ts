@@ -2,7 +2,7 @@
 import type { BaseMessage } from "@langchain/core/messages";
 import { isObject } from "../../lib/json.ts";
 import type { MessageEvent } from "../../runtime/blocks.ts";
-import { wireDebug } from "../../runtime/debug.ts";
+import { wireDebug } from "../../runtime/wire.ts";
 import type { DriveSink } from "../../runtime/drive.ts";
 import { toWireJson, wireChunk } from "../../runtime/wire.ts";
 import { canonical } from "./canonical.ts";

@@ -2,7 +2,7 @@
  * Lists (of messages, mostly) as sequences of chunks that checkpoints and events share, so that a step writes what it
  * added or changed and not the list again.
  */
-import { isStoredAs, shareText } from "../../runtime/compare.ts";
+import { isStoredAs, shareText } from "../../runtime/stored.ts";
 import { dump, flatten, revive } from "../../runtime/stored.ts";
 import { STATE_LIMIT } from "../limits.ts";
 import type { Tables } from "../store/tables.ts";

@@ -2,7 +2,7 @@
 import type { Access } from "../../deployment.ts";
 import { makeGraph } from "../../agents/graphs/graph.ts";
 import type { Json } from "../../lib/json.ts";
-import type { Graph } from "../../runtime/graph.ts";
+import type { AnyGraph as Graph } from "../../runtime/introspect.ts";
 import type { ThreadRecord } from "../record.ts";
 import type { RunRequest } from "../rpc.ts";
 import type { StoredRun } from "../run.ts";

@@ -7,9 +7,9 @@ import { budgetQuestion } from "../interrupts/budget.ts";
 import { JOIN, TO_NODE } from "../../agents/graphs/continuity.ts";
 import { isObject } from "../../lib/json.ts";
 import { type Migration, NewState, type NextNode } from "../../graphs/migrations.ts";
-import type { Graph } from "../../runtime/graph.ts";
+import type { AnyGraph as Graph } from "../../runtime/introspect.ts";
 import type { Saver } from "../../runtime/saver.ts";
-import { fingerprint } from "../../runtime/shape.ts";
+import { fingerprint } from "../../runtime/introspect.ts";
 import { readSnapshot } from "../../runtime/state.ts";
 
 /** Holds the input of a graph until its first step. In a function, until it has ended. */

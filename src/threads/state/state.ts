@@ -1,7 +1,7 @@
 /** The thread's state, history and updates, through the graph that made them. */
 import { logError } from "../../lib/log.ts";
 import { remoteProblem } from "../../lib/problem.ts";
-import type { Graph } from "../../runtime/graph.ts";
+import type { AnyGraph as Graph } from "../../runtime/introspect.ts";
 import { Saver } from "../../runtime/saver.ts";
 import { readHistory, readSnapshot, readState, writeState } from "../../runtime/state.ts";
 import { isFactory } from "../../agents/graphs/graph.ts";
