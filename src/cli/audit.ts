@@ -2,7 +2,7 @@
 import { readdirSync, readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
-import type { AuditEntryWire, AuditRoot } from "../audit/entry.ts";
+import type { AuditEntryWire, AuditRoot } from "../access/audit/verify.ts";
 import { type Verified, verifyAudit } from "../access/audit/verify.ts";
 import { Fault } from "./fault.ts";
 

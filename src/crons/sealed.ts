@@ -1,5 +1,5 @@
 /** The payload of a cron in a workspace that encrypts: what its runs are given. */
-import { openJson, openListed, sealJson } from "../encryption/json.ts";
+import { openJson, openListed, sealJson } from "../access/encryption/ring.ts";
 import { loadRing, withRing } from "../access/encryption/keys.ts";
 import type { CronRow } from "../automation/crons/store.ts";
 

@@ -1,8 +1,8 @@
 /** The user of a cron: whose runs it starts. Kept encrypted, because an `Auth` may put tokens into its users. */
 import { LOCAL_WORKSPACE_ID, type Principal } from "../http/principal.ts";
-import { openSecret, sealSecret } from "../encryption/secrets.ts";
+import { openSecret, sealSecret } from "../access/encryption/keys.ts";
 import { Problem } from "../lib/problem.ts";
-import { hasUsers } from "../users/authenticate.ts";
+import { hasUsers } from "../access/users/handlers.ts";
 import type { AppUser } from "../http/principal.ts";
 import type { CronRow } from "../automation/crons/store.ts";
 

@@ -2,7 +2,7 @@
 import * as v from "valibot";
 import { Problem } from "../lib/problem.ts";
 import { type KeySource } from "../access/encryption/keys.ts";
-import { openSecret, sealSecret } from "../encryption/secrets.ts";
+import { openSecret, sealSecret } from "../access/encryption/keys.ts";
 
 /** A value of a secret that stays as it is. Answers show it in place of the secret. */
 export const HIDDEN = "********";

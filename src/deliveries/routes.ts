@@ -3,7 +3,7 @@ import { Id, Time } from "../http/shapes.ts";
 import { Hono } from "hono";
 import * as v from "valibot";
 import { audit } from "../access/audit/record.ts";
-import { sealSecret } from "../encryption/secrets.ts";
+import { sealSecret } from "../access/encryption/keys.ts";
 import { newSecret } from "../lib/crypto.ts";
 import { database } from "../db/client.ts";
 import { createDoc, NOTHING } from "../http/route.ts";

@@ -1,13 +1,13 @@
 /** Deletes expired rows. */
 import { chainAll } from "../access/audit/chain.ts";
-import { storeRoots } from "../audit/roots.ts";
+import { storeRoots } from "../access/audit/chain.ts";
 import { forgetAnonymous } from "../access/audit/store.ts";
 import { deleteEndedSessions } from "../access/auth/sessions.ts";
 import { deleteExpiredKeys } from "../access/auth/store.ts";
 import { database } from "../db/client.ts";
 import { runAll } from "../lib/parallel.ts";
 import { deleteOldKeys } from "../access/idempotency/store.ts";
-import { deleteOldInvitations } from "../members/invitation-store.ts";
+import { deleteOldInvitations } from "../access/members/store.ts";
 import { deleteExpired } from "../agents/memory/store.ts";
 import { forgetExpired } from "../access/oauth/store.ts";
 import { deleteExpiredTokens } from "../traces/review/feedback/store.ts";

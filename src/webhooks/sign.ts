@@ -1,7 +1,7 @@
 /** Signatures of webhooks: a receiver can check who sent a delivery, when, and that its body is unchanged. */
 import { createHmac } from "node:crypto";
 import { isKeyDestroyed } from "../access/encryption/ring.ts";
-import { openSecret } from "../encryption/secrets.ts";
+import { openSecret } from "../access/encryption/keys.ts";
 import { database } from "../db/client.ts";
 import { listSecrets } from "../deliveries/store.ts";
 

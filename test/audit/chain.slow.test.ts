@@ -2,8 +2,8 @@
 import { env } from "cloudflare:workers";
 import { beforeEach, describe, expect, it } from "vitest";
 import { chain, chainAll } from "../../src/access/audit/chain.ts";
-import { type AuditEntryWire, type AuditRoot, GENESIS } from "../../src/audit/entry.ts";
-import { storeRoots, rootKey } from "../../src/audit/roots.ts";
+import { type AuditEntryWire, type AuditRoot, GENESIS } from "../../src/access/audit/verify.ts";
+import { storeRoots, rootKey } from "../../src/access/audit/chain.ts";
 import { forgetAnonymous } from "../../src/access/audit/store.ts";
 import { verifyAudit } from "../../src/access/audit/verify.ts";
 import { database } from "../../src/db/client.ts";

@@ -3,7 +3,7 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
-import { type AuditEntryWire, GENESIS, hashOfEntry } from "../../src/audit/entry.ts";
+import { type AuditEntryWire, GENESIS, hashOfEntry } from "../../src/access/audit/verify.ts";
 import { run } from "../../src/cli/audit.ts";
 
 let folder: string;

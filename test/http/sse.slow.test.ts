@@ -1,6 +1,6 @@
 /** Streaming answers: heartbeats, and the credential that may end while they are open. */
 import { afterEach, beforeEach, expect, it, vi } from "vitest";
-import { endUnless } from "../../src/auth/long-answers.ts";
+import { endUnless } from "../../src/access/auth/authenticate.ts";
 import { sseBytes } from "../../src/http/sse.ts";
 
 const CHECK_MS = 5_000;

@@ -1,7 +1,7 @@
 /** Members: their roles, what these allow, and what ends with them. */
 import { env } from "cloudflare:workers";
 import { beforeEach, describe, expect, it } from "vitest";
-import { forgetCredentials } from "../../src/auth/credential-cache.ts";
+import { forgetCredentials } from "../../src/access/auth/store.ts";
 import { CALLBACK, newClient, redeem, refresh, request, type Tokens, withToken } from "../oauth/person.ts";
 import { installProvider, provider, Visitor } from "../oauth/provider.ts";
 import { type Caller, newCaller, send } from "../support/caller.ts";

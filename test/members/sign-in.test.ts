@@ -1,7 +1,7 @@
 /** Signing in to the console: the session, what ends it, and what other sites can make of it. */
 import { env } from "cloudflare:workers";
 import { beforeEach, describe, expect, it, vi } from "vitest";
-import { forgetCredentials } from "../../src/auth/credential-cache.ts";
+import { forgetCredentials } from "../../src/access/auth/store.ts";
 import { ORIGIN } from "../oauth/person.ts";
 import { installProvider, ISSUER, provider, signBy, stranger, Visitor } from "../oauth/provider.ts";
 import { ADMIN_KEY, type Caller, newCaller, send } from "../support/caller.ts";

@@ -1,7 +1,7 @@
 /** One credential's burst of requests takes its share of an isolate, and leaves the rest to others. */
 import { afterEach, beforeEach, expect, it, vi } from "vitest";
 import type { Principal } from "../../src/http/principal.ts";
-import { takeTurn } from "../../src/auth/turns.ts";
+import { takeTurn } from "../../src/access/auth/limits.ts";
 import { newCaller } from "../support/caller.ts";
 import { pickCases } from "../support/thorough.ts";
 

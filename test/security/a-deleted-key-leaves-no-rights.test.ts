@@ -1,7 +1,7 @@
 /** The deletion of a key is one step: a fault leaves the key as it was, and what a gone key allowed opens nothing. */
 import { env } from "cloudflare:workers";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { forgetCredentials } from "../../src/auth/credential-cache.ts";
+import { forgetCredentials } from "../../src/access/auth/store.ts";
 import { Browser, readError, newClient, newTokens, refresh, request, withToken } from "../oauth/person.ts";
 import { ADMIN_KEY, type Caller, newCaller, send } from "../support/caller.ts";
 

@@ -1,7 +1,7 @@
 /** What an application makes with a token does not outlive what the person allowed it. */
 import { env } from "cloudflare:workers";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
-import { forgetCredentials } from "../../src/auth/credential-cache.ts";
+import { forgetCredentials } from "../../src/access/auth/store.ts";
 import { housekeeping } from "../../src/system/housekeeping.ts";
 import { Browser, newClient, newTokens, post, request } from "../oauth/person.ts";
 import { ADMIN_KEY, type Caller, newCaller, send } from "../support/caller.ts";

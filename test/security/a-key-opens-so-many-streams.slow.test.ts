@@ -1,7 +1,7 @@
 /** One credential cannot keep the server busy with readers: its open streams are capped, and others are not affected. */
 import { afterEach, expect, it, vi } from "vitest";
 import type { Principal } from "../../src/http/principal.ts";
-import { isLong, MOST_STREAMS, reserveStream } from "../../src/auth/streams.ts";
+import { isLong, MOST_STREAMS, reserveStream } from "../../src/access/auth/limits.ts";
 import { UNCOMPRESSED } from "../../src/http/middleware.ts";
 import { type Caller, newCaller, send } from "../support/caller.ts";
 

@@ -4,7 +4,7 @@ import { runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { describe, expect, it, vi } from "vitest";
 import { sha256 } from "../../src/lib/crypto.ts";
-import { forgetCredentials } from "../../src/auth/credential-cache.ts";
+import { forgetCredentials } from "../../src/access/auth/store.ts";
 import { threadObject } from "../../src/threads/stub.ts";
 import { message1 } from "../a2a/rpc.ts";
 import { newTokens } from "../oauth/person.ts";

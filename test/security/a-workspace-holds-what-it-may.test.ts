@@ -4,7 +4,7 @@ import { expect, it } from "vitest";
 import { MOST_KEYS } from "../../src/access/auth/store.ts";
 import { MOST_CRONS } from "../../src/automation/crons/store.ts";
 import { MOST_DESTINATIONS } from "../../src/exports/destinations/store.ts";
-import { MOST_INVITATIONS } from "../../src/members/invitation-store.ts";
+import { MOST_INVITATIONS } from "../../src/access/members/store.ts";
 import { MOST_MEMBERS } from "../../src/access/members/store.ts";
 import { MOST_PROMPTS } from "../../src/agents/prompts/store.ts";
 import { MOST_QUEUES } from "../../src/traces/review/queues/store.ts";

@@ -2,7 +2,7 @@
 import { createExecutionContext } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { describe, expect, it, vi } from "vitest";
-import { forgetCredentials } from "../../src/auth/credential-cache.ts";
+import { forgetCredentials } from "../../src/access/auth/store.ts";
 import { app } from "../support/app.ts";
 import { ruleFor } from "../../src/http/route.ts";
 import { newTokens } from "../oauth/person.ts";

@@ -11,7 +11,7 @@ import { query } from "../../http/validate.ts";
 import { chain } from "./chain.ts";
 import { audit } from "./record.ts";
 import { type AuditFilter, listAudit, nextAudit, type Position } from "./store.ts";
-import { toWireEntry } from "../../audit/wire.ts";
+import { toWireEntry } from "./chain.ts";
 
 const Moment = v.pipe(
   v.string(),

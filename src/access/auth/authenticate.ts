@@ -1,16 +1,17 @@
 /** From a request's headers to a Principal that may make this call, or an error that says what is missing. */
 import type { Context, MiddlewareHandler } from "hono";
+import { isKnownOrigin, serverAddress, type App, callerAddress, isWithin } from "../../http/context.ts";
+import { guardedBy } from "../../lib/streams.ts";
+import { isEventStream, sseFrame } from "../../http/sse.ts";
 import { matchedRoutes } from "hono/route";
-import { noteAdminKey, noteRefusal } from "../../audit/credentials.ts";
+import { noteAdminKey, noteRefusal } from "../audit/record.ts";
 import { database } from "../../db/client.ts";
 import { logError } from "../../lib/log.ts";
 import { Problem } from "../../lib/problem.ts";
 import { innerCaller } from "../../http/loopback.ts";
-import type { App } from "../../http/context.ts";
 import { userRouteScope } from "../users/app.ts";
-import { hasUsers, resolveUser } from "../../users/authenticate.ts";
-import { isApiKeyShaped } from "../../auth/api-key.ts";
-import { challenge, isInResource } from "../../auth/challenge.ts";
+import { hasUsers, resolveUser } from "../users/handlers.ts";
+import { isApiKeyShaped } from "./keys.ts";
 import {
   isAdminKey,
   keyCredential,
@@ -19,19 +20,61 @@ import {
   stillHolds,
   tokenCredential,
 } from "./credentials.ts";
-import type { Credential } from "../../auth/credential-cache.ts";
-import { limitKey } from "./limits.ts";
-import { endUnless } from "../../auth/long-answers.ts";
-import { callerAddress, isWithin } from "../../http/context.ts";
+import { type Credential, findWorkspace, noteKeyUse } from "./store.ts";
+import { limitKey, countStream, isLong, type OpenStream, reserveStream, takeTurn } from "./limits.ts";
 import { LOCAL_WORKSPACE_ID, may, ORGANIZATION_ID, type Principal, type Scope, SCOPES } from "../../http/principal.ts";
-import { isPublic } from "../../http/route.ts";
-import { acts, mayCall, permissionsOfRule, type Rule, ruleFor, scopeOfRule } from "../../http/route.ts";
+import { isPublic, acts, mayCall, permissionsOfRule, type Rule, ruleFor, scopeOfRule } from "../../http/route.ts";
 import { sha256 } from "../../lib/crypto.ts";
-import { isFromOwnPage, sessionSecret } from "../../auth/session.ts";
-import { noteSessionUse } from "./sessions.ts";
-import { findWorkspace, noteKeyUse } from "./store.ts";
-import { countStream, isLong, type OpenStream, reserveStream } from "../../auth/streams.ts";
-import { takeTurn } from "../../auth/turns.ts";
+import { isFromOwnPage, sessionSecret, noteSessionUse } from "./sessions.ts";
+
+/** Characters of the id of an assistant in an address. A longer one names none, and the header of a refusal has room for few. */
+const LONGEST_ID = 300;
+const RESOURCE = new RegExp(`^/(?:mcp(?:/traces)?|(?:a2a|agui)/[^/]{1,${LONGEST_ID}})(?=/|$)`);
+
+/**
+ * The resource with metadata of its own (RFC 9728) that a path is in: MCP, the traces over MCP, or an assistant over A2A or AG-UI.
+ * Elsewhere "", the whole server.
+ */
+export function matchResource(path: string): string {
+  return RESOURCE.exec(path)?.[0] ?? "";
+}
+
+/** Whether a token for this resource (RFC 8707) works at the path. A resource with metadata of its own has no other one below it. */
+export function isInResource(path: string, resource: string): boolean {
+  if (path !== resource && !path.startsWith(`${resource}/`)) return false;
+  return matchResource(resource) !== resource || matchResource(path) === resource;
+}
+
+/** The `WWW-Authenticate` of a 401 or 403: where a client finds out how to get a token (RFC 6750, RFC 9728 section 5.1). */
+export function challenge(c: Context<App>, parameters: Record<string, string> = {}): Record<string, string> {
+  const { pathname, searchParams } = new URL(c.req.url);
+  const metadata = `${serverAddress(c)}/.well-known/oauth-protected-resource${matchResource(pathname)}`;
+  // Clients request this scope rather than those of the metadata, which are for reading (MCP, scope selection strategy).
+  const writes = matchResource(pathname) === "/mcp/traces" && searchParams.get("write") === "true";
+  const all = {
+    ...(writes && { scope: "read write" }),
+    ...parameters,
+    ...(isKnownOrigin(c) && { resource_metadata: metadata }),
+  };
+  const text = Object.entries(all).map(([name, value]) => `${name}="${value}"`);
+  return { "www-authenticate": `Bearer ${text.join(", ")}`.trim() };
+}
+
+// An answer that lasts longer than the check of its credential ends when the credential does.
+
+const message = "The credential of this stream has ended.";
+const ERROR_EVENT = sseFrame({ event: "error", data: JSON.stringify({ error: "Unauthorized", message }) });
+/** What `/wait` and `/join` answer for a run that failed. */
+const ERROR_RESULT = JSON.stringify({ __error__: { error: "Unauthorized", message } });
+
+/**
+ * The same answer, which ends with an error as soon as `holds`, called every five seconds, is false. `onEnd` is called once,
+ * when the answer has ended, failed or lost its reader.
+ */
+export function endUnless(response: Response, holds: () => Promise<boolean>, onEnd: () => void): Response {
+  const last = new TextEncoder().encode(isEventStream(response) ? ERROR_EVENT : ERROR_RESULT);
+  return guardedBy(response, { holds, onEnd, last });
+}
 
 /** How Weir's own access tokens begin; other credentials go to the deployment's own `Auth`, if any. */
 const TOKEN_PREFIX = "weir_at_";

@@ -2,8 +2,8 @@
 import { database } from "../../db/client.ts";
 import { logError } from "../../lib/log.ts";
 import { toProblem } from "../../lib/problem.ts";
-import { resolveUser } from "../../users/authenticate.ts";
-import { type Credential, readCredential } from "../../auth/credential-cache.ts";
+import { resolveUser } from "../users/handlers.ts";
+import { type Credential, readCredential } from "./store.ts";
 import { isWithin } from "../../http/context.ts";
 import { ALL_PERMISSIONS, may, type Principal, type Scope, SCOPES } from "../../http/principal.ts";
 import { permissionsOfRole } from "./roles.ts";

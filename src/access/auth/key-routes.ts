@@ -12,7 +12,7 @@ import type { App } from "../../http/context.ts";
 import { body, param, query } from "../../http/validate.ts";
 import { type Deleted, deleteKeys, findDeletion } from "./key-deletion.ts";
 import { checkNarrows, checkTerms, type KeyTerms, makeKey } from "./keys.ts";
-import { requireRole, scopesOfPermissions } from "../../auth/known-role.ts";
+import { requireRole, scopesOfPermissions } from "./roles.ts";
 import type { Permission, Principal, Scope } from "../../http/principal.ts";
 import { CreateKey, DeleteKey, KeyParam, RollKey, UpdateKey } from "./schema.ts";
 import { type ApiKeyRow, findKey, hasExpired, insertKey, listKeys, MOST_KEYS, rollKey, updateKey } from "./store.ts";

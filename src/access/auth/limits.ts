@@ -1,10 +1,27 @@
 /** How often one caller may call. The limits themselves are in wrangler.toml. */
+import type { Principal } from "../../http/principal.ts";
 import type { Context } from "hono";
 import { Problem } from "../../lib/problem.ts";
-import type { App } from "../../http/context.ts";
-import { callerAddress, toNetwork } from "../../http/context.ts";
-import type { Principal } from "../../http/principal.ts";
-import { credentialKey } from "../../auth/seen.ts";
+import { type App, callerAddress, toNetwork } from "../../http/context.ts";
+import { isLate } from "../../http/middleware.ts";
+import { isEventStream } from "../../http/sse.ts";
+
+// What an isolate counts for one credential while it lasts.
+
+export interface Seen {
+  /** When it was last known to last, milliseconds since 1970. */
+  at: number;
+}
+
+/** Removes entries that were not seen for this many milliseconds: its request ended and its own code did not run. */
+export function dropUnseen<Item extends Seen>(items: Set<Item>, ms: number): void {
+  const oldest = Date.now() - ms;
+  for (const item of items) if (item.at < oldest) items.delete(item);
+}
+
+export function credentialKey({ workspaceId, credentialId }: Principal): string {
+  return `${workspaceId} ${credentialId}`;
+}
 
 /** The limiter returns no time, so the answer names its whole period. */
 const PERIOD_SECONDS = 60;
@@ -73,4 +90,165 @@ function tooMany(what: string): Problem {
   return new Problem(429, `${what} Try again in ${PERIOD_SECONDS} seconds.`, {
     headers: { "retry-after": String(PERIOD_SECONDS) },
   });
+}
+
+// Fair shares of an isolate: one credential's burst of requests does not delay the requests of others. An isolate has one
+// thread, and all requests that it works on at the same time share that thread.
+
+/** Requests of one credential that are at work at the same time. */
+const AT_ONCE = 16;
+/** Requests of one credential that wait for their turn. Each holds its headers in the isolate's memory. */
+const MOST_WAITING = 1_000;
+/** After this time the turn of a request ends, because it waits rather than computes. Milliseconds. */
+const TURN_MS = 5_000;
+/** The same for calls that answer when a run has ended, which is long after they stopped computing. */
+const BLOCKING_TURN_MS = 250;
+const BLOCKING = /^\/(?:a2a|mcp)(?:\/|$)/;
+
+/** Milliseconds that a request waits for its turn. */
+const WAIT_MS = 20_000;
+
+/** The platform can end a request without running its code, so each entry ends by its age too. */
+class Turns {
+  readonly #taken = new Set<Seen>();
+  readonly #waiting = new Set<Seen>();
+
+  get isIdle(): boolean {
+    return this.#taken.size === 0 && this.#waiting.size === 0;
+  }
+
+  /** A turn of this many milliseconds; undefined when all are taken. */
+  take(length: number): Seen | undefined {
+    if (this.#taken.size >= AT_ONCE) dropUnseen(this.#taken, TURN_MS);
+    if (this.#taken.size >= AT_ONCE) return undefined;
+    const turn = { at: Date.now() - (TURN_MS - length) };
+    this.#taken.add(turn);
+    return turn;
+  }
+
+  end(turn: Seen): void {
+    this.#taken.delete(turn);
+  }
+
+  /**
+   * Resolves when the caller should try again. Each request uses its own timer: in Workers, no request may run another
+   * request's code.
+   */
+  async pause(): Promise<void> {
+    if (this.#waiting.size >= MOST_WAITING) dropUnseen(this.#waiting, TURN_MS);
+    if (this.#waiting.size >= MOST_WAITING) throw tooManyAtOnce();
+    const waiting = { at: Date.now() };
+    this.#waiting.add(waiting);
+    // The interval grows with the number of waiting requests: together they check at most about 2,000 times a second.
+    await new Promise((resolve) => setTimeout(resolve, Math.min(500, 20 + this.#waiting.size)));
+    this.#waiting.delete(waiting);
+  }
+}
+
+const turns = new Map<string, Turns>();
+
+/**
+ * Waits for a turn of this credential. The caller calls the answer when the response has begun.
+ *
+ * @throws Problem 429 when too many of its requests wait, or this one has waited 20 seconds.
+ */
+export async function takeTurn({ url }: Request, principal: Principal): Promise<() => void> {
+  const key = credentialKey(principal);
+  const length = BLOCKING.test(new URL(url).pathname) ? BLOCKING_TURN_MS : TURN_MS;
+  const since = Date.now();
+  for (;;) {
+    const own = turns.get(key) ?? new Turns();
+    turns.set(key, own);
+    const turn = own.take(length);
+    if (turn) return () => endTurn(key, own, turn);
+    if (Date.now() - since > WAIT_MS) throw tooManyAtOnce();
+    await own.pause();
+  }
+}
+
+function endTurn(key: string, own: Turns, turn: Seen): void {
+  own.end(turn);
+  if (own.isIdle && turns.get(key) === own) turns.delete(key);
+}
+
+function tooManyAtOnce(): Problem {
+  return new Problem(429, "This credential has too many requests at the same time. Send fewer at once.", {
+    headers: { "retry-after": "5" },
+  });
+}
+
+// How many streams one credential may have open. Every event is framed and sent for each of them.
+
+/** The most streams of one credential in one isolate, and sockets of one credential on one thread. */
+export const MOST_STREAMS = 256;
+/** The platform can end a request without running its code. A stream not seen for this many milliseconds has ended. */
+const ABANDONED_MS = 30_000;
+
+/** A stream that counts against its credential. */
+export interface OpenStream {
+  /** The stream is still open. Called every few seconds. */
+  seen: () => void;
+  /** The stream has ended. */
+  end: () => void;
+}
+
+/** By credential. */
+const open = new Map<string, Set<Seen>>();
+
+/** The routes whose answers are streams. */
+const STREAMS = /\/stream(?:\/events)?\/?$|^\/agui\//;
+/** Each call may wait for a run, which its body says. It counts until it is answered. */
+const CALLS = /^\/(?:mcp(?:\/traces)?|a2a\/[^/]+)\/?$/;
+/** The routes that answer with the result of a run, when it has ended. */
+const WAITS = /\/(?:wait|join)\/?$/;
+
+/**
+ * Counts the stream that this request opens; undefined when it opens none. It counts before the work begins, so that
+ * simultaneous requests are refused too.
+ *
+ * @throws Problem 429 when the credential has too many.
+ */
+export function reserveStream(request: Request, principal: Principal): OpenStream | undefined {
+  if (!requestsStream(request)) return undefined;
+  const own = open.get(credentialKey(principal));
+  if (own && own.size >= MOST_STREAMS) {
+    dropUnseen(own, ABANDONED_MS);
+    if (own.size >= MOST_STREAMS) throw tooManyStreams();
+  }
+  return countStream(principal);
+}
+
+export function tooManyStreams(): Problem {
+  return new Problem(429, `This credential has ${MOST_STREAMS} open streams. Close some of them first.`, {
+    headers: { "retry-after": "5" },
+  });
+}
+
+export function countStream(principal: Principal): OpenStream {
+  const key = credentialKey(principal);
+  const own = open.get(key) ?? new Set();
+  open.set(key, own);
+  const stream = { at: Date.now() };
+  own.add(stream);
+  return {
+    seen: () => void (stream.at = Date.now()),
+    end: () => {
+      own.delete(stream);
+      if (own.size === 0 && open.get(key) === own) open.delete(key);
+    },
+  };
+}
+
+/** Whether the answer lasts longer than its request's checks: a stream of events, or the wait for a run's result. */
+export function isLong({ url }: Request, response: Response): boolean {
+  if (isEventStream(response)) return true;
+  return response.ok && response.body !== null && (WAITS.test(new URL(url).pathname) || isLate(response));
+}
+
+function requestsStream({ url, headers, method }: Request): boolean {
+  const { pathname } = new URL(url);
+  if (CALLS.test(pathname)) return method === "POST";
+  return (
+    STREAMS.test(pathname) || WAITS.test(pathname) || Boolean(headers.get("accept")?.includes("text/event-stream"))
+  );
 }

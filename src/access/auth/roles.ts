@@ -1,7 +1,17 @@
 /** Roles: sets of permissions with a name. Four are built in; a workspace makes more. */
-import type { Database } from "../../db/client.ts";
-import { ALL_PERMISSIONS, type Permission, PERMISSIONS } from "../../http/principal.ts";
-import { findRole } from "../../auth/roles-store.ts";
+import { type Database, database } from "../../db/client.ts";
+import {
+  ALL_PERMISSIONS,
+  type Permission,
+  PERMISSIONS,
+  may,
+  type Principal,
+  type Scope,
+} from "../../http/principal.ts";
+import { findRole } from "./store.ts";
+import type { Context } from "hono";
+import { Problem } from "../../lib/problem.ts";
+import type { App } from "../../http/context.ts";
 
 const READING = ALL_PERMISSIONS.filter((permission) => PERMISSIONS[permission] === "read");
 
@@ -22,4 +32,46 @@ export async function permissionsOfRole(
   const row = await findRole(db, workspaceId, name);
   // A later version may have had more permissions.
   return (row?.permissions ?? []).filter((one): one is Permission => Object.hasOwn(PERMISSIONS, one));
+}
+
+// The roles that a caller may give: those that exist, and no more than it may do itself.
+
+/** The permissions of a role. @throws Problem 422 when the workspace has none of this name */
+export async function requireRole(c: Context<App>, role: string): Promise<readonly Permission[]> {
+  const permissions = await permissionsOfRole(database(c.env.DB), c.get("principal").workspaceId, role);
+  if (permissions.length > 0) return permissions;
+  throw new Problem(422, `Invalid body.role: there is no role ${role} in this workspace.`);
+}
+
+/** @throws Problem 403 when the permissions are more than the maker's. `what`: that which would have them. */
+export function checkGiven(
+  maker: Pick<Principal, "scopes" | "permissions">,
+  permissions: readonly Permission[],
+  what: string,
+): void {
+  const more = permissions.filter((permission) => !may(maker, permission));
+  if (more.length === 0) return;
+  throw new Problem(403, `${what} cannot have permissions that its maker lacks: ${more.join(", ")}.`);
+}
+
+/**
+ * Members, invitations and roles outlive the access of an application, so an application gives none: what it gave could not be
+ * taken back with its access.
+ *
+ * @throws Problem 403
+ */
+export function refuseApplications({ grantId }: Pick<Principal, "grantId">): void {
+  if (grantId === undefined) return;
+  throw new Problem(403, "An application cannot give people access. Use an API key, or sign in.");
+}
+
+export function scopesOfPermissions(permissions: readonly Permission[]): Scope[] {
+  return [...new Set<Scope>(permissions.map((permission) => PERMISSIONS[permission]))];
+}
+
+// Permissions that a handler checks, because the path alone does not say which one a call needs.
+
+/** @throws Problem 403 */
+export function requirePermission(principal: Principal, permission: Permission): void {
+  if (!may(principal, permission)) throw new Problem(403, `This credential lacks the permission ${permission}.`);
 }

@@ -2,8 +2,13 @@
 import { and, desc, eq, gt, lt, notInArray, or } from "drizzle-orm";
 import type { Database } from "../../db/client.ts";
 import { deleteOverdue } from "../../db/writes.ts";
-import { members, memberSessions } from "../../db/members.ts";
-import { forgetCredentials } from "../../auth/credential-cache.ts";
+import { members, memberSessions } from "../table.ts";
+import { forgetCredentials } from "./store.ts";
+import { getCookie } from "hono/cookie";
+import type { Context } from "hono";
+import { cookieName, isOwnOrigin } from "../../http/html.ts";
+import type { App } from "../../http/context.ts";
+import { acts } from "../../http/route.ts";
 
 export type MemberRow = typeof members.$inferSelect;
 export type SessionRow = typeof memberSessions.$inferSelect;
@@ -86,4 +91,21 @@ export async function noteSessionUse(db: Database, hash: string, now: number, be
 export async function deleteEndedSessions(db: Database, now: number): Promise<void> {
   const ended = or(lt(memberSessions.expiresAt, now), lt(memberSessions.lastUsedAt, now - IDLE_MS));
   await deleteOverdue(db, memberSessions, ended);
+}
+
+// The session of a member's browser: a cookie that pages of this server send. A browser adds it to requests that other sites cause,
+// so a request is served by it only when it comes from a page of this server.
+
+export const SESSION_COOKIE = "weir_session";
+
+export function sessionSecret(c: Context<App>): string | undefined {
+  return getCookie(c, cookieName(c, SESSION_COOKIE)) || undefined;
+}
+
+/** Whether a page of this server, or the person at the address bar, makes this request. */
+export function isFromOwnPage(c: Context<App>): boolean {
+  const { method } = c.req;
+  const reads = (method === "GET" || method === "HEAD") && !acts(c.req.raw);
+  if (!reads || c.req.header("origin") !== undefined) return isOwnOrigin(c);
+  return ["same-origin", "none"].includes(c.req.header("sec-fetch-site") ?? "none");
 }

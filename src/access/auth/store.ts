@@ -1,11 +1,54 @@
-import { and, asc, desc, eq, exists, gt, inArray, isNotNull, isNull, lt, lte, or, type SQL, sql } from "drizzle-orm";
-import { insertBelow, rowIf } from "../../db/writes.ts";
-import { deleteOverdue } from "../../db/writes.ts";
+import { RowCache } from "../../lib/cache.ts";
+import type { Principal } from "../../http/principal.ts";
+import {
+  and,
+  asc,
+  desc,
+  eq,
+  exists,
+  gt,
+  inArray,
+  isNotNull,
+  isNull,
+  lt,
+  lte,
+  or,
+  type SQL,
+  sql,
+  notExists,
+} from "drizzle-orm";
+import { insertBelow, rowIf, deleteOverdue } from "../../db/writes.ts";
 import type { Database } from "../../db/client.ts";
-import { forgetCredentials } from "../../auth/credential-cache.ts";
-import { apiKeys, workspaces } from "../table.ts";
-import { members } from "../../db/members.ts";
-import { oauthGrants, oauthTokens } from "../../db/oauth.ts";
+import { apiKeys, workspaces, members, oauthGrants, oauthTokens, roles, invitations } from "../table.ts";
+
+// Credentials that this isolate has just looked up, by their hash. Code that ends a credential calls
+// `forgetCredentials`.
+
+/** The identity and rights that a key, token or session grants. */
+export interface Credential {
+  principal: Principal;
+  /** RFC 8707: the path under which a token works; null is the whole server. */
+  resource: string | null;
+  /** Milliseconds since 1970; Infinity for a key that does not expire. */
+  expiresAt: number;
+  /** Of a key or session: when its last use was noted, milliseconds since 1970. */
+  lastUsedAt?: number;
+}
+
+const cache = new RowCache<Credential>(({ expiresAt }) => expiresAt);
+
+/** The credential with this hash: cached, or found by `find` and then cached. */
+export async function readCredential(
+  hash: string,
+  find: () => Promise<Credential | undefined>,
+): Promise<Credential | undefined> {
+  return cache.get(hash, find);
+}
+
+/** To be called when a credential ends. Other isolates notice within five seconds. */
+export function forgetCredentials(): void {
+  cache.forget();
+}
 
 export type ApiKeyRow = typeof apiKeys.$inferSelect;
 export type GrantRow = typeof oauthGrants.$inferSelect;
@@ -195,4 +238,60 @@ export async function noteKeyUse(db: Database, id: string, now: number, before: 
 /** Deletes keys that expired before this time, milliseconds since 1970. */
 export async function deleteExpiredKeys(db: Database, before: number): Promise<void> {
   await deleteOverdue(db, apiKeys, lt(apiKeys.expiresAt, before));
+}
+
+// D1: the roles that a workspace has made.
+
+export type RoleRow = typeof roles.$inferSelect;
+
+const MOST_ROLES = 100;
+const isRole = (workspaceId: string, name: string) => and(eq(roles.workspaceId, workspaceId), eq(roles.name, name));
+
+/** Which keys and members have the role, and which invitations give it. One that was accepted gives nothing. */
+function selectHolders(db: Database, workspaceId: string, name: string) {
+  const having = (table: typeof apiKeys | typeof members | typeof invitations, also?: SQL) =>
+    db
+      .select({ id: table.id })
+      .from(table)
+      .where(and(eq(table.workspaceId, workspaceId), eq(table.role, name), also));
+  return having(apiKeys)
+    .unionAll(having(members))
+    .unionAll(having(invitations, isNull(invitations.acceptedAt)));
+}
+
+export async function findRole(db: Database, workspaceId: string, name: string): Promise<RoleRow | undefined> {
+  return db.select().from(roles).where(isRole(workspaceId, name)).get();
+}
+
+export async function listRoles(db: Database, workspaceId: string): Promise<RoleRow[]> {
+  return db.select().from(roles).where(eq(roles.workspaceId, workspaceId)).orderBy(asc(roles.name)).all();
+}
+
+/** Makes or changes a role. False when the workspace has as many as it may have. */
+export async function putRole(db: Database, row: RoleRow): Promise<boolean> {
+  const { workspaceId, name, permissions, modifiedAt } = row;
+  const changed = await db
+    .update(roles)
+    .set({ permissions, modifiedAt })
+    .where(isRole(workspaceId, name))
+    .returning({ name: roles.name });
+  const held =
+    changed.length > 0 || (await insertBelow(db, roles, row, eq(roles.workspaceId, workspaceId), MOST_ROLES));
+  forgetCredentials();
+  return held;
+}
+
+/** Whether a key, a member or an invitation has the role. */
+export async function isRoleUsed(db: Database, workspaceId: string, name: string): Promise<boolean> {
+  return (await selectHolders(db, workspaceId, name).limit(1)).length > 0;
+}
+
+/** Deletes a role that is not used. False when it is, or there is none. */
+export async function deleteUnusedRole(db: Database, workspaceId: string, name: string): Promise<boolean> {
+  const gone = await db
+    .delete(roles)
+    .where(and(isRole(workspaceId, name), notExists(selectHolders(db, workspaceId, name))))
+    .returning({ name: roles.name });
+  forgetCredentials();
+  return gone.length > 0;
 }

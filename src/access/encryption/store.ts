@@ -1,7 +1,7 @@
 /** D1: the data keys of workspaces. */
 import { and, asc, eq, isNotNull, sql } from "drizzle-orm";
 import type { Database } from "../../db/client.ts";
-import { encryptionKeys } from "../../db/encryption.ts";
+import { encryptionKeys } from "../table.ts";
 import type { KeyRow } from "./ring.ts";
 
 export type StoredKey = typeof encryptionKeys.$inferSelect;

@@ -5,7 +5,7 @@
 import type { Context, MiddlewareHandler } from "hono";
 import { createHash } from "node:crypto";
 import type { Principal } from "../../http/principal.ts";
-import { openSecret, sealSecret } from "../../encryption/secrets.ts";
+import { openSecret, sealSecret } from "../encryption/keys.ts";
 import { database } from "../../db/client.ts";
 import { logError } from "../../lib/log.ts";
 import { retry } from "../../lib/retry.ts";

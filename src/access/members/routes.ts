@@ -1,18 +1,26 @@
 /** The people of a workspace: `/api/v1/members`. */
 import * as v from "valibot";
-import { Hono } from "hono";
+import { Hono, type Context } from "hono";
 import { audit } from "../audit/record.ts";
-import { endSession, listSessions } from "../auth/sessions.ts";
+import { endSession, listSessions, findSession } from "../auth/sessions.ts";
 import { database } from "../../db/client.ts";
 import { createDoc, NOTHING } from "../../http/route.ts";
-import { newOrEarlier } from "../../http/idempotent-id.ts";
+import { newOrEarlier, newSecretId } from "../../http/idempotent-id.ts";
 import { cutPage } from "../../http/shapes.ts";
 import { Problem } from "../../lib/problem.ts";
-import type { App } from "../../http/context.ts";
+import { type App, serverAddress, isKnownOrigin, nameCaller } from "../../http/context.ts";
 import { body, param, query } from "../../http/validate.ts";
-import { requireIssuer } from "../../members/person.ts";
+import {
+  requireIssuer,
+  AddMember,
+  ChangeMember,
+  MemberParam,
+  Paging,
+  SessionParam,
+  Invite,
+  OwnSessionParam,
+} from "./schema.ts";
 import { checkRoleGiven } from "./rights.ts";
-import { AddMember, ChangeMember, MemberParam, Paging, SessionParam } from "./schema.ts";
 import {
   findMember,
   findPerson,
@@ -22,8 +30,26 @@ import {
   MOST_MEMBERS,
   removeMember,
   updateRole,
+  deleteInvitation,
+  findInvitation,
+  insertInvitation,
+  listInvitations,
+  MOST_INVITATIONS,
+  listMemberships,
 } from "./store.ts";
-import { Member, Session, toWireMember, toWireSession } from "./row.ts";
+import {
+  Member,
+  Session,
+  toWireMember,
+  toWireSession,
+  Invitation,
+  NewInvitation,
+  toWireInvitation,
+  Self,
+} from "./row.ts";
+import { newSecret, sha256 } from "../../lib/crypto.ts";
+import { findWorkspace } from "../auth/store.ts";
+import { ALL_PERMISSIONS, may } from "../../http/principal.ts";
 
 const doc = createDoc("Members");
 const notFound = () => new Problem(404, "Member not found.");
@@ -99,3 +125,131 @@ export const members = new Hono<App>()
     await audit(c, { action: "session.ended", targetId: session_id, detail: { member: id } });
     return c.body(null, 204);
   });
+
+// Invitations by link: `/api/v1/invitations`.
+
+const invitationDoc = createDoc("Members");
+const invitationNotFound = () => new Problem(404, "Invitation not found, or accepted.");
+
+export const invitations = new Hono<App>()
+  .post(
+    "/",
+    invitationDoc("Invite a person by a link; the answer is the only place that shows it", { 201: NewInvitation }),
+    body(Invite),
+    async (c) => {
+      const maker = c.get("principal");
+      const { role, email, expires_in_seconds } = c.req.valid("json");
+      requireIssuer(c.env);
+      // The link would lead where the caller's Host header says.
+      if (!isKnownOrigin(c)) throw new Problem(409, "The server does not know its address. Set PUBLIC_URL.");
+      await checkRoleGiven(c, role);
+      const { workspaceId } = maker;
+      const db = database(c.env.DB);
+      const id = await newSecretId(c, (one) => findInvitation(db, workspaceId, one));
+      const secret = newSecret("weir_inv_");
+      const now = Date.now();
+      const row = {
+        id,
+        workspaceId,
+        hash: sha256(secret),
+        role,
+        email,
+        makerKind: maker.kind,
+        makerId: maker.credentialId,
+        createdAt: now,
+        expiresAt: now + expires_in_seconds * 1000,
+        acceptedAt: null,
+        memberId: null,
+      };
+      if (!(await insertInvitation(db, row)))
+        throw new Problem(409, `A workspace has at most ${MOST_INVITATIONS} invitations. Delete one first.`);
+      await audit(c, { action: "invitation.created", targetId: id, detail: { role, email } });
+      const url = `${serverAddress(c)}/oauth/openid/invitation?token=${secret}`;
+      return c.json({ ...toWireInvitation(row), url }, 201, { "cache-control": "no-store" });
+    },
+  )
+  .get(
+    "/",
+    invitationDoc("List the workspace's invitations, also those of the last 30 days", v.array(Invitation)),
+    query(Paging),
+    async (c) => {
+      const { limit, offset } = c.req.valid("query");
+      const rows = await listInvitations(database(c.env.DB), c.get("principal").workspaceId, limit + 1, offset);
+      const { items, headers } = cutPage(rows, limit, offset);
+      return c.json(items.map(toWireInvitation), 200, headers);
+    },
+  )
+  .delete("/:id", invitationDoc("Take an invitation back", NOTHING), param(MemberParam), async (c) => {
+    const { workspaceId } = c.get("principal");
+    const db = database(c.env.DB);
+    const invitation = await findInvitation(db, workspaceId, c.req.valid("param").id);
+    if (!invitation || invitation.acceptedAt !== null) throw invitationNotFound();
+    await audit(c, { action: "invitation.deleted", targetId: invitation.id, detail: { role: invitation.role } });
+    if (!(await deleteInvitation(db, workspaceId, invitation.id))) throw invitationNotFound();
+    return c.body(null, 204);
+  });
+
+// What the caller is and may do: `/api/v1/me`.
+
+const meDoc = createDoc("Members");
+
+const Me = v.object({
+  /** The user of the deployment's own `Auth`, else the credential: the name of the caller among reviewers of a queue. */
+  id: v.string(),
+  kind: v.string(),
+  workspace: v.object({ id: v.string(), name: v.nullable(v.string()) }),
+  role: v.nullable(v.string()),
+  scopes: v.array(v.string()),
+  permissions: v.array(v.string()),
+  member: v.nullable(Self),
+});
+
+/** The session of this request, and its member. */
+async function ownSession(c: Context<App>) {
+  const { kind, hash } = c.get("principal");
+  return kind === "member" && hash !== undefined ? findSession(database(c.env.DB), hash, Date.now()) : undefined;
+}
+
+export const me = new Hono<App>()
+  .get("/", meDoc("The caller: the workspace, the role and the permissions", Me), async (c) => {
+    const principal = c.get("principal");
+    const { workspaceId, kind, credentialId, role, scopes } = principal;
+    const db = database(c.env.DB);
+    const [workspace, member] = await Promise.all([
+      findWorkspace(db, workspaceId),
+      kind === "member" ? findMember(db, workspaceId, credentialId) : undefined,
+    ]);
+    const workspaces = member ? (await listMemberships(db, member)).map((one) => one.workspace) : [];
+    return c.json({
+      id: nameCaller(c),
+      kind,
+      workspace: { id: workspaceId, name: workspace?.name ?? null },
+      role: role ?? null,
+      scopes,
+      permissions: ALL_PERMISSIONS.filter((permission) => may(principal, permission)),
+      member: member ? { ...toWireMember(member), workspaces } : null,
+    });
+  })
+  .get("/sessions", meDoc("List the browsers in which the caller is signed in", v.array(Session)), async (c) => {
+    const own = await ownSession(c);
+    if (!own) return c.json([]);
+    const rows = await listSessions(database(c.env.DB), own.member.id, Date.now());
+    return c.json(rows.map((row) => toWireSession(row, row.id === own.session.id)));
+  })
+  .delete(
+    "/sessions/:session_id",
+    meDoc("Sign one of the caller's browsers out", NOTHING),
+    param(OwnSessionParam),
+    async (c) => {
+      const { session_id } = c.req.valid("param");
+      const own = await ownSession(c);
+      if (!own || !(await endSession(database(c.env.DB), own.member.id, session_id)))
+        throw new Problem(404, "Session not found.");
+      await audit(c, { action: "session.ended", targetId: session_id });
+      return c.body(null, 204);
+    },
+  );
+
+// People: `/api/v1/members`, `/api/v1/invitations`, `/api/v1/me`.
+
+export const people = new Hono<App>().route("/members", members).route("/invitations", invitations).route("/me", me);

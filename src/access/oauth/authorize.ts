@@ -1,25 +1,107 @@
 /** `/oauth/authorize`: check the request, have a person sign in, ask, and send the answer back. */
+import { exists, type SQL, sql } from "drizzle-orm";
+import { scopesOfPermissions, permissionsOfRole } from "../auth/roles.ts";
+import { findKey, hasExpired, MEMBER, unchangedKey, findKeyByHash, findWorkspace } from "../auth/store.ts";
+import { type Database, database } from "../../db/client.ts";
+import { findMember, unchangedMember } from "../members/store.ts";
+import {
+  type SignInRow,
+  findSignIn,
+  insertSignIn,
+  takeSignIn,
+  type ClientRow,
+  findClient,
+  insertGrant,
+} from "./store.ts";
+import { createHmac } from "node:crypto";
+import { getCookie, setCookie } from "hono/cookie";
 import type { Context } from "hono";
 import { audit, auditFailure } from "../audit/record.ts";
+import { newSecret, sha256, sameSecret } from "../../lib/crypto.ts";
+import { cookieAttributes, cookieName, isOwnOrigin } from "../../http/html.ts";
+import { type App, callerAddress, isWithin, withMountPrefix } from "../../http/context.ts";
+import {
+  type Parameters,
+  readForm,
+  answerAddress,
+  type AuthorizationRequest,
+  readRequest,
+  RequestFault,
+  Untrusted,
+} from "./request.ts";
 import { isOpen } from "../auth/authenticate.ts";
 import { limitAddress, slowDown } from "../auth/limits.ts";
 import { LOCAL_WORKSPACE_ID, type Scope, SCOPES } from "../../http/principal.ts";
-import { newSecret, sameSecret, sha256 } from "../../lib/crypto.ts";
-import { callerAddress, isWithin } from "../../http/context.ts";
-import { findKeyByHash, findWorkspace, hasExpired } from "../auth/store.ts";
-import { database } from "../../db/client.ts";
-import { isOwnOrigin } from "../../http/html.ts";
-import { withMountPrefix } from "../../http/context.ts";
-import type { App } from "../../http/context.ts";
-import { documentClient, isDocumentId } from "../../oauth/client-document.ts";
-import { requireIssuer } from "../../oauth/issuer.ts";
-import { readForm } from "../../oauth/form.ts";
+import { documentClient, isDocumentId } from "./register.ts";
+import { requireIssuer } from "./metadata.ts";
 import { consentPage, errorPage, signInPage } from "./pages.ts";
 import { providerHost } from "./provider.ts";
-import { answerAddress, type AuthorizationRequest, readRequest, RequestFault, Untrusted } from "./request.ts";
-import { type Source, readSource } from "../../oauth/source.ts";
-import { currentSignIn, endSignIn, signParameters, startSignIn } from "../../oauth/sign-in.ts";
-import { type ClientRow, findClient, insertGrant, type SignInRow } from "./store.ts";
+
+// What a person signed in with: an API key, a membership, or neither. A grant has no more rights, and ends with it.
+
+export interface Source {
+  scopes: readonly string[];
+  /** The networks from which it works. None: from anywhere. */
+  networks: string[];
+  /** Milliseconds since 1970. Null: never. */
+  expiresAt: number | null;
+  /** A condition: it is as it was read. */
+  unchanged: SQL;
+}
+
+export async function readSource(db: Database, person: SignInRow): Promise<Source | "ended"> {
+  const { workspaceId, credentialId, scopes } = person;
+  if (credentialId === "open" || credentialId.startsWith("openid:"))
+    return { scopes, networks: [], expiresAt: null, unchanged: sql`true` };
+  if (credentialId.startsWith(MEMBER)) {
+    const member = await findMember(db, workspaceId, credentialId.slice(MEMBER.length));
+    if (!member) return "ended";
+    const permissions = await permissionsOfRole(db, workspaceId, member.role);
+    const unchanged = exists(unchangedMember(db, member));
+    return { scopes: scopesOfPermissions(permissions), networks: [], expiresAt: null, unchanged };
+  }
+  const key = await findKey(db, workspaceId, credentialId);
+  if (!key || hasExpired(key)) return "ended";
+  const unchanged = exists(unchangedKey(db, key));
+  return { scopes: key.scopes, networks: key.allowedIps ?? [], expiresAt: key.expiresAt, unchanged };
+}
+
+// Between signing in and the answer on the consent page: one cookie, one row, one use.
+
+const MINUTES = 10;
+const COOKIE = "weir_sign_in";
+
+type Person = Pick<SignInRow, "workspaceId" | "credentialId" | "scopes">;
+
+/** Stores who signed in, for ten minutes or until the consent page is answered. */
+export async function startSignIn(c: Context<App>, person: Person): Promise<void> {
+  const secret = newSecret("");
+  const expiresAt = Date.now() + MINUTES * 60_000;
+  await insertSignIn(database(c.env.DB), { ...person, hash: sha256(secret), expiresAt });
+  const { workspaceId, credentialId } = person;
+  const actor = { kind: "person", credentialId };
+  await audit(c, { workspaceId, actor, action: "sign_in.succeeded", targetId: credentialId });
+  setCookie(c, cookieName(c, COOKIE), secret, { ...cookieAttributes(c), maxAge: MINUTES * 60 });
+}
+
+/** The sign-in of this browser and its secret. */
+export async function currentSignIn(c: Context<App>): Promise<{ person: SignInRow; secret: string } | undefined> {
+  const secret = getCookie(c, cookieName(c, COOKIE));
+  if (!secret) return undefined;
+  const person = await findSignIn(database(c.env.DB), sha256(secret), Date.now());
+  return person && { person, secret };
+}
+
+/** Ends the sign-in; only one caller gets it. */
+export async function endSignIn(c: Context<App>, secret: string): Promise<SignInRow | undefined> {
+  setCookie(c, cookieName(c, COOKIE), "", { ...cookieAttributes(c), maxAge: 0 });
+  return takeSignIn(database(c.env.DB), sha256(secret), Date.now());
+}
+
+/** An HMAC over the whole request under the sign-in's secret, which no other site and no page can read. */
+export function signParameters(secret: string, parameters: Parameters): string {
+  return createHmac("sha256", secret).update(JSON.stringify(parameters)).digest("hex");
+}
 
 /** RFC 6749 section 4.1.2: a code is valid for ten minutes at most. Clients redeem it immediately. */
 const CODE_MS = 60_000;

@@ -1,6 +1,9 @@
 /** What a client learns before it registers: RFC 8414 (authorization server) and RFC 9728 (protected resource). */
-import { matchResource } from "../../auth/challenge.ts";
+import { matchResource } from "../auth/authenticate.ts";
 import { type Scope, SCOPES } from "../../http/principal.ts";
+import type { Context } from "hono";
+import { isKnownOrigin, serverAddress, type App } from "../../http/context.ts";
+import { OAuthError } from "./errors.ts";
 
 /** The resources that are listed: the whole server, MCP, and the traces over MCP. Each assistant is one more over A2A, and over AG-UI. */
 const LISTED = ["", "/mcp", "/mcp/traces"];
@@ -47,4 +50,11 @@ export function resourceMetadata(origin: string, path: string) {
 function resourceScopes(path: string): readonly Scope[] {
   if (path === "") return SCOPES;
   return path === "/mcp/traces" ? ["read"] : ["read", "write"];
+}
+
+/** This server as the issuer of tokens. @throws OAuthError 421 when only the request's Host header says its address. */
+export function requireIssuer(c: Context<App>): string {
+  if (isKnownOrigin(c)) return serverAddress(c);
+  const host = new URL(c.req.url).host.slice(0, 200);
+  throw new OAuthError("invalid_request", `This server is not known as ${host}. Set PUBLIC_URL to its address.`, 421);
 }

@@ -2,7 +2,7 @@
 import type { Context } from "hono";
 import * as v from "valibot";
 import { limitAddress } from "../auth/limits.ts";
-import { scopesOfPermissions } from "../../auth/known-role.ts";
+import { scopesOfPermissions } from "../auth/roles.ts";
 import { permissionsOfRole } from "../auth/roles.ts";
 import { MEMBER } from "../auth/store.ts";
 import { database } from "../../db/client.ts";
@@ -12,12 +12,12 @@ import { listMemberships, type Person } from "../members/store.ts";
 import { SCOPES } from "../../http/principal.ts";
 import { redirect, withRequest } from "./authorize.ts";
 import { enterConsole } from "./console.ts";
-import { acceptInvitation } from "../../oauth/invitation.ts";
-import { arrive, depart, refuse } from "../../oauth/journey.ts";
+import { acceptInvitation } from "./console.ts";
+import { arrive, depart, refuse } from "./provider.ts";
 import { errorPage } from "./pages.ts";
 import { discover, describeRefusal, readPerson } from "./provider.ts";
 import { type Parameters } from "./request.ts";
-import { startSignIn } from "../../oauth/sign-in.ts";
+import { startSignIn } from "./authorize.ts";
 
 /** JSON: address -> where its owner may act. `@example.com` matches every address of the domain. */
 const Members = v.record(

@@ -3,8 +3,8 @@ import { html } from "hono/html";
 import type { Scope } from "../../http/principal.ts";
 import { withMountPrefix } from "../../http/context.ts";
 import { type Html, htmlPage } from "../../http/html.ts";
-import { isDocumentId } from "../../oauth/client-document.ts";
-import { isVisibleName } from "../../oauth/name.ts";
+import { isDocumentId } from "./register.ts";
+import { isVisibleName } from "./schema.ts";
 import type { AuthorizationRequest, Parameters } from "./request.ts";
 
 const MEANING: Record<Scope, string> = {

@@ -1,8 +1,9 @@
 /** An authorization request (RFC 6749 section 4.1.1, RFC 7636, RFC 8707): parsed from its parameters. */
 import { type Scope, SCOPES } from "../../http/principal.ts";
-import { type OAuthErrorCode } from "./errors.ts";
+import { type OAuthErrorCode, OAuthError } from "./errors.ts";
 import { isRegistered } from "./redirect-uri.ts";
 import type { ClientRow } from "./store.ts";
+import { readBody } from "../../http/validate.ts";
 
 /** The parameters that make up a request; others are ignored. */
 export const PARAMETERS = [
@@ -117,4 +118,28 @@ export function answerAddress(
 ): string {
   const parameters = new URLSearchParams({ ...answer, ...(state === undefined ? {} : { state }), iss: origin });
   return `${redirectUri}${redirectUri.includes("?") ? "&" : "?"}${parameters.toString()}`;
+}
+
+// Form bodies of the OAuth endpoints.
+
+const LIMIT = 32 * 1024;
+
+/** The body as form fields; 415 in OAuth's dialect for another type, 413 past 32 KB. */
+export async function readForm(request: Request): Promise<URLSearchParams> {
+  if (!/^application\/x-www-form-urlencoded\s*(;|$)/i.test(request.headers.get("content-type") ?? "")) {
+    throw new OAuthError("invalid_request", "Send the parameters as application/x-www-form-urlencoded.");
+  }
+  return new URLSearchParams(new TextDecoder().decode(await readBody(request, LIMIT)));
+}
+
+/** One field: undefined when absent or empty; RFC 6749 section 3.2 refuses a repeated one. */
+export function readField(form: URLSearchParams, name: string): string | undefined {
+  if (form.getAll(name).length > 1) throw new OAuthError("invalid_request", `${name} is given twice.`);
+  return form.get(name) || undefined;
+}
+
+export function readRequiredField(form: URLSearchParams, name: string): string {
+  const value = readField(form, name);
+  if (value === undefined) throw new OAuthError("invalid_request", `${name} is missing.`);
+  return value;
 }

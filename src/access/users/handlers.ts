@@ -1,11 +1,42 @@
 /** Runs the deployment's `on` handlers: allow, refuse, or narrow what a user sees by metadata. */
-import type { Json } from "../../lib/json.ts";
-import type { Principal } from "../../http/principal.ts";
-import { isObject } from "../../lib/json.ts";
-import { logError } from "../../lib/log.ts";
+import type { ContentfulStatusCode } from "hono/utils/http-status";
 import { Problem } from "../../lib/problem.ts";
-import { callHandler } from "../../users/authenticate.ts";
-import { authHandlers } from "../../deployment.ts";
+import type { AppUser, Principal } from "../../http/principal.ts";
+import { authHandlers, custom } from "../../deployment.ts";
+import { type Json, isObject } from "../../lib/json.ts";
+import { logError } from "../../lib/log.ts";
+
+// Runs the deployment's own `authenticate` handler.
+
+/** Whether the deployment says itself who its users are. */
+export const hasUsers = async (): Promise<boolean> => (await authHandlers())?.authenticate !== undefined;
+
+/** The user that the handler sees behind this request; 401, or the handler's own refusal, when it sees none. */
+export async function resolveUser(request: Request): Promise<AppUser> {
+  const handlers = await authHandlers();
+  const answer = await callHandler(() => handlers?.authenticate?.(request.clone()));
+  if (typeof answer === "string") return completeUser({ identity: answer });
+  const identity = (answer as { identity?: unknown } | null | undefined)?.identity;
+  if (typeof identity === "string") return completeUser({ ...(answer as object), identity });
+  throw new Problem(401, "The request has no valid credential for this deployment.");
+}
+
+/** What a handler of the user's answers. It refuses by an exception with a status, whose headers reach the client. */
+export async function callHandler<T>(handler: () => T): Promise<Awaited<T>> {
+  try {
+    return await handler();
+  } catch (error) {
+    const { status, message, headers } = error as { status?: unknown; message?: string; headers?: HeadersInit };
+    if (typeof status !== "number" || status < 400 || status > 499) throw error;
+    const own = Object.fromEntries(new Headers(headers ?? {}));
+    throw new Problem(status as ContentfulStatusCode, message || "Refused.", { headers: own });
+  }
+}
+
+function completeUser(user: { identity: string; [field: string]: unknown }): AppUser {
+  const permissions = Array.isArray(user.permissions) ? user.permissions.map(String) : [];
+  return { display_name: user.identity, is_authenticated: true, ...user, permissions };
+}
 
 /** What the metadata of a thing must contain for the user to see it; undefined: no limit. */
 export type Filter = Json | undefined;
@@ -95,4 +126,31 @@ export function mergeFilters(asked: Json, filter: Json): Json | undefined {
     else return undefined;
   }
   return merged;
+}
+
+// The members of `configurable` and `context` that say who runs a graph. Only the server sets them.
+
+const RESERVED = /^langgraph_auth_/;
+
+/**
+ * Whether this member is forbidden in a client's `configurable`. `user_id` is an identity where the deployment has an
+ * `Auth` of its own. Without one, the server never sets it, and it is the graph's own, as in `context`.
+ */
+const isIdentity = (name: string): boolean => RESERVED.test(name) || (name === "user_id" && custom.auth !== undefined);
+
+/** A client's `configurable` without the members that only the server sets. */
+export function withoutIdentity(configurable: Json): Json {
+  return Object.fromEntries(Object.entries(configurable).filter(([name]) => !isIdentity(name)));
+}
+
+/** A client's `context` without `langgraph_auth_*`. The server never sets `user_id` there: it is the graph's own. */
+export function contextWithoutIdentity(context: Json): Json {
+  return Object.fromEntries(Object.entries(context).filter(([name]) => !RESERVED.test(name)));
+}
+
+/** A config of a client, its `configurable` without the members that only the server sets. */
+export function configWithoutIdentity<C extends { configurable?: unknown }>(config: C): C {
+  const { configurable } = config;
+  if (typeof configurable !== "object" || configurable === null) return config;
+  return { ...config, configurable: withoutIdentity(configurable as Json) };
 }

@@ -3,7 +3,7 @@ import * as v from "valibot";
 import { AnyObject, Count, Id, Time } from "../../http/shapes.ts";
 import type { Json } from "../../lib/json.ts";
 import { and, eq, type SQL } from "drizzle-orm";
-import { configWithoutIdentity, contextWithoutIdentity } from "../../auth/identity.ts";
+import { configWithoutIdentity, contextWithoutIdentity } from "../../access/users/handlers.ts";
 import { isDefaultAssistant } from "./defaults.ts";
 import { assistants, assistantVersions } from "./table.ts";
 

@@ -4,7 +4,7 @@ import { inList } from "../../db/conditions.ts";
 import type { Database } from "../../db/client.ts";
 import { deleteOverdue } from "../../db/writes.ts";
 import { storeItems, storeVectors } from "./table.ts";
-import { sealJson } from "../../encryption/json.ts";
+import { sealJson } from "../../access/encryption/ring.ts";
 import type { Ring } from "../../access/encryption/ring.ts";
 import { cutBytes } from "../../lib/bytes.ts";
 import type { Meaning } from "./vectors.ts";

@@ -1,6 +1,6 @@
 /** Prompts, commits and tags on the wire, with the members that LangSmith's SDKs read. */
 import * as v from "valibot";
-import { openListed, sealJson } from "../../encryption/json.ts";
+import { openListed, sealJson } from "../../access/encryption/ring.ts";
 import { openOr, type Ring } from "../../access/encryption/ring.ts";
 import { AnyObject, Count, Id, Time } from "../../http/shapes.ts";
 import type { Json } from "../../lib/json.ts";

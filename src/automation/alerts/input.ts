@@ -1,6 +1,6 @@
 /** From a request for an alert to its row. */
 import { type Context } from "hono";
-import { requirePermission } from "../../auth/require.ts";
+import { requirePermission } from "../../access/auth/roles.ts";
 import type { AlertChannel } from "./table.ts";
 import { database } from "../../db/client.ts";
 import {

@@ -2,7 +2,7 @@
 import * as v from "valibot";
 import { type Context, Hono } from "hono";
 import { audit } from "../../access/audit/record.ts";
-import { requirePermission } from "../../auth/require.ts";
+import { requirePermission } from "../../access/auth/roles.ts";
 import { toAssistantId } from "../../agents/assistants/defaults.ts";
 import { resolveAssistant } from "../../agents/assistants/store.ts";
 import { database } from "../../db/client.ts";

@@ -1,6 +1,6 @@
 /** From a request for a rule to its row. */
 import { type Context } from "hono";
-import { requirePermission } from "../../auth/require.ts";
+import { requirePermission } from "../../access/auth/roles.ts";
 import { EXTENSIONS, type Judge, type JudgeModel, type RuleActions } from "./table.ts";
 import { findHeld, keptHeaders, keptSecret } from "../../deliveries/receiver.ts";
 import { addressFault, webhookFault } from "../../http/addresses.ts";

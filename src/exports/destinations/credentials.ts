@@ -1,7 +1,7 @@
 /** Credentials at rest: sealed for one destination, decrypted only when used. */
 import { isStale, unseal } from "../../lib/crypto.ts";
 import type { KeySource } from "../../access/encryption/keys.ts";
-import { innerSecret, sealSecret } from "../../encryption/secrets.ts";
+import { innerSecret, sealSecret } from "../../access/encryption/keys.ts";
 import type { Database } from "../../db/client.ts";
 import { logError } from "../../lib/log.ts";
 import type { DestinationCredentials, OpenDestination } from "./open.ts";

@@ -7,7 +7,7 @@ import * as v from "valibot";
 import type { Presented } from "../../access/auth/credentials.ts";
 import { limitKey } from "../../access/auth/limits.ts";
 import type { Principal } from "../../http/principal.ts";
-import { MOST_STREAMS, tooManyStreams } from "../../auth/streams.ts";
+import { MOST_STREAMS, tooManyStreams } from "../../access/auth/limits.ts";
 import { problemResponse, toProblem } from "../../lib/problem.ts";
 import { NESTING, nestsDeeper, parseJson } from "../../lib/json.ts";
 import { countValues, JSON_VALUES } from "../../lib/json.ts";

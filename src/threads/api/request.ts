@@ -1,5 +1,5 @@
 /** Converts a client's request for a run to the thread's own form. */
-import { contextWithoutIdentity, withoutIdentity } from "../../auth/identity.ts";
+import { contextWithoutIdentity, withoutIdentity } from "../../access/users/handlers.ts";
 import type { Principal } from "../../http/principal.ts";
 import { settings as deployed } from "../../config.ts";
 import { budgetsFor } from "../../limits/budgets/claim.ts";

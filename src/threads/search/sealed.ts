@@ -1,6 +1,6 @@
 /** Rows of the thread index in a workspace that encrypts: what was said is sealed, what is searched stays readable. */
 import { loadRing, withRing } from "../../access/encryption/keys.ts";
-import { openListed, sealJson } from "../../encryption/json.ts";
+import { openListed, sealJson } from "../../access/encryption/ring.ts";
 import { isSealed, type Ring } from "../../access/encryption/ring.ts";
 import { remoteProblem } from "../../lib/problem.ts";
 import type { Json } from "../../lib/json.ts";

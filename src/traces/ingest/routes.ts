@@ -12,7 +12,7 @@ import { readBoundary, type Part, readParts } from "./multipart.ts";
 import { type Gathering, REQUEST_VALUES } from "./operations.ts";
 import { readElements, isObjectText, readMembers } from "./reader.ts";
 import { Intake } from "./intake.ts";
-import { requirePermission } from "../../auth/require.ts";
+import { requirePermission } from "../../access/auth/roles.ts";
 
 const doc = createDoc("Traces");
 const TAKEN = { 202: AnyObject };

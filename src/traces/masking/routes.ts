@@ -1,7 +1,7 @@
 /** The masking rules of a workspace: `/api/v1/masking-rules`. */
 import { Hono } from "hono";
 import * as v from "valibot";
-import { requirePermission } from "../../auth/require.ts";
+import { requirePermission } from "../../access/auth/roles.ts";
 import { audit } from "../../access/audit/record.ts";
 import { database } from "../../db/client.ts";
 import { createDoc } from "../../http/route.ts";

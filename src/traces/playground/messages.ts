@@ -1,6 +1,6 @@
 /** From a request to the messages that the model gets: those of the request, or of a prompt's commit, with the variables. */
 import type { Context } from "hono";
-import { requirePermission } from "../../auth/require.ts";
+import { requirePermission } from "../../access/auth/roles.ts";
 import { withRing } from "../../access/encryption/keys.ts";
 import { Problem } from "../../lib/problem.ts";
 import type { App } from "../../http/context.ts";

@@ -1,7 +1,7 @@
 /** What runs and items of queues have in common: whose they are, and how they are added, moved and reviewed. */
 import type { Context } from "hono";
 import { nameCaller } from "../../http/context.ts";
-import { requirePermission } from "../../auth/require.ts";
+import { requirePermission } from "../../access/auth/roles.ts";
 import { database } from "../../db/client.ts";
 import { Problem } from "../../lib/problem.ts";
 import type { App } from "../../http/context.ts";

@@ -4,7 +4,7 @@ import { Count, Message } from "../../http/shapes.ts";
 import { type Context, Hono } from "hono";
 import { audit } from "../../access/audit/record.ts";
 import { nameCaller } from "../../http/context.ts";
-import { requirePermission } from "../../auth/require.ts";
+import { requirePermission } from "../../access/auth/roles.ts";
 import { database } from "../../db/client.ts";
 import { openBlobs } from "../../access/encryption/blobs.ts";
 import { createDoc } from "../../http/route.ts";

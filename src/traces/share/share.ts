@@ -1,7 +1,7 @@
 /** Links by which anyone may read one trace or one dataset, until it ends or is deleted. The token is the only credential. */
 import * as v from "valibot";
 import { Id, Time } from "../../http/shapes.ts";
-import { openSecret, sealSecret } from "../../encryption/secrets.ts";
+import { openSecret, sealSecret } from "../../access/encryption/keys.ts";
 import { sha256 } from "../../lib/crypto.ts";
 import { database } from "../../db/client.ts";
 import { Problem } from "../../lib/problem.ts";

@@ -1,6 +1,6 @@
 import * as v from "valibot";
 import { Id, Time } from "../../../http/shapes.ts";
-import { isVisibleName } from "../../../oauth/name.ts";
+import { isVisibleName } from "../../../access/oauth/schema.ts";
 import { choosing, Uuid } from "../../../http/shapes.ts";
 
 /** Seconds. */

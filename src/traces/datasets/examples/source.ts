@@ -1,5 +1,5 @@
 /** Inputs, outputs and attachments that an example takes over from a run. */
-import { requirePermission } from "../../../auth/require.ts";
+import { requirePermission } from "../../../access/auth/roles.ts";
 import { Problem } from "../../../lib/problem.ts";
 import { openBlobs } from "../../../access/encryption/blobs.ts";
 import { isObject, parseJson } from "../../../lib/json.ts";

@@ -3,7 +3,7 @@ import { Count, Id, Time } from "../../../http/shapes.ts";
 import { type Context, Hono } from "hono";
 import { openBlobs } from "../../../access/encryption/blobs.ts";
 import * as v from "valibot";
-import { requirePermission } from "../../../auth/require.ts";
+import { requirePermission } from "../../../access/auth/roles.ts";
 import { database } from "../../../db/client.ts";
 import { createDoc } from "../../../http/route.ts";
 import { Uuid, whole } from "../../../http/shapes.ts";

@@ -2,7 +2,7 @@
 import * as v from "valibot";
 import { selectableList } from "../../../http/shapes.ts";
 import { type Context, Hono } from "hono";
-import { requirePermission } from "../../../auth/require.ts";
+import { requirePermission } from "../../../access/auth/roles.ts";
 import { database } from "../../../db/client.ts";
 import { openBlobs } from "../../../access/encryption/blobs.ts";
 import { createDoc } from "../../../http/route.ts";

@@ -4,7 +4,7 @@
  */
 import * as v from "valibot";
 import { Time } from "../../../http/shapes.ts";
-import { openSecret, sealSecret } from "../../../encryption/secrets.ts";
+import { openSecret, sealSecret } from "../../../access/encryption/keys.ts";
 import { sha256 } from "../../../lib/crypto.ts";
 import { database } from "../../../db/client.ts";
 import type { FeedbackConfig } from "../../projects/table.ts";
