@@ -1,7 +1,7 @@
 /** A firing's run, on the thread that runs it. */
 import { readConfigurable, runRequest } from "../threads/api/request.ts";
 import { threadStub } from "../threads/stub.ts";
-import type { StoredWebhook } from "../loopback/webhook.ts";
+import type { StoredWebhook } from "../deliveries/receiver.ts";
 import type { RunCreate } from "../threads/requests/runs/schema.ts";
 import type { FiringIds, Threads } from "../automation/crons/fire.ts";
 import type { CronRow } from "../automation/crons/store.ts";

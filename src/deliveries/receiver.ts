@@ -1,8 +1,12 @@
 /** What calls of receivers need that is not shown: headers, keys, and addresses that are secrets themselves. */
 import * as v from "valibot";
 import { Problem } from "../lib/problem.ts";
-import { type KeySource } from "../access/encryption/keys.ts";
-import { openSecret, sealSecret } from "../access/encryption/keys.ts";
+import { type KeySource, openSecret, sealSecret } from "../access/encryption/keys.ts";
+import type { Context } from "hono";
+import { webhookFault } from "../http/addresses.ts";
+import { serverAddress, type App } from "../http/context.ts";
+import { ownAddress } from "../http/loopback.ts";
+import { hasPostHandler } from "../access/users/app.ts";
 
 /** A value of a secret that stays as it is. Answers show it in place of the secret. */
 export const HIDDEN = "********";
@@ -101,4 +105,45 @@ export async function openReceivers(
 ): Promise<ReceiverSecrets> {
   if (sealed === null) return { headers: [], keys: [] };
   return JSON.parse(await openSecret(env, workspaceId, sealed, purpose)) as ReceiverSecrets;
+}
+
+// A webhook that is a path of the project's own `app`, as runs and crons store it.
+
+/** The server makes this member; clients cannot set it. */
+export interface OwnWebhook {
+  /** The path and the query. */
+  path: string;
+  /** The absolute address of the path, which is also `webhook`: versions without this member call that address. */
+  url: string;
+}
+
+export interface StoredWebhook {
+  webhook?: string;
+  own_webhook?: OwnWebhook;
+}
+
+/** The path to call in this server. Undefined for an address, also one that an earlier version has set in place of the path. */
+export function readOwnPath({ webhook, own_webhook }: StoredWebhook): string | undefined {
+  return own_webhook?.url === webhook ? own_webhook?.path : undefined;
+}
+
+/**
+ * Where a webhook is sent: an absolute address. A path means this server, and one that the project's own `app` takes is called
+ * within it. @throws Problem 422 when the webhook may not be called.
+ */
+export function readWebhook(c: Context<App>, given: string | null | undefined): StoredWebhook {
+  if (!given) return {};
+  if (!given.startsWith("/")) return { webhook: requireAllowed(c, new URL(given).href) };
+  const own = ownAddress(given);
+  if (!own)
+    throw new Problem(422, "Invalid body.webhook: must be an http(s) URL or a path that begins with one slash.");
+  const path = own.pathname + own.search;
+  const url = new URL(serverAddress(c) + path).href;
+  return hasPostHandler(own) ? { webhook: url, own_webhook: { path, url } } : { webhook: requireAllowed(c, url) };
+}
+
+function requireAllowed(c: Context<App>, url: string): string {
+  const fault = webhookFault(url, c.env.ALLOW_PRIVATE_ADDRESSES === "true");
+  if (fault) throw new Problem(422, `Invalid body.webhook: ${fault}.`);
+  return url;
 }

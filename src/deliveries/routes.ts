@@ -11,7 +11,7 @@ import { newSecretId } from "../http/idempotent-id.ts";
 import { Problem } from "../lib/problem.ts";
 import type { App } from "../http/context.ts";
 import { body } from "../http/validate.ts";
-import { secretPurpose } from "../webhooks/sign.ts";
+import { secretPurpose } from "./send.ts";
 import { deleteSecret, findSecret, listSecrets, rotateSecret, type WebhookSecretRow } from "./store.ts";
 
 const DAY_SECONDS = 24 * 3600;

@@ -2,7 +2,7 @@
 import type { RunBudget } from "../limits/budgets/claim.ts";
 import type { RunFlow } from "../limits/flow/claim.ts";
 import type { Json } from "../lib/json.ts";
-import type { OwnWebhook } from "../loopback/webhook.ts";
+import type { OwnWebhook } from "../deliveries/receiver.ts";
 import type { WireCommand } from "../runtime/drive.ts";
 import type { Actor, LinkRpc } from "./answering.ts";
 import type { ThreadRecord } from "./record.ts";

@@ -2,7 +2,7 @@
 import type { Spent } from "../limits/budgets/claim.ts";
 import { remoteProblem } from "../lib/problem.ts";
 import type { Json } from "../lib/json.ts";
-import { readOwnPath } from "../loopback/webhook.ts";
+import { readOwnPath } from "../deliveries/receiver.ts";
 import type { RunRequest } from "./rpc.ts";
 import type { Interrupts, MultitaskStrategy, Run, RunError, RunStatus, StopReason } from "./types.ts";
 import type { RunRow } from "./storage/rows.ts";

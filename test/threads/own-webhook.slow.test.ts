@@ -9,7 +9,7 @@ import { threadsFor } from "../../src/crons/start.ts";
 import { type CronRow, findCron } from "../../src/automation/crons/store.ts";
 import { database } from "../../src/db/client.ts";
 import { graphs } from "../../src/deployment.ts";
-import { readOwnPath } from "../../src/loopback/webhook.ts";
+import { readOwnPath } from "../../src/deliveries/receiver.ts";
 import { sendOrDrop } from "../../src/deliveries/send.ts";
 import { custom } from "../../src/deployment.ts";
 import { type Caller, newCaller, send } from "../support/caller.ts";

@@ -13,7 +13,7 @@ import { cutPage, selectFields } from "../../http/shapes.ts";
 import { Problem } from "../../lib/problem.ts";
 import type { App } from "../../http/context.ts";
 import { body, param } from "../../http/validate.ts";
-import { readWebhook } from "../../users/webhook.ts";
+import { readWebhook } from "../../deliveries/receiver.ts";
 import { newOrEarlier } from "../../http/idempotent-id.ts";
 import { threadStub } from "../../threads/stub.ts";
 import { Cron, Firing, applyCronPatch, createCron, toWire, toWireFiring } from "./row.ts";

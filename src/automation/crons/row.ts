@@ -4,7 +4,7 @@ import { AnyObject, Id, Time } from "../../http/shapes.ts";
 import { METADATA_BYTES, PAYLOAD_BYTES, withinBytes } from "../../lib/bytes.ts";
 import { nextTime } from "../../db/writes.ts";
 import type { FiringState } from "./table.ts";
-import { readOwnPath, type StoredWebhook } from "../../loopback/webhook.ts";
+import { readOwnPath, type StoredWebhook } from "../../deliveries/receiver.ts";
 import { firingIds } from "./fire.ts";
 import { nextDue } from "./schedule.ts";
 import type { CreateCron, UpdateCron } from "./schema.ts";

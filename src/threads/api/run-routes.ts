@@ -10,7 +10,7 @@ import { cutPage, selectFields } from "../../http/shapes.ts";
 import { Problem } from "../../lib/problem.ts";
 import type { App } from "../../http/context.ts";
 import { body, param, query } from "../../http/validate.ts";
-import { readWebhook } from "../../users/webhook.ts";
+import { readWebhook } from "../../deliveries/receiver.ts";
 import { idempotentId } from "../../http/idempotent-id.ts";
 import { requireFound, openThread } from "./access.ts";
 import { cancelEverywhere } from "../requests/runs/busy.ts";

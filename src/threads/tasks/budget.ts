@@ -2,7 +2,7 @@
 import type { RunBudget, Spent, Unit } from "../../limits/budgets/claim.ts";
 import { type Report, workspaceBudgets } from "../../limits/budgets/rpc.ts";
 import type { Json } from "../../lib/json.ts";
-import { readOwnPath } from "../../loopback/webhook.ts";
+import { readOwnPath } from "../../deliveries/receiver.ts";
 import { actingRun } from "../../http/loopback.ts";
 import type { ThreadContext } from "../context.ts";
 import type { StoredRun } from "../run.ts";

@@ -1,5 +1,5 @@
 /** The webhook of a run. */
-import { readOwnPath } from "../../loopback/webhook.ts";
+import { readOwnPath } from "../../deliveries/receiver.ts";
 import { actingRun } from "../../http/loopback.ts";
 import type { Json } from "../../lib/json.ts";
 import type { AskedByCall } from "../answering.ts";
