@@ -4,7 +4,7 @@ import { DurationCounter } from "../traces/partition/stats/durations.ts";
 import { askPartitions, newBudget } from "../traces/query/ask.ts";
 import type { FeedbackSum, PartitionStats } from "../traces/types.ts";
 import { addSums } from "../traces/review/feedback/sums.ts";
-import { roundCost } from "../traces/usage/cost.ts";
+import { roundCost } from "../limits/prices/price-list.ts";
 import type { AlertRow } from "../automation/alerts/store.ts";
 
 interface Sums {

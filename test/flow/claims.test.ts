@@ -3,7 +3,7 @@ import { abortAllDurableObjects, runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { beforeEach, expect, it, vi } from "vitest";
 import { flowControl } from "../../src/limits/flow/rpc.ts";
-import { FlowTables } from "../../src/flow/tables.ts";
+import { FlowTables } from "../../src/limits/flow/limiter.ts";
 import { type Caller, newCaller } from "../support/caller.ts";
 import { putRule } from "./put-rule.ts";
 

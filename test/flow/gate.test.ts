@@ -2,7 +2,7 @@
 import { runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { expect, it } from "vitest";
-import { forgetRules } from "../../src/flow/known.ts";
+import { forgetRules } from "../../src/limits/flow/rpc.ts";
 import { ThreadContext } from "../../src/threads/context.ts";
 import { storedRun } from "../../src/threads/run.ts";
 import { Gate } from "../../src/threads/runs/gate.ts";

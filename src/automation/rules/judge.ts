@@ -1,6 +1,6 @@
 /** A model or an assistant that judges a run. */
 import type { Judge, JudgeModel } from "./table.ts";
-import { knownBudgets } from "../../budgets/known.ts";
+import { knownBudgets } from "../../limits/budgets/rpc.ts";
 import { addressFault } from "../../http/addresses.ts";
 import { readWithin } from "../../lib/bytes.ts";
 import { isObject, tryParseExact } from "../../lib/json.ts";

@@ -3,11 +3,148 @@
  * a report that is repeated, or comes late, changes nothing (docs/budgets.md).
  */
 import { type Budget, MOST_BUDGETS } from "./rule.ts";
-import { roundCost } from "../../traces/usage/cost.ts";
-import type { Price } from "../prices/price-list.ts";
+import { roundCost, type Price } from "../prices/price-list.ts";
+import type { DayUse, Report, BudgetRpc, Standing } from "./rpc.ts";
 import { formatDay, WARN_AT } from "./claim.ts";
-import type { BudgetRpc, DayUse, Report, Standing } from "./rpc.ts";
-import { type About, approvedIn, BudgetTables } from "../../budgets/tables.ts";
+
+// The tables of a workspace's budgets, in their Durable Object's SQLite, and every statement on them.
+
+/** Applied in order, each once; `budget_versions` has their numbers. */
+const MIGRATIONS = [
+  `CREATE TABLE budgets (id TEXT PRIMARY KEY, body TEXT NOT NULL) STRICT, WITHOUT ROWID;
+   CREATE TABLE prices (only INTEGER PRIMARY KEY CHECK (only = 1), body TEXT NOT NULL) STRICT;
+   CREATE TABLE spent (day TEXT, budget TEXT, key TEXT, amount REAL NOT NULL, about TEXT NOT NULL,
+     PRIMARY KEY (day, budget, key)) STRICT, WITHOUT ROWID;
+   CREATE TABLE shares (day TEXT, budget TEXT, key TEXT, run_id TEXT, total REAL NOT NULL,
+     PRIMARY KEY (day, budget, key, run_id)) STRICT, WITHOUT ROWID;`,
+];
+
+/** What a day's row has besides the amount. */
+export interface About {
+  unit: DayUse["unit"];
+  limit: number;
+  /** By question: what was approved. */
+  approved: Record<string, number>;
+  /** The run that says that 80 % are reached. */
+  warner?: string;
+}
+
+export interface Row {
+  amount: number;
+  about: About;
+}
+
+/** What people approved of a day, in total. */
+export const approvedIn = ({ approved }: Pick<About, "approved">): number =>
+  roundCost(Object.values(approved).reduce((sum, one) => sum + one, 0));
+
+type Place = Pick<Report, "day" | "budget" | "key">;
+
+export class BudgetTables {
+  readonly #sql: SqlStorage;
+  #made: boolean;
+
+  constructor(private readonly storage: DurableObjectStorage) {
+    this.#sql = storage.sql;
+    this.#made = this.#sql.exec("SELECT 1 FROM sqlite_master WHERE name = 'budget_versions'").toArray().length > 0;
+    if (this.#made) storage.transactionSync(() => this.#migrate());
+  }
+
+  /** One transaction. The tables are made by the first one. */
+  write<T>(work: () => T): T {
+    const result = this.storage.transactionSync(() => {
+      if (!this.#made) this.#migrate();
+      return work();
+    });
+    this.#made = true;
+    return result;
+  }
+
+  budgets(): Budget[] {
+    return this.#read<{ body: string }>("SELECT body FROM budgets ORDER BY id").map(
+      ({ body }) => JSON.parse(body) as Budget,
+    );
+  }
+
+  putBudget(budget: Budget): void {
+    const sql = "INSERT INTO budgets VALUES (?, ?) ON CONFLICT (id) DO UPDATE SET body = excluded.body";
+    this.#sql.exec(sql, budget.id, JSON.stringify(budget));
+  }
+
+  deleteBudget(id: string): void {
+    this.#sql.exec("DELETE FROM budgets WHERE id = ?", id);
+  }
+
+  prices(): Price[] {
+    const [row] = this.#read<{ body: string }>("SELECT body FROM prices");
+    return row ? (JSON.parse(row.body) as Price[]) : [];
+  }
+
+  putPrices(prices: Price[]): void {
+    const sql = "INSERT INTO prices VALUES (1, ?) ON CONFLICT (only) DO UPDATE SET body = excluded.body";
+    this.#sql.exec(sql, JSON.stringify(prices));
+  }
+
+  row({ day, budget, key }: Place): Row | undefined {
+    const sql = "SELECT amount, about FROM spent WHERE day = ? AND budget = ? AND key = ?";
+    const [row] = this.#read<{ amount: number; about: string }>(sql, day, budget, key);
+    return row && { amount: row.amount, about: JSON.parse(row.about) as About };
+  }
+
+  putRow({ day, budget, key }: Place, { amount, about }: Row): void {
+    const sql = `INSERT INTO spent VALUES (?, ?, ?, ?, ?)
+      ON CONFLICT DO UPDATE SET amount = excluded.amount, about = excluded.about`;
+    this.#sql.exec(sql, day, budget, key, amount, JSON.stringify(about));
+  }
+
+  share({ day, budget, key }: Place, runId: string): number {
+    const sql = "SELECT total FROM shares WHERE day = ? AND budget = ? AND key = ? AND run_id = ?";
+    return this.#read<{ total: number }>(sql, day, budget, key, runId)[0]?.total ?? 0;
+  }
+
+  putShare({ day, budget, key }: Place, runId: string, total: number): void {
+    const sql = "INSERT INTO shares VALUES (?, ?, ?, ?, ?) ON CONFLICT DO UPDATE SET total = excluded.total";
+    this.#sql.exec(sql, day, budget, key, runId, total);
+  }
+
+  /** The keys of a day that have spent most, first. */
+  uses(day: string, budget: string | undefined, most: number): DayUse[] {
+    const sql = `SELECT budget, key, amount, about FROM spent WHERE day = ? AND (?2 IS NULL OR budget = ?2)
+      ORDER BY amount DESC, budget, key LIMIT ?`;
+    const rows = this.#read<{ budget: string; key: string; amount: number; about: string }>(
+      sql,
+      day,
+      budget ?? null,
+      most,
+    );
+    return rows.map((row) => {
+      const about = JSON.parse(row.about) as About;
+      const { budget, key, amount: spent } = row;
+      const approved = approvedIn(about);
+      return { budget, key, day, unit: about.unit, spent, limit: roundCost(about.limit + approved), approved };
+    });
+  }
+
+  /** Deletes what runs have spent of the days before one, and the sums of the days before another. */
+  forgetBefore(sharesDay: string, sumsDay: string): void {
+    this.#sql.exec("DELETE FROM shares WHERE day < ?", sharesDay);
+    this.#sql.exec("DELETE FROM spent WHERE day < ?", sumsDay);
+  }
+
+  #read<T extends Record<string, SqlStorageValue>>(sql: string, ...params: SqlStorageValue[]): T[] {
+    return this.#made ? this.#sql.exec<T>(sql, ...params).toArray() : [];
+  }
+
+  #migrate(): void {
+    this.#sql.exec("CREATE TABLE IF NOT EXISTS budget_versions (id INTEGER PRIMARY KEY)");
+    const done = this.#sql.exec("SELECT id FROM budget_versions").toArray().length;
+    for (const [i, statements] of MIGRATIONS.entries()) {
+      if (i < done) continue;
+      this.#sql.exec(statements);
+      this.#sql.exec("INSERT INTO budget_versions VALUES (?)", i + 1);
+    }
+  }
+}
 
 const DAY_MS = 86_400_000;
 /** Days for which a run may report what it has spent, and for which sums are kept. */

@@ -13,7 +13,7 @@ import { body, param, query } from "../../http/validate.ts";
 import { type Price, PRICES } from "../prices/price-list.ts";
 import { deploymentPrices, PriceList, PriceShape } from "../prices/prices.ts";
 import { formatDay } from "./claim.ts";
-import { forgetBudgets } from "../../budgets/known.ts";
+import { forgetBudgets } from "./rpc.ts";
 import { workspaceBudgets } from "./rpc.ts";
 
 const doc = createDoc("Budgets");

@@ -1,10 +1,10 @@
 /** What the rest of Weir may ask of the object that has a workspace's budgets, and how to reach it. */
 import type { Budget } from "./rule.ts";
-import { objectNamed } from "../../lib/rpc.ts";
-import { callObject } from "../../lib/rpc.ts";
+import { objectNamed, callObject } from "../../lib/rpc.ts";
 import { retryCalls } from "../../lib/retry.ts";
 import type { Price } from "../prices/price-list.ts";
 import type { Unit } from "./claim.ts";
+import { RowCache } from "../../lib/cache.ts";
 
 /** What a run has spent of a budget on a day, in total: a report may come twice. */
 export interface Report {
@@ -58,4 +58,23 @@ export const budgetsWorkspace = (name = ""): string | undefined =>
 
 export function workspaceBudgets(env: Env, workspaceId: string): BudgetRpc {
   return retryCalls(() => callObject<BudgetRpc>(objectNamed(env, env.THREAD_INDEX, workspaceId + SUFFIX)));
+}
+
+// The budgets and prices of workspaces that this isolate has read. A run costs no call for them.
+
+type Known = Awaited<ReturnType<BudgetRpc["read"]>>;
+
+/** Milliseconds for which an isolate trusts what it has read: docs/budgets.md names the age. */
+const KEPT_MS = 30_000;
+
+const known = new RowCache<Known>(undefined, KEPT_MS);
+
+/** The budgets and prices of the workspace, as of some seconds ago at most. */
+export async function knownBudgets(env: Env, workspaceId: string): Promise<Known> {
+  return known.get(workspaceId, async () => workspaceBudgets(env, workspaceId).read());
+}
+
+/** Call this when a budget or a price changes. */
+export function forgetBudgets(workspaceId: string): void {
+  known.forget(workspaceId);
 }

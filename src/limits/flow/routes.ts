@@ -8,7 +8,7 @@ import { whole } from "../../http/shapes.ts";
 import { Problem } from "../../lib/problem.ts";
 import type { App } from "../../http/context.ts";
 import { body, param, query } from "../../http/validate.ts";
-import { forgetRules } from "../../flow/known.ts";
+import { forgetRules } from "./rpc.ts";
 import { FlowRule, mergeRules, MOST_RULES, RuleBody, RuleId } from "./rule.ts";
 import { flowControl, type Waiting } from "./rpc.ts";
 import type { PoolUse } from "./book.ts";

@@ -1,9 +1,9 @@
 /** What the rest of Weir may ask of a workspace's limiter, and how to reach it. */
-import { objectNamed } from "../../lib/rpc.ts";
-import { callObject } from "../../lib/rpc.ts";
+import { objectNamed, callObject } from "../../lib/rpc.ts";
 import { retryCalls } from "../../lib/retry.ts";
 import type { Claim, Place, PoolUse } from "./book.ts";
 import type { FlowRule } from "./rule.ts";
+import { RowCache } from "../../lib/cache.ts";
 
 /** A claim as a thread makes it. */
 export type NewClaim = Omit<Claim, "granted" | "ended" | "tokens" | "stopped">;
@@ -61,4 +61,24 @@ export const findLimiter = (name = ""): string | undefined =>
 
 export function flowControl(env: Env, workspaceId: string): FlowRpc {
   return retryCalls(() => callObject<FlowRpc>(objectNamed(env, env.THREAD_INDEX, workspaceId + SUFFIX)));
+}
+
+// The rules of workspaces that this isolate has read. A run costs no call for them, and a rule that changes counts within the age.
+
+/** Milliseconds for which an isolate trusts what it has read: docs/flow-control.md names the age. */
+const KEPT_MS = 30_000;
+
+const known = new RowCache<FlowRule[]>(undefined, KEPT_MS);
+
+/** The rules of the workspace, as of some seconds ago at most. */
+export async function knownRules(env: Env, workspaceId: string): Promise<FlowRule[]> {
+  return known.get(workspaceId, async () => flowControl(env, workspaceId).rules());
+}
+
+/** The rules of the workspace where this isolate has just read them. */
+export const peekRules = (workspaceId: string): FlowRule[] | undefined => known.peek(workspaceId);
+
+/** Call this when a rule changes. */
+export function forgetRules(workspaceId: string): void {
+  known.forget(workspaceId);
 }

@@ -1,5 +1,11 @@
 /** The list prices of models, as docs/prices.md shows them. */
-import { roundCost } from "../../traces/usage/cost.ts";
+
+// Amounts of US dollars.
+
+/** The amount in 12 digits. The sum of many binary fractions differs from the sum of the prices in later ones. */
+export function roundCost(dollars: number): number {
+  return Number(dollars.toPrecision(12));
+}
 
 /** US dollars for a million tokens. `TRACE_PRICES` and the prices of a workspace have the same members. */
 export interface Price {

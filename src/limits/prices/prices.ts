@@ -2,7 +2,7 @@
 import * as v from "valibot";
 import { parseJson } from "../../lib/json.ts";
 import { logError } from "../../lib/log.ts";
-import { roundCost } from "../../traces/usage/cost.ts";
+import { roundCost } from "./price-list.ts";
 import { type Price, PRICES } from "./price-list.ts";
 import type { Usage } from "./usage.ts";
 

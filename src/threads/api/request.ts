@@ -3,9 +3,9 @@ import { contextWithoutIdentity, withoutIdentity } from "../../access/users/hand
 import type { Principal } from "../../http/principal.ts";
 import { settings as deployed } from "../../config.ts";
 import { budgetsFor } from "../../limits/budgets/claim.ts";
-import { knownBudgets } from "../../budgets/known.ts";
+import { knownBudgets } from "../../limits/budgets/rpc.ts";
 import { flowFor, modelIn, type RunFacts } from "../../limits/flow/claim.ts";
-import { knownRules } from "../../flow/known.ts";
+import { knownRules } from "../../limits/flow/rpc.ts";
 import type { Assistant } from "../../agents/assistants/store.ts";
 import { isObject } from "../../lib/json.ts";
 import { Problem } from "../../lib/problem.ts";

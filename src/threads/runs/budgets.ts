@@ -1,13 +1,13 @@
 /** A run's budgets: how their counts begin, what answers change, and what its end leaves on the thread. */
 import { insertAudit } from "../../access/audit/store.ts";
 import type { RunBudget, Spent } from "../../limits/budgets/claim.ts";
-import { knownBudgets } from "../../budgets/known.ts";
+import { knownBudgets } from "../../limits/budgets/rpc.ts";
 import { workspaceBudgets } from "../../limits/budgets/rpc.ts";
 import { database } from "../../db/client.ts";
 import { logError } from "../../lib/log.ts";
 import { deriveUuid } from "../../lib/uuid.ts";
 import { priceTable } from "../../limits/prices/prices.ts";
-import { roundCost } from "../../traces/usage/cost.ts";
+import { roundCost } from "../../limits/prices/price-list.ts";
 import type { ThreadContext } from "../context.ts";
 import type { Emitter } from "../log/emit.ts";
 import type { ThreadRecord } from "../record.ts";

@@ -3,7 +3,7 @@
  * the workspace's limiter says so: as the answer to this thread's claim, or later by `ThreadRpc.grant`.
  */
 import { pickFacts, pausesFor, USUAL_PRIORITY } from "../../limits/flow/claim.ts";
-import { knownRules, peekRules } from "../../flow/known.ts";
+import { knownRules, peekRules } from "../../limits/flow/rpc.ts";
 import { type Answer, flowControl, type NewClaim } from "../../limits/flow/rpc.ts";
 import { logError } from "../../lib/log.ts";
 import type { ThreadContext } from "../context.ts";

@@ -1,9 +1,9 @@
 /** The rules of flow control and the budgets that are in force now, for a run that the thread makes itself. */
 import { budgetsFor } from "../../limits/budgets/claim.ts";
-import { knownBudgets } from "../../budgets/known.ts";
+import { knownBudgets } from "../../limits/budgets/rpc.ts";
 import { settings } from "../../config.ts";
 import { flowFor, modelIn, type RunFacts } from "../../limits/flow/claim.ts";
-import { knownRules } from "../../flow/known.ts";
+import { knownRules } from "../../limits/flow/rpc.ts";
 import type { ThreadContext } from "../context.ts";
 import type { RunRequest } from "../rpc.ts";
 

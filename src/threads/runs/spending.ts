@@ -8,7 +8,7 @@ import { questionFor, describeReached } from "../interrupts/budget.ts";
 import { type Standing, workspaceBudgets } from "../../limits/budgets/rpc.ts";
 import { logError } from "../../lib/log.ts";
 import type { Decider, Question } from "../../runtime/model-guard.ts";
-import { roundCost } from "../../traces/usage/cost.ts";
+import { roundCost } from "../../limits/prices/price-list.ts";
 import { addCost, type PriceTable } from "../../limits/prices/prices.ts";
 import { derivedUsage } from "../../limits/prices/usage.ts";
 import type { ThreadContext } from "../context.ts";

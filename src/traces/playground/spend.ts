@@ -1,7 +1,7 @@
 /** Budgets a day and prices, for calls that are no runs of a thread: docs/budgets.md. */
 import type { Budget } from "../../limits/budgets/rule.ts";
 import { budgetsFor, formatDay, type RunBudget } from "../../limits/budgets/claim.ts";
-import { knownBudgets } from "../../budgets/known.ts";
+import { knownBudgets } from "../../limits/budgets/rpc.ts";
 import { describeReached } from "../../threads/interrupts/budget.ts";
 import { type Report, type Standing, workspaceBudgets } from "../../limits/budgets/rpc.ts";
 import { logError } from "../../lib/log.ts";

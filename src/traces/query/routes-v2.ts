@@ -15,7 +15,7 @@ import type { RunSelection } from "../rpc.ts";
 import type { QueriedRun } from "../types.ts";
 import { listProjectsOfDataset } from "../projects/store.ts";
 import { DAY_MICROS, isoFromMicros } from "../time.ts";
-import { roundCost } from "../usage/cost.ts";
+import { roundCost } from "../../limits/prices/price-list.ts";
 import { readContext } from "./context.ts";
 import { readCursor, writeCursor } from "./cursor.ts";
 import { runsAnswer } from "./responses.ts";

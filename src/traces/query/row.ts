@@ -1,7 +1,7 @@
 /** A run as the two generations of the query API show it. */
 import { parseExact } from "../../lib/json.ts";
 import { preview, PREVIEW } from "../preview.ts";
-import { roundCost } from "../usage/cost.ts";
+import { roundCost } from "../../limits/prices/price-list.ts";
 import type { InferOutput } from "valibot";
 import type { LargeField, QueriedRun, TreeRun } from "../types.ts";
 import { isoFromMicros } from "../time.ts";

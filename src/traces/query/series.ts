@@ -10,7 +10,7 @@ import { tracePartition } from "../stub.ts";
 import type { Stats } from "../types.ts";
 import { listDays } from "../projects/partitions.ts";
 import { toDay, isoFromMicros } from "../time.ts";
-import { roundCost } from "../usage/cost.ts";
+import { roundCost } from "../../limits/prices/price-list.ts";
 import { acrossMidnight } from "./midnight.ts";
 
 /** The most partitions, that is projects times days, of one answer. */

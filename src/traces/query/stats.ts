@@ -6,7 +6,7 @@ import { DurationCounter } from "../partition/stats/durations.ts";
 import type { RunSelection } from "../rpc.ts";
 import type { FeedbackSum, PartitionStats } from "../types.ts";
 import { isoFromMicros } from "../time.ts";
-import { roundCost } from "../usage/cost.ts";
+import { roundCost } from "../../limits/prices/price-list.ts";
 import { askPartitions, type Budget, newBudget } from "./ask.ts";
 
 /**

@@ -6,7 +6,7 @@ import { MOST_THREADS } from "../partition/stats/threads.ts";
 import type { RunSelection } from "../rpc.ts";
 import type { ThreadSummary } from "../types.ts";
 import { isoFromMicros } from "../time.ts";
-import { roundCost } from "../usage/cost.ts";
+import { roundCost } from "../../limits/prices/price-list.ts";
 import { askPartitions, newBudget } from "./ask.ts";
 
 /** The most threads of an answer, because all are sorted in memory. */

@@ -3,9 +3,9 @@ import { MOST_IDS } from "../../partition/stats/thread-stats.ts";
 import { DurationCounter } from "../../partition/stats/durations.ts";
 import type { RunSelection } from "../../rpc.ts";
 import type { ThreadStats, UsageDetail } from "../../types.ts";
-import { addCount, type Counts } from "../../counts.ts";
+import { addCount, type Counts } from "../../../limits/prices/usage.ts";
 import { isoFromMicros } from "../../time.ts";
-import { roundCost } from "../../usage/cost.ts";
+import { roundCost } from "../../../limits/prices/price-list.ts";
 import { askPartitions, newBudget } from "../ask.ts";
 import { Totals } from "../stats.ts";
 

@@ -15,7 +15,7 @@ import { DurationCounter } from "../../partition/stats/durations.ts";
 import type { ProjectRow } from "../../projects/store.ts";
 import { listConfigs } from "../feedback/store.ts";
 import { listExampleIds } from "../examples/store.ts";
-import { roundCost } from "../../usage/cost.ts";
+import { roundCost } from "../../../limits/prices/price-list.ts";
 import { existingDataset, existingExperiments } from "../../datasets/existing.ts";
 import {
   type ComparedRun,

@@ -1,6 +1,6 @@
 /** Sums of feedback by key, of which statistics are made. Sums of several partitions can be added. */
 import { clip } from "../../clip.ts";
-import { addCount } from "../../counts.ts";
+import { addCount } from "../../../limits/prices/usage.ts";
 import type { FeedbackSum } from "../../types.ts";
 
 const MAX_LABELS = 100;
