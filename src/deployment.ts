@@ -6,7 +6,7 @@ import type { AppUser } from "./http/principal.ts";
 import type { RunnableConfig } from "@langchain/core/runnables";
 import type { LangGraphRunnableConfig, Pregel } from "@langchain/langgraph";
 import { settings } from "./config.ts";
-import { builtSchemas } from "./graphs/schemas.ts";
+import { builtSchemas } from "./agents/graphs/graph.ts";
 
 // An export of one of the project's modules, loaded by the first call that needs it.
 

@@ -19,7 +19,7 @@ import {
   type Custom,
   custom,
 } from "./deployment.ts";
-import { type BuiltSchemas, builtSchemas } from "./graphs/schemas.ts";
+import { type BuiltSchemas, builtSchemas } from "./agents/graphs/graph.ts";
 import { logError } from "./lib/log.ts";
 import { runAll } from "./lib/parallel.ts";
 import { Problem, problemResponse, toProblem } from "./lib/problem.ts";
@@ -39,7 +39,7 @@ import { threadStub } from "./threads/stub.ts";
 export { redeployed } from "./deployment.ts";
 export { Thread } from "./thread.ts";
 export type { EvaluatedRun, Evaluator } from "./deployment.ts";
-export { embeddingsFrom, workersAiEmbeddings } from "./memory/embeddings.ts";
+export { embeddingsFrom, workersAiEmbeddings } from "./agents/memory/vectors.ts";
 export { TracePartition } from "./traces/partition/object.ts";
 
 export interface WeirOptions extends Omit<Custom, "app"> {

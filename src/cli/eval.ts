@@ -2,7 +2,7 @@
 import { parseArgs } from "node:util";
 import { containsExpected, type Evaluator, exactMatch, createJudge } from "../agents/evaluation/evaluators.ts";
 import { runExperiment } from "../agents/evaluation/experiment.ts";
-import { read, type Send } from "../evaluation/send.ts";
+import { read, type Send } from "../agents/evaluation/evaluators.ts";
 import { isUuid } from "../lib/uuid.ts";
 import { sendTo } from "./api.ts";
 import { CONNECTION, connectionFor, CREDENTIAL_HELP } from "./connection.ts";

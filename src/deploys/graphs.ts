@@ -1,7 +1,7 @@
 /** The graphs of this deployment, as another deployment is compared with them. */
 import { graphs } from "../deployment.ts";
 import { makeGraph } from "../agents/graphs/graph.ts";
-import { loadMigrations, loadVersion } from "../graphs/migrations.ts";
+import { loadMigrations, loadVersion } from "../agents/graphs/continuity.ts";
 import type { DescribedGraph } from "../system/deploys/schema.ts";
 import { describeShape, fingerprint, type GraphShape } from "../runtime/introspect.ts";
 

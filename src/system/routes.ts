@@ -8,7 +8,7 @@ import { Flag } from "../http/shapes.ts";
 import type { App } from "../http/context.ts";
 import { Problem } from "../lib/problem.ts";
 import { body, query } from "../http/validate.ts";
-import { createMeaning } from "../memory/deployed.ts";
+import { createMeaning } from "../agents/memory/vectors.ts";
 import { Info, info } from "./info.ts";
 import { measure, Metric, prometheus } from "./metrics.ts";
 import { Truncate, truncate } from "./truncate.ts";

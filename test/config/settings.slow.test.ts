@@ -5,7 +5,7 @@ import { afterEach, expect, it } from "vitest";
 import { readConfig, settings } from "../../src/config.ts";
 import { readResource } from "../../src/access/oauth/request.ts";
 import { lazy } from "../../src/index.ts";
-import { embeddingsFrom } from "../../src/memory/embeddings.ts";
+import { embeddingsFrom } from "../../src/agents/memory/vectors.ts";
 import { headersAsConfigurable } from "../../src/threads/api/request.ts";
 import { authHandlers, custom } from "../../src/deployment.ts";
 import { createWeir } from "../../src/index.ts";

@@ -1,7 +1,7 @@
 /** An experiment of which the server refuses runs. */
 import { expect, test } from "vitest";
 import { runExperiment } from "../../src/agents/evaluation/experiment.ts";
-import type { Send } from "../../src/evaluation/send.ts";
+import type { Send } from "../../src/agents/evaluation/evaluators.ts";
 
 /** A server with `count` examples. It refuses the runs of those for which `refuses` is true. */
 function serverWith(count: number, refuses: (example: number) => boolean) {

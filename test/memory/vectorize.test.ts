@@ -5,7 +5,7 @@ import { database } from "../../src/db/client.ts";
 import { searchItems } from "../../src/agents/memory/search.ts";
 import { deleteItem, putItems } from "../../src/agents/memory/store.ts";
 import { Ring } from "../../src/access/encryption/ring.ts";
-import type { VectorIndex } from "../../src/memory/vector-index.ts";
+import type { VectorIndex } from "../../src/agents/memory/vectors.ts";
 
 const db = database(env.DB);
 let workspace: string;

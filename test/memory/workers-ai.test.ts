@@ -1,6 +1,6 @@
 import { afterEach, expect, it } from "vitest";
-import { createMeaning } from "../../src/memory/deployed.ts";
-import { workersAiEmbeddings } from "../../src/memory/embeddings.ts";
+import { createMeaning } from "../../src/agents/memory/vectors.ts";
+import { workersAiEmbeddings } from "../../src/agents/memory/vectors.ts";
 import { custom } from "../../src/deployment.ts";
 
 const before = custom.embeddings;

@@ -5,7 +5,7 @@ import { Modal } from "../ui/Modal.tsx";
 import { ModalForm } from "../ui/ModalForm.tsx";
 import { Loaded } from "../page/states.tsx";
 import { ChooseRuns } from "./ChooseRuns.tsx";
-import { answerIn } from "../../../src/evaluation/answer.ts";
+import { answerIn } from "../../../src/agents/evaluation/evaluators.ts";
 import { answering, asMembers, membersFrom } from "./expected.ts";
 import { firstChoice, isChosen, ensurePlace, PlaceSelect } from "./PlaceSelect.tsx";
 import {

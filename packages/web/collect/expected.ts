@@ -1,6 +1,6 @@
 /** The expected output of an example: the text of an answer where the output is a conversation, else JSON. */
 
-import { isMembers } from "../../../src/evaluation/answer.ts";
+import { isMembers } from "../../../src/agents/evaluation/evaluators.ts";
 
 type Members = Record<string, unknown>;
 

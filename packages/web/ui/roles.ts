@@ -1,5 +1,5 @@
 /** Roles of messages as the page names them: one word each, whatever the dialect of the message. */
-import { type MessageRole, readRole } from "../../../src/prompts/roles.ts";
+import { type MessageRole, readRole } from "../../../src/agents/prompts/template.ts";
 
 export const ROLES: Record<MessageRole, string> = { system: "System", human: "User", ai: "Assistant", tool: "Tool" };
 

@@ -1,18 +1,41 @@
 /** `/assistants/{id}/graph`, `/schemas`, `/subgraphs`: the description of an assistant's graph. */
+import type { Graph } from "../../deployment.ts";
+import { makeGraph, readSchemas, readSubgraphSchemas } from "../graphs/graph.ts";
+import { Problem } from "../../lib/problem.ts";
+import { type Assistant, resolveAssistant } from "./store.ts";
 import { type Context, Hono } from "hono";
 import * as v from "valibot";
 import { database } from "../../db/client.ts";
-import type { Graph } from "../../deployment.ts";
 import { AnyObject } from "../../http/shapes.ts";
 import { createDoc } from "../../http/route.ts";
-import { Problem } from "../../lib/problem.ts";
 import type { App } from "../../http/context.ts";
 import { param, query } from "../../http/validate.ts";
-import { readSchemas, readSubgraphSchemas } from "../../graphs/schemas.ts";
 import { drawGraph, GraphSchemas } from "../../runtime/introspect.ts";
-import { loadGraph } from "../../assistants/graph.ts";
 import { AssistantPath, GraphQuery, SubgraphPath, SubgraphsQuery } from "./schema.ts";
-import { type Assistant, resolveAssistant } from "./store.ts";
+
+// The graph of an assistant, built only for inspection.
+
+/** The parts of an assistant that its graph is built from. */
+export type OfGraph = Pick<Assistant, "graph_id" | "config" | "context">;
+
+/** The assistant's graph, compiled with the assistant's own configuration. */
+export async function loadGraph({ graph_id, config, context }: OfGraph, env: Env): Promise<Graph> {
+  const graph = await makeGraph(graph_id, { ...config, context }, env, "assistants.read");
+  if (!graph) throw new Problem(404, "The graph of this assistant is no longer deployed.");
+  return graph;
+}
+
+/** The keys of the graph's state. Undefined for a graph that cannot be built: its run reports the error. */
+export async function readChannels(assistant: OfGraph, env: Env): Promise<Set<string> | undefined> {
+  const graph = await loadGraph(assistant, env).catch(() => undefined);
+  return graph && new Set(Object.keys(graph.channels));
+}
+
+/** Whether the graph's state has a `messages` key. True also for a graph that cannot be built. */
+export async function hasMessages(assistant: OfGraph, env: Env): Promise<boolean> {
+  const channels = await readChannels(assistant, env);
+  return channels === undefined || channels.has("messages");
+}
 
 const doc = createDoc("Assistants");
 

@@ -1,26 +1,131 @@
-import { and, asc, count, desc, eq, or, sql, type SQL } from "drizzle-orm";
+import { sql, and, eq, exists, getTableColumns, gt, ne, type SQL, asc, count, desc, or } from "drizzle-orm";
 import type { Database } from "../../db/client.ts";
-import { contains } from "../../db/conditions.ts";
 import { assistants, assistantVersions } from "./table.ts";
-import { crons } from "../../automation/crons/table.ts";
-import { inList } from "../../db/conditions.ts";
-import { fewerThan } from "../../db/writes.ts";
-import { bytesColumn, totalBytes } from "../../db/conditions.ts";
-import { boundAnswer } from "../../lib/bytes.ts";
-import { Problem } from "../../lib/problem.ts";
-import { ensureDefaults, findRow, forgetDefaults } from "../../assistants/default-store.ts";
-import { defaultAssistantId, graphIds, isDefaultAssistant } from "./defaults.ts";
-import { assistantCache } from "../../assistants/cache.ts";
 import {
-  type Assistant,
-  type AssistantInput,
+  toAssistantId,
+  defaultAssistants,
+  defaultsStamp,
+  isDefaultAssistant,
+  defaultAssistantId,
+  graphIds,
+} from "./defaults.ts";
+import {
   firstVersion,
   isRow,
-  belongsToAssistant,
   type Row,
+  activeVersion,
+  type Assistant,
+  type AssistantInput,
+  belongsToAssistant,
   toWire,
 } from "./row.ts";
-import { isTakenElsewhere, isElsewhere, isVersion, markDeleted, versionColumns } from "../../assistants/taken-store.ts";
+import { RowCache } from "../../lib/cache.ts";
+import { contains, inList, bytesColumn, totalBytes } from "../../db/conditions.ts";
+import { crons } from "../../automation/crons/table.ts";
+import { fewerThan } from "../../db/writes.ts";
+import { boundAnswer } from "../../lib/bytes.ts";
+import { Problem } from "../../lib/problem.ts";
+
+// The default assistants of each workspace in D1.
+
+/** The workspaces whose default assistants this isolate has checked, with the checked versions. */
+const ensured = new Map<string, string>();
+
+/**
+ * The assistant with this id, or the default assistant of the graph with this id. Creates missing default assistants.
+ */
+export async function findRow(db: Database, workspaceId: string, idOrGraphId: string): Promise<Row | undefined> {
+  const id = toAssistantId(idOrGraphId);
+  const find = () => db.select().from(assistants).where(isRow({ workspaceId, id })).get();
+  if (!isDefaultAssistant(id)) return find();
+  await ensureDefaults(db, workspaceId);
+  const row = await find();
+  if (row) return row;
+  // It was deleted in the meantime.
+  forgetDefaults(workspaceId);
+  await ensureDefaults(db, workspaceId);
+  return find();
+}
+
+/** Creates missing default assistants and updates those without changes by a user. Runs once per isolate. */
+export async function ensureDefaults(db: Database, workspaceId: string): Promise<void> {
+  const stamp = defaultsStamp();
+  if (ensured.get(workspaceId) === stamp) return;
+  const rows = defaultAssistants().map(({ id, metadata, ...rest }) =>
+    firstVersion(workspaceId, id, { name: rest.graphId, ...rest, metadata: { ...metadata, created_by: "system" } }),
+  );
+  const [first, ...rest] = rows.flatMap((row) => defaultStatements(db, row));
+  if (first) await db.batch([first, ...rest]);
+  ensured.set(workspaceId, stamp);
+}
+
+/** Call this after the default assistants are deleted. They are created again at the next use. */
+export function forgetDefaults(workspaceId: string): void {
+  ensured.delete(workspaceId);
+}
+
+function defaultStatements(db: Database, row: Row) {
+  const { config, context, description, metadata } = row;
+  const unchanged = sql`(SELECT max(v.version) FROM assistant_versions v
+    WHERE v.workspace_id = ${row.workspaceId} AND v.assistant_id = ${row.id}) = 1`;
+  const set = { config, context, description, metadata };
+  const ofVersion = [assistantVersions.workspaceId, assistantVersions.assistantId, assistantVersions.version];
+  return [
+    db
+      .insert(assistants)
+      .values(row)
+      .onConflictDoUpdate({ target: [assistants.workspaceId, assistants.id], set, setWhere: unchanged }),
+    db
+      .insert(assistantVersions)
+      .values(activeVersion(row))
+      .onConflictDoUpdate({ target: ofVersion, set, setWhere: unchanged }),
+  ];
+}
+
+// Assistants that this isolate has just read for a run. Code that changes an assistant calls
+// `knownAssistants.forget()`.
+
+export const assistantCache = new RowCache<Assistant>();
+
+// The owner of an assistant's id. The address of an agent card holds the id and no workspace, so an id belongs to the
+// workspace that used it first, also after the assistant is deleted: version 0 marks a deleted assistant.
+
+const DELETED = 0;
+
+/** A condition: the row is a version, not the mark of a deleted assistant. */
+export const isVersion = (): SQL => gt(assistantVersions.version, DELETED);
+
+/** A condition: another workspace uses this id, or has used it. */
+export function isTakenElsewhere(db: Database, { workspaceId, id }: Pick<Row, "workspaceId" | "id">): SQL {
+  const ofOthers = and(eq(assistantVersions.assistantId, id), ne(assistantVersions.workspaceId, workspaceId));
+  return exists(
+    db
+      .select({ one: sql`1` })
+      .from(assistantVersions)
+      .where(ofOthers),
+  );
+}
+
+export async function isElsewhere(db: Database, row: Pick<Row, "workspaceId" | "id">): Promise<boolean> {
+  const found = await db.get<{ taken: number }>(sql`SELECT ${isTakenElsewhere(db, row)} AS taken`);
+  return found.taken === 1;
+}
+
+/** The columns of an assistant's active version, in the order of the versions' table. */
+export function versionColumns() {
+  const { id: assistantId, workspaceId, updatedAt: _, ...columns } = getTableColumns(assistants);
+  return { workspaceId, assistantId, ...columns };
+}
+
+/** The statement that keeps the ids of the assistants that are about to be deleted. */
+export function markDeleted(db: Database, which: SQL | undefined) {
+  return db
+    .insert(assistantVersions)
+    .select(
+      sql`SELECT ${assistants.workspaceId}, ${assistants.id}, ${DELETED}, '', '', NULL, '{}', '{}', '{}', ${assistants.createdAt} FROM ${assistants} WHERE ${which}`,
+    )
+    .onConflictDoNothing();
+}
 
 export type { Assistant } from "./row.ts";
 

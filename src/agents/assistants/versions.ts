@@ -6,10 +6,10 @@ import { assistants, assistantVersions } from "./table.ts";
 import { bytesColumn, totalBytes } from "../../db/conditions.ts";
 import { CHANGED, isTaken, nextTime, untilUnchanged } from "../../db/writes.ts";
 import { boundAnswer, METADATA_BYTES, withinBytes } from "../../lib/bytes.ts";
-import { findRow } from "../../assistants/default-store.ts";
+import { findRow } from "./store.ts";
 import { toAssistantId } from "./defaults.ts";
-import { isVersion } from "../../assistants/taken-store.ts";
-import { assistantCache } from "../../assistants/cache.ts";
+import { isVersion } from "./store.ts";
+import { assistantCache } from "./store.ts";
 import {
   type Assistant,
   type AssistantInput,

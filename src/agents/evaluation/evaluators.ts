@@ -1,7 +1,75 @@
 /** Evaluators: what an assistant gave for an example becomes scores. */
-import { isMembers, textIn } from "../../evaluation/answer.ts";
-import type { Send } from "../../evaluation/send.ts";
-import { runAssistant } from "../../evaluation/send.ts";
+
+// The answer in the inputs or outputs of a run: what evaluators compare. Also for the page, so without the server's code.
+
+type Members = Record<string, unknown>;
+
+export const isMembers = (value: unknown): value is Members =>
+  typeof value === "object" && value !== null && !Array.isArray(value);
+
+/** The text of the last message; undefined where the value is no conversation. */
+export function answerIn(value: unknown): string | undefined {
+  const messages = isMembers(value) ? value["messages"] : undefined;
+  if (!Array.isArray(messages)) return undefined;
+  const last: unknown = messages.at(-1);
+  if (!isMembers(last)) return undefined;
+  // LangChain's own form keeps the fields of a message in `kwargs`, and stored messages in `data`.
+  const fields = [last["kwargs"], last["data"]].find(isMembers) ?? last;
+  const content = fields["content"];
+  if (typeof content === "string") return content;
+  const parts = Array.isArray(content) ? content.filter(isMembers) : [];
+  return parts.map(({ text }) => (typeof text === "string" ? text : "")).join("");
+}
+
+/** The answer as text: of a conversation its last message, the only text of an object, else its JSON. */
+export function textIn(value: unknown): string {
+  const answer = answerIn(value);
+  if (answer !== undefined) return answer;
+  const [only, ...others] = isMembers(value) ? Object.values(value) : [value];
+  return typeof only === "string" && others.length === 0 ? only : (JSON.stringify(value) ?? "");
+}
+
+// Calls of the server's API by whom runs an experiment: the page or the command line.
+
+/** Sends a request with the caller's credential. The body is JSON. */
+export type Send = (method: string, path: string, body?: unknown) => Promise<Response>;
+
+/** The JSON of an answer. @throws Error with the server's own `detail` */
+export async function read<T>(send: Send, method: string, path: string, body?: unknown): Promise<T> {
+  return (await readJson(await send(method, path, body), `${method} ${path}`)) as T;
+}
+
+async function readJson(response: Response, what: string): Promise<unknown> {
+  const text = await response.text();
+  if (response.ok) return text === "" ? undefined : JSON.parse(text);
+  let detail: unknown;
+  try {
+    detail = (JSON.parse(text) as { detail?: unknown }).detail;
+  } catch {
+    detail = text.slice(0, 200);
+  }
+  throw new Error(`${what}: ${typeof detail === "string" ? detail : `the server answered ${response.status}.`}`);
+}
+
+export interface Ended {
+  id: string;
+  outputs: Record<string, unknown>;
+  /** Why the run failed. */
+  error?: string;
+}
+
+/** Runs an assistant to its end on a thread that is deleted after it. */
+export async function runAssistant(send: Send, assistant: string, input: unknown, more: object = {}): Promise<Ended> {
+  const path = "/runs/wait";
+  const response = await send("POST", path, { assistant_id: assistant, input, ...more });
+  const values = await readJson(response, `POST ${path}`);
+  const id = /\/runs\/([0-9a-f-]{36})/.exec(response.headers.get("content-location") ?? "")?.[1];
+  if (id === undefined) throw new Error("The server did not say which run it started.");
+  const outputs = isMembers(values) ? values : { output: values };
+  const failed = outputs["__error__"];
+  if (!isMembers(failed)) return { id, outputs };
+  return { id, outputs: {}, error: String(failed["message"] ?? failed["error"]) };
+}
 
 /** What an evaluator gets: names and shapes are those of LangSmith's evaluators. */
 export interface Evaluated {

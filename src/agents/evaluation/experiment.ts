@@ -1,6 +1,6 @@
 /** Runs an assistant over the examples of a dataset, as one experiment with scores. */
 import type { Evaluator, Score } from "./evaluators.ts";
-import { read, runAssistant, type Send } from "../../evaluation/send.ts";
+import { read, runAssistant, type Send } from "./evaluators.ts";
 
 export interface Example {
   id: string;

@@ -1,8 +1,74 @@
 /** The compiled graph of an entry of the registry. */
-import { Lazy, loaded } from "../../deployment.ts";
-import { type Access, type Graph, type GraphEntry, type ServerRuntime } from "../../deployment.ts";
-import { graphs } from "../../deployment.ts";
-import { normalise } from "../../graphs/normalise.ts";
+import "../../runtime/install.ts";
+import {
+  type Graph,
+  Lazy,
+  loaded,
+  type Access,
+  type GraphEntry,
+  type ServerRuntime,
+  graphs,
+} from "../../deployment.ts";
+import {
+  type GraphSchemas,
+  introspectSchemas as runtimeSchemas,
+  subgraphSchemas as runtimeSubgraphs,
+  type TypedSchemas,
+} from "../../runtime/introspect.ts";
+
+// From what a project exports as a graph to a compiled graph that Weir runs.
+
+/** A `StateGraph` compiled by Weir. Compiling is not cheap, and the result holds no state of a run. */
+const compiled = new WeakMap<object, Graph>();
+
+/** The graphs whose own checkpointer or store was reported. */
+const reported = new Set<string>();
+
+/**
+ * The compiled graph behind `made`: a `StateGraph` is compiled, and what an agent wraps is unwrapped. Throws an Error that
+ * says what was found where that is no graph. `graphId` is for error messages.
+ */
+export function normalise(made: unknown, graphId: string): Graph {
+  const graph = findGraph(made);
+  if (!graph) throw new TypeError(`Graph "${graphId}" is not a LangGraph graph: it is ${describeValue(made)}.`);
+  warnOfOwnStores(graph, graphId);
+  return graph;
+}
+
+function findGraph(made: unknown): Graph | undefined {
+  if (!isObject(made)) return undefined;
+  if (isGraph(made)) return made;
+  // What `createAgent` and `createDeepAgent` return has some methods of a graph, and the graph itself.
+  if (isObject(made.graph) && isGraph(made.graph)) return made.graph;
+  if (typeof made.compile !== "function") return undefined;
+  const known = compiled.get(made);
+  if (known) return known;
+  const graph = (made.compile as () => unknown)();
+  if (!isObject(graph) || !isGraph(graph)) return undefined;
+  compiled.set(made, graph);
+  return graph;
+}
+
+/** Not by its class: a project may have another copy of LangGraph than the server. */
+const isGraph = (value: object): value is Graph => "lg_is_pregel" in value && value.lg_is_pregel === true;
+
+const isObject = (value: unknown): value is Record<string, unknown> => typeof value === "object" && value !== null;
+
+function describeValue(value: unknown): string {
+  if (!isObject(value)) return value === null || value === undefined ? String(value) : `a ${typeof value}`;
+  const members = Object.keys(value).slice(0, 5);
+  return `an object with ${members.length > 0 ? `the members ${members.join(", ")}` : "no members"}`;
+}
+
+/** A thread keeps its checkpoints itself, so what the graph was compiled with is not used. Says so once. */
+function warnOfOwnStores(graph: Graph, graphId: string): void {
+  const own = [graph.checkpointer && typeof graph.checkpointer === "object" && "checkpointer", graph.store && "store"];
+  const names = own.filter((name) => typeof name === "string");
+  if (names.length === 0 || reported.has(graphId)) return;
+  reported.add(graphId);
+  const message = `Graph "${graphId}" is compiled with a ${names.join(" and a ")} of its own. Weir uses its own instead.`;
+  console.warn(JSON.stringify({ level: "warn", graph_id: graphId, message }));
+}
 
 type Config = Record<string, unknown>;
 
@@ -40,3 +106,31 @@ function createRuntime(config: Config, access: Access): ServerRuntime {
     ? { accessContext: access, executionRuntime: { context: config.context } }
     : { accessContext: access, executionRuntime: null };
 }
+
+// JSON Schemas of graphs that are typed only in TypeScript, read from their types when the project was built.
+
+/** What createWeir takes. Those of subgraphs are by namespace. */
+export interface BuiltSchemas extends TypedSchemas {
+  subgraphs?: Record<string, TypedSchemas>;
+}
+
+/** By graph id, filled by createWeir. */
+export const builtSchemas: Record<string, BuiltSchemas> = {};
+
+/** The schemas of a graph: those that it has at run time, else those of its types, else the names of its channels. */
+export async function readSchemas(graphId: string, graph: Graph): Promise<GraphSchemas> {
+  return runtimeSchemas(graph, findBuiltSchemas(graphId));
+}
+
+/** The same of a graph's subgraphs by namespace; `recurse` adds theirs. */
+export async function readSubgraphSchemas(
+  graphId: string,
+  graph: Graph,
+  namespace: string | undefined,
+  recurse: boolean,
+): Promise<Record<string, GraphSchemas>> {
+  return runtimeSubgraphs(graph, namespace, recurse, findBuiltSchemas(graphId)?.subgraphs);
+}
+
+const findBuiltSchemas = (graphId: string): BuiltSchemas | undefined =>
+  Object.hasOwn(builtSchemas, graphId) ? builtSchemas[graphId] : undefined;

@@ -1,7 +1,8 @@
 /** Filters over an item's value, as LangGraph's stores have them: `{field: value}` or `{field: {$gte: 1, $lt: 5}}`. */
 import { type AnyColumn, type SQL, sql } from "drizzle-orm";
 import { member } from "../../db/conditions.ts";
-import { isObject } from "../../lib/json.ts";
+import { isObject, type Json } from "../../lib/json.ts";
+import { joinLabels } from "./row.ts";
 
 export const OPERATORS = ["$eq", "$ne", "$gt", "$gte", "$lt", "$lte", "$in", "$nin"] as const;
 type Operator = (typeof OPERATORS)[number];
@@ -52,4 +53,78 @@ function matchesAny(column: AnyColumn, field: string, operands: unknown[]): SQL 
     operands.map((operand) => member(column, field, operand)),
     sql` OR `,
   )})`;
+}
+
+// What of an item's value is searched: `index` names its paths, as LangGraph's stores do.
+
+/** `false`: nothing; a list: the texts at these paths (`a.b`, `list[*].text`, `list[0]`, `$`); null: every text in the value. */
+export type Index = false | string[] | null | undefined;
+
+export function selectTexts(value: Json, index: Index): string[] {
+  if (index === false) return [];
+  if (!index) return listStrings(value);
+  return index.flatMap((path) => valuesAt(value, steps(path)).flatMap(listStrings));
+}
+
+/** A full-text query that matches any of the words, best matches first; undefined when `text` holds no word. */
+export function matchAny(text: string): string | undefined {
+  const words = text.match(/[\p{L}\p{N}]+/gu)?.slice(0, 50);
+  return words?.map((word) => `"${word}"`).join(" OR ");
+}
+
+function listStrings(value: unknown): string[] {
+  if (typeof value === "string") return [value];
+  if (typeof value === "number") return [String(value)];
+  return typeof value === "object" && value !== null ? Object.values(value).flatMap(listStrings) : [];
+}
+
+function steps(path: string): string[] {
+  return path === "$" ? [] : path.replaceAll("[", ".[").split(".").filter(Boolean);
+}
+
+function valuesAt(value: unknown, [step, ...rest]: string[]): unknown[] {
+  if (step === undefined) return [value];
+  if (typeof value !== "object" || value === null) return [];
+  if (step === "[*]" || step === "*") return Object.values(value).flatMap((member) => valuesAt(member, rest));
+  const index = /^\[(-?\d+)\]$/.exec(step)?.[1];
+  if (index !== undefined) return Array.isArray(value) ? valuesAt(value.at(Number(index)), rest) : [];
+  return valuesAt((value as Json)[step], rest);
+}
+
+// The namespaces that match a list of conditions. `*` in a path matches any one label, except in a literal one.
+
+export interface NamespaceCondition {
+  matchType: "prefix" | "suffix";
+  path: string[];
+  /** `*` is the label `*`. An auth handler judges labels, and one of them may be the identity of a user. */
+  literal?: boolean;
+}
+
+export interface NamespaceList {
+  conditions: NamespaceCondition[];
+  maxDepth?: number;
+  limit: number;
+  offset: number;
+}
+
+/** The labels of a prefix condition before its first wildcard: what the database can narrow by. */
+export function literalPrefix(conditions: NamespaceCondition[]): string[] {
+  const prefix = conditions.find(({ matchType }) => matchType === "prefix");
+  const path = prefix?.path ?? [];
+  const wildcard = prefix?.literal ? -1 : path.indexOf("*");
+  return wildcard === -1 ? path : path.slice(0, wildcard);
+}
+
+/** The matching namespaces, cut to `maxDepth` labels, each once, in order. */
+export function selectNamespaces(all: string[][], { conditions, maxDepth, limit, offset }: NamespaceList): string[][] {
+  const matching = all.filter((namespace) => conditions.every((condition) => matches(namespace, condition)));
+  if (maxDepth === undefined) return matching.slice(offset, offset + limit);
+  const cut = new Map(matching.map((namespace) => namespace.slice(0, maxDepth)).map((one) => [joinLabels(one), one]));
+  return [...cut.values()].slice(offset, offset + limit);
+}
+
+function matches(namespace: string[], { matchType, path, literal }: NamespaceCondition): boolean {
+  if (path.length > namespace.length) return false;
+  const start = matchType === "prefix" ? 0 : namespace.length - path.length;
+  return path.every((label, n) => (label === "*" && !literal) || namespace[start + n] === label);
 }

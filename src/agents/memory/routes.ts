@@ -1,18 +1,58 @@
 /** `/store`: long-term memory, by namespace and key. Graphs see the same items as `runtime.store`. */
-import { Hono } from "hono";
+import type { Json } from "../../lib/json.ts";
 import * as v from "valibot";
-import { database } from "../../db/client.ts";
+import type { Principal } from "../../http/principal.ts";
+import { Problem } from "../../lib/problem.ts";
+import { type Database, database } from "../../db/client.ts";
+import type { Ring } from "../../access/encryption/ring.ts";
+import { rulesFor } from "../../access/users/handlers.ts";
+import {
+  Namespace,
+  AskedItem,
+  DeleteItemBody,
+  GetItemQuery,
+  ListNamespacesBody,
+  PutItemBody,
+  SearchItemsBody,
+} from "./schema.ts";
+import { isVisible, type Sight, parseSight } from "./visibility.ts";
+import { toListed, FoundItem, Item } from "./row.ts";
+import { findRow, type PutItem, deleteItem, getItem, namespacesUnder, putItems, refreshesOnRead } from "./store.ts";
+import { Hono } from "hono";
 import { loadRing, withRing } from "../../access/encryption/keys.ts";
 import { createDoc, NOTHING } from "../../http/route.ts";
 import type { App } from "../../http/context.ts";
 import { body, parse, query } from "../../http/validate.ts";
-import { mayReplace, authorizeItem } from "../../memory/allowed.ts";
-import { createMeaning } from "../../memory/deployed.ts";
-import { literalPrefix, type NamespaceCondition, selectNamespaces } from "../../memory/namespaces.ts";
-import { AskedItem, DeleteItemBody, GetItemQuery, ListNamespacesBody, PutItemBody, SearchItemsBody } from "./schema.ts";
-import { FoundItem, Item } from "./row.ts";
+import { createMeaning } from "./vectors.ts";
+import { literalPrefix, type NamespaceCondition, selectNamespaces } from "./filter.ts";
 import { searchItems } from "./search.ts";
-import { deleteItem, getItem, namespacesUnder, putItems, refreshesOnRead } from "./store.ts";
+
+// What a user of the deployment's own `Auth` may do in the Store. All other callers may do everything in their workspace.
+
+/**
+ * Asks the handler of `store:<action>`. It may change members of `value`, such as the namespace, and give a filter
+ * (sight.ts). 403 when it refuses, or returns an invalid namespace.
+ */
+export async function authorizeItem<V extends { namespace: string[] }>(
+  principal: Principal,
+  action: "get" | "put" | "delete" | "search" | "list_namespaces",
+  value: V,
+): Promise<{ value: V; filter: Sight | undefined }> {
+  const asked: Json = { ...value };
+  const rules = await rulesFor(principal, "store", action, asked);
+  const namespace = v.safeParse(Namespace, asked.namespace);
+  if (!namespace.success) throw new Problem(403, "Not allowed: the auth handler left no namespace of the Store.");
+  return { value: { ...(asked as V), namespace: namespace.output }, filter: rules && parseSight(rules) };
+}
+
+/** Throws unless the user sees what is written, and what it replaces. */
+export async function mayReplace(db: Database, ring: Ring, item: PutItem, filter: Sight): Promise<void> {
+  if (!isVisible(filter, item)) {
+    throw new Problem(403, "Not allowed: the item does not match the auth handler's filter.");
+  }
+  const replaced = await findRow(db, ring.workspaceId, item.namespace, item.key);
+  if (replaced && !isVisible(filter, toListed(ring, replaced))) throw new Problem(409, "This key is taken.");
+}
 
 const doc = createDoc("Store");
 

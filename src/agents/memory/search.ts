@@ -12,7 +12,7 @@ import { remoteProblem } from "../../lib/problem.ts";
 import { isUnexpired, isUnder, type Item, type Row, toListed } from "./row.ts";
 import { isSeen, type Sight } from "./visibility.ts";
 import { refresh } from "./store.ts";
-import { matchAny } from "../../memory/text.ts";
+import { matchAny } from "./filter.ts";
 
 export interface ItemSearch {
   prefix: string[];

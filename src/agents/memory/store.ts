@@ -21,9 +21,9 @@ import {
   keyText,
 } from "./row.ts";
 import { isSeen, type Sight } from "./visibility.ts";
-import { type Index, selectTexts } from "../../memory/text.ts";
-import { type IndexedItem, indexItems } from "../../memory/vector-index.ts";
-import { type Embed, encodeVector } from "../../memory/vectors.ts";
+import { type Index, selectTexts } from "./filter.ts";
+import { type IndexedItem, indexItems } from "./vectors.ts";
+import { type Embed, encodeVector } from "./vectors.ts";
 
 export interface PutItem {
   namespace: string[];

@@ -2,8 +2,98 @@
  * The models of a Workers AI binding, for clients of OpenAI's API: `weir-server/workers-ai`. LangChain's own package for Workers
  * AI has no tools and calls the REST API with a token, so ChatOpenAI is used with this `fetch` instead.
  */
-import { readToolCalls, completionId, type NativeAnswer, readText } from "../../models/workers-ai-answer.ts";
-import { translateStream } from "../../models/workers-ai-stream.ts";
+
+// Answers of Workers AI, and their parts in the form of OpenAI's API.
+
+/** An answer in the form of the older models; newer ones answer as OpenAI does, with `choices`. */
+export interface NativeAnswer {
+  response?: string | null | object;
+  tool_calls?: { name: string; arguments: unknown }[];
+  usage?: Record<string, unknown>;
+  choices?: unknown[];
+}
+
+export const completionId = () => `chatcmpl-${crypto.randomUUID()}`;
+
+/** Text, or the JSON of an answer to `response_format`. */
+export function readText(response: NativeAnswer["response"]): string {
+  if (typeof response === "string") return response;
+  return response ? JSON.stringify(response) : "";
+}
+
+/** Tool calls in OpenAI's form; undefined when there are none. */
+export function readToolCalls({ tool_calls = [] }: NativeAnswer) {
+  if (tool_calls.length === 0) return undefined;
+  return tool_calls.map(({ name, arguments: given }, index) => ({
+    index,
+    id: `call_${crypto.randomUUID()}`,
+    type: "function",
+    function: { name, arguments: typeof given === "string" ? given : JSON.stringify(given ?? {}) },
+  }));
+}
+
+// The data of server-sent events.
+
+/** Characters of one line. A provider that sends a longer one sends no chunk of an answer. */
+const MOST_LINE = 4_000_000;
+
+/** The data of each event, however the bytes are cut. */
+export function dataLines(): TransformStream<Uint8Array, string> {
+  const decoder = new TextDecoder();
+  let rest = "";
+  const dataIn = (line: string) => (line.startsWith("data:") ? line.slice("data:".length).trim() : "");
+  return new TransformStream({
+    transform(bytes, out) {
+      const lines = (rest + decoder.decode(bytes, { stream: true })).split("\n");
+      rest = lines.pop() ?? "";
+      if (rest.length > MOST_LINE) throw new Error("The model sent an event that is too large.");
+      for (const data of lines.map(dataIn)) if (data) out.enqueue(data);
+    },
+    flush(out) {
+      const data = dataIn(rest + decoder.decode());
+      if (data) out.enqueue(data);
+    },
+  });
+}
+
+// A stream of Workers AI as a stream of OpenAI's chat completion chunks. Both are server-sent events.
+
+/** Older models send `{"response": "text"}` per event; newer ones send OpenAI's chunks, which pass unchanged. */
+export function translateStream(answer: ReadableStream<Uint8Array>, model: string): ReadableStream<Uint8Array> {
+  const id = completionId();
+  let finish: string | undefined = "stop";
+  const chunk = (delta: object, more: object = {}) => {
+    const choice = { index: 0, delta, finish_reason: null, ...more };
+    return { id, object: "chat.completion.chunk", created: 0, model, choices: [choice] };
+  };
+  const translated = (data: NativeAnswer): object[] => {
+    if (data.choices) {
+      // Its own chunks say how it ends.
+      finish = undefined;
+      return [data];
+    }
+    const tool_calls = readToolCalls(data);
+    if (tool_calls) finish = "tool_calls";
+    const content = readText(data.response);
+    const said =
+      content || tool_calls ? [chunk({ role: "assistant", content, ...(tool_calls && { tool_calls }) })] : [];
+    return data.usage ? [...said, { ...chunk({}), choices: [], usage: data.usage }] : said;
+  };
+  const encoder = new TextEncoder();
+  return answer.pipeThrough(dataLines()).pipeThrough(
+    new TransformStream<string, Uint8Array>({
+      transform(data, out) {
+        if (data === "[DONE]") return;
+        for (const one of translated(JSON.parse(data) as NativeAnswer))
+          out.enqueue(encoder.encode(`data: ${JSON.stringify(one)}\n\n`));
+      },
+      flush(out) {
+        const end = finish ? `data: ${JSON.stringify(chunk({}, { finish_reason: finish }))}\n\n` : "";
+        out.enqueue(encoder.encode(`${end}data: [DONE]\n\n`));
+      },
+    }),
+  );
+}
 
 /** The part of the platform's `Ai` binding that is used. */
 export interface AiBinding {

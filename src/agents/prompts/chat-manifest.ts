@@ -1,5 +1,5 @@
 /** The manifest of a prompt as messages, and back: LangChain's serialized `ChatPromptTemplate`. The page uses it, too. */
-import { readRole } from "../../prompts/roles.ts";
+import { readRole } from "./template.ts";
 import type { Format, Part, TemplateMessage, ToolCall } from "./template.ts";
 import { variablesIn } from "./template.ts";
 

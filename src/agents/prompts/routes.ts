@@ -1,34 +1,180 @@
 /** Prompts, in the calls of LangSmith's SDKs: create, list, read, change, delete, like. Mounted at `/` and at `/api/v1`. */
-import { Hono } from "hono";
+import { Hono, type Context } from "hono";
 import * as v from "valibot";
 import { audit } from "../../access/audit/record.ts";
-import { nameCaller } from "../../http/context.ts";
-import { findWorkspace } from "../../access/auth/store.ts";
+import { nameCaller, type App } from "../../http/context.ts";
 import { database } from "../../db/client.ts";
-import { isTaken } from "../../db/writes.ts";
-import { loadRing, withRing } from "../../access/encryption/keys.ts";
-import { Count, Message, Time } from "../../http/shapes.ts";
-import { createDoc } from "../../http/route.ts";
+import { withRing, loadRing } from "../../access/encryption/keys.ts";
+import { AnyObject, Count, Message, Time } from "../../http/shapes.ts";
+import { createDoc, NOTHING } from "../../http/route.ts";
 import { newOrEarlier } from "../../http/idempotent-id.ts";
-import { Problem } from "../../lib/problem.ts";
-import type { App } from "../../http/context.ts";
 import { body, param, query } from "../../http/validate.ts";
-import { existingPrompt, handleFor, OWN } from "../../prompts/access.ts";
-import { commits } from "../../prompts/commit-routes.ts";
-import { openAbout, Prompt, sealAbout, toWirePrompt } from "./row.ts";
-import * as schema from "./schema.ts";
+import { existingCommit, existingPrompt, OWN, commitPrompt, pullManifest, handleFor } from "./commit.ts";
 import {
+  findCommitById,
+  listCommits,
+  deleteTag,
+  listTags,
+  MOST_TAGS,
+  type TagRow,
+  writeTag,
+  type LikedPrompt,
   deletePrompt,
   findPromptById,
   insertPrompt,
-  type LikedPrompt,
   likePrompt,
   listPrompts,
   MOST_PROMPTS,
   PAGE_BYTES,
   updatePrompt,
 } from "./store.ts";
-import { tags } from "../../prompts/tag-routes.ts";
+import {
+  Commit,
+  openDescription,
+  openManifest,
+  toWireCommit,
+  Tag,
+  toWireTag,
+  openAbout,
+  Prompt,
+  sealAbout,
+  toWirePrompt,
+} from "./row.ts";
+import * as schema from "./schema.ts";
+import { Problem } from "../../lib/problem.ts";
+import { uuidv7 } from "../../lib/uuid.ts";
+import { findWorkspace } from "../../access/auth/store.ts";
+import { isTaken } from "../../db/writes.ts";
+
+// Commits of prompts: add, list, pull.
+
+const commitDoc = createDoc("Prompts");
+
+const Pulled = v.pipe(
+  v.object({
+    commit_hash: v.string(),
+    manifest: AnyObject,
+    examples: v.array(AnyObject),
+    description: v.nullable(v.string()),
+    model_provider: v.nullable(v.string()),
+    model_config: v.nullable(AnyObject),
+  }),
+  v.title("PulledPrompt"),
+);
+
+export const commits = new Hono<App>()
+  .post(
+    "/commits/:owner/:repo",
+    commitDoc("Commit a prompt", v.object({ commit: Commit })),
+    param(schema.PromptPath),
+    body(schema.CreateCommit),
+    async (c) => {
+      const prompt = await existingPrompt(c, c.req.valid("param"));
+      const { id, earlier } = await newOrEarlier(c, (one) => findCommitById(database(c.env.DB), prompt.id, one));
+      const row = earlier ?? (await commitPrompt(c.env, prompt, { id, author: nameCaller(c), ...c.req.valid("json") }));
+      const detail = { name: prompt.name, hash: row.hash };
+      if (!earlier) await audit(c, { action: "prompt.committed", targetId: prompt.id, detail });
+      const place = { owner: OWN, repo: prompt.name };
+      return c.json({ commit: await withRing(c.env, prompt.workspaceId, (ring) => toWireCommit(ring, place, row)) });
+    },
+  )
+  .get(
+    "/commits/:owner/:repo",
+    commitDoc("List a prompt's commits, newest first", v.object({ commits: v.array(Commit), total: Count })),
+    param(schema.PromptPath),
+    query(schema.ListCommits),
+    async (c) => {
+      const prompt = await existingPrompt(c, c.req.valid("param"));
+      const rows = await listCommits(database(c.env.DB), prompt.id, c.req.valid("query"));
+      const place = { owner: OWN, repo: prompt.name };
+      const listed = await withRing(c.env, prompt.workspaceId, (ring) =>
+        rows.map((row) => toWireCommit(ring, place, row)),
+      );
+      return c.json({ commits: listed, total: prompt.commits });
+    },
+  )
+  .get(
+    "/commits/:owner/:repo/:commit",
+    commitDoc("Pull a prompt: a commit by its tag or hash, or the latest", Pulled),
+    param(schema.CommitPath),
+    query(schema.PullCommit),
+    async (c) => {
+      const { commit, ...path } = c.req.valid("param");
+      const prompt = await existingPrompt(c, path);
+      const row = await existingCommit(c, prompt, commit);
+      return withRing(c.env, prompt.workspaceId, (ring) => {
+        const shown = pullManifest(openManifest(ring, row), c.req.valid("query").include_model ?? false);
+        return c.json({ commit_hash: row.hash, examples: [], description: openDescription(ring, row), ...shown });
+      });
+    },
+  );
+
+// Tags of prompts: names that move from one commit to another, such as `prod`.
+
+const tagDoc = createDoc("Prompts");
+
+export const tags = new Hono<App>()
+  .post(
+    "/repos/:owner/:repo/tags",
+    tagDoc("Tag a commit, or move the tag to it", Tag),
+    param(schema.PromptPath),
+    body(schema.CreateTag),
+    async (c) => {
+      const prompt = await existingPrompt(c, c.req.valid("param"));
+      const { tag_name, commit_id } = c.req.valid("json");
+      return c.json(toWireTag(await moveTag(c, prompt, tag_name, commit_id)));
+    },
+  )
+  .get(
+    "/repos/:owner/:repo/tags",
+    tagDoc("List a prompt's tags", v.array(Tag)),
+    param(schema.PromptPath),
+    async (c) => {
+      const prompt = await existingPrompt(c, c.req.valid("param"));
+      return c.json((await listTags(database(c.env.DB), prompt.id)).map(toWireTag));
+    },
+  )
+  .get("/repos/:owner/:repo/tags/:tag_name", tagDoc("Read a tag", Tag), param(schema.TagPath), async (c) => {
+    const { tag_name, ...path } = c.req.valid("param");
+    return c.json(toWireTag(await existingTag(c, await existingPrompt(c, path), tag_name)));
+  })
+  .patch(
+    "/repos/:owner/:repo/tags/:tag_name",
+    tagDoc("Move a tag to another commit", Tag),
+    param(schema.TagPath),
+    body(schema.MoveTag),
+    async (c) => {
+      const { tag_name, ...path } = c.req.valid("param");
+      const prompt = await existingPrompt(c, path);
+      await existingTag(c, prompt, tag_name);
+      return c.json(toWireTag(await moveTag(c, prompt, tag_name, c.req.valid("json").commit_id)));
+    },
+  )
+  .delete("/repos/:owner/:repo/tags/:tag_name", tagDoc("Delete a tag", NOTHING), param(schema.TagPath), async (c) => {
+    const { tag_name, ...path } = c.req.valid("param");
+    const prompt = await existingPrompt(c, path);
+    await existingTag(c, prompt, tag_name);
+    await audit(c, { action: "prompt.untagged", targetId: prompt.id, detail: { name: prompt.name, tag: tag_name } });
+    await deleteTag(database(c.env.DB), prompt.id, tag_name);
+    return c.body(null, 204);
+  });
+
+async function existingTag(c: Context<App>, prompt: LikedPrompt, name: string): Promise<TagRow> {
+  const [row] = await listTags(database(c.env.DB), prompt.id, name);
+  if (!row) throw new Problem(404, "The prompt has no tag of this name.");
+  return row;
+}
+
+async function moveTag(c: Context<App>, prompt: LikedPrompt, name: string, word: string): Promise<TagRow> {
+  const db = database(c.env.DB);
+  const commit = await existingCommit(c, prompt, word);
+  const now = Date.now();
+  const row = { id: uuidv7(), promptId: prompt.id, name, commitId: commit.id, createdAt: now, updatedAt: now };
+  if (!(await writeTag(db, row))) throw new Problem(409, `A prompt has at most ${MOST_TAGS} tags. Delete one first.`);
+  const detail = { name: prompt.name, tag: name, hash: commit.hash };
+  await audit(c, { action: "prompt.tagged", targetId: prompt.id, detail });
+  return existingTag(c, prompt, name);
+}
 
 const doc = createDoc("Prompts");
 

@@ -4,7 +4,7 @@ import { openListed, sealJson } from "../../access/encryption/ring.ts";
 import { openOr, type Ring } from "../../access/encryption/ring.ts";
 import { AnyObject, Count, Id, Time } from "../../http/shapes.ts";
 import type { Json } from "../../lib/json.ts";
-import type { CommitRow, TagRow } from "../../prompts/commit-store.ts";
+import type { CommitRow, TagRow } from "./store.ts";
 import type { LikedPrompt } from "./store.ts";
 
 export interface About {

@@ -4,7 +4,7 @@ import { join, resolve } from "node:path";
 import { pathToFileURL } from "node:url";
 import { build } from "esbuild";
 import type { Evaluated, Evaluator, Score } from "../../agents/evaluation/evaluators.ts";
-import { isMembers } from "../../evaluation/answer.ts";
+import { isMembers } from "../../agents/evaluation/evaluators.ts";
 import { Fault } from "../fault.ts";
 
 /** `./evals.ts`, or `./evals.ts:correct` for one export. @throws Fault when it has no function */

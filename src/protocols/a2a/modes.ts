@@ -3,7 +3,7 @@
  * them.
  */
 import * as v from "valibot";
-import { hasMessages, type OfGraph } from "../../assistants/graph.ts";
+import { hasMessages, type OfGraph } from "../../agents/assistants/describe.ts";
 import type { Assistant } from "../../agents/assistants/store.ts";
 import { isObject } from "../../lib/json.ts";
 import { custom } from "../../deployment.ts";

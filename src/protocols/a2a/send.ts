@@ -1,5 +1,5 @@
 /** A message becomes a run: of an existing task, or of a new one. */
-import { hasMessages } from "../../assistants/graph.ts";
+import { hasMessages } from "../../agents/assistants/describe.ts";
 import { isObject } from "../../lib/json.ts";
 import { toProblem } from "../../lib/problem.ts";
 import { idempotentId } from "../../http/idempotent-id.ts";

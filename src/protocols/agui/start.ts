@@ -1,5 +1,5 @@
 /** A request becomes a run: what of it is new to the thread is the input, or the answer to its interrupts. */
-import { readChannels } from "../../assistants/graph.ts";
+import { readChannels } from "../../agents/assistants/describe.ts";
 import { isObject, parseBoundedJson } from "../../lib/json.ts";
 import { Problem } from "../../lib/problem.ts";
 import { deriveUuid } from "../../lib/uuid.ts";

@@ -2,11 +2,11 @@
 import type { Tool } from "@modelcontextprotocol/server";
 import * as v from "valibot";
 import { isDefaultAssistant } from "../../agents/assistants/defaults.ts";
-import { loadGraph } from "../../assistants/graph.ts";
+import { loadGraph } from "../../agents/assistants/describe.ts";
 import { type Assistant, searchAssistants } from "../../agents/assistants/store.ts";
 import { type Database, database } from "../../db/client.ts";
 import type { Filter } from "../../access/users/handlers.ts";
-import { readSchemas } from "../../graphs/schemas.ts";
+import { readSchemas } from "../../agents/graphs/graph.ts";
 import { ANSWER } from "./interrupts.ts";
 import { isMessages, type OutputSchema, toOutputSchema } from "../../mcp/result.ts";
 

@@ -1,7 +1,7 @@
 /** Before a run, after a deploy: the state that another version of the graph left is migrated, or the run is refused. */
 import { type Break, describeBreak, findBreaks } from "../../agents/graphs/continuity.ts";
 import { isFactory } from "../../agents/graphs/graph.ts";
-import { findMigration, loadVersion } from "../../graphs/migrations.ts";
+import { findMigration, loadVersion } from "../../agents/graphs/continuity.ts";
 import { remoteProblem } from "../../lib/problem.ts";
 import type { AnyGraph as Graph } from "../../runtime/introspect.ts";
 import { Saver } from "../../runtime/saver.ts";

@@ -6,7 +6,7 @@ import * as v from "valibot";
 import { budgetQuestion } from "../interrupts/budget.ts";
 import { JOIN, TO_NODE } from "../../agents/graphs/continuity.ts";
 import { isObject } from "../../lib/json.ts";
-import { type Migration, NewState, type NextNode } from "../../graphs/migrations.ts";
+import { type Migration, NewState, type NextNode } from "../../agents/graphs/continuity.ts";
 import type { AnyGraph as Graph } from "../../runtime/introspect.ts";
 import type { Saver } from "../../runtime/saver.ts";
 import { fingerprint } from "../../runtime/introspect.ts";

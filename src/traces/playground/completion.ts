@@ -1,6 +1,6 @@
 /** The answer of a model as it comes: OpenAI's chunks, summed. */
 import { isObject, parseBoundedJson, parseJson } from "../../lib/json.ts";
-import { dataLines } from "../../models/data-lines.ts";
+import { dataLines } from "../../agents/models/workers-ai.ts";
 import { ModelFailure } from "../../playground/errors.ts";
 import { within } from "../../playground/within.ts";
 

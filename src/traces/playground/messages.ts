@@ -5,7 +5,7 @@ import { withRing } from "../../access/encryption/keys.ts";
 import { Problem } from "../../lib/problem.ts";
 import type { App } from "../../http/context.ts";
 import { parse } from "../../http/validate.ts";
-import { existingCommit, existingPrompt, OWN } from "../../prompts/access.ts";
+import { existingCommit, existingPrompt, OWN } from "../../agents/prompts/commit.ts";
 import { type ChatPrompt, readPrompt } from "../../agents/prompts/chat-manifest.ts";
 import { openManifest } from "../../agents/prompts/row.ts";
 import { fillMessages, TemplateFault, type TemplateMessage } from "../../agents/prompts/template.ts";

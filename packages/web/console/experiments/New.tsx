@@ -8,7 +8,7 @@ import {
   createJudge,
 } from "../../../../src/agents/evaluation/evaluators.ts";
 import { type Progress, runExperiment } from "../../../../src/agents/evaluation/experiment.ts";
-import type { Send } from "../../../../src/evaluation/send.ts";
+import type { Send } from "../../../../src/agents/evaluation/evaluators.ts";
 import { authFetch } from "../../api/http.ts";
 import { queryClient, useAssistants } from "../../api/queries.ts";
 import type { Assistant } from "../../api/types.ts";

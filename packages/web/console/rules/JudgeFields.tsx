@@ -5,7 +5,7 @@ import { useAssistants } from "../../api/queries.ts";
 import { Button } from "../../ui/Button.tsx";
 import { IconButton } from "../../ui/IconButton.tsx";
 import { ROLES, roleText } from "../../ui/roles.ts";
-import { readRole } from "../../../../src/prompts/roles.ts";
+import { readRole } from "../../../../src/agents/prompts/template.ts";
 import { Box, More } from "../Box.tsx";
 import { Input, Select, TextArea } from "../Form.tsx";
 import parts from "../parts.module.css";
