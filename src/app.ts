@@ -42,7 +42,7 @@ import { streaming } from "./protocols/streaming/routes.ts";
 import { activity } from "./threads/api/activity.ts";
 import { threads } from "./threads/api/routes.ts";
 import { statelessRuns, threadRuns } from "./threads/api/run-routes.ts";
-import { refuseUnserved } from "./traces/not-served.ts";
+import { refuseUnserved } from "./traces/routes.ts";
 import { masking } from "./traces/masking/routes.ts";
 import { rootTraces, traces } from "./traces/routes.ts";
 import { ui } from "./protocols/ui/routes.ts";

@@ -1,7 +1,7 @@
 /** The figure of an alert: of the runs that began within its window. */
 import type { AlertCondition } from "../automation/alerts/table.ts";
 import { DurationCounter } from "../traces/partition/stats/durations.ts";
-import { askPartitions, newBudget } from "../traces/query/ask.ts";
+import { askPartitions, newBudget } from "../traces/query/stats.ts";
 import type { FeedbackSum, PartitionStats } from "../traces/types.ts";
 import { addSums } from "../traces/review/feedback/sums.ts";
 import { roundCost } from "../limits/prices/price-list.ts";

@@ -1,6 +1,6 @@
 /** Creating an export: the checks that the schema cannot do. */
 import { Problem } from "../lib/problem.ts";
-import { checkFilters, requireReadable } from "../traces/filter/check.ts";
+import { checkFilters, requireReadable } from "../traces/partition/read/condition.ts";
 import { findProject } from "../traces/projects/store.ts";
 import type { Deps } from "./deps.ts";
 import { findDestination } from "./destinations/store.ts";

@@ -6,7 +6,7 @@ import type { ObjectStore } from "../s3/object-store.ts";
 import { resolveColumn, type RunPage } from "../traces/columns.ts";
 import type { TracePartitionRpc } from "../traces/rpc.ts";
 import { tracePartition } from "../traces/stub.ts";
-import type { Texts } from "../traces/texts.ts";
+import type { Texts } from "../traces/columns.ts";
 import type { PayloadField, Place } from "../traces/types.ts";
 import { type OpenDestination, openStore, storeWorld } from "./destinations/open.ts";
 import { type Limits, LIMITS, maxExperiments } from "./limits.ts";

@@ -6,7 +6,7 @@ import { annotationQueues } from "../traces/review/queues/table.ts";
 import { datasets } from "../traces/review/datasets/table.ts";
 import { projects } from "../traces/projects/table.ts";
 import { ruleBackfillParts, ruleBackfills, ruleParts } from "../automation/rules/table.ts";
-import type { RuleCounts } from "../traces/rule-rpc.ts";
+import type { RuleCounts } from "../traces/rpc.ts";
 import type { BackfillRow, RuleRow } from "../automation/rules/store.ts";
 
 export interface RuleFacts {

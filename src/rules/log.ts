@@ -1,6 +1,6 @@
 /** The log of a rule: the runs that it has taken, by what became of them. */
 import { database } from "../db/client.ts";
-import type { RuleRunState } from "../traces/rule-rpc.ts";
+import type { RuleRunState } from "../traces/rpc.ts";
 import { tracePartition } from "../traces/stub.ts";
 import { toWireFailure, toWireTaken } from "../automation/rules/row.ts";
 import type { ListLogs } from "../automation/rules/schema.ts";

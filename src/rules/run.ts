@@ -1,7 +1,7 @@
 /** A run as the actions of rules get it: the platform's own shape, with its payloads. */
 import { openBlobs } from "../access/encryption/blobs.ts";
 import { payloadText } from "../traces/query/responses.ts";
-import { readContext } from "../traces/query/context.ts";
+import { readContext } from "../traces/query/row.ts";
 import { runV1 } from "../traces/query/row.ts";
 import type { QueriedRun } from "../traces/types.ts";
 

@@ -4,7 +4,7 @@ import * as v from "valibot";
 import { version } from "../../package.json";
 import { settings } from "../config.ts";
 import { AnyObject } from "../http/shapes.ts";
-import { INGEST_API_VERSION, INGEST_INFO } from "../traces/info.ts";
+import { INGEST_API_VERSION, INGEST_INFO } from "../traces/routes.ts";
 
 export { version as VERSION };
 

@@ -5,7 +5,7 @@ import { database } from "../db/client.ts";
 import { Count } from "../http/shapes.ts";
 import { countItems } from "../agents/memory/store.ts";
 import { countByStatus } from "../threads/search/store.ts";
-import { projectNames, usageByDay } from "../traces/store/usage-store.ts";
+import { projectNames, usageByDay } from "../traces/projects/store.ts";
 
 const Day = v.pipe(v.string(), v.isoDate("expected a day such as 2026-11-20"));
 

@@ -1,11 +1,10 @@
 /** Deleting traces and the traces of threads. */
-import { Count, Message } from "../http/shapes.ts";
+import { Count, Message, choosing, optional, unserved, Uuid } from "../http/shapes.ts";
 import { type Context, Hono } from "hono";
 import { audit } from "../access/audit/record.ts";
 import * as v from "valibot";
 import { database } from "../db/client.ts";
 import { createDoc } from "../http/route.ts";
-import { choosing, optional, unserved, Uuid } from "../http/shapes.ts";
 import { CONNECTIONS, inParallel } from "../lib/parallel.ts";
 import { Problem } from "../lib/problem.ts";
 import type { App } from "../http/context.ts";
@@ -13,12 +12,13 @@ import { body, param, query } from "../http/validate.ts";
 import { refuseHeld } from "./projects/retention.ts";
 import { tracePartition } from "./stub.ts";
 import type { Place } from "./types.ts";
-import { removeTraceItems } from "./store/annotation-store.ts";
-import { deleteSharesOfTraces } from "./review/share/store.ts";
-import { noteDeletions } from "./store/deletion-store.ts";
-import { allPlaces } from "./projects/partitions.ts";
-import { findProject } from "./projects/store.ts";
+import { removeTraceItems } from "./review/queues/item-store.ts";
+import { deleteSharesOfTraces, deleteSharesOfProject } from "./review/share/store.ts";
+import { noteDeletions, findProject, deleteProject } from "./projects/store.ts";
+import { allPlaces, somePartitions } from "./projects/partitions.ts";
 import { ThreadId } from "./query/schema.ts";
+import { deleteRulesOfProject } from "./store/rule-store.ts";
+import { forgetProjects } from "./projects/resolve.ts";
 
 const doc = createDoc("Traces");
 
@@ -119,4 +119,45 @@ async function deleteTraces(c: Context<App>, projectId: string, traceIds: string
     }
   }
   return { message: "Traces deleted", traces: all.length, runs };
+}
+
+// Deletes projects with their traces.
+
+const PAGE = 100;
+
+/**
+ * Deletes the traces of these projects, then the projects. `most` is the number of partitions of one request; each takes an
+ * RPC, and a request may make 10,000 calls.
+ * @throws Problem 503 when partitions are left. The client sends the same request again.
+ */
+export async function destroyProjects(env: Env, workspaceId: string, ids: string[], most = 1_000): Promise<void> {
+  const db = database(env.DB);
+  let left = most;
+  for (const projectId of ids) {
+    for (;;) {
+      const places = await somePartitions(db, workspaceId, projectId, Math.max(1, Math.min(PAGE, left)));
+      if (places.length === 0) {
+        await deleteSharesOfProject(db, workspaceId, projectId);
+        await removeTraceItems(db, workspaceId, projectId);
+        await deleteRulesOfProject(db, workspaceId, projectId);
+        if (await deleteProject(db, workspaceId, projectId)) break;
+        continue;
+      }
+      if (left <= 0) {
+        throw new Problem(
+          503,
+          "The traces of many days have been deleted, and more are left. Send the request again.",
+          {
+            headers: { "retry-after": "1" },
+          },
+        );
+      }
+      await inParallel(places, CONNECTIONS, ({ day, shard }) => {
+        const place = { projectId, day, shard };
+        return tracePartition(env, workspaceId, place).destroy({ workspaceId, ...place });
+      });
+      left -= places.length;
+    }
+  }
+  forgetProjects();
 }

@@ -2,13 +2,11 @@
  * Traces of a workspace that encrypts. What a run was given and said is sealed before it is sent to its partition, and opened when it
  * comes from there: a partition has no key, and what it filters, sums and sorts by stays readable. docs/encryption.md has the list.
  */
+import { isSealedJson, isSealed, JSON_MARK, openOr, type Ring } from "../access/encryption/ring.ts";
+import { hasMembers, parseExact, isObject, parseJson } from "../lib/json.ts";
 import { withRing } from "../access/encryption/keys.ts";
-import { isSealed, isSealedJson, JSON_MARK, openOr, type Ring } from "../access/encryption/ring.ts";
-import { isObject, parseJson } from "../lib/json.ts";
-import { isList, joinExtras } from "./extra.ts";
-import type { PageRequest, RunPage } from "./columns.ts";
+import { type PageRequest, type RunPage, TextsBuilder, readTexts, type Texts } from "./columns.ts";
 import type { TracePartitionRpc } from "./rpc.ts";
-import { TextsBuilder, readTexts, type Texts } from "./texts.ts";
 import {
   LARGE_FIELDS,
   type LargeField,
@@ -18,6 +16,44 @@ import {
   type RunWrite,
   type StoredFeedback,
 } from "./types.ts";
+
+// `extra` of a run: how that of its post and those of its patches become one.
+
+type Extra = Record<string, unknown>;
+
+/** Sealed texts of one run that wait to be joined. SDKs send a post and a patch. */
+const MOST_SEALED = 8;
+
+/** Two levels deep, so that the members of `extra.metadata` are joined. `over` wins. */
+export function mergeExtras(under: Extra, over: Extra): Extra {
+  const merged: Extra = { ...under, ...over };
+  for (const [key, value] of Object.entries(over)) {
+    const below = under[key];
+    if (hasMembers(value) && hasMembers(below)) merged[key] = { ...below, ...value };
+  }
+  return merged;
+}
+
+/** Whether the text is a list of texts, which a partition cannot join. An `extra` itself is an object. */
+export const isList = (extra: string): boolean => extra.startsWith("[");
+
+export const isSealedExtra = (extra: string): boolean => isList(extra) || isSealedJson(extra);
+
+const withoutBrackets = (extra: string) => (isList(extra) ? extra.slice(1, -1) : extra);
+
+/** Both as a JSON list of objects and sealed texts, the one that wins last. Undefined when they are too many. */
+export function listExtras(under: string, over: string): string | undefined {
+  const list = `[${withoutBrackets(under)},${withoutBrackets(over)}]`;
+  return (JSON.parse(list) as unknown[]).length <= MOST_SEALED ? list : undefined;
+}
+
+/** The `extra` that a list of texts makes, once each is opened. */
+export function joinExtras(list: string, open: (sealed: string) => string): string {
+  const parts = (parseExact(list) as unknown[]).map((part) =>
+    typeof part === "string" ? (parseExact(open(part)) as Extra) : (part as Extra),
+  );
+  return JSON.stringify(parts.reduce(mergeExtras, {}));
+}
 
 /** The payloads of a run whose key is destroyed. */
 const LOST: Partial<QueriedRun> = {

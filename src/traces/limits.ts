@@ -1,3 +1,5 @@
+import type { RunWrite } from "./types.ts";
+
 /**
  * The limits of the columns of a run, bytes of UTF-8. A SQLite row holds 2,000,000 bytes. A row of `payloads` has at most
  * 1,902,592: four payloads, a joined `extra`, two lists of pairs, attachments and `large`. A row of `packs` has at most 98,304
@@ -18,3 +20,21 @@ export const PAIRS_BYTES = 128 * 1024;
 export const ATTACHMENTS_BYTES = 64 * 1024;
 /** The beginning of an error that is stored in R2. */
 export const ERROR_PREVIEW_BYTES = 16 * 1024;
+
+// How much of an RPC message a write takes.
+
+/**
+ * The approximate size of a write in an RPC message, in UTF-16 units. The platform serialises a unit as one or two
+ * bytes.
+ */
+export function weighWrite(write: RunWrite): number {
+  let weight = 1_000;
+  for (const value of Object.values(write)) {
+    if (typeof value === "string") weight += value.length;
+    else if (Array.isArray(value))
+      for (const item of value) weight += 50 + (typeof item === "string" ? item.length : item.name.length);
+    else if (typeof value === "object")
+      weight += "text" in value ? value.text.length : "preview" in value ? value.preview.length : 0;
+  }
+  return weight;
+}

@@ -6,7 +6,7 @@ import { Intake } from "./ingest/intake.ts";
 import { DEFAULT_PROJECT, projectByName } from "./projects/resolve.ts";
 import { tracePartition } from "./stub.ts";
 import type { RunTimes } from "./types.ts";
-import { noRunTimes, sumOfRunTimes } from "./partition/stats/run-times.ts";
+import { noRunTimes, sumOfRunTimes } from "./partition/stats/durations.ts";
 import { listPartitions } from "./projects/partitions.ts";
 import { findProjectByName } from "./projects/store.ts";
 import { toDay } from "./time.ts";

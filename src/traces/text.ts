@@ -1,8 +1,22 @@
 /** The entries of inputs and outputs that filters search, and previews of payloads in R2. */
 import { byteLength, cutBytes } from "../lib/bytes.ts";
 import { isExactNumber } from "../lib/json.ts";
-import { clip } from "./clip.ts";
 import { ERROR_PREVIEW_BYTES, FILTERED_METADATA_BYTES, PAIRS_BYTES } from "./limits.ts";
+
+// The first characters of texts. Characters are code points, as SQLite counts them.
+
+/** The first characters of a text. */
+export function clip(text: string, most: number): string {
+  if (text.length <= most) return text;
+  return Array.from(text.slice(0, 2 * most))
+    .slice(0, most)
+    .join("");
+}
+
+/** The same of an SQL expression. SQLite's substr ends at U+0000, so a text that has one is left as it is. */
+export function clipSql(text: string, most: number): string {
+  return `CASE WHEN octet_length(${text}) <= ${most} OR instr(${text}, char(0)) > 0 THEN ${text} ELSE substr(${text}, 1, ${most}) END`;
+}
 
 /** The index limits of LangSmith: 100 entries of 250 characters a run and field. */
 const MAX_PAIRS = 100;
@@ -79,4 +93,24 @@ export function previewText(field: string, value: unknown): string {
 export function metadataText(metadata: Record<string, unknown>): string {
   const whole = JSON.stringify(metadata);
   return byteLength(whole) <= FILTERED_METADATA_BYTES ? whole : JSON.stringify(preview(metadata, METADATA_ROOM));
+}
+
+// Previews of payloads in lists.
+
+export const PREVIEW = 300;
+
+/** The content of a single string or message, else the JSON. It is cut to `PREVIEW` characters. */
+export function previewText_(text: string | null): string | null {
+  if (text === null) return null;
+  const value: unknown = JSON.parse(text);
+  return (findSole(value) ?? text).slice(0, PREVIEW);
+}
+
+function findSole(value: unknown): string | undefined {
+  if (typeof value === "string") return value;
+  if (typeof value !== "object" || value === null) return undefined;
+  const items: unknown[] = Array.isArray(value) ? value.slice(-1) : Object.values(value);
+  const content = (value as { content?: unknown }).content;
+  if (typeof content === "string") return content;
+  return items.length === 1 ? findSole(items[0]) : undefined;
 }

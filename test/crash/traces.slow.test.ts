@@ -1,6 +1,6 @@
 /** Data that was answered with 202 exists once after a SIGKILL, with any request in progress at the kill. */
 import { afterAll, beforeAll, expect, it } from "vitest";
-import { segment } from "../../src/traces/dotted.ts";
+import { segment } from "../../src/traces/time.ts";
 import { type KillableServer, startKillable } from "../support/server.ts";
 import { seeded } from "../support/random.ts";
 import { chooseAmount } from "../support/thorough.ts";

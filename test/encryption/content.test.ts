@@ -2,7 +2,7 @@
 import { env } from "cloudflare:workers";
 import { beforeAll, describe, expect, it } from "vitest";
 import { tracePartition } from "../../src/traces/stub.ts";
-import { type Texts, readTexts } from "../../src/traces/texts.ts";
+import { type Texts, readTexts } from "../../src/traces/columns.ts";
 import { type Caller, newCaller } from "../support/caller.ts";
 
 const SAID = "the vault is behind the painting";

@@ -4,7 +4,7 @@ import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import type { EvaluatedRun } from "../../src/deployment.ts";
 import { custom } from "../../src/deployment.ts";
 import { HIDDEN } from "../../src/deliveries/receiver.ts";
-import { isSampled } from "../../src/traces/sampling.ts";
+import { isSampled } from "../../src/traces/partition/rules.ts";
 import { type Caller, newCaller } from "../support/caller.ts";
 import { ask, newDataset } from "../support/examples.ts";
 import { newRule, readRule, type Rule, sendRuns, workOnce, workUntil } from "../support/rules.ts";

@@ -1,7 +1,7 @@
 /** Pages as a partition gives them, made of a test's own runs. */
 import { EXPORT_FIELDS, type ExportField, columnKind } from "../../src/exports/parquet/columns.ts";
 import { isConstant, isPayload, isUnique, type RunPage } from "../../src/traces/columns.ts";
-import { type Texts, TextsBuilder } from "../../src/traces/texts.ts";
+import { type Texts, TextsBuilder } from "../../src/traces/columns.ts";
 import { PAYLOAD_FIELDS, type StoredRun } from "../../src/traces/types.ts";
 
 /** All runs in one page, the last one. */

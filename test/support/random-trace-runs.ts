@@ -1,7 +1,7 @@
 /** Random runs of one day in a partition, and the same runs in memory. */
 import { runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
-import { segment } from "../../src/traces/dotted.ts";
+import { segment } from "../../src/traces/time.ts";
 import { readDraft } from "../../src/traces/ingest/normalise.ts";
 import { Gathering } from "../../src/traces/ingest/operations.ts";
 import { tracePartition } from "../../src/traces/stub.ts";

@@ -2,7 +2,7 @@
 import { abortAllDurableObjects, runDurableObjectAlarm, runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { afterEach, expect, it, vi } from "vitest";
-import { Gather } from "../../src/traces/partition/write/gather.ts";
+import { Gather } from "../../src/traces/partition/write/write.ts";
 import { type Caller, newCaller } from "../support/caller.ts";
 import { Tables } from "../../src/threads/store/tables.ts";
 import { failStorage } from "../support/failing-storage.ts";

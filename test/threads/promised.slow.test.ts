@@ -7,7 +7,7 @@ import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { threadsFor } from "../../src/crons/start.ts";
 import { deleteThreads } from "../../src/threads/api/delete.ts";
 import { threadStub } from "../../src/threads/stub.ts";
-import { Gather } from "../../src/traces/partition/write/gather.ts";
+import { Gather } from "../../src/traces/partition/write/write.ts";
 import { message1, result } from "../a2a/rpc.ts";
 import { type Caller, newCaller } from "../support/caller.ts";
 import { failStorage } from "../support/failing-storage.ts";

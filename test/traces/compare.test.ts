@@ -1,6 +1,6 @@
 /** Experiments compared: what counts as better, over repetitions, deleted examples, and outputs of any size. */
 import { beforeAll, describe, expect, it } from "vitest";
-import { compareRuns, type ComparedRun } from "../../src/traces/datasets/compare/compare.ts";
+import { compareRuns, type ComparedRun } from "../../src/traces/review/experiments/compare.ts";
 import { type Caller, newCaller } from "../support/caller.ts";
 import { ask, newDataset } from "../support/examples.ts";
 import { NOON, runParts, sendMultipart, sentRun } from "../support/traces.ts";

@@ -1,6 +1,6 @@
 /** Examples found by their inputs, and copied to another dataset. */
 import { beforeAll, describe, expect, it } from "vitest";
-import { Ranking } from "../../src/traces/datasets/search/score.ts";
+import { Ranking } from "../../src/traces/review/examples/search.ts";
 import { type Caller, newCaller } from "../support/caller.ts";
 import { ask, blobKeys, type Example, exampleParts, newDataset, sendExamples } from "../support/examples.ts";
 

@@ -2,7 +2,7 @@
 import { env, runDurableObjectAlarm, runInDurableObject } from "cloudflare:test";
 import { beforeAll, describe, expect, it } from "vitest";
 import { database } from "../../src/db/client.ts";
-import { deletePlacesById } from "../../src/traces/feedback/store.ts";
+import { deletePlacesById } from "../../src/traces/review/feedback/store.ts";
 import { RUN_COLUMNS } from "../../src/traces/partition/store/tables.ts";
 import { tracePartition } from "../../src/traces/stub.ts";
 import { ADMIN_KEY, type Caller, newCaller, send } from "../support/caller.ts";

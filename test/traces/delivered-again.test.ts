@@ -1,7 +1,7 @@
 /** A trace that is delivered again, as after a restart of its thread's object, writes no row. */
 import { env, runInDurableObject } from "cloudflare:test";
 import { expect, it } from "vitest";
-import { segment } from "../../src/traces/dotted.ts";
+import { segment } from "../../src/traces/time.ts";
 import { migrate } from "../../src/traces/partition/store/tables.ts";
 import { applyWrites } from "../../src/traces/partition/write/write.ts";
 import { dayBounds } from "../../src/traces/time.ts";

@@ -3,7 +3,7 @@ import { env, runDurableObjectAlarm, runInDurableObject } from "cloudflare:test"
 import { afterEach, beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
 import { database } from "../../src/db/client.ts";
 import type { TracePartition } from "../../src/traces/partition/object.ts";
-import { destroyProjects } from "../../src/traces/projects/destroy.ts";
+import { destroyProjects } from "../../src/traces/delete.ts";
 import { announcePartition } from "../../src/traces/projects/partitions.ts";
 import { deleteProject } from "../../src/traces/projects/store.ts";
 import { tracePartition } from "../../src/traces/stub.ts";

@@ -4,7 +4,7 @@ import { env } from "cloudflare:workers";
 import { expect, it } from "vitest";
 import { FIELDS, PAIR_FIELDS } from "../../src/traces/fields.ts";
 import { parseFilter } from "../../src/traces/filter/filter.ts";
-import { FilterProblem } from "../../src/traces/filter/tokens.ts";
+import { FilterProblem } from "../../src/traces/filter/syntax.ts";
 import { listEntries, type PlainRun } from "../support/evaluate-filter.ts";
 import { fillPartition, MIDNIGHT } from "../support/random-trace-runs.ts";
 import { DAY } from "../support/traces.ts";

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { parseFilter } from "../../src/traces/filter/filter.ts";
-import { FilterProblem } from "../../src/traces/filter/tokens.ts";
+import { FilterProblem } from "../../src/traces/filter/syntax.ts";
 import { evaluate } from "../support/evaluate-filter.ts";
 import { EXPRESSIONS, FAULTS } from "../support/filter-expressions.ts";
 import { seeded } from "../support/random.ts";

@@ -1,6 +1,6 @@
 /** Writes of several callers in one transaction. */
 import { describe, expect, it } from "vitest";
-import { Gather } from "../../src/traces/partition/write/gather.ts";
+import { Gather } from "../../src/traces/partition/write/write.ts";
 import type { RunWrite } from "../../src/traces/types.ts";
 
 const write = (id: string): RunWrite => ({ kind: "post", id });

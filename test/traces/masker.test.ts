@@ -1,8 +1,8 @@
 /** What each set finds and leaves, paths, and patterns from outside. */
 import { describe, expect, it } from "vitest";
 import { Masker } from "../../src/traces/masking/masker.ts";
-import { neededBy } from "../../src/traces/masking/needed.ts";
-import { parsePath } from "../../src/traces/masking/path.ts";
+import { neededBy } from "../../src/traces/masking/expressions.ts";
+import { parsePath } from "../../src/traces/masking/schema.ts";
 import type { MaskRule } from "../../src/traces/masking/schema.ts";
 import { MASKS, type SetName } from "../../src/traces/masking/sets.ts";
 import { itThorough } from "../support/thorough-test.ts";

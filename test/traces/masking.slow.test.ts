@@ -1,7 +1,7 @@
 /** Nothing of a trace that a rule masks is stored, by any way in. */
 import { env } from "cloudflare:workers";
 import { beforeEach, describe, expect, it, vi } from "vitest";
-import { forgetMaskers } from "../../src/traces/masking/load.ts";
+import { forgetMaskers } from "../../src/traces/masking/store.ts";
 import { type Caller, newCaller, send } from "../support/caller.ts";
 import {
   NOON,

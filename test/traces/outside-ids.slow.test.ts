@@ -1,10 +1,10 @@
 /** Runs with ids of all kinds, as programs outside send them, against a list of what was sent (run-ids.ts). */
 import { env, runInDurableObject } from "cloudflare:test";
 import { expect, it } from "vitest";
-import { segment } from "../../src/traces/dotted.ts";
+import { segment } from "../../src/traces/time.ts";
 import { deleteTraces, keepWrites, tracesBegunHere } from "../../src/traces/partition/write/delete.ts";
 import { putFeedback } from "../../src/traces/partition/feedback.ts";
-import { findHeldIds } from "../../src/traces/partition/growth.ts";
+import { findHeldIds } from "../../src/traces/partition/store/meta.ts";
 import { writeMeta } from "../../src/traces/partition/store/meta.ts";
 import { readPage } from "../../src/traces/partition/read/page.ts";
 import { queryRuns, storedIds } from "../../src/traces/partition/read/read.ts";

@@ -3,7 +3,7 @@ import { env, runInDurableObject } from "cloudflare:test";
 import { beforeAll, describe, expect, it } from "vitest";
 import { rankRuns } from "../../src/traces/partition/read/rank.ts";
 import { tracePartition } from "../../src/traces/stub.ts";
-import type { RankedRun, Ranking } from "../../src/traces/rank-order.ts";
+import type { RankedRun, Ranking } from "../../src/traces/rpc.ts";
 import type { RunSelection } from "../../src/traces/rpc.ts";
 import type { RunWrite } from "../../src/traces/types.ts";
 import { toDay } from "../../src/traces/time.ts";

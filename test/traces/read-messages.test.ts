@@ -1,6 +1,6 @@
 /** The messages of runs, traces and threads, as clients read them. */
 import { beforeAll, describe, expect, it } from "vitest";
-import { append, messagesIn } from "../../src/traces/query/messages/said.ts";
+import { append, messagesIn } from "../../src/traces/query/messages.ts";
 import { type Caller, newCaller } from "../support/caller.ts";
 import { NOON, projectId, runParts, sendMultipart, type Sent, sentRun } from "../support/traces.ts";
 

@@ -2,7 +2,7 @@
 import { env } from "cloudflare:workers";
 import { beforeAll, describe, expect, it } from "vitest";
 import { database } from "../../src/db/client.ts";
-import { segment, uuidTime } from "../../src/traces/dotted.ts";
+import { segment, uuidTime } from "../../src/traces/time.ts";
 import { announcePartition } from "../../src/traces/projects/partitions.ts";
 import { isoFromMicros } from "../../src/traces/time.ts";
 import { type Caller, newCaller } from "../support/caller.ts";

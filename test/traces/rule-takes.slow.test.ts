@@ -1,7 +1,7 @@
 /** Which runs of a partition a rule takes: each once, in the order of their changes, at a cost that does not grow with what waits. */
 import { env, runInDurableObject } from "cloudflare:test";
 import { expect, it } from "vitest";
-import { segment } from "../../src/traces/dotted.ts";
+import { segment } from "../../src/traces/time.ts";
 import { settleForRule, takeForRule } from "../../src/traces/partition/rules.ts";
 import { migrate } from "../../src/traces/partition/store/tables.ts";
 import { applyWrites } from "../../src/traces/partition/write/write.ts";

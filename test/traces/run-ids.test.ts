@@ -1,8 +1,8 @@
 /** Runs that are found by the time in their ids, without an entry in the index of ids (run-ids.ts). */
 import { env, runInDurableObject } from "cloudflare:test";
 import { describe, expect, it } from "vitest";
-import { segment } from "../../src/traces/dotted.ts";
-import { OF_TRACES } from "../../src/traces/run-groups.ts";
+import { segment } from "../../src/traces/time.ts";
+import { OF_TRACES } from "../../src/traces/partition/store/ids.ts";
 import { isTimed, numbersOfIds, OF_IDS } from "../../src/traces/partition/store/ids.ts";
 import { migrate } from "../../src/traces/partition/store/tables.ts";
 import { applyWrites } from "../../src/traces/partition/write/write.ts";

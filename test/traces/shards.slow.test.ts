@@ -6,7 +6,7 @@ import { Gathering } from "../../src/traces/ingest/operations.ts";
 import { Intake } from "../../src/traces/ingest/intake.ts";
 import { tracePartition } from "../../src/traces/stub.ts";
 import type { RunWrite } from "../../src/traces/types.ts";
-import { isClosed, MOST_SHARDS, listShards } from "../../src/traces/shards.ts";
+import { isClosed, MOST_SHARDS, listShards } from "../../src/traces/locate.ts";
 import { announcePartition, listPartitions } from "../../src/traces/projects/partitions.ts";
 import { dayBounds, toDay } from "../../src/traces/time.ts";
 import { newCaller } from "../support/caller.ts";

@@ -2,7 +2,7 @@
 import { env, runInDurableObject } from "cloudflare:test";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { database } from "../../src/db/client.ts";
-import { destroyProjects } from "../../src/traces/projects/destroy.ts";
+import { destroyProjects } from "../../src/traces/delete.ts";
 import type { TracePartition } from "../../src/traces/partition/object.ts";
 import { selectionCondition } from "../../src/traces/partition/read/selection.ts";
 import { tracePartition } from "../../src/traces/stub.ts";

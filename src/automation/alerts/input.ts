@@ -14,7 +14,7 @@ import {
 import { webhookFault } from "../../http/addresses.ts";
 import { Problem } from "../../lib/problem.ts";
 import type { App } from "../../http/context.ts";
-import { checkFilters, requireReadable } from "../../traces/filter/check.ts";
+import { checkFilters, requireReadable } from "../../traces/partition/read/condition.ts";
 import { projectById } from "../../traces/projects/resolve.ts";
 import type { AlertBody } from "./schema.ts";
 import { openSecrets, sealSecrets } from "../../alerts/secrets.ts";

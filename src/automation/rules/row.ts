@@ -4,7 +4,7 @@ import { HIDDEN, hiddenHeaders, type ReceiverSecrets } from "../../deliveries/re
 import { AnyObject, Count, Id, Time } from "../../http/shapes.ts";
 import type { JudgeModel } from "./table.ts";
 import { isoFromMicros } from "../../traces/time.ts";
-import type { RuleRunState } from "../../traces/rule-rpc.ts";
+import type { RuleRunState } from "../../traces/rpc.ts";
 import { readActions } from "./actions.ts";
 import type { RuleFacts } from "../../rules/facts.ts";
 import { LOG_STATUS } from "./schema.ts";

@@ -6,7 +6,7 @@ import { inList } from "../../db/conditions.ts";
 import { insertBelow } from "../../db/writes.ts";
 import { ruleBackfillParts, ruleBackfills, ruleFailures, ruleParts, runRules } from "./table.ts";
 import { tracePartitions } from "../../traces/projects/table.ts";
-import type { RuleCounts } from "../../traces/rule-rpc.ts";
+import type { RuleCounts } from "../../traces/rpc.ts";
 
 export type RuleRow = typeof runRules.$inferSelect;
 export type BackfillRow = typeof ruleBackfills.$inferSelect;

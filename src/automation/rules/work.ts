@@ -7,7 +7,7 @@ import { inParallel } from "../../lib/parallel.ts";
 import { toProblem } from "../../lib/problem.ts";
 import { findRuns } from "../../traces/query/find.ts";
 import { acrossMidnight } from "../../traces/query/midnight.ts";
-import type { Settled, TakenRun } from "../../traces/rule-rpc.ts";
+import type { Settled, TakenRun } from "../../traces/rpc.ts";
 import { tracePartition } from "../../traces/stub.ts";
 import { dayBounds } from "../../traces/time.ts";
 import type { LargeField, QueriedRun } from "../../traces/types.ts";

@@ -1,5 +1,5 @@
 /** Texts, and lists of texts, as Parquet's plain encoding or with a dictionary. */
-import { putLength, type Texts } from "../../traces/texts.ts";
+import { putLength, type Texts } from "../../traces/columns.ts";
 import { type Encoded, encodeHybrid, definitionLevels } from "../encode/encoded.ts";
 
 const encoder = new TextEncoder();

@@ -7,7 +7,7 @@ import type { Writer } from "hyparquet-writer";
 import { writeBloomFilter } from "hyparquet-writer/src/bloom.js";
 import { writeMetadata } from "hyparquet-writer/src/metadata.js";
 import { isConstant, isPayload, isUnique, type LightField, type RunPage } from "../../traces/columns.ts";
-import type { Texts } from "../../traces/texts.ts";
+import type { Texts } from "../../traces/columns.ts";
 import type { PayloadField } from "../../traces/types.ts";
 import { CODECS, type Compression, COMPRESSORS } from "../codecs.ts";
 import { type ExportField, hasBloom, columnKind, findLeaf, parquetSchema, sortingColumns } from "./columns.ts";

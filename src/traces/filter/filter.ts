@@ -19,7 +19,7 @@ import {
 } from "../fields.ts";
 import { type ExactNumber, hasMembers, tryParseExact } from "../../lib/json.ts";
 import { type Call, type Literal, type Node, readSyntax } from "./syntax.ts";
-import { FilterProblem } from "./tokens.ts";
+import { FilterProblem } from "./syntax.ts";
 import { checkPattern, toLiteral } from "./values.ts";
 
 /** One test of a part of an entry; `in` carries its values as a list. */

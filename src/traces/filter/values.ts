@@ -2,7 +2,7 @@
 import { microsFromIso } from "../time.ts";
 import type { FieldType, Operator } from "../fields.ts";
 import type { Literal } from "./syntax.ts";
-import { FilterProblem } from "./tokens.ts";
+import { FilterProblem } from "./syntax.ts";
 
 const UNITS: Record<string, number> = { us: 1e-6, ms: 1e-3, s: 1, m: 60, h: 3600, d: 86_400 };
 

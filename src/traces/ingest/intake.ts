@@ -8,13 +8,13 @@ import { idempotentId } from "../../http/idempotent-id.ts";
 import { createFeedback } from "../review/feedback/create.ts";
 import { locateRuns } from "../locate.ts";
 import { DEFAULT_PROJECT, forgetProjects, projectById, projectByName } from "../projects/resolve.ts";
-import { loadMasker } from "../masking/load.ts";
+import { loadMasker } from "../masking/store.ts";
 import type { Place } from "../types.ts";
 import type { ProjectRow } from "../projects/store.ts";
 import { toDay } from "../time.ts";
 import { type Draft, readDraft } from "./normalise.ts";
 import { Gathering, type IngestFault, type Operation } from "./operations.ts";
-import type { Day } from "./placed.ts";
+import type { Day } from "./stored.ts";
 import { blobKeys, deleteStray, type Group, storeGroups, type Work } from "./stored.ts";
 
 /** What a 202 says: SDKs read only the status, people read the rest. */

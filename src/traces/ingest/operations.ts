@@ -3,11 +3,11 @@ import { countValues, JSON_VALUES, tooManyValues, VALUE_BYTES } from "../../lib/
 import { hasLongInteger, isObject, NESTING, nestsDeeper, parseExact } from "../../lib/json.ts";
 import { Problem } from "../../lib/problem.ts";
 import { uuidv7 } from "../../lib/uuid.ts";
-import { asUuid } from "../dotted.ts";
+import { asUuid } from "../time.ts";
 import { FIELD_BYTES, LARGE_BYTES } from "../limits.ts";
 import { LARGE_FIELDS, type LargeField } from "../types.ts";
 import type { Masker } from "../masking/masker.ts";
-import { type Field, readField } from "./field.ts";
+import { type Field, readField } from "./reader.ts";
 import type { Part } from "./multipart.ts";
 import { readMembers, parsePiece } from "./reader.ts";
 

@@ -1,17 +1,136 @@
 /** Stores drafted runs in the partitions of their days: objects to R2 first, then the runs that refer to them. */
+import { database } from "../../db/client.ts";
+import { tracePartition, blobPrefix } from "../stub.ts";
+import type { PartitionIdentity, RunWrite } from "../types.ts";
+import { toListed } from "../review/feedback/create.ts";
+import { movePlace } from "../review/feedback/store.ts";
+import { CONNECTIONS, inParallel } from "../../lib/parallel.ts";
+import { EARLY, lookupIds, isClosed, listShards, findTraceId, MOST_SHARDS } from "../locate.ts";
 import { findOutage } from "../../lib/retry.ts";
 import { openBlobs } from "../../access/encryption/blobs.ts";
 import { loadRing } from "../../access/encryption/keys.ts";
-import { CONNECTIONS, inParallel } from "../../lib/parallel.ts";
-import { isProjectGone } from "../projects/gone.ts";
-import { blobPrefix, tracePartition } from "../stub.ts";
-import type { PartitionIdentity } from "../types.ts";
-import { isClosed, MOST_SHARDS } from "../shards.ts";
-import { weighWrite } from "../weight.ts";
+import { isProjectGone } from "../projects/resolve.ts";
+import { weighWrite } from "../limits.ts";
 import type { Draft } from "./normalise.ts";
 import type { Operation } from "./operations.ts";
 import { type Blob, copyBlobs, placePayloads, putBlob } from "./payloads.ts";
-import { type Day, noteShards, placeItems, shardsKnown } from "./placed.ts";
+
+// Feedback that came before its run, to the shard that takes the run. It is taken there, then D1 names that shard, then it is
+// removed here. A move that stops in between is repeated with the next write of the run, and at each point D1 names a shard that has it.
+
+/** Feedback per RPC, as in load.ts. */
+const AT_ONCE = 50;
+
+/** Moves these feedbacks of a shard. `findShard` gives the shard that takes a run. */
+export async function moveFeedback(
+  env: Env,
+  from: PartitionIdentity,
+  ids: string[],
+  findShard: (runId: string) => number | undefined,
+): Promise<void> {
+  const { workspaceId, projectId, day } = from;
+  const here = tracePartition(env, workspaceId, from);
+  for (let at = 0; at < ids.length; at += AT_ONCE) {
+    for (const feedback of await here.getFeedback(ids.slice(at, at + AT_ONCE))) {
+      const shard = findShard(feedback.run_id ?? "");
+      if (shard === undefined || shard === from.shard) continue;
+      const place = { ...from, shard };
+      if (await tracePartition(env, workspaceId, place).takeFeedback(place, feedback)) {
+        await movePlace(database(env.DB), { workspaceId, projectId, day, shard, ...toListed(feedback) });
+        await here.handOver(feedback);
+      } else await here.deleteFeedback(feedback.id);
+    }
+  }
+}
+
+// Which shard of a day takes each run (shards.ts).
+
+/** A project's day. */
+export type Day = Omit<PartitionIdentity, "shard">;
+
+/**
+ * The number of shards of the days that have more than one, as cached by this isolate. A partition corrects a caller
+ * with a smaller number, so ingest needs no query to D1 for it.
+ */
+const grown = new Map<string, number>();
+const MOST_KNOWN = 10_000;
+
+const dayKey = ({ workspaceId, projectId, day }: Day) => `${workspaceId}/${projectId}/${day}`;
+
+export function shardsKnown(day: Day): number {
+  return grown.get(dayKey(day)) ?? 1;
+}
+
+export function noteShards(day: Day, shards: number): void {
+  if (shards <= shardsKnown(day)) return;
+  if (grown.size >= MOST_KNOWN) grown.clear();
+  grown.set(dayKey(day), shards);
+}
+
+interface Item {
+  draft: { write: RunWrite };
+  shard?: number;
+}
+
+/**
+ * The items by the shard that takes them. Shards of older generations return which of the ids they hold; this call
+ * closes them.
+ */
+export async function placeItems<T extends Item>(
+  env: Env,
+  day: Day,
+  items: T[],
+  shards: number,
+): Promise<Map<number, T[]>> {
+  const candidates = new Map(items.map((item) => [item, candidateShards(item, shards)]));
+  const asked = new Map<number, { ids: Set<string>; traces: Set<string> }>();
+  for (const [{ draft }, own] of candidates) {
+    for (const shard of own.length > 1 ? own : []) {
+      if (!isClosed(shard, shards) && draft.write.trace_id !== undefined) continue;
+      const wanted = asked.get(shard) ?? { ids: new Set(), traces: new Set() };
+      asked.set(shard, wanted);
+      for (const id of lookupIds(draft.write)) wanted.ids.add(id);
+      const trace = findTraceId(draft.write);
+      if (trace !== undefined) wanted.traces.add(trace);
+    }
+  }
+  const answers = await inParallel(asked, CONNECTIONS, async ([shard, { ids, traces }]) => {
+    const place = { ...day, shard };
+    const held = await tracePartition(env, day.workspaceId, place).holds(place, shards, [...ids], [...traces]);
+    return [shard, new Set(held)] as const;
+  });
+  const held = new Map(answers);
+  const found = Map.groupBy(items, (item) => {
+    const own = candidates.get(item) ?? [0];
+    const ids = lookupIds(item.draft.write);
+    return own.find((shard) => ids.some((id) => held.get(shard)?.has(id))) ?? (own.at(-1) as number);
+  });
+  await moveEarly(env, day, held, found);
+  return found;
+}
+
+/** Moves feedback that is in another shard than its run will be. */
+async function moveEarly<T extends Item>(
+  env: Env,
+  day: Day,
+  held: Map<number, Set<string>>,
+  found: Map<number, T[]>,
+): Promise<void> {
+  const shardById = new Map([...found].flatMap(([shard, own]) => own.map(({ draft }) => [draft.write.id, shard])));
+  for (const [shard, ids] of held) {
+    const early = [...ids].flatMap((id) => (id.startsWith(EARLY) ? [id.slice(EARLY.length)] : []));
+    if (early.length > 0) await moveFeedback(env, { ...day, shard }, early, (runId) => shardById.get(runId));
+  }
+}
+
+/** The shards that can hold a run, oldest generation first. The last one takes it when no other holds it. */
+function candidateShards({ draft: { write }, shard }: Item, shards: number): number[] {
+  if (shard !== undefined) return [shard];
+  if (write.trace_id !== undefined) return listShards(write.trace_id, shards);
+  // A run without a trace id is with its parent, which can be in any shard.
+  const newest = listShards(write.id, shards).at(-1) as number;
+  return [...Array.from({ length: shards }, (_, i) => i).filter((one) => one !== newest), newest];
+}
 
 /** The most weight of one RPC (`weighWrite`). The platform's limit is 32 MiB. */
 const RPC_BYTES = 8 * 1024 * 1024;

@@ -2,9 +2,9 @@
 import { createHmac } from "node:crypto";
 import { isExactNumber } from "../../lib/json.ts";
 import { compileExpressions } from "./expressions.ts";
-import { parsePath, type Segment } from "./path.ts";
-import { maskText, type MaskRule } from "./schema.ts";
+import { parsePath, type Segment, maskText, type MaskRule } from "./schema.ts";
 import { MASKS, type SetName } from "./sets.ts";
+import type { StoredFeedback } from "../types.ts";
 
 interface PathRule {
   segments: Segment[];
@@ -155,4 +155,16 @@ function apart(name: string, taken: Map<string, unknown>, alike: Map<string, num
   while (taken.has(own)) own = `${name} (${(count += 1)})`;
   alike.set(name, count);
   return own;
+}
+
+// What people and programs write about a run is masked like the run.
+
+/** The feedback with its texts masked. Its key and ids stay: it is found by them. */
+export function maskFeedback(masker: Masker | undefined, feedback: StoredFeedback): StoredFeedback {
+  if (!masker) return feedback;
+  const { value, comment, correction, feedback_source, extra } = feedback;
+  const texts = { value, comment, correction, feedback_source, extra };
+  const masked = masker.field("feedback", texts) as typeof texts;
+  const { type, user_id } = feedback_source;
+  return { ...feedback, ...masked, feedback_source: { ...masked.feedback_source, type, user_id } };
 }

@@ -1,19 +1,122 @@
 /** The masking rules of a workspace: `/api/v1/masking-rules`. */
-import { Hono } from "hono";
 import * as v from "valibot";
+import { Id, Uuid } from "../../http/shapes.ts";
+import { isObject, parseExact } from "../../lib/json.ts";
+import { findRuns } from "../query/find.ts";
+import { LARGE_FIELDS, type QueriedRun, type RunPosition } from "../types.ts";
+import { Masker } from "./masker.ts";
+import { maskText, type MaskRule, MaskRules } from "./schema.ts";
+import { Hono } from "hono";
 import { requirePermission } from "../../access/auth/roles.ts";
 import { audit } from "../../access/audit/record.ts";
 import { database } from "../../db/client.ts";
 import { createDoc } from "../../http/route.ts";
-import { Uuid } from "../../http/shapes.ts";
 import { Problem } from "../../lib/problem.ts";
 import type { App } from "../../http/context.ts";
 import { body } from "../../http/validate.ts";
-import { forgetMaskers } from "./load.ts";
-import { Masker } from "./masker.ts";
-import { Preview, previewRules } from "../masking-rules/preview.ts";
-import { type MaskRule, MaskRules } from "./schema.ts";
-import { readRules, writeRules } from "./store.ts";
+import { forgetMaskers, readRules, writeRules } from "./store.ts";
+
+// What rules would do to the newest runs of a workspace. Nothing is changed.
+
+const RUNS = 100;
+const EXAMPLES = 20;
+const SHOWN = 200;
+
+const Example = v.object({ run_id: Id, path: v.string(), before: v.string(), after: v.string() });
+type Example = v.InferOutput<typeof Example>;
+
+export type Preview = v.InferOutput<typeof Preview>;
+export const Preview = v.pipe(
+  v.object({
+    /** How many runs were read: the newest of the workspace, or of the project. */
+    runs: v.number(),
+    masked_runs: v.number(),
+    /** By the text that is stored: in how many runs, and how often. */
+    marks: v.record(v.string(), v.object({ runs: v.number(), values: v.number() })),
+    examples: v.array(Example),
+  }),
+  v.title("MaskingPreview"),
+);
+
+export async function previewRules(
+  env: Env,
+  workspaceId: string,
+  { rules, projectIds }: { rules: MaskRule[]; projectIds: string[] },
+  masker: Masker | undefined,
+): Promise<Preview> {
+  const marks = [...new Set(rules.map(maskText))];
+  const counts = Object.fromEntries(marks.map((mark) => [mark, { runs: 0, values: 0 }]));
+  const preview: Preview = { runs: 0, masked_runs: 0, marks: counts, examples: [] };
+  const find = { projectIds, selection: {}, order: "desc" as const, payloads: [...LARGE_FIELDS] };
+  let after: RunPosition | null = null;
+  do {
+    const page: Awaited<ReturnType<typeof findRuns>> = await findRuns(env, workspaceId, {
+      ...find,
+      after,
+      limit: RUNS - preview.runs,
+    });
+    for (const run of page.runs) add(preview, run, masker);
+    after = page.next;
+  } while (after && preview.runs < RUNS);
+  return preview;
+}
+
+function add(preview: Preview, run: QueriedRun, masker: Masker | undefined): void {
+  preview.runs++;
+  if (!masker) return;
+  const before = visibleContent(run);
+  const after = Object.fromEntries(
+    Object.entries(before).map(([name, value]) => {
+      if (name !== "attachments") return [name, masker.field(name, value)];
+      return [name, run.attachments.map((one) => masker.attachment(one.name))];
+    }),
+  );
+  const differences: Example[] = [];
+  compare(run.id, before, after, "$", differences);
+  if (differences.length === 0) return;
+  preview.masked_runs++;
+  for (const [mark, count] of Object.entries(preview.marks)) {
+    const values = differences.filter((one) => one.after.includes(mark)).length;
+    count.values += values;
+    if (values > 0) count.runs++;
+  }
+  for (const one of differences.slice(0, EXAMPLES - preview.examples.length)) {
+    preview.examples.push({ ...one, before: one.before.slice(0, SHOWN), after: one.after.slice(0, SHOWN) });
+  }
+}
+
+/** The values of a run that rules see. A payload in R2 is seen by its preview only. */
+function visibleContent(run: QueriedRun): Record<string, unknown> {
+  const fields = LARGE_FIELDS.flatMap((name) => {
+    const text = run.previews?.[name] ?? run[name];
+    if (text === null || text === undefined) return [];
+    return [[name, name === "error" ? text : parseOrText(text)] as const];
+  });
+  const attachments = run.attachments.map(({ name }) => name);
+  return { name: run.name, tags: run.tags, ...Object.fromEntries(fields), attachments };
+}
+
+function parseOrText(text: string): unknown {
+  try {
+    return parseExact(text);
+  } catch {
+    return text;
+  }
+}
+
+/** The values that differ, each with its path. A member whose name is masked differs as a whole. */
+function compare(run_id: string, before: unknown, after: unknown, path: string, found: Example[]): void {
+  if (before === after) return;
+  const names = (value: unknown) => (isObject(value) || Array.isArray(value) ? Object.keys(value) : undefined);
+  const [own, other] = [names(before), names(after)];
+  if (own && other && own.every((name, place) => name === other[place])) {
+    const [a, b] = [before, after] as Record<string, unknown>[];
+    for (const name of own) compare(run_id, a?.[name], b?.[name], `${path}.${name}`, found);
+    return;
+  }
+  const text = (value: unknown) => (typeof value === "string" ? value : JSON.stringify(value));
+  if (text(before) !== text(after)) found.push({ run_id, path, before: text(before), after: text(after) });
+}
 
 const doc = createDoc("Workspaces and keys");
 

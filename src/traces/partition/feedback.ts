@@ -1,6 +1,6 @@
 /** Feedback on the partition's runs, and the statistics of it that each run carries. */
 import type { FeedbackSum, StoredFeedback } from "../types.ts";
-import { clipSql } from "../clip.ts";
+import { clipSql } from "../text.ts";
 import { addFeedback, type LightFeedback, MAX_LABEL, showSum } from "../review/feedback/sums.ts";
 import { nextChange, numberRuns } from "./store/changes.ts";
 import { selectDeleted } from "./write/delete.ts";

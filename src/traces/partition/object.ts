@@ -1,16 +1,12 @@
 /** The TracePartition Durable Object: the runs of one project that started on one UTC day, or those of a shard of them. */
-import { DurableObject } from "cloudflare:workers";
-import type { TraceTier } from "../projects/table.ts";
-import { isNewer, NEWER_ALARM_MS, newerFormat } from "../../lib/object-tables.ts";
-import { answerCall, type Answering } from "../../lib/rpc.ts";
-import { logError } from "../../lib/log.ts";
 import { remoteProblem } from "../../lib/problem.ts";
-import { nextDue } from "./blobs.ts";
-import { isDayOver, nextSeal, sealSome } from "./write/seal.ts";
-import { crossingTraces, tracesPassing } from "./crossing.ts";
-import { deleteFeedback, getFeedback, handOver, isOfDeleted, putFeedback, takeFeedback } from "./feedback.ts";
-import { Gather } from "./write/gather.ts";
+import type { RunWrite, PartitionIdentity, QueriedRun, StoredFeedback } from "../types.ts";
 import {
+  hasBlobs,
+  UPLOAD_MS,
+  dueBlobs,
+  forgetBlobs,
+  nextDue,
   DELETED_AT_ONCE,
   deleteTraces,
   noteDeleted,
@@ -18,18 +14,44 @@ import {
   tracesOfThreads,
   keepWrites,
 } from "./write/delete.ts";
-import { Ending } from "./ending.ts";
-import { dropExpired, readKeptUntil, loadKept } from "./expire.ts";
-import { earlyFeedback, findHeldIds, heldWrites, shardsNeeded } from "./growth.ts";
-import { keepTraces, findKept } from "./kept.ts";
-import { identify, readIdentity, readMeta, writeMeta, writeTier } from "./store/meta.ts";
-import { countChanged, readPage } from "./read/page.ts";
-import { rankRuns } from "./read/rank.ts";
-import { queryRuns, storedIds } from "./read/read.ts";
-import { deleteRemains } from "./remains.ts";
-import { listForRule, settleForRule, takeForRule } from "./rules.ts";
-import { noRunTimes, runTimes } from "./stats/run-times.ts";
 import {
+  writeMeta,
+  earlyFeedback,
+  findHeldIds,
+  heldWrites,
+  shardsNeeded,
+  identify,
+  readIdentity,
+  readMeta,
+  writeTier,
+} from "./store/meta.ts";
+import { database } from "../../db/client.ts";
+import { deletePlacesById } from "../review/feedback/store.ts";
+import { blobPrefix } from "../stub.ts";
+import {
+  forgetUnlisted,
+  unlistedFeedback,
+  deleteFeedback,
+  getFeedback,
+  handOver,
+  isOfDeleted,
+  putFeedback,
+  takeFeedback,
+} from "./feedback.ts";
+import { DurableObject } from "cloudflare:workers";
+import type { TraceTier } from "../projects/table.ts";
+import { isNewer, NEWER_ALARM_MS, newerFormat } from "../../lib/object-tables.ts";
+import { answerCall, type Answering } from "../../lib/rpc.ts";
+import { logError } from "../../lib/log.ts";
+import { isDayOver, nextSeal, sealSome } from "./write/seal.ts";
+import { crossingTraces, tracesPassing } from "./read/selection.ts";
+import { Gather, applyWrites, groupWrites } from "./write/write.ts";
+import {
+  dropExpired,
+  readKeptUntil,
+  loadKept,
+  keepTraces,
+  findKept,
   announce,
   currentExpiry,
   deleteLinks,
@@ -40,22 +62,109 @@ import {
   register,
   REGISTER_DELAY_MS,
 } from "./retention.ts";
+import { countChanged, readPage } from "./read/page.ts";
+import { rankRuns } from "./read/rank.ts";
+import { queryRuns, storedIds, traceTree } from "./read/read.ts";
+import { listForRule, settleForRule, takeForRule } from "./rules.ts";
+import { noRunTimes, runTimes } from "./stats/durations.ts";
 import { NO_SERIES, partitionSeries } from "./stats/series.ts";
-import { readChildren, NO_STATS, partitionStats } from "./stats/stats.ts";
+import { readChildren, NO_STATS, partitionStats, NO_THREAD_STATS, threadStats, listThreads } from "./stats/stats.ts";
 import { hasTables, migrate } from "./store/tables.ts";
-import { NO_THREAD_STATS, threadStats } from "./stats/thread-stats.ts";
-import { listThreads } from "./stats/threads.ts";
-import { traceTree } from "./tree.ts";
-import { applyWrites, groupWrites } from "./write/write.ts";
 import type { ChangedRequest, PageRequest, RunPage } from "../columns.ts";
-import type { Ranking } from "../rank-order.ts";
-import type { RuleRunsRequest, Settled, TakeRequest } from "../rule-rpc.ts";
+import type {
+  Ranking,
+  RuleRunsRequest,
+  Settled,
+  TakeRequest,
+  QueryRequest,
+  RunSelection,
+  SeriesRequest,
+  TracePartitionRpc,
+  Upserted,
+  Upserting,
+} from "../rpc.ts";
 import { priceTable } from "../../limits/prices/prices.ts";
-import type { QueryRequest, RunSelection, SeriesRequest, TracePartitionRpc, Upserted, Upserting } from "../rpc.ts";
-import type { PartitionIdentity, QueriedRun, RunWrite, StoredFeedback } from "../types.ts";
-import { blobPrefix } from "../stub.ts";
-import { isClosed } from "../shards.ts";
+import { isClosed } from "../locate.ts";
 import { dayBounds } from "../time.ts";
+
+// The end of a partition. Writes that come while it is destroyed are refused: they would be acknowledged and then deleted.
+
+export class Ending {
+  /** Set until it is over. */
+  #running: Promise<void> | undefined;
+  /** When this instance ended last, milliseconds. */
+  #last: { at: number } | undefined;
+
+  /** `isMarked`: it began before a restart or a failure, and its objects in R2 may be gone in part. */
+  constructor(private isMarked = false) {}
+
+  get isOn(): boolean {
+    return this.isMarked || this.#running !== undefined;
+  }
+
+  /** Notes durably that it has begun, so that a failure or a restart does not let writes in. */
+  mark(sql: SqlStorage): void {
+    writeMeta(sql, "ending", true);
+    this.isMarked = true;
+  }
+
+  /** Destroys the partition by `destroy`, once at a time. */
+  async run(destroy: () => Promise<void>): Promise<void> {
+    this.#running ??= destroy()
+      .then(() => {
+        this.isMarked = false;
+        this.#last = { at: Date.now() };
+      })
+      .finally(() => (this.#running = undefined));
+    return this.#running;
+  }
+
+  /** @throws 503 */
+  refuse(): void {
+    if (this.isOn) throw destructionProblem();
+  }
+
+  /** Prepares a write. @throws 503 when the partition is destroyed at the same time */
+  async refuseAround<T>(prepare: () => Promise<T>): Promise<T> {
+    this.refuse();
+    const last = this.#last;
+    const prepared = await prepare();
+    if (this.isOn || this.#last !== last) throw destructionProblem();
+    return prepared;
+  }
+
+  /** Ingest stores objects in R2 before the writes that refer to them. @throws 503 when they were deleted in between */
+  async refuseLost(bucket: R2Bucket, prefix: string, writes: RunWrite[]): Promise<void> {
+    if (this.#last === undefined || Date.now() > this.#last.at + UPLOAD_MS) return;
+    if (!(await hasBlobs(bucket, prefix, writes))) throw destructionProblem();
+  }
+}
+
+const destructionProblem = () =>
+  remoteProblem(503, "The traces of this day are being deleted. Send the request again.");
+
+// What deletions leave outside of a partition: objects in R2, and the places of feedback in D1. Both are recorded in the transaction
+// of the deletion, so none is missed. The alarm deletes what a failed request leaves.
+
+/** `known` reads or writes the partition, and gives undefined when it was destroyed. */
+export async function deleteRemains(
+  env: Env,
+  sql: SqlStorage,
+  known: <T>(read: (identity: PartitionIdentity) => T) => T | undefined,
+): Promise<void> {
+  for (;;) {
+    const places = known(({ workspaceId }) => ({ workspaceId, ids: unlistedFeedback(sql) }));
+    if (!places || places.ids.length === 0) break;
+    await deletePlacesById(database(env.DB), places.workspaceId, places.ids);
+    known(() => forgetUnlisted(sql, places.ids));
+  }
+  for (;;) {
+    const keys = known((identity) => dueBlobs(sql, blobPrefix(identity.workspaceId, identity))) ?? [];
+    if (keys.length === 0) return;
+    await env.BLOBS.delete(keys);
+    known(() => forgetBlobs(sql, keys));
+  }
+}
 
 /**
  * A shard of one project's day. Its name holds workspace, project, day and shard; the identity is sent with every

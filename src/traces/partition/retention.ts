@@ -1,16 +1,26 @@
 /** The external state of a partition: its row in D1, and its deletion at the end of the retention. */
 import { database } from "../../db/client.ts";
 import type { TraceTier } from "../projects/table.ts";
-import { blobPrefix } from "../stub.ts";
+import { blobPrefix, tracePartition } from "../stub.ts";
 import type { PartitionIdentity } from "../types.ts";
-import { deletePartitionPlaces } from "../feedback/store.ts";
-import { projectGone } from "../projects/gone.ts";
-import { recentDeletions } from "../store/deletion-store.ts";
-import { announcePartition, deletePartition, savePartition } from "../projects/partitions.ts";
-import { findProject, type ProjectRow } from "../projects/store.ts";
+import { deletePartitionPlaces } from "../review/feedback/store.ts";
+import { projectGone } from "../projects/resolve.ts";
+import { recentDeletions, findProject, type ProjectRow } from "../projects/store.ts";
+import {
+  announcePartition,
+  deletePartition,
+  savePartition,
+  listPartitions,
+  type PartitionRow,
+} from "../projects/partitions.ts";
 import { deleteSharesOfTraces, sharedTraces } from "../review/share/store.ts";
 import { dayBounds } from "../time.ts";
 import { readIdentity, readMeta, writeMeta } from "./store/meta.ts";
+import { numbersOfTraces } from "./store/ids.ts";
+import { CONNECTIONS, inParallel } from "../../lib/parallel.ts";
+import { crossingUnkept } from "./read/selection.ts";
+import { DELETED_AT_ONCE, dropOthers, tracesBegunHere } from "./write/delete.ts";
+import { clearOpenBlocks } from "./write/seal.ts";
 
 const DAY_MS = 86_400_000;
 /** How long the runs of a partition are kept, days. A deployment may set TRACE_RETENTION_DAYS and …_SHORT. */
@@ -131,4 +141,92 @@ export function nextAttempt(env: Env, sql: SqlStorage, now: number): number {
   const expiry = computeExpiry(env, sql) ?? now;
   const due = expiry <= now ? expiry : (readMeta(sql, "written") ?? now);
   return now + Math.min(LONGEST_WAIT_MS, Math.max(LEAST_WAIT_MS, now - due));
+}
+
+// The traces that are kept for longer than the others of their project, because a rule extends them (src/automation/rules/actions.ts).
+
+export function keepTraces(sql: SqlStorage, traceIds: string[]): void {
+  sql.exec("INSERT OR IGNORE INTO kept (trace_id) SELECT value FROM json_each(?)", JSON.stringify(traceIds));
+}
+
+/** Which of these traces are kept. */
+export function findKept(sql: SqlStorage, traceIds: string[]): string[] {
+  const rows = sql.exec<{ trace_id: string }>(
+    "SELECT trace_id FROM kept WHERE trace_id IN (SELECT value FROM json_each(?))",
+    JSON.stringify(traceIds),
+  );
+  return rows.toArray().map(({ trace_id }) => trace_id);
+}
+
+/** Whether a kept trace has a run here. */
+export function holdsKept(sql: SqlStorage): boolean {
+  const found = sql.exec(`SELECT 1 FROM kept k WHERE EXISTS ${numbersOfTraces("SELECT k.trace_id AS id")} LIMIT 1`);
+  return found.toArray().length > 0;
+}
+
+/** Whether a run here is of another trace. */
+export function holdsOthers(sql: SqlStorage): boolean {
+  return sql.exec("SELECT 1 FROM runs WHERE trace_id NOT IN (SELECT trace_id FROM kept) LIMIT 1").toArray().length > 0;
+}
+
+// The end of a day's retention, while traces of it are kept for longer.
+
+/** The most steps of `DELETED_AT_ONCE` runs of one alarm. */
+const STEPS_AT_ONCE = 5;
+
+/** When the kept traces are to be deleted: as those of a `longlived` project. Milliseconds; 0 without a kept trace. */
+export function readKeptUntil(env: Env, sql: SqlStorage): number {
+  if (!holdsKept(sql)) return 0;
+  return computeExpiry(env, sql, { traceTier: "longlived", retentionDays: null, legalHold: false }) ?? 0;
+}
+
+/**
+ * Notes which of the traces that began on an earlier day are kept there. A rule tells the day of a trace's root, because runs
+ * of later days can come at any time.
+ */
+export async function loadKept(env: Env, sql: SqlStorage, identity: PartitionIdentity): Promise<void> {
+  const { workspaceId, projectId } = identity;
+  for (let traces = crossingUnkept(sql, ""); traces.length > 0; traces = crossingUnkept(sql, traces.at(-1)?.id ?? "")) {
+    const begun = Map.groupBy(traces, (trace) => trace.day);
+    const days = [...begun.keys()].toSorted();
+    // One call of D1 for all of them: the days are those that clients have sent.
+    const places = await listPartitions(database(env.DB), workspaceId, projectId, days[0] ?? "", days.at(-1) ?? "");
+    const ask = async (place: PartitionRow) =>
+      tracePartition(env, workspaceId, place).keptAmong((begun.get(place.day) ?? []).map(({ id }) => id));
+    const among = places.filter(({ day }) => begun.has(day));
+    keepTraces(sql, (await inParallel(among, CONNECTIONS, ask)).flat());
+  }
+}
+
+/**
+ * Deletes the traces that are not kept, with their links, as long as `isOver` says that their time is over: a write begins it
+ * again. True when none is left.
+ */
+export async function dropExpired(
+  env: Env,
+  storage: DurableObjectStorage,
+  identity: PartitionIdentity,
+  isOver: () => boolean,
+): Promise<boolean> {
+  const { sql } = storage;
+  if (holdsOthers(sql)) {
+    await deleteLinks(env, identity, (shared) => {
+      if (!isOver()) return [];
+      const begun = tracesBegunHere(sql, shared);
+      const kept = new Set(findKept(sql, begun));
+      return begun.filter((id) => !kept.has(id));
+    });
+  }
+  const prefix = blobPrefix(identity.workspaceId, identity);
+  for (let step = 0; step < STEPS_AT_ONCE && isOver(); step++) {
+    const gone = storage.transactionSync(() => {
+      const runs = dropOthers(sql, prefix);
+      if (runs < DELETED_AT_ONCE) clearOpenBlocks(sql);
+      return runs;
+    });
+    // What one transaction wrote must have left before the next one, or memory fills with it.
+    await storage.sync();
+    if (gone < DELETED_AT_ONCE) return true;
+  }
+  return !isOver();
 }

@@ -2,13 +2,30 @@
  * Which runs the rules of a workspace have taken. One transaction finds the runs that match and notes them, so that each is
  * taken once by a rule, also when a worker is killed in between. A partition of a project without rules has no row of this.
  */
-import type { RuleCounts, RuleRunsRequest, RuleRunState, Settled, Taken, TakenRun, TakeRequest } from "../rule-rpc.ts";
-import { OF_TRACES } from "../run-groups.ts";
-import { numbersOfId, OF_IDS } from "./store/ids.ts";
-import { isSampled } from "../sampling.ts";
+import type { RuleCounts, RuleRunsRequest, RuleRunState, Settled, Taken, TakenRun, TakeRequest } from "../rpc.ts";
+import { OF_TRACES, numbersOfId, OF_IDS } from "./store/ids.ts";
 import type { PartitionIdentity } from "../types.ts";
 import { firstInsertedAfter, lastChange } from "./store/changes.ts";
 import { selectionCondition } from "./read/selection.ts";
+
+// Sampling of runs by their ids.
+
+/**
+ * Whether a run belongs to the part `rate` of all runs. It depends on the id alone: a repeated look gives the same answer, and the
+ * runs of a smaller part are among those of a larger one.
+ */
+export function isSampled(id: string, rate: number): boolean {
+  return rate >= 1 || hashId(id) < rate * 2 ** 32;
+}
+
+/** FNV-1a with the last steps of MurmurHash3, which spread ids that differ in one digit. */
+function hashId(text: string): number {
+  let hash = 0x811c9dc5;
+  for (let i = 0; i < text.length; i++) hash = Math.imul(hash ^ text.charCodeAt(i), 0x01000193);
+  hash = Math.imul(hash ^ (hash >>> 16), 0x85ebca6b);
+  hash = Math.imul(hash ^ (hash >>> 13), 0xc2b2ae35);
+  return (hash ^ (hash >>> 16)) >>> 0;
+}
 
 /** How many runs are looked at in one step, and in one call. */
 const STEP = 2_000;

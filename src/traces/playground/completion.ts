@@ -1,8 +1,54 @@
 /** The answer of a model as it comes: OpenAI's chunks, summed. */
 import { isObject, parseBoundedJson, parseJson } from "../../lib/json.ts";
 import { dataLines } from "../../agents/models/workers-ai.ts";
-import { ModelFailure } from "../../playground/errors.ts";
-import { within } from "../../playground/within.ts";
+
+/** A failure of a model that the caller may read. */
+export class ModelFailure extends Error {
+  override name = "ModelFailure";
+
+  /** `status`: that of the provider, where it answered. */
+  constructor(
+    message: string,
+    readonly status?: number,
+  ) {
+    super(message);
+  }
+}
+
+/** Why a call has failed, for programs. `cancelled`: its reader has left. */
+export type FaultKind = "cancelled" | "timeout" | "provider" | "connection";
+
+export interface Fault {
+  kind: FaultKind;
+  /** What the caller may read. */
+  message: string;
+}
+
+/** Characters of a provider's message. */
+const MOST_SAID = 500;
+/** What providers quote of keys, as "Incorrect API key provided: sk-ab****yz". */
+const KEYS = /\b(?:(?:sk|pk|key|gsk|xai)[-_]|Bearer )[\w*.-]{6,}/g;
+
+/** The text without the key of the call, and without what looks like a key. */
+export function withoutKeys(text: string, key: string | undefined): string {
+  const known = key === undefined || key === "" ? text : text.replaceAll(key, "[key]");
+  return known.replaceAll(KEYS, "[key]").slice(0, MOST_SAID);
+}
+
+// Work that a signal ends, also where the platform reads on: a call of a binding knows no signal, nor does the body of an answer.
+
+/** The promise's value, or the signal's reason when that comes first. */
+export async function within<T>(signal: AbortSignal, work: Promise<T>): Promise<T> {
+  signal.throwIfAborted();
+  const ended = Promise.withResolvers<never>();
+  const end = () => ended.reject(signal.reason);
+  signal.addEventListener("abort", end);
+  try {
+    return await Promise.race([work, ended.promise]);
+  } finally {
+    signal.removeEventListener("abort", end);
+  }
+}
 
 /** Characters of an answer with its tool calls. */
 const MOST_ANSWER = 1_000_000;

@@ -1,4 +1,6 @@
 /** From a request to the messages that the model gets: those of the request, or of a prompt's commit, with the variables. */
+import { type TemplateMessage, fillMessages, TemplateFault } from "../../agents/prompts/template.ts";
+import { type CallBody, CALL_BYTES, Message, MOST_MESSAGES } from "./schema.ts";
 import type { Context } from "hono";
 import { requirePermission } from "../../access/auth/roles.ts";
 import { withRing } from "../../access/encryption/keys.ts";
@@ -8,10 +10,44 @@ import { parse } from "../../http/validate.ts";
 import { existingCommit, existingPrompt, OWN } from "../../agents/prompts/commit.ts";
 import { type ChatPrompt, readPrompt } from "../../agents/prompts/chat-manifest.ts";
 import { openManifest } from "../../agents/prompts/row.ts";
-import { fillMessages, TemplateFault, type TemplateMessage } from "../../agents/prompts/template.ts";
-import type { FilledCall } from "../../playground/request.ts";
-import { CALL_BYTES, type CallBody, Message, MOST_MESSAGES } from "./schema.ts";
 import { withinBytes } from "../../lib/bytes.ts";
+
+// A call in the form of OpenAI's chat completions.
+
+const ROLES = { system: "system", human: "user", ai: "assistant", tool: "tool", placeholder: "user" };
+
+export interface FilledCall {
+  messages: TemplateMessage[];
+  tools: NonNullable<CallBody["tools"]>;
+  settings: Record<string, unknown>;
+}
+
+export function requestBody(model: string, { messages, tools, settings }: FilledCall): object {
+  return {
+    model,
+    ...settings,
+    messages: messages.map(openAiMessage),
+    ...(tools.length > 0 && { tools }),
+    stream: true,
+    stream_options: { include_usage: true },
+  };
+}
+
+/** The same message in OpenAI's form; of the trace, too. */
+export function openAiMessage({ role, content, tool_calls = [], tool_call_id }: TemplateMessage) {
+  return {
+    role: ROLES[role],
+    content,
+    ...(tool_calls.length > 0 && {
+      tool_calls: tool_calls.map(({ id, name, args }) => ({
+        id,
+        type: "function",
+        function: { name, arguments: JSON.stringify(args) },
+      })),
+    }),
+    ...(role === "tool" && { tool_call_id }),
+  };
+}
 
 export interface Filled {
   call: FilledCall;

@@ -11,7 +11,7 @@ import type { App, IdempotencyKey } from "../../http/context.ts";
 import { uuidv7 } from "../../lib/uuid.ts";
 import { body } from "../../http/validate.ts";
 import { fillCall } from "./messages.ts";
-import { knownModels, reachModel } from "../../playground/model.ts";
+import { knownModels, reachModel } from "./model.ts";
 import { CALL_MS, callFrames } from "./run.ts";
 import { CallBody } from "./schema.ts";
 import { Spending } from "./spend.ts";

@@ -2,6 +2,7 @@
 import type { Database } from "../../db/client.ts";
 import { RowCache } from "../../lib/cache.ts";
 import { findProject, findProjectByName, insertProject, type ProjectRow } from "./store.ts";
+import { remoteProblem } from "../../lib/problem.ts";
 
 /** Where runs go that name no project. */
 export const DEFAULT_PROJECT = "default";
@@ -48,4 +49,15 @@ export function newProject(workspaceId: string, name: string, given: Partial<Pro
 /** To be called when projects change or go. Other isolates notice within five seconds. */
 export function forgetProjects(): void {
   known.forget();
+}
+
+// How a partition answers a write when its project was deleted. Ingest then reads the project again (resolve.ts caches it).
+
+/** 404. */
+export function projectGone(): Error {
+  return remoteProblem(404, "session_id: project not found.");
+}
+
+export function isProjectGone(error: unknown): boolean {
+  return error instanceof Error && error.message === projectGone().message;
 }

@@ -3,8 +3,10 @@ import { database } from "../../db/client.ts";
 import { CONNECTIONS, inParallel } from "../../lib/parallel.ts";
 import { Problem } from "../../lib/problem.ts";
 import { tracePartition } from "../stub.ts";
-import { allPlaces } from "./partitions.ts";
+import { allPlaces, listPartitions } from "./partitions.ts";
 import type { ProjectRow } from "./store.ts";
+import { toDay } from "../time.ts";
+import type { QueriedRun } from "../types.ts";
 
 /** @throws Problem 409 when the project is on legal hold. */
 export function refuseHeld(legalHold: boolean): void {
@@ -22,4 +24,34 @@ export function refuseHeld(legalHold: boolean): void {
 export async function checkExpiry(env: Env, { workspaceId, id, traceTier }: ProjectRow): Promise<void> {
   const places = await allPlaces(database(env.DB), workspaceId, id);
   await inParallel(places, CONNECTIONS, (place) => tracePartition(env, workspaceId, place).checkExpiry(traceTier));
+}
+
+// Keeping traces for longer than their project does.
+
+type Known = Pick<QueriedRun, "session_id" | "trace_id" | "shard" | "start_time" | "dotted_order">;
+
+/**
+ * Keeps the traces of these runs as long as those of `longlived` projects. Also noted on the days of their roots: the days after
+ * that ask there when their time is over (partition/expire.ts). Each partition is called once.
+ */
+export async function extendTraces(env: Env, workspaceId: string, runs: Known[]): Promise<void> {
+  for (const [projectId, own] of Map.groupBy(runs, (run) => run.session_id)) {
+    const marks = own.map(({ trace_id: id, shard, start_time, dotted_order }) => {
+      const root = dotted_order.replace(/^(\d{4})(\d\d)(\d\d).*$/s, "$1-$2-$3");
+      return { id, day: toDay(start_time), shard, root };
+    });
+    const [first, ...days] = marks.flatMap(({ day, root }) => (root === day ? [] : root)).toSorted();
+    const last = days.at(-1) ?? first;
+    const begun = first && last ? await listPartitions(database(env.DB), workspaceId, projectId, first, last) : [];
+    const all = marks.flatMap(({ id, day, shard, root }) => [
+      { id, day, shard },
+      ...begun.filter((partition) => partition.day === root).map(({ day, shard }) => ({ id, day, shard })),
+    ]);
+    const calls = Map.groupBy(all, ({ day, shard }) => `${day} ${shard}`).values();
+    await inParallel(calls, CONNECTIONS, async ([one, ...others]) => {
+      if (!one) return;
+      const partition = tracePartition(env, workspaceId, { projectId, day: one.day, shard: one.shard });
+      await partition.keepTraces([one, ...others].map(({ id }) => id));
+    });
+  }
 }

@@ -11,8 +11,8 @@ import { Problem } from "../../lib/problem.ts";
 import type { App } from "../../http/context.ts";
 import { isUuid } from "../../lib/uuid.ts";
 import { body, param, query } from "../../http/validate.ts";
-import { sessionFeedbackStats } from "../feedback/project-stats.ts";
-import { type Budget, newBudget } from "../query/ask.ts";
+import { sessionFeedbackStats } from "../review/feedback/sums.ts";
+import { type Budget, newBudget } from "../query/stats.ts";
 import { projectStats, RunStats } from "../query/stats.ts";
 import type { RunSelection } from "../rpc.ts";
 import { lastRunTime } from "./partitions.ts";
@@ -24,7 +24,7 @@ import {
   type ProjectRow,
   updateProject,
 } from "./store.ts";
-import { destroyProjects } from "./destroy.ts";
+import { destroyProjects } from "../delete.ts";
 import { checkExpiry, refuseHeld } from "./retention.ts";
 import { forgetProjects, newProject } from "./resolve.ts";
 import {

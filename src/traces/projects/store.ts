@@ -1,8 +1,8 @@
 /** D1: projects. An experiment is a project with a reference dataset. */
-import { and, asc, desc, eq, isNotNull, isNull, max, sql } from "drizzle-orm";
+import { and, asc, desc, eq, isNotNull, isNull, max, sql, gte, lte } from "drizzle-orm";
 import { inList } from "../../db/conditions.ts";
 import type { Database } from "../../db/client.ts";
-import { projects } from "./table.ts";
+import { projects, tracePartitions, traceDeletions } from "./table.ts";
 
 export type ProjectRow = typeof projects.$inferSelect;
 
@@ -142,4 +142,61 @@ export async function countDatasetExperiments(
     .groupBy(projects.referenceDatasetId)
     .all();
   return new Map(rows.map(({ id, count, last }) => [id ?? "", { count, last: last ?? 0 }]));
+}
+
+// The sizes of traces in D1.
+
+/** The trace runs and bytes of each project and day of a window, oldest first. */
+export async function usageByDay(db: Database, workspaceId: string, first: string, last: string) {
+  const { day, projectId: project_id, rows: runs, bytes } = tracePartitions;
+  return db
+    .select({ day, project_id, runs, bytes })
+    .from(tracePartitions)
+    .where(and(eq(tracePartitions.workspaceId, workspaceId), gte(day, first), lte(day, last)))
+    .orderBy(asc(day), asc(project_id))
+    .all();
+}
+
+export async function projectNames(db: Database, workspaceId: string, ids: string[]): Promise<Map<string, string>> {
+  if (ids.length === 0) return new Map();
+  const rows = await db
+    .select({ id: projects.id, name: projects.name })
+    .from(projects)
+    .where(and(eq(projects.workspaceId, workspaceId), inList(projects.id, ids)))
+    .all();
+  return new Map(rows.map(({ id, name }) => [id, name]));
+}
+
+// D1: the traces that were deleted.
+
+/** Notes that these traces were deleted. Traces that are noted already keep their time. */
+export async function noteDeletions(
+  db: Database,
+  workspaceId: string,
+  projectId: string,
+  traceIds: string[],
+): Promise<void> {
+  await db.run(
+    sql`INSERT INTO ${traceDeletions} (workspace_id, project_id, trace_id, deleted_at)
+        SELECT ${workspaceId}, ${projectId}, value, ${Date.now()} FROM json_each(${JSON.stringify(traceIds)}) WHERE true
+        ON CONFLICT DO NOTHING`,
+  );
+}
+
+/** The ids of at most 10,000 traces of a project that were deleted at or after `since`, milliseconds, newest first. */
+export async function recentDeletions(
+  db: Database,
+  workspaceId: string,
+  projectId: string,
+  since: number,
+): Promise<string[]> {
+  const { workspaceId: workspace, projectId: project, traceId, deletedAt } = traceDeletions;
+  const rows = await db
+    .select({ traceId })
+    .from(traceDeletions)
+    .where(and(eq(workspace, workspaceId), eq(project, projectId), gte(deletedAt, since)))
+    .orderBy(desc(deletedAt))
+    .limit(10_000)
+    .all();
+  return rows.map((row) => row.traceId);
 }

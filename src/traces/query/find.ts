@@ -1,13 +1,23 @@
 /** Finding runs over projects, days and shards, page by page. */
 import { database } from "../../db/client.ts";
 import { openBlobs } from "../../access/encryption/blobs.ts";
-import { checkFilters } from "../filter/check.ts";
-import type { RunSelection } from "../rpc.ts";
+import { checkFilters } from "../partition/read/condition.ts";
+import { type RunSelection, compareRanked, type RankedRun, type Ranking, type RankPosition } from "../rpc.ts";
 import { runBlobPrefix, payloadKey, tracePartition } from "../stub.ts";
-import { LARGE_FIELDS, type LargeField, type Place, type QueriedRun, type RunPosition } from "../types.ts";
+import {
+  LARGE_FIELDS,
+  type LargeField,
+  type Place,
+  type QueriedRun,
+  type RunPosition,
+  type TreeRun,
+} from "../types.ts";
 import { placeholder } from "./responses.ts";
 import { acrossMidnight } from "./midnight.ts";
 import { resolveScope } from "./scope.ts";
+import { MOST_OF_TRACE } from "./schema.ts";
+import { CONNECTIONS, inParallel } from "../../lib/parallel.ts";
+import { askPartitions, newBudget } from "./stats.ts";
 
 export interface Find {
   projectIds: string[];
@@ -119,4 +129,78 @@ export async function loadPayloads(env: Env, runs: QueriedRun[], values: LargeFi
 
 export function selectPayloads(names: Set<string>): LargeField[] {
   return LARGE_FIELDS.filter((field) => field === "error" || names.has(field));
+}
+
+// Reads the tree of a trace over the partitions that can hold it.
+
+/** The first runs of a trace, each after its parent. Without a project, the trace is looked for in all of them. */
+export async function readTree(
+  env: Env,
+  workspaceId: string,
+  projectIds: string[],
+  traceId: string,
+  limit: number,
+): Promise<TreeRun[]> {
+  const scope = await resolveScope(env, database(env.DB), workspaceId, projectIds, { traceId }, "asc");
+  const runs: TreeRun[] = [];
+  for (let i = 0; i < scope.length && runs.length < MOST_OF_TRACE; i += AT_ONCE) {
+    const places = scope.slice(i, i + AT_ONCE);
+    const asked = places.map((place) => tracePartition(env, workspaceId, place).tree(traceId, limit));
+    for (const found of await Promise.all(asked)) runs.push(...found);
+  }
+  runs.sort((a, b) => (a.dotted_order < b.dotted_order ? -1 : a.dotted_order > b.dotted_order ? 1 : 0));
+  return runs.slice(0, limit);
+}
+
+// Pages of runs by a figure, over projects, days and shards.
+
+export interface RankFind extends Ranking {
+  projectIds: string[];
+  selection: RunSelection;
+  payloads: LargeField[];
+}
+
+interface Ranked {
+  runs: QueriedRun[];
+  next: RankPosition | null;
+  /** False when there are more partitions than one request asks. The newest answer. */
+  complete: boolean;
+}
+
+/** Each partition gives its first runs in the order, by their ids. The page is read when it is known which runs it has. */
+export async function rankRuns(env: Env, workspaceId: string, ranking: RankFind): Promise<Ranked> {
+  const { projectIds, selection, payloads, limit, ...order } = ranking;
+  let best: (RankedRun & { place: Place })[] = [];
+  const complete = await askPartitions(
+    env,
+    workspaceId,
+    { projectIds, selection, budget: newBudget() },
+    async (partition, own, place) => {
+      const runs = await partition.rank({ ...own, ...order, limit: limit + 1 });
+      return runs.map((run) => ({ ...run, place }));
+    },
+    (runs) => {
+      best = [...best, ...runs].sort((a, b) => compareRanked(order.order, a, b)).slice(0, limit + 1);
+    },
+  );
+  const page = best.slice(0, countFitting(best.slice(0, limit)));
+  const last = page.at(-1);
+  const places = [...Map.groupBy(page, ({ place }) => JSON.stringify(place)).values()];
+  const read = await inParallel(places, CONNECTIONS, async (runs) => {
+    const ids = runs.map(({ id }) => id);
+    const request = { ids, order: "desc" as const, after: null, limit: ids.length, maxBytes: Infinity, payloads };
+    return (await tracePartition(env, workspaceId, (runs[0] as { place: Place }).place).query(request)).runs;
+  });
+  const found = new Map(read.flat().map((run) => [run.id, run]));
+  // A run that was deleted in the meantime is missing.
+  const runs = page.flatMap(({ id }) => found.get(id) ?? []);
+  const next = last && page.length < best.length ? { figure: last.figure, id: last.id } : null;
+  return { runs: await loadPayloads(env, runs), next, complete };
+}
+
+/** How many runs a page has room for, at least one. */
+function countFitting(runs: RankedRun[]): number {
+  let bytes = 0;
+  const end = runs.findIndex((run) => (bytes += run.bytes) > PAGE_BYTES);
+  return end === -1 ? runs.length : Math.max(1, end);
 }

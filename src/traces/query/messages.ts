@@ -1,12 +1,80 @@
 /** Reads the messages of runs, traces and threads from their inputs and outputs. */
-import { parseJson } from "../../lib/json.ts";
+import { isObject, parseJson } from "../../lib/json.ts";
 import { openBlobs } from "../../access/encryption/blobs.ts";
 import { Problem } from "../../lib/problem.ts";
 import type { RunSelection } from "../rpc.ts";
 import type { LargeField, QueriedRun, RunPosition } from "../types.ts";
 import { payloadText } from "./responses.ts";
 import { findRuns } from "./find.ts";
-import { append, joinCall, type Message, messagesIn } from "./messages/said.ts";
+
+// The messages in a run's inputs and outputs, in the forms of LangChain, OpenAI, Anthropic and the SDKs' wrappers.
+
+export type Message = Record<string, unknown>;
+
+/** The messages of a value; none where it is no conversation. */
+export function messagesIn(value: unknown): Message[] {
+  if (!isObject(value)) return [];
+  return listIn(value)
+    .map(toMessage)
+    .filter((message) => message !== undefined);
+}
+
+function listIn(value: Record<string, unknown>): unknown[] {
+  const { messages, message, output, choices, generations } = value;
+  // LangChain calls a model with a batch of conversations, and gets a batch of generations.
+  if (Array.isArray(messages)) return Array.isArray(messages[0]) && isObject(messages[0][0]) ? messages[0] : messages;
+  const within = (list: unknown[]) => list.flat().map((one) => (isObject(one) ? one["message"] : undefined));
+  if (Array.isArray(generations)) return within(generations);
+  if (Array.isArray(choices)) return within(choices);
+  if (isObject(message)) return [message];
+  if (Array.isArray(output)) return output;
+  return [isObject(output) ? output : value];
+}
+
+/** LangChain writes `{lc: 1, id: [..., "HumanMessage"], kwargs}`; what a client reads has the type as a member. */
+function toMessage(given: unknown): Message | undefined {
+  if (Array.isArray(given) && given.length === 2 && typeof given[0] === "string" && typeof given[1] === "string")
+    return { role: given[0], content: given[1] };
+  if (!isObject(given)) return undefined;
+  const { id, kwargs } = given;
+  const name: unknown = Array.isArray(id) ? id.at(-1) : undefined;
+  if (typeof name === "string" && isObject(kwargs)) {
+    const type = name.replace(/Message(Chunk)?$/, "").toLowerCase();
+    return "content" in kwargs ? { type, ...kwargs } : undefined;
+  }
+  const hasRole = typeof given["role"] === "string" || typeof given["type"] === "string";
+  return hasRole && "content" in given ? given : undefined;
+}
+
+/**
+ * Adds the messages of a later call. It repeats the conversation so far: a state has all of it, and a model is called with it.
+ * What it repeats are the messages of ids that are known, and a beginning that is the end of those before.
+ */
+export function append(before: Message[], later: Message[]): Message[] {
+  const ids = new Set(before.flatMap(({ id }) => (typeof id === "string" ? [id] : [])));
+  const fresh = later.filter(({ id }) => typeof id !== "string" || !ids.has(id));
+  return [...before, ...fresh.slice(overlap(before.map(identityText), fresh.map(identityText)))];
+}
+
+/** The messages of a call: its input, then its output. An output that is a state has all of them. */
+export function joinCall(asked: Message[], said: Message[]): Message[] {
+  const [before, all] = [asked.map(identityText), said.map(identityText)];
+  const isWhole = all.some((_, from) => before.every((text, i) => text === all[from + i]));
+  return isWhole ? said : append(asked, said);
+}
+
+/** How many of the first of `after` are the last of `before`. */
+function overlap(before: string[], after: string[]): number {
+  for (let count = Math.min(before.length, after.length); count > 0; count--) {
+    const from = before.length - count;
+    if (after.slice(0, count).every((text, i) => text === before[from + i])) return count;
+  }
+  return 0;
+}
+
+function identityText({ role, type, content, tool_calls, tool_call_id }: Message): string {
+  return JSON.stringify([role ?? type, content, tool_calls, tool_call_id]);
+}
 
 const FIELDS: LargeField[] = ["inputs", "outputs"];
 /** The most characters of inputs and outputs that are read for one answer. */

@@ -2,9 +2,17 @@
  * JSON answers that stream large payloads from R2. The payloads of one run can be 60 MB, and as values they take several times
  * as much memory.
  */
-import type { Blobs as StoredBlobs } from "../../access/encryption/blobs.ts";
+import { type Blobs as StoredBlobs, type Blobs as StoredBlobs_, openBlobs } from "../../access/encryption/blobs.ts";
 import { jsonStream } from "../../http/json-stream.ts";
-import type { LargeField } from "../types.ts";
+import type { LargeField, RunPosition } from "../types.ts";
+import type { Context } from "hono";
+import { accepts } from "hono/accepts";
+import { EVENT_STREAM, escapeLines, sseFrame } from "../../http/sse.ts";
+import type { App } from "../../http/context.ts";
+import * as v from "valibot";
+import { parseJson } from "../../lib/json.ts";
+import { Problem } from "../../lib/problem.ts";
+import type { RankPosition } from "../rpc.ts";
 
 let mark: string | undefined;
 
@@ -74,4 +82,90 @@ function escapeChunk(chunk: Uint8Array): Uint8Array {
   if (isPlain) return chunk;
   // Latin-1 maps each byte to one character.
   return Buffer.from(JSON.stringify(Buffer.from(chunk).toString("latin1")).slice(1, -1), "latin1");
+}
+
+// A page as a stream of JSON Patch operations (RFC 6902) on its document, which the clients read with `streaming.queryItems`:
+// first an empty page, then each item, then the cursor. The data of an event is a list of operations.
+
+/** A page of runs, traces or threads. `next_cursor` is null on the last one. */
+export interface Page {
+  items: object[];
+  next_cursor: string | null;
+  has_more?: boolean;
+  complete?: boolean;
+}
+
+const JSON_TYPE = "application/json";
+const STREAM = "text/event-stream";
+
+/** The page as JSON, or as patches for a client that accepts only these. */
+export function pageAnswer(c: Context<App>, page: Page): Response {
+  const type = accepts(c, { header: "Accept", supports: [JSON_TYPE, STREAM], default: JSON_TYPE });
+  return type === STREAM
+    ? jsonStream(patches(openBlobs(c.env), page), EVENT_STREAM)
+    : runsAnswer(openBlobs(c.env), page);
+}
+
+async function* patches(
+  blobs: StoredBlobs_,
+  { items, next_cursor, ...page }: Page,
+): AsyncGenerator<Uint8Array, void, void> {
+  const encoder = new TextEncoder();
+  const frame = (value: object) => encoder.encode(sseFrame({ event: "data", data: JSON.stringify(value) }));
+  yield frame([{ op: "add", path: "", value: { ...page, items: [], next_cursor: null } }]);
+  for (const value of items) {
+    yield encoder.encode("event: data\ndata: ");
+    yield* oneLine(streamJson(blobs, [{ op: "add", path: "/items/-", value }]));
+    yield encoder.encode("\n\n");
+  }
+  yield frame([{ op: "replace", path: "/next_cursor", value: next_cursor }]);
+  yield encoder.encode(sseFrame({ event: "end", data: "{}" }));
+}
+
+/** JSON in one line, as an event needs it. A payload is as its sender formatted it. */
+async function* oneLine(json: AsyncGenerator<Uint8Array, void, void>): AsyncGenerator<Uint8Array, void, void> {
+  const [decoder, encoder] = [new TextDecoder(), new TextEncoder()];
+  // A line break in JSON is between two tokens.
+  const cleaned = (text: string) => encoder.encode(escapeLines(text.replace(/[\r\n]/g, " ")));
+  for await (const bytes of json) yield cleaned(decoder.decode(bytes, { stream: true }));
+  yield cleaned(decoder.decode());
+}
+
+// Where a page ended, as the opaque text that clients send back.
+
+const Position = v.tuple([v.pipe(v.number(), v.integer()), v.pipe(v.string(), v.maxLength(40))]);
+
+const encode = (cursor: unknown[]) => Buffer.from(JSON.stringify(cursor)).toString("base64url");
+const invalid = () => new Problem(422, "Invalid cursor: send the one from the page before, unchanged.");
+
+function decode<S extends v.GenericSchema>(schema: S, text: string): v.InferOutput<S> {
+  const result = v.safeParse(schema, parseJson(Buffer.from(text, "base64url").toString()));
+  if (!result.success) throw invalid();
+  return result.output;
+}
+
+export function writeCursor(position: RunPosition | null): string | null {
+  return position && encode([position.start_time, position.id]);
+}
+
+/** Parses a cursor; null without one. 422 for an invalid cursor. */
+export function readCursor(text: string | null | undefined): RunPosition | null {
+  if (!text) return null;
+  const [start_time, id] = decode(Position, text);
+  return { start_time, id };
+}
+
+const Ranked = v.tuple([v.string(), v.nullable(v.number()), v.pipe(v.string(), v.maxLength(40))]);
+
+/** `by`: the figure by which the page is sorted, and in which order. */
+export function writeRankCursor(by: string, position: RankPosition | null): string | null {
+  return position && encode([by, position.figure, position.id]);
+}
+
+/** 422 for the cursor of another order, too. */
+export function readRankCursor(by: string, text: string | undefined): RankPosition | null {
+  if (!text) return null;
+  const [order, figure, id] = decode(Ranked, text);
+  if (order !== by) throw invalid();
+  return { figure, id };
 }

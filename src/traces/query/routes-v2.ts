@@ -16,10 +16,10 @@ import type { QueriedRun } from "../types.ts";
 import { listProjectsOfDataset } from "../projects/store.ts";
 import { DAY_MICROS, isoFromMicros } from "../time.ts";
 import { roundCost } from "../../limits/prices/price-list.ts";
-import { readContext } from "./context.ts";
-import { readCursor, writeCursor } from "./cursor.ts";
+import { readContext } from "./row.ts";
+import { readCursor, writeCursor } from "./responses.ts";
 import { runsAnswer } from "./responses.ts";
-import { type Page, pageAnswer } from "./patches.ts";
+import { type Page, pageAnswer } from "./responses.ts";
 import { checkSelection, type Find, findRuns, type Found, selectPayloads } from "./find.ts";
 import {
   QueryThreads,
@@ -34,8 +34,8 @@ import {
 } from "./schema.ts";
 import { isOfTree, NAMES_V2, payloadNames, runOfTree, runV2, valuePayloads } from "./row.ts";
 import { listThreads, TracedThread } from "./threads.ts";
-import { readTree } from "./tree.ts";
-import { SelectedRun } from "./wire.ts";
+import { readTree } from "./find.ts";
+import { SelectedRun } from "./row.ts";
 
 const doc = createDoc("Traces");
 

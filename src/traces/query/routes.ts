@@ -15,18 +15,18 @@ import type { RunSelection } from "../rpc.ts";
 import { tracePartition } from "../stub.ts";
 import { LARGE_FIELDS } from "../types.ts";
 import { DAY_MICROS, dayBounds, HOUR_MICROS } from "../time.ts";
-import { readContext } from "./context.ts";
-import { readCursor, readRankCursor, writeCursor, writeRankCursor } from "./cursor.ts";
+import { readContext } from "./row.ts";
+import { readCursor, readRankCursor, writeCursor, writeRankCursor } from "./responses.ts";
 import { runsAnswer } from "./responses.ts";
 import { checkSelection, type Find, findRuns, selectPayloads } from "./find.ts";
 import { messagesOfRun } from "./messages.ts";
-import { type RankFind, rankRuns } from "./rank.ts";
+import { type RankFind, rankRuns } from "./find.ts";
 import { FindRuns, GroupRuns, QueryV1, ReadV1, RunId, SeriesQuery } from "./schema.ts";
-import { runSeries, Series } from "./series.ts";
+import { runSeries, Series } from "./stats.ts";
 import { NAMES_V1, payloadNames, runV1 } from "./row.ts";
 import { projectStats, RunStats } from "./stats.ts";
 import { listThreads, TracedThread } from "./threads.ts";
-import { Run } from "./wire.ts";
+import { Run } from "./row.ts";
 
 const doc = createDoc("Traces");
 const FoundRuns = v.object({

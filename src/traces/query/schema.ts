@@ -1,6 +1,6 @@
 import * as v from "valibot";
 import { choosing, Flag, optional, paging, unread, unserved, Uuid, whole } from "../../http/shapes.ts";
-import { RANKED } from "../rank-order.ts";
+import { RANKED } from "../rpc.ts";
 import { PROPERTIES } from "../rpc.ts";
 import { Time } from "../time.ts";
 

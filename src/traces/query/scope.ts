@@ -2,8 +2,8 @@
 import type { Database } from "../../db/client.ts";
 import { CONNECTIONS, inParallel } from "../../lib/parallel.ts";
 import { Problem } from "../../lib/problem.ts";
-import { requireReadable } from "../filter/check.ts";
-import { uuidTime } from "../dotted.ts";
+import { requireReadable } from "../partition/read/condition.ts";
+import { uuidTime } from "../time.ts";
 import { locateRuns } from "../locate.ts";
 import type { RunSelection } from "../rpc.ts";
 import { tracePartition } from "../stub.ts";

@@ -1,6 +1,6 @@
 /** `/api/v2/threads/stats` and `/api/v2/threads/{id}/stats`: the figures that a client selects. */
 import * as v from "valibot";
-import { AnyObject, Count, Time } from "../../http/shapes.ts";
+import { AnyObject, Count, Time, choosing, Uuid } from "../../http/shapes.ts";
 import { Hono } from "hono";
 import { createDoc } from "../../http/route.ts";
 import { Problem } from "../../lib/problem.ts";
@@ -8,8 +8,9 @@ import type { App } from "../../http/context.ts";
 import { body, param, query } from "../../http/validate.ts";
 import { DAY_MICROS } from "../time.ts";
 import { checkSelection } from "./find.ts";
-import { QueryThreadStats, ReadThreadStats, ThreadId } from "./schema.ts";
-import { readThreadStats } from "./thread-stats/read.ts";
+import { QueryThreadStats, ReadThreadStats, ThreadId, RunId } from "./schema.ts";
+import { readThreadStats } from "./threads.ts";
+import { messagesOfRun, messagesOfThread, type Message } from "./messages.ts";
 
 const doc = createDoc("Traces");
 
@@ -148,4 +149,87 @@ function showFigures(shape: Shape, names: string[], figures: Figures): object {
   const members = names.flatMap((name) => (shape[name] ? [shape[name]] : []));
   const known = members.map(([member, value]) => [member, value(figures) ?? undefined]);
   return { ...Object.fromEntries(known), complete: figures.complete };
+}
+
+// The messages of runs, traces and threads: `/runs/threads/{id}`, and `…/messages` of the second generation.
+
+const messageDoc = createDoc("Traces");
+
+const ALL = "all_messages";
+const Texts = v.object({ thread_id: v.string(), previews: v.object({ all_messages: v.string() }) });
+const Messages = v.object({ items: v.array(AnyObject), next_cursor: v.null() });
+
+const ReadThread = v.object({ session_id: Uuid, select: v.optional(v.literal(ALL), ALL) });
+const OfRun = choosing({ project_id: v.optional(Uuid) });
+const OfProject = choosing({ project_id: Uuid });
+
+/** Mounted before `/runs/:run_id/…`. */
+export const threadMessages = new Hono<App>().get(
+  "/runs/threads/:thread_id",
+  messageDoc(
+    "The messages of a thread, as `previews.all_messages`: one JSON text each, with an empty line between two",
+    Texts,
+  ),
+  param(ThreadId),
+  query(ReadThread),
+  async (c) => {
+    const { thread_id } = c.req.valid("param");
+    const messages = await readThread(
+      c.env,
+      c.get("principal").workspaceId,
+      c.req.valid("query").session_id,
+      thread_id,
+    );
+    const all_messages = messages.map((message) => JSON.stringify(message)).join("\n\n");
+    return c.json({ thread_id, previews: { all_messages } });
+  },
+);
+
+export const messagesV2 = new Hono<App>()
+  .get(
+    "/runs/:run_id/messages",
+    messageDoc("The messages of a run", Messages),
+    param(RunId),
+    query(OfRun),
+    async (c) => {
+      const { project_id } = c.req.valid("query");
+      const whose = { projectIds: project_id ? [project_id] : [], selection: { ids: [c.req.valid("param").run_id] } };
+      return c.json(page(await messagesOfRun(c.env, { workspaceId: c.get("principal").workspaceId, ...whose })));
+    },
+  )
+  .get(
+    "/traces/:run_id/messages",
+    messageDoc("The messages of a trace", Messages),
+    param(RunId),
+    query(OfRun),
+    async (c) => {
+      const { project_id } = c.req.valid("query");
+      const selection = { traceId: c.req.valid("param").run_id, isRoot: true };
+      const whose = { projectIds: project_id ? [project_id] : [], selection };
+      return c.json(page(await messagesOfRun(c.env, { workspaceId: c.get("principal").workspaceId, ...whose })));
+    },
+  )
+  .get(
+    "/threads/:thread_id/messages",
+    messageDoc("The messages of a thread", Messages),
+    param(ThreadId),
+    query(OfProject),
+    async (c) => {
+      const { thread_id } = c.req.valid("param");
+      return c.json(
+        page(await readThread(c.env, c.get("principal").workspaceId, c.req.valid("query").project_id, thread_id)),
+      );
+    },
+  );
+
+async function readThread(env: Env, workspaceId: string, projectId: string, threadId: string): Promise<Message[]> {
+  const selection = { threadId, isRoot: true };
+  const messages = await messagesOfThread(env, { workspaceId, projectIds: [projectId], selection });
+  if (!messages) throw new Problem(404, "The project has no such thread.");
+  return messages;
+}
+
+function page(items: Message[] | undefined) {
+  if (!items) throw new Problem(404, "Run not found.");
+  return { items, next_cursor: null };
 }

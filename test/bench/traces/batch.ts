@@ -1,6 +1,6 @@
 /** Multipart bodies of 100 runs, as the LangSmith SDK sends them. */
 import { gzipSync } from "node:zlib";
-import { segment } from "../../../src/traces/dotted.ts";
+import { segment } from "../../../src/traces/time.ts";
 
 export const BATCH = 100;
 export const BOUNDARY = "----WeirBench";

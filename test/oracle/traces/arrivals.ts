@@ -2,7 +2,7 @@
 import { runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { database } from "../../../src/db/client.ts";
-import { extendTraces } from "../../../src/traces/extend.ts";
+import { extendTraces } from "../../../src/traces/projects/retention.ts";
 import { locateRuns } from "../../../src/traces/locate.ts";
 import { toDay } from "./days.ts";
 import { objectText } from "./json.ts";

@@ -1,6 +1,6 @@
 /** Makes traces on several days and projects, with feedback, large payloads, an attachment, a dataset and an experiment. */
 import { createHash } from "node:crypto";
-import { segment } from "../../../src/traces/dotted.ts";
+import { segment } from "../../../src/traces/time.ts";
 import type { Api } from "../../support/api.ts";
 import { digest } from "../log.ts";
 import type { TraceProject, Traces } from "../manifest.ts";

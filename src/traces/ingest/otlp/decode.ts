@@ -2,18 +2,54 @@
  * ExportTraceServiceRequest in protobuf (opentelemetry-proto, trace/v1). Read field by field: workerd forbids the code that
  * general decoders generate, and only these fields are of use here.
  */
-import { BinaryReader, BinaryWriter, WireType } from "@bufbuild/protobuf/wire";
-import { tooManyValues } from "../../../lib/json.ts";
 import { Problem } from "../../../lib/problem.ts";
-import {
-  type Attributes,
-  toAttributes,
-  MAX_ATTRIBUTE_DEPTH,
-  MAX_SPANS,
-  type OtlpEvent,
-  type OtlpSpan,
-  tooManySpans,
-} from "../../otlp/span.ts";
+import { BinaryReader, BinaryWriter, WireType } from "@bufbuild/protobuf/wire";
+import { tooManyValues, type Json, isObject } from "../../../lib/json.ts";
+
+// A span as both encodings of OTLP give it.
+
+export interface OtlpEvent {
+  name: string;
+  /** Microseconds. */
+  time: number | undefined;
+  attributes: Attributes;
+}
+
+export interface OtlpSpan {
+  /** Lower-case hex: 32, 16 and 16 digits; no parent is "". */
+  traceId: string;
+  spanId: string;
+  parentSpanId: string;
+  name: string;
+  /** Microseconds. */
+  start: number | undefined;
+  end: number | undefined;
+  attributes: Attributes;
+  /** Of the resource that sent it. */
+  resource: Attributes;
+  events: OtlpEvent[];
+  status: { code: number; message: string };
+}
+
+/** Values are strings, numbers, booleans, lists and maps of these. */
+export type Attributes = Record<string, unknown>;
+
+/** The most spans of a request. */
+export const MAX_SPANS = 10_000;
+
+export function tooManySpans(): Problem {
+  return new Problem(413, `More than ${MAX_SPANS} spans. Export fewer at a time.`);
+}
+
+/** Attribute values nested deeper are left out. */
+export const MAX_ATTRIBUTE_DEPTH = 30;
+
+/** An object without a prototype, for names come from outside. */
+export function toAttributes(entries: Iterable<readonly [string, unknown]>): Attributes {
+  const attributes = Object.create(null) as Attributes;
+  for (const [key, value] of entries) attributes[key] = value;
+  return attributes;
+}
 
 type Fields = Record<number, (reader: BinaryReader) => void>;
 
@@ -170,5 +206,83 @@ function hex(bytes: Uint8Array): string {
 
 function micros(nanos: bigint | string | number): number | undefined {
   const value = Number(BigInt(nanos) / 1000n);
+  return value > 0 ? value : undefined;
+}
+
+// ExportTraceServiceRequest in JSON (OTLP/HTTP: lowerCamelCase names, ids in hex, 64-bit numbers as strings).
+
+/** The spans of a request. 400 when it is no such message; what is odd inside a span is left out. */
+export function spansFromJson(body: unknown): OtlpSpan[] {
+  if (!isObject(body) || !Array.isArray(body["resourceSpans"])) {
+    throw new Problem(400, "The body is not an ExportTraceServiceRequest: expected an object with resourceSpans.");
+  }
+  return objects(body["resourceSpans"]).flatMap((group) => {
+    const resource = isObject(group["resource"]) ? attributes(group["resource"]["attributes"]) : {};
+    const scopes = objects(group["scopeSpans"] ?? group["instrumentationLibrarySpans"]);
+    return scopes.flatMap((scope) => objects(scope["spans"]).map((span) => readJsonSpan(span, resource)));
+  });
+}
+
+function readJsonSpan(span: Json, resource: Attributes): OtlpSpan {
+  const status = isObject(span["status"]) ? span["status"] : {};
+  const code = status["code"];
+  return {
+    traceId: id(span["traceId"]),
+    spanId: id(span["spanId"]),
+    parentSpanId: id(span["parentSpanId"]),
+    name: readText(span["name"]),
+    start: jsonMicros(span["startTimeUnixNano"]),
+    end: jsonMicros(span["endTimeUnixNano"]),
+    attributes: attributes(span["attributes"]),
+    resource,
+    events: objects(span["events"]).map(readJsonEvent),
+    status: { code: code === "STATUS_CODE_ERROR" ? 2 : Number(code) || 0, message: readText(status["message"]) },
+  };
+}
+
+function readJsonEvent(event: Json): OtlpEvent {
+  return {
+    name: readText(event["name"]),
+    time: jsonMicros(event["timeUnixNano"]),
+    attributes: attributes(event["attributes"]),
+  };
+}
+
+function attributes(list: unknown, depth = 0): Attributes {
+  return toAttributes(
+    objects(list).map((entry) => [readText(entry["key"]), readJsonValue(entry["value"], depth)] as const),
+  );
+}
+
+function readJsonValue(given: unknown, depth: number): unknown {
+  if (!isObject(given) || depth > MAX_ATTRIBUTE_DEPTH) return null;
+  if ("stringValue" in given) return given["stringValue"];
+  if ("boolValue" in given) return given["boolValue"];
+  if ("intValue" in given) return Number(given["intValue"]);
+  if ("doubleValue" in given) return given["doubleValue"];
+  if ("bytesValue" in given) return given["bytesValue"];
+  const { arrayValue, kvlistValue } = given;
+  if (isObject(arrayValue))
+    return Array.isArray(arrayValue["values"])
+      ? arrayValue["values"].map((item) => readJsonValue(item, depth + 1))
+      : [];
+  return isObject(kvlistValue) ? attributes(kvlistValue["values"], depth + 1) : null;
+}
+
+function objects(value: unknown): Json[] {
+  return Array.isArray(value) ? value.filter(isObject) : [];
+}
+
+function readText(value: unknown): string {
+  return typeof value === "string" ? value : "";
+}
+
+function id(value: unknown): string {
+  return typeof value === "string" && /^([0-9a-f]{2})+$/i.test(value) ? value.toLowerCase() : "";
+}
+
+function jsonMicros(nanos: unknown): number | undefined {
+  if (typeof nanos !== "number" && !(typeof nanos === "string" && /^\d{1,20}$/.test(nanos))) return undefined;
+  const value = typeof nanos === "string" ? Number(BigInt(nanos) / 1000n) : Math.floor(nanos / 1000);
   return value > 0 ? value : undefined;
 }

@@ -1,8 +1,157 @@
 /** The metadata of a span, its model's parameters among them. */
-import { isObject } from "../../../lib/json.ts";
-import { firstText, parseValue, readText, unflatten } from "../../otlp/flat.ts";
-import type { Attributes, OtlpSpan } from "../../otlp/span.ts";
-import { readUsage } from "../../otlp/usage.ts";
+import { isObject, parseBoundedJson } from "../../../lib/json.ts";
+import type { Attributes, OtlpSpan } from "./decode.ts";
+
+// Attributes that spread one value over several names: `prefix.3.a.b`.
+
+/** A list of objects from attributes such as `prefix.3.a.b`, in the order of their numbers. */
+export function unflatten(attributes: Attributes, prefix: string): Record<string, unknown>[] {
+  const own = Object.entries(attributes).filter(
+    ([name]) => name.startsWith(`${prefix}.`) && /^\d{1,5}\./.test(name.slice(prefix.length + 1)),
+  );
+  const groups = Map.groupBy(own, ([name]) => Number(name.slice(prefix.length + 1).split(".")[0]));
+  return [...groups.entries()]
+    .sort(([a], [b]) => a - b)
+    .map(([index, entries]) =>
+      nestAttributes(
+        Object.fromEntries(
+          entries.map(([name, value]) => [name.slice(prefix.length + String(index).length + 2), value]),
+        ),
+      ),
+    );
+}
+
+/** `{"a.b": 1, "c.0.d": 2}` as `{a: {b: 1}, c: [{d: 2}]}`. */
+export function nestAttributes(flat: Attributes): Record<string, unknown> {
+  const root = Object.create(null) as Record<string, unknown>;
+  for (const [name, value] of Object.entries(flat)) {
+    const path = name.split(".").slice(0, 20);
+    let at = root;
+    for (const step of path.slice(0, -1)) {
+      if (!isObject(at[step])) at[step] = Object.create(null) as Record<string, unknown>;
+      at = at[step] as Record<string, unknown>;
+    }
+    at[path.at(-1) ?? ""] = value;
+  }
+  return lists(root) as Record<string, unknown>;
+}
+
+function lists(value: unknown): unknown {
+  if (!isObject(value)) return value;
+  const entries = Object.entries(value).map(([key, item]) => [key, lists(item)] as const);
+  const isList = entries.length > 0 && entries.every(([key]) => /^\d{1,5}$/.test(key));
+  return isList
+    ? entries.sort(([a], [b]) => Number(a) - Number(b)).map(([, item]) => item)
+    : Object.fromEntries(entries);
+}
+
+/** JSON texts as what they say, other values as they are. */
+export function parseValue(value: unknown): unknown {
+  if (typeof value !== "string" || !/^\s*[[{"]/.test(value)) return value;
+  const json = parseBoundedJson(value);
+  return json === undefined ? value : json;
+}
+
+/** A text with characters, else undefined. */
+export function readText(value: unknown): string | undefined {
+  return typeof value === "string" && value !== "" ? value : undefined;
+}
+
+/** The first of these attributes that is a text with characters. */
+export function firstText(attributes: Attributes, names: readonly string[]): string | undefined {
+  return names.map((name) => readText(attributes[name])).find((value) => value !== undefined);
+}
+
+// Tokens and costs that a span reports, under the names of each convention.
+
+/** The names of each count, of which the first that is a number counts. */
+type Names = Record<string, readonly string[]>;
+
+const COUNTS: Names = {
+  input_tokens: [
+    "gen_ai.usage.input_tokens",
+    "gen_ai.usage.prompt_tokens",
+    "llm.token_count.prompt",
+    "llm.usage.prompt_tokens",
+    "ai.usage.inputTokens",
+    "ai.usage.promptTokens",
+    "ai.usage.tokens",
+  ],
+  output_tokens: [
+    "gen_ai.usage.output_tokens",
+    "gen_ai.usage.completion_tokens",
+    "llm.token_count.completion",
+    "llm.usage.completion_tokens",
+    "ai.usage.outputTokens",
+    "ai.usage.completionTokens",
+  ],
+  total_tokens: [
+    "gen_ai.usage.total_tokens",
+    "llm.token_count.total",
+    "llm.usage.total_tokens",
+    "ai.usage.totalTokens",
+  ],
+  // US dollars.
+  input_cost: ["llm.cost.prompt", "gen_ai.usage.input_cost"],
+  output_cost: ["llm.cost.completion", "gen_ai.usage.output_cost"],
+  total_cost: ["llm.cost.total", "gen_ai.usage.cost", "gen_ai.usage.total_cost"],
+};
+
+const INPUT_DETAILS: Names = {
+  cache_read: [
+    "gen_ai.usage.cache_read.input_tokens",
+    "gen_ai.usage.cache_read_input_tokens",
+    "gen_ai.usage.details.cache_read_tokens",
+    "llm.token_count.prompt_details.cache_read",
+    "ai.usage.inputTokenDetails.cacheReadTokens",
+    "ai.usage.cachedInputTokens",
+  ],
+  cache_creation: [
+    "gen_ai.usage.cache_write.input_tokens",
+    "gen_ai.usage.cache_creation.input_tokens",
+    "gen_ai.usage.cache_creation_input_tokens",
+    "gen_ai.usage.details.cache_write_tokens",
+    "llm.token_count.prompt_details.cache_write",
+    "ai.usage.inputTokenDetails.cacheWriteTokens",
+  ],
+  audio: ["gen_ai.usage.audio.input_tokens", "llm.token_count.prompt_details.audio"],
+  image: ["gen_ai.usage.image.input_tokens"],
+};
+
+const OUTPUT_DETAILS: Names = {
+  reasoning: [
+    "gen_ai.usage.reasoning.output_tokens",
+    "gen_ai.usage.details.reasoning_tokens",
+    "llm.token_count.completion_details.reasoning",
+    "ai.usage.outputTokenDetails.reasoningTokens",
+    "ai.usage.reasoningTokens",
+  ],
+  audio: ["gen_ai.usage.audio.output_tokens", "llm.token_count.completion_details.audio"],
+  image: ["gen_ai.usage.image.output_tokens"],
+};
+
+/** The `usage_metadata` of a span; undefined when it reports no tokens and no costs. */
+export function readUsage(attributes: Attributes): object | undefined {
+  const stated = parseValue(attributes["langsmith.usage_metadata"]);
+  if (isObject(stated)) return stated;
+  const counts = readNumbers(attributes, COUNTS);
+  if (counts === undefined) return undefined;
+  const input_token_details = readNumbers(attributes, INPUT_DETAILS);
+  const output_token_details = readNumbers(attributes, OUTPUT_DETAILS);
+  return {
+    ...counts,
+    ...(input_token_details && { input_token_details }),
+    ...(output_token_details && { output_token_details }),
+  };
+}
+
+function readNumbers(attributes: Attributes, names: Names): Record<string, unknown> | undefined {
+  const found = Object.entries(names).flatMap(([key, ways]) => {
+    const value = ways.map((name) => attributes[name]).find((one) => typeof one === "number");
+    return value === undefined ? [] : [[key, value] as const];
+  });
+  return found.length > 0 ? Object.fromEntries(found) : undefined;
+}
 
 /** Attributes with these prefixes are metadata under the rest of the name: those of the span, and of the resource. */
 const PREFIXES = [

@@ -8,11 +8,11 @@ import type { App } from "../../../http/context.ts";
 import { readWholeBody, withClaim } from "../body.ts";
 import type { Gathering } from "../operations.ts";
 import { Intake } from "../intake.ts";
-import { spansFromJson } from "../../otlp/json.ts";
-import { parseValue } from "../../otlp/flat.ts";
+import { spansFromJson } from "./decode.ts";
+import { parseValue } from "./metadata.ts";
 import { responseToProtobuf, spansFromProtobuf } from "./decode.ts";
 import { readRunId, toRun } from "./run.ts";
-import { MAX_SPANS, type OtlpSpan, tooManySpans } from "../../otlp/span.ts";
+import { MAX_SPANS, type OtlpSpan, tooManySpans } from "./decode.ts";
 
 /** The most decoded bytes of a request. Its spans are objects in memory and take about three times their bytes. */
 const OTLP_BYTES = 16 * 1024 * 1024;

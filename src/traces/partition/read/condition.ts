@@ -3,16 +3,19 @@
  * NULL, so that `not` means what it says: a run without an end does not have `gt(latency, 5)`, and has `not(gt(latency, 5))`.
  */
 import type { Comparison, Field, PairKind, PairPart, SearchField } from "../../fields.ts";
-import { type Filter, isJsonObject, type Json, type PairTest } from "../../filter/filter.ts";
+import { type Filter, isJsonObject, type Json, type PairTest, parseFilter } from "../../filter/filter.ts";
 import type { Literal } from "../../filter/syntax.ts";
 import { isExactNumber } from "../../../lib/json.ts";
 import { toGlob, isPlainPattern, MAX_PATTERN_BYTES, patternPieces } from "../../filter/values.ts";
-import { OF_TRACES } from "../../run-groups.ts";
-import { tierSql } from "../../tier.ts";
+import { OF_TRACES, numbersOfIds, OF_IDS } from "../store/ids.ts";
 import { joinPayloads, payloadSql } from "../store/packs.ts";
-import { clip, clipSql } from "../../clip.ts";
-import { MAX_PATH, MAX_VALUE } from "../../text.ts";
-import { numbersOfIds, OF_IDS } from "../store/ids.ts";
+import { clip, clipSql, MAX_PATH, MAX_VALUE } from "../../text.ts";
+import { type KeySource, loadRing } from "../../../access/encryption/keys.ts";
+import { Problem } from "../../../lib/problem.ts";
+
+/** The tier of a run as SQL: that of its project, unless its trace is kept for longer (partition/kept.ts). `tier` is SQL. */
+export const tierSql = (runs: string, tier: string): string =>
+  `CASE WHEN ${runs}.trace_id IN (SELECT trace_id FROM kept) THEN 'longlived' ELSE ${tier} END`;
 
 export interface Condition {
   sql: string;
@@ -257,4 +260,67 @@ function joinBalanced(tests: string[], operator: string): string {
   if (tests.length === 1) return tests[0] as string;
   const middle = tests.length >> 1;
   return `(${joinBalanced(tests.slice(0, middle), operator)} ${operator} ${joinBalanced(tests.slice(middle), operator)})`;
+}
+
+// Validates filters: their syntax, and the number of values that one SQL statement can bind.
+
+/** The platform binds at most 100 parameters per statement, and a query has some besides its filters. */
+const MAX_VALUES = 80;
+
+/** Whether a filter tests what a run was given or said. */
+function readsContent(filter: Filter): boolean {
+  switch (filter.op) {
+    case "and":
+    case "or":
+      return filter.args.some(readsContent);
+    case "not":
+      return readsContent(filter.arg);
+    case "compare":
+    case "in":
+      return filter.field === "error";
+    case "search":
+      return filter.fields.some((field) => field !== "name");
+    case "pair":
+      return filter.kind === "input" || filter.kind === "output";
+    case "tag":
+    case "contains":
+    case "exists":
+      return false;
+  }
+}
+
+/**
+ * 422 for a filter on content in a workspace that encrypts: an answer without the encrypted runs would look complete. The filters
+ * must have been checked.
+ */
+export async function requireReadable(
+  env: KeySource,
+  workspaceId: string,
+  texts: (string | null | undefined)[],
+): Promise<void> {
+  if (!texts.some((text) => text && readsContent(parseFilter(text)))) return;
+  if (!(await loadRing(env, workspaceId)).isOn) return;
+  throw new Problem(
+    422,
+    "This workspace encrypts inputs, outputs and errors of traces, so filters cannot read them. Filter by name, metadata, tags or figures.",
+  );
+}
+
+/**
+ * Checks the filters of one query.
+ * @throws Problem 400 for a syntax error, or for more than 80 values in all filters. A condition has one value, `search` up to
+ * four, and `has(metadata, …)` two for each entry.
+ */
+export function checkFilters(texts: (string | undefined)[]): void {
+  let values = 0;
+  for (const text of texts) {
+    if (text === undefined) continue;
+    values += compileFilter(parseFilter(text), "r", { session_id: "", trace_tier: "longlived" }).values.length;
+  }
+  if (values > MAX_VALUES) {
+    throw new Problem(
+      400,
+      `Invalid filter: the filters of a query hold at most ${MAX_VALUES} values, and these ${values}.`,
+    );
+  }
 }

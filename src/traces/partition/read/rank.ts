@@ -2,13 +2,13 @@
  * The runs with the greatest or the least figures. No index has them: the blocks are read by their bounds, the best one first, until no
  * other can have a better run.
  */
-import { compareFigures, compareRanked, type RankedRun, type Ranking } from "../../rank-order.ts";
+import { compareFigures, compareRanked, type RankedRun, type Ranking } from "../../rpc.ts";
 import type { RunSelection } from "../../rpc.ts";
 import type { PartitionIdentity } from "../../types.ts";
 import { narrowByBlock, type Source, selectSource } from "../blocks/candidates.ts";
-import { BOUNDED, readBounds } from "../blocks/bounds.ts";
+import { BOUNDED, readBounds } from "../blocks/blocks.ts";
 import { runsOfBlocks } from "../blocks/blocks.ts";
-import { readWanted } from "../blocks/wanted.ts";
+import { readWanted } from "../blocks/candidates.ts";
 import { isReadByStart, type Statement } from "./read.ts";
 import { selectionCondition } from "./selection.ts";
 

@@ -1,14 +1,66 @@
 /** Reading runs: queries with filters. */
-import type { Condition } from "./condition.ts";
+import type { TraceTier } from "../../projects/table.ts";
+import type { LargeField, LargePayload, PartitionIdentity, QueriedRun, TreeRun } from "../../types.ts";
+import type { PayloadRow, RunRow } from "../store/tables.ts";
+import { type Condition, tierSql } from "./condition.ts";
 import { joinPayloads, payloadSql } from "../store/packs.ts";
 import type { QueryRequest, RunSelection } from "../../rpc.ts";
-import type { PartitionIdentity, QueriedRun } from "../../types.ts";
-import { narrowByBlock, type Source, selectSource } from "../blocks/candidates.ts";
-import { readWanted } from "../blocks/wanted.ts";
-import { tierSql } from "../../tier.ts";
-import { queriedRun, type Row } from "../queried-run.ts";
+import { narrowByBlock, type Source, selectSource, readWanted } from "../blocks/candidates.ts";
 import { selectionCondition } from "./selection.ts";
-import { OF_IDS } from "../store/ids.ts";
+import { OF_IDS, numbersOfTraces } from "../store/ids.ts";
+
+// A row of the tables as queries answer it.
+
+export type Row = RunRow & Partial<PayloadRow> & { trace_tier: TraceTier };
+
+/** The run with these of its payloads. Of a payload in R2 it has the preview, and where the payload is. */
+export function queriedRun(row: Row, identity: PartitionIdentity, fields: LargeField[]): QueriedRun {
+  const large = row.large ? (JSON.parse(row.large) as Partial<Record<LargeField, LargePayload>>) : {};
+  const wanted = Object.fromEntries(Object.entries(large).filter(([field]) => fields.includes(field as LargeField)));
+  const payload = (field: LargeField) => (large[field] || !fields.includes(field) ? null : (row[field] ?? null));
+  return {
+    id: row.id,
+    tenant_id: identity.workspaceId,
+    session_id: identity.projectId,
+    shard: identity.shard,
+    trace_id: row.trace_id,
+    parent_run_id: row.parent_run_id,
+    parent_run_ids: JSON.parse(row.parent_run_ids) as string[],
+    reference_example_id: row.reference_example_id,
+    name: row.name,
+    run_type: row.run_type,
+    start_time: row.start_time,
+    end_time: row.end_time,
+    status: row.status,
+    is_root: row.is_root === 1,
+    dotted_order: row.dotted_order,
+    trace_tier: row.trace_tier,
+    inputs: payload("inputs"),
+    outputs: payload("outputs"),
+    error: payload("error"),
+    extra: payload("extra"),
+    events: payload("events"),
+    tags: JSON.parse(row.tags) as string[],
+    feedback_stats: row.feedback_stats,
+    total_tokens: row.total_tokens,
+    prompt_tokens: row.prompt_tokens,
+    completion_tokens: row.completion_tokens,
+    total_cost: row.total_cost,
+    prompt_cost: row.prompt_cost,
+    completion_cost: row.completion_cost,
+    first_token_time: row.first_token_time,
+    ...(Object.keys(wanted).length > 0 ? { large: wanted, previews: readPreviews(row, wanted) } : {}),
+    thread_id: row.thread_id,
+    execution_order: row.execution_order,
+    serialized: payload("serialized"),
+    usage_details: row.usage_details,
+    attachments: row.attachments ? (JSON.parse(row.attachments) as QueriedRun["attachments"]) : [],
+  };
+}
+
+function readPreviews(row: Row, large: object): QueriedRun["previews"] {
+  return Object.fromEntries(Object.keys(large).map((field) => [field, row[field as LargeField] ?? ""]));
+}
 
 /** The runs that are read by the index before the others are read block by block. */
 const NEWEST = 20_000;
@@ -133,4 +185,29 @@ function windowBehind({ order, after, startTime, endTime }: QueryRequest): Pick<
   return order === "asc"
     ? { startTime: Math.max(startTime ?? after.start_time, after.start_time), endTime }
     : { startTime, endTime: Math.min(endTime ?? after.start_time + 1, after.start_time + 1) };
+}
+
+// The runs of one trace without what they were given and gave.
+
+type TreeRow = Omit<TreeRun, "session_id" | "parent_run_ids"> & { parent_run_ids: string };
+
+/** The first runs, each after its parent, siblings by their begin. Reads `runs` only: the other columns and the payloads take most of the time. */
+export function traceTree(
+  sql: SqlStorage,
+  { projectId }: PartitionIdentity,
+  traceId: string,
+  limit: number,
+): TreeRun[] {
+  const rows = sql.exec(
+    `SELECT id, trace_id, parent_run_ids, dotted_order, name, run_type, start_time, end_time, status,
+       first_token_time, total_tokens, total_cost
+     FROM runs WHERE n IN ${numbersOfTraces("SELECT ? AS id")} ORDER BY dotted_order LIMIT ?`,
+    traceId,
+    limit,
+  ) as unknown as Iterable<TreeRow>;
+  return Array.from(rows, (row) => ({
+    ...row,
+    parent_run_ids: JSON.parse(row.parent_run_ids) as string[],
+    session_id: projectId,
+  }));
 }

@@ -1,7 +1,7 @@
 /** Sums of runs by hour, name, type, status, place and model: what statistics and charts are made of. */
 import { HOUR_MICROS } from "../../time.ts";
 import type { RunSums } from "../../types.ts";
-import { clip } from "../../clip.ts";
+import { clip } from "../../text.ts";
 import { toStep } from "./durations.ts";
 
 /** How many durations took each step. */

@@ -3,13 +3,13 @@ import type { RunSelection, SeriesRequest } from "../../rpc.ts";
 import type { Stats, PartitionSeries, PartitionIdentity } from "../../types.ts";
 import { HOUR_MICROS } from "../../time.ts";
 import { selectSource } from "../blocks/candidates.ts";
-import { readWanted } from "../blocks/wanted.ts";
+import { readWanted } from "../blocks/candidates.ts";
 import { stepSql } from "./durations.ts";
-import { clip } from "../../clip.ts";
+import { clip } from "../../text.ts";
 import { type GroupSums, MOST_OF_KEY } from "./groups.ts";
 import { hasSums, isSummed, sumRuns } from "./rollups.ts";
-import { isSumsColumn, type SumsColumn } from "./rollups/store.ts";
-import { numbersOfTraces } from "../../run-groups.ts";
+import { isSumsColumn, type SumsColumn } from "./rollups.ts";
+import { numbersOfTraces } from "../store/ids.ts";
 import { selectionCondition } from "../read/selection.ts";
 
 /** The most values of a property that one partition reports: those with the most runs. */

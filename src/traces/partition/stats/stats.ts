@@ -1,16 +1,24 @@
 /** Statistics over a partition's runs, and a run's descendants. */
 import type { RunSelection } from "../../rpc.ts";
-import type { DurationCounts, PartitionIdentity, PartitionStats, RunSums } from "../../types.ts";
+import type {
+  DurationCounts,
+  PartitionIdentity,
+  PartitionStats,
+  RunSums,
+  ThreadStats,
+  UsageDetail,
+  ThreadSummary,
+} from "../../types.ts";
 import { type LightFeedback, sumFeedback } from "../../review/feedback/sums.ts";
 import { LIGHT } from "../feedback.ts";
-import { numbersOfTraces } from "../../run-groups.ts";
-import { selectSource } from "../blocks/candidates.ts";
-import { readWanted } from "../blocks/wanted.ts";
+import { numbersOfTraces, numbersOfId, OF_IDS } from "../store/ids.ts";
+import { selectSource, readWanted } from "../blocks/candidates.ts";
 import { selectionCondition } from "../read/selection.ts";
 import { readCounts, DurationCounter, stepSql } from "./durations.ts";
 import { addRun, addSums, GROUPED, GROUPED_COLUMNS, type Groups, type GroupSums, NO_SUMS } from "./groups.ts";
 import { hasSums, isSummed, sumRuns } from "./rollups.ts";
-import { numbersOfId, OF_IDS } from "../store/ids.ts";
+import { joinPayloads, payloadSql } from "../store/packs.ts";
+import { previewText_ as preview } from "../../text.ts";
 
 /** Up to this many runs are read one by one, and their durations are exact. */
 const FEW = 2_000;
@@ -123,4 +131,124 @@ export function readChildren(sql: SqlStorage, id: string): { direct: string[]; a
     direct: rows.filter((row) => row.parent_run_id === id).map((row) => row.id),
     all: rows.map((row) => row.id),
   };
+}
+
+// Statistics of the turns of threads: root runs that have a thread.
+
+/** The most ids of threads that one partition gives: 5 MB of the longest ids. */
+export const MOST_IDS = 10_000;
+/** The most kinds of tokens, as in the sum of a run's descendants. */
+const MOST_KINDS = 100;
+
+/** The statistics of no turns. */
+export const NO_THREAD_STATS: ThreadStats = {
+  ...NO_STATS,
+  first_start_time: null,
+  last_end_time: null,
+  thread_ids: [],
+  tokens: new Map(),
+  details: [],
+};
+
+export function threadStats(sql: SqlStorage, identity: PartitionIdentity, selection: RunSelection): ThreadStats {
+  const turns = { ...selection, isRoot: true, hasThread: true };
+  const condition = selectionCondition(sql, identity, turns);
+  const source = selectSource(sql, readWanted(turns));
+  const where = `${source.sql} AND ${condition.sql}`;
+  const values = [...source.values, ...condition.values];
+  const bounds = sql.exec<{ first_start_time: number | null; last_end_time: number | null }>(
+    `SELECT min(r.start_time) AS first_start_time, max(r.end_time) AS last_end_time FROM ${source.from} WHERE ${where}`,
+    ...values,
+  );
+  const threads = sql.exec<{ id: string }>(
+    `SELECT DISTINCT r.thread_id AS id FROM ${source.from} WHERE ${where} LIMIT ${MOST_IDS}`,
+    ...values,
+  );
+  const details = sql.exec<Pick<UsageDetail, keyof UsageDetail>>(
+    `SELECT side.key AS side, kind.key AS kind, sum(kind.value) AS sum
+     FROM ${source.from}, json_each(r.usage_details) side, json_each(side.value) kind
+     WHERE r.usage_details IS NOT NULL AND ${where} GROUP BY 1, 2 ORDER BY 3 DESC LIMIT ${4 * MOST_KINDS}`,
+    ...values,
+  );
+  // Counted as durations are: exactly when there are few, and else in steps.
+  const tokens = new DurationCounter();
+  const counts = sql.exec<{ tokens: number; turns: number }>(
+    `SELECT r.total_tokens AS tokens, count(*) AS turns FROM ${source.from}
+     WHERE r.total_tokens IS NOT NULL AND ${where} GROUP BY 1`,
+    ...values,
+  );
+  for (const count of counts) tokens.add(count.tokens, count.turns);
+  return {
+    ...partitionStats(sql, identity, turns),
+    ...bounds.one(),
+    thread_ids: threads.toArray().map(({ id }) => id),
+    tokens: tokens.counts(),
+    details: details.toArray(),
+  };
+}
+
+// The threads of a partition's runs.
+
+/** The most threads that one partition gives. */
+export const MOST_THREADS = 1_000;
+/** The most different durations of one thread that are exact. */
+const MOST_EXACT = 200;
+const ERROR_PREVIEW = 1_000;
+
+interface ThreadRow extends Record<string, SqlStorageValue> {
+  thread_id: string;
+  count: number;
+  min_start_time: number;
+  max_start_time: number;
+  total_tokens: number;
+  total_cost: number;
+}
+
+/** The threads that the selected root runs belong to, newest first. */
+export function listThreads(sql: SqlStorage, identity: PartitionIdentity, selection: RunSelection): ThreadSummary[] {
+  const { sql: where, values } = selectionCondition(sql, identity, { ...selection, isRoot: true });
+  const rows = sql
+    .exec<ThreadRow>(
+      `SELECT r.thread_id, count(*) AS count, min(r.start_time) AS min_start_time, max(r.start_time) AS max_start_time,
+       sum(COALESCE(r.total_tokens, 0)) AS total_tokens, sum(COALESCE(r.total_cost, 0)) AS total_cost
+       FROM runs r WHERE r.thread_id IS NOT NULL AND ${where} GROUP BY r.thread_id ORDER BY max_start_time DESC LIMIT ${MOST_THREADS}`,
+      ...values,
+    )
+    .toArray();
+  const readLatencies = (threadId: string) => {
+    const counter = new DurationCounter(MOST_EXACT);
+    const turns = sql.exec<{ micros: number }>(
+      `SELECT max(0, r.end_time - r.start_time) AS micros FROM runs r
+       WHERE r.thread_id = ? AND r.end_time IS NOT NULL AND ${where}`,
+      threadId,
+      ...values,
+    );
+    for (const { micros } of turns) counter.add(micros);
+    return counter.counts();
+  };
+  return rows.map(({ thread_id, ...sums }) => ({
+    thread_id,
+    ...sums,
+    latencies: readLatencies(thread_id),
+    first_inputs: preview(turn(sql, thread_id, "asc")?.inputs ?? null),
+    last_outputs: preview(turn(sql, thread_id, "desc")?.outputs ?? null),
+    last_error: turn(sql, thread_id, "desc")?.error ?? null,
+  }));
+}
+
+interface Turn extends Record<string, SqlStorageValue> {
+  inputs: string | null;
+  outputs: string | null;
+  error: string | null;
+}
+
+function turn(sql: SqlStorage, threadId: string, order: "asc" | "desc"): Turn | undefined {
+  return sql
+    .exec<Turn>(
+      `SELECT ${payloadSql("inputs")} AS inputs, ${payloadSql("outputs")} AS outputs, substr(r.error, 1, ${ERROR_PREVIEW}) AS error
+       FROM runs r ${joinPayloads()}
+       WHERE r.thread_id = ? AND r.is_root = 1 ORDER BY r.start_time ${order} LIMIT 1`,
+      threadId,
+    )
+    .toArray()[0];
 }

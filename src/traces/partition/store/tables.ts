@@ -1,7 +1,7 @@
 /** The partition's tables, and the migrations that make them. */
 import { FORMATS } from "../../../lib/object-tables.ts";
 import { PACKED_COLUMNS } from "./packs.ts";
-import { IN_TRACES } from "../../run-groups.ts";
+import { IN_TRACES } from "./ids.ts";
 import { readMeta, writeMeta } from "./meta.ts";
 
 /** A run below a root of an earlier day; `runs_crossing` finds them, so this text must not change. */

@@ -1,15 +1,15 @@
 /** Merging a write into a run, so that the order and the number of arrivals do not matter. */
 import { byteLength } from "../../../lib/bytes.ts";
 import { parseExact } from "../../../lib/json.ts";
-import { parseDotted, segment } from "../../dotted.ts";
-import { isSealedExtra, listExtras, mergeExtras } from "../../extra.ts";
+import { parseDotted, segment } from "../../time.ts";
+import { isSealedExtra, listExtras, mergeExtras } from "../../encryption.ts";
 import { metadataText } from "../../text.ts";
 import { ATTACHMENTS_BYTES, JOINED_EXTRA_BYTES } from "../../limits.ts";
 import { addCost, type PriceTable } from "../../../limits/prices/prices.ts";
 import type { LargeField, LargePayload, PayloadWrite, RunWrite } from "../../types.ts";
-import type { Usage } from "../../../limits/prices/usage.ts";
+import { type Usage, addUsage } from "../../../limits/prices/usage.ts";
 import type { RunRow, WholeRow } from "../store/tables.ts";
-import { isTimed } from "../store/ids.ts";
+import { isTimed, OF_TRACES, OF_IDS } from "../store/ids.ts";
 
 /** The fields that a patch protects from a late post, one bit each. New ones go to the end. */
 const FIELDS = [
@@ -280,4 +280,114 @@ function measureRow(row: WholeRow): number {
   const texts = [row.inputs, row.outputs, row.extra, row.events, row.error, row.metadata, row.serialized, row.tags];
   const sizes = [...texts.map((text) => (text === null ? 0 : byteLength(text))), ...large.map(({ bytes }) => bytes)];
   return 400 + row.dotted_order.length + sizes.reduce((a, b) => a + b, 0);
+}
+
+// Tokens and costs of runs with descendants: a run's totals include what happened below it.
+
+type Spender = Pick<RunRow, "id" | "parent_run_ids" | "run_type" | "metadata"> & { usage: string };
+
+type Totals = Pick<
+  RunRow,
+  | "total_tokens"
+  | "prompt_tokens"
+  | "completion_tokens"
+  | "total_cost"
+  | "prompt_cost"
+  | "completion_cost"
+  | "usage_details"
+>;
+
+/**
+ * The most characters of a provider or model name. Only these are loaded: the metadata of a large trace does not fit in
+ * memory.
+ */
+const MODEL = 200;
+
+/** Runs that report a call to a model. A usage that another kind of run repeats from below it is not counted twice. */
+const MODEL_RUNS = new Set(["llm", "embedding"]);
+
+/** Brings the totals of all ancestors in these traces up to date. Gives the runs that changed. */
+export function sumTotals(sql: SqlStorage, traces: string[], prices: PriceTable): string[] {
+  const spenders = sql
+    .exec<Spender>(
+      `SELECT id, parent_run_ids, run_type, usage, CASE WHEN metadata IS NOT NULL THEN json_object(
+         'ls_provider', substr(metadata ->> '$.ls_provider', 1, ${MODEL}), 'ls_model_name', substr(metadata ->> '$.ls_model_name', 1, ${MODEL})
+       ) END AS metadata FROM runs
+       WHERE usage IS NOT NULL AND n IN ${OF_TRACES}`,
+      JSON.stringify(traces),
+    )
+    .toArray();
+  const sums = sumBelow(spenders, prices);
+  if (sums.size === 0) return [];
+  const stored = sql.exec<{
+    id: string;
+    total_tokens: number | null;
+    total_cost: number | null;
+    usage_details: string | null;
+  }>(
+    `SELECT id, total_tokens, total_cost, usage_details FROM runs WHERE n IN ${OF_IDS}`,
+    JSON.stringify([...sums.keys()]),
+  );
+  const changed: string[] = [];
+  for (const { id, ...now } of stored.toArray()) {
+    const totals = toTotals(sums.get(id));
+    if (
+      now.total_tokens === totals.total_tokens &&
+      now.total_cost === totals.total_cost &&
+      now.usage_details === totals.usage_details
+    )
+      continue;
+    changed.push(id);
+    sql.exec(
+      `UPDATE runs SET total_tokens = ?, prompt_tokens = ?, completion_tokens = ?, total_cost = ?, prompt_cost = ?,
+       completion_cost = ?, usage_details = ? WHERE n IN ${OF_IDS}`,
+      totals.total_tokens,
+      totals.prompt_tokens,
+      totals.completion_tokens,
+      totals.total_cost,
+      totals.prompt_cost,
+      totals.completion_cost,
+      totals.usage_details,
+      JSON.stringify([id]),
+    );
+  }
+  return changed;
+}
+
+/**
+ * Sets the totals of rows that are to be written, as far as these rows themselves say. A trace most often comes whole: `sumTotals`
+ * then finds nothing to change, which saves a write of each row.
+ */
+export function sumKnown(rows: RunRow[], prices: PriceTable): void {
+  const spenders = rows.filter((row): row is RunRow & { usage: string } => row.usage !== null);
+  for (const [id, usage] of sumBelow(spenders, prices)) {
+    const row = rows.find((one) => one.id === id);
+    if (row) setTotals(row, usage);
+  }
+}
+
+/** For every run above a spender, what was spent below it. */
+function sumBelow(spenders: Spender[], prices: PriceTable): Map<string, Usage> {
+  const models = new Set(spenders.filter((run) => MODEL_RUNS.has(run.run_type)).map((run) => run.id));
+  const paths = new Map(spenders.map((run) => [run.id, JSON.parse(run.parent_run_ids) as string[]]));
+  const aboveSpenders = new Set([...paths.values()].flat());
+  const sums = new Map<string, Usage>();
+  for (const run of spenders) {
+    if (!models.has(run.id) && aboveSpenders.has(run.id)) continue;
+    const metadata = JSON.parse(run.metadata ?? "{}") as Record<string, unknown>;
+    const usage = addCost(JSON.parse(run.usage) as Usage, metadata, prices);
+    // Upwards, as far as the next model run: that one already reports the whole call.
+    for (const ancestor of (paths.get(run.id) ?? []).toReversed()) {
+      if (models.has(ancestor)) break;
+      const sum = sums.get(ancestor);
+      sums.set(ancestor, sum ? addUsage(sum, usage) : usage);
+    }
+  }
+  return sums;
+}
+
+function toTotals(usage: Usage | undefined): Totals {
+  const totals = {} as Parameters<typeof setTotals>[0];
+  setTotals(totals, usage);
+  return totals;
 }

@@ -2,10 +2,10 @@
 import { joinPayloads, payloadSql } from "../store/packs.ts";
 import { dayBounds } from "../../time.ts";
 import { addRun, GROUPED, GROUPED_COLUMNS, type Groups } from "../stats/groups.ts";
-import { writeSums } from "../stats/rollups/store.ts";
+import { writeSums } from "../stats/rollups.ts";
 import { runsOfBlocks, sealable } from "../blocks/blocks.ts";
-import { writeBounds } from "../blocks/bounds.ts";
-import { MARKED, markValue, PAYLOAD_TEXTS, RUN_TEXTS } from "../blocks/document.ts";
+import { writeBounds } from "../blocks/blocks.ts";
+import { MARKED, markValue, PAYLOAD_TEXTS, RUN_TEXTS } from "../blocks/grams.ts";
 import { GramSet, SLICE_ROWS, SLICES } from "../blocks/grams.ts";
 
 /** A block with more text has no grams, characters: nearly every gram would be among them, and hashing takes too long. */

@@ -1,22 +1,82 @@
 /** Upserting a batch of writes in one transaction. */
+import { segment, uuidTime } from "../../time.ts";
+import { OF_IDS } from "../store/ids.ts";
 import { FORMATS } from "../../../lib/object-tables.ts";
-import { uuidTime } from "../../dotted.ts";
 import { firstNumber, joinPayloads, PACKED_COLUMNS, payloadSql } from "../store/packs.ts";
-import { blobsOfRow, blobsOfWrite, noteBlobs, unusedBlobs } from "../blobs.ts";
+import { blobsOfRow, blobsOfWrite, noteBlobs, unusedBlobs, byTrace, dissolveGroups, groupRuns } from "./delete.ts";
 import { openBlocks } from "../blocks/blocks.ts";
-import { newChange, numberRuns } from "../store/changes.ts";
+import { newChange, numberRuns, noteMoves } from "../store/changes.ts";
 import { refreshStats } from "../feedback.ts";
 import type { PriceTable } from "../../../limits/prices/prices.ts";
 import type { RunWrite } from "../../types.ts";
-import { byTrace, dissolveGroups, groupRuns } from "../run-groups.ts";
-import { type Day, emptyRow, mergeRun } from "./merge.ts";
+import { type Day, emptyRow, mergeRun, sumKnown, sumTotals } from "./merge.ts";
 import { addToCounts, lastNumber, noteWritten, readMeta, writeMeta } from "../store/meta.ts";
-import { noteMoves } from "../moves.ts";
 import { writePayloads } from "../store/payloads.ts";
-import { placeDerived } from "./place.ts";
 import { PAYLOAD_COLUMNS, RUN_COLUMNS, type WholeRow } from "../store/tables.ts";
-import { sumKnown, sumTotals } from "./totals.ts";
-import { OF_IDS } from "../store/ids.ts";
+import { weighWrite } from "../../limits.ts";
+
+// Completing the place of runs that came without a dotted_order, once their parents are known.
+
+interface Placed extends Record<string, SqlStorageValue> {
+  id: string;
+  trace_id: string;
+  parent_run_id: string | null;
+  parent_run_ids: string;
+  dotted_order: string;
+  start_time: number;
+}
+
+const COLUMNS = "id, trace_id, parent_run_id, parent_run_ids, dotted_order, start_time";
+
+/**
+ * Derives trace_id, dotted_order and ancestors of the given runs and of those below them, level by level.
+ * Gives the traces whose runs moved.
+ */
+export function placeDerived(sql: SqlStorage, ids: string[]): string[] {
+  const moved = new Set<string>();
+  let keys = ids;
+  while (keys.length > 0) {
+    const list = JSON.stringify(keys);
+    const derived = sql
+      .exec<Placed>(
+        `SELECT ${COLUMNS} FROM runs WHERE placed = 0 AND parent_run_id IN (SELECT value FROM json_each(?))
+         UNION SELECT ${COLUMNS} FROM runs WHERE placed = 0 AND n IN ${OF_IDS}`,
+        list,
+        list,
+      )
+      .toArray();
+    keys = placeBelowParents(sql, derived);
+    for (const { trace_id } of derived) if (keys.length > 0) moved.add(trace_id);
+  }
+  return [...moved];
+}
+
+/** One pass; gives the runs that changed, whose own children may now have to change. */
+function placeBelowParents(sql: SqlStorage, derived: Placed[]): string[] {
+  if (derived.length === 0) return [];
+  const parentIds = JSON.stringify([...new Set(derived.map((row) => row.parent_run_id))]);
+  const parents = sql.exec<Placed>(`SELECT ${COLUMNS} FROM runs WHERE n IN ${OF_IDS}`, parentIds);
+  const byId = new Map(parents.toArray().map((row) => [row.id, row]));
+  const changed: string[] = [];
+  for (const row of derived) {
+    const parent = byId.get(row.parent_run_id ?? "");
+    const ancestors = parent ? [...(JSON.parse(parent.parent_run_ids) as string[]), parent.id] : [];
+    // A run below itself can have no place; it keeps its provisional one.
+    if (!parent || ancestors.includes(row.id) || ancestors.length > 200) continue;
+    const dotted = `${parent.dotted_order}.${segment(row.start_time, row.id)}`;
+    if (dotted === row.dotted_order && parent.trace_id === row.trace_id) continue;
+    row.trace_id = parent.trace_id;
+    sql.exec(
+      `UPDATE runs SET trace_id = ?, dotted_order = ?, parent_run_ids = ? WHERE n IN ${OF_IDS}`,
+      row.trace_id,
+      dotted,
+      JSON.stringify(ancestors),
+      JSON.stringify([row.id]),
+    );
+    changed.push(row.id);
+  }
+  return changed;
+}
 
 const INSERT_RUN = `INSERT INTO runs (${RUN_COLUMNS.join(", ")}) VALUES (${RUN_COLUMNS.map(() => "?").join(", ")})`;
 
@@ -161,4 +221,64 @@ function loadRows(sql: SqlStorage, ids: string[]): Map<string, WholeRow> {
   ].join(", ");
   const rows = sql.exec(`SELECT ${columns} FROM runs r ${joinPayloads()} WHERE r.n IN ${OF_IDS}`, JSON.stringify(ids));
   return new Map(rows.toArray().map((row) => [row["id"] as string, row as unknown as WholeRow]));
+}
+
+// Group commit: a transaction costs a dozen statements and rows besides its runs, so writes that can wait share one.
+
+interface Waiting {
+  writes: RunWrite[];
+  done: () => void;
+  failed: (error: unknown) => void;
+}
+
+/** Milliseconds that writes gather. */
+const GATHER_MS = 100;
+/** The most waiting runs, and the most weight of them (`weighWrite`). */
+const MOST = 100;
+const MOST_WEIGHT = 4 * 1024 * 1024;
+
+export class Gather {
+  #waiting: Waiting[] = [];
+  #runs = 0;
+  #weight = 0;
+  #timer: ReturnType<typeof setTimeout> | undefined;
+
+  /** `apply` writes runs, or throws. It must be idempotent. */
+  constructor(private readonly apply: (writes: RunWrite[]) => void) {}
+
+  /** Resolves when the writes are applied, together with all later ones in the batch; rejects when they cannot be. */
+  async add(writes: RunWrite[]): Promise<void> {
+    const applied = new Promise<void>((done, failed) => this.#waiting.push({ writes, done, failed }));
+    this.#runs += writes.length;
+    for (const write of writes) this.#weight += weighWrite(write);
+    if (this.#runs >= MOST || this.#weight >= MOST_WEIGHT) this.flush();
+    else this.#timer ??= setTimeout(() => this.flush(), GATHER_MS);
+    return applied;
+  }
+
+  /** Applies what waits. */
+  flush(): void {
+    clearTimeout(this.#timer);
+    this.#timer = undefined;
+    const waiting = this.#waiting;
+    if (waiting.length === 0) return;
+    this.#waiting = [];
+    this.#runs = this.#weight = 0;
+    try {
+      this.apply(waiting.flatMap(({ writes }) => writes));
+      for (const { done } of waiting) done();
+    } catch {
+      // A batch that cannot be written must not block the others.
+      for (const one of waiting) this.#alone(one);
+    }
+  }
+
+  #alone({ writes, done, failed }: Waiting): void {
+    try {
+      this.apply(writes);
+      done();
+    } catch (error) {
+      failed(error);
+    }
+  }
 }

@@ -1,20 +1,38 @@
 /** Versions and splits of a dataset. */
-import { Id, Time } from "../../../http/shapes.ts";
+import { Id, Time, pagingQuery, Message, Uuid } from "../../../http/shapes.ts";
 import { type Context, Hono } from "hono";
 import * as v from "valibot";
 import { database } from "../../../db/client.ts";
 import { createDoc } from "../../../http/route.ts";
-import { pagingQuery } from "../../../http/shapes.ts";
 import { Problem } from "../../../lib/problem.ts";
 import type { App } from "../../../http/context.ts";
 import { body, param, query } from "../../../http/validate.ts";
-import { changeMetadata } from "../../datasets/examples/metadata.ts";
-import { AsOf, ChangeSplit, DatasetId } from "../examples/schema.ts";
-import { diffExamples, knownIds, listSplits } from "../examples/store.ts";
-import { existingDataset } from "../../datasets/existing.ts";
-import type { DatasetRow } from "../../datasets/store.ts";
-import { listVersions, saveTag, listTags } from "./store.ts";
-import { LATEST, resolveVersion } from "../../datasets/versions.ts";
+import { changeMetadata } from "../examples/write.ts";
+import { AsOf, ChangeSplit, DatasetId as VersionedDatasetId } from "../examples/schema.ts";
+import { diffExamples, knownIds, listSplits, deleteDatasetExamples } from "../examples/store.ts";
+import {
+  existingDataset,
+  type DatasetRow,
+  listVersions,
+  saveTag,
+  listTags,
+  LATEST,
+  resolveVersion,
+  deleteDataset,
+  deleteDatasetVersions,
+  findDataset,
+  insertDataset,
+  listDatasets,
+  updateDataset,
+} from "./store.ts";
+import { deleteDatasetComparatives } from "../experiments/store.ts";
+import { deleteBlobs, datasetPrefix } from "../examples/bodies.ts";
+import { deleteShare } from "../share/store.ts";
+import { audit } from "../../../access/audit/record.ts";
+import { isTaken } from "../../../db/writes.ts";
+import { newOrEarlier } from "../../../http/idempotent-id.ts";
+import { CreateDataset, ListDatasets, UpdateDataset } from "./schema.ts";
+import { Dataset, toWireDatasets } from "./row.ts";
 
 const doc = createDoc("Datasets");
 
@@ -39,7 +57,7 @@ export const datasetVersionRoutes = new Hono<App>()
   .get(
     "/datasets/:dataset_id/versions",
     doc("List versions, newest first", v.array(Version)),
-    param(DatasetId),
+    param(VersionedDatasetId),
     query(ListVersions),
     async (c) => {
       const dataset = await existingDataset(c, c.req.valid("param").dataset_id);
@@ -51,7 +69,7 @@ export const datasetVersionRoutes = new Hono<App>()
   .get(
     "/datasets/:dataset_id/versions/diff",
     doc("Which examples differ between two versions", ExamplesDiff),
-    param(DatasetId),
+    param(VersionedDatasetId),
     query(DiffVersions),
     async (c) => {
       const { id, workspaceId } = await existingDataset(c, c.req.valid("param").dataset_id);
@@ -64,7 +82,7 @@ export const datasetVersionRoutes = new Hono<App>()
   .get(
     "/datasets/:dataset_id/version",
     doc("Read the version of a time or name", Version),
-    param(DatasetId),
+    param(VersionedDatasetId),
     query(ReadVersion),
     async (c) => {
       const dataset = await existingDataset(c, c.req.valid("param").dataset_id);
@@ -79,7 +97,7 @@ export const datasetVersionRoutes = new Hono<App>()
   .put(
     "/datasets/:dataset_id/tags",
     doc("Give a version a name", Version),
-    param(DatasetId),
+    param(VersionedDatasetId),
     body(SaveTag),
     async (c) => {
       const dataset = await existingDataset(c, c.req.valid("param").dataset_id);
@@ -94,7 +112,7 @@ export const datasetVersionRoutes = new Hono<App>()
   .get(
     "/datasets/:dataset_id/splits",
     doc("List the splits of a dataset", SplitNames),
-    param(DatasetId),
+    param(VersionedDatasetId),
     query(ReadSplits),
     async (c) => {
       const { id, workspaceId } = await existingDataset(c, c.req.valid("param").dataset_id);
@@ -106,7 +124,7 @@ export const datasetVersionRoutes = new Hono<App>()
   .put(
     "/datasets/:dataset_id/splits",
     doc("Add examples to a split, or remove them", SplitNames),
-    param(DatasetId),
+    param(VersionedDatasetId),
     body(ChangeSplit),
     async (c) => {
       const dataset = await existingDataset(c, c.req.valid("param").dataset_id);
@@ -139,4 +157,100 @@ async function toWireVersions(
     as_of: new Date(time).toISOString(),
     tags: [...(time === examplesAt ? [LATEST] : []), ...(tags.get(time) ?? [])],
   }));
+}
+
+/**
+ * Deletes a dataset with its examples, in all versions, and their objects in R2. The dataset itself is deleted last, so that a
+ * request that failed can be sent again. A request that adds examples in the meantime fails, or its examples are
+ * deleted too.
+ */
+export async function destroyDataset(env: Env, { workspaceId, id }: DatasetRow): Promise<void> {
+  const db = database(env.DB);
+  await deleteDatasetExamples(db, workspaceId, id);
+  await deleteBlobs(env.BLOBS, datasetPrefix(workspaceId, id));
+  await deleteDatasetVersions(db, workspaceId, id);
+  await deleteDatasetComparatives(db, workspaceId, id);
+  await deleteShare(db, { workspaceId, kind: "dataset", targetId: id });
+  await deleteDataset(db, workspaceId, id);
+  // Examples that were written after the first deletion.
+  await deleteDatasetExamples(db, workspaceId, id);
+  await deleteBlobs(env.BLOBS, datasetPrefix(workspaceId, id));
+}
+
+// Datasets: create, list, read, change, delete.
+
+const datasetDoc = createDoc("Datasets");
+
+const DatasetId = v.object({ dataset_id: Uuid });
+const TAKEN = "A dataset with this name or id exists.";
+
+export const datasets = new Hono<App>()
+  .post("/datasets", datasetDoc("Create a dataset", Dataset), body(CreateDataset), async (c) => {
+    const given = c.req.valid("json");
+    const now = Date.now();
+    const { workspaceId } = c.get("principal");
+    const db = database(c.env.DB);
+    const { id, earlier } = await newOrEarlier(c, (one) => findDataset(db, workspaceId, one));
+    if (earlier) return c.json(await toWire(c, earlier));
+    const made = await insertDataset(db, {
+      id: given.id ?? id,
+      workspaceId,
+      name: given.name,
+      description: given.description ?? null,
+      dataType: given.data_type ?? "kv",
+      metadata: given.metadata ?? given.extra?.metadata ?? {},
+      inputsSchema: given.inputs_schema_definition ?? null,
+      outputsSchema: given.outputs_schema_definition ?? null,
+      createdAt: now,
+      modifiedAt: now,
+      examplesAt: 0,
+    });
+    if (!made) throw new Problem(409, TAKEN);
+    return c.json(await toWire(c, made));
+  })
+  .get("/datasets", datasetDoc("List datasets", v.array(Dataset)), query(ListDatasets), async (c) => {
+    const { workspaceId } = c.get("principal");
+    const db = database(c.env.DB);
+    return c.json(await toWireDatasets(db, workspaceId, await listDatasets(db, workspaceId, c.req.valid("query"))));
+  })
+  .get("/datasets/:dataset_id", datasetDoc("Read a dataset", Dataset), param(DatasetId), async (c) =>
+    c.json(await toWire(c, await existingDataset(c, c.req.valid("param").dataset_id))),
+  )
+  .patch(
+    "/datasets/:dataset_id",
+    datasetDoc("Change a dataset", Dataset),
+    param(DatasetId),
+    body(UpdateDataset),
+    async (c) => {
+      const row = await existingDataset(c, c.req.valid("param").dataset_id);
+      const given = c.req.valid("json");
+      const db = database(c.env.DB);
+      const changed = await updateDataset(db, row.workspaceId, row.id, {
+        name: given.name,
+        description: given.description,
+        metadata: given.metadata,
+        inputsSchema: given.inputs_schema_definition,
+        outputsSchema: given.outputs_schema_definition,
+        modifiedAt: Date.now(),
+      }).catch((error: unknown) => {
+        throw isTaken(error) ? new Problem(409, TAKEN) : error;
+      });
+      return c.json(await toWire(c, changed ?? row));
+    },
+  )
+  .delete(
+    "/datasets/:dataset_id",
+    datasetDoc("Delete a dataset with its examples", Message),
+    param(DatasetId),
+    async (c) => {
+      const row = await existingDataset(c, c.req.valid("param").dataset_id);
+      await audit(c, { action: "dataset.deleted", targetId: row.id, detail: { name: row.name } });
+      await destroyDataset(c.env, row);
+      return c.json({ message: "Dataset deleted" });
+    },
+  );
+
+async function toWire(c: Context<App>, row: DatasetRow): Promise<Dataset | undefined> {
+  const [dataset] = await toWireDatasets(database(c.env.DB), row.workspaceId, [row]);
+  return dataset;
 }

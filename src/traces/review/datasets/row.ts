@@ -4,7 +4,7 @@ import { AnyObject, Count, Id, Time } from "../../../http/shapes.ts";
 import type { Database } from "../../../db/client.ts";
 import { countDatasetExperiments } from "../../projects/store.ts";
 import { countExamples } from "../examples/store.ts";
-import type { DatasetRow } from "../../datasets/store.ts";
+import type { DatasetRow } from "./store.ts";
 
 export type Dataset = v.InferOutput<typeof Dataset>;
 export const Dataset = v.pipe(

@@ -5,7 +5,10 @@ import { Problem } from "../../../lib/problem.ts";
 import { CONNECTIONS, inParallel } from "../../../lib/parallel.ts";
 import { type Blob, putBlob } from "../../ingest/payloads.ts";
 import type { ExampleAttachment } from "../datasets/table.ts";
-import { BODY_BYTES, INLINE_BYTES, INLINE_TOTAL_BYTES } from "../../datasets/examples/limits.ts";
+import { BODY_BYTES, INLINE_BYTES, INLINE_TOTAL_BYTES } from "./schema.ts";
+import { decodeJson } from "../../../lib/json.ts";
+import { findBreach, findSchemaFault } from "../../../lib/json-schema.ts";
+import type { DatasetRow } from "../datasets/store.ts";
 
 /** A body as its row holds it: JSON text, or the hash of the text in R2. */
 export interface PlacedBody {
@@ -79,4 +82,26 @@ export async function deleteBlobs(bucket: R2Bucket, prefix: string): Promise<voi
     if (objects.length === 0) return;
     await bucket.delete(objects.map(({ key }) => key));
   }
+}
+
+// Holds the bodies of examples to the schemas of their dataset.
+
+/** What checks the bodies of an example. Each is JSON; one that is left out is not checked. */
+export type Enforce = (id: string, bodies: { inputs?: Uint8Array; outputs?: Uint8Array }) => void;
+
+/** @throws Problem 422 (from what it gives) that names the body, the place in it, and the rule */
+export function enforceSchemas({ inputsSchema, outputsSchema }: DatasetRow): Enforce {
+  // A version before stored schemas that cannot be enforced.
+  const schemas = Object.entries({ inputs: inputsSchema, outputs: outputsSchema }).filter(
+    ([, schema]) => schema && findSchemaFault(schema) === undefined,
+  ) as ["inputs" | "outputs", Record<string, unknown>][];
+  return (id, bodies) => {
+    for (const [name, schema] of schemas) {
+      const json = bodies[name];
+      const found = json && findBreach(schema, decodeJson(json));
+      if (!found) continue;
+      const at = [name, found.path].filter((part) => part !== "").join(".");
+      throw new Problem(422, `Invalid example ${id}: ${at} ${found.rule}, by the dataset's ${name}_schema_definition.`);
+    }
+  };
 }

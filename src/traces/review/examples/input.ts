@@ -5,7 +5,7 @@ import { isUuid } from "../../../lib/uuid.ts";
 import { parse } from "../../../http/validate.ts";
 import type { Part } from "../../ingest/multipart.ts";
 import type { NewAttachment } from "./bodies.ts";
-import { EXAMPLES, HEADS_BYTES } from "../../datasets/examples/limits.ts";
+import { EXAMPLES, HEADS_BYTES } from "./schema.ts";
 import { AttachmentOperations, ExampleHead } from "./schema.ts";
 
 export interface GivenExample {

@@ -1,25 +1,142 @@
 /** Examples that are alike, and copies of examples. */
-import { Id, Time } from "../../../http/shapes.ts";
-import { type Context, Hono } from "hono";
-import * as v from "valibot";
 import { database } from "../../../db/client.ts";
 import { openBlobs } from "../../../access/encryption/blobs.ts";
-import { createDoc } from "../../../http/route.ts";
-import { choosing, optional, Uuid } from "../../../http/shapes.ts";
-import { JsonObject } from "../../../lib/json.ts";
-import { serverAddress } from "../../../http/context.ts";
+import { parseJson, JsonObject } from "../../../lib/json.ts";
 import { Problem } from "../../../lib/problem.ts";
-import type { App } from "../../../http/context.ts";
+import { blobKey } from "./bodies.ts";
+import { countMatching, type ExampleRow, type ExamplesWanted, listExamples, findExamples } from "./store.ts";
+import { type DatasetRow, existingDataset, LATEST, resolveVersion } from "../datasets/store.ts";
+import { Id, Time, choosing, optional, Uuid } from "../../../http/shapes.ts";
+import { type Context, Hono } from "hono";
+import * as v from "valibot";
+import { createDoc } from "../../../http/route.ts";
+import { serverAddress, type App } from "../../../http/context.ts";
 import { body, param } from "../../../http/validate.ts";
 import { idempotentId } from "../../../http/idempotent-id.ts";
 import { runsAnswer } from "../../query/responses.ts";
 import { cloneExamples } from "./source.ts";
 import { Example, examplesAnswer, exampleValue } from "./row.ts";
 import { AsOf, DatasetId, Splits } from "./schema.ts";
-import { findExamples } from "./store.ts";
-import { existingDataset } from "../../datasets/existing.ts";
-import { LATEST, resolveVersion } from "../../datasets/versions.ts";
-import { searchExamples } from "../../datasets/search/search.ts";
+
+// How well texts match a query: Okapi BM25 with the usual constants.
+
+const K1 = 1.2;
+const B = 0.75;
+
+export interface Scored {
+  id: string;
+  score: number;
+}
+
+/** Counts the words of a query in texts, one at a time. A text itself is not kept. */
+export class Ranking {
+  readonly #query: Set<string>;
+  readonly #texts: { id: string; length: number; counts: Map<string, number> }[] = [];
+  readonly #textsWith = new Map<string, number>();
+  #words = 0;
+
+  constructor(query: string) {
+    this.#query = new Set(splitWords(query));
+  }
+
+  add(id: string, text: string): void {
+    const words = splitWords(text);
+    const counts = new Map<string, number>();
+    for (const word of words) if (this.#query.has(word)) counts.set(word, (counts.get(word) ?? 0) + 1);
+    for (const word of counts.keys()) this.#textsWith.set(word, (this.#textsWith.get(word) ?? 0) + 1);
+    this.#words += words.length;
+    this.#texts.push({ id, length: words.length, counts });
+  }
+
+  /** The texts that share a word with the query, the best first. Equal ones keep the order in which they were added. */
+  best(limit: number): Scored[] {
+    const mean = this.#words / Math.max(1, this.#texts.length);
+    const scored = this.#texts.flatMap(({ id, length, counts }) => {
+      if (counts.size === 0) return [];
+      const norm = K1 * (1 - B + (B * length) / mean);
+      const score = [...counts].reduce(
+        (sum, [word, count]) => sum + (this.#weight(word) * count * (K1 + 1)) / (count + norm),
+        0,
+      );
+      return [{ id, score }];
+    });
+    return scored.sort((a, b) => b.score - a.score).slice(0, limit);
+  }
+
+  /** A word that few texts have says more. */
+  #weight(word: string): number {
+    const having = this.#textsWith.get(word) ?? 0;
+    return Math.log(1 + (this.#texts.length - having + 0.5) / (having + 0.5));
+  }
+}
+
+/** Letters and digits of any script, in lower case. */
+function splitWords(text: string): string[] {
+  return (
+    text
+      .normalize("NFKC")
+      .toLowerCase()
+      .match(/[\p{L}\p{N}]+/gu) ?? []
+  );
+}
+
+// The examples of a dataset whose inputs are like the given ones.
+
+/** A search reads all examples. */
+const MOST_EXAMPLES = 10_000;
+const MOST_LARGE = 200;
+const PAGE = 200;
+
+type Which = Pick<ExamplesWanted, "filter" | "asOf">;
+
+/** The best first. @throws Problem 422 when the dataset is too large to be searched */
+export async function searchExamples(
+  env: Env,
+  { workspaceId, id: dataset }: DatasetRow,
+  inputs: object,
+  which: Which,
+  limit: number,
+): Promise<Scored[]> {
+  const db = database(env.DB);
+  const count = await countMatching(db, workspaceId, { ...which, dataset });
+  if (count > MOST_EXAMPLES) {
+    throw new Problem(422, `More than ${MOST_EXAMPLES} examples cannot be searched. Give a filter.`);
+  }
+  const ranking = new Ranking(textsIn(inputs));
+  let large = 0;
+  let after: ExampleRow | undefined;
+  for (;;) {
+    const rows = await listExamples(db, workspaceId, {
+      ...which,
+      dataset,
+      limit: PAGE,
+      offset: 0,
+      ...(after && { after }),
+    });
+    for (const row of rows) {
+      if (row.inputsHash && ++large > MOST_LARGE) {
+        throw new Problem(422, `More than ${MOST_LARGE} examples with large inputs cannot be searched. Give a filter.`);
+      }
+      const json = row.inputsHash ? await (await openBlobs(env).get(blobKey(row, row.inputsHash)))?.text() : row.inputs;
+      ranking.add(row.id, textsIn(parseJson(json ?? "null")));
+    }
+    after = rows.at(-1);
+    if (rows.length < PAGE) return ranking.best(limit);
+  }
+}
+
+/** The texts, numbers and so on in a value, without the names of its members. */
+function textsIn(value: unknown): string {
+  const texts: string[] = [];
+  const waiting: unknown[] = [value];
+  for (let at = 0; at < waiting.length; at++) {
+    const next = waiting[at];
+    // A long list as arguments would overflow the stack.
+    if (typeof next === "object" && next !== null) for (const member of Object.values(next)) waiting.push(member);
+    else if (next !== null) texts.push(typeof next === "string" ? next : JSON.stringify(next));
+  }
+  return texts.join("\n");
+}
 
 const doc = createDoc("Examples");
 

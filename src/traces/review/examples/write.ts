@@ -1,19 +1,8 @@
 /** Creating, changing and deleting examples. Each request makes one version of its dataset. */
 import { type Database, database } from "../../../db/client.ts";
-import { openBlobs } from "../../../access/encryption/blobs.ts";
-import { loadRing } from "../../../access/encryption/keys.ts";
-import type { ExampleAttachment } from "../datasets/table.ts";
-import { withinBytes } from "../../../lib/bytes.ts";
 import { Problem } from "../../../lib/problem.ts";
-import type { DatasetRow } from "../../datasets/store.ts";
-import { boundExamples } from "../../datasets/examples/bound.ts";
-import { blobKey, Blobs, datasetPrefix } from "./bodies.ts";
-import { type Enforce, enforceSchemas } from "../../datasets/examples/enforce.ts";
-import type { GivenExample } from "./input.ts";
-import { ATTACHMENT_LIST_BYTES, EXAMPLE_METADATA_BYTES } from "../../datasets/examples/limits.ts";
-import type { AttachmentOperations } from "./schema.ts";
-import { type SourceRun, sourceRuns } from "../../datasets/examples/source.ts";
 import {
+  measureExamples,
   listDatasetIds,
   eraseExamples,
   type ExampleRow,
@@ -24,9 +13,36 @@ import {
   idsByDataset,
   knownIds,
   writeVersion,
+  whenUnchanged,
+  metadataOfExamples,
 } from "./store.ts";
+import { openBlobs } from "../../../access/encryption/blobs.ts";
+import { loadRing } from "../../../access/encryption/keys.ts";
+import type { ExampleAttachment } from "../datasets/table.ts";
+import { withinBytes } from "../../../lib/bytes.ts";
+import type { DatasetRow } from "../datasets/store.ts";
+import { blobKey, Blobs, datasetPrefix, type Enforce, enforceSchemas } from "./bodies.ts";
+import type { GivenExample } from "./input.ts";
+import {
+  ATTACHMENT_LIST_BYTES,
+  EXAMPLE_METADATA_BYTES,
+  type AttachmentOperations,
+  type MetadataOperation,
+} from "./schema.ts";
+import { type SourceRun, sourceRuns } from "./source.ts";
 
-import { whenUnchanged } from "../../datasets/examples/unchanged.ts";
+/** The most bytes of stored examples that one request changes. They are read and written at once. */
+const MOST_BYTES = 16 * 1024 * 1024;
+/** This many examples are always below it. */
+const FEW = 100;
+
+/** @throws Problem 413 when the examples with these ids are too large for one request */
+export async function boundExamples(db: Database, workspaceId: string, ids: string[]): Promise<void> {
+  if (ids.length <= FEW) return;
+  const bytes = await measureExamples(db, workspaceId, { id: ids, limit: ids.length, offset: 0 });
+  if (bytes <= MOST_BYTES) return;
+  throw new Problem(413, `These examples are larger than ${MOST_BYTES} bytes together. Send fewer at a time.`);
+}
 
 /** The split of an example that names none. */
 const BASE_SPLIT = ["base"];
@@ -227,4 +243,48 @@ function isSame(row: ExampleRow, state: ExampleState): boolean {
   const content = ({ inputs, outputs, inputsHash, outputsHash, metadata, attachments }: ExampleState) =>
     JSON.stringify([inputs, outputs, inputsHash, outputsHash, metadata, attachments]);
   return content(row) === content(state);
+}
+
+// Changes of the metadata of many examples at once. Splits are part of the metadata.
+
+/**
+ * Applies the operations in their order, to all examples in one version. Returns the ids of the examples that the dataset has.
+ * @throws Problem 413 when the examples are too large for one request.
+ */
+export async function changeMetadata(
+  db: Database,
+  { workspaceId, id: datasetId }: DatasetRow,
+  ids: string[],
+  operations: MetadataOperation[],
+): Promise<Set<string>> {
+  await boundExamples(db, workspaceId, ids);
+  return whenUnchanged(() => changeOnce(db, workspaceId, datasetId, ids, operations));
+}
+
+async function changeOnce(
+  db: Database,
+  workspaceId: string,
+  datasetId: string,
+  ids: string[],
+  operations: MetadataOperation[],
+): Promise<Set<string>> {
+  const rows = await metadataOfExamples(db, workspaceId, datasetId, ids);
+  if (rows.length === 0) return new Set();
+  const metadata = rows.map((row) => ({ ...row, metadata: applyOperations(row.metadata, operations) }));
+  await writeVersion(db, workspaceId, datasetId, { replaced: rows, metadata });
+  return new Set(rows.map(({ id }) => id));
+}
+
+function applyOperations(metadata: ExampleRow["metadata"], operations: MetadataOperation[]): ExampleRow["metadata"] {
+  const entries = new Map(Object.entries(metadata));
+  for (const { key, operation, value, values = [] } of operations) {
+    if (operation === "SET") entries.set(key, value ?? null);
+    else entries.set(key, changedList(key, entries.get(key), operation === "ARRAY_ADD", values));
+  }
+  return withinBytes(Object.fromEntries(entries), EXAMPLE_METADATA_BYTES, "metadata, with what is stored,");
+}
+
+function changedList(key: string, stored: unknown, adds: boolean, values: string[]): unknown[] {
+  const list: unknown[] = Array.isArray(stored) ? stored : key === "dataset_split" ? ["base"] : [];
+  return adds ? [...new Set([...list, ...values])] : list.filter((item) => !values.includes(item as string));
 }

@@ -1,22 +1,34 @@
 /** `GET /datasets/{id}/compare`: experiments side by side, with what improved and what regressed. */
-import { Count, Id, Time } from "../../../http/shapes.ts";
+import {
+  Count,
+  Id,
+  Time,
+  Uuid,
+  whole,
+  AnyObject,
+  Message,
+  Time as TimeText,
+  choosing,
+  many,
+  optional,
+  pagingQuery,
+} from "../../../http/shapes.ts";
 import { type Context, Hono } from "hono";
 import { openBlobs } from "../../../access/encryption/blobs.ts";
 import * as v from "valibot";
 import { requirePermission } from "../../../access/auth/roles.ts";
 import { database } from "../../../db/client.ts";
 import { createDoc } from "../../../http/route.ts";
-import { Uuid, whole } from "../../../http/shapes.ts";
 import { Problem } from "../../../lib/problem.ts";
 import type { App } from "../../../http/context.ts";
-import { param, query } from "../../../http/validate.ts";
+import { param, query, body } from "../../../http/validate.ts";
 import { runsAnswer } from "../../query/responses.ts";
 import { DurationCounter } from "../../partition/stats/durations.ts";
 import type { ProjectRow } from "../../projects/store.ts";
 import { listConfigs } from "../feedback/store.ts";
 import { listExampleIds } from "../examples/store.ts";
 import { roundCost } from "../../../limits/prices/price-list.ts";
-import { existingDataset, existingExperiments } from "../../datasets/existing.ts";
+import { existingDataset, existingExperiments, knownExperiments } from "../datasets/store.ts";
 import {
   type ComparedRun,
   compareRuns,
@@ -24,9 +36,17 @@ import {
   meanScores,
   type Row,
   sortByChange,
-} from "../../datasets/compare/compare.ts";
-import { ComparedRow, pageRows, Scores } from "./compare.ts";
-import { experimentRuns } from "../../datasets/compare/runs.ts";
+  ComparedRow,
+  pageRows,
+  Scores,
+} from "./compare.ts";
+import { experimentRuns } from "./rows.ts";
+import { audit } from "../../../access/audit/record.ts";
+import { maxBytes, METADATA_BYTES } from "../../../lib/bytes.ts";
+import { JsonMembers } from "../../../lib/json.ts";
+import { newOrEarlier } from "../../../http/idempotent-id.ts";
+import { Time as GivenTime } from "../../time.ts";
+import { type ComparativeRow, deleteComparative, insertComparative, listComparatives } from "./store.ts";
 
 const doc = createDoc("Experiments");
 
@@ -139,5 +159,106 @@ function summary(row: ProjectRow, runs: ComparedRun[], rows: Row[], index: numbe
     improved: count(results.flatMap(({ improved }) => improved)),
     regressed: count(results.flatMap(({ regressed }) => regressed)),
     newly_failed: results.filter(({ newlyFailed }) => newlyFailed).length,
+  };
+}
+
+// Comparisons that `evaluateComparative` of the SDKs creates. Feedback names them as `comparative_experiment_id`.
+
+const comparativeDoc = createDoc("Experiments");
+
+const ComparativeExperiment = v.pipe(
+  v.object({
+    id: Id,
+    tenant_id: v.string(),
+    name: v.nullable(v.string()),
+    description: v.nullable(v.string()),
+    reference_dataset_id: Id,
+    created_at: TimeText,
+    modified_at: TimeText,
+    experiments_info: v.array(v.object({ id: Id, name: v.string() })),
+    extra: AnyObject,
+  }),
+  v.title("ComparativeExperiment"),
+);
+
+const CreateComparative = v.looseObject({
+  id: optional(Uuid),
+  name: optional(v.pipe(v.string(), v.maxLength(500, "must be at most 500 characters"))),
+  description: optional(v.pipe(v.string(), v.maxLength(10_000, "must be at most 10000 characters"))),
+  experiment_ids: v.pipe(v.array(Uuid), v.minLength(1), v.maxLength(100)),
+  reference_dataset_id: Uuid,
+  created_at: optional(GivenTime),
+  extra: optional(v.pipe(JsonMembers, maxBytes(METADATA_BYTES))),
+});
+const ListComparatives = choosing({ id: many(Uuid), name: v.optional(v.string()), ...pagingQuery(100) });
+
+const ComparativeId = v.object({ comparative_experiment_id: Uuid });
+
+export const comparativeExperiments = new Hono<App>()
+  .post(
+    "/datasets/comparative",
+    comparativeDoc("Create a comparison of experiments", ComparativeExperiment),
+    body(CreateComparative),
+    async (c) => {
+      const given = c.req.valid("json");
+      const { id: datasetId, workspaceId } = await existingDataset(c, given.reference_dataset_id);
+      await existingExperiments(c, datasetId, given.experiment_ids);
+      const db = database(c.env.DB);
+      const { id, earlier } = await newOrEarlier(c, async (one) => {
+        return (await listComparatives(db, workspaceId, datasetId, { id: [one], limit: 1, offset: 0 }))[0];
+      });
+      if (earlier) return c.json(await toWire(c, earlier));
+      const now = Date.now();
+      const made = await insertComparative(db, {
+        id: given.id ?? id,
+        workspaceId,
+        name: given.name ?? null,
+        description: given.description ?? null,
+        datasetId,
+        experimentIds: given.experiment_ids,
+        extra: given.extra ?? {},
+        createdAt: given.created_at === undefined ? now : Math.floor(given.created_at / 1000),
+        modifiedAt: now,
+      });
+      if (!made) throw new Problem(409, "A comparison with this id exists.");
+      return c.json(await toWire(c, made));
+    },
+  )
+  .get(
+    "/datasets/:dataset_id/comparative",
+    comparativeDoc("List comparisons of experiments, newest first", v.array(ComparativeExperiment)),
+    param(DatasetId),
+    query(ListComparatives),
+    async (c) => {
+      const { id, workspaceId } = await existingDataset(c, c.req.valid("param").dataset_id);
+      const rows = await listComparatives(database(c.env.DB), workspaceId, id, c.req.valid("query"));
+      return c.json(await Promise.all(rows.map((row) => toWire(c, row))));
+    },
+  )
+  .delete(
+    "/datasets/comparative/:comparative_experiment_id",
+    comparativeDoc("Delete a comparison of experiments", Message),
+    param(ComparativeId),
+    async (c) => {
+      const { comparative_experiment_id: id } = c.req.valid("param");
+      const gone = await deleteComparative(database(c.env.DB), c.get("principal").workspaceId, id);
+      if (!gone) throw new Problem(404, "Comparison not found.");
+      await audit(c, { action: "comparison.deleted", targetId: id });
+      return c.json({ message: "Comparison deleted" });
+    },
+  );
+
+async function toWire(c: Context<App>, row: ComparativeRow): Promise<v.InferOutput<typeof ComparativeExperiment>> {
+  const experiments = await knownExperiments(c, row.datasetId, row.experimentIds);
+  return {
+    id: row.id,
+    tenant_id: row.workspaceId,
+    name: row.name,
+    description: row.description,
+    reference_dataset_id: row.datasetId,
+    created_at: new Date(row.createdAt).toISOString(),
+    modified_at: new Date(row.modifiedAt).toISOString(),
+    experiments_info: experiments.map(({ id, name }) => ({ id, name })),
+    extra: row.extra,
   };
 }

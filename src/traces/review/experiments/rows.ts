@@ -1,12 +1,66 @@
 /** The examples of a dataset, page by page, in the order in which a table of experiments shows them. */
-import { type Database, database } from "../../../db/client.ts";
+import { isObject, parseJson } from "../../../lib/json.ts";
 import { Problem } from "../../../lib/problem.ts";
-import { checkSelection, type Find, findRuns } from "../../query/find.ts";
-import type { RunPosition } from "../../types.ts";
-import { meanScores } from "../../datasets/compare/compare.ts";
-import { experimentRuns } from "../../datasets/compare/runs.ts";
+import { type Find, findRuns, checkSelection } from "../../query/find.ts";
+import type { QueriedRun, RunPosition, LargeField } from "../../types.ts";
+import { type ComparedRun, meanScores } from "./compare.ts";
+import { type Database, database } from "../../../db/client.ts";
 import { type ExampleRow, findExamples, listExampleIds, listExamples } from "../examples/store.ts";
-import type { DatasetRow } from "../../datasets/store.ts";
+import type { DatasetRow } from "../datasets/store.ts";
+
+// The root runs of experiments, reduced to what is compared.
+
+/** The most runs of an experiment. A compared run takes about 500 bytes of memory. */
+const MOST_RUNS = 10_000;
+const PAGE = 1_000;
+
+/** The root runs of an experiment that refer to an example. @throws Problem 422 when there are too many */
+export async function experimentRuns(env: Env, workspaceId: string, projectId: string): Promise<ComparedRun[]> {
+  const compared: ComparedRun[] = [];
+  const find = {
+    projectIds: [projectId],
+    selection: { isRoot: true },
+    order: "asc" as const,
+    limit: PAGE,
+    payloads: [],
+  };
+  let after: Find["after"] = null;
+  do {
+    const page: Awaited<ReturnType<typeof findRuns>> = await findRuns(env, workspaceId, { ...find, after });
+    compared.push(...page.runs.flatMap(comparedRun));
+    if (compared.length > MOST_RUNS) {
+      throw new Problem(422, `An experiment of more than ${MOST_RUNS} runs cannot be compared. Use an export.`);
+    }
+    after = page.next;
+  } while (after);
+  return compared;
+}
+
+function comparedRun(run: QueriedRun): ComparedRun[] {
+  if (run.reference_example_id === null) return [];
+  return [
+    {
+      id: run.id,
+      exampleId: run.reference_example_id,
+      startTime: run.start_time,
+      failed: run.status === "error",
+      latency: run.end_time === null ? null : Math.max(0, run.end_time - run.start_time),
+      tokens: run.total_tokens ?? 0,
+      cost: run.total_cost ?? 0,
+      scores: readScores(run.feedback_stats),
+    },
+  ];
+}
+
+function readScores(feedbackStats: string | null): Record<string, number> {
+  const stats = feedbackStats === null ? undefined : parseJson(feedbackStats);
+  if (!isObject(stats)) return {};
+  return Object.fromEntries(
+    Object.entries(stats).flatMap(([key, sum]) =>
+      isObject(sum) && typeof sum["avg"] === "number" ? [[key, sum["avg"]]] : [],
+    ),
+  );
+}
 
 export interface RowsWanted {
   experimentIds: string[];
@@ -120,4 +174,43 @@ async function listIds(db: Database, { workspaceId, id }: DatasetRow): Promise<s
   const ids = await listExampleIds(db, workspaceId, id, MOST_SORTED + 1);
   if (ids.length > MOST_SORTED) throw new Problem(422, `More than ${MOST_SORTED} examples cannot be sorted.`);
   return ids;
+}
+
+// The runs of experiments on a page of examples.
+
+/** The most bytes of the payloads of a page that are held at once. Payloads in R2 do not count. */
+export const PAGE_BYTES = 12 * 1024 * 1024;
+
+export interface RunsWanted {
+  experimentIds: string[];
+  payloads: LargeField[];
+  values: LargeField[];
+}
+
+/** The root runs by example, in the order of the experiments. Undefined when they are larger than `PAGE_BYTES`. */
+export async function runsOfRows(
+  env: Env,
+  workspaceId: string,
+  { rows, matching }: RowPage,
+  { experimentIds, payloads, values }: RunsWanted,
+): Promise<Map<string, QueriedRun[]> | undefined> {
+  const runs: QueriedRun[] = [];
+  if (rows.length === 0) return new Map();
+  const selection = { referenceExampleIds: rows.map(({ id }) => id), isRoot: true };
+  const find = { projectIds: experimentIds, selection, order: "asc" as const, limit: 1000, payloads, values };
+  let bytes = 0;
+  let after: Find["after"] = null;
+  do {
+    const page: Awaited<ReturnType<typeof findRuns>> = await findRuns(env, workspaceId, { ...find, after });
+    for (const run of page.runs) {
+      if (matching.get(run.session_id)?.has(run.id) === false) continue;
+      runs.push(run);
+      for (const name of payloads) bytes += run[name]?.length ?? 0;
+    }
+    if (bytes > PAGE_BYTES) return undefined;
+    after = page.next;
+  } while (after);
+  const place = (run: QueriedRun) => experimentIds.indexOf(run.session_id);
+  runs.sort((a, b) => place(a) - place(b));
+  return Map.groupBy(runs, (run) => run.reference_example_id ?? "");
 }

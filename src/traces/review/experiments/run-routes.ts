@@ -1,31 +1,76 @@
 /** Examples with the runs of experiments on them: `/datasets/{id}/runs`, and its second generation. */
 import * as v from "valibot";
-import { selectableList } from "../../../http/shapes.ts";
+import { choosing, Offset, optional, Uuid, selectableList } from "../../../http/shapes.ts";
 import { type Context, Hono } from "hono";
 import { requirePermission } from "../../../access/auth/roles.ts";
 import { database } from "../../../db/client.ts";
 import { openBlobs } from "../../../access/encryption/blobs.ts";
 import { createDoc } from "../../../http/route.ts";
-import { serverAddress } from "../../../http/context.ts";
+import { serverAddress, type App } from "../../../http/context.ts";
 import { Problem } from "../../../lib/problem.ts";
-import type { App } from "../../../http/context.ts";
 import { body, param } from "../../../http/validate.ts";
-import { runsAnswer } from "../../query/responses.ts";
-import { readContext } from "../../query/context.ts";
-import { readCursor, writeCursor } from "../../query/cursor.ts";
+import { runsAnswer, readCursor, writeCursor } from "../../query/responses.ts";
+import {
+  readContext,
+  NAMES_V1,
+  payloadNames,
+  runV1,
+  runV2,
+  type ShapeContext,
+  valuePayloads,
+  Run,
+  SelectedRun,
+} from "../../query/row.ts";
 import { selectPayloads } from "../../query/find.ts";
 import { parseSelects } from "../../query/routes-v2.ts";
-import { NAMES_V1, payloadNames, runV1, runV2, type ShapeContext, valuePayloads } from "../../query/row.ts";
-import { Run, SelectedRun } from "../../query/wire.ts";
 import type { QueriedRun } from "../../types.ts";
 import { listComparatives } from "./store.ts";
 import { Example, exampleValue } from "../examples/row.ts";
 import { DatasetId } from "../examples/schema.ts";
-import { existingDataset, existingExperiments } from "../../datasets/existing.ts";
-import type { DatasetRow } from "../../datasets/store.ts";
-import { pageOfRows, type RowPage, type RowsWanted } from "./rows.ts";
-import { PAGE_BYTES, type RunsWanted, runsOfRows } from "../../datasets/experiment-runs/runs.ts";
-import { QueryRows, QueryRowsV2 } from "../../datasets/experiment-runs/schema.ts";
+import { existingDataset, existingExperiments, type DatasetRow } from "../datasets/store.ts";
+import { pageOfRows, type RowPage, type RowsWanted, PAGE_BYTES, type RunsWanted, runsOfRows } from "./rows.ts";
+
+/** Each experiment with a filter takes a search of its own. */
+const MOST_EXPERIMENTS = 20;
+const Experiments = v.pipe(
+  v.array(Uuid),
+  v.minLength(1, "names at least one experiment"),
+  v.maxLength(MOST_EXPERIMENTS, `names at most ${MOST_EXPERIMENTS} experiments`),
+  v.transform((ids) => [...new Set(ids)]),
+);
+const Filter = v.pipe(v.string(), v.minLength(1), v.maxLength(20_000));
+/** Filters of runs, by experiment. A run must match all of its experiment's. */
+const Filters = v.record(Uuid, v.pipe(v.array(Filter), v.maxLength(20)));
+/** The most examples of a page. */
+const limit = optional(v.pipe(v.number(), v.integer(), v.minValue(1), v.maxValue(100)));
+
+/** As `get_experiment_results` of the Python SDK sends it. */
+export const QueryRows = choosing({
+  session_ids: Experiments,
+  offset: optional(Offset),
+  limit,
+  /** Only the beginnings of the runs' inputs and outputs. */
+  preview: optional(v.boolean()),
+  comparative_experiment_id: optional(Uuid),
+  filters: optional(Filters),
+});
+
+export const QueryRowsV2 = choosing({
+  experiment_ids: Experiments,
+  example_ids: optional(v.pipe(v.array(Uuid), v.maxLength(1000))),
+  selects: optional(v.pipe(v.array(v.string()), v.maxLength(200))),
+  comparative_experiment_id: optional(Uuid),
+  filters: optional(Filters),
+  /** By the mean score of a key of feedback in the one experiment. */
+  sort: optional(
+    choosing({
+      by: v.pipe(v.string(), v.minLength(1), v.maxLength(200)),
+      order: optional(v.pipe(v.string(), v.toUpperCase(), v.picklist(["ASC", "DESC"]))),
+    }),
+  ),
+  page_size: limit,
+  cursor: optional(v.string()),
+});
 
 const doc = createDoc("Experiments");
 const SUMMARY = "Examples with the runs of experiments on them";

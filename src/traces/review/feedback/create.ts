@@ -6,17 +6,16 @@ import { withinBytes } from "../../../lib/bytes.ts";
 import { CONNECTIONS, inParallel } from "../../../lib/parallel.ts";
 import { Problem } from "../../../lib/problem.ts";
 import { parse } from "../../../http/validate.ts";
-import { uuidTime } from "../../dotted.ts";
+import { uuidTime, toDay, parseTime } from "../../time.ts";
 import { locateRuns } from "../../locate.ts";
-import { maskFeedback } from "../../masking/feedback.ts";
-import { loadMasker } from "../../masking/load.ts";
+import { maskFeedback } from "../../masking/masker.ts";
+import { loadMasker } from "../../masking/store.ts";
 import { projectById } from "../../projects/resolve.ts";
 import { listPartitions } from "../../projects/partitions.ts";
 import { tracePartition } from "../../stub.ts";
 import type { PartitionIdentity, Place, StoredFeedback } from "../../types.ts";
-import { toDay, parseTime } from "../../time.ts";
 import { CreateFeedback } from "./schema.ts";
-import { findPlace, savePlace } from "../../feedback/store.ts";
+import { findPlace, savePlace, type FeedbackPlace } from "./store.ts";
 
 type Given = InferOutput<typeof CreateFeedback>;
 
@@ -149,4 +148,24 @@ function storedFeedback(id: string, given: Given, projectId: string): StoredFeed
     created_at: created === undefined ? now : new Date(created / 1000).toISOString(),
     modified_at: now,
   };
+}
+
+/** Feedback per RPC. In UTF-16 it stays below the 32 MiB of an RPC message. */
+const AT_ONCE = 50;
+
+/** The feedback of these places, in their order. */
+export async function loadFeedback(env: Env, workspaceId: string, places: FeedbackPlace[]): Promise<StoredFeedback[]> {
+  const groups = Map.groupBy(places, ({ projectId, day, shard }) => `${projectId}/${day}/${shard}`);
+  const loaded = await Promise.all(
+    [...groups.values()].map(async (group) => {
+      const partition = tracePartition(env, workspaceId, group[0] as FeedbackPlace);
+      const loaded: StoredFeedback[] = [];
+      for (let i = 0; i < group.length; i += AT_ONCE) {
+        loaded.push(...(await partition.getFeedback(group.slice(i, i + AT_ONCE).map(({ id }) => id))));
+      }
+      return loaded;
+    }),
+  );
+  const byId = new Map(loaded.flat().map((item) => [item.id, item]));
+  return places.flatMap(({ id }) => byId.get(id) ?? []);
 }

@@ -1,6 +1,6 @@
 /** What feedback of a key may be: create, list, change, delete. Links for feedback are held to it. */
 import * as v from "valibot";
-import { AnyObject, Time } from "../../../http/shapes.ts";
+import { AnyObject, Time, Message } from "../../../http/shapes.ts";
 import { Hono } from "hono";
 import { audit } from "../../../access/audit/record.ts";
 import { database } from "../../../db/client.ts";
@@ -8,9 +8,38 @@ import type { FeedbackConfig } from "../../projects/table.ts";
 import { NOTHING, createDoc } from "../../../http/route.ts";
 import { Problem } from "../../../lib/problem.ts";
 import type { App } from "../../../http/context.ts";
-import { body, query } from "../../../http/validate.ts";
-import { ConfigKey, CreateConfig, ListConfigs, UpdateConfig } from "./schema.ts";
-import { type ConfigRow, addConfig, changeConfig, deleteConfig, findConfig, listConfigs } from "./store.ts";
+import { body, query, param, readJson } from "../../../http/validate.ts";
+import {
+  ConfigKey,
+  CreateConfig,
+  ListConfigs,
+  UpdateConfig,
+  FeedbackId,
+  ListFeedback,
+  UpdateFeedback,
+} from "./schema.ts";
+import {
+  type ConfigRow,
+  addConfig,
+  changeConfig,
+  deleteConfig,
+  findConfig,
+  listConfigs,
+  deletePlace,
+  findPlace,
+  listPlaces,
+} from "./store.ts";
+import { StoredFeedback } from "../../types.ts";
+import { CHANGED, nextTime, untilUnchanged } from "../../../db/writes.ts";
+import { isObject } from "../../../lib/json.ts";
+import { CONNECTIONS, inParallel } from "../../../lib/parallel.ts";
+import { idempotentId } from "../../../http/idempotent-id.ts";
+import { projectById } from "../../projects/resolve.ts";
+import { refuseHeld } from "../../projects/retention.ts";
+import { listPartitions } from "../../projects/partitions.ts";
+import { findProject } from "../../projects/store.ts";
+import { tracePartition } from "../../stub.ts";
+import { createFeedback, storeFeedback, loadFeedback } from "./create.ts";
 
 const doc = createDoc("Feedback");
 
@@ -108,4 +137,80 @@ function changeCategories(config: FeedbackConfig, { add, remove }: Change): Feed
   if (new Set(categories.map(({ value }) => value)).size < categories.length || new Set(labels).size < labels.length)
     throw new Problem(422, "Invalid body.add_categories: a value or a label is there twice.");
   return { ...config, categories };
+}
+
+// Feedback: create, list, read, change, delete.
+
+const feedbackDoc = createDoc("Feedback");
+
+export const feedback = new Hono<App>()
+  .on(
+    "POST",
+    ["/feedback", "/feedback/eager"],
+    feedbackDoc("Give feedback on a run or a project", StoredFeedback),
+    async (c) => {
+      const given = await readJson(c.req.raw);
+      const body = isObject(given) ? { ...given, id: given.id ?? idempotentId(c) } : given;
+      return c.json(await createFeedback(c.env, c.get("principal"), body));
+    },
+  )
+  .get(
+    "/feedback",
+    feedbackDoc("List feedback, newest first", v.array(StoredFeedback)),
+    query(ListFeedback),
+    async (c) => {
+      const { workspaceId } = c.get("principal");
+      const places = await listPlaces(database(c.env.DB), workspaceId, c.req.valid("query"));
+      return c.json(await loadFeedback(c.env, workspaceId, places));
+    },
+  )
+  .get("/feedback/:feedback_id", feedbackDoc("Read feedback", StoredFeedback), param(FeedbackId), async (c) => {
+    const { workspaceId } = c.get("principal");
+    return c.json((await requireFeedback(c.env, workspaceId, c.req.valid("param").feedback_id)).feedback);
+  })
+  .patch(
+    "/feedback/:feedback_id",
+    feedbackDoc("Change feedback", StoredFeedback),
+    param(FeedbackId),
+    body(UpdateFeedback),
+    async (c) => {
+      const { workspaceId } = c.get("principal");
+      const { score, value, comment, correction, error, feedback_config } = c.req.valid("json");
+      const changes = Object.entries({ score, value, comment, correction, error, feedback_config });
+      const given = Object.fromEntries(changes.filter(([, item]) => item !== undefined));
+      const stored = await untilUnchanged(async () => {
+        const { place, feedback } = await requireFeedback(c.env, workspaceId, c.req.valid("param").feedback_id);
+        const project = await projectById(database(c.env.DB), workspaceId, place.projectId);
+        if (!project) throw new Problem(404, "Feedback not found.");
+        const modified_at = new Date(nextTime(Date.parse(feedback.modified_at))).toISOString();
+        const { projectId, day, shard } = place;
+        const identity = { workspaceId, projectId, day, shard, traceTier: project.traceTier };
+        const changed = { ...feedback, ...given, modified_at };
+        return (await storeFeedback(c.env, identity, changed, feedback.modified_at)) ?? CHANGED;
+      });
+      return c.json(stored);
+    },
+  )
+  .delete("/feedback/:feedback_id", feedbackDoc("Delete feedback", Message), param(FeedbackId), async (c) => {
+    const { workspaceId } = c.get("principal");
+    const db = database(c.env.DB);
+    // The place is deleted last, so that a deletion that failed in between can be sent again.
+    const place = await findPlace(db, workspaceId, c.req.valid("param").feedback_id);
+    if (!place) throw new Problem(404, "Feedback not found.");
+    const project = await findProject(db, workspaceId, place.projectId);
+    refuseHeld(project?.legalHold ?? false);
+    await audit(c, { action: "feedback.deleted", targetId: place.id });
+    // While feedback moves (move.ts), two shards have it.
+    const shards = await listPartitions(db, workspaceId, place.projectId, place.day, place.day);
+    const holders = new Map([place, ...shards].map((one) => [one.shard, one])).values();
+    await inParallel(holders, CONNECTIONS, (one) => tracePartition(c.env, workspaceId, one).deleteFeedback(place.id));
+    await deletePlace(db, workspaceId, place.id);
+    return c.json({ message: "Feedback deleted" });
+  });
+
+async function requireFeedback(env: Env, workspaceId: string, id: string) {
+  const place = await findPlace(database(env.DB), workspaceId, id);
+  const [feedback] = place ? await loadFeedback(env, workspaceId, [place]) : [];
+  if (!place || !feedback) throw new Problem(404, "Feedback not found.");
+  return { place, feedback };
 }

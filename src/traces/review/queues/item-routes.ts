@@ -1,17 +1,16 @@
 /** The items of an annotation queue, which are runs and threads: the second generation, below `/v1/platform`. */
 import * as v from "valibot";
 import { Count, Id, Message, Time } from "../../../http/shapes.ts";
-import { Hono } from "hono";
+import { Hono, type Context } from "hono";
 import { audit } from "../../../access/audit/record.ts";
-import { nameCaller } from "../../../http/context.ts";
+import { nameCaller, type App, serverAddress } from "../../../http/context.ts";
 import { requirePermission } from "../../../access/auth/roles.ts";
 import { database } from "../../../db/client.ts";
 import { createDoc } from "../../../http/route.ts";
 import { Problem } from "../../../lib/problem.ts";
-import type { App } from "../../../http/context.ts";
 import { body, param, query } from "../../../http/validate.ts";
-import { readCursor, writeCursor } from "../../query/cursor.ts";
-import { addItems, existingItem, existingQueue, moveItem, reviewItem } from "../../queues/access.ts";
+import { readCursor, writeCursor, runsAnswer } from "../../query/responses.ts";
+import { addItems, existingItem, existingQueue, moveItem, reviewItem, pageOfRuns, type SeenRun } from "./items.ts";
 import {
   countBefore,
   countItems,
@@ -20,9 +19,13 @@ import {
   listItems,
   removeItems,
   type SeenItem,
+  idsOfRuns,
 } from "./item-store.ts";
-import { QueueItem, SeenQueueItem, toWireItem, toWireSeen } from "./row.ts";
+import { QueueItem, SeenQueueItem, toWireItem, toWireSeen, QueueInfo, toWireQueueInfo } from "./row.ts";
 import * as schema from "./schema.ts";
+import type { AddItem } from "./schema.ts";
+import { openBlobs } from "../../../access/encryption/blobs.ts";
+import { readContext, runV1, Run } from "../../query/row.ts";
 
 const doc = createDoc("Annotation queues");
 
@@ -165,3 +168,133 @@ export const annotationItems = new Hono<App>()
       });
     },
   );
+
+// The runs of an annotation queue: add, list, read by place, review, remove.
+
+const queueRunDoc = createDoc("Annotation queues");
+
+const QueuedRun = v.object({ ...Run.entries, ...QueueInfo.entries });
+const Removed = v.object({ ...Message.entries, count: Count });
+
+export const annotationRuns = new Hono<App>()
+  .post(
+    "/annotation-queues/:queue_id/runs",
+    queueRunDoc("Add runs to an annotation queue", v.array(QueueItem)),
+    param(schema.QueueId),
+    query(schema.Retention),
+    body(schema.AddRuns),
+    (c) => add(c, c.req.valid("param").queue_id, c.req.valid("json"), c.req.valid("query").extend_trace_retention),
+  )
+  .post(
+    "/annotation-queues/:queue_id/runs/by-key",
+    queueRunDoc("Add runs to an annotation queue, with their projects and times", v.array(QueueItem)),
+    param(schema.QueueId),
+    query(schema.Retention),
+    body(schema.AddRunsByKey),
+    (c) => add(c, c.req.valid("param").queue_id, c.req.valid("json"), c.req.valid("query").extend_trace_retention),
+  )
+  .get(
+    "/annotation-queues/:queue_id/runs",
+    queueRunDoc("List the runs of an annotation queue, oldest first", v.array(QueuedRun)),
+    param(schema.QueueId),
+    query(schema.ListRuns),
+    async (c) => {
+      const { status, archived, limit, offset } = c.req.valid("query");
+      const section = status === "completed" ? "archived" : (status ?? "all");
+      const queue = await readable(c, c.req.valid("param").queue_id);
+      const wanted = { section, archived, reviewer: nameCaller(c) } as const;
+      return answer(c, await pageOfRuns(c.env, queue, wanted, { limit, offset }), (runs) => runs);
+    },
+  )
+  .get(
+    "/annotation-queues/:queue_id/run/:index",
+    queueRunDoc("Read a run that waits for the caller's review, by its place", QueuedRun),
+    param(schema.PlaceOfQueue),
+    query(schema.ReadRun),
+    async (c) => {
+      const { queue_id, index: offset } = c.req.valid("param");
+      const queue = await readable(c, queue_id);
+      const wanted = { section: "needs_my_review", reviewer: nameCaller(c) } as const;
+      const page = await pageOfRuns(c.env, queue, wanted, { limit: 1, offset });
+      if (page.length === 0) throw new Problem(404, "No run that waits for this reviewer has this place.");
+      return answer(c, page, ([run]) => run ?? {});
+    },
+  )
+  .post(
+    "/annotation-queues/status/:item_id",
+    queueRunDoc("Review a run of an annotation queue", Message),
+    param(schema.ItemId),
+    body(schema.SetStatus),
+    async (c) => {
+      await reviewItem(c, c.req.valid("param").item_id, c.req.valid("json"));
+      return c.json({ message: "Status saved" });
+    },
+  )
+  .post(
+    "/annotation-queues/:queue_id/runs/delete",
+    queueRunDoc("Remove runs from an annotation queue", Removed),
+    param(schema.QueueId),
+    body(schema.RemoveRuns),
+    async (c) => {
+      const { run_ids, delete_all = false, exclude_run_ids } = c.req.valid("json");
+      if (delete_all === (run_ids !== undefined)) {
+        throw new Problem(422, "Invalid body: give run_ids, or delete_all true with the runs that stay.");
+      }
+      if (exclude_run_ids && !delete_all) throw new Problem(422, "Invalid body.exclude_run_ids: needs delete_all.");
+      const queue = await existingQueue(c, c.req.valid("param").queue_id);
+      const db = database(c.env.DB);
+      const ids = await idsOfRuns(db, queue, { runIds: run_ids, except: exclude_run_ids });
+      const detail = { runs: ids.length, delete_all };
+      await audit(c, { action: "annotation_queue.item_removed", targetId: queue.id, detail });
+      await removeItems(db, queue, ids);
+      return c.json({ message: "Runs removed", count: ids.length });
+    },
+  )
+  .patch(
+    "/annotation-queues/:queue_id/runs/:item_id",
+    queueRunDoc("Move a run of an annotation queue in time", QueueItem),
+    param(schema.ItemOfQueue),
+    body(schema.UpdateItem),
+    async (c) => c.json(toWireItem(await moveItem(c, c.req.valid("param"), c.req.valid("json")))),
+  )
+  .delete(
+    "/annotation-queues/:queue_id/runs/:item_id",
+    queueRunDoc("Remove a run from an annotation queue", Message),
+    param(schema.ItemOfQueue),
+    async (c) => {
+      const { queue_id, item_id } = c.req.valid("param");
+      const queue = await existingQueue(c, queue_id);
+      const item = await existingItem(c, queue, item_id);
+      const detail = { item_id: item.id, run_id: item.runId };
+      await audit(c, { action: "annotation_queue.item_removed", targetId: queue.id, detail });
+      await removeItems(database(c.env.DB), queue, [item.id]);
+      return c.json({ message: "Run removed" });
+    },
+  );
+
+/** A queue whose runs may be read. */
+async function readable(c: Context<App>, id: string) {
+  requirePermission(c.get("principal"), "traces.read");
+  return existingQueue(c, id);
+}
+
+async function add(c: Context<App>, id: string, given: AddItem[], extend = false): Promise<Response> {
+  requirePermission(c.get("principal"), "traces.read");
+  const queue = await existingQueue(c, id);
+  if (given.length === 0) return c.json([]);
+  const rows = await addItems(
+    c,
+    queue,
+    given.map((one) => ({ ...one, item_type: "RUN" as const })),
+    extend,
+  );
+  await audit(c, { action: "annotation_queue.filled", targetId: queue.id, detail: { runs: rows.length } });
+  return c.json(rows.map(toWireItem));
+}
+
+async function answer(c: Context<App>, page: SeenRun[], whole: (runs: object[]) => object): Promise<Response> {
+  const runs = page.map(({ run }) => run);
+  const context = await readContext(c.env, serverAddress(c), c.get("principal").workspaceId, runs);
+  const shown = page.map(({ item, run }) => ({ ...runV1(run, undefined, context), ...toWireQueueInfo(item) }));
+  return runsAnswer(openBlobs(c.env), whole(shown));
+}

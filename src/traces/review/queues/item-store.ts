@@ -2,8 +2,7 @@
 import { and, asc, eq, getTableColumns, gt, gte, isNotNull, isNull, lt, lte, not, type SQL, sql } from "drizzle-orm";
 import type { Database } from "../../../db/client.ts";
 import { deleteAll } from "../../../db/writes.ts";
-import { inList } from "../../../db/conditions.ts";
-import { inParameters } from "../../../db/conditions.ts";
+import { inList, inParameters } from "../../../db/conditions.ts";
 import { annotationItems, annotationReviews } from "./table.ts";
 import { completion, type QueueRow } from "./store.ts";
 
@@ -263,4 +262,23 @@ export async function writeReview(
     complete,
   ]);
   return written.length > 0;
+}
+
+// D1: the items of annotation queues that end with what they are about.
+
+/** Deletes the items of traces that are deleted; of all traces and threads of the project without a list. */
+export async function removeTraceItems(
+  db: Database,
+  workspaceId: string,
+  projectId: string,
+  traceIds?: string[],
+): Promise<void> {
+  const which = and(
+    eq(annotationItems.workspaceId, workspaceId),
+    eq(annotationItems.projectId, projectId),
+    traceIds && inList(annotationItems.traceId, traceIds),
+  );
+  const ids = db.select({ id: annotationItems.id }).from(annotationItems).where(which);
+  await deleteAll(db, annotationReviews, sql`${annotationReviews.itemId} IN (${ids})`);
+  await deleteAll(db, annotationItems, which);
 }

@@ -9,10 +9,10 @@ import { choosing, optional, unread, Uuid } from "../../../http/shapes.ts";
 import { Problem } from "../../../lib/problem.ts";
 import type { App } from "../../../http/context.ts";
 import { body, param } from "../../../http/validate.ts";
-import { existingDataset } from "../../datasets/existing.ts";
+import { existingDataset } from "../datasets/store.ts";
 import { findRuns } from "../../query/find.ts";
 import { Time } from "../../time.ts";
-import { knownShare, type LinkEnd, Share, createShare, type ShareTarget } from "../../share/share.ts";
+import { knownShare, type LinkEnd, Share, createShare, type ShareTarget } from "./store.ts";
 import { deleteShare } from "./store.ts";
 
 const doc = createDoc("Shares");
