@@ -34,10 +34,10 @@ import { findLimiter } from "./limits/flow/rpc.ts";
 import { Limiter } from "./limits/flow/limiter.ts";
 import { answerCall } from "./lib/rpc.ts";
 import { IndexObject } from "./threads/search/object.ts";
-import { threadStub } from "./threads/stub.ts";
+import { threadStub } from "./threads/remote.ts";
 
 export { redeployed } from "./deployment.ts";
-export { Thread } from "./thread.ts";
+export { Thread } from "./threads/object/thread.ts";
 export type { EvaluatedRun, Evaluator } from "./deployment.ts";
 export { embeddingsFrom, workersAiEmbeddings } from "./agents/memory/vectors.ts";
 export { TracePartition } from "./traces/partition/object.ts";

@@ -1,5 +1,5 @@
 /** Which task an id names: the caller's own, of this assistant. */
-import { threadStub } from "../threads/stub.ts";
+import { threadStub } from "../threads/remote.ts";
 import type { TaskView } from "../threads/types.ts";
 import { mayReach } from "./allowed.ts";
 import { type Call, taskContext } from "../protocols/a2a/call.ts";

@@ -2,7 +2,7 @@
 import * as v from "valibot";
 import { isObject, JsonObject } from "../lib/json.ts";
 import { parse } from "../http/validate.ts";
-import { checkCustom } from "../threads/log/custom.ts";
+import { checkCustom } from "../threads/log/events.ts";
 import type { Part } from "../protocols/a2a/types.ts";
 
 const OwnPart = v.pipe(

@@ -1,7 +1,7 @@
 /** What a client gets that opens a thread: the conversation so far, and the events of a run that is at work. */
 import { requireAssistant, type Caller } from "../threads/api/access.ts";
-import { threadStub } from "../threads/stub.ts";
-import { deriveThreadId } from "../threads/thread-id.ts";
+import { threadStub } from "../threads/remote.ts";
+import { deriveThreadId } from "../threads/types.ts";
 import type { Thread } from "../threads/types.ts";
 import { EventReducer, METHODS } from "../protocols/agui/events.ts";
 import type { RunAgentInput } from "../protocols/agui/schema.ts";

@@ -1,7 +1,7 @@
 /** Answers that a client wants again: it sends the conversation up to a message that the thread has answered already. */
 import { isObject } from "../lib/json.ts";
 import { Problem } from "../lib/problem.ts";
-import { readStates } from "../threads/stub.ts";
+import { readStates } from "../threads/remote.ts";
 import type { ThreadRpc } from "../threads/rpc.ts";
 import type { Message, RunAgentInput } from "../protocols/agui/schema.ts";
 

@@ -1,8 +1,8 @@
 /** A firing's run, on the thread that runs it. */
 import { readConfigurable, runRequest } from "../threads/api/request.ts";
-import { threadStub } from "../threads/stub.ts";
+import { threadStub } from "../threads/remote.ts";
 import type { StoredWebhook } from "../deliveries/receiver.ts";
-import type { RunCreate } from "../threads/requests/runs/schema.ts";
+import type { RunCreate } from "../threads/api/schema.ts";
 import type { FiringIds, Threads } from "../automation/crons/fire.ts";
 import type { CronRow } from "../automation/crons/store.ts";
 import { openCron } from "./sealed.ts";

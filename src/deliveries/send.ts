@@ -8,7 +8,7 @@ import { addressFault } from "../http/addresses.ts";
 import { readWithin } from "../lib/bytes.ts";
 import { logError } from "../lib/log.ts";
 import { callApp, actsFor, type Acting } from "../http/loopback.ts";
-import type { AskedByCall } from "../threads/answering.ts";
+import type { AskedByCall } from "../threads/types.ts";
 
 // Signatures of webhooks: a receiver can check who sent a delivery, when, and that its body is unchanged.
 

@@ -5,7 +5,7 @@
 import { nextEvent } from "../protocols/a2a/follow.ts";
 import { isObject } from "../lib/json.ts";
 import type { Caller } from "../threads/api/access.ts";
-import { threadStub } from "../threads/stub.ts";
+import { threadStub } from "../threads/remote.ts";
 import { follow, type Result, type ToolRun } from "../protocols/mcp/follow.ts";
 import { type Shows, encodeState, waitingOn } from "../protocols/mcp/interrupts.ts";
 

@@ -1,6 +1,6 @@
 /** Names of threads on the application's routes: a client may choose any name instead of a UUID. */
 import type { MiddlewareHandler } from "hono";
-import { deriveThreadId } from "../threads/thread-id.ts";
+import { deriveThreadId } from "../threads/types.ts";
 import { Problem } from "../lib/problem.ts";
 import type { App } from "../http/context.ts";
 import { isUuid } from "../lib/uuid.ts";

@@ -2,11 +2,11 @@
 import { keysFor } from "../access/encryption/keys.ts";
 import { callObject } from "../lib/rpc.ts";
 import { retry } from "../lib/retry.ts";
-import { placeInFrames } from "../threads/remote/frames.ts";
+import { placeInFrames } from "../threads/resume.ts";
 import { resumeBytes } from "../threads/resume.ts";
-import { sleepOn } from "../threads/remote/sleep.ts";
+import { sleepOn } from "../threads/log/sleepers.ts";
 import type { ThreadRpc } from "../threads/rpc.ts";
-import { threadObject } from "../threads/stub.ts";
+import { threadObject } from "../threads/remote.ts";
 import type { Dialect } from "./dialect.ts";
 import type { Filter } from "../protocols/streaming/schema.ts";
 

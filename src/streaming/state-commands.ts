@@ -4,7 +4,7 @@ import { selectFields } from "../http/shapes.ts";
 import { toProblem } from "../lib/problem.ts";
 import type { Json } from "../lib/json.ts";
 import { readEvents } from "../threads/log/events.ts";
-import { readStates } from "../threads/stub.ts";
+import { readStates } from "../threads/remote.ts";
 import type { Run, ThreadState } from "../threads/types.ts";
 import type { Answer, Commander } from "./commander.ts";
 import { CommandError } from "./errors.ts";

@@ -5,7 +5,7 @@ import { flowControl } from "../limits/flow/rpc.ts";
 import { countFirings } from "../automation/crons/store.ts";
 import { database } from "../db/client.ts";
 import { countItems } from "../agents/memory/store.ts";
-import { openRuns } from "../threads/requests/runs/busy.ts";
+import { openRuns } from "../threads/api/activity.ts";
 import { countByStatus } from "../threads/search/store.ts";
 import { BOUNDS, type Histogram, type RunTimes } from "../traces/types.ts";
 import { ownRunTimes } from "../traces/own-runs.ts";

@@ -7,7 +7,7 @@ import { INDEX_DELAY_MS } from "./limits.ts";
 import { storeFor } from "../agents/memory/langgraph.ts";
 import { EventLog } from "./log/event-log.ts";
 import { indexRow, readRecord, type ThreadRecord } from "./record.ts";
-import { idsIn } from "./thread-id.ts";
+import { idsIn } from "./types.ts";
 import { storedRun, type StoredRun } from "./run.ts";
 import { putThread, removeThread } from "./search/store.ts";
 import { Tables } from "./store/tables.ts";

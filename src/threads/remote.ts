@@ -2,15 +2,33 @@
 import { findOutage, retry, retryUntilAnswered } from "../lib/retry.ts";
 import { toProblem } from "../lib/problem.ts";
 import type { Json } from "../lib/json.ts";
-import type { AnswerLink, FirstAnswer, GivenByLink, NewLink, Standing, Via } from "./answering.ts";
-import type { CopyPlace } from "./store/copy.ts";
-import type { TailQuery } from "./log/events.ts";
-import { placeInFrames } from "./remote/frames.ts";
-import { placeInHistory, placeInLog, placeInResult, unlessGone } from "./remote/places.ts";
-import { type Place, resumeBytes } from "./resume.ts";
-import type { Sleep } from "./remote/sleep.ts";
-import type * as rpc from "./rpc.ts";
 import type * as types from "./types.ts";
+import {
+  type AnswerLink,
+  type FirstAnswer,
+  type GivenByLink,
+  type NewLink,
+  type LinkState as Standing,
+  type Via,
+  objectName,
+  type ThreadState,
+} from "./types.ts";
+import type { CopyPlace } from "./store/copy.ts";
+import { type TailQuery, readLines } from "./log/events.ts";
+import {
+  placeInFrames,
+  placeInHistory,
+  placeInLog,
+  placeInResult,
+  unlessGone,
+  type Place,
+  resumeBytes,
+} from "./resume.ts";
+import { type Sleep, sleepOn } from "./log/sleepers.ts";
+import type * as rpc from "./rpc.ts";
+import type { ThreadRpc } from "./rpc.ts";
+import { objectNamed, callObject } from "../lib/rpc.ts";
+import { keysFor } from "../access/encryption/keys.ts";
 
 type Bytes = ReadableStream<Uint8Array>;
 
@@ -228,4 +246,54 @@ export class RemoteThread implements rpc.ThreadRpc {
       : undefined;
     return placeInFrames({ open, has: (seq) => this.stub().hasEvent(seq), leave });
   }
+}
+
+// How to reach a thread, and how to read what it streams.
+
+/** Reads the one object that a stream holds. */
+export async function readJson(stream: ReadableStream<Uint8Array>): Promise<Json> {
+  return new Response(stream).json();
+}
+
+/** Reads the states out of a history. */
+export async function* readStates(stream: ReadableStream<Uint8Array>): AsyncGenerator<ThreadState, void, void> {
+  const read = readLines<ThreadState>();
+  for await (const bytes of stream) yield* read(bytes);
+}
+
+/** The thread of this workspace with this id. It may not exist. Calls survive restarts of its object (remote/remote.ts). */
+export function threadStub(env: Env, workspaceId: string, threadId: string): ThreadRpc {
+  const object = () => threadObject(env, workspaceId, threadId);
+  return new RemoteThread(
+    () => callObject<ThreadRpc>(object(), keysFor(env, workspaceId)),
+    (after) => sleepOn(object(), after),
+  );
+}
+
+/** The stub of the Durable Object itself. */
+export function threadObject(env: Env, workspaceId: string, threadId: string): ReturnType<Env["THREAD"]["get"]> {
+  return objectNamed(env, env.THREAD, objectName(workspaceId, threadId));
+}
+
+/**
+ * Texts as the lines of a stream, each made on demand: the stream holds one. Errors before the first line are
+ * thrown immediately.
+ */
+export async function lineStream(texts: AsyncGenerator<string, void, void>): Promise<ReadableStream<Uint8Array>> {
+  const encoder = new TextEncoder();
+  let first: IteratorResult<string, void> | undefined = await texts.next();
+  return new ReadableStream<Uint8Array>(
+    {
+      async pull(controller) {
+        const next = first ?? (await texts.next());
+        first = undefined;
+        if (next.done) controller.close();
+        else controller.enqueue(encoder.encode(`${next.value}\n`));
+      },
+      async cancel() {
+        await texts.return();
+      },
+    },
+    { highWaterMark: 0 },
+  );
 }

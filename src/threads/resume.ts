@@ -1,8 +1,11 @@
 /** Streams of an object that continue where a restart of the object cut them. */
-import { backOff, findOutage } from "../lib/retry.ts";
+import { backOff, findOutage, retry } from "../lib/retry.ts";
 import { streamFrom } from "../lib/streams.ts";
-import { REST, withoutPings } from "./log/events.ts";
-import type { Sleep } from "./remote/sleep.ts";
+import { REST, withoutPings, type TailQuery } from "./log/events.ts";
+import type { Sleep } from "./log/sleepers.ts";
+import { toProblem } from "../lib/problem.ts";
+import type { HistoryQuery, ThreadRpc } from "./rpc.ts";
+import type { ThreadState } from "./types.ts";
 
 type Bytes = ReadableStream<Uint8Array>;
 
@@ -141,4 +144,213 @@ export class WholeLines {
   restart(): void {
     this.#begun = [];
   }
+}
+
+// Where the reader of a stream of SSE frames is, so that the stream continues between two frames.
+
+/** Characters that the end of one frame and the beginning of the next take at most besides data: an id has fewer. */
+const CARRY = 200;
+/** Bytes of an incomplete frame that are held back. The frame of a token is never longer in practice. */
+const HELD = 1_000_000;
+
+/** How the stream's object is reached. */
+interface Source {
+  /** Opens the stream again after a sequence number, from its beginning without one. */
+  open: (after?: number) => ReturnType<Place["open"]>;
+  /** Whether the log has the event: a token may be lost with the process that sent it. */
+  has: (seq: number) => Promise<boolean>;
+  leave?: () => Promise<unknown>;
+}
+
+/**
+ * An event may have several frames, and frames of an event are always the same bytes. So the reader's place is the last event that
+ * is complete, and the bytes that came after it. Whole frames are passed on, because a token of which a half has been passed on
+ * may be lost.
+ */
+export function placeInFrames({ open, has, leave }: Source): Place {
+  const decoder = new TextDecoder("latin1");
+  /** The last event that is whole: another one has begun after it. */
+  let whole: number | undefined;
+  /** The event of the last frame that ended. */
+  let latest: number | undefined;
+  /** Bytes of whole frames since `whole`, and bytes since the last of these that have been passed on. */
+  let sinceWhole = 0;
+  let begun = 0;
+  let held: Uint8Array[] = [];
+  let skip = 0;
+  let carry = "";
+
+  /** The bytes up to the last frame that `chunk` ends, 0 when it ends none. */
+  const findFrameEnd = (chunk: Uint8Array, before: number): number => {
+    const text = carry + decoder.decode(chunk);
+    const fresh = carry.length;
+    let counted = fresh - before;
+    let last = 0;
+    for (const match of text.matchAll(/\nid: (?:\S*\|)?(\d+)\n\n/g)) {
+      const end = match.index + match[0].length;
+      if (end <= fresh) continue;
+      const seq = Number(match[1]);
+      if (seq !== latest) {
+        whole = latest;
+        sinceWhole = 0;
+        latest = seq;
+      }
+      sinceWhole += end - counted;
+      counted = end;
+      last = end - fresh;
+    }
+    carry = text.slice(-CARRY);
+    return last;
+  };
+
+  const follow = (chunk: Uint8Array): Uint8Array[] => {
+    const waiting = sumLengths(held);
+    const end = findFrameEnd(chunk, begun + waiting);
+    if (end > 0) {
+      const passed = [...held, chunk.subarray(0, end)];
+      begun = 0;
+      held = end < chunk.length ? [chunk.subarray(end)] : [];
+      return passed;
+    }
+    held.push(chunk);
+    if (begun === 0 && waiting + chunk.length <= HELD) return [];
+    const passed = held;
+    begun += waiting + chunk.length;
+    held = [];
+    return passed;
+  };
+
+  return {
+    take(chunk) {
+      const passed = chunk.subarray(Math.min(skip, chunk.length));
+      skip -= chunk.length - passed.length;
+      return passed.length === 0 ? [] : follow(passed);
+    },
+    rest(seq) {
+      latest = whole = seq;
+      sinceWhole = 0;
+    },
+    async open() {
+      // At rest, and after a loss, the place is between two events.
+      const isLost = latest !== undefined && latest !== whole && !(await has(latest));
+      if (isLost && begun > 0) throw new Error("The stream was cut inside of a frame that is lost.");
+      if (isLost) {
+        whole = latest;
+        sinceWhole = 0;
+      }
+      if (begun === 0) carry = "";
+      held = [];
+      skip = sinceWhole + begun;
+      return open(whole);
+    },
+    async leave() {
+      await leave?.();
+    },
+  };
+}
+
+const sumLengths = (chunks: Uint8Array[]): number => chunks.reduce((sum, { length }) => sum + length, 0);
+
+// Places in the streams of a thread: how far a reader has come, and how the stream opens again from there.
+
+/** In the result of a run. The result of a run that has ended never changes, so the place is a number of bytes. */
+export function placeInResult(open: Place["open"]): Place {
+  let passed = 0;
+  let known = 0;
+  return {
+    take(chunk) {
+      const fresh = chunk.subarray(Math.min(known, chunk.length));
+      known -= chunk.length - fresh.length;
+      passed += fresh.length;
+      return fresh.length > 0 ? [fresh] : [];
+    },
+    async open() {
+      known = passed;
+      return open();
+    },
+  };
+}
+
+/** In the log: after the last event that was passed on. Without `after`, at the beginning of the run. */
+export function placeInLog(stub: () => ThreadRpc, query: Omit<TailQuery, "after"> & { after?: number }): Place {
+  const lines = new WholeLines();
+  const { runId } = query;
+  let { after } = query;
+  return {
+    take(chunk) {
+      const whole = lines.take(chunk);
+      if (whole) after = readSeq(whole.last);
+      return whole?.lines ?? [];
+    },
+    rest(seq) {
+      after = seq;
+    },
+    async open() {
+      lines.restart();
+      if (runId !== undefined) after ??= await beforeRun(stub(), runId);
+      // A shorter log belongs to a new thread of the same id. The stream ends, and the client starts again.
+      else if ((after ?? 0) > (await stub().lastSeq())) return undefined;
+      return stub()
+        .follow({ ...query, after: after ?? 0 })
+        .catch(unlessGone);
+    },
+    async leave() {
+      if (!query.cancelOnDisconnect || runId === undefined) return;
+      await retry(() => stub().cancelMany({ runIds: [runId] }, "interrupt"));
+    },
+  };
+}
+
+/** In the history, which is newest first: before the last checkpoint that was passed on. */
+export function placeInHistory(stub: () => ThreadRpc, query: HistoryQuery): Place {
+  const lines = new WholeLines();
+  let { limit } = query;
+  let last: Uint8Array[] | undefined;
+  return {
+    take(chunk) {
+      const whole = lines.take(chunk);
+      if (!whole) return [];
+      // Only the last of the chunks holds line breaks.
+      limit -= whole.lines.at(-1)?.filter((byte) => byte === LINE_FEED).length ?? 0;
+      last = whole.last;
+      return whole.lines;
+    },
+    async open() {
+      lines.restart();
+      if (limit <= 0) return undefined;
+      return stub().history({ ...query, limit, before: last ? checkpointIn(last) : query.before });
+    },
+  };
+}
+
+/** The sequence number after which all events of the run come. A run that is deleted has none. */
+async function beforeRun(thread: ThreadRpc, runId: string): Promise<number> {
+  return ((await thread.firstSeq(runId)) ?? 1) - 1;
+}
+
+/** The sequence number ends within this many bytes of a line. */
+const HEAD = 32;
+
+/** Each line starts with its sequence number, so a state of megabytes is not parsed. */
+function readSeq(line: Uint8Array[]): number {
+  const head = decodeChunks(line.map((chunk) => chunk.subarray(0, HEAD)).slice(0, HEAD));
+  const digits = /^\{"seq":(\d+)/.exec(head)?.[1];
+  if (digits === undefined) throw new Error("A line of the log does not start with its sequence number.");
+  return Number(digits);
+}
+
+function checkpointIn(line: Uint8Array[]): string {
+  const { checkpoint } = JSON.parse(decodeChunks(line)) as ThreadState;
+  return String(checkpoint?.checkpoint_id);
+}
+
+function decodeChunks(chunks: Uint8Array[]): string {
+  const decoder = new TextDecoder();
+  return chunks.map((chunk) => decoder.decode(chunk, { stream: true })).join("");
+}
+
+/** A run or thread that was deleted has no more events. */
+export function unlessGone(error: unknown): undefined {
+  if (toProblem(error).status !== 404) throw error;
+  return undefined;
 }

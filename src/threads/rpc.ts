@@ -4,7 +4,7 @@ import type { RunFlow } from "../limits/flow/claim.ts";
 import type { Json } from "../lib/json.ts";
 import type { OwnWebhook } from "../deliveries/receiver.ts";
 import type { WireCommand } from "../runtime/drive.ts";
-import type { Actor, LinkRpc } from "./answering.ts";
+import type { Actor, LinkRpc } from "./types.ts";
 import type { ThreadRecord } from "./record.ts";
 import type { CopiedRow, CopyPlace } from "./store/copy.ts";
 import type { TailQuery } from "./log/events.ts";

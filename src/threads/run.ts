@@ -5,7 +5,7 @@ import type { Json } from "../lib/json.ts";
 import { readOwnPath } from "../deliveries/receiver.ts";
 import type { RunRequest } from "./rpc.ts";
 import type { Interrupts, MultitaskStrategy, Run, RunError, RunStatus, StopReason } from "./types.ts";
-import type { RunRow } from "./storage/rows.ts";
+import type { RunRow } from "./store/statements.ts";
 import type { Refs } from "./log/values.ts";
 
 /** The allowed changes of a run's status. Any other change is a bug. */

@@ -3,7 +3,97 @@ import * as v from "valibot";
 import type { Parked } from "../agents/graphs/continuity.ts";
 import { AnyObject, Count, Id, open, Time } from "../http/shapes.ts";
 import type { Json } from "../lib/json.ts";
-import type { Via } from "./answering.ts";
+import { isUuid, deriveUuid } from "../lib/uuid.ts";
+import { remoteProblem } from "../lib/problem.ts";
+
+/** Who answers a question, through what, and the links by which it can be answered. */
+/** Through what an answer came. */
+export type Via = "api" | "console" | "link" | "webhook" | "mcp" | "a2a" | "agui" | "cron" | "run";
+
+/** Who makes a run that answers. */
+export interface Actor {
+  kind: string;
+  credentialId: string;
+  user?: string;
+  /** Left out in runs of earlier versions: the API. */
+  via?: Via;
+  /** For whom the link was made that was answered. */
+  name?: string;
+  address?: string;
+  agent?: string;
+}
+
+/** The one answer that a question has taken. */
+export interface FirstAnswer {
+  via: Via;
+  name?: string;
+  /** Milliseconds since 1970. */
+  at: number;
+  run_id: string;
+}
+
+/** What a link is made for. */
+export interface NewLink {
+  link_id: string;
+  interrupt_id: string;
+  name?: string;
+  /** The answers that it accepts; all when absent. For an action to review these are types of decision. */
+  answers?: unknown[];
+  /** Milliseconds since 1970. */
+  expires: number;
+  by: { kind: string; credentialId: string };
+}
+
+export interface AnswerLink extends NewLink {
+  /**
+   * How many answers the question's id had taken when the link was made. LangGraph gives the questions that one task asks one after
+   * another the same id, so the id alone does not say which of them the link is for.
+   */
+  turn: number;
+  created: number;
+}
+
+/** Where the question of a link stands. */
+export type LinkState =
+  | { state: "waits"; link: AnswerLink; value: unknown; graph_id: string }
+  | { state: "answered"; link: AnswerLink; first: FirstAnswer }
+  | { state: "gone"; link: AnswerLink };
+
+export interface GivenByLink {
+  run_id: string;
+  answer: unknown;
+  actor: Actor;
+}
+
+/** What the call of a run's webhook asks: the ids of the links of its questions. */
+export interface AskedByCall {
+  run_id: string;
+  links: string[];
+}
+
+/** What a thread does about links, for the rest of Weir. */
+export interface LinkRpc {
+  /** 404 when the interrupt does not wait, 409 when it has been answered, or cannot be answered by a link. */
+  makeLink(link: NewLink): Promise<AnswerLink>;
+  /**
+   * The link that the server itself gives out for the question through this channel: made once, and again when it has expired.
+   * Undefined when the question cannot be answered by a link.
+   */
+  ownLink(interruptId: string, via: Via): Promise<AnswerLink | undefined>;
+  /** The links of an interrupt, with their state, oldest first. */
+  listLinks(interruptId: string): Promise<LinkState[]>;
+  /** Revokes a link. False when there is none. */
+  removeLink(interruptId: string, linkId: string): Promise<boolean>;
+  /** Undefined when there is no such link, or no longer. */
+  askedBy(linkId: string): Promise<LinkState | undefined>;
+  /** Starts the run that resumes with the answer, if the question waits. Else says where it stands. */
+  answerLink(
+    linkId: string,
+    given: GivenByLink,
+  ): Promise<LinkState | { state: "accepted"; run_id: string } | undefined>;
+  /** The answers that the thread's questions have taken, by the ids of the questions: the last one of each. */
+  answersTaken(interruptIds: string[]): Promise<Record<string, FirstAnswer>>;
+}
 
 const RunStatus = v.picklist(["pending", "running", "success", "error", "timeout", "interrupted"]);
 export type RunStatus = v.InferOutput<typeof RunStatus>;
@@ -218,3 +308,29 @@ export const RunResult = v.union([
   open({ __interrupt__: v.optional(v.array(Interrupt)) }),
   v.unknown(),
 ]);
+
+// Ids of threads, and the names of their objects.
+
+/**
+ * The thread of a name, such as an A2A `contextId`. A UUID is the thread's own id; any other text, which callers are free
+ * to choose, leads to the same UUID each time: a user's own, so that users may choose the same.
+ */
+export function deriveThreadId(name: string, user?: string): string {
+  if (isUuid(name)) return name.toLowerCase();
+  return deriveUuid(`a2a context ${user === undefined ? name : JSON.stringify([user, name])}`);
+}
+
+/** The name of a thread's object. It holds the workspace, so another workspace's id leads to an object that is empty. */
+export const objectName = (workspaceId: string, threadId: string): string => `${workspaceId}:${threadId}`;
+
+/** The ids that a thread's object has in its name. */
+export function idsIn({ name = "" }: DurableObjectId): { workspaceId: string; threadId: string } {
+  const colon = name.indexOf(":");
+  return { workspaceId: name.slice(0, colon), threadId: name.slice(colon + 1) };
+}
+
+/** A thread in messages of errors: the same for one that does not exist and one that the caller may not see. */
+export const threadName = (id: string): string => `Thread with ID ${id}`;
+
+/** The 404 of a thread, thrown inside of its object. */
+export const absentThread = (id: string): Error => remoteProblem(404, `${threadName(id)} not found.`);

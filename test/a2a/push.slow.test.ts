@@ -2,7 +2,7 @@ import "../support/graphs.ts";
 import { runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { afterEach, beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
-import { threadStub } from "../../src/threads/stub.ts";
+import { threadStub } from "../../src/threads/remote.ts";
 import { type Caller, newCaller } from "../support/caller.ts";
 import { stubFetch } from "../support/stub-fetch.ts";
 import { type Any, type Json, message03, message1, result, rpc } from "./rpc.ts";

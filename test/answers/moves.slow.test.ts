@@ -7,7 +7,7 @@ import { abortAllDurableObjects } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { it } from "vitest";
 import { readEvents } from "../../src/threads/log/events.ts";
-import { threadStub } from "../../src/threads/stub.ts";
+import { threadStub } from "../../src/threads/remote.ts";
 import { putRule } from "../flow/put-rule.ts";
 import { command } from "../streaming/client.ts";
 import { type Caller, newCaller, send } from "../support/caller.ts";

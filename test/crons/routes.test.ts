@@ -5,7 +5,7 @@ import { fireDueCrons, startFiring } from "../../src/automation/crons/fire.ts";
 import { threadsFor } from "../../src/crons/start.ts";
 import type { Firing } from "../../src/automation/crons/store.ts";
 import { database } from "../../src/db/client.ts";
-import { threadStub } from "../../src/threads/stub.ts";
+import { threadStub } from "../../src/threads/remote.ts";
 import worker from "../../examples/demo/worker.ts";
 import { type Caller, newCaller } from "../support/caller.ts";
 import "../support/graphs.ts";

@@ -3,7 +3,7 @@ import { env } from "cloudflare:workers";
 import { abortAllDurableObjects, runDurableObjectAlarm, runInDurableObject } from "cloudflare:test";
 import { afterEach, expect, it } from "vitest";
 import { forgetRing } from "../../src/access/encryption/keys.ts";
-import { threadObject } from "../../src/threads/stub.ts";
+import { threadObject } from "../../src/threads/remote.ts";
 import { newCaller } from "../support/caller.ts";
 import { failStorage, injected } from "../support/failing-storage.ts";
 import { newThread } from "../threads/client.ts";

@@ -2,7 +2,7 @@
 import { env } from "cloudflare:workers";
 import { abortAllDurableObjects, runInDurableObject } from "cloudflare:test";
 import { describe, expect, it, vi } from "vitest";
-import { threadObject } from "../../src/threads/stub.ts";
+import { threadObject } from "../../src/threads/remote.ts";
 import { type Caller, newCaller } from "../support/caller.ts";
 import { type Key, makeKey } from "../support/encryption.ts";
 

@@ -6,7 +6,7 @@ import { forgetRules } from "../../src/limits/flow/rpc.ts";
 import { ThreadContext } from "../../src/threads/context.ts";
 import { storedRun } from "../../src/threads/run.ts";
 import { Gate } from "../../src/threads/runs/gate.ts";
-import type { RunRow } from "../../src/threads/storage/rows.ts";
+import type { RunRow } from "../../src/threads/store/statements.ts";
 import { newCaller } from "../support/caller.ts";
 import { likeEarlierVersions } from "../support/thread-tables.ts";
 import { putRule } from "./put-rule.ts";

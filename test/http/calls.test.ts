@@ -5,7 +5,7 @@ import { expect, it } from "vitest";
 import { answerCall, type Answering, callObject } from "../../src/lib/rpc.ts";
 import { remoteProblem, toProblem } from "../../src/lib/problem.ts";
 import { indexShard, type IndexRow } from "../../src/threads/search/rpc.ts";
-import { threadStub } from "../../src/threads/stub.ts";
+import { threadStub } from "../../src/threads/remote.ts";
 import { newCaller } from "../support/caller.ts";
 import { newThread } from "../threads/client.ts";
 

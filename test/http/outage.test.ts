@@ -5,7 +5,7 @@ import { afterEach, describe, expect, it, vi } from "vitest";
 import { findOutage } from "../../src/lib/retry.ts";
 import { remoteProblem, toProblem } from "../../src/lib/problem.ts";
 import { RemoteThread } from "../../src/threads/remote.ts";
-import { threadObject } from "../../src/threads/stub.ts";
+import { threadObject } from "../../src/threads/remote.ts";
 import { tracePartition } from "../../src/traces/stub.ts";
 import { pause } from "../support/aborts.ts";
 import { newCaller } from "../support/caller.ts";

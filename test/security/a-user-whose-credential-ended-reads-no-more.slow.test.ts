@@ -5,7 +5,7 @@ import { env } from "cloudflare:workers";
 import { describe, expect, it, vi } from "vitest";
 import { sha256 } from "../../src/lib/crypto.ts";
 import { forgetCredentials } from "../../src/access/auth/store.ts";
-import { threadObject } from "../../src/threads/stub.ts";
+import { threadObject } from "../../src/threads/remote.ts";
 import { message1 } from "../a2a/rpc.ts";
 import { newTokens } from "../oauth/person.ts";
 import { ADMIN_KEY, type Caller, newCaller, send } from "../support/caller.ts";

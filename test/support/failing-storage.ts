@@ -23,7 +23,7 @@ const reliable = new AsyncLocalStorage<boolean>();
 export const runReliably = <T>(work: () => Promise<T>): Promise<T> => reliable.run(true, work);
 export const runUnreliably = <T>(work: () => Promise<T>): Promise<T> => reliable.run(false, work);
 
-/** A thread reads its shared table by a statement that begins with WITH (src/threads/storage/layout-store.ts). */
+/** A thread reads its shared table by a statement that begins with WITH (src/threads/store/statements.ts). */
 const WRITES = /^\s*(INSERT|UPDATE|DELETE|CREATE|ALTER|DROP|WITH(?! \w+ AS \(SELECT .* FROM main\.thread))/i;
 /** What the platform says. See "Troubleshooting" of Durable Objects and "Debug D1". */
 const OBJECT_ERROR = "disk I/O error: SQLITE_IOERR";

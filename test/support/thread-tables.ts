@@ -1,7 +1,7 @@
-/** The tables of a thread, in whichever layout its object has them (src/threads/storage/layout-store.ts). */
-import { type Entry, withoutLate } from "../../src/threads/checkpoints/entry.ts";
+/** The tables of a thread, in whichever layout its object has them (src/threads/store/statements.ts). */
+import { type Entry, withoutLate } from "../../src/threads/checkpoints/checkpoint.ts";
 import { type Row, Statements } from "../../src/threads/store/statements.ts";
-import { TABLE_NAMES, type TableName } from "../../src/threads/storage/layout-store.ts";
+import { TABLE_NAMES, type TableName } from "../../src/threads/store/statements.ts";
 import { Tables } from "../../src/threads/store/tables.ts";
 import type { Value } from "../../src/threads/store/long-text.ts";
 

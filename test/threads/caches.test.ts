@@ -1,7 +1,7 @@
 /** Caches of limited size, most of which all objects of an isolate share: what they count is what they hold. */
 import { describe, expect, it } from "vitest";
 import { SizedCache } from "../../src/lib/cache.ts";
-import { Recent, type RecentEvent } from "../../src/threads/log/recent.ts";
+import { Recent, type RecentEvent } from "../../src/threads/log/segments.ts";
 import { seeded } from "../support/random.ts";
 
 describe("a cache", () => {

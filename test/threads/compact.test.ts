@@ -2,7 +2,7 @@ import { abortAllDurableObjects, runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { expect, it } from "vitest";
 import { Accumulator } from "../../src/runtime/blocks.ts";
-import { compact } from "../../src/threads/compaction.ts";
+import { compact } from "../../src/threads/runs/ending.ts";
 import { ThreadContext } from "../../src/threads/context.ts";
 import { type Caller, newCaller } from "../support/caller.ts";
 import { ALL, command, type Event, human, read } from "../streaming/client.ts";

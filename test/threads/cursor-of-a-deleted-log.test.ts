@@ -1,7 +1,7 @@
 /** A cursor beyond the end of the log is one of a deleted thread: every stream begins again. */
 import { env } from "cloudflare:workers";
 import { beforeAll, expect, it } from "vitest";
-import { threadStub } from "../../src/threads/stub.ts";
+import { threadStub } from "../../src/threads/remote.ts";
 import { type Caller, newCaller } from "../support/caller.ts";
 import { sseEvents } from "../support/sse.ts";
 import { newThread, parseFrames, say, stream } from "./client.ts";

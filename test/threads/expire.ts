@@ -1,6 +1,6 @@
 /** Threads whose time is over. */
 import { abortAllDurableObjects, runDurableObjectAlarm, runInDurableObject } from "cloudflare:test";
-import type { threadObject } from "../../src/threads/stub.ts";
+import type { threadObject } from "../../src/threads/remote.ts";
 import { changeRecord } from "../support/thread-tables.ts";
 
 /** The member of a thread's record that says that its TTL has ended. */

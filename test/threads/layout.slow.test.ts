@@ -3,7 +3,7 @@ import { abortAllDurableObjects, runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
 import { FORMATS } from "../../src/lib/object-tables.ts";
-import { TABLE_NAMES, type TableName } from "../../src/threads/storage/layout-store.ts";
+import { TABLE_NAMES, type TableName } from "../../src/threads/store/statements.ts";
 import { type Row, Statements } from "../../src/threads/store/statements.ts";
 import { Tables } from "../../src/threads/store/tables.ts";
 import { type Caller, newCaller } from "../support/caller.ts";

@@ -6,7 +6,7 @@ import { EventLog, type TokenWrite } from "../../src/threads/log/event-log.ts";
 import { asLine } from "../../src/threads/log/events.ts";
 import { tail } from "../../src/threads/log/tail.ts";
 import { Values } from "../../src/threads/log/values.ts";
-import { placeInFrames } from "../../src/threads/remote/frames.ts";
+import { placeInFrames } from "../../src/threads/resume.ts";
 import { resumeBytes } from "../../src/threads/resume.ts";
 import { newCaller } from "../support/caller.ts";
 import { get, newThread, say, stream } from "./client.ts";

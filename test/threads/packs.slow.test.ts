@@ -4,7 +4,7 @@ import { env } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
 import { FORMATS } from "../../src/lib/object-tables.ts";
 import { Checkpoints } from "../../src/threads/checkpoints/checkpoints.ts";
-import { withoutLate } from "../../src/threads/checkpoints/entry.ts";
+import { withoutLate } from "../../src/threads/checkpoints/checkpoint.ts";
 import { EventLog } from "../../src/threads/log/event-log.ts";
 import { Values } from "../../src/threads/log/values.ts";
 import { Tables } from "../../src/threads/store/tables.ts";

@@ -6,7 +6,7 @@ import { env } from "cloudflare:workers";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { threadsFor } from "../../src/crons/start.ts";
 import { deleteThreads } from "../../src/threads/api/delete.ts";
-import { threadStub } from "../../src/threads/stub.ts";
+import { threadStub } from "../../src/threads/remote.ts";
 import { Gather } from "../../src/traces/partition/write/write.ts";
 import { message1, result } from "../a2a/rpc.ts";
 import { type Caller, newCaller } from "../support/caller.ts";

@@ -2,7 +2,7 @@
 import { afterEach, expect, it, vi } from "vitest";
 import { remoteProblem } from "../../src/lib/problem.ts";
 import type { ThreadRpc } from "../../src/threads/rpc.ts";
-import { waitResponse } from "../../src/threads/requests/runs/wait.ts";
+import { waitResponse } from "../../src/threads/api/run-routes.ts";
 
 afterEach(() => vi.useRealTimers());
 

@@ -2,7 +2,7 @@
 import { env } from "cloudflare:workers";
 import { expect, it } from "vitest";
 import { threadsFor } from "../../src/crons/start.ts";
-import { threadObject } from "../../src/threads/stub.ts";
+import { threadObject } from "../../src/threads/remote.ts";
 import { type Caller, newCaller } from "../support/caller.ts";
 import { newThread, say } from "./client.ts";
 import { expire } from "./expire.ts";

@@ -9,7 +9,7 @@ import type { App } from "../../http/context.ts";
 import { onBehalf, isForApp } from "../../http/loopback.ts";
 import { custom } from "../../deployment.ts";
 import { Problem } from "../../lib/problem.ts";
-import { Call } from "../../permissions/call.ts";
+import { Call } from "../../threads/api/user-rules.ts";
 import {
   about,
   cancels,

@@ -15,7 +15,7 @@ import type { App } from "../../http/context.ts";
 import { body, param } from "../../http/validate.ts";
 import { readWebhook } from "../../deliveries/receiver.ts";
 import { newOrEarlier } from "../../http/idempotent-id.ts";
-import { threadStub } from "../../threads/stub.ts";
+import { threadStub } from "../../threads/remote.ts";
 import { Cron, Firing, applyCronPatch, createCron, toWire, toWireFiring } from "./row.ts";
 import { CountCrons, CreateCron, CronPath, ListFirings, SearchCrons, ThreadPath, UpdateCron } from "./schema.ts";
 import { openCron, openCrons, sealCron } from "../../crons/sealed.ts";
@@ -31,8 +31,8 @@ import {
   searchCrons,
   updateCron,
 } from "./store.ts";
-import { threadName } from "../../threads/named.ts";
-import { MOST_THREADS, settleEach } from "../../threads/requests/fan-out.ts";
+import { threadName } from "../../threads/types.ts";
+import { MOST_THREADS, settleEach } from "../../threads/limits.ts";
 import { threadsFor } from "../../crons/start.ts";
 
 const doc = createDoc("Crons");

@@ -2,7 +2,7 @@ import * as v from "valibot";
 import { maxBytes, METADATA_BYTES } from "../../lib/bytes.ts";
 import { choosing, optional, paging, Uuid } from "../../http/shapes.ts";
 import { JsonFilter, JsonMembers } from "../../lib/json.ts";
-import { RunCreate } from "../../threads/requests/runs/schema.ts";
+import { RunCreate } from "../../threads/api/schema.ts";
 import { nextDue } from "./schedule.ts";
 
 const zone = v.pipe(v.string(), v.maxLength(100), v.check(isZone, "must be an IANA time zone, such as Europe/Berlin"));

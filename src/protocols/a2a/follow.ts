@@ -1,7 +1,7 @@
 /** Reads tasks from their threads' logs: their current state, and their updates. */
 import { type EventMethod, type LogEvent, readEvents } from "../../threads/log/events.ts";
 import type { ThreadRpc } from "../../threads/rpc.ts";
-import { readJson } from "../../threads/stub.ts";
+import { readJson } from "../../threads/remote.ts";
 import type { TaskRun, TaskView } from "../../threads/types.ts";
 import { taskNotFound } from "./errors.ts";
 import { TaskReducer } from "./task-reducer.ts";

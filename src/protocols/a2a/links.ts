@@ -1,5 +1,5 @@
 /** The links by which the questions of a waiting task are answered, in the metadata of its status. */
-import { giveLinks } from "../../answers/own.ts";
+import { giveLinks } from "../../threads/interrupts/links/links.ts";
 import { serverAddress } from "../../http/context.ts";
 import { threadMetadata } from "../../threads/api/access.ts";
 import { authorize, containsJson } from "../../access/users/handlers.ts";

@@ -1,6 +1,6 @@
 /** `tasks/get`, `tasks/list` and `tasks/cancel`. */
-import { forEach } from "../../threads/requests/fan-out.ts";
-import { deriveThreadId } from "../../threads/thread-id.ts";
+import { forEach } from "../../threads/limits.ts";
+import { deriveThreadId } from "../../threads/types.ts";
 import { mayFind, callUser } from "../../a2a/allowed.ts";
 import { type Call, callDatabase, params, project, shorten } from "./call.ts";
 import { translateTask as shownTask } from "./dialect.ts";

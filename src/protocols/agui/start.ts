@@ -7,17 +7,17 @@ import { requireAssistant, type Caller } from "../../threads/api/access.ts";
 import { runRequest } from "../../threads/api/request.ts";
 import type { Json } from "../../lib/json.ts";
 import type { RunRequest, ThreadRpc } from "../../threads/rpc.ts";
-import { threadStub } from "../../threads/stub.ts";
+import { threadStub } from "../../threads/remote.ts";
 import type { Thread } from "../../threads/types.ts";
-import type { RunCreate } from "../../threads/requests/runs/schema.ts";
-import { deriveThreadId } from "../../threads/thread-id.ts";
+import type { RunCreate } from "../../threads/api/schema.ts";
+import { deriveThreadId } from "../../threads/types.ts";
 import { authorize, containsJson } from "../../access/users/handlers.ts";
 import { BREAKPOINT, buildResume } from "./interrupts.ts";
 import { graphMessage } from "./messages.ts";
 import { isEqual } from "../../agui/patch.ts";
 import { checkpointBefore, type Regeneration, findRegeneration } from "../../agui/regenerate.ts";
 import { readForwarded, type Message, type RunAgentInput } from "./schema.ts";
-import { threadName } from "../../threads/named.ts";
+import { threadName } from "../../threads/types.ts";
 
 export interface Start {
   thread: ThreadRpc;

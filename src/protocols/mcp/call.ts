@@ -7,7 +7,7 @@ import { describeFirst } from "../../threads/interrupts/responses.ts";
 import type { Caller } from "../../threads/api/access.ts";
 import { describeActor, runRequest } from "../../threads/api/request.ts";
 import type { RunRequest } from "../../threads/rpc.ts";
-import { threadStub } from "../../threads/stub.ts";
+import { threadStub } from "../../threads/remote.ts";
 import { follow, type Result, type ToolRun, waitsFor } from "./follow.ts";
 import { followAnswer, splitOpened } from "../../mcp/opened.ts";
 import { answersIn, encodeState, waitingOn } from "./interrupts.ts";

@@ -1,10 +1,10 @@
 /** The run of a tool call: its progress, its result, and what a client gets when the run stops at a question. */
 import type { CallToolResult, InputRequiredResult } from "@modelcontextprotocol/server";
-import { giveLinks } from "../../answers/own.ts";
+import { giveLinks } from "../../threads/interrupts/links/links.ts";
 import type { Json } from "../../lib/json.ts";
 import { type LogEvent, readEvents } from "../../threads/log/events.ts";
 import type { Caller } from "../../threads/api/access.ts";
-import { readJson, threadStub } from "../../threads/stub.ts";
+import { readJson, threadStub } from "../../threads/remote.ts";
 import { METHODS } from "../../mcp/progress.ts";
 import { type Asked, canShow, isForPeople, questionsIn, request, type Shows, askInText } from "./interrupts.ts";
 import { type OutputSchema, structureState, toResult } from "../../mcp/result.ts";

@@ -6,7 +6,7 @@ import {
   type InputRequiredResult,
 } from "@modelcontextprotocol/server";
 import { readWords } from "../a2a/interrupts.ts";
-import type { OwnLink } from "../../answers/own.ts";
+import type { OwnLink } from "../../threads/interrupts/links/links.ts";
 import { sha256 } from "../../lib/crypto.ts";
 import { isObject } from "../../lib/json.ts";
 import type { Json } from "../../lib/json.ts";

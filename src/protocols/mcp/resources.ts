@@ -10,7 +10,7 @@ import {
 import { isUuid } from "../../lib/uuid.ts";
 import { may, type Permission, type Principal } from "../../http/principal.ts";
 import { findThreads } from "../../threads/api/search.ts";
-import { threadStub } from "../../threads/stub.ts";
+import { threadStub } from "../../threads/remote.ts";
 import { readTree } from "../../traces/query/find.ts";
 import { runOfTree, TREE_NAMES } from "../../traces/query/row.ts";
 import { authorize, containsJson, type Filter } from "../../access/users/handlers.ts";

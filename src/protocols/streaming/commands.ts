@@ -7,7 +7,7 @@ import { parse } from "../../http/validate.ts";
 import { runRequest } from "../../threads/api/request.ts";
 import type { Json } from "../../lib/json.ts";
 import type { Standing } from "../../threads/types.ts";
-import { RunCreate } from "../../threads/requests/runs/schema.ts";
+import { RunCreate } from "../../threads/api/schema.ts";
 import type { Answer, Commander } from "../../streaming/commander.ts";
 import { CommandError } from "../../streaming/errors.ts";
 import { ANY_ASSISTANT } from "./schema.ts";

@@ -9,7 +9,7 @@ import type { App } from "../../http/context.ts";
 import { body, param } from "../../http/validate.ts";
 import { openThread } from "../../threads/api/access.ts";
 import { readConfigurable } from "../../threads/api/request.ts";
-import { threadObject } from "../../threads/stub.ts";
+import { threadObject } from "../../threads/remote.ts";
 import { ThreadParam } from "../../threads/api/schema.ts";
 import { Answered, runCommand } from "../../streaming/commands.ts";
 import { readDialect } from "../../streaming/dialect.ts";

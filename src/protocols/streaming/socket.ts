@@ -15,7 +15,7 @@ import { BODY_LIMIT, parse } from "../../http/validate.ts";
 import type { Json } from "../../lib/json.ts";
 import { type Framing, type TailQuery, textLines } from "../../threads/log/events.ts";
 import type { ThreadRpc } from "../../threads/rpc.ts";
-import { idsIn } from "../../threads/thread-id.ts";
+import { idsIn } from "../../threads/types.ts";
 import type { Answer, Commander } from "../../streaming/commander.ts";
 import { runCommand } from "../../streaming/commands.ts";
 import { CommandError } from "../../streaming/errors.ts";

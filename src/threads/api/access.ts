@@ -6,9 +6,9 @@ import { database } from "../../db/client.ts";
 import { Problem } from "../../lib/problem.ts";
 import { authorize, containsJson } from "../../access/users/handlers.ts";
 import type { Json } from "../../lib/json.ts";
-import type { Via } from "../answering.ts";
+import type { Via } from "../types.ts";
 import type { ThreadRpc } from "../rpc.ts";
-import { threadStub } from "../stub.ts";
+import { threadStub } from "../remote.ts";
 
 interface Call {
   env: Env;

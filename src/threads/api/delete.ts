@@ -3,10 +3,10 @@ import type { Principal } from "../../http/principal.ts";
 import { database } from "../../db/client.ts";
 import { mayDelete } from "../../access/users/handlers.ts";
 import { threadMetadata } from "./access.ts";
-import { moreRemain, MOST_THREADS, settleEach } from "../requests/fan-out.ts";
+import { moreRemain, MOST_THREADS, settleEach } from "../limits.ts";
 import type { Json } from "../../lib/json.ts";
 import { deleteCronsOn } from "../requests/crons-store.ts";
-import { threadStub } from "../stub.ts";
+import { threadStub } from "../remote.ts";
 import { removeRows, threadIds } from "../search/store.ts";
 
 const PAGE = 100;
@@ -59,4 +59,23 @@ export async function deleteThreads(
     more = found.length > PAGE;
   }
   if (failed.length > 0) throw failed[0];
+}
+
+// Deletes a thread with what depends on it.
+
+/** Deletes the thread, its index row and the crons on it. False when there was neither a thread nor a row. */
+export async function removeThread(env: Env, workspaceId: string, threadId: string): Promise<boolean> {
+  const removed =
+    (await threadStub(env, workspaceId, threadId).remove()) || (await removeRow(env, workspaceId, threadId));
+  await deleteCronsOn(database(env.DB), workspaceId, [threadId]);
+  return removed;
+}
+
+/** Removes the row of a thread that does not exist: its deletion may have stopped before the row was removed. */
+async function removeRow(env: Env, workspaceId: string, id: string): Promise<boolean> {
+  const [row] = await threadIds(env, workspaceId, { ids: [id], limit: 1, offset: 0 });
+  // A thread that was made in the meantime keeps its row. One that is made from here on has a new revision.
+  if (!row || (await threadStub(env, workspaceId, id).standing())) return false;
+  await removeRows(env, workspaceId, [row]);
+  return true;
 }

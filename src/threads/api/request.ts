@@ -12,12 +12,12 @@ import { Problem } from "../../lib/problem.ts";
 import { authorize, containsJson } from "../../access/users/handlers.ts";
 import { requireAssistant, type Caller, threadMetadata } from "./access.ts";
 import type { Json } from "../../lib/json.ts";
-import type { Actor } from "../answering.ts";
+import type { Actor } from "../types.ts";
 import type { RunRequest } from "../rpc.ts";
 import type { CheckpointAddress } from "../types.ts";
-import type { RunCreate } from "../requests/runs/schema.ts";
+import type { RunCreate } from "./schema.ts";
 import { uuidv7 } from "../../lib/uuid.ts";
-import { threadName } from "../named.ts";
+import { threadName } from "../types.ts";
 
 /** The checkpoint that a body names: of the thread's own graph unless it says otherwise. */
 export function checkpointAddress(

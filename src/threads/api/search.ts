@@ -2,13 +2,46 @@
  * Thread search: the index answers. The selected fields of states that are too large for the index are read from their
  * threads.
  */
-import { selectFields } from "../../http/shapes.ts";
-import { extractPaths } from "../requests/extract.ts";
-import { forEach } from "../requests/fan-out.ts";
+import * as v from "valibot";
 import type { Json } from "../../lib/json.ts";
-import { threadStub } from "../stub.ts";
+import { selectFields } from "../../http/shapes.ts";
+import { forEach } from "../limits.ts";
+import { threadStub } from "../remote.ts";
 import type { IndexRow, ThreadFilter, ThreadPage } from "../search/rpc.ts";
 import { searchThreads } from "../search/store.ts";
+
+// Single values out of a thread or a state, by path: a client that needs one message does not load them all.
+
+/** Named paths such as `{first: "values.messages[0].content"}`. `roots`: the members at which a path may start. */
+export const pathsFrom = (roots: readonly string[]) =>
+  v.pipe(
+    v.record(
+      v.string(),
+      v.pipe(
+        v.string(),
+        v.regex(
+          new RegExp(`^(${roots.join("|")})(\\.[\\w-]+|\\[-?\\d+\\])*$`),
+          `must start at ${roots.slice(0, -1).join(", ")} or ${roots.at(-1)}, as in values.messages[-1]`,
+        ),
+      ),
+    ),
+    v.check((paths) => Object.keys(paths).length <= 10, "at most 10 paths"),
+  );
+
+/** What each path leads to, by its name; null where it leads to nothing. */
+export function extractPaths(from: Json, paths: Record<string, string>): Json {
+  return Object.fromEntries(Object.entries(paths).map(([name, path]) => [name, readPath(from, path)]));
+}
+
+function readPath(from: Json, path: string): unknown {
+  let value: unknown = from;
+  for (const [, name, index] of path.matchAll(/([\w-]+)|\[(-?\d+)\]/g)) {
+    if (typeof value !== "object" || value === null) return null;
+    if (name === undefined) value = Array.isArray(value) ? (value as unknown[]).at(Number(index)) : undefined;
+    else value = Object.hasOwn(value, name) ? (value as Json)[name] : undefined;
+  }
+  return value ?? null;
+}
 
 /** Characters of JSON of all states of one answer that are read from the threads themselves: an isolate has 128 MB. */
 const STATES_LIMIT = 24_000_000;

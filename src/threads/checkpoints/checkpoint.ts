@@ -1,7 +1,95 @@
 /** Changes of checkpoints that are stored: all of a thread, or one. Called within a transaction. */
+import * as checkpoint from "@langchain/langgraph-checkpoint";
+import { INTERRUPT, RESUME } from "@langchain/langgraph-checkpoint";
+import { withId } from "../../runtime/older.ts";
+import { keepCurrent, NO_TASK, type SavedCheckpoint } from "../../runtime/saver.ts";
+import { flatten } from "../../runtime/stored.ts";
+import type { Interrupt, Interrupts } from "../types.ts";
+import type { Refs } from "../log/values.ts";
 import type { Tables } from "../store/tables.ts";
-import { type Entry, withoutLate } from "./entry.ts";
-import type { StoredWrite } from "./writes.ts";
+
+// The writes of tasks under a checkpoint: which of the stored ones count, and which of them are questions.
+
+/** A write as stored: task, index, channel, the value in stored form, and the run that wrote it. A state update has no run. */
+export type StoredWrite = [taskId: string, index: number, channel: string, value: unknown, run?: string];
+
+/**
+ * LangGraph's rule: the first write of a task and an index counts. Errors, questions and answers have negative indices, and
+ * replace the earlier ones of their task.
+ */
+export function countingWrites(stored: StoredWrite[]): StoredWrite[] {
+  const bySlot = new Map<string, StoredWrite>();
+  for (const write of stored) {
+    const slot = `${write[0]},${write[1]}`;
+    if (write[1] < 0) bySlot.delete(slot);
+    if (!bySlot.has(slot)) bySlot.set(slot, write);
+  }
+  return [...bySlot.values()];
+}
+
+/** The questions that wait for an answer, by task, in wire form. `expand` puts long values back in. */
+export function questionsIn(stored: StoredWrite[], expand: (value: unknown) => unknown): Interrupts {
+  const questions: Interrupts = {};
+  for (const { taskId, channel, value } of waiting(stored)) {
+    if (channel !== INTERRUPT) continue;
+    const raised = [flatten(expand(value))].flat().map(withId) as Interrupt[];
+    questions[taskId] = [...(questions[taskId] ?? []), ...raised];
+  }
+  return questions;
+}
+
+/** Whether a write is an answer that this run gave. */
+export const isAnswer = (channel: string, run: string | undefined, runId: string): boolean =>
+  channel === RESUME && run === runId;
+
+/** The tasks that a run has answered, and whose questions wait again; and that of its answer without an id. */
+export function unusedAnswers(stored: StoredWrite[], runId: string): Set<string> {
+  const answered = new Set(stored.flatMap(([task, , channel, , run]) => (isAnswer(channel, run, runId) ? task : [])));
+  const asking = waiting(stored).filter(({ taskId, channel }) => channel === INTERRUPT && answered.has(taskId));
+  return new Set([...asking.map(({ taskId }) => taskId), ...(answered.has(NO_TASK) ? [NO_TASK] : [])]);
+}
+
+const waiting = (stored: StoredWrite[]) =>
+  keepCurrent(countingWrites(stored).map(([taskId, index, channel, value]) => ({ taskId, index, channel, value })));
+
+// A checkpoint as the thread's tables hold it.
+
+export interface Entry extends SavedCheckpoint {
+  refs: Refs;
+  /** Those that were stored together with it. Later ones are with a checkpoint that continues from it, or in rows of their own. */
+  writes: StoredWrite[];
+  /** Writes under the parent that came after the parent was stored. */
+  late?: LateWrites;
+}
+
+export interface LateWrites {
+  /** Their place among the rows of writes of the parent. */
+  n: number;
+  writes: StoredWrite[];
+}
+
+/** Names a checkpoint in its thread. */
+export const entryKey = ({ ns, id }: Pick<Entry, "ns" | "id">): string => `${ns}|${id}`;
+
+/** The checkpoint without what it holds under its parent. */
+export const withoutLate = ({ late: _late, ...entry }: Entry): Entry => entry;
+
+/** LangGraph's counters of the channels that are replayed from the writes of earlier checkpoints (`DeltaChannel`). */
+type Counters = Record<string, unknown> | undefined;
+
+/** The channels of a checkpoint whose values are replayed from earlier ones. */
+export function replayedChannels({ metadata, refs }: Entry): string[] {
+  const counters = metadata["counters_since_delta_snapshot"] as Counters;
+  return Object.keys(counters ?? {}).filter((channel) => !(channel in refs));
+}
+
+/** The checkpoint with the values of these channels, which are no longer replayed. */
+export function withValues(entry: Entry, refs: Refs): Entry {
+  const { counters_since_delta_snapshot: counters, ...metadata } = entry.metadata;
+  const left = Object.entries(counters ?? {}).filter(([channel]) => !(channel in refs));
+  const rest = left.length > 0 && { counters_since_delta_snapshot: Object.fromEntries(left) };
+  return { ...entry, refs: { ...entry.refs, ...refs }, metadata: { ...metadata, ...rest } };
+}
 
 /** Keeps a write. */
 type Keep = (write: StoredWrite) => boolean;
@@ -77,3 +165,7 @@ export function filterRow(
   const writes = JSON.parse(body) as StoredWrite[];
   if (!writes.every(keep)) tables.setWrites(ns, checkpoint_id, n, JSON.stringify(writes.filter(keep)));
 }
+
+// A project may have a LangGraph from before version 1, whose checkpoints have no snapshots of deltas: an import by name would fail its build.
+
+export const { DeltaSnapshot } = checkpoint;

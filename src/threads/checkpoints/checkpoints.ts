@@ -2,21 +2,104 @@
  * The thread's checkpoints. What a flush keeps of them shares one row (a pack), found by the ids it spans; writes that
  * come in the same flush as their checkpoint are stored in its entry, later ones by late.ts.
  */
+import type { Tables } from "../store/tables.ts";
+import {
+  type Entry,
+  entryKey,
+  type LateWrites,
+  type StoredWrite,
+  DeltaSnapshot,
+  replayedChannels,
+  withValues,
+  filterRow,
+  filterWrites,
+  rewriteAll,
+  countingWrites,
+  isAnswer,
+  questionsIn,
+  unusedAnswers,
+} from "./checkpoint.ts";
 import { TASKS } from "@langchain/langgraph-checkpoint";
-import { DeltaSnapshot } from "./delta-snapshot.ts";
 import { dump, revive } from "../../runtime/stored.ts";
 import type { CheckpointStorage, SavedCheckpoint, SavedWrite } from "../../runtime/saver.ts";
 import type { EventLog } from "../log/event-log.ts";
 import { isObject } from "../../lib/json.ts";
 import { withinState } from "../limits.ts";
-import type { Tables } from "../store/tables.ts";
-import type { Interrupts } from "../types.ts";
+import type { Interrupts, StorageFigures } from "../types.ts";
 import type { Ref, Refs, Values } from "../log/values.ts";
-import { type Entry, entryKey, replayedChannels, withValues } from "./entry.ts";
-import { Late } from "./late.ts";
-import { Newest } from "./newest.ts";
-import { filterRow, filterWrites, rewriteAll } from "./checkpoint.ts";
-import { countingWrites, isAnswer, questionsIn, type StoredWrite, unusedAnswers } from "./writes.ts";
+
+// Writes that come after their checkpoint is stored. They share the row of the checkpoint that continues from it, when one
+// flush has both. Otherwise they have a row of their own.
+
+/** Packs that may be between a checkpoint and the one that holds its late writes: a lookup reads all packs between them. */
+const REACH = 4;
+
+export class Late {
+  /** The checkpoints of the packs that were written last, oldest first, by `entryKey`, with the place of the next late writes. */
+  #recent: Map<string, number>[] = [];
+
+  constructor(private readonly tables: Tables) {}
+
+  /** Writes `writes` under a checkpoint. `entries`: the checkpoints that the same flush writes after this call. */
+  write(at: { ns: string; id: string; writes: StoredWrite[] }, entries: Entry[]): void {
+    const { ns, id, writes } = at;
+    const key = entryKey(at);
+    const recent = this.#recent.find((pack) => pack.has(key));
+    const n = recent?.get(key) ?? Math.max(-1, ...this.#placed(ns, id).map((one) => one.n)) + 1;
+    recent?.set(key, n + 1);
+    const child = recent && entries.find((one) => one.ns === ns && one.parentId === id && !one.late);
+    if (child && this.tables.carries) child.late = { n, writes };
+    else this.tables.insertWrites(ns, id, JSON.stringify(writes), n);
+  }
+
+  /** These checkpoints are written. */
+  wrote(entries: Entry[]): void {
+    if (entries.length === 0) return;
+    this.#recent = [...this.#recent, new Map(entries.map((entry) => [entryKey(entry), 0]))].slice(-REACH);
+  }
+
+  /** What is stored under a checkpoint apart from it, in the order in which it came. */
+  stored(ns: string, id: string): StoredWrite[] {
+    return this.#placed(ns, id).flatMap(({ writes }) => writes);
+  }
+
+  #placed(ns: string, id: string): LateWrites[] {
+    const rows = this.tables
+      .writesUnder(ns, id)
+      .map(({ n, body }) => ({ n, writes: JSON.parse(body) as StoredWrite[] }));
+    const late = this.tables.packs
+      .at(id)
+      .flatMap(({ entries }) => JSON.parse(entries) as Entry[])
+      .flatMap((entry) => (entry.late && entry.ns === ns && entry.parentId === id ? [entry.late] : []));
+    return [...late, ...rows].sort((a, b) => a.n - b.n);
+  }
+}
+
+/** How many namespaces are kept. A graph calls nested graphs one after the other, each in a namespace of its own. */
+const MOST = 32;
+
+/** The newest checkpoints of the namespaces used last. A checkpoint that is no longer here is read from the tables. */
+export class Newest<Entry> {
+  readonly #entries = new Map<string, Entry>();
+
+  get(ns: string): Entry | undefined {
+    const entry = this.#entries.get(ns);
+    if (entry) this.set(ns, entry);
+    return entry;
+  }
+
+  set(ns: string, entry: Entry): void {
+    // A map keeps the order of insertion: what is used moves to the end.
+    this.#entries.delete(ns);
+    this.#entries.set(ns, entry);
+    const [oldest] = this.#entries.keys();
+    if (this.#entries.size > MOST && oldest !== undefined) this.#entries.delete(oldest);
+  }
+
+  clear(): void {
+    this.#entries.clear();
+  }
+}
 
 export class Checkpoints implements CheckpointStorage {
   /** Not yet flushed, by namespace and id. */
@@ -341,4 +424,47 @@ function packEntries(entries: Entry[]): { ids: string[]; texts: string[] }[] {
     size += text.length;
   }
   return groups;
+}
+
+// How much room a thread's checkpoints take.
+
+export function storageFigures(checkpoints: Checkpoints, tables: Tables): StorageFigures {
+  const byChannel: Record<string, { count: number; bytes: number }> = {};
+  const seen = new Set<string>();
+  let count = 0;
+  let bytes = 0;
+  for (const entry of checkpoints.list(undefined, {})) {
+    count += 1;
+    bytes += JSON.stringify(entry).length;
+    for (const [channel, ref] of Object.entries(entry.refs)) {
+      const figures = (byChannel[channel] ??= { count: 0, bytes: 0 });
+      for (const [address, size] of parts(ref)) {
+        if (seen.has(`${channel}|${address}`)) continue;
+        seen.add(`${channel}|${address}`);
+        figures.count += 1;
+        figures.bytes += size;
+      }
+    }
+  }
+  const values = Object.values(byChannel);
+  const channelBytes = values.reduce((sum, one) => sum + one.bytes, 0);
+  const writes = tables.writesFigures();
+  return {
+    total_bytes: bytes + channelBytes + writes.bytes,
+    checkpoints: { count, bytes },
+    channel_values: {
+      count: values.reduce((sum, one) => sum + one.count, 0),
+      bytes: channelBytes,
+      by_channel: byChannel,
+    },
+    pending_writes: writes,
+  };
+}
+
+/** The separately stored parts of a value, with their sizes: shared ones are counted once. */
+function parts(ref: Ref): [address: string, size: number][] {
+  if ("l" in ref) return ref.l.map(([first, n, place, , size]) => [`${first}.${n}.${place}`, size]);
+  if ("b" in ref) return [[ref.b, ref.s ?? 0]];
+  const text = JSON.stringify(ref.v);
+  return [[text, text.length]];
 }

@@ -4,7 +4,7 @@ import { isObject } from "../../lib/json.ts";
 import type { WireCommand } from "../../runtime/drive.ts";
 import { pendingInterrupts, type ThreadRecord } from "../record.ts";
 import type { StoredRun } from "../run.ts";
-import { isFork } from "../runs/continued.ts";
+import { isFork } from "../runs/insert.ts";
 import { listAnswered } from "./resume.ts";
 
 type RequestedRun = Pick<StoredRun, "request" | "outcome">;

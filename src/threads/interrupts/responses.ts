@@ -4,7 +4,7 @@ import { database } from "../../db/client.ts";
 import { deriveUuid } from "../../lib/uuid.ts";
 import type { ThreadContext } from "../context.ts";
 import type { StoredRun } from "../run.ts";
-import type { Actor, FirstAnswer, Via } from "../answering.ts";
+import type { Actor, FirstAnswer, Via } from "../types.ts";
 
 const WORDS: Record<Via, string> = {
   api: "over the API",

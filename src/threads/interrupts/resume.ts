@@ -3,7 +3,9 @@
  * thread as it was.
  */
 import type { RunRequest } from "../rpc.ts";
-import type { Refusal } from "../run.ts";
+import { type Refusal, storedRun, type StoredRun } from "../run.ts";
+import type { ThreadContext } from "../context.ts";
+import type { Interrupt } from "../types.ts";
 
 /** LangGraph's rule to distinguish a map of answers by interrupt from an answer that is an object. */
 const INTERRUPT_ID = /^[0-9a-f]{32}$/;
@@ -60,3 +62,22 @@ export function answerAfterMigration(resume: unknown, pending: string[]): unknow
     "Several questions wait on a state that a migration wrote. Run the thread without an input: it asks them again.",
   );
 }
+
+// Which run has asked a question.
+
+/** Newest runs that executed, among which the one that asked is looked for. */
+const LOOKED_AT = 50;
+
+/** The newest run that has asked the question. Undefined where it was asked on the thread of which this one is a copy. */
+export function runThatAsked({ tables }: Pick<ThreadContext, "tables">, id: string): StoredRun | undefined {
+  let left = LOOKED_AT;
+  for (const row of tables.runs.list(Infinity, 0)) {
+    const run = storedRun(row);
+    if (idsIn(Object.values(run.outcome.interrupts ?? {}).flat()).includes(id)) return run;
+    // A run that waits or was refused has left the questions as they were.
+    if (run.outcome.attempt > 0 && !run.outcome.refusal && (left -= 1) === 0) return undefined;
+  }
+  return undefined;
+}
+
+const idsIn = (raised: Interrupt[]): string[] => raised.flatMap((one) => one.id ?? []);

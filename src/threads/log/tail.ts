@@ -1,9 +1,9 @@
 /** Readers of the log: stored events in order, then new events. */
 import { type EventText, type Framing, PING, restMark, type TailQuery } from "./events.ts";
-import { unfoldCuts } from "./cuts.ts";
+import { unfoldCuts } from "./compact.ts";
 import type { EventLog } from "./event-log.ts";
 import type { StoredEvent } from "./segments.ts";
-import type { EventsRow } from "../storage/rows.ts";
+import type { EventsRow } from "../store/statements.ts";
 import type { Tables } from "../store/tables.ts";
 import type { Json } from "../../lib/json.ts";
 import type { Refs, Values } from "./values.ts";

@@ -1,7 +1,7 @@
 /** One alarm for everything the thread must do later. */
 import { isKeyDestroyed } from "../../access/encryption/ring.ts";
 import { logError } from "../../lib/log.ts";
-import { compact } from "../compaction.ts";
+import { compact } from "../runs/ending.ts";
 import { keepLatest } from "../state/prune.ts";
 import type { Outbox } from "../runs/outbox.ts";
 import type { ThreadContext } from "../context.ts";

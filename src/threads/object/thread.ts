@@ -1,42 +1,113 @@
 /** The Durable Object of one thread: its runs, checkpoints and event log. One writer, by construction. */
+import { firstAnswer } from "../interrupts/responses.ts";
+import type * as types from "../types.ts";
+import {
+  type AnswerLink,
+  type FirstAnswer,
+  type GivenByLink,
+  type LinkRpc,
+  type NewLink,
+  type LinkState as Standing,
+  type Via,
+  idsIn,
+  absentThread,
+} from "../types.ts";
+import { refuseBroken, parkedThread } from "../state/migrate.ts";
+import { Keyed, type Parts, isLost, readParts, removeUnread } from "./parts.ts";
+import { withLimitsNow } from "../runs/insert.ts";
+import { findAsked, findContinuing, listLinks, makeLink, ownLink, removeLink } from "../interrupts/links/links.ts";
 import { NEWER_ALARM_MS } from "../../lib/object-tables.ts";
 import { isKeyDestroyed } from "../../access/encryption/ring.ts";
 import { remoteProblem } from "../../lib/problem.ts";
-import { Questioned } from "../questioned.ts";
 import { armAlarm, onAlarm, restoreAlarm } from "./alarm.ts";
 import type { Json } from "../../lib/json.ts";
 import { copyInto, copyPage } from "../state/copy.ts";
 import type { CopyPlace } from "../store/copy.ts";
 import { asLine, type Framing, restMark, type TailQuery } from "../log/events.ts";
-import { lineStream } from "../remote/lines.ts";
-import type { OnTask } from "../tasks/effect.ts";
-import type { Outbox } from "../runs/outbox.ts";
+import { lineStream, threadStub } from "../remote.ts";
+import type { OnTask, Outbox } from "../runs/outbox.ts";
 import type { ThreadContext } from "../context.ts";
 import { newRecord, toWireThread, readStanding, startTtl, type ThreadRecord, UNREAD } from "../record.ts";
-import { isLost, type Parts, readParts, removeUnread } from "./parts.ts";
 import type * as rpc from "../rpc.ts";
-import type * as types from "../types.ts";
-import { threadStub } from "../stub.ts";
-import { idsIn } from "../thread-id.ts";
-import { deleteRun } from "../runs/delete.ts";
-import type { Runner } from "../runs/runner.ts";
-import { chooseOpen, listOpen, listRuns } from "../runs/lists.ts";
-import { readResult } from "../runs/result.ts";
-import { runStream } from "../runs/run-stream.ts";
+import { deleteRun, type Runner } from "../runs/runner.ts";
+import { chooseOpen, listOpen, listRuns, readResult } from "../runs/lists.ts";
+import { runStream, threadStream } from "../runs/stream.ts";
 import { toWireRun, type StoredRun } from "../run.ts";
-import { refuseBroken } from "../graph/continue.ts";
-import { parkedThread } from "../graph/parked.ts";
 import { keepLatestOnce } from "../state/prune.ts";
 import { applyUpdates, streamHistory, readShownState } from "../state/state.ts";
 import { Tables } from "../store/tables.ts";
-import { storageFigures } from "../checkpoints/stats.ts";
+import { storageFigures } from "../checkpoints/checkpoints.ts";
 import { withinMetadata } from "../limits.ts";
 import { tail } from "../log/tail.ts";
-import type { Sleepers } from "../log/sleepers.ts";
-import { threadStream } from "../runs/stream.ts";
+import { type Sleepers, isSleeper, sleepAfter } from "../log/sleepers.ts";
 import { readTitle } from "../title.ts";
 import { cancelTask, setHook, viewTask } from "../runs/tasks.ts";
-import { absentThread } from "../named.ts";
+import { pushTask } from "../../protocols/a2a/push.ts";
+import type { Dialect } from "../../streaming/dialect.ts";
+import { selectMethods } from "../../protocols/streaming/events.ts";
+import type { Filter } from "../../protocols/streaming/schema.ts";
+import { markPauses, Pauses } from "../../protocols/streaming/python.ts";
+import { Sockets } from "../../protocols/streaming/socket.ts";
+import { protocolFraming } from "../../streaming/stream.ts";
+
+// The part of a thread's object that is about its questions: links to answer them, and which answer was first.
+
+export abstract class Questioned extends Keyed implements LinkRpc {
+  /** What the thread is made of. Throws when it cannot be read. */
+  protected abstract opened(): Parts;
+
+  async makeLink(link: NewLink): Promise<AnswerLink> {
+    const { context, runner } = this.opened();
+    return makeLink(context, runner.open, link);
+  }
+
+  async ownLink(interruptId: string, via: Via): Promise<AnswerLink | undefined> {
+    const { context, runner } = this.opened();
+    return ownLink(context, runner.open, interruptId, via);
+  }
+
+  async listLinks(interruptId: string): Promise<Standing[]> {
+    const { context, runner } = this.opened();
+    return listLinks(context, runner.open, interruptId);
+  }
+
+  async removeLink(interruptId: string, linkId: string): Promise<boolean> {
+    return removeLink(this.opened().context, interruptId, linkId);
+  }
+
+  async askedBy(linkId: string): Promise<Standing | undefined> {
+    const { context, runner } = this.opened();
+    return findAsked(context, runner.open, linkId);
+  }
+
+  async answerLink(
+    linkId: string,
+    given: GivenByLink,
+  ): Promise<Standing | { state: "accepted"; run_id: string } | undefined> {
+    const { context, runner } = this.opened();
+    const accepted = { state: "accepted" as const, run_id: given.run_id };
+    if (context.run(given.run_id)) return accepted;
+    const link = findAsked(context, runner.open, linkId)?.link;
+    const { run_id, answer, actor } = given;
+    const resume = link && { [link.interrupt_id]: answer ?? null };
+    const asked = resume && findContinuing(context, { run_id, resume, actor });
+    const request = asked && (await withLimitsNow(context, asked));
+    if (request) await refuseBroken(context, runner, request);
+    // From here on nothing waits, so that no other answer comes in between.
+    const standing = findAsked(context, runner.open, linkId);
+    if (standing?.state !== "waits") return standing;
+    if (!request) return { state: "gone", link: standing.link };
+    runner.create(request);
+    await context.projected();
+    return accepted;
+  }
+
+  async answersTaken(interruptIds: string[]): Promise<Record<string, FirstAnswer>> {
+    const { context } = this.opened();
+    const found = interruptIds.map((id) => [id, firstAnswer(context, id)] as const);
+    return Object.fromEntries(found.flatMap(([id, first]) => (first ? [[id, first] as const] : [])));
+  }
+}
 
 /** Characters of the longest state in the answer to a copy: an RPC message holds at most 32 MiB. */
 const LONG_STATE = 8_000_000;
@@ -396,5 +467,46 @@ export class ThreadObject extends Questioned implements rpc.ThreadRpc {
   /** The thread as answers have it, with `values` null when they have more than `mostValues` characters of JSON. */
   #shown(record: ThreadRecord, mostValues = Infinity): types.Thread {
     return toWireThread(record, this.#runner.busy, this.#context.values, mostValues);
+  }
+}
+
+// The Durable Object of a thread, put together: threads/ runs it, streaming/ has its sockets, a2a/ its tasks. Wiring only.
+
+export class Thread extends ThreadObject {
+  private readonly sockets: Sockets;
+  private readonly pauses = new Pauses(() => this.lastSeq());
+
+  constructor(ctx: DurableObjectState, env: Env) {
+    super(ctx, env, pushTask);
+    this.sockets = new Sockets(ctx, env, this, (query, framing) => this.read(query, framing, true));
+  }
+
+  override async fetch(request: Request): Promise<Response> {
+    await this.unlock();
+    const after = sleepAfter(request.url);
+    return after === undefined ? this.sockets.accept(request) : this.sleepers.accept(after);
+  }
+
+  async streamEvents(filter: Filter, after: number, dialect: Dialect): Promise<ReadableStream<Uint8Array>> {
+    const { channels } = filter;
+    const framing = protocolFraming(filter, dialect);
+    const query = { after, methods: selectMethods(channels) };
+    if (dialect !== "python") return this.read(query, framing);
+    return this.pauses.ordered(this.read(query, markPauses(framing, channels)), channels, after);
+  }
+
+  override async webSocketMessage(socket: WebSocket, message: string | ArrayBuffer): Promise<void> {
+    await this.unlock();
+    if (!isSleeper(this.ctx, socket)) await this.sockets.onMessage(socket, message);
+  }
+
+  override async webSocketClose(socket: WebSocket, code: number): Promise<void> {
+    if (isSleeper(this.ctx, socket)) this.sleepers.onClose(socket);
+    else await this.sockets.onClose(socket, code);
+  }
+
+  override async webSocketError(socket: WebSocket): Promise<void> {
+    if (isSleeper(this.ctx, socket)) this.sleepers.onClose(socket);
+    else await this.sockets.onError(socket);
   }
 }

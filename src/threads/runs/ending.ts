@@ -1,12 +1,43 @@
 /** What a run's end leaves: the thread's record, and the event that says how it ended. */
+import { nextPass } from "../log/compact.ts";
+import type { ThreadContext } from "../context.ts";
+import { type ThreadRecord, restartTtl } from "../record.ts";
 import type { Json } from "../../lib/json.ts";
-import { compactLater } from "../compaction.ts";
 import type { Emitter } from "../log/emit.ts";
-import { spentAfter } from "./budgets.ts";
-import { restartTtl, type ThreadRecord } from "../record.ts";
+import { spentAfter } from "./spending.ts";
 import type { StoredRun } from "../run.ts";
 import type { Interrupts, RunError, RunStatus, StopReason } from "../types.ts";
 import type { Refs } from "../log/values.ts";
+import { logError } from "../../lib/log.ts";
+import type { Tracer } from "../../runtime/tracer.ts";
+import { feedbackLinks, ownProject } from "../../traces/own-runs.ts";
+
+// When a thread's log is compacted, and the transaction that does it. What is merged is in log/compact.ts.
+
+/** How long a thread must have been at rest: clients that lost their connection still find every token until then. */
+const COMPACT_AFTER_MS = 10 * 60_000;
+/** The number of deltas of a run from which merging them repays the alarm and the row writes. */
+const WORTHWHILE = 10;
+
+/** How far a thread is compacted, and when to continue, after a run with this many deltas. */
+export function compactLater({ compacted }: ThreadRecord, deltas: number, now: number): ThreadRecord["compacted"] {
+  const { through = 0, due } = compacted ?? {};
+  return deltas > WORTHWHILE || due !== undefined ? { through, due: now + COMPACT_AFTER_MS } : compacted;
+}
+
+/** Compacts the next part of the log. The record says how far it has come, and whether there is more to do. */
+export function compact(context: ThreadContext): void {
+  const { tables, eventLog, record } = context;
+  if (!record) return;
+  const { rows, through, more } = nextPass(tables, record.compacted?.through ?? 0, eventLog.visible);
+  const compacted = { ...record, compacted: { through, ...(more && { due: Date.now() }) } };
+  tables.transaction(() => {
+    for (const row of rows) tables.setEvents(row);
+    context.writeRecord(compacted);
+  });
+  context.keepRecord(compacted);
+  eventLog.recent.forget();
+}
 
 /** How long the thread of a stateless run is found after the run's end, milliseconds. */
 const FOUND_MS = 60_000;
@@ -117,4 +148,27 @@ function describeEnd(
   if (status === "success") return { event: "completed", ...base };
   if (status === "interrupted") return { event: "interrupted", ...base, reason: pause };
   return { event: "failed", ...base, error: error ? `${error.error}: ${error.message}` : status };
+}
+
+// Links by which people give feedback on a run that has just ended.
+
+/**
+ * `{<key>: url}` when the run requests links and leaves a trace. Never throws: an error of the links must not fail the
+ * run.
+ */
+export async function listRunFeedback(
+  { env, workspaceId, threadId }: ThreadContext,
+  run: StoredRun,
+  tracer: Tracer | undefined,
+): Promise<Record<string, string> | undefined> {
+  const { feedback_keys: keys = [], origin, langsmith_tracer } = run.request;
+  const project = ownProject(env, langsmith_tracer?.project_name);
+  const began = tracer?.began;
+  if (keys.length === 0 || origin === undefined || project === undefined || began === undefined) return undefined;
+  try {
+    return await feedbackLinks(env, workspaceId, { id: run.id, project, began }, { keys, origin });
+  } catch (error) {
+    logError(error, { thread: threadId, while: "making links for feedback" });
+    return undefined;
+  }
 }

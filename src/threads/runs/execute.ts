@@ -13,10 +13,10 @@ import type { Emitter } from "../log/emit.ts";
 import { pendingInterrupts } from "../record.ts";
 import type { RunError, RunStatus } from "../types.ts";
 import { budgetAnswers, graphQuestions } from "../interrupts/budget-resume.ts";
-import { isFork, questionsAt } from "./continued.ts";
+import { isFork, questionsAt } from "./insert.ts";
 import type { Spending } from "./spending.ts";
 import { buildConfig, loadGraph, runIds, mergeMetadata, type RunOfThread } from "../state/graph.ts";
-import { describeWriter, isContinuing, isMigrated, migrateOnce, missingTo } from "../graph/continue.ts";
+import { describeWriter, isContinuing, isMigrated, migrateOnce, missingTo } from "../state/migrate.ts";
 import { answerAfterMigration, namedIn } from "../interrupts/resume.ts";
 
 export interface Execution extends RunOfThread {

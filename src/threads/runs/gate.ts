@@ -8,7 +8,7 @@ import { type Answer, flowControl, type NewClaim } from "../../limits/flow/rpc.t
 import { logError } from "../../lib/log.ts";
 import type { ThreadContext } from "../context.ts";
 import { type StoredRun, takesSlots } from "../run.ts";
-import { collectFacts } from "./limits-now.ts";
+import { collectFacts } from "./insert.ts";
 import type { Run } from "../types.ts";
 
 /** Milliseconds until the thread claims again: after an error, when no more may wait, and while its claim waits. */

@@ -1,16 +1,20 @@
 /** What a request for a run becomes: a new run in the queue and its thread's record, or the run that it repeats. */
 import { remoteProblem } from "../../lib/problem.ts";
 import { toFirstAnswer, firstAnswer, describeFirst } from "../interrupts/responses.ts";
-import type { FirstAnswer } from "../answering.ts";
+import { type FirstAnswer, absentThread } from "../types.ts";
 import type { ThreadContext } from "../context.ts";
-import { namesLatest } from "../graph/continue.ts";
+import { namesLatest } from "../state/migrate.ts";
 import { QUEUE_LIMIT, withinMetadata } from "../limits.ts";
 import { newRecord, pendingInterrupts, type ThreadRecord } from "../record.ts";
 import type { RunRequest } from "../rpc.ts";
-import { isOpen, storedRun, type StoredRun, findTask } from "../run.ts";
-import { isInFlight } from "./queue.ts";
-import { listAnswered } from "../interrupts/resume.ts";
-import { absentThread } from "../named.ts";
+import { isOpen, storedRun, type StoredRun, findTask, type Outcome, type Refusal } from "../run.ts";
+import { isInFlight } from "./lists.ts";
+import { listAnswered, runThatAsked, checkStrictResume } from "../interrupts/resume.ts";
+import { budgetsFor } from "../../limits/budgets/claim.ts";
+import { knownBudgets } from "../../limits/budgets/rpc.ts";
+import { settings } from "../../config.ts";
+import { flowFor, modelIn, type RunFacts } from "../../limits/flow/claim.ts";
+import { knownRules } from "../../limits/flow/rpc.ts";
 
 /**
  * For this time after a run's end, the same command counts as a repetition. After it, a person may have sent the same
@@ -132,3 +136,78 @@ function newThread({ workspaceId, threadId }: ThreadContext, request: RunRequest
  * called, which shows its status.
  */
 export const chooseWrite = (run: StoredRun) => (findTask(run) === undefined ? "gathered" : "written");
+
+// From where a run continues, and what it answers there: at the latest checkpoint, or at one of the past.
+
+/** Whether a run that has begun continues from a checkpoint of the past. */
+export const isFork = ({ request, outcome }: Pick<StoredRun, "request" | "outcome">): boolean =>
+  request.checkpoint !== undefined && !outcome.at_latest;
+
+/** The checkpoint of the past from which a run continues. */
+export const forkedFrom = (run: Pick<StoredRun, "request" | "outcome">): string | undefined =>
+  isFork(run) ? (run.request.checkpoint?.checkpoint_id ?? undefined) : undefined;
+
+/**
+ * What a run that begins continues: whether its request names the latest checkpoint, why it is refused, and which questions it answers.
+ * `seen`: its beginning is in the log, with what it answers.
+ */
+export function checkContinuation(
+  context: ThreadContext,
+  { request, outcome }: StoredRun,
+  seen: boolean,
+): Pick<Outcome, "at_latest" | "task_id"> & { refusal?: Refusal; answered: string[] } {
+  const isLatest = outcome.at_latest ?? namesLatest(context.checkpoints, request.checkpoint);
+  if (!isLatest) return { answered: seen ? [] : listAnswered(request, questionsAt(context, request)) };
+  const pending = pendingInterrupts(context.record);
+  const refusal = checkStrictResume(request, pending);
+  const answered = seen || refusal ? [] : listAnswered(request, pending);
+  const task_id = request.task ? undefined : taskThatAsked(context, answered);
+  return { refusal, answered, ...(request.checkpoint && { at_latest: true }), ...(task_id && { task_id }) };
+}
+
+/** The task whose question the run answers. The run joins it, through whichever channel the answer came. */
+function taskThatAsked(context: ThreadContext, answered: string[]): string | undefined {
+  if (answered.length === 0 || !context.tables.hasTasks()) return undefined;
+  for (const id of answered) {
+    const asking = runThatAsked(context, id);
+    const task = asking && findTask(asking);
+    if (task !== undefined) return task;
+  }
+  return undefined;
+}
+
+/** The ids of the questions that wait at the checkpoint that a request names. */
+export function questionsAt({ checkpoints }: Pick<ThreadContext, "checkpoints">, { checkpoint }: RunRequest): string[] {
+  const questions = Object.values(checkpoints.questions(checkpoint?.checkpoint_id ?? undefined));
+  return questions.flat().flatMap(({ id }) => id ?? []);
+}
+
+// The rules of flow control and the budgets that are in force now, for a run that the thread makes itself.
+
+/** The request with what is in force. The run from which it was taken may have asked its question weeks ago. */
+export async function withLimitsNow(
+  { env, workspaceId, threadId }: ThreadContext,
+  request: RunRequest,
+): Promise<RunRequest> {
+  const [rules, { budgets }] = await Promise.all([knownRules(env, workspaceId), knownBudgets(env, workspaceId)]);
+  const facts = collectFacts(threadId, request);
+  return {
+    ...request,
+    flow: flowFor(settings.flow, rules, facts),
+    budgets: budgetsFor(settings.budgets, budgets, facts),
+  };
+}
+
+/** What rules read of the run, from its request. */
+export function collectFacts(threadId: string, request: RunRequest): RunFacts {
+  const { assistant_id, graph_id, assistant, config, context, configurable, metadata } = request;
+  const user = configurable?.langgraph_auth_user_id;
+  return {
+    threadId,
+    assistantId: assistant_id,
+    graphId: graph_id,
+    user: typeof user === "string" ? user : undefined,
+    model: modelIn([context, config?.configurable, assistant.context, assistant.config.configurable]),
+    metadata: { ...assistant.metadata, ...metadata },
+  };
+}

@@ -3,7 +3,7 @@ import { remoteProblem } from "../../lib/problem.ts";
 import type { ThreadContext } from "../context.ts";
 import { ANSWER_LIMIT } from "../limits.ts";
 import type { OpenRuns, RunsQuery } from "../rpc.ts";
-import { storedRun, type StoredRun, toWireRun } from "../run.ts";
+import { storedRun, type StoredRun, toWireRun, type Outcome } from "../run.ts";
 import type { OpenRun, Run } from "../types.ts";
 
 /** Runs on the wire, newest first; 413 when they are too large for one answer. */
@@ -33,4 +33,35 @@ export function chooseOpen(open: readonly StoredRun[], which: OpenRuns): StoredR
   return open.filter(
     (run) => run.created < createdBefore && (runIds?.includes(run.id) ?? (status === "all" || status === run.status)),
   );
+}
+
+// The order of a thread's open runs: the running one, then those that wait, by when they are due.
+
+/** Open runs in the order in which they run. The sort is stable: of runs that are due together, the earlier one is first. */
+export function orderRuns(open: readonly StoredRun[]): StoredRun[] {
+  return open.toSorted((a, b) => place(a) - place(b) || a.created - b.created);
+}
+
+/** Whether the run is running, or waits and may begin. A run that is not due yet (`after_seconds`) is not in flight. */
+export function isInFlight({ status, due }: StoredRun, now = Date.now()): boolean {
+  return status === "running" || due <= now;
+}
+
+const place = ({ status, due }: StoredRun): number => (status === "running" ? 0 : due);
+
+// What a client that waits for a run gets.
+
+/**
+ * The body of `/wait` and `/join` as JSON: the run's final values, with `__interrupt__` where it paused, or `__error__`. The
+ * state is long, so it is not read to be written again.
+ */
+export function readResult({ record, values }: ThreadContext, outcome: Outcome | undefined): string {
+  if (!outcome) return "{}";
+  const { interrupts = {}, error } = outcome;
+  if (error) return JSON.stringify({ __error__: error });
+  // A run that was stopped before its graph gave a state leaves that of the thread.
+  const state = values.flatAll(outcome.values ?? record?.values ?? {});
+  const raised = Object.values(interrupts).flat();
+  if (raised.length === 0) return state;
+  return `${state.slice(0, -1)}${state === "{}" ? "" : ","}"__interrupt__":${JSON.stringify(raised)}}`;
 }

@@ -1,16 +1,93 @@
 /** Carries out the side effects that the transactions of a thread have queued, each at least once. */
+import { type Call, CALL_OF, packCall, sendOrDrop, unpackCall } from "../../deliveries/send.ts";
+import { readOwnPath } from "../../deliveries/receiver.ts";
+import { actingRun } from "../../http/loopback.ts";
+import type { Json } from "../../lib/json.ts";
+import type { AskedByCall } from "../types.ts";
+import type { ThreadContext } from "../context.ts";
+import { type StoredRun, toWireRun, takesSlots } from "../run.ts";
 import { type EndedRun, flowControl } from "../../limits/flow/rpc.ts";
 import { toProblem } from "../../lib/problem.ts";
-import { storeOwnRuns } from "../../traces/own-runs.ts";
+import { storeOwnRuns, ownProject } from "../../traces/own-runs.ts";
 import { auditAnswer } from "../interrupts/responses.ts";
-import type { AskedByCall } from "../answering.ts";
-import type { ThreadContext } from "../context.ts";
-import type { StoredRun } from "../run.ts";
 import type { OutboxRow } from "../store/outbox.ts";
-import { type Call, CALL_OF, packCall, sendOrDrop, unpackCall } from "../../deliveries/send.ts";
-import { sendReports } from "../tasks/budget.ts";
-import type { OnTask, TaskEffect } from "../tasks/effect.ts";
-import { type Delivery, type Questions, webhookCall } from "../tasks/webhook.ts";
+import { sendReports, queueReports } from "./spending.ts";
+import { logError } from "../../lib/log.ts";
+import type { RootFacts, RunFacts, TraceEnd, Tracer } from "../../runtime/tracer.ts";
+import { derivedUsage } from "../../limits/prices/usage.ts";
+import { queueTaskEffects } from "./tasks.ts";
+
+// What other folders do when a task changes.
+
+/**
+ * What has happened to a task: a run of it ended or began, it was cancelled, or a hook was set on it while it rested.
+ * `hook` is the id of the hook, if any.
+ */
+export interface TaskEffect {
+  workspaceId: string;
+  threadId: string;
+  task_id: string;
+  run_id: string;
+  began?: boolean;
+  hook?: string;
+}
+
+/**
+ * What a change of a task leads to: with a hook, the call of its receiver, unless a later effect overtakes it. Called at
+ * least once for each change.
+ */
+export type OnTask = (env: Env, effect: TaskEffect) => Promise<Call | undefined>;
+
+// The webhook of a run.
+
+/** What the outbox keeps of a webhook while its run exists. */
+export interface Delivery {
+  run_id: string;
+  url: string;
+  /** The path of the project's `app` that is called in place of the address. */
+  path?: string;
+  /** The same at every attempt. Rows of earlier versions have none: each run has one webhook, so its id takes its place. */
+  delivery?: string;
+}
+
+/** The questions of a run that asks: as the payload has them, and what an answer of the receiver is for. */
+export interface Questions {
+  interrupts: Json[];
+  asked: AskedByCall;
+}
+
+/** Queues the call of a run's webhook. Called inside the transaction that ends the run. */
+export function queueWebhook(context: ThreadContext, run: StoredRun, url: string): void {
+  const given: Delivery = { run_id: run.id, url, path: readOwnPath(run.request), delivery: crypto.randomUUID() };
+  // The same transaction deletes a run that is rolled back.
+  if (run.outcome.stopped !== "rollback") context.tables.outbox.add("webhook", JSON.stringify(given));
+  else context.tables.outbox.add(CALL_OF.webhook as string, packCall(webhookCall(context, run, given)));
+}
+
+/** What the webhook of a run that has ended sends. */
+export function webhookCall(
+  { workspaceId, threadId, values }: ThreadContext,
+  run: StoredRun,
+  { url, path, delivery = run.id }: Delivery,
+  questions?: Questions,
+): Call {
+  const { error, stopped, updated, values: refs } = run.outcome;
+  const head = JSON.stringify({
+    ...toWireRun(run, threadId),
+    workspace_id: workspaceId,
+    delivery_id: delivery,
+    run_started_at: new Date(run.due).toISOString(),
+    run_ended_at: new Date(updated).toISOString(),
+    ...(error && { error }),
+    ...(questions && { interrupts: questions.interrupts }),
+  });
+  // The state of a run that was rolled back is deleted with it.
+  const state = refs && stopped !== "rollback" ? values.flatAll(refs) : "{}";
+  const body = `${head.slice(0, -1)},"values":${state}}`;
+  const own = path === undefined ? undefined : { path, by: actingRun(run) };
+  const call = { url, own, delivery, headers: { "content-type": "application/json" }, body, stamp: "webhook_sent_at" };
+  return questions && questions.asked.links.length > 0 ? { ...call, asked: questions.asked } : call;
+}
 
 /**
  * Seconds before the next attempt, by how many have failed. After the last one the effect is given up and logged. A trace is not
@@ -183,4 +260,86 @@ export class Outbox {
     if (seconds === undefined) tables.outbox.remove(row.id);
     else tables.outbox.retry(row, Date.now() + seconds * 1000);
   }
+}
+
+// Side effects of a run's end, queued in the transaction that ends the run. The outbox carries them out.
+
+/** Characters of trace runs in one row: even at three bytes each it stays under SQLite's 2 MB. */
+const TRACE_ROW = 400_000;
+/** Characters of a trace that the thread's own row holds at most: changes of the thread write that row again. */
+const TRACE_IN_THREAD = 100_000;
+
+/** Queues what a run's end brings about. Called inside the transaction that ends it, before that writes the thread's row. */
+export function queueSideEffects(context: ThreadContext, run: StoredRun, tracer?: Tracer): void {
+  const { webhook } = run.request;
+  const end = tracer && buildTraceEnd(context, run);
+  if (end) queueTrace(context, end, tracer);
+  if (webhook) queueWebhook(context, run, webhook);
+  // Also of a run that has not begun: its claim may be on its way.
+  if (takesSlots(run)) queueSlots(context, run, tracer);
+  queueReports(context, run);
+  queueTaskEffects(context, run);
+}
+
+/** Queues the return of a run's slots, with the tokens that its trace counts. */
+function queueSlots({ tables }: ThreadContext, { id, created }: StoredRun, tracer?: Tracer): void {
+  const counts = tracer?.modelOutputs.map((outputs) => derivedUsage(outputs)?.total_tokens ?? 0) ?? [];
+  const ended: EndedRun = { run_id: id, created, tokens: counts.reduce((sum, count) => sum + count, 0) };
+  tables.outbox.add("slots", JSON.stringify(ended));
+}
+
+/**
+ * Queues a run's trace, in rows that SQLite can hold. A statement that fails rolls back the run's end, and the next attempt
+ * of the run queues the trace again.
+ */
+function queueTrace({ tables: { outbox }, threadId }: ThreadContext, end: TraceEnd, tracer: Tracer): void {
+  const texts = buildTraceTexts(threadId, end, tracer);
+  if (texts.length === 0) return;
+  if (texts.reduce((sum, text) => sum + text.length, 0) <= TRACE_IN_THREAD)
+    return outbox.keepTrace(`[${texts.join(",")}]`);
+  let batch: string[] = [];
+  let size = 0;
+  const queue = () => outbox.add("trace", `[${batch.join(",")}]`);
+  for (const text of texts) {
+    if (batch.length > 0 && size + text.length > TRACE_ROW) {
+      queue();
+      [batch, size] = [[], 0];
+    }
+    batch.push(text);
+    size += text.length;
+  }
+  queue();
+}
+
+/** The runs of the trace as JSON. An error of a value in them loses the trace, never the run. */
+function buildTraceTexts(threadId: string, end: TraceEnd, tracer: Tracer): string[] {
+  try {
+    return tracer.finish(end);
+  } catch (error) {
+    logError(error, { thread: threadId, while: "writing its trace" });
+    return [];
+  }
+}
+
+/** What the trace says of the run; undefined where traces are off. */
+function buildTraceEnd({ env }: ThreadContext, run: StoredRun): TraceEnd | undefined {
+  const { langsmith_tracer: wanted } = run.request;
+  const project = ownProject(env, wanted?.project_name);
+  if (project === undefined) return undefined;
+  const { error: failure } = run.outcome;
+  const error = failure && `${failure.error}: ${failure.message}`;
+  return { run: runFacts(run), root: rootFacts(run), project, error, referenceExampleId: wanted?.example_id };
+}
+
+function rootFacts({ id, request, due, outcome: { began = due } }: StoredRun): RootFacts {
+  return { id, name: request.graph_id, inputs: request.input, began };
+}
+
+function runFacts({ status, due, outcome: { began = due, first_event, updated } }: StoredRun): RunFacts {
+  return {
+    status,
+    queued_ms: began - due,
+    first_event_ms: first_event === undefined ? undefined : first_event - due,
+    took_ms: updated - began,
+  };
 }

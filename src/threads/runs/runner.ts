@@ -2,30 +2,10 @@
  * The thread's runs: one at a time, in the order in which they are due, each to an end. Every change of a run's status is committed
  * together with its events.
  */
-import { logError } from "../../lib/log.ts";
-import { remoteProblem } from "../../lib/problem.ts";
-import type { Tracer } from "../../runtime/tracer.ts";
-import { Emitter } from "../log/emit.ts";
-import { execute, createTracer } from "./execute.ts";
-import { readSpending } from "./budgets.ts";
-import { Gate } from "./gate.ts";
-import { listRunFeedback } from "./feedback.ts";
-import { recordAnswers, describeTaken, undoAnswers } from "../interrupts/responses.ts";
-import type { Outbox } from "./outbox.ts";
-import { queueSideEffects } from "../tasks/side-effects.ts";
-import type { ThreadContext } from "../context.ts";
-import { countAttempt, attemptsSpent, diedError, timeLeft } from "./attempts.ts";
-import { askedAtEnd, emitEnd, type Ending, recordAfter, unusedBy } from "./ending.ts";
-import { checkContinuation, forkedFrom } from "./continued.ts";
-import { checkAnswers, chooseWrite, newRun, repeatedRun, threadFor, withAssistants } from "./insert.ts";
-import type { ThreadRecord } from "../record.ts";
-import type { RunRequest } from "../rpc.ts";
-import type { CancelAction, Run, RunError, RunStatus, StopReason } from "../types.ts";
-import { isMigrated } from "../graph/continue.ts";
-import { hasNextStep, readWritten } from "../state/state.ts";
+import type { RunError, CancelAction, Run, RunStatus, StopReason } from "../types.ts";
 import {
-  busy,
   type Outcome,
+  busy,
   type Refusal,
   storedRun,
   type StoredRun,
@@ -33,10 +13,77 @@ import {
   takesSlots,
   transition,
 } from "../run.ts";
-import { orderRuns, isInFlight } from "./queue.ts";
+import { type PriorAttempt, Emitter, readPriorAttempt } from "../log/emit.ts";
+import { logError } from "../../lib/log.ts";
+import { remoteProblem } from "../../lib/problem.ts";
+import type { Tracer } from "../../runtime/tracer.ts";
+import { execute, createTracer } from "./execute.ts";
+import { readSpending } from "./spending.ts";
+import { Gate } from "./gate.ts";
+import { listRunFeedback, askedAtEnd, emitEnd, type Ending, recordAfter, unusedBy } from "./ending.ts";
+import { recordAnswers, describeTaken, undoAnswers } from "../interrupts/responses.ts";
+import { type Outbox, queueSideEffects } from "./outbox.ts";
+import type { ThreadContext } from "../context.ts";
+import {
+  checkContinuation,
+  forkedFrom,
+  checkAnswers,
+  chooseWrite,
+  newRun,
+  repeatedRun,
+  threadFor,
+  withAssistants,
+} from "./insert.ts";
+import type { ThreadRecord } from "../record.ts";
+import type { RunRequest } from "../rpc.ts";
+import { isMigrated } from "../state/migrate.ts";
+import { hasNextStep, readWritten } from "../state/state.ts";
+import { orderRuns, isInFlight } from "./lists.ts";
 import { refusedError } from "../interrupts/resume.ts";
 import { joinTask, queueTaskBegin } from "./tasks.ts";
-import { type PriorAttempt, readPriorAttempt } from "../log/prior-attempt.ts";
+import { removeRun } from "../state/prune.ts";
+
+// How often and how long a run is tried. Every deploy restarts all objects, so an attempt counts against the limit only
+// when the run has finished no task since the one before: a long run survives many deploys, and a run that exceeds the
+// memory or CPU of its isolate is ended instead of crashing it again.
+
+/** Seconds a run may take over all its attempts, and attempts without progress, when the deployment does not say. */
+const RUN_TIMEOUT = 3_600;
+const MAX_ATTEMPTS = 3;
+/** Milliseconds that a timer takes at most. */
+const LONGEST_TIMER = 2 ** 31 - 1;
+
+/** Whether a run whose process stopped has no attempts left. */
+export function attemptsSpent(env: Env, outcome: Outcome, prior: PriorAttempt): boolean {
+  return countDeaths(outcome, prior) >= Number(env.RUN_MAX_ATTEMPTS ?? MAX_ATTEMPTS);
+}
+
+/** The part of the outcome for the attempt that begins. `prior` is set from the second attempt on. */
+export function countAttempt(outcome: Outcome, prior?: PriorAttempt): Pick<Outcome, "attempt" | "deaths" | "finished"> {
+  const attempt = outcome.attempt + 1;
+  return prior ? { attempt, deaths: countDeaths(outcome, prior), finished: prior.finished.size } : { attempt };
+}
+
+/** Milliseconds that the run has left; they count from its first attempt. */
+export function timeLeft(env: Env, { began = Date.now() }: Outcome): number {
+  const seconds = Number(env.RUN_TIMEOUT_SECONDS ?? RUN_TIMEOUT);
+  return Math.min(Math.max(0, began + seconds * 1000 - Date.now()), LONGEST_TIMER);
+}
+
+/** The error of a run that is not started again. */
+export function diedError(outcome: Outcome, prior: PriorAttempt): RunError {
+  const names = [...new Set(prior.inFlight)].map((name) => `"${name}"`).join(", ");
+  const where = names ? `while ${names} was running` : "before a node began";
+  return {
+    error: "RunAttemptsExceeded",
+    message: `The server process stopped ${countDeaths(outcome, prior)} times in this run ${where}, most likely out of memory or CPU time. The run is not started again.`,
+  };
+}
+
+/** How often in a row the process has stopped without another finished task of the run, including the last time. */
+function countDeaths({ finished = -1, deaths = 0 }: Outcome, prior: PriorAttempt): number {
+  return prior.finished.size > finished ? 1 : deaths + 1;
+}
 
 /** When a run's tokens are written, by its `durability`. */
 const TOKEN_WRITES = { sync: "first", async: "soon", exit: "late" } as const;
@@ -392,4 +439,24 @@ export class Runner {
     // Failed deliveries run again later. With none left, the watchdog's alarm is no longer needed.
     this.arm();
   }
+}
+
+// Deletes a run of a thread.
+
+/** Stops the run if it is open, and deletes it once the outbox does not need it. False when there is none. */
+export async function deleteRun(
+  context: ThreadContext,
+  runner: Runner,
+  outbox: Outbox,
+  runId: string,
+): Promise<boolean> {
+  if (!context.run(runId)) return false;
+  if (runner.open.some((run) => run.id === runId)) {
+    runner.stop(runId, "interrupt");
+    await runner.ended(runId);
+  }
+  while (!outbox.isSealed(runId)) await outbox.seal(runId);
+  await removeRun(context, runId, () => runner.busy);
+  await context.project(runner);
+  return true;
 }

@@ -2,19 +2,109 @@
  * What a run spends of its budgets. It is kept in the run's row with the events of the model call, so an attempt that follows a
  * crash knows what was paid before. What counts a day is kept by the workspace's ledger (docs/budgets.md).
  */
+import { type RunBudget, type Spent, type Unit, formatDay, WARN_AT } from "../../limits/budgets/claim.ts";
+import { type Report, workspaceBudgets, type Standing, knownBudgets } from "../../limits/budgets/rpc.ts";
+import type { Json } from "../../lib/json.ts";
+import { readOwnPath } from "../../deliveries/receiver.ts";
+import { actingRun } from "../../http/loopback.ts";
+import type { ThreadContext } from "../context.ts";
+import type { StoredRun } from "../run.ts";
+import { type Call, CALL_OF, packCall } from "../../deliveries/send.ts";
 import type { LLMResult } from "@langchain/core/outputs";
-import { formatDay, type RunBudget, type Spent, WARN_AT } from "../../limits/budgets/claim.ts";
 import { questionFor, describeReached } from "../interrupts/budget.ts";
-import { type Standing, workspaceBudgets } from "../../limits/budgets/rpc.ts";
 import { logError } from "../../lib/log.ts";
 import type { Decider, Question } from "../../runtime/model-guard.ts";
 import { roundCost } from "../../limits/prices/price-list.ts";
-import { addCost, type PriceTable } from "../../limits/prices/prices.ts";
+import { addCost, type PriceTable, priceTable } from "../../limits/prices/prices.ts";
 import { derivedUsage } from "../../limits/prices/usage.ts";
-import type { ThreadContext } from "../context.ts";
 import type { Emitter } from "../log/emit.ts";
-import type { StoredRun } from "../run.ts";
-import { queueWarning, buildReports, buildWarning } from "../tasks/budget.ts";
+import { insertAudit } from "../../access/audit/store.ts";
+import { database } from "../../db/client.ts";
+import { deriveUuid } from "../../lib/uuid.ts";
+import type { ThreadRecord } from "../record.ts";
+import { type Answered, budgetAnswers, continuesAsked } from "../interrupts/budget-resume.ts";
+
+// What the outbox does for budgets: the call at 80 %, and reports to the ledger that a run could not make.
+
+/** What the event and the webhook say. */
+interface Warning {
+  budget: string;
+  per: string;
+  key: string;
+  day?: string;
+  unit: Unit;
+  spent: number;
+  limit: number;
+  run_id: string;
+  thread_id: string;
+}
+
+export function buildWarning(
+  { threadId }: ThreadContext,
+  { id: run_id }: StoredRun,
+  {
+    budget: { id, per, key, unit },
+    spent,
+    limit,
+    day,
+  }: { budget: RunBudget; spent: number; limit: number; day?: string },
+): Warning {
+  return { budget: id, per, key, ...(day && { day }), unit, spent, limit, run_id, thread_id: threadId };
+}
+
+/** Queues the call of the budget's webhook, else of the run's. Called inside a transaction. */
+export function queueWarning(
+  { tables, workspaceId }: ThreadContext,
+  run: StoredRun,
+  { webhook }: RunBudget,
+  warning: Warning,
+): void {
+  const url = webhook ?? run.request.webhook;
+  if (url === undefined) return;
+  const delivery = crypto.randomUUID();
+  const path = webhook === undefined ? readOwnPath(run.request) : undefined;
+  const body: Json = { type: "budget.warning", delivery_id: delivery, workspace_id: workspaceId, ...warning };
+  const call: Call = {
+    url,
+    own: path === undefined ? undefined : { path, by: actingRun(run) },
+    delivery,
+    headers: { "content-type": "application/json" },
+    body: JSON.stringify(body),
+    stamp: "webhook_sent_at",
+  };
+  tables.outbox.add(CALL_OF.webhook as string, packCall(call));
+}
+
+/** What the ledger has not, by day. `today`: also of this day, so that it answers. */
+export function buildReports(
+  { id, key, limit, unit }: RunBudget,
+  { days = {}, reported = {} }: Spent,
+  today?: string,
+): Report[] {
+  const missing = Object.keys(days).filter((day) => days[day] !== reported[day]);
+  const named = new Set(today === undefined ? missing : [...missing, today]);
+  return [...named].map((day) => ({ budget: id, key, day, total: days[day] ?? 0, limit, unit }));
+}
+
+interface ReportedSpending {
+  run_id: string;
+  reports: Report[];
+}
+
+/** Queues what the ledger does not have of an ended run. Called inside the transaction that ends it. */
+export function queueReports({ tables }: ThreadContext, { id, request, outcome }: StoredRun): void {
+  const reports = (request.budgets ?? []).flatMap((budget) => {
+    const state = outcome.spent?.[budget.id];
+    return state && budget.per === "day" ? buildReports(budget, state) : [];
+  });
+  if (reports.length > 0)
+    tables.outbox.add("spent", JSON.stringify({ run_id: id, reports } satisfies ReportedSpending));
+}
+
+export async function sendReports({ env, workspaceId }: ThreadContext, body: string): Promise<void> {
+  const { run_id, reports } = JSON.parse(body) as ReportedSpending;
+  await workspaceBudgets(env, workspaceId).report(run_id, reports);
+}
 
 /** A budget is reached, and there is no question to answer, or its answer declined. */
 export class BudgetExceeded extends Error {
@@ -171,3 +261,93 @@ export class Spending implements Decider {
     console.warn(JSON.stringify({ level: "warn", thread: this.context.threadId, message }));
   }
 }
+
+// A run's budgets: how their counts begin, what answers change, and what its end leaves on the thread.
+
+/**
+ * Carries out what the run's answers approve, and gives what counts its spending; undefined when no budget applies. Called at
+ * each attempt. Throws when an answer declines.
+ */
+export async function readSpending(
+  context: ThreadContext,
+  run: StoredRun,
+  emitter: Emitter,
+): Promise<Spending | undefined> {
+  const thread = context.record as ThreadRecord;
+  const { budgets = [] } = run.request;
+  const { answers } = budgetAnswers(run, thread);
+  if (budgets.length === 0 && answers.length === 0) return undefined;
+  // Of an attempt that follows a crash, the row has what the one before has spent.
+  run.outcome.spent ??= beginSpending(run, thread, answers);
+  for (const answer of answers) await carryOut(context, run, answer);
+  const declined = answers.find(({ amount }) => amount === undefined);
+  if (declined) throw new BudgetExceeded(`More of the budget "${declined.question.budget}" was not approved.`);
+  if (budgets.length === 0) return undefined;
+  const { prices } = await knownBudgets(context.env, context.workspaceId);
+  return new Spending(context, run, emitter, budgets, priceTable(context.env.TRACE_PRICES, prices));
+}
+
+function beginSpending(run: StoredRun, thread: ThreadRecord, answers: Answered[]): Record<string, Spent> {
+  const continues = continuesAsked(run, thread);
+  const states = (run.request.budgets ?? []).flatMap(({ id, per }) => {
+    if (per === "day" || (per === "run" && !continues)) return [];
+    const { spent = 0, extra = 0, warned, approved = [] } = thread.spent?.[spendingKey({ id, per })] ?? {};
+    // A question that waits again, because the run that answered it was undone, has raised the limit already.
+    const fresh = answers.filter(({ id: asked, question, amount }) => {
+      return amount !== undefined && question.budget === id && !approved.includes(asked);
+    });
+    const more = fresh.reduce((sum, { amount = 0 }) => sum + amount, extra);
+    const questions = [...approved, ...fresh.map((one) => one.id)];
+    const raised = {
+      ...(more > 0 && { extra: roundCost(more) }),
+      ...(questions.length > 0 && { approved: questions }),
+    };
+    return [[id, { spent, ...raised, ...(warned && { warned }) } satisfies Spent] as const];
+  });
+  return Object.fromEntries(states);
+}
+
+async function carryOut(context: ThreadContext, run: StoredRun, { id, question, amount }: Answered): Promise<void> {
+  const { env, workspaceId, threadId } = context;
+  const { budget, key, day } = question;
+  if (amount !== undefined && day !== undefined)
+    await workspaceBudgets(env, workspaceId).approve({ budget, key, day }, id, amount);
+  const { kind = "run", credentialId = run.id, user } = run.request.actor ?? {};
+  try {
+    await insertAudit(database(env.DB), {
+      // The same at every attempt.
+      id: deriveUuid(`audit of ${id} ${run.id}`),
+      workspaceId,
+      at: Date.now(),
+      actorKind: kind,
+      actorId: credentialId,
+      action: amount === undefined ? "budget.declined" : "budget.approved",
+      targetId: budget,
+      detail: {
+        thread_id: threadId,
+        run_id: run.id,
+        key,
+        unit: question.unit,
+        ...(amount && { amount }),
+        ...(user && { user }),
+      },
+      address: null,
+      userAgent: null,
+    });
+  } catch (error) {
+    if (run.outcome.attempt === 1) throw error;
+    logError(error, { thread: threadId, while: "recording an approval again" });
+  }
+}
+
+/** What the thread keeps: for its next run, or for the one that continues this one. */
+export function spentAfter({ spent }: ThreadRecord, { request, outcome }: StoredRun): ThreadRecord["spent"] {
+  const own = (request.budgets ?? []).flatMap(({ id, per }) => {
+    const state = per === "day" ? undefined : outcome.spent?.[id];
+    return state ? [[spendingKey({ id, per }), state] as const] : [];
+  });
+  return own.length > 0 ? { ...spent, ...Object.fromEntries(own) } : spent;
+}
+
+/** A budget whose period was changed begins to count again. */
+const spendingKey = ({ id, per }: Pick<RunBudget, "id" | "per">): string => `${per} ${id}`;

@@ -1,10 +1,12 @@
 /** `GET /threads/{id}/stream`: the events of all runs of a thread, as they come, in the classic framing. */
 import { sseFrame } from "../../http/sse.ts";
-import { CLASSIC_MODES, ClassicFramer, toEventMethods } from "../log/classic.ts";
+import { CLASSIC_MODES, ClassicFramer, toEventMethods, classicFraming } from "../log/classic.ts";
 import type { EventText, Framing, TailQuery } from "../log/events.ts";
 import type { StoredEvent } from "../log/segments.ts";
 import type { StoredRun } from "../run.ts";
 import type { Tables } from "../store/tables.ts";
+import type { RunStream } from "../rpc.ts";
+import { seqOfCheckpoint } from "../log/emit.ts";
 
 const ENDS = new Set(["completed", "failed", "interrupted"]);
 
@@ -70,4 +72,33 @@ function threadFraming(modes: string[], runOf: RunOf): Framing {
 function chooseFramer(run: StoredRun | undefined): ClassicFramer {
   const { stream_mode: modes = ["values"], stream_subgraphs: subgraphs = false } = run?.request ?? {};
   return new ClassicFramer({ modes, subgraphs });
+}
+
+// Where the classic stream of a run begins, for a client that may have seen a part of it.
+
+/** What to read of the log, and how to frame it. `visible` is the log's last sequence number. */
+export function runStream(
+  tables: Tables,
+  run: StoredRun,
+  visible: number,
+  { modes = run.request.stream_mode ?? ["values"], seen: given = -1, checkpointId, ...options }: RunStream,
+): { query: TailQuery; framing: Framing } {
+  const { first_seq } = run.outcome;
+  const seen = given > visible ? -1 : given;
+  const start = first_seq === undefined ? visible : first_seq - 1;
+  const shown = checkpointId && seen <= start ? seqOfCheckpoint(tables, start + 1, checkpointId) : undefined;
+  const after = Math.max(seen, start, shown ?? 0);
+  const { namespaces, cancelOnDisconnect } = options;
+  const subgraphs = run.request.stream_subgraphs ?? false;
+  return {
+    // The `messages` mode shows messages so far, so it is framed from the run's first event on.
+    query: {
+      after: modes.includes("messages") ? start : after,
+      seen: after,
+      runId: run.id,
+      methods: toEventMethods(modes),
+      cancelOnDisconnect,
+    },
+    framing: classicFraming({ modes, subgraphs, after, namespaces }),
+  };
 }

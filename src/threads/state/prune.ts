@@ -2,7 +2,7 @@
 import { undoAnswers } from "../interrupts/responses.ts";
 import { logError } from "../../lib/log.ts";
 import { readSnapshot } from "../../runtime/state.ts";
-import { type Entry, replayedChannels } from "../checkpoints/entry.ts";
+import { type Entry, replayedChannels } from "../checkpoints/checkpoint.ts";
 import type { ThreadContext } from "../context.ts";
 import type { Json } from "../../lib/json.ts";
 import { Emitter } from "../log/emit.ts";

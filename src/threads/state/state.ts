@@ -6,7 +6,7 @@ import { Saver } from "../../runtime/saver.ts";
 import { readHistory, readSnapshot, readState, writeState } from "../../runtime/state.ts";
 import { isFactory } from "../../agents/graphs/graph.ts";
 import { buildConfig, loadGraph } from "./graph.ts";
-import { describeWriter, goneNodes, migrateOnce, namesLatest } from "../graph/continue.ts";
+import { describeWriter, goneNodes, migrateOnce, namesLatest } from "./migrate.ts";
 import type { ThreadContext } from "../context.ts";
 import { restartTtl, type ThreadRecord } from "../record.ts";
 import { storedRun, type StoredRun } from "../run.ts";

@@ -3,7 +3,7 @@
  * gets it when the next run ends.
  */
 import type { Value } from "./long-text.ts";
-import { type RunRow, withMember } from "../storage/rows.ts";
+import { type RunRow, withMember } from "./statements.ts";
 import type { Statements } from "./statements.ts";
 
 /** Rows that one statement reads. */

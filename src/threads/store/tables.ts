@@ -15,9 +15,9 @@ import {
   type WritesRow,
   unwrapRecord,
   wrapRecord,
-} from "../storage/rows.ts";
+} from "./statements.ts";
 import { type Row, Statements } from "./statements.ts";
-import { Vault } from "../storage/vault.ts";
+import { Vault } from "./long-text.ts";
 
 /** Rows that one statement reads. Rows of events may have some 400,000 characters each. */
 const EVENT_ROWS = 4;

@@ -2,17 +2,27 @@
 import { budgetQuestion } from "../budget.ts";
 import { remoteProblem } from "../../../lib/problem.ts";
 import { deriveUuid } from "../../../lib/uuid.ts";
-import { runThatAsked } from "../../answers/asking.ts";
+import { runThatAsked } from "../resume.ts";
 import { toFirstAnswer, firstAnswer } from "../responses.ts";
-import type { Actor, AnswerLink, NewLink, Standing, Via } from "../../answering.ts";
+import {
+  type Actor,
+  type AnswerLink,
+  type NewLink,
+  type LinkState as Standing,
+  type Via,
+  absentThread,
+  type Interrupt,
+} from "../../types.ts";
 import type { Json } from "../../../lib/json.ts";
 import type { ThreadContext } from "../../context.ts";
-import { absentThread } from "../../named.ts";
 import { pendingInterrupts } from "../../record.ts";
 import type { RunRequest } from "../../rpc.ts";
 import type { StoredRun } from "../../run.ts";
-import type { Interrupt } from "../../types.ts";
 import { checkAnswers, findTaker } from "../../runs/insert.ts";
+import * as v from "valibot";
+import { sealText, type SealKeys, unseal } from "../../../lib/crypto.ts";
+import { forEach } from "../../limits.ts";
+import { threadStub } from "../../remote.ts";
 
 /** Links of one thread that have not expired. */
 export const MOST_LINKS = 100;
@@ -152,4 +162,76 @@ function validLinks({ tables }: ThreadContext): AnswerLink[] {
       for (const { link_id } of old) tables.answers.removeLink(link_id);
     });
   return links.filter((link) => !old.includes(link));
+}
+
+// The token of a link: its workspace, thread, id, interrupt and end, sealed (auth/seal.ts). ENCRYPTION_KEY authenticates it, so that no
+// other can be made, and a reader learns nothing from it. The thread has the link itself, which can be revoked.
+
+const PURPOSE = "interrupt link";
+const ANSWERS_PATH = "/api/v1/answers";
+
+const Held = v.strictTuple([v.string(), v.string(), v.string(), v.string(), v.number()]);
+
+export interface HeldLink {
+  workspaceId: string;
+  threadId: string;
+  linkId: string;
+  interruptId: string;
+  /** Milliseconds since 1970. */
+  expires: number;
+}
+
+/** The address at which the link is answered. `origin`: this server's own, as the link's holder has it. */
+export async function urlOfLink(
+  keys: SealKeys,
+  origin: string,
+  { workspaceId, threadId }: Pick<HeldLink, "workspaceId" | "threadId">,
+  { link_id, interrupt_id, expires }: AnswerLink,
+): Promise<string> {
+  const token = await sealText(keys, JSON.stringify([workspaceId, threadId, link_id, interrupt_id, expires]), PURPOSE);
+  return `${origin}${ANSWERS_PATH}/${Buffer.from(token).toString("base64url")}`;
+}
+
+/** What a token names; undefined for one that this deployment has not made. It may have expired. */
+export async function openToken(keys: SealKeys, token: string): Promise<HeldLink | undefined> {
+  const text = await unseal(keys, Buffer.from(token, "base64url").toString(), PURPOSE).catch(() => undefined);
+  const parsed = text === undefined ? undefined : v.safeParse(Held, JSON.parse(text));
+  if (!parsed?.success) return undefined;
+  const [workspaceId, threadId, linkId, interruptId, expires] = parsed.output;
+  return { workspaceId, threadId, linkId, interruptId, expires };
+}
+
+// The links that the server itself gives out with the questions of a run, over MCP and A2A.
+
+/** Questions of one run that get a link. */
+const MOST = 20;
+
+export interface OwnLink {
+  interrupt_id: string;
+  answer_url: string;
+  expires_at: string;
+}
+
+/** Where the questions wait. `address`: this server's, as the caller has it. */
+export interface AskingThread {
+  env: Env;
+  workspaceId: string;
+  threadId: string;
+  address: string;
+}
+
+/** A link for each question that can be answered by one. Its holder may answer, so the caller must be allowed to start runs. */
+export async function giveLinks(
+  { env, workspaceId, threadId, address }: AskingThread,
+  via: Extract<Via, "mcp" | "a2a">,
+  interruptIds: string[],
+): Promise<OwnLink[]> {
+  const thread = threadStub(env, workspaceId, threadId);
+  const given = await forEach(interruptIds.slice(0, MOST), async (interrupt_id) => {
+    const link = await thread.ownLink(interrupt_id, via);
+    if (!link) return [];
+    const answer_url = await urlOfLink(env, address, { workspaceId, threadId }, link);
+    return [{ interrupt_id, answer_url, expires_at: new Date(link.expires).toISOString() }];
+  });
+  return given.flat();
 }

@@ -1,9 +1,68 @@
 /** The fields in which a question is answered, and what they say. They need no script. */
+import { isObject, type Json, parseJson } from "../../../lib/json.ts";
 import { html } from "hono/html";
-import type { Html } from "../../../http/html.ts";
-import { parseJson } from "../../../lib/json.ts";
-import type { Json } from "../../../lib/json.ts";
-import { type Action, limitDecisions, type DecisionType } from "../../../answers/review.ts";
+import { type Html, htmlPage } from "../../../http/html.ts";
+import { describeFirst, formatTime } from "../responses.ts";
+import type { FirstAnswer, LinkState as Standing } from "../../types.ts";
+
+// The questions that LangChain's human-in-the-loop middleware asks: actions, each with the decisions that it allows.
+
+const DECISIONS = ["approve", "edit", "reject", "respond"] as const;
+export type DecisionType = (typeof DECISIONS)[number];
+
+export interface Action {
+  name: string;
+  args: Json;
+  description?: string;
+  allowed: DecisionType[];
+}
+
+const USUAL: DecisionType[] = ["approve", "edit", "reject"];
+
+/** The actions to review, in either casing of their members; undefined for any other question. */
+export function actionsIn(value: unknown): Action[] | undefined {
+  if (!isObject(value)) return undefined;
+  const requests = value.action_requests ?? value.actionRequests;
+  if (!Array.isArray(requests) || requests.length === 0) return undefined;
+  const reviews = [value.review_configs ?? value.reviewConfigs ?? []].flat().filter(isObject);
+  return requests.map((one: unknown, index) => readAction(isObject(one) ? one : {}, reviews, index));
+}
+
+function readAction(request: Json, reviews: Json[], index: number): Action {
+  const name = [request.name, request.action].find((one) => typeof one === "string") ?? "action";
+  const review = reviews.find((one) => (one.action_name ?? one.actionName) === name) ?? reviews[index];
+  const listed = review?.allowed_decisions ?? review?.allowedDecisions;
+  const given = request.args ?? request.arguments;
+  return {
+    name,
+    args: isObject(given) ? given : {},
+    ...(typeof request.description === "string" && { description: request.description }),
+    allowed: Array.isArray(listed) ? DECISIONS.filter((one) => listed.includes(one)) : USUAL,
+  };
+}
+
+/** What is not allowed of an answer to these actions. `only`: the types of decision that the link accepts. */
+export function faultOfDecisions(actions: Action[], only: unknown[] | undefined, answer: unknown): string | undefined {
+  const decisions = isObject(answer) ? answer.decisions : undefined;
+  if (!Array.isArray(decisions) || decisions.length !== actions.length)
+    return `Give {"decisions": […]} with ${actions.length === 1 ? "one decision" : `${actions.length} decisions`}.`;
+  return actions.map((action, i) => checkDecision(action, only, decisions[i])).find((fault) => fault !== undefined);
+}
+
+function checkDecision({ name, allowed }: Action, only: unknown[] | undefined, decision: unknown): string | undefined {
+  const { type, edited_action, message } = isObject(decision) ? decision : ({} as Json);
+  const types = limitDecisions(allowed, only);
+  if (!types.includes(type as DecisionType)) return `The decision on ${name} must be one of: ${types.join(", ")}.`;
+  const isEdited = isObject(edited_action) && typeof edited_action.name === "string" && isObject(edited_action.args);
+  if (type === "edit" && !isEdited) return `An edit of ${name} needs edited_action with name and args.`;
+  if (type === "respond" && typeof message !== "string") return `A response to ${name} needs a message.`;
+  if (message !== undefined && typeof message !== "string") return `The message about ${name} must be a text.`;
+  return undefined;
+}
+
+/** The types of decision that an action and the link both allow. */
+export const limitDecisions = (allowed: DecisionType[], only: unknown[] | undefined): DecisionType[] =>
+  only ? allowed.filter((one) => only.includes(one)) : allowed;
 
 /** Characters of a question that the page shows. */
 const SHOWN = 50_000;
@@ -138,4 +197,52 @@ function readDecisions(form: URLSearchParams, actions: Action[]): Read {
     } else decisions.push({ type, ...(type !== "approve" && message !== "" && { message }) });
   }
   return { answer: { decisions } };
+}
+
+// What a person sees who follows a link to a question.
+
+type Waiting = Extract<Standing, { state: "waits" }>;
+
+/** The question as a card. `fault`: why what was given was not taken; it is shown again. */
+export function askPage(
+  { link, value, graph_id }: Waiting,
+  { fault, given, status = 200 }: { fault?: string; given?: URLSearchParams; status?: number } = {},
+) {
+  const actions = actionsIn(value);
+  const fields = actions ? actionFields(actions, link.answers, given) : plainFields(value, link.answers, given);
+  return hideFromSearch(
+    htmlPage(
+      "A question",
+      html`<h1>${actions ? "The agent needs your decision" : "The agent has a question"}</h1>
+        <p class="soft">
+          Asked by the agent ${graph_id}. ${link.name === undefined ? "" : `This link was made for ${link.name}. `}It is
+          valid until ${formatTime(link.expires)}.
+        </p>
+        ${fault === undefined ? "" : html`<p class="bad" role="alert">${fault}</p>`}
+        <form method="post">${fields}</form>`,
+      status,
+    ),
+  );
+}
+
+export function thanksPage() {
+  return messagePage("Thank you", "Your answer is stored, and the agent continues. You can close this page.", 200);
+}
+
+/** For the one who comes second. */
+export function answeredPage(first: FirstAnswer, status: number) {
+  return messagePage("This question is answered", describeFirst(first), status);
+}
+
+export function messagePage(title: string, message: string, status: number) {
+  const content: Html = html`<h1>${title}</h1>
+    <p class="soft">${message}</p>`;
+  return hideFromSearch(htmlPage(title, content, status));
+}
+
+/** The address is a secret: no search engine lists it. */
+async function hideFromSearch(page: Response | Promise<Response>): Promise<Response> {
+  const response = await page;
+  response.headers.set("x-robots-tag", "noindex, nofollow");
+  return response;
 }

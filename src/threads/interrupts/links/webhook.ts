@@ -3,12 +3,12 @@ import { isObject, NESTING, nestsDeeper, parseJson } from "../../../lib/json.ts"
 import { publicAddress } from "../../../http/context.ts";
 import { deriveUuid } from "../../../lib/uuid.ts";
 import type { Json } from "../../../lib/json.ts";
-import { urlOfLink } from "../../answers/token.ts";
-import type { AskedByCall } from "../../answering.ts";
+import { urlOfLink } from "./links.ts";
+import type { AskedByCall } from "../../types.ts";
 import type { ThreadContext } from "../../context.ts";
-import { refuseBroken } from "../../graph/continue.ts";
+import { refuseBroken } from "../../state/migrate.ts";
 import type { StoredRun } from "../../run.ts";
-import { withLimitsNow } from "../../runs/limits-now.ts";
+import { withLimitsNow } from "../../runs/insert.ts";
 import { findAsked, findContinuing, ownLink } from "./links.ts";
 import type { Runner } from "../../runs/runner.ts";
 
