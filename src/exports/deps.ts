@@ -2,7 +2,7 @@
 import type { KeySource } from "../access/encryption/keys.ts";
 import { openBlobs } from "../access/encryption/blobs.ts";
 import { database, type Database } from "../db/client.ts";
-import type { ObjectStore } from "../s3/object-store.ts";
+import type { ObjectStore } from "./s3/store.ts";
 import { resolveColumn, type RunPage } from "../traces/columns.ts";
 import type { TracePartitionRpc } from "../traces/rpc.ts";
 import { tracePartition } from "../traces/stub.ts";

@@ -13,7 +13,7 @@ import { createExport } from "./create.ts";
 import { type Deps, createDeps } from "./deps.ts";
 import { destinations } from "./destinations/routes.ts";
 import { startNext } from "./finish.ts";
-import { requirePlan, requireScope } from "./plan-gate.ts";
+import { requirePlan, requireScope } from "./destinations/routes.ts";
 import { CreateExport, ExportId, ExportRunId, Paging, PatchExport, SpawnedQuery } from "./schema.ts";
 import { Export, ExportRun, toWireExport, toWireRun } from "./row.ts";
 import {
@@ -28,7 +28,7 @@ import {
   readProgress,
 } from "./store.ts";
 import { CONNECTIONS, inParallel } from "../lib/parallel.ts";
-import { changedWindows } from "./ledger/late.ts";
+import { changedWindows } from "./ledger/jobs.ts";
 
 const doc = createDoc("Bulk export");
 

@@ -3,7 +3,7 @@ import * as v from "valibot";
 import { AnyObject, Count, Id, Time } from "../http/shapes.ts";
 import type { ExportCursor } from "./table.ts";
 import { isoFromMicros } from "../traces/time.ts";
-import { runFolder } from "./layout.ts";
+import { runFolder } from "./slice.ts";
 import type { ExportRow, ExportRunRow, Progress } from "./store.ts";
 
 const iso = (milliseconds: number | null) => (milliseconds === null ? null : new Date(milliseconds).toISOString());

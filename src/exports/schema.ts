@@ -2,7 +2,7 @@
 import * as v from "valibot";
 import { optional, pagingQuery, Uuid } from "../http/shapes.ts";
 import { DAY_MICROS, HOUR_MICROS, microsFromIso } from "../traces/time.ts";
-import { CODECS, type Compression } from "./codecs.ts";
+import { CODECS, type Compression } from "./parquet/chunk.ts";
 import { EXPORT_FIELDS } from "./parquet/columns.ts";
 
 /** An export run is made for each day, so the days of one export are bounded; and so is what a schedule catches up. */

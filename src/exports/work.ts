@@ -1,10 +1,222 @@
-/** Consumes queue messages of exports. A message is only a wake-up: the ledger in D1 holds the state. */
+/** One step of an export or of an export run, as the ledger says. */
+import { listExperiments } from "../traces/projects/store.ts";
+import { dayBounds, toDay } from "../traces/time.ts";
+import { type Deps, type ExportMessage, createDeps } from "./deps.ts";
+import {
+  completeEmptyRuns,
+  failJob,
+  insertRuns,
+  markPlanned,
+  type PlannedRun,
+  lateDays,
+  findJob,
+  hasOpenRuns,
+  noteJobRetry,
+  takeRunsToSend,
+} from "./ledger/jobs.ts";
+import type { ExportRow, ExportRunRow } from "./store.ts";
+import { logError } from "../lib/log.ts";
+import { StoreError, UNANSWERED } from "./s3/errors.ts";
+import { finishExport, startNext } from "./finish.ts";
+import {
+  claimNextRun,
+  claimRemains,
+  claimRun,
+  failRun,
+  forgetRemains,
+  INTERRUPTED,
+  noteRetry,
+  releaseLease,
+} from "./ledger/lease.ts";
+import { openDestination } from "./destinations/store.ts";
+import { clearRemains, exportSlice, LeaseLost } from "./slice.ts";
 import * as v from "valibot";
-import { StoreError } from "./s3/errors.ts";
-import { advance, noteJobFailure } from "./advance.ts";
-import { type Deps, createDeps, type ExportMessage } from "./deps.ts";
-import { findJob } from "./ledger/jobs.ts";
-import { INTERRUPTED } from "./ledger/lease.ts";
+
+// From an export's window to its runs: one for each project and UTC day, tiling the window exactly.
+
+/** More runs than this do not fit one export; a shorter window does the rest. */
+const MAX_RUNS = 100_000;
+
+export interface Window {
+  day: string;
+  startTime: number;
+  endTime: number;
+}
+
+/** The UTC days of the half-open window [start, end), the first and the last cut to it. Microseconds. */
+export function dayWindows(start: number, end: number): Window[] {
+  const windows: Window[] = [];
+  for (let at = start; at < end;) {
+    const day = toDay(at);
+    const next = Math.min(dayBounds(day).end, end);
+    windows.push({ day, startTime: at, endTime: next });
+    at = next;
+  }
+  return windows;
+}
+
+/** Inserts the runs of an export. Experiments created after the job are included. */
+export async function plan(deps: Deps, job: ExportRow): Promise<void> {
+  const projectIds = job.sessionId === null ? await listExperiments(deps.db, job.workspaceId) : [job.sessionId];
+  const windows = dayWindows(job.startTime, job.endTime ?? job.startTime);
+  if (projectIds.length > deps.maxExperiments) {
+    const reason = `TooManyExperiments: ${projectIds.length} experiments, and an export may have ${deps.maxExperiments}.`;
+    return failJob(deps.db, job.id, reason, deps.now());
+  }
+  if (projectIds.length * windows.length > MAX_RUNS) {
+    const reason = `TooManyRuns: ${projectIds.length} projects of ${windows.length} days; choose a shorter window.`;
+    return failJob(deps.db, job.id, reason, deps.now());
+  }
+  const runs = projectIds.flatMap((projectId) =>
+    windows.map((window): PlannedRun => ({ id: deps.newId(), projectId, ...window })),
+  );
+  await insertRuns(deps.db, job, runs, deps.now());
+  const late = await lateDays(deps.db, job);
+  const lateRuns = late.slice(0, MAX_RUNS).map((day): PlannedRun => ({ id: deps.newId(), ...day }));
+  await insertRuns(deps.db, job, lateRuns, deps.now());
+  await completeEmptyRuns(deps.db, job.id, deps.now());
+  await markPlanned(deps.db, job.id, deps.now());
+}
+
+/**
+ * The messages that an export begins with. A worker takes the next run itself, so further messages would only find that
+ * their runs are done. A worker that works for longer than `BUSY_MS` sends more.
+ */
+const FIRST_MESSAGES = 4;
+const BUSY_MS = 1_000;
+
+/** Handles one message. Errors of the store are recorded in the ledger; other errors are thrown. */
+export async function advance(deps: Deps, sent: ExportMessage): Promise<void> {
+  if ("exportId" in sent) await advanceExport(deps, sent.exportId);
+  else await advanceRuns(deps, sent.runId);
+}
+
+/** Plans a running export, sends its next runs, or writes its manifest: whichever is due. */
+async function advanceExport(deps: Deps, id: string): Promise<void> {
+  const job = await findJob(deps.db, id);
+  if (job?.status !== "RUNNING") return;
+  try {
+    if (job.plannedAt === null) await plan(deps, job);
+    if (await hasOpenRuns(deps.db, id)) await sendRuns(deps, job, FIRST_MESSAGES);
+    else if ((await findJob(deps.db, id))?.plannedAt) await finishExport(deps, job);
+  } catch (error) {
+    await noteJobFailure(deps, job, error);
+  }
+}
+
+export async function noteJobFailure(deps: Deps, job: ExportRow, error: unknown): Promise<void> {
+  const reason = describeFailure(error);
+  if (isPermanent(error) || job.retries >= deps.limits.retries) {
+    await failJob(deps.db, job.id, reason, deps.now());
+    return startNext(deps, job.workspaceId);
+  }
+  await noteJobRetry(deps.db, job.id, reason, deps.now() + deps.limits.retryDelay);
+  await deps.send({ exportId: job.id }, deps.limits.retryDelay / 1000);
+}
+
+/** Sends messages for the next runs of an export, until `most` are on their way or the export has its share of all. */
+async function sendRuns(deps: Deps, job: ExportRow, most = deps.limits.runsPerExport): Promise<void> {
+  const { destinationId } = job;
+  const { inFlight, runsPerExport } = deps.limits;
+  const room = { inFlight, runsPerExport: Math.min(most, runsPerExport) };
+  for (const runId of await takeRunsToSend(deps.db, job, room, deps.now())) {
+    await deps.send({ runId, destinationId });
+  }
+}
+
+/**
+ * Exports a run, and then the next ones of its export: most days of a small export take less time than a message does.
+ * Ends when none is left, the time is up, or another destination waits.
+ */
+async function advanceRuns(deps: Deps, id: string): Promise<void> {
+  const until = deps.now() + deps.limits.invocation;
+  let run = await claimRun(deps.db, id, deps.now(), deps.now() + deps.limits.lease);
+  if (!run) return clearEnded(deps, id);
+  const { exportId } = run;
+  const job = await findJob(deps.db, exportId);
+  if (!job) return;
+  let sent = deps.now();
+  while (run) {
+    if (!(await exportRun(deps, job, run, until))) return;
+    const goesOn = mayContinue(deps, job, until);
+    if (!goesOn || deps.now() - sent >= BUSY_MS) {
+      await sendRuns(deps, job);
+      sent = deps.now();
+    }
+    if (!goesOn) break;
+    run = await claimNextRun(deps.db, exportId, deps.now(), deps.now() + deps.limits.lease);
+  }
+  // The manifest is written now: a message to do it would delay the end of a small export. The sweep repeats a failed attempt.
+  if (!(await hasOpenRuns(deps.db, exportId))) await advanceExport(deps, exportId);
+}
+
+const mayContinue = (deps: Deps, { destinationId }: ExportRow, until: number): boolean =>
+  deps.now() < until && !deps.slots.isWanted(destinationId, deps.now());
+
+/** Exports slices of a claimed run. True when it is complete; otherwise a message or the sweep continues it. */
+async function exportRun(deps: Deps, job: ExportRow, claimed: ExportRunRow, until: number): Promise<boolean> {
+  let run = claimed;
+  if (run.retryNumber > deps.limits.retries) {
+    await fail(deps, job, run, INTERRUPTED);
+    return false;
+  }
+  await deps.at("claimed");
+  try {
+    const opened = await openDestination(deps, job);
+    do {
+      run = await exportSlice(deps, { run, job, ...opened });
+      deps.slots.answered(job.destinationId);
+    } while (run.status === "RUNNING" && mayContinue(deps, job, until));
+    if (run.status !== "RUNNING") return true;
+    await releaseLease(deps.db, run, deps.now());
+    await deps.send({ runId: run.id, destinationId: job.destinationId });
+  } catch (error) {
+    if (error instanceof LeaseLost) await clearEnded(deps, run.id);
+    else await noteRunFailure(deps, job, run, error);
+  }
+  return false;
+}
+
+async function noteRunFailure(deps: Deps, job: ExportRow, run: ExportRunRow, error: unknown): Promise<void> {
+  const reason = describeFailure(error);
+  if (error instanceof StoreError && error.code === UNANSWERED) deps.slots.hung(job.destinationId, deps.now());
+  if (isPermanent(error) || run.retryNumber >= deps.limits.retries) return fail(deps, job, run, reason);
+  const nextAttemptAt = deps.now() + deps.limits.retryDelay;
+  await noteRetry(deps.db, run, { reason, now: deps.now(), nextAttemptAt });
+  await deps.send({ runId: run.id, destinationId: job.destinationId }, deps.limits.retryDelay / 1000);
+}
+
+async function fail(deps: Deps, job: ExportRow, run: ExportRunRow, reason: string): Promise<void> {
+  await failRun(deps.db, run, reason, deps.now());
+  await startNext(deps, job.workspaceId);
+}
+
+/** Aborts the upload that a run left open when it was cancelled, failed or timed out. */
+async function clearEnded(deps: Deps, id: string): Promise<void> {
+  const now = deps.now();
+  const run = await claimRemains(deps.db, id, now, now + deps.limits.lease);
+  const job = run && (await findJob(deps.db, run.exportId));
+  if (!job) return;
+  try {
+    await clearRemains((await openDestination(deps, job)).store, run);
+  } catch (error) {
+    // A permanent error leaves the remains in the store. After any other error the sweep tries again.
+    if (!isPermanent(error)) return;
+  }
+  await forgetRemains(deps.db, run);
+}
+
+/** Whether the store would say the same each time. */
+const isPermanent = (error: unknown): boolean => error instanceof StoreError && error.permanent;
+
+/** The owner of the export sees the store's reason. Other errors are logged only. */
+function describeFailure(error: unknown): string {
+  if (error instanceof StoreError) return error.message;
+  logError(error);
+  return "InternalError: the server failed; it has been logged";
+}
+
+// Consumes queue messages of exports. A message is only a wake-up: the ledger in D1 holds the state.
 
 /**
  * Failed deliveries of a message before it counts as a failed attempt. `max_retries` in wrangler.toml must not be

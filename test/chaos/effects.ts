@@ -1,6 +1,6 @@
 /** Engines whose outcome is outside of the server: webhooks, files of an export, tokens. */
 import { expect } from "vitest";
-import { advance } from "../../src/exports/advance.ts";
+import { advance } from "../../src/exports/work.ts";
 import type { ExportMessage } from "../../src/exports/deps.ts";
 import { DAY_1, listExpectedRows, exportRow, MICROS_PER_DAY, newDestination, newExport } from "../exports/support.ts";
 import { newProject, newWorld, readExport } from "../exports/support.ts";

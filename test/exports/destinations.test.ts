@@ -7,7 +7,7 @@ import { sealText, unseal } from "../../src/lib/crypto.ts";
 import { workspaces } from "../../src/access/table.ts";
 import { database } from "../../src/db/client.ts";
 import { exportDestinations } from "../../src/exports/table.ts";
-import { openCredentials } from "../../src/exports/destinations/credentials.ts";
+import { openCredentials } from "../../src/exports/destinations/store.ts";
 import { type Caller, newCaller } from "../support/caller.ts";
 import { FakeS3, type Fault } from "../support/fake-s3.ts";
 

@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, it } from "vitest";
 import { cancelExport, listExportRuns, readProgress } from "../../src/exports/store.ts";
-import { advance } from "../../src/exports/advance.ts";
+import { advance } from "../../src/exports/work.ts";
 import { sweep } from "../../src/exports/schedule.ts";
 import { LIMITS } from "../../src/exports/limits.ts";
 import { newCaller } from "../support/caller.ts";

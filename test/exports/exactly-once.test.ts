@@ -8,7 +8,7 @@ import { eq } from "drizzle-orm";
 import { beforeEach, describe, expect, it } from "vitest";
 import { bulkExports } from "../../src/exports/table.ts";
 import type { Point, ExportMessage } from "../../src/exports/deps.ts";
-import { advance } from "../../src/exports/advance.ts";
+import { advance } from "../../src/exports/work.ts";
 import { sweep } from "../../src/exports/schedule.ts";
 import type { StoredRun } from "../../src/traces/types.ts";
 import { savePartition } from "../../src/traces/projects/partitions.ts";

@@ -7,7 +7,7 @@ import { openStore } from "../../src/exports/destinations/open.ts";
 import { claimRun } from "../../src/exports/ledger/lease.ts";
 import { LIMITS } from "../../src/exports/limits.ts";
 import { listExportRuns } from "../../src/exports/store.ts";
-import { advance } from "../../src/exports/advance.ts";
+import { advance } from "../../src/exports/work.ts";
 import { ATTEMPTS, LONGEST_CALL_MS, S3Store, TIMEOUT_MS } from "../../src/exports/s3/client.ts";
 import { newCaller } from "../support/caller.ts";
 import { makeRuns } from "../support/runs.ts";

@@ -3,7 +3,7 @@ import { parquetMetadata, parquetReadObjects, type SchemaElement } from "hyparqu
 import { hashParquetValue, readBloomFilter, sbbfContains } from "hyparquet/src/bloom.js";
 import { ByteWriter } from "hyparquet-writer";
 import { describe, expect, it } from "vitest";
-import { CODECS, type Compression } from "../../src/exports/codecs.ts";
+import { CODECS, type Compression } from "../../src/exports/parquet/chunk.ts";
 import { DEFAULT_FIELDS, EXPORT_FIELDS, type ExportField } from "../../src/exports/parquet/columns.ts";
 import { RunFile } from "../../src/exports/parquet/parquet.ts";
 import type { StoredRun } from "../../src/traces/types.ts";

@@ -1,6 +1,6 @@
 import { zstdCompressSync } from "node:zlib";
 import { expect, it } from "vitest";
-import { zstd } from "../../src/exports/codecs.ts";
+import { zstd } from "../../src/exports/parquet/chunk.ts";
 import { unzstd } from "../support/zstd.ts";
 
 it("compresses pages of any size and entropy into frames that a reader joins", () => {

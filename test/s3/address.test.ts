@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { type BucketAddress, bucketUrl, encodeKey, signingRegion } from "../../src/s3/address.ts";
+import { type BucketAddress, bucketUrl, encodeKey, signingRegion } from "../../src/exports/s3/client.ts";
 
 const AWS: BucketAddress = {
   bucket: "lake",

@@ -1,22 +1,21 @@
 /** Destinations: `/api/v1/bulk-exports/destinations`. */
+import { type MiddlewareHandler, Hono } from "hono";
+import { findWorkspace } from "../../access/auth/store.ts";
+import { database } from "../../db/client.ts";
+import { Problem } from "../../lib/problem.ts";
+import type { App } from "../../http/context.ts";
 import { AnyObject, Id, Time } from "../../http/shapes.ts";
 import * as v from "valibot";
-import { Hono } from "hono";
 import { audit } from "../../access/audit/record.ts";
-import { database } from "../../db/client.ts";
 import type { DestinationConfig } from "../table.ts";
 import { endpointFault } from "../../http/addresses.ts";
 import { createDoc, NOTHING } from "../../http/route.ts";
-import { Problem } from "../../lib/problem.ts";
-import type { App } from "../../http/context.ts";
 import { body, param } from "../../http/validate.ts";
 import { newOrEarlier } from "../../http/idempotent-id.ts";
 import { StoreError } from "../s3/errors.ts";
-import { requirePlan } from "../plan-gate.ts";
-import { sealCredentials, openCredentials } from "./credentials.ts";
-import { boundBucket, type DestinationCredentials, type OpenDestination, storeWorld, testDestination } from "./open.ts";
-import { CreateDestination, DestinationId, PatchDestination } from "./schema.ts";
 import {
+  sealCredentials,
+  openCredentials,
   deleteUnusedDestination,
   type DestinationRow,
   findDestination,
@@ -25,6 +24,27 @@ import {
   MOST_DESTINATIONS,
   updateCredentials,
 } from "./store.ts";
+import { boundBucket, type DestinationCredentials, type OpenDestination, storeWorld, testDestination } from "./open.ts";
+import { CreateDestination, DestinationId, PatchDestination } from "./schema.ts";
+
+// Who may export: keys with the scope, in workspaces whose plan includes it.
+
+/** Refuses callers without the scope `exports`. */
+export const requireScope: MiddlewareHandler<App> = async (c, next) => {
+  if (!c.get("principal").scopes.includes("exports")) {
+    throw new Problem(403, 'This credential lacks the scope "exports".');
+  }
+  await next();
+};
+
+/** Refuses workspaces whose plan leaves exports out (specification 5). */
+export const requirePlan: MiddlewareHandler<App> = async (c, next) => {
+  const workspace = await findWorkspace(database(c.env.DB), c.get("principal").workspaceId);
+  if (workspace?.settings.exports === false) {
+    throw new Problem(403, "The plan of this workspace does not include bulk exports.");
+  }
+  await next();
+};
 
 const doc = createDoc("Bulk export");
 const notFound = () => new Problem(404, "Destination not found.");

@@ -3,7 +3,14 @@ import { and, desc, eq, inArray, sql } from "drizzle-orm";
 import type { Database } from "../../db/client.ts";
 import { insertBelow } from "../../db/writes.ts";
 import { bulkExports, exportDestinations } from "../table.ts";
-import { OPEN } from "../status.ts";
+import { OPEN, type ExportRow } from "../store.ts";
+import { isStale, unseal } from "../../lib/crypto.ts";
+import { type KeySource, innerSecret, sealSecret } from "../../access/encryption/keys.ts";
+import { logError } from "../../lib/log.ts";
+import type { DestinationCredentials, OpenDestination } from "./open.ts";
+import { StoreError } from "../s3/errors.ts";
+import type { ObjectStore } from "../s3/store.ts";
+import type { Deps } from "../deps.ts";
 
 export type DestinationRow = typeof exportDestinations.$inferSelect;
 
@@ -64,4 +71,47 @@ export async function deleteUnusedDestination(db: Database, id: string): Promise
     .where(and(eq(exportDestinations.id, id), sql`NOT EXISTS ${used}`))
     .returning({ id: exportDestinations.id });
   return gone.length > 0;
+}
+
+// Credentials at rest: sealed for one destination, decrypted only when used.
+
+const sealPurpose = (destinationId: string) => `export destination ${destinationId}`;
+
+/** `row`: the destination. */
+export async function sealCredentials(
+  keys: KeySource,
+  { id, workspaceId }: Pick<DestinationRow, "id" | "workspaceId">,
+  credentials: DestinationCredentials,
+): Promise<string> {
+  return sealSecret(keys, workspaceId, JSON.stringify(credentials), sealPurpose(id));
+}
+
+/**
+ * A stored destination with its credentials. A ciphertext of an older key is replaced by one of the current key.
+ * @throws when no key of the deployment opens the credentials
+ */
+export async function openCredentials(db: Database, keys: KeySource, row: DestinationRow): Promise<OpenDestination> {
+  const { id, workspaceId, type, config, credentials: held } = row;
+  if (held === null) return { type, config, credentials: null };
+  const sealed = await innerSecret(keys, workspaceId, held, sealPurpose(id));
+  const credentials = JSON.parse(await unseal(keys, sealed, sealPurpose(id))) as DestinationCredentials;
+  // The older key still opens the text, so a failed replacement waits for the next use.
+  if (await isStale(keys, sealed))
+    await resealCredentials(db, id, held, await sealCredentials(keys, row, credentials)).catch(logError);
+  return { type, config, credentials };
+}
+
+// An export's destination, ready to be written to.
+
+/** @throws StoreError, permanent, when the destination is deleted or its credentials cannot be read. */
+export async function openDestination(
+  deps: Deps,
+  job: ExportRow,
+): Promise<{ destination: OpenDestination; store: ObjectStore }> {
+  const row = await findDestination(deps.db, job.workspaceId, job.destinationId);
+  if (!row) throw new StoreError("NoDestination: the destination was deleted", "NoDestination", true);
+  const destination = await openCredentials(deps.db, deps.keys, row).catch(() => {
+    throw new StoreError("NoCredentials: the credentials cannot be decrypted", "NoCredentials", true);
+  });
+  return { destination, store: deps.open(destination) };
 }

@@ -3,7 +3,7 @@ import { and, eq, inArray, isNull, lte, or, type SQL, sql } from "drizzle-orm";
 import type { Database } from "../../db/client.ts";
 import type { ExportCursor, ExportedFile, PendingUpload, PerShard } from "../table.ts";
 import { bulkExports, exportRuns } from "../table.ts";
-import { statusesBefore, OPEN } from "../status.ts";
+import { statusesBefore, OPEN } from "../store.ts";
 import type { ExportRunRow } from "../store.ts";
 
 /** The right to write: the run, and the epoch under which it was claimed. */

@@ -1,6 +1,43 @@
 /** Texts, and lists of texts, as Parquet's plain encoding or with a dictionary. */
+import { ByteWriter } from "hyparquet-writer";
+import { writeRleBitPackedHybrid } from "hyparquet-writer/src/encoding.js";
 import { putLength, type Texts } from "../../traces/columns.ts";
-import { type Encoded, encodeHybrid, definitionLevels } from "../encode/encoded.ts";
+
+// A column of a row group, ready to become the pages of a Parquet column chunk.
+
+export interface Encoded {
+  /** The non-null values: plain, or as indexes into `dictionary`. */
+  values: Uint8Array;
+  dictionary?: { bytes: Uint8Array; count: number };
+  /** Levels as the format's hybrid of runs and bits. A list has repetition levels too. */
+  definition: Uint8Array;
+  repetition?: Uint8Array;
+  /** Values with nulls; more than the rows when it is a list. */
+  count: number;
+  nulls: number;
+  /** The smallest and the largest value, where they are known. */
+  min?: string | number | boolean;
+  max?: string | number | boolean;
+}
+
+/** Small numbers as the format's hybrid of runs and bits. */
+export function encodeHybrid(numbers: number[] | Uint8Array, bitWidth: number): Uint8Array {
+  const writer = new ByteWriter();
+  writeRleBitPackedHybrid(writer, numbers, bitWidth);
+  return writer.getBytes();
+}
+
+/** The definition levels of a column that is no list: 1 where there is a value. */
+export function definitionLevels(values: ArrayLike<unknown>, isPresent: (index: number) => boolean) {
+  const levels = new Uint8Array(values.length);
+  let nulls = values.length;
+  for (let index = 0; index < levels.length; index++) {
+    if (!isPresent(index)) continue;
+    levels[index] = 1;
+    nulls--;
+  }
+  return { definition: encodeHybrid(levels, 1), count: values.length, nulls };
+}
 
 const encoder = new TextEncoder();
 
@@ -143,4 +180,60 @@ function putAscii(bytes: Uint8Array, at: number, text: string): number | undefin
     bytes[at + index] = code;
   }
   return length;
+}
+
+// Numbers and truth values as Parquet's plain encoding.
+
+type Numbers = (number | null)[];
+
+const HALF = 2 ** 32;
+
+/** 64-bit integers, from numbers that are whole or become so. */
+export function encodeIntegers(column: Numbers): Encoded {
+  return encodeEight(column, (view, at, value) => {
+    const whole = Math.trunc(value);
+    view.setUint32(at, whole >>> 0, true);
+    view.setInt32(at + 4, Math.floor(whole / HALF), true);
+    return whole;
+  });
+}
+
+export function encodeDoubles(column: Numbers): Encoded {
+  return encodeEight(column, (view, at, value) => {
+    view.setFloat64(at, value, true);
+    return value;
+  });
+}
+
+/** Eight bytes a value. `put` writes one and returns the stored value. */
+function encodeEight(column: Numbers, put: (view: DataView, at: number, value: number) => number): Encoded {
+  const levels = definitionLevels(column, (index) => column[index] !== null);
+  const values = new Uint8Array((levels.count - levels.nulls) * 8);
+  const view = new DataView(values.buffer);
+  let at = 0;
+  let min = Number.POSITIVE_INFINITY;
+  let max = Number.NEGATIVE_INFINITY;
+  for (const value of column) {
+    if (value === null) continue;
+    const written = put(view, at, value);
+    if (written < min) min = written;
+    if (written > max) max = written;
+    at += 8;
+  }
+  return { ...levels, values, ...(at > 0 ? { min, max } : {}) };
+}
+
+/** One bit a value. */
+export function encodeBooleans(column: Numbers): Encoded {
+  const levels = definitionLevels(column, (index) => column[index] !== null);
+  const values = new Uint8Array(Math.ceil((levels.count - levels.nulls) / 8));
+  let at = 0;
+  for (const value of column) {
+    if (value === null) continue;
+    if (value !== 0) values[at >> 3] = (values[at >> 3] ?? 0) | (1 << (at & 7));
+    at++;
+  }
+  const present = column.filter((value) => value !== null);
+  const bounds = { min: !present.includes(0), max: present.some((value) => value !== 0) };
+  return { ...levels, values, ...(at > 0 ? bounds : {}) };
 }

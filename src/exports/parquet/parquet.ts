@@ -9,12 +9,12 @@ import { writeMetadata } from "hyparquet-writer/src/metadata.js";
 import { isConstant, isPayload, isUnique, type LightField, type RunPage } from "../../traces/columns.ts";
 import type { Texts } from "../../traces/columns.ts";
 import type { PayloadField } from "../../traces/types.ts";
-import { CODECS, type Compression, COMPRESSORS } from "../codecs.ts";
+import { CODECS, type Compression, COMPRESSORS } from "./chunk.ts";
 import { type ExportField, hasBloom, columnKind, findLeaf, parquetSchema, sortingColumns } from "./columns.ts";
-import { buildBloomFilter, loadHasher } from "../encode/bloom.ts";
+import { buildBloomFilter, loadHasher } from "./chunk.ts";
 import { writeChunk } from "./chunk.ts";
-import type { Encoded } from "../encode/encoded.ts";
-import { encodeBooleans, encodeDoubles, encodeIntegers } from "../encode/numbers.ts";
+import type { Encoded } from "./encode.ts";
+import { encodeBooleans, encodeDoubles, encodeIntegers } from "./encode.ts";
 import { encodeConstant, encodeLaidOut, encodeLists, encodeTexts, encodeUnique } from "./encode.ts";
 
 type Resolve = (page: RunPage, field: PayloadField) => Promise<Texts | undefined>;

@@ -1,7 +1,36 @@
 /** A writer for hyparquet-writer whose bytes go to an object while they are made. */
 import { createHash } from "node:crypto";
 import { ByteWriter } from "hyparquet-writer";
-import type { ObjectStore, Part } from "../../s3/object-store.ts";
+import { notStored, StoreError } from "./errors.ts";
+
+// What an export needs of an object store. Two kinds exist: an S3 API (client.ts) and a bound R2 bucket (r2.ts).
+
+/** A part of a multipart upload, as the store named it. */
+export interface Part {
+  number: number;
+  etag: string;
+}
+
+/**
+ * Objects by key. Every method throws StoreError, whose `permanent` says whether trying again can help.
+ * All are safe to repeat: a key is overwritten, a removal or an abort of a missing object succeeds.
+ */
+export interface ObjectStore {
+  /** Bucket and key as people write them: `bucket/key`. */
+  locate(key: string): string;
+  put(key: string, bytes: Uint8Array, contentType: string): Promise<void>;
+  remove(key: string): Promise<void>;
+  /** Begins a multipart upload; parts must be equal in size but the last, which is no larger. Gives the upload's id. */
+  createUpload(key: string, contentType: string): Promise<string>;
+  uploadPart(key: string, uploadId: string, number: number, bytes: Uint8Array): Promise<Part>;
+  /** Makes the object visible, replacing an older one. */
+  completeUpload(key: string, uploadId: string, parts: Part[]): Promise<void>;
+  /** Throws unless the store holds an object of this size. Passes when the credentials may not read it. */
+  confirm(key: string, bytes: number): Promise<void>;
+  abortUpload(key: string, uploadId: string): Promise<void>;
+  /** The ids of the uploads of a key that are open, also of those whose id was lost with the store's answer. None where they cannot be listed. */
+  openUploads(key: string): Promise<string[]>;
+}
 
 export interface SinkObject {
   key: string;
@@ -112,4 +141,74 @@ export class ObjectSink extends ByteWriter {
     this.parts.push(part);
     await this.events.partUploaded(part.number);
   }
+}
+
+// An object store that is an R2 bucket bound to the Worker: no credentials, no network.
+
+/** R2's codes for a missing upload and for a missing part. */
+const GONE = /\(100(24|25)\)/;
+
+/** A bucket bound to the Worker; `name` is what people call it. */
+export class R2Store implements ObjectStore {
+  constructor(
+    private readonly bucket: R2Bucket,
+    private readonly name: string,
+  ) {}
+
+  locate(key: string): string {
+    return `${this.name}/${key}`;
+  }
+
+  async put(key: string, bytes: Uint8Array, contentType: string): Promise<void> {
+    await attempt(this.bucket.put(key, bytes, { httpMetadata: { contentType } }));
+  }
+
+  async remove(key: string): Promise<void> {
+    await attempt(this.bucket.delete(key));
+  }
+
+  async createUpload(key: string, contentType: string): Promise<string> {
+    return (await attempt(this.bucket.createMultipartUpload(key, { httpMetadata: { contentType } }))).uploadId;
+  }
+
+  async uploadPart(key: string, uploadId: string, number: number, bytes: Uint8Array): Promise<Part> {
+    const { etag } = await attempt(this.bucket.resumeMultipartUpload(key, uploadId).uploadPart(number, bytes));
+    return { number, etag };
+  }
+
+  async completeUpload(key: string, uploadId: string, parts: Part[]): Promise<void> {
+    const uploaded = parts.map(({ number, etag }) => ({ partNumber: number, etag }));
+    await attempt(this.bucket.resumeMultipartUpload(key, uploadId).complete(uploaded));
+  }
+
+  async confirm(key: string, bytes: number): Promise<void> {
+    const object = await attempt(this.bucket.head(key));
+    if (object?.size !== bytes) throw notStored(key);
+  }
+
+  async abortUpload(key: string, uploadId: string): Promise<void> {
+    try {
+      await this.bucket.resumeMultipartUpload(key, uploadId).abort();
+    } catch (error) {
+      if (!GONE.test(String(error))) throw refusal(error);
+    }
+  }
+
+  /** A binding cannot list uploads. R2 ends those that are seven days old. */
+  async openUploads(): Promise<string[]> {
+    return [];
+  }
+}
+
+async function attempt<T>(call: Promise<T>): Promise<T> {
+  try {
+    return await call;
+  } catch (error) {
+    throw refusal(error);
+  }
+}
+
+/** A bound bucket has no credentials that could be wrong: every refused request may work later. */
+function refusal(error: unknown): StoreError {
+  return new StoreError(`R2: ${error instanceof Error ? error.message.slice(0, 300) : "unknown error"}`, "R2", false);
 }

@@ -3,11 +3,11 @@
  * `node --max-old-space-size=64 write.ts <rows> <codec> <file>` prints one line of JSON.
  */
 import { appendFileSync, readFileSync, writeFileSync } from "node:fs";
-import type { Compression } from "../../../src/exports/codecs.ts";
+import type { Compression } from "../../../src/exports/parquet/chunk.ts";
 import { DEFAULT_FIELDS } from "../../../src/exports/parquet/columns.ts";
 import { LIMITS } from "../../../src/exports/limits.ts";
 import { RunFile } from "../../../src/exports/parquet/parquet.ts";
-import type { ObjectStore } from "../../../src/s3/object-store.ts";
+import type { ObjectStore } from "../../../src/exports/s3/store.ts";
 import { ObjectSink } from "../../../src/exports/s3/store.ts";
 import { toPage } from "../../support/pages.ts";
 import { makeRuns } from "../../support/runs.ts";

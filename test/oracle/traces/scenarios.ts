@@ -1,7 +1,7 @@
 /** Work of the trace platform that has several effects, with what must be true when it is done. */
 import { newDestination, newExport, readExport, type World as ExportWorld } from "../../exports/support.ts";
 import { findLeftovers } from "../../support/erased.ts";
-import { advance } from "../../../src/exports/advance.ts";
+import { advance } from "../../../src/exports/work.ts";
 import { arrive, fill, makeProjects, share } from "./arrivals.ts";
 import { compareLeft } from "./comparisons.ts";
 import { toDay } from "./days.ts";
