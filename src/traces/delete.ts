@@ -17,7 +17,7 @@ import { deleteSharesOfTraces, deleteSharesOfProject } from "./review/share/stor
 import { noteDeletions, findProject, deleteProject } from "./projects/store.ts";
 import { allPlaces, somePartitions } from "./projects/partitions.ts";
 import { ThreadId } from "./query/schema.ts";
-import { deleteRulesOfProject } from "./store/rule-store.ts";
+import { deleteRulesOfProject } from "../automation/rules/store.ts";
 import { forgetProjects } from "./projects/resolve.ts";
 
 const doc = createDoc("Traces");

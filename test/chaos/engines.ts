@@ -4,7 +4,7 @@ import { env } from "cloudflare:workers";
 import { expect } from "vitest";
 import { fireDueCrons, startFiring } from "../../src/automation/crons/fire.ts";
 import { nextDue } from "../../src/automation/crons/schedule.ts";
-import { threadsFor } from "../../src/crons/start.ts";
+import { threadsFor } from "../../src/automation/crons/fire.ts";
 import type { Firing } from "../../src/automation/crons/store.ts";
 import { database } from "../../src/db/client.ts";
 import { message1, rpc } from "../a2a/rpc.ts";

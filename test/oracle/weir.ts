@@ -2,7 +2,7 @@
 import { env } from "cloudflare:workers";
 import { fireDueCrons, startFiring } from "../../src/automation/crons/fire.ts";
 import { nextDue } from "../../src/automation/crons/schedule.ts";
-import { threadsFor } from "../../src/crons/start.ts";
+import { threadsFor } from "../../src/automation/crons/fire.ts";
 import type { Firing } from "../../src/automation/crons/store.ts";
 import { database } from "../../src/db/client.ts";
 import type { Case } from "./dimensions.ts";

@@ -1,11 +1,11 @@
 /** Secrets of a rule and of an alert that are kept by a change: each stays with its own receiver. */
 import { env } from "cloudflare:workers";
 import { beforeEach, describe, expect, it } from "vitest";
-import { openSecrets as openAlertSecrets } from "../../src/alerts/secrets.ts";
+import { openSecrets as openAlertSecrets } from "../../src/automation/alerts/input.ts";
 import { findAlert } from "../../src/automation/alerts/store.ts";
 import { database } from "../../src/db/client.ts";
 import { findHeld, HIDDEN } from "../../src/deliveries/receiver.ts";
-import { openSecrets } from "../../src/rules/secrets.ts";
+import { openSecrets } from "../../src/automation/rules/input.ts";
 import { findRule } from "../../src/automation/rules/store.ts";
 import { type Caller, newCaller } from "../support/caller.ts";
 import { newRule, readRule, type Rule, sendRuns } from "../support/rules.ts";

@@ -5,7 +5,7 @@ import { afterEach, beforeEach, expect, it, vi } from "vitest";
 import { countCalls } from "../../src/db/client.ts";
 import { database } from "../../src/db/client.ts";
 import { insertBackfill, takeBackfillParts, takeParts } from "../../src/automation/rules/store.ts";
-import { sweepRules } from "../../src/rules/sweep.ts";
+import { sweepRules } from "../../src/automation/rules/work.ts";
 import { workPart } from "../../src/automation/rules/work.ts";
 import { custom } from "../../src/deployment.ts";
 import { type Caller, newCaller } from "../support/caller.ts";

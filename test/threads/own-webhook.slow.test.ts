@@ -5,7 +5,7 @@ import { env } from "cloudflare:workers";
 import { Client } from "@langchain/langgraph-sdk";
 import { Hono } from "hono";
 import { beforeEach, expect, it, vi } from "vitest";
-import { threadsFor } from "../../src/crons/start.ts";
+import { threadsFor } from "../../src/automation/crons/fire.ts";
 import { type CronRow, findCron } from "../../src/automation/crons/store.ts";
 import { database } from "../../src/db/client.ts";
 import { graphs } from "../../src/deployment.ts";

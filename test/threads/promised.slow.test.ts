@@ -4,7 +4,7 @@ import { createHmac } from "node:crypto";
 import { abortAllDurableObjects, runDurableObjectAlarm, runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
-import { threadsFor } from "../../src/crons/start.ts";
+import { threadsFor } from "../../src/automation/crons/fire.ts";
 import { deleteThreads } from "../../src/threads/api/delete.ts";
 import { threadStub } from "../../src/threads/remote.ts";
 import { Gather } from "../../src/traces/partition/write/write.ts";

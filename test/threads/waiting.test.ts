@@ -1,7 +1,7 @@
 /** A run that waits to begin was accepted: its thread is not deleted by itself. */
 import { env } from "cloudflare:workers";
 import { expect, it } from "vitest";
-import { threadsFor } from "../../src/crons/start.ts";
+import { threadsFor } from "../../src/automation/crons/fire.ts";
 import { threadObject } from "../../src/threads/remote.ts";
 import { type Caller, newCaller } from "../support/caller.ts";
 import { newThread, say } from "./client.ts";

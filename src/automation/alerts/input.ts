@@ -1,24 +1,41 @@
 /** From a request for an alert to its row. */
-import { type Context } from "hono";
-import { requirePermission } from "../../access/auth/roles.ts";
-import type { AlertChannel } from "./table.ts";
-import { database } from "../../db/client.ts";
 import {
+  openReceivers,
+  type ReceiverSecrets,
+  sealReceivers,
   findHeld,
   HIDDEN,
   hiddenAddress,
   keptHeaders,
   keptSecret,
-  type ReceiverSecrets,
 } from "../../deliveries/receiver.ts";
+import type { AlertRow, AlertColumns } from "./store.ts";
+import type { Context } from "hono";
+import { requirePermission } from "../../access/auth/roles.ts";
+import type { AlertChannel } from "./table.ts";
+import { database } from "../../db/client.ts";
 import { webhookFault } from "../../http/addresses.ts";
 import { Problem } from "../../lib/problem.ts";
 import type { App } from "../../http/context.ts";
 import { checkFilters, requireReadable } from "../../traces/partition/read/condition.ts";
 import { projectById } from "../../traces/projects/resolve.ts";
 import type { AlertBody } from "./schema.ts";
-import { openSecrets, sealSecrets } from "../../alerts/secrets.ts";
-import type { AlertColumns, AlertRow } from "./store.ts";
+
+// What the channels of an alert have that is not shown.
+
+const sealPurpose = (alertId: string) => `alert ${alertId}`;
+
+export async function sealSecrets(
+  env: Env,
+  { id, workspaceId }: Pick<AlertRow, "id" | "workspaceId">,
+  secrets: ReceiverSecrets,
+): Promise<string | null> {
+  return sealReceivers(env, workspaceId, secrets, sealPurpose(id));
+}
+
+export async function openSecrets(env: Env, { id, workspaceId, secrets }: AlertRow): Promise<ReceiverSecrets> {
+  return openReceivers(env, workspaceId, secrets, sealPurpose(id));
+}
 
 /** The columns that a request sets. @throws Problem 404 for a project that is not there, 422 for an address that is not allowed */
 export async function givenAlert(

@@ -11,7 +11,7 @@ import type { App } from "../../http/context.ts";
 import { body, param, query } from "../../http/validate.ts";
 import { deliver } from "./notify.ts";
 import { givenAlert } from "./input.ts";
-import { openSecrets } from "../../alerts/secrets.ts";
+import { openSecrets } from "./input.ts";
 import { Alert, AlertChange, Tested, toWireAlert, toWireEvent } from "./row.ts";
 import { AlertBody, AlertId, Paging } from "./schema.ts";
 import {

@@ -5,7 +5,7 @@
  */
 import { type Database, database } from "../../db/client.ts";
 import { logError } from "../../lib/log.ts";
-import { toProblem } from "../../lib/problem.ts";
+import { toProblem, Problem } from "../../lib/problem.ts";
 import { deriveUuid } from "../../lib/uuid.ts";
 import { dueTimes, nextDue } from "./schedule.ts";
 import {
@@ -22,7 +22,17 @@ import {
   refuseFiring,
   setFiring,
   takeFirings,
+  openCron,
 } from "./store.ts";
+import { LOCAL_WORKSPACE_ID, type Principal, type AppUser } from "../../http/principal.ts";
+import { openSecret, sealSecret } from "../../access/encryption/keys.ts";
+import { hasUsers } from "../../access/users/handlers.ts";
+import { readConfigurable, runRequest } from "../../threads/api/request.ts";
+import { threadStub } from "../../threads/remote.ts";
+import type { StoredWebhook } from "../../deliveries/receiver.ts";
+import type { RunCreate } from "../../threads/api/schema.ts";
+import * as v from "valibot";
+import { inParallel } from "../../lib/parallel.ts";
 
 /** The run, and the thread when the cron has none of its own, that a firing makes. */
 export interface FiringIds {
@@ -119,4 +129,95 @@ async function start(db: Database, firing: Firing, ids: FiringIds, threads: Thre
 export function firingIds({ cronId, due }: Pick<Firing, "cronId" | "due">, threadId: string | undefined): FiringIds {
   const text = `cron\n${cronId}\n${due}`;
   return { threadId: threadId ?? deriveUuid(`${text}\nthread`), runId: deriveUuid(`${text}\nrun`) };
+}
+
+// The user of a cron: whose runs it starts. Kept encrypted, because an `Auth` may put tokens into its users.
+
+type Owned = Pick<CronRow, "userId" | "user">;
+
+const userPurpose = (cronId: string) => `cron:${cronId}:user`;
+
+/** The columns that name the user; without a user the cron is the workspace's. */
+export async function sealCronUser(
+  env: Env,
+  { id, workspaceId }: Pick<CronRow, "id" | "workspaceId">,
+  user: AppUser | undefined,
+): Promise<Owned> {
+  if (!user) return { userId: null, user: null };
+  const sealed = await sealSecret(env, workspaceId, JSON.stringify(user), userPurpose(id));
+  return { userId: user.identity, user: sealed };
+}
+
+/** Who acts when the cron fires. Throws 403 when the deployment no longer has its users. */
+export async function cronPrincipal(env: Env, cron: CronRow): Promise<Principal> {
+  const { id, workspaceId } = cron;
+  const acts = { workspaceId, scopes: ["read", "write"] as const, credentialId: id };
+  if (cron.userId === null) return { ...acts, kind: "cron" };
+  const home = env.AUTH_WORKSPACE_ID?.toLowerCase() ?? LOCAL_WORKSPACE_ID;
+  if (!(await hasUsers()) || home !== workspaceId.toLowerCase())
+    throw new Problem(403, "The deployment no longer has users in the workspace of this cron.");
+  return { ...acts, kind: "user", user: await readCronUser(env, cron.userId, cron) };
+}
+
+/** A row from before users were stored has an identity only: without permissions its handlers decide. */
+async function readCronUser(env: Env, identity: string, { id, workspaceId, user }: CronRow): Promise<AppUser> {
+  if (user === null) return { identity, permissions: [], display_name: identity, is_authenticated: true };
+  return JSON.parse(await openSecret(env, workspaceId, user, userPurpose(id))) as AppUser;
+}
+
+// A firing's run, on the thread that runs it.
+
+/** What a firing does to the deployment's threads. */
+export function threadsFor(env: Env): Threads {
+  return {
+    start: (cron, ids) => startRun(env, cron, ids),
+    exists: async (workspaceId, threadId) => Boolean(await threadStub(env, workspaceId, threadId).get()),
+    async outcome(workspaceId, { threadId, runId }) {
+      const run = await threadStub(env, workspaceId, threadId).getRun(runId);
+      if (run?.status === "pending" || run?.status === "running") return undefined;
+      return run?.status === "error" || run?.status === "timeout" ? "failed" : "ended";
+    },
+    remove: async (workspaceId, threadId) => threadStub(env, workspaceId, threadId).removeIdle(),
+  };
+}
+
+async function startRun(env: Env, row: CronRow, { threadId, runId }: FiringIds): Promise<void> {
+  const cron = await openCron(env, row);
+  const body = {
+    ...cron.payload,
+    assistant_id: cron.assistantId,
+    metadata: { ...cron.metadata, cron_id: cron.id },
+    if_not_exists: cron.threadId === null ? "create" : "reject",
+  };
+  const principal = await cronPrincipal(env, cron);
+  const by = { env, principal, configurable: readConfigurable(new Headers(), principal) };
+  // Each firing checks again whether its user may run the assistant there.
+  const request = await runRequest(by, threadId, body as unknown as RunCreate, runId);
+  const { own_webhook } = cron.payload as StoredWebhook;
+  await threadStub(env, cron.workspaceId, threadId).startRun({ ...request, own_webhook });
+}
+
+// Consumes queue messages of crons. One message is one firing.
+
+/** Concurrent firings. Each loads its cron's payload of up to 1 MiB. */
+const AT_ONCE = 5;
+
+const FiringShape = v.strictObject({ workspaceId: v.string(), cronId: v.string(), due: v.number() });
+
+/** True for a message of crons. The queue's name does not matter. */
+export const isFiring = (message: Message): message is Message<Firing> => v.is(FiringShape, message.body);
+
+/** Handles each message separately. A message that fails is retried; the others are not affected. */
+export async function workCrons(messages: Message<Firing>[], env: Env): Promise<void> {
+  const db = database(env.DB);
+  const threads = threadsFor(env);
+  await inParallel(messages, AT_ONCE, async (message) => {
+    try {
+      await startFiring(db, message.body, threads, Date.now());
+      message.ack();
+    } catch (error) {
+      logError(error, { firing: message.body });
+      message.retry();
+    }
+  });
 }

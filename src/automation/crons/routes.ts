@@ -18,8 +18,8 @@ import { newOrEarlier } from "../../http/idempotent-id.ts";
 import { threadStub } from "../../threads/remote.ts";
 import { Cron, Firing, applyCronPatch, createCron, toWire, toWireFiring } from "./row.ts";
 import { CountCrons, CreateCron, CronPath, ListFirings, SearchCrons, ThreadPath, UpdateCron } from "./schema.ts";
-import { openCron, openCrons, sealCron } from "../../crons/sealed.ts";
-import { sealCronUser } from "../../crons/user.ts";
+import { openCron, openCrons, sealCron } from "./store.ts";
+import { sealCronUser } from "./fire.ts";
 import {
   MOST_CRONS,
   countCrons,
@@ -33,7 +33,7 @@ import {
 } from "./store.ts";
 import { threadName } from "../../threads/types.ts";
 import { MOST_THREADS, settleEach } from "../../threads/limits.ts";
-import { threadsFor } from "../../crons/start.ts";
+import { threadsFor } from "./fire.ts";
 
 const doc = createDoc("Crons");
 const notFound = () => new Problem(404, "Cron not found.");

@@ -1,12 +1,12 @@
 import type { Json } from "../../lib/json.ts";
 import { and, asc, count, desc, eq, inArray, isNotNull, lt, lte, type SQL, sql } from "drizzle-orm";
-import { contains } from "../../db/conditions.ts";
+import { contains, bytesColumn, totalBytes } from "../../db/conditions.ts";
 import type { Database } from "../../db/client.ts";
-import { deleteOverdue } from "../../db/writes.ts";
+import { deleteOverdue, insertBelow } from "../../db/writes.ts";
 import { cronFirings, crons, type FiringState } from "./table.ts";
-import { insertBelow } from "../../db/writes.ts";
-import { bytesColumn, totalBytes } from "../../db/conditions.ts";
 import { boundAnswer } from "../../lib/bytes.ts";
+import { openJson, openListed, sealJson } from "../../access/encryption/ring.ts";
+import { loadRing, withRing } from "../../access/encryption/keys.ts";
 
 export type CronRow = typeof crons.$inferSelect;
 export type Firing = Pick<typeof cronFirings.$inferSelect, "workspaceId" | "cronId" | "due">;
@@ -272,4 +272,38 @@ function whereCrons(
     enabled === undefined ? undefined : eq(crons.enabled, enabled),
     contains(crons.metadata, metadata),
   );
+}
+
+// The payload of a cron in a workspace that encrypts: what its runs are given.
+
+const cronPlace = ({ id }: Pick<CronRow, "id">) => ["cron", id];
+
+/** The cron as it is to be stored. */
+export async function sealCron<T extends Pick<CronRow, "id" | "workspaceId" | "payload">>(
+  env: Env,
+  cron: T,
+): Promise<T> {
+  const ring = await loadRing(env, cron.workspaceId);
+  return { ...cron, payload: sealJson(ring, cron.payload, cronPlace(cron)) };
+}
+
+/** The cron as it was before. */
+export async function openCron(env: Env, row: CronRow): Promise<CronRow> {
+  const payload = await withRing(env, row.workspaceId, (ring) => openJson(ring, row.payload, cronPlace(row)));
+  return { ...row, payload };
+}
+
+/** The crons of a list. One whose key is destroyed has no payload. */
+export async function openCrons(env: Env, workspaceId: string, rows: CronRow[]): Promise<CronRow[]> {
+  return withRing(env, workspaceId, (ring) =>
+    rows.map((row) => ({ ...row, payload: openListed(ring, row.payload, cronPlace(row)) ?? {} })),
+  );
+}
+
+// D1: the crons on threads that are deleted.
+
+/** Deletes the crons on threads that are deleted. */
+export async function deleteCronsOn(db: Database, workspaceId: string, threadIds: string[]): Promise<void> {
+  const gone = sql`${crons.threadId} IN (SELECT value FROM json_each(${JSON.stringify(threadIds)}))`;
+  await db.delete(crons).where(and(eq(crons.workspaceId, workspaceId), gone));
 }

@@ -13,10 +13,10 @@ import { findQueue } from "../../traces/review/queues/store.ts";
 import type { QueriedRun } from "../../traces/types.ts";
 import { loaded } from "../../deployment.ts";
 import { custom } from "../../deployment.ts";
-import { evaluatorName, type RuleCall } from "../../rules/call.ts";
-import { Final, isRefusal } from "../../rules/errors.ts";
+import { evaluatorName, type RuleCall } from "./evaluation.ts";
+import { Final, isRefusal } from "./evaluation.ts";
 import { ASSISTANT_MS, judge, MODEL_MS } from "./judge.ts";
-import type { RuleRun } from "../../rules/run.ts";
+import type { RuleRun } from "./evaluation.ts";
 import { type Score, parseScores } from "./evaluation.ts";
 import type { RuleRow } from "./store.ts";
 

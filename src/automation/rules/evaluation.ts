@@ -1,6 +1,27 @@
 /** What an evaluator answers, as feedback. */
 import { isObject } from "../../lib/json.ts";
-import { Final } from "../../rules/errors.ts";
+import { openBlobs } from "../../access/encryption/blobs.ts";
+import { payloadText } from "../../traces/query/responses.ts";
+import { readContext, runV1 } from "../../traces/query/row.ts";
+import type { QueriedRun, Place } from "../../traces/types.ts";
+import type { ReceiverSecrets } from "../../deliveries/receiver.ts";
+import { deriveUuid } from "../../lib/uuid.ts";
+import type { Behalf } from "../../http/loopback.ts";
+import type { RuleRow } from "./store.ts";
+
+// Failures of an action.
+
+/** A failure that another attempt does not change. */
+export class Final extends Error {}
+
+/** A complete answer that has no scores, or a run that has failed. The same request gives the same answer. */
+export class Unusable extends Error {}
+
+/** Statuses of 4xx that say nothing against the request: it came too late, too early or too often. */
+const PASSING = [408, 409, 429];
+
+/** Whether a status refuses a request that is refused again when it is repeated. */
+export const isRefusal = (status: number): boolean => status >= 400 && status < 500 && !PASSING.includes(status);
 
 export interface Score {
   key: string;
@@ -61,3 +82,64 @@ function parseValue(value: unknown): Pick<Score, "value"> {
 function parseFigure(key: string, value: unknown): Pick<Score, "score" | "value"> {
   return typeof value === "string" ? { value: value.slice(0, MOST_COMMENT) } : parseScore(key, value);
 }
+
+// A run as the actions of rules get it: the platform's own shape, with its payloads.
+
+/** A larger payload is left out, bytes: an evaluation holds several runs at a time. */
+const PAYLOAD_BYTES = 1024 * 1024;
+
+const FIELDS = ["inputs", "outputs", "extra", "events"] as const;
+
+export interface RuleRun extends Record<string, unknown> {
+  id: string;
+  trace_id: string;
+  session_id: string;
+  name: string;
+  inputs: unknown;
+  outputs: unknown;
+  error: string | null;
+}
+
+export async function ruleRun(env: Env, run: QueriedRun): Promise<RuleRun> {
+  const payloads: Partial<QueriedRun> = { error: run.previews?.error ?? run.error };
+  for (const field of FIELDS) {
+    const text = run[field] && (await payloadText(openBlobs(env), run[field], PAYLOAD_BYTES));
+    payloads[field] = text ?? null;
+  }
+  const origin = env.PUBLIC_URL?.split(",")[0]?.trim() ?? "";
+  const whole = { ...run, ...payloads, serialized: null };
+  const context = await readContext(env, origin, run.tenant_id, [whole]);
+  return runV1(whole, undefined, context) as RuleRun;
+}
+
+/** The value at a path such as `output.messages`; undefined when there is none. */
+export function valueAt(run: RuleRun, path: string): unknown {
+  const [first = "", ...rest] = path.split(".");
+  const member = { input: "inputs", output: "outputs" }[first] ?? first;
+  return rest.reduce<unknown>((at, name) => (at as Record<string, unknown> | null | undefined)?.[name], run[member]);
+}
+
+/** A value in a prompt. */
+export const asText = (value: unknown): string =>
+  typeof value === "string" ? value : value === undefined || value === null ? "" : JSON.stringify(value);
+
+// One evaluation: what its actions are given.
+
+export interface RuleCall {
+  env: Env;
+  rule: RuleRow;
+  /** Headers of webhooks and keys of models. */
+  secrets: ReceiverSecrets;
+  place: Place;
+  runId: string;
+  /** How often the run was given, this time included. */
+  attempt: number;
+  /** The number of the action in the rule. */
+  step: number;
+  /** Who acts: the workspace. */
+  behalf: Behalf;
+}
+
+/** The same at every attempt of this action on this run. `part` tells apart what one action makes. */
+export const evaluatorName = ({ rule, runId, step }: RuleCall, part = ""): string =>
+  deriveUuid(["rule", rule.id, runId, String(step), part].join("\n"));

@@ -1,8 +1,16 @@
 /** From a request for a rule to its row. */
-import { type Context } from "hono";
+import {
+  openReceivers,
+  type ReceiverSecrets,
+  sealReceivers,
+  findHeld,
+  keptHeaders,
+  keptSecret,
+} from "../../deliveries/receiver.ts";
+import type { RuleRow } from "./store.ts";
+import type { Context } from "hono";
 import { requirePermission } from "../../access/auth/roles.ts";
 import { EXTENSIONS, type Judge, type JudgeModel, type RuleActions } from "./table.ts";
-import { findHeld, keptHeaders, keptSecret } from "../../deliveries/receiver.ts";
 import { addressFault, webhookFault } from "../../http/addresses.ts";
 import { canonicalJson } from "../../lib/json.ts";
 import { Problem } from "../../lib/problem.ts";
@@ -14,8 +22,22 @@ import { existingQueue } from "../../traces/review/queues/items.ts";
 import { custom } from "../../deployment.ts";
 import { database } from "../../db/client.ts";
 import type { RuleBody, Structured } from "./schema.ts";
-import { openSecrets, sealSecrets } from "../../rules/secrets.ts";
-import type { RuleRow } from "./store.ts";
+
+// What the webhooks and judges of a rule have that is not shown.
+
+const sealPurpose = (ruleId: string) => `run rule ${ruleId}`;
+
+export async function sealSecrets(
+  env: Env,
+  { id, workspaceId }: Pick<RuleRow, "id" | "workspaceId">,
+  secrets: ReceiverSecrets,
+): Promise<string | null> {
+  return sealReceivers(env, workspaceId, secrets, sealPurpose(id));
+}
+
+export async function openSecrets(env: Env, { id, workspaceId, secrets }: RuleRow): Promise<ReceiverSecrets> {
+  return openReceivers(env, workspaceId, secrets, sealPurpose(id));
+}
 
 /** The model of a judge that names none. */
 const USUAL_MODEL: JudgeModel = { provider: "workers-ai", model: "@cf/meta/llama-3.3-70b-instruct-fp8-fast" };

@@ -1,5 +1,17 @@
 /** A model or an assistant that judges a run. */
 import type { Judge, JudgeModel } from "./table.ts";
+import {
+  asText,
+  type RuleRun,
+  valueAt,
+  Final,
+  isRefusal,
+  Unusable,
+  type Score,
+  parseScores,
+  evaluatorName,
+  type RuleCall,
+} from "./evaluation.ts";
 import { knownBudgets } from "../../limits/budgets/rpc.ts";
 import { addressFault } from "../../http/addresses.ts";
 import { readWithin } from "../../lib/bytes.ts";
@@ -7,11 +19,38 @@ import { isObject, tryParseExact } from "../../lib/json.ts";
 import { callOwn } from "../../http/loopback.ts";
 import { workersAi } from "../../agents/models/workers-ai.ts";
 import { addCost, priceTable } from "../../limits/prices/prices.ts";
-import { Final, isRefusal, Unusable } from "../../rules/errors.ts";
-import { type ChatMessage, renderMessages } from "../../rules/prompt.ts";
-import type { RuleRun } from "../../rules/run.ts";
-import { type Score, parseScores } from "./evaluation.ts";
-import { evaluatorName, type RuleCall } from "../../rules/call.ts";
+
+// The prompt of a judge, filled with a run.
+
+/** What a prompt can name without a mapping. */
+const USUAL = ["input", "inputs", "output", "outputs", "error", "name"];
+
+/** The most characters of a value in a prompt. */
+const MOST_TEXT = 100_000;
+
+const ROLES: Record<string, string> = { human: "user", user: "user", ai: "assistant", assistant: "assistant" };
+
+const NAMES = {
+  "f-string": /\{\{|\}\}|\{([\w.]{1,100})\}/g,
+  mustache: /\{\{\{?\s*([\w.]{1,100})\s*\}?\}\}/g,
+};
+
+export interface ChatMessage {
+  role: string;
+  content: string;
+}
+
+export function renderMessages({ prompt, format, variables }: Judge, run: RuleRun): ChatMessage[] {
+  const value = (name: string): string | undefined => {
+    const path = variables[name] ?? (USUAL.includes(name.split(".")[0] ?? "") ? name : undefined);
+    return path === undefined ? undefined : asText(valueAt(run, path)).slice(0, MOST_TEXT);
+  };
+  const filled = (text: string) =>
+    text.replaceAll(NAMES[format], (all: string, name: string | undefined) =>
+      name === undefined ? all.slice(1) : (value(name) ?? all),
+    );
+  return prompt.map(([role, text]) => ({ role: ROLES[role] ?? "system", content: filled(text) }));
+}
 
 export const MODEL_MS = 60_000;
 export const ASSISTANT_MS = 600_000;

@@ -11,14 +11,14 @@ import type { App } from "../../http/context.ts";
 import { uuidv7 } from "../../lib/uuid.ts";
 import { body, param, query } from "../../http/validate.ts";
 import { listPartitions } from "../../traces/projects/partitions.ts";
-import { deleteRule } from "../../traces/store/rule-store.ts";
+import { deleteRule } from "./store.ts";
 import { toDay } from "../../traces/time.ts";
-import { readFacts } from "../../rules/facts.ts";
+import { readFacts } from "./row.ts";
 import { givenRule } from "./input.ts";
-import { readLog } from "../../rules/log.ts";
+import { readLog } from "./row.ts";
 import { Backfill, Rule, RuleLog, toWireBackfill, toWireRule } from "./row.ts";
 import { BackfillBody, ListLogs, ListRules, RuleBody, RuleId } from "./schema.ts";
-import { openSecrets } from "../../rules/secrets.ts";
+import { openSecrets } from "./input.ts";
 import {
   findRule,
   insertBackfill,

@@ -1,14 +1,82 @@
 /** Rules as the platform's clients read them (RunRulesSchema of LangSmith's API), with what Weir counts. */
+import { and, eq, sql } from "drizzle-orm";
+import { type Database, database } from "../../db/client.ts";
+import { inList } from "../../db/conditions.ts";
+import { annotationQueues } from "../../traces/review/queues/table.ts";
+import { datasets } from "../../traces/review/datasets/table.ts";
+import { projects } from "../../traces/projects/table.ts";
+import { ruleBackfillParts, ruleBackfills, ruleParts, type JudgeModel } from "./table.ts";
+import type { RuleCounts, RuleRunState } from "../../traces/rpc.ts";
+import { type BackfillRow, type RuleRow, type FailureRow, failuresOn, listFailures, listParts } from "./store.ts";
 import * as v from "valibot";
 import { HIDDEN, hiddenHeaders, type ReceiverSecrets } from "../../deliveries/receiver.ts";
 import { AnyObject, Count, Id, Time } from "../../http/shapes.ts";
-import type { JudgeModel } from "./table.ts";
 import { isoFromMicros } from "../../traces/time.ts";
-import type { RuleRunState } from "../../traces/rpc.ts";
 import { readActions } from "./actions.ts";
-import type { RuleFacts } from "../../rules/facts.ts";
-import { LOG_STATUS } from "./schema.ts";
-import type { BackfillRow, FailureRow, RuleRow } from "./store.ts";
+import { LOG_STATUS, type ListLogs } from "./schema.ts";
+import { tracePartition } from "../../traces/stub.ts";
+
+// D1: what answers say of rules beside their rows. The number of statements does not depend on the number of rules.
+
+export interface RuleFacts {
+  /** How many runs the rule has taken, and what became of them. */
+  counts: RuleCounts;
+  /** The newest, with the number of partitions that are left. */
+  backfill: (BackfillRow & { left: number }) | undefined;
+  names: { project: string | null; queue: string | null; dataset: string | null };
+}
+
+const NONE: RuleCounts = { taken: 0, done: 0, failed: 0, cost: 0 };
+
+/** The facts of these rules of a workspace, in their order. */
+export async function readFacts(db: Database, workspaceId: string, rules: RuleRow[]): Promise<RuleFacts[]> {
+  const ids = rules.map(({ id }) => id);
+  const { ruleId, taken, done, failed, cost } = ruleParts;
+  const left = sql<number>`(SELECT count(*) FROM ${ruleBackfillParts} p WHERE p.backfill_id = ${ruleBackfills.id})`;
+  const isNewest = sql`${ruleBackfills.id} = (SELECT b.id FROM ${ruleBackfills} b WHERE b.rule_id = ${ruleBackfills.ruleId}
+    ORDER BY b.created_at DESC, b.id DESC LIMIT 1)`;
+  const [counts, backfills, ...named] = await db.batch([
+    db
+      .select({
+        id: ruleId,
+        taken: sql<number>`sum(${taken})`,
+        done: sql<number>`sum(${done})`,
+        failed: sql<number>`sum(${failed})`,
+        cost: sql<number>`sum(${cost})`,
+      })
+      .from(ruleParts)
+      .where(inList(ruleId, ids))
+      .groupBy(ruleId),
+    db
+      .select({ row: ruleBackfills, left })
+      .from(ruleBackfills)
+      .where(and(inList(ruleBackfills.ruleId, ids), isNewest)),
+    ...(
+      [
+        [projects, rules.map(({ projectId }) => projectId)],
+        [annotationQueues, rules.flatMap(({ actions }) => actions.queueId ?? [])],
+        [datasets, rules.flatMap(({ actions }) => actions.datasetId ?? [])],
+      ] as const
+    ).map(([table, wanted]) =>
+      db
+        .select({ id: table.id, name: table.name })
+        .from(table)
+        .where(and(eq(table.workspaceId, workspaceId), inList(table.id, [...new Set(wanted)]))),
+    ),
+  ]);
+  const sums = new Map(counts.map(({ id, ...own }) => [id, own]));
+  const newest = new Map(backfills.map(({ row, left }) => [row.ruleId, { ...row, left }]));
+  const [project, queue, dataset] = named.map((rows) => new Map(rows.map(({ id, name }) => [id, name])));
+  return rules.map(({ id, projectId, actions: { queueId = "", datasetId = "" } }) => ({
+    counts: sums.get(id) ?? NONE,
+    backfill: newest.get(id),
+    names: {
+      project: project?.get(projectId) ?? null,
+      queue: queue?.get(queueId) ?? null,
+      dataset: dataset?.get(datasetId) ?? null,
+    },
+  }));
+}
 
 const text = v.nullable(v.string());
 const time = v.nullable(Time);
@@ -215,4 +283,35 @@ export function toWireTaken(
     time: due === null || due === 0 ? null : iso(due),
     will_retry: failure !== undefined,
   };
+}
+
+// The log of a rule: the runs that it has taken, by what became of them.
+
+/** Days of the project, with their shards, that a page reads. */
+const MOST_PARTS = 50;
+
+/** A page of the log. Failures are in D1; which runs wait and which are done, the partitions know. */
+export async function readLog(env: Env, rule: RuleRow, { status, ...wanted }: ListLogs) {
+  const db = database(env.DB);
+  if (status === undefined || status === "failed") {
+    const isFinal = status && true;
+    return (await listFailures(db, rule.id, { ...wanted, isFinal })).map(toWireFailure);
+  }
+  const { offset, limit } = wanted;
+  const state = status === "pending" ? "due" : "done";
+  const found: RuleRunState[] = [];
+  for (const { day, shard } of await listParts(db, rule.id, state, MOST_PARTS)) {
+    const left = offset + limit - found.length;
+    if (left <= 0) break;
+    const partition = tracePartition(env, rule.workspaceId, { projectId: rule.projectId, day, shard });
+    found.push(...(await partition.listForRule({ rule: rule.id, state, limit: left })));
+  }
+  const page = found.slice(offset);
+  const failures = await failuresOn(
+    db,
+    rule.id,
+    page.map(({ id }) => id),
+  );
+  const byRun = new Map(failures.map((failure) => [failure.runId, failure]));
+  return page.map((one) => toWireTaken(rule, one, byRun.get(one.id)));
 }

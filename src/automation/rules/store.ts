@@ -1,12 +1,12 @@
 /** D1: rules, and how far they have come. */
-import { and, asc, desc, eq, gt, gte, lt, lte, sql } from "drizzle-orm";
+import { and, asc, desc, eq, gt, gte, lt, lte, sql, inArray } from "drizzle-orm";
 import type { Database } from "../../db/client.ts";
-import { deleteOverdue } from "../../db/writes.ts";
+import { deleteOverdue, insertBelow, deleteAll } from "../../db/writes.ts";
 import { inList } from "../../db/conditions.ts";
-import { insertBelow } from "../../db/writes.ts";
 import { ruleBackfillParts, ruleBackfills, ruleFailures, ruleParts, runRules } from "./table.ts";
 import { tracePartitions } from "../../traces/projects/table.ts";
 import type { RuleCounts } from "../../traces/rpc.ts";
+import { alertEvents, alerts } from "../alerts/table.ts";
 
 export type RuleRow = typeof runRules.$inferSelect;
 export type BackfillRow = typeof ruleBackfills.$inferSelect;
@@ -271,4 +271,27 @@ export async function listParts(
 
 export async function deleteOldFailures(db: Database, before: number): Promise<void> {
   await deleteOverdue(db, ruleFailures, lt(ruleFailures.at, before));
+}
+
+/** Deletes a rule with what is known of its work. */
+export async function deleteRule(db: Database, workspaceId: string, id: string): Promise<void> {
+  const ofRule = db.select({ id: ruleBackfills.id }).from(ruleBackfills).where(eq(ruleBackfills.ruleId, id));
+  await deleteAll(db, ruleBackfillParts, inArray(ruleBackfillParts.backfillId, ofRule));
+  await deleteAll(db, ruleParts, eq(ruleParts.ruleId, id));
+  await deleteAll(db, ruleFailures, eq(ruleFailures.ruleId, id));
+  await deleteAll(db, ruleBackfills, eq(ruleBackfills.ruleId, id));
+  await db.delete(runRules).where(and(eq(runRules.workspaceId, workspaceId), eq(runRules.id, id)));
+}
+
+export async function deleteRulesOfProject(db: Database, workspaceId: string, projectId: string): Promise<void> {
+  const rules = await db
+    .select({ id: runRules.id })
+    .from(runRules)
+    .where(and(eq(runRules.workspaceId, workspaceId), eq(runRules.projectId, projectId)))
+    .all();
+  for (const { id } of rules) await deleteRule(db, workspaceId, id);
+  const ofProject = and(eq(alerts.workspaceId, workspaceId), eq(alerts.projectId, projectId));
+  const ids = db.select({ id: alerts.id }).from(alerts).where(ofProject);
+  await deleteAll(db, alertEvents, inArray(alertEvents.alertId, ids));
+  await deleteAll(db, alerts, ofProject);
 }

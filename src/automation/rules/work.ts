@@ -1,7 +1,6 @@
 /** Consumes the queue's messages of rules. A message is a wake-up: the partition holds which runs are to be worked on. */
 import * as v from "valibot";
-import { type Allowance, countCalls } from "../../db/client.ts";
-import { database } from "../../db/client.ts";
+import { type Allowance, countCalls, database } from "../../db/client.ts";
 import { logError } from "../../lib/log.ts";
 import { inParallel } from "../../lib/parallel.ts";
 import { toProblem } from "../../lib/problem.ts";
@@ -12,9 +11,8 @@ import { tracePartition } from "../../traces/stub.ts";
 import { dayBounds } from "../../traces/time.ts";
 import type { LargeField, QueriedRun } from "../../traces/types.ts";
 import { readActions, isFinal } from "./actions.ts";
-import type { RuleCall } from "../../rules/call.ts";
-import { ruleRun } from "../../rules/run.ts";
-import { openSecrets } from "../../rules/secrets.ts";
+import { type RuleCall, ruleRun } from "./evaluation.ts";
+import { openSecrets } from "./input.ts";
 import {
   completePart,
   findBackfill,
@@ -25,6 +23,9 @@ import {
   saveFailure,
   savePart,
   touchBackfills,
+  deleteOldFailures,
+  takeBackfillParts,
+  takeParts,
 } from "./store.ts";
 
 const PartShape = v.strictObject({
@@ -197,4 +198,30 @@ async function listRuns(
     left = page.next ? left.filter((id) => !runs.has(id)) : [];
   }
   return runs;
+}
+
+// The sweep of every minute: it wakes the work on partitions whose runs have changed, and what got lost.
+
+/** A part on which no worker has worked for this time is woken again, milliseconds. */
+const LOST_MS = 55_000;
+/** Partitions of one sweep. The others come with the next ones. */
+const MOST_PARTS = 1_000;
+/** Older changes are looked for once an hour: those that earlier sweeps had no place for, or that came to D1 late. Milliseconds. */
+const RECENT_MS = 6 * 3_600_000;
+const MESSAGES_PER_BATCH = 100;
+const FAILURES_MS = 30 * 24 * 3_600_000;
+
+/** Sends a message for every partition with work. Returns how many. */
+export async function sweepRules(env: Pick<Env, "DB" | "RULES">, now: number): Promise<number> {
+  const db = database(env.DB);
+  const isWhole = Math.floor(now / 60_000) % 60 === 0;
+  const parts: RulePart[] = [
+    ...(await takeParts(db, now - LOST_MS, MOST_PARTS, isWhole ? 0 : now - RECENT_MS)),
+    ...(await takeBackfillParts(db, now - LOST_MS, MOST_PARTS)),
+  ];
+  for (let at = 0; at < parts.length; at += MESSAGES_PER_BATCH) {
+    await env.RULES.sendBatch(parts.slice(at, at + MESSAGES_PER_BATCH).map((body) => ({ body })));
+  }
+  await deleteOldFailures(db, now - FAILURES_MS);
+  return parts.length;
 }

@@ -5,7 +5,7 @@ import { mayDelete } from "../../access/users/handlers.ts";
 import { threadMetadata } from "./access.ts";
 import { moreRemain, MOST_THREADS, settleEach } from "../limits.ts";
 import type { Json } from "../../lib/json.ts";
-import { deleteCronsOn } from "../requests/crons-store.ts";
+import { deleteCronsOn } from "../../automation/crons/store.ts";
 import { threadStub } from "../remote.ts";
 import { removeRows, threadIds } from "../search/store.ts";
 
