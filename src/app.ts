@@ -1,6 +1,6 @@
 /** The HTTP surface: middleware order, one `route` per noun, one place for errors. */
 import { Hono } from "hono";
-import { agentCards } from "./a2a/cards.ts";
+import { agentCards } from "./protocols/a2a/card.ts";
 import { a2a } from "./protocols/a2a/routes.ts";
 import { agui } from "./protocols/agui/routes.ts";
 import { alertRoutes } from "./automation/alerts/routes.ts";
@@ -25,7 +25,7 @@ import { plainErrors } from "./http/middleware.ts";
 import { problemResponse, toProblem } from "./lib/problem.ts";
 import type { App } from "./http/context.ts";
 import { idempotency } from "./access/idempotency/middleware.ts";
-import { mcp } from "./mcp/routes.ts";
+import { mcp } from "./protocols/mcp/routes.ts";
 import { people } from "./access/members/routes.ts";
 import { memory } from "./agents/memory/routes.ts";
 import { oauthClients } from "./access/oauth/client-routes.ts";
@@ -37,7 +37,7 @@ import { prompts } from "./agents/prompts/routes.ts";
 import { rules } from "./automation/rules/routes.ts";
 import { system } from "./system/routes.ts";
 import { application } from "./protocols/streaming/app-routes.ts";
-import { namedThreads } from "./streaming/names.ts";
+import { namedThreads } from "./protocols/streaming/app-routes.ts";
 import { streaming } from "./protocols/streaming/routes.ts";
 import { activity } from "./threads/api/activity.ts";
 import { threads } from "./threads/api/routes.ts";

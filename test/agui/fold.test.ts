@@ -1,9 +1,9 @@
 import { describe, expect, it } from "vitest";
 import { EventReducer } from "../../src/protocols/agui/events.ts";
 import { graphMessage, toWireMessages } from "../../src/protocols/agui/messages.ts";
-import { diff } from "../../src/agui/patch.ts";
+import { diff } from "../../src/protocols/agui/events.ts";
 import { RunAgentInput } from "../../src/protocols/agui/schema.ts";
-import { findRegeneration } from "../../src/agui/regenerate.ts";
+import { findRegeneration } from "../../src/protocols/agui/start.ts";
 import { readGiven } from "../../src/protocols/agui/start.ts";
 import { parse } from "../../src/http/validate.ts";
 import type { LogEvent } from "../../src/threads/log/events.ts";

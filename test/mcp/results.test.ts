@@ -1,7 +1,7 @@
 /** What a tool gives: the answer as content, other members of the state as structured content, and progress in between. */
 import "../support/graphs.ts";
 import { beforeAll, describe, expect, it } from "vitest";
-import { toOutputSchema, toResult } from "../../src/mcp/result.ts";
+import { toOutputSchema, toResult } from "../../src/protocols/mcp/tools.ts";
 import { type Caller, newCaller } from "../support/caller.ts";
 import { connectFirst, connectSecond } from "./connect.ts";
 

@@ -3,7 +3,7 @@ import { runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { expect, it } from "vitest";
 import { METHODS } from "../../src/protocols/a2a/follow.ts";
-import { protocolFraming } from "../../src/streaming/stream.ts";
+import { protocolFraming } from "../../src/protocols/streaming/socket.ts";
 import { selectMethods } from "../../src/protocols/streaming/events.ts";
 import { canonical } from "../../src/threads/log/emit.ts";
 import { nextPass } from "../../src/threads/log/compact.ts";

@@ -1,8 +1,21 @@
 /** Agent cards: what an assistant is, can do, and where it is called, as each generation reads it. */
-import type { Json } from "../../lib/json.ts";
+import { type Json, canonicalJson } from "../../lib/json.ts";
 import { SCOPES } from "../../http/principal.ts";
-import type { Assistant } from "../../agents/assistants/store.ts";
-import { type Modes, readSettings } from "./modes.ts";
+import { type Assistant, findAnywhere } from "../../agents/assistants/store.ts";
+import { type Modes, readSettings, readModes } from "./modes.ts";
+import { FlattenedSign, importJWK, type JWK } from "jose";
+import { type Context, Hono } from "hono";
+import * as v from "valibot";
+import { toAssistantId, defaultAssistants } from "../../agents/assistants/defaults.ts";
+import { sha256 } from "../../lib/crypto.ts";
+import { database } from "../../db/client.ts";
+import { AnyObject } from "../../http/shapes.ts";
+import { createDoc } from "../../http/route.ts";
+import { serverAddress, type App } from "../../http/context.ts";
+import { Problem } from "../../lib/problem.ts";
+import { query } from "../../http/validate.ts";
+import type { Call } from "./call.ts";
+import type { Generation } from "./types.ts";
 
 /** The content of an assistant's card. */
 export type Described = Pick<
@@ -105,3 +118,144 @@ export function hybridCard(assistant: Described, origin: string): Json {
     ...securityOf03(origin),
   };
 }
+
+// Signatures of agent cards: JWS over the canonical JSON (RFC 8785) of the card without them.
+
+/** What is signed: verifiers read a card as protobuf, which has no empty values, and leave them out. */
+function signedForm(card: Json): string {
+  const { signatures: _, ...rest } = card;
+  return canonicalJson(withoutEmpty(rest));
+}
+
+/** The SDKs remove empty values from the inside out: a value that becomes empty is also removed. */
+function withoutEmpty(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(withoutEmpty).filter((member) => !isEmpty(member));
+  if (typeof value !== "object" || value === null) return value;
+  const cleaned = Object.entries(value).map(([name, member]) => [name, withoutEmpty(member)] as const);
+  return Object.fromEntries(cleaned.filter(([, member]) => !isEmpty(member)));
+}
+
+function isEmpty(value: unknown): boolean {
+  if (value === "" || value === null || value === undefined) return true;
+  return typeof value === "object" && Object.keys(value).length === 0;
+}
+
+/**
+ * The forms of a card that verifiers check, each with a signature of its own: all of it; the members of 1.0 alone, which
+ * the SDKs of 1.0 keep; and these without the security schemes, because @a2a-js/sdk loses them when it has parsed a card.
+ */
+function listCardForms(card: Json, card1: Json): string[] {
+  const { securitySchemes: _, ...parsed } = card1;
+  return [...new Set([card, card1, parsed].map(signedForm))];
+}
+
+/** The private key: `A2A_SIGNING_KEY` holds it as a JWK, best with a `kid`. Undefined where none is configured. */
+function readSigningKey(env: Env): (JWK & { alg: string; kid: string }) | undefined {
+  if (!env.A2A_SIGNING_KEY) return undefined;
+  const key = JSON.parse(env.A2A_SIGNING_KEY) as JWK;
+  const alg = key.alg ?? (key.kty === "RSA" ? "RS256" : key.kty === "OKP" ? "EdDSA" : "ES256");
+  return { ...key, alg, kid: key.kid ?? "a2a" };
+}
+
+/** The card with its signatures; as it is when no key is configured. `card1` is the card with only the members of 1.0. */
+export async function signCard(card: Json, card1: Json, env: Env, origin: string): Promise<Json> {
+  const jwk = readSigningKey(env);
+  if (!jwk) return card;
+  const header = { alg: jwk.alg, kid: jwk.kid, typ: "JOSE", jku: `${origin}/.well-known/jwks.json` };
+  const key = await importJWK(jwk, jwk.alg);
+  const signatures = listCardForms(card, card1).map(async (form) => {
+    const jws = await new FlattenedSign(new TextEncoder().encode(form)).setProtectedHeader(header).sign(key);
+    return { protected: jws.protected, signature: jws.signature };
+  });
+  return { ...card, signatures: await Promise.all(signatures) };
+}
+
+/** The public half, as a JWK set. */
+export function publicKeys(env: Env): { keys: JWK[] } {
+  const jwk = readSigningKey(env);
+  if (!jwk) return { keys: [] };
+  const { kty, crv, x, y, n, e, alg, kid } = jwk;
+  const all = { kty, crv, x, y, n, e, alg, kid, use: "sig" };
+  return { keys: [Object.fromEntries(Object.entries(all).filter(([, value]) => value !== undefined)) as JWK] };
+}
+
+// Where agent cards are found. They are public: a client reads one to find out which credential to send.
+
+/** Seconds that a card may be kept. */
+const MAX_AGE = 300;
+
+const speaks1 = (c: Context<App>) => /^1(\.|$)/.test(c.req.header("a2a-version")?.trim() ?? "");
+
+let started: number | undefined;
+/** When this isolate answered first: a default assistant is part of the deployment, and has not changed since. */
+const startedAt = (): number => (started ??= Date.now());
+
+/** The public form of an assistant, and the time of its last change. */
+async function describe(c: Context<App>, idOrGraphId: string): Promise<{ card: Described; changed: number }> {
+  const id = toAssistantId(idOrGraphId);
+  // Each workspace has its own default assistant. Its public card comes from the deployment's configuration.
+  const standard = defaultAssistants().find((one) => one.id === id);
+  if (standard) {
+    const { graphId, config, context } = standard;
+    const own = { assistant_id: id, graph_id: graphId, name: graphId, description: null, metadata: {}, version: 1 };
+    return { card: { ...own, modes: await readModes({ ...own, config, context }, c.env) }, changed: startedAt() };
+  }
+  const found = await findAnywhere(database(c.env.DB), id);
+  if (!found) throw new Problem(404, "No agent of this id.");
+  return { card: { ...found, modes: await readModes(found, c.env) }, changed: Date.parse(found.updated_at) };
+}
+
+async function signedCard(card: Described, origin: string, generation: Generation, env: Env): Promise<Json> {
+  const pure = card1(card, origin);
+  return signCard(generation === "0.3" ? hybridCard(card, origin) : pure, pure, env, origin);
+}
+
+async function cardResponse(c: Context<App>, id: string): Promise<Response> {
+  const { card, changed } = await describe(c, id);
+  const origin = serverAddress(c);
+  const body = JSON.stringify(await signedCard(card, origin, speaks1(c) ? "1.0" : "0.3", c.env));
+  const tag = `"${sha256(JSON.stringify([card, origin, speaks1(c)]))}"`;
+  const headers = {
+    "content-type": "application/json",
+    "cache-control": `public, max-age=${MAX_AGE}`,
+    etag: tag,
+    vary: "A2A-Version",
+    "last-modified": new Date(changed).toUTCString(),
+  };
+  const known = c.req.header("if-none-match");
+  if (known?.split(",").some((one) => one.trim().replace(/^W\//, "") === tag)) {
+    return c.body(null, 304, headers);
+  }
+  return c.body(body, 200, headers);
+}
+
+/** The card for callers with a credential: the assistant as their own workspace has it. */
+export async function extendedCard({ c, assistant, generation }: Call): Promise<unknown> {
+  const origin = serverAddress(c);
+  const card = { ...assistant, modes: await readModes(assistant, c.env) };
+  return signedCard(card, origin, generation, c.env);
+}
+
+const doc = createDoc("A2A");
+const CARD = { 200: AnyObject, 304: {} };
+const CardQuery = v.object({ assistant_id: v.optional(v.pipe(v.string(), v.maxLength(200))) });
+
+const byQuery = (c: Context<App, string, { out: { query: v.InferOutput<typeof CardQuery> } }>) => {
+  const { assistant_id } = c.req.valid("query");
+  if (!assistant_id) throw new Problem(400, "Name the agent: /.well-known/agent-card.json?assistant_id=<id>.");
+  return cardResponse(c, assistant_id);
+};
+const byPath = (c: Context<App>) => cardResponse(c, c.req.param("assistant_id") ?? "");
+const card = doc("An assistant's agent card", CARD);
+const oldCard = doc("An assistant's agent card, where A2A before 0.3 looks for it", CARD);
+
+export const agentCards = new Hono<App>()
+  .get("/.well-known/agent-card.json", card, query(CardQuery), byQuery)
+  .get("/.well-known/agent.json", oldCard, query(CardQuery), byQuery)
+  .get("/a2a/:assistant_id/.well-known/agent-card.json", card, byPath)
+  .get("/a2a/:assistant_id/.well-known/agent.json", oldCard, byPath)
+  .get(
+    "/.well-known/jwks.json",
+    doc("The public keys that agent cards are signed with", v.object({ keys: v.array(AnyObject) })),
+    (c) => c.json(publicKeys(c.env), 200, { "cache-control": `public, max-age=${MAX_AGE}` }),
+  );

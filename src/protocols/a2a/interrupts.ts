@@ -1,6 +1,6 @@
 /** Converts interrupts to the parts of a message, and the answer to the value that the graph resumes with. */
 import { isObject } from "../../lib/json.ts";
-import { joinText } from "../../a2a/content.ts";
+import { joinText } from "./types.ts";
 import { invalidParams } from "./errors.ts";
 import type { Part } from "./types.ts";
 

@@ -4,7 +4,7 @@ import { serverAddress } from "../../http/context.ts";
 import { threadMetadata } from "../../threads/api/access.ts";
 import { authorize, containsJson } from "../../access/users/handlers.ts";
 import type { Call } from "./call.ts";
-import { readTaskId } from "../../a2a/context.ts";
+import { readTaskId } from "./call.ts";
 import type { TaskReducer } from "./task-reducer.ts";
 import type { Update } from "./types.ts";
 

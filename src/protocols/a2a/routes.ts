@@ -1,18 +1,9 @@
 /** `POST /a2a/{assistant_id}`: both generations of A2A on one address. The method's name selects the generation. */
 import { type Context, Hono } from "hono";
-import { describeRoute } from "hono-openapi";
-import { createDoc, RPC } from "../../http/route.ts";
-import * as v from "valibot";
-import { resolveAssistant } from "../../agents/assistants/store.ts";
-import { database } from "../../db/client.ts";
-import { decodeJson, isObject, nestsDeeper } from "../../lib/json.ts";
-import { Problem } from "../../lib/problem.ts";
+import { type Assistant, resolveAssistant } from "../../agents/assistants/store.ts";
 import type { App } from "../../http/context.ts";
-import { BODY_LIMIT, readBody } from "../../http/validate.ts";
-import { mayUse } from "../../threads/api/access.ts";
-import { type Call, params } from "./call.ts";
-import { extendedCard } from "../../a2a/cards.ts";
 import {
+  extensionRequired,
   contentNotSupported,
   INTERNAL_ERROR,
   invalidRequest,
@@ -21,13 +12,42 @@ import {
   RpcError,
   versionNotSupported,
 } from "./errors.ts";
-import { activateExtensions } from "../../a2a/extensions.ts";
+import { readSettings } from "./modes.ts";
+import { describeRoute } from "hono-openapi";
+import { createDoc, RPC } from "../../http/route.ts";
+import * as v from "valibot";
+import { database } from "../../db/client.ts";
+import { decodeJson, isObject, nestsDeeper } from "../../lib/json.ts";
+import { Problem } from "../../lib/problem.ts";
+import { BODY_LIMIT, readBody } from "../../http/validate.ts";
+import { mayUse } from "../../threads/api/access.ts";
+import { type Call, params } from "./call.ts";
+import { extendedCard } from "./card.ts";
 import { deletePush, getPush, listPush, setPush } from "./push.ts";
 import { failure, jsonWhenReady, rpcEvent, success } from "./respond.ts";
 import { CONTEXT_LENGTH, Envelope, List, PushQuery, Send, SetPush, TaskQuery } from "./schema.ts";
-import { send, stream, subscribe } from "../../a2a/send.ts";
+import { send, stream, subscribe } from "./send.ts";
 import { cancel, get, answerList } from "./tasks.ts";
 import type { Generation } from "./types.ts";
+
+// Extensions of A2A: those that an agent's card declares, and those that a call requests.
+
+/** 1.0 and 0.3 name the header differently. */
+const HEADERS = ["a2a-extensions", "x-a2a-extensions"];
+
+/**
+ * The headers of the answer: the requested extensions that the card declares. Throws −32008 when the card requires an
+ * extension that the call does not request.
+ */
+export function activateExtensions(c: Context<App>, assistant: Assistant): Record<string, string> {
+  const declared = readSettings(assistant).extensions ?? [];
+  const asked = HEADERS.flatMap((name) => c.req.header(name)?.split(",") ?? []).map((uri) => uri.trim());
+  const missing = declared.find(({ uri, required }) => required && !asked.includes(uri));
+  if (missing) throw extensionRequired(missing.uri);
+  const active = declared.filter(({ uri }) => asked.includes(uri)).map(({ uri }) => uri);
+  if (active.length === 0) return {};
+  return Object.fromEntries(HEADERS.filter((name) => c.req.header(name)).map((name) => [name, active.join(", ")]));
+}
 
 type Handler = (call: Call, params: unknown) => Promise<unknown>;
 type Schema = v.GenericSchema<unknown, unknown>;

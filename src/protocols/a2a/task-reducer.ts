@@ -2,14 +2,103 @@
  * A task out of the log: the events of its runs are the input, in order. The output is the updates, and the task's
  * current state. Streams, answers and lists all come from this one place, so they cannot differ.
  */
-import type { Json } from "../../lib/json.ts";
-import type { LogEvent } from "../../threads/log/events.ts";
+import * as v from "valibot";
+import { isObject, JsonObject, type Json, parseJson } from "../../lib/json.ts";
+import { parse } from "../../http/validate.ts";
+import { checkCustom, type LogEvent } from "../../threads/log/events.ts";
+import {
+  type Part,
+  toPart,
+  type Artifact as TaskArtifact,
+  type Message as TaskMessage,
+  type State,
+  type Status as TaskStatus,
+  type Task,
+  type Update,
+} from "./types.ts";
 import type { TaskRun } from "../../threads/types.ts";
-import { isObject, parseJson } from "../../lib/json.ts";
-import { toPart } from "../../a2a/content.ts";
 import { promptParts } from "./interrupts.ts";
-import { type TaskEvent, readTaskEvent } from "../../a2a/task-events.ts";
-import type { Artifact, Message, Part, State, Status, Task, Update } from "./types.ts";
+
+// Events of a graph for A2A callers, sent with its writer: `config.writer({a2a: {...}})`. See docs/a2a.md.
+
+const OwnPart = v.pipe(
+  v.object({
+    text: v.optional(v.string()),
+    raw: v.optional(v.string()),
+    url: v.optional(v.string()),
+    data: v.optional(v.unknown()),
+    filename: v.optional(v.string()),
+    mediaType: v.optional(v.string()),
+    metadata: v.optional(JsonObject),
+  }),
+  v.check(
+    ({ text, raw, url, data }) => [text, raw, url, data].filter((one) => one !== undefined).length === 1,
+    "must hold exactly one of: text, raw, url, data",
+  ),
+  v.transform((part): Part => part),
+);
+const Parts = v.pipe(v.array(OwnPart), v.minLength(1, "must hold at least one part"));
+const Strings = v.optional(v.array(v.string()));
+
+const Artifact = v.object({
+  artifactId: v.optional(v.string()),
+  name: v.optional(v.string()),
+  description: v.optional(v.string()),
+  parts: Parts,
+  metadata: v.optional(JsonObject),
+  extensions: Strings,
+  append: v.optional(v.boolean(), false),
+  lastChunk: v.optional(v.boolean()),
+});
+const Text = v.pipe(
+  v.string(),
+  v.transform((text): Part[] => [{ text }]),
+);
+const Status = v.object({
+  state: v.picklist(["working", "input-required", "auth-required", "completed", "failed", "rejected"]),
+  message: v.optional(v.union([Text, Parts], "must be a text or a list of parts")),
+  metadata: v.optional(JsonObject),
+});
+const Message = v.object({
+  parts: Parts,
+  metadata: v.optional(JsonObject),
+  extensions: Strings,
+  referenceTaskIds: Strings,
+});
+
+export type TaskEvent =
+  | { artifact: v.InferOutput<typeof Artifact> }
+  | { status: v.InferOutput<typeof Status> }
+  | { message: v.InferOutput<typeof Message> };
+
+/** The event for A2A callers; throws a 422 that says what is wrong with it. */
+function readTask(a2a: unknown): TaskEvent {
+  const given = isObject(a2a) ? a2a : {};
+  if ("artifact" in given) return { artifact: parse(Artifact, given.artifact, "a2a.artifact") };
+  if ("status" in given) return { status: parse(Status, given.status, "a2a.status") };
+  if ("message" in given) return { message: parse(Message, given.message, "a2a.message") };
+  throw new Error("Invalid a2a: must be an object with artifact, status or message");
+}
+
+const isOurs = (data: unknown): data is { a2a: unknown } => isObject(data) && "a2a" in data;
+
+// The error is thrown in the node that writes the event.
+checkCustom((data) => {
+  if (isOurs(data)) readTask(data.a2a);
+});
+
+/**
+ * The content of a custom event for A2A callers. Undefined for other events, and for invalid events stored before this
+ * check existed.
+ */
+export function readTaskEvent(data: unknown): TaskEvent | undefined {
+  if (!isOurs(data)) return undefined;
+  try {
+    return readTask(data.a2a);
+  } catch {
+    return undefined;
+  }
+}
 
 /** A message of the graph that is being said. Its last part is held back, so that it can be marked as the last chunk. */
 interface Open {
@@ -24,9 +113,9 @@ export class TaskReducer {
   seq = 0;
   /** Whether the run that is being read was stopped. Set it before its end is taken in. */
   stopped = false;
-  #status: Status = { state: "submitted", timestamp: new Date(0).toISOString() };
-  #artifacts = new Map<string, Artifact>();
-  #history: Message[] = [];
+  #status: TaskStatus = { state: "submitted", timestamp: new Date(0).toISOString() };
+  #artifacts = new Map<string, TaskArtifact>();
+  #history: TaskMessage[] = [];
   #open = new Map<string, Open>();
   /** Artifacts that a crash cut off: what is said again takes their place. */
   #cutOff: string[] = [];
@@ -36,11 +125,11 @@ export class TaskReducer {
   /** The artifact of the last message that was said to its end: the answer, unless another message follows. */
   #answer: string | undefined;
   /** A message that was no answer, while it is the status message: the history has it next. */
-  #earlier: Message | undefined;
+  #earlier: TaskMessage | undefined;
   #run = "";
   #count = 0;
   /** Set when the graph answered with a message instead of a task. */
-  direct: Message | undefined;
+  direct: TaskMessage | undefined;
 
   constructor(private readonly ids: { taskId: string; contextId: string }) {}
 
@@ -73,7 +162,7 @@ export class TaskReducer {
 
   /** A run of the task, before its first event. */
   begin(run: Pick<TaskRun, "run_id" | "created_at" | "configurable" | "via">): void {
-    const { message } = (run.configurable.a2a ?? {}) as { message?: Message };
+    const { message } = (run.configurable.a2a ?? {}) as { message?: TaskMessage };
     if (this.#status.message) this.#history.push(this.#status.message);
     // A question that was answered elsewhere was answered without a message. A run that resumes by a link has the config of the one before.
     if (message && (run.via ?? "a2a") === "a2a") this.#history.push({ ...message, ...this.ids });
@@ -246,7 +335,7 @@ export class TaskReducer {
       return [{ kind: "artifact", artifact: { artifactId, ...rest }, append: again, lastChunk }];
     }
     if ("message" in given) {
-      const message: Message = {
+      const message: TaskMessage = {
         messageId: `${this.#run}-message`,
         role: "agent",
         contextId: this.ids.contextId,
@@ -262,7 +351,7 @@ export class TaskReducer {
   }
 
   #become(state: State, ts: number, parts?: Part[], metadata?: Json): Update {
-    const message: Message | undefined = parts?.length
+    const message: TaskMessage | undefined = parts?.length
       ? {
           messageId: `${this.#run}-${state}-${ts}`,
           role: "agent",

@@ -1,17 +1,17 @@
 /** `tasks/get`, `tasks/list` and `tasks/cancel`. */
 import { forEach } from "../../threads/limits.ts";
 import { deriveThreadId } from "../../threads/types.ts";
-import { mayFind, callUser } from "../../a2a/allowed.ts";
+import { mayFind, callUser } from "./call.ts";
 import { type Call, callDatabase, params, project, shorten } from "./call.ts";
 import { translateTask as shownTask } from "./dialect.ts";
 import { invalidParams, notCancelable, RpcError, taskNotFound } from "./errors.ts";
-import { listedTask, findTask } from "../../a2a/find.ts";
+import { listedTask, findTask } from "./call.ts";
 import { readTask, taskNow } from "./follow.ts";
 import { addLinks } from "./links.ts";
 import { List, TaskQuery } from "./schema.ts";
 import { countTasks, listTasks, removeTask, type TaskCursor, type TaskRow } from "./store.ts";
 import { isTerminal, type Task } from "./types.ts";
-import { visibleTasks } from "../../a2a/visible.ts";
+import { visibleTasks } from "./store.ts";
 
 const PAGE = 50;
 

@@ -1,5 +1,5 @@
 /** A2A's nouns, in neither generation's spelling: dialect.ts writes them in either. */
-import type { Json } from "../../lib/json.ts";
+import { type Json, isObject } from "../../lib/json.ts";
 
 /** 0.3 answers to `message/send`, 1.0 to `SendMessage`: the method's name selects the generation. */
 export type Generation = "0.3" | "1.0";
@@ -80,3 +80,68 @@ export interface PushConfig {
   token?: string;
   authentication?: { scheme: string; credentials?: string };
 }
+
+// A2A parts to a LangChain message's content, and back.
+
+type Block = Json & { type: string };
+
+/** The type of a content block with a file, by the file's media type. */
+function blockType(mediaType = ""): string {
+  const [kind = ""] = mediaType.split("/");
+  return ["image", "audio", "video"].includes(kind) ? kind : "file";
+}
+
+function block(part: Part): Block {
+  const { text, raw, url, data, filename, mediaType } = part;
+  if (text !== undefined) return { type: "text", text };
+  if (raw === undefined && url === undefined) return { type: "text", text: JSON.stringify(data) };
+  const file = raw === undefined ? { url } : { data: raw };
+  return {
+    type: blockType(mediaType),
+    ...file,
+    ...(mediaType && { mimeType: mediaType }),
+    ...(filename && { metadata: { filename } }),
+  };
+}
+
+/** The content of a human message: plain text when that is all there is, else standard content blocks. Data reads as JSON. */
+export function toMessageContent(parts: Part[]): string | Block[] {
+  const [only] = parts;
+  return parts.length === 1 && only?.text !== undefined ? only.text : parts.map(block);
+}
+
+/** The members of data parts, which become values of the graph's state; `messages` stays the conversation's. */
+export function toState(parts: Part[]): Json {
+  const objects = parts.map(({ data }) => data).filter((data) => isObject(data));
+  const members = objects.flatMap((data) => Object.entries(data)).filter(([name]) => name !== "messages");
+  return Object.fromEntries(members);
+}
+
+export const joinText = (parts: Part[]): string => parts.flatMap(({ text }) => text ?? []).join("\n");
+
+/** The part that a content block of a message amounts to; undefined for reasoning, tool calls and what is not known. */
+export function toPart(given: Json): Part | undefined {
+  const { type } = given;
+  if (type === "text" || type === "text-plain")
+    return readString(given.text) ? { text: String(given.text) } : undefined;
+  if (type === "image_url") {
+    const target = isObject(given.image_url) ? given.image_url.url : given.image_url;
+    return typeof target === "string" ? toFilePart(target, {}) : undefined;
+  }
+  if (type !== "file" && type !== "image" && type !== "audio" && type !== "video") return undefined;
+  const named = isObject(given.metadata) ? given.metadata : {};
+  const filename = readString(given.filename) ?? readString(named.filename) ?? readString(named.name);
+  const mediaType = readString(given.mimeType) ?? readString(given.mime_type) ?? readString(given.media_type);
+  const source = readString(given.url) ?? readString(given.data);
+  return source === undefined ? undefined : toFilePart(source, { filename, mediaType }, given.url === undefined);
+}
+
+function toFilePart(source: string, names: Pick<Part, "filename" | "mediaType">, base64 = false): Part {
+  const data = /^data:([^;,]*);base64,(.*)$/s.exec(source);
+  const { filename } = names;
+  const mediaType = names.mediaType ?? data?.[1];
+  const where = data ? { raw: data[2] } : base64 ? { raw: source } : { url: source };
+  return { ...where, ...(filename && { filename }), ...(mediaType && { mediaType }) };
+}
+
+const readString = (value: unknown): string | undefined => (typeof value === "string" && value ? value : undefined);

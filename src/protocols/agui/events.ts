@@ -1,12 +1,71 @@
 /** The events of one run's log as AG-UI events: a pure reducer. */
-import type { Json } from "../../lib/json.ts";
-import { isObject } from "../../lib/json.ts";
+import { type Json, isObject } from "../../lib/json.ts";
 import type { EventMethod, LogEvent } from "../../threads/log/events.ts";
-import { type Dispatched, readDispatched } from "../../agui/dispatched.ts";
 import { type Asked, BREAKPOINT, toWireInterrupt } from "./interrupts.ts";
 import { toWireMessages } from "./messages.ts";
-import { diff } from "../../agui/patch.ts";
 import { type AguiEvent, Speech } from "./speech.ts";
+
+// Events that a graph dispatches under the names which `@ag-ui/langgraph` and CopilotKit give a meaning of their own.
+
+/** What an event amounts to: a message, a tool call or a state that the graph emits whole, or something of its own. */
+export type Dispatched =
+  | { kind: "message"; id: string; text: string }
+  | { kind: "call"; id: string; name: string; args: string }
+  | { kind: "state"; state: Json; name: string; value: unknown }
+  | { kind: "custom"; name: string; value: unknown };
+
+const asText = (value: unknown): string => (typeof value === "string" ? value : JSON.stringify(value ?? {}));
+
+/** Reads LangChain's `on_custom_event`; undefined for its other events. */
+export function readDispatched({ event, name, data }: Json): Dispatched | undefined {
+  if (event !== "on_custom_event") return undefined;
+  const custom = { name: String(name), value: data ?? null };
+  const given = isObject(data) ? data : {};
+  switch (custom.name.replace(/^copilotkit_/, "")) {
+    case "manually_emit_message":
+      if (typeof given.message_id !== "string" || typeof given.message !== "string") break;
+      return { kind: "message", id: given.message_id, text: given.message };
+    case "manually_emit_tool_call":
+      if (typeof given.id !== "string" || typeof given.name !== "string") break;
+      return { kind: "call", id: given.id, name: given.name, args: asText(given.args) };
+    case "manually_emit_state":
+    case "manually_emit_intermediate_state":
+      if (isObject(data)) return { kind: "state", state: data, ...custom };
+  }
+  return { kind: "custom", ...custom };
+}
+
+// The difference of two JSON values as a JSON Patch (RFC 6902).
+
+export type Operation = { op: "add" | "replace"; path: string; value: unknown } | { op: "remove"; path: string };
+
+/** What turns `before` into `after`: nothing when they are equal. A list that has grown is added to; any other is replaced. */
+export function diff(before: unknown, after: unknown, path = ""): Operation[] {
+  if (before === after) return [];
+  if (isObject(before) && isObject(after)) return members(before, after, path);
+  if (Array.isArray(before) && Array.isArray(after) && isBeginning(before, after)) {
+    return after.slice(before.length).map((value): Operation => ({ op: "add", path: `${path}/-`, value }));
+  }
+  return isEqual(before, after) ? [] : [{ op: "replace", path, value: after }];
+}
+
+function members(before: Record<string, unknown>, after: Record<string, unknown>, path: string): Operation[] {
+  const at = (name: string) => `${path}/${name.replaceAll("~", "~0").replaceAll("/", "~1")}`;
+  const removed = Object.keys(before).filter((name) => !Object.hasOwn(after, name));
+  return [
+    ...removed.map((name): Operation => ({ op: "remove", path: at(name) })),
+    ...Object.entries(after).flatMap(([name, value]): Operation[] =>
+      Object.hasOwn(before, name) ? diff(before[name], value, at(name)) : [{ op: "add", path: at(name), value }],
+    ),
+  ];
+}
+
+const isBeginning = (before: unknown[], after: unknown[]) =>
+  before.length <= after.length && before.every((value, place) => isEqual(value, after[place]));
+
+/** Both come from JSON, and a state keeps the order of its members. */
+export const isEqual = (one: unknown, other: unknown): boolean =>
+  one === other || JSON.stringify(one) === JSON.stringify(other);
 
 /** The channels of the log that a run is built from. */
 export const METHODS: EventMethod[] = [

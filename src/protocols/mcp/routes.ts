@@ -8,12 +8,16 @@ import {
   type Server,
   WebStandardStreamableHTTPServerTransport,
 } from "@modelcontextprotocol/server";
-import type { Context } from "hono";
+import { type Context, Hono } from "hono";
 import { decodeJson, isObject, NESTING, nestsDeeper } from "../../lib/json.ts";
 import { Problem } from "../../lib/problem.ts";
 import type { App } from "../../http/context.ts";
-import { BODY_LIMIT, readBody } from "../../http/validate.ts";
-import { ACCEPTED } from "../../mcp/progress.ts";
+import { BODY_LIMIT, readBody, query } from "../../http/validate.ts";
+import { ACCEPTED } from "./follow.ts";
+import * as v from "valibot";
+import { createDoc, RPC } from "../../http/route.ts";
+import { serverFor } from "./server.ts";
+import { traceServer } from "./traces/server.ts";
 
 /** The transport requires both media types; a client that takes one of them is served with that one. */
 export async function answerMcp(c: Context<App>, make: () => Server): Promise<Response> {
@@ -66,3 +70,37 @@ async function answerModern(
 ): Promise<Response> {
   return createMcpHandler(make, { legacy: "reject", responseMode }).fetch(request, { parsedBody });
 }
+
+// `/mcp` and `/mcp/traces`: the Model Context Protocol. At `/mcp` each assistant is a tool; at `/mcp/traces` the tools are those with
+// which a coding agent finds and fixes a failing trace.
+
+const doc = createDoc("MCP");
+
+function refuse(): never {
+  throw new Problem(405, "This endpoint is stateless: it takes POST only.", { headers: { allow: "POST" } });
+}
+
+const noStream = doc("No server-sent stream: 405");
+const noSession = doc("No session to end: 404");
+
+function refuseDelete(): never {
+  throw new Problem(404, "There is no session: this endpoint is stateless.");
+}
+
+/** The tools that write are for those who opt in with the address of their connection. */
+const TracesQuery = v.object({ write: v.optional(v.picklist(["true", "false"]), "false") });
+
+export const mcp = new Hono<App>()
+  .post("/", doc("Model Context Protocol: tools, resources, prompts, completion", { ...RPC, 202: {} }), (c) =>
+    answerMcp(c, () => serverFor(c)),
+  )
+  .get("/", noStream, refuse)
+  .delete("/", noSession, refuseDelete)
+  .post(
+    "/traces",
+    doc("Model Context Protocol: traces, threads and experiments for coding agents", { ...RPC, 202: {} }),
+    query(TracesQuery),
+    (c) => answerMcp(c, () => traceServer(c, c.req.valid("query").write === "true")),
+  )
+  .get("/traces", noStream, refuse)
+  .delete("/traces", noSession, refuseDelete);

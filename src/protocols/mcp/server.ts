@@ -19,7 +19,7 @@ import { VERSION } from "../../system/info.ts";
 import { readConfigurable } from "../../threads/api/request.ts";
 import { authorize } from "../../access/users/handlers.ts";
 import { answerInterrupt, callAssistant, continueCall } from "./call.ts";
-import { reportTo } from "../../mcp/progress.ts";
+import { reportTo } from "./follow.ts";
 import { listPrompts, readPrompt } from "./prompts.ts";
 import { ANSWER, type Shows } from "./interrupts.ts";
 import { completeName, listResources, readResource, TEMPLATES } from "./resources.ts";

@@ -1,12 +1,11 @@
 /** The routes of a chat application besides the protocol: its list of threads, their state and their history. */
-import { Hono } from "hono";
+import { Hono, type MiddlewareHandler } from "hono";
 import * as v from "valibot";
 import { audit } from "../../access/audit/record.ts";
 import { defaultGraphId } from "../../agents/assistants/defaults.ts";
 import { createDoc, NOTHING } from "../../http/route.ts";
-import { Id, Time } from "../../http/shapes.ts";
+import { Id, Time, cutPage } from "../../http/shapes.ts";
 import { jsonArrayOfLines } from "../../http/json-stream.ts";
-import { cutPage } from "../../http/shapes.ts";
 import { Problem } from "../../lib/problem.ts";
 import type { App } from "../../http/context.ts";
 import { body, param, query } from "../../http/validate.ts";
@@ -16,11 +15,12 @@ import { titleIn } from "../../threads/title.ts";
 import { removeThread } from "../../threads/api/delete.ts";
 import { checkpointAddress } from "../../threads/api/request.ts";
 import type { ThreadRpc } from "../../threads/rpc.ts";
-import { State, type ThreadState } from "../../threads/types.ts";
+import { State, type ThreadState, deriveThreadId } from "../../threads/types.ts";
 import { HistoryBody, StateQuery, ThreadParam } from "../../threads/api/schema.ts";
 import { searchThreads } from "../../threads/search/store.ts";
 import { authorize } from "../../access/users/handlers.ts";
 import { Bootstrap, ThreadsQuery } from "./schema.ts";
+import { isUuid } from "../../lib/uuid.ts";
 
 const doc = createDoc("Application");
 
@@ -104,3 +104,21 @@ export const application = new Hono<App>()
       return jsonArrayOfLines(await openThread(c, c.req.valid("param").thread_id).history(request));
     },
   );
+
+// Names of threads on the application's routes: a client may choose any name instead of a UUID.
+
+/** URL-safe characters (RFC 3986, unreserved). */
+const NAME = /^[\w.~-]{1,255}$/;
+
+/**
+ * Reads the name in `/api/threads/{name}` as the id of its thread: the same each time, and a user's own. A2A reads a
+ * `contextId` in the same way, so both lead to one thread.
+ */
+export const namedThreads: MiddlewareHandler<App> = async (c, next) => {
+  const name = /^\/api\/threads\/([^/]+)/.exec(c.req.path)?.[1];
+  if (name !== undefined && !isUuid(name)) {
+    if (!NAME.test(name)) throw new Problem(422, "A thread's id has up to 255 letters, digits and -._~ characters.");
+    c.set("threadId", deriveThreadId(name, c.get("principal").user?.identity));
+  }
+  await next();
+};

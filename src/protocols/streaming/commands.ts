@@ -1,17 +1,58 @@
 /** Commands that start a run. */
+import type { Caller } from "../../threads/api/access.ts";
+import type { Json } from "../../lib/json.ts";
+import type { ThreadRpc } from "../../threads/rpc.ts";
 import { createHash } from "node:crypto";
-import type * as v from "valibot";
+import * as v from "valibot";
 import { defaultGraphId } from "../../agents/assistants/defaults.ts";
 import { toProblem } from "../../lib/problem.ts";
 import { parse } from "../../http/validate.ts";
 import { runRequest } from "../../threads/api/request.ts";
-import type { Json } from "../../lib/json.ts";
-import type { Standing } from "../../threads/types.ts";
+import type { Standing, Run, ThreadState } from "../../threads/types.ts";
 import { RunCreate } from "../../threads/api/schema.ts";
-import type { Answer, Commander } from "../../streaming/commander.ts";
-import { CommandError } from "../../streaming/errors.ts";
-import { ANY_ASSISTANT } from "./schema.ts";
-import type * as schema from "./schema.ts";
+import * as schema from "./schema.ts";
+import { ANY_ASSISTANT, type Command } from "./schema.ts";
+import { selectFields, AnyObject } from "../../http/shapes.ts";
+import { readEvents } from "../../threads/log/events.ts";
+import { readStates } from "../../threads/remote.ts";
+
+// The input of a command, and its result.
+
+export interface Commander extends Caller {
+  threadId: string;
+  thread: ThreadRpc;
+}
+
+export interface Answer {
+  result: Json;
+  meta?: Json;
+}
+
+/** The protocol's own errors: they travel in the answer of a command, with HTTP status 200. */
+export const ERROR_CODES = [
+  "invalid_argument",
+  "unknown_command",
+  "unknown_error",
+  "no_such_run",
+  "no_such_subscription",
+  "no_such_namespace",
+  "no_such_interrupt",
+  "no_such_checkpoint",
+  "permission_denied",
+  "not_supported",
+] as const;
+export type ErrorCode = (typeof ERROR_CODES)[number];
+
+/** The error of a command. Its code and message are in the answer. */
+export class CommandError extends Error {
+  constructor(
+    readonly code: ErrorCode,
+    message: string,
+  ) {
+    super(message);
+    this.name = "CommandError";
+  }
+}
 
 type Given<S extends v.GenericSchema> = v.InferOutput<S>;
 
@@ -136,4 +177,143 @@ async function checkCheckpoint({ thread }: Commander, checkpoint_id: unknown): P
   } catch (error) {
     throw toProblem(error).status === 404 ? missing : error;
   }
+}
+
+// Commands that read.
+
+/** `state.get`: the newest values of the thread or of one of its namespaces. */
+export async function getState(
+  { thread }: Commander,
+  { namespace, keys }: v.InferOutput<typeof schema.StateGet>,
+): Promise<Answer> {
+  const ns = namespace?.join("|") ?? "";
+  const state = await thread.state({ checkpoint: ns ? { checkpoint_ns: ns } : undefined }).catch(notFound);
+  if (!state) throw new CommandError("no_such_run", "Nothing has run on this thread yet.");
+  if (ns && !state.checkpoint?.checkpoint_id) throw new CommandError("no_such_namespace", "Nothing ran there.");
+  const values = (state.values ?? {}) as Json;
+  const shown = selectFields(values, keys ?? undefined);
+  return {
+    result: { values: shown, ...(state.checkpoint && { checkpoint: { id: state.checkpoint.checkpoint_id, ns } }) },
+  };
+}
+
+/** `state.listCheckpoints`: newest first. */
+export async function listCheckpoints(
+  { thread }: Commander,
+  { namespace, limit, before }: v.InferOutput<typeof schema.ListCheckpoints>,
+): Promise<Answer> {
+  const ns = namespace?.join("|");
+  const checkpoint = ns ? { checkpoint_ns: ns } : undefined;
+  const states = await thread.history({ limit: limit ?? 20, before: before ?? undefined, checkpoint }).catch(notFound);
+  if (!states) throw new CommandError("no_such_run", "Nothing has run on this thread yet.");
+  const checkpoints: Json[] = [];
+  for await (const state of readStates(states)) checkpoints.push(toWireCheckpoint(state));
+  return { result: { checkpoints } };
+}
+
+function toWireCheckpoint({ checkpoint, created_at, metadata }: ThreadState): Json {
+  const { step } = metadata ?? {};
+  return { id: checkpoint?.checkpoint_id, timestamp: created_at, step, metadata: metadata ?? {} };
+}
+
+interface Tree {
+  namespace: string[];
+  status: string;
+  graph_name: string;
+  children?: Tree[];
+}
+
+/** The run's graphs, as far as they have begun: the newest run's when none is named. */
+export async function getTree(
+  { thread }: Commander,
+  { run_id }: v.InferOutput<typeof schema.GetTree>,
+): Promise<Answer> {
+  const run: Run | undefined = run_id
+    ? await thread.getRun(run_id)
+    : (await thread.listRuns({ limit: 1, offset: 0 }).catch(notFound))?.[0];
+  const first = run && run.status !== "pending" ? await thread.firstSeq(run.run_id) : undefined;
+  if (!run || first === undefined) throw new CommandError("no_such_run", "There is no such run on this thread.");
+  const query = { after: first - 1, runId: run.run_id, methods: ["lifecycle" as const], replayOnly: true };
+  const nodes = new Map<string, Tree>();
+  const root: Tree = { namespace: [], status: "running", graph_name: "" };
+  for await (const { ns, data } of readEvents(await thread.follow(query))) {
+    const { event, graph_name } = data as { event: string; graph_name?: string };
+    const key = ns.join("|");
+    const node = ns.length === 0 ? root : (nodes.get(key) ?? { namespace: ns, status: "", graph_name: "" });
+    node.status = event === "started" ? "running" : event;
+    node.graph_name = graph_name ?? node.graph_name;
+    if (ns.length === 0 || nodes.has(key)) continue;
+    nodes.set(key, node);
+    const parent = nodes.get(ns.slice(0, -1).join("|")) ?? root;
+    (parent.children ??= []).push(node);
+  }
+  return { result: { tree: root } };
+}
+
+/** A thread that does not exist has nothing; any other error stays one. */
+function notFound(error: unknown): undefined {
+  if (toProblem(error).status !== 404) throw error;
+  return undefined;
+}
+
+// The protocol's commands over HTTP and WebSocket: one table, one shape of answers.
+
+export const Answered = v.variant("type", [
+  v.object({ type: v.literal("success"), id: v.number(), result: AnyObject, meta: v.optional(AnyObject) }),
+  v.object({
+    type: v.literal("error"),
+    id: v.nullable(v.number()),
+    error: v.picklist(ERROR_CODES),
+    message: v.string(),
+  }),
+]);
+export type Response = v.InferOutput<typeof Answered>;
+
+/** `params` are checked by each command's own schema. */
+type Handler = (by: Commander, params: Json, command: Command) => Promise<Answer>;
+
+const COMMANDS: Record<string, Handler> = {
+  "run.start": (by, params, command) => runStart(by, parse(schema.RunStart, params, "params"), command),
+  "input.respond": (by, params, command) => respond(by, parse(schema.Respond, params, "params"), command),
+  "input.inject": (by, params, command) => inject(by, parse(schema.Inject, params, "params"), command),
+  "state.get": (by, params) => getState(by, parse(schema.StateGet, params, "params")),
+  "state.listCheckpoints": (by, params) => listCheckpoints(by, parse(schema.ListCheckpoints, params, "params")),
+  "state.fork": (by, params, command) => fork(by, parse(schema.Fork, params, "params"), command),
+  "agent.getTree": (by, params) => getTree(by, parse(schema.GetTree, params, "params")),
+  "subscription.subscribe": unsupported("A subscription needs a WebSocket. Over HTTP, POST its filter to the stream."),
+  "subscription.unsubscribe": unsupported("A subscription needs a WebSocket. Over HTTP, close the stream."),
+  "subscription.reconnect": unsupported(
+    "Subscribe again, with `since` or `since_event_id`: what was missed is replayed.",
+  ),
+};
+export const COMMAND_NAMES = Object.keys(COMMANDS);
+
+/** Runs a command. Never throws: errors are answers. */
+export async function runCommand(
+  by: Commander,
+  command: Command,
+  more: Record<string, Handler> = {},
+): Promise<Response> {
+  const { id, method } = command;
+  const handlers = { ...COMMANDS, ...more };
+  const handler = Object.hasOwn(handlers, method) ? handlers[method] : undefined;
+  try {
+    if (!handler) throw new CommandError("unknown_command", `There is no command "${method}".`);
+    return { type: "success", id, ...(await handler(by, command.params ?? {}, command)) };
+  } catch (error) {
+    return { type: "error", id, ...failure(error) };
+  }
+}
+
+function unsupported(message: string): Handler {
+  return async () => {
+    throw new CommandError("not_supported", message);
+  };
+}
+
+function failure(error: unknown): { error: ErrorCode; message: string } {
+  if (error instanceof CommandError) return { error: error.code, message: error.message };
+  const { status, detail } = toProblem(error);
+  if (status === 403) return { error: "permission_denied", message: detail };
+  return { error: status >= 500 ? "unknown_error" : "invalid_argument", message: detail };
 }

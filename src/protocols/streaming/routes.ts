@@ -1,22 +1,50 @@
 /** The streaming protocol's routes: commands, the stream of events, and the WebSocket that carries both. */
+import { keysFor } from "../../access/encryption/keys.ts";
+import { callObject } from "../../lib/rpc.ts";
+import { retry } from "../../lib/retry.ts";
+import { placeInFrames, resumeBytes } from "../../threads/resume.ts";
+import { sleepOn } from "../../threads/log/sleepers.ts";
+import type { ThreadRpc } from "../../threads/rpc.ts";
+import { threadObject } from "../../threads/remote.ts";
+import { type Dialect, readDialect } from "./python.ts";
+import { Filter, ANY_ASSISTANT, Command } from "./schema.ts";
 import { type Context, Hono } from "hono";
 import { describeRequest } from "../../access/auth/credentials.ts";
 import { createDoc, EVENTS } from "../../http/route.ts";
-import { retry } from "../../lib/retry.ts";
 import { Problem } from "../../lib/problem.ts";
 import { sseBytes } from "../../http/sse.ts";
 import type { App } from "../../http/context.ts";
 import { body, param } from "../../http/validate.ts";
 import { openThread } from "../../threads/api/access.ts";
 import { readConfigurable } from "../../threads/api/request.ts";
-import { threadObject } from "../../threads/remote.ts";
 import { ThreadParam } from "../../threads/api/schema.ts";
-import { Answered, runCommand } from "../../streaming/commands.ts";
-import { readDialect } from "../../streaming/dialect.ts";
-import { streamEvents } from "../../streaming/rpc.ts";
-import { ANY_ASSISTANT, Command, Filter } from "./schema.ts";
-import { CALLER_HEADER, type SocketCaller } from "./socket.ts";
-import { findStart } from "../../streaming/stream.ts";
+import { Answered, runCommand } from "./commands.ts";
+import { CALLER_HEADER, type SocketCaller, findStart } from "./socket.ts";
+
+// The RPC methods of a thread that only the streaming protocol uses.
+
+interface StreamingRpc extends Pick<ThreadRpc, "hasEvent"> {
+  streamEvents(filter: Filter, after: number, dialect: Dialect): Promise<ReadableStream<Uint8Array>>;
+}
+
+/**
+ * SSE frames of what the filter picks after a sequence number: replayed, then live. They never end by themselves, and
+ * continue where a restart of the object cuts them.
+ */
+export async function streamEvents(
+  env: Env,
+  workspaceId: string,
+  threadId: string,
+  filter: Filter,
+  after: number,
+  dialect: Dialect,
+): Promise<ReadableStream<Uint8Array>> {
+  const object = () => threadObject(env, workspaceId, threadId);
+  const thread = () => callObject<StreamingRpc>(object(), keysFor(env, workspaceId));
+  const open = async (last = after) => thread().streamEvents(filter, last, dialect);
+  const place = placeInFrames({ open, has: (seq) => thread().hasEvent(seq) });
+  return resumeBytes(await retry(() => open()), place, (seen) => sleepOn(object(), seen));
+}
 
 const doc = createDoc("Streaming");
 

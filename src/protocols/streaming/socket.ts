@@ -3,28 +3,61 @@
  * hibernates with it. Its attachment holds what is needed after a wake: the principal, the subscriptions and the
  * positions.
  */
-import * as v from "valibot";
-import type { Presented } from "../../access/auth/credentials.ts";
-import { limitKey } from "../../access/auth/limits.ts";
-import type { Principal } from "../../http/principal.ts";
-import { MOST_STREAMS, tooManyStreams } from "../../access/auth/limits.ts";
-import { problemResponse, toProblem } from "../../lib/problem.ts";
-import { NESTING, nestsDeeper, parseJson } from "../../lib/json.ts";
-import { countValues, JSON_VALUES } from "../../lib/json.ts";
-import { BODY_LIMIT, parse } from "../../http/validate.ts";
-import type { Json } from "../../lib/json.ts";
+import { sseFrame } from "../../http/sse.ts";
 import { type Framing, type TailQuery, textLines } from "../../threads/log/events.ts";
 import type { ThreadRpc } from "../../threads/rpc.ts";
+import { type Dialect, eventsIn } from "./python.ts";
+import { seqOfEventId, matcher, knownChannel, selectMethods } from "./events.ts";
+import { Filter, Command, Unsubscribe } from "./schema.ts";
+import { type Presented, stillHolds } from "../../access/auth/credentials.ts";
+import type { Principal } from "../../http/principal.ts";
+import * as v from "valibot";
+import { limitKey, MOST_STREAMS, tooManyStreams } from "../../access/auth/limits.ts";
+import { problemResponse, toProblem } from "../../lib/problem.ts";
+import { NESTING, nestsDeeper, parseJson, countValues, JSON_VALUES, type Json } from "../../lib/json.ts";
+import { BODY_LIMIT, parse } from "../../http/validate.ts";
 import { idsIn } from "../../threads/types.ts";
-import type { Answer, Commander } from "../../streaming/commander.ts";
-import { runCommand } from "../../streaming/commands.ts";
-import { CommandError } from "../../streaming/errors.ts";
-import { type Dialect, eventsIn } from "../../streaming/dialect.ts";
-import { knownChannel, selectMethods } from "./events.ts";
-import { matcher } from "../../streaming/filter.ts";
-import { Command, Filter, Unsubscribe } from "./schema.ts";
-import { findStart } from "../../streaming/stream.ts";
-import { mayContinue } from "../../streaming/watch.ts";
+import { type Answer, type Commander, runCommand, CommandError } from "./commands.ts";
+
+// The protocol over SSE: the past events of the thread, then new ones, run after run. The server does not end it.
+
+/** The sequence number after which a reader resumes. A cursor beyond the end of the log belongs to a deleted log. */
+export async function findStart(thread: ThreadRpc, filter: Filter, lastEventId?: string): Promise<number> {
+  const cursors = [lastEventId, filter.since_event_id].map((id) => (id == null ? 0 : (seqOfEventId(id) ?? 0)));
+  const run = filter.since_run == null ? undefined : await thread.firstSeq(filter.since_run);
+  const ended = filter.after_run == null ? undefined : await thread.lastSeq(filter.after_run);
+  const after = Math.max(filter.since ?? 0, (run ?? 1) - 1, ended ?? 0, ...cursors);
+  return after > 0 && after > (await thread.lastSeq()) ? 0 : after;
+}
+
+export function protocolFraming(filter: Filter, dialect: Dialect): Framing {
+  const matches = matcher(filter);
+  const show = eventsIn(dialect, filter.channels);
+  return (event) => {
+    const shown = show(event);
+    return shown && matches(shown) ? sseFrame({ event: shown.method, data: shown.json, id: shown.id }) : "";
+  };
+}
+
+// Whether those who opened the sockets of a thread still may, asked before each command and each delivery.
+
+/** The close code of a socket whose credential has ended. */
+const CREDENTIAL_ENDED = 4401;
+
+interface Caller {
+  principal: Principal;
+  presented: Presented;
+}
+
+/**
+ * Whether the socket may stay open; closes it with 4401 when its credential has ended. A socket without traffic is not
+ * checked: a timer would keep its object from hibernating, and nothing is sent in the meantime.
+ */
+export async function mayContinue(env: Env, socket: WebSocket, { principal, presented }: Caller): Promise<boolean> {
+  if (await stillHolds(env, principal, presented)) return true;
+  if (socket.readyState === WebSocket.OPEN) socket.close(CREDENTIAL_ENDED, "The credential of this socket has ended.");
+  return false;
+}
 
 /** Where the Worker puts who is calling; what a client sends under this name is overwritten. */
 export const CALLER_HEADER = "x-weir-caller";

@@ -43,12 +43,12 @@ import { type Sleepers, isSleeper, sleepAfter } from "../log/sleepers.ts";
 import { readTitle } from "../title.ts";
 import { cancelTask, setHook, viewTask } from "../runs/tasks.ts";
 import { pushTask } from "../../protocols/a2a/push.ts";
-import type { Dialect } from "../../streaming/dialect.ts";
+import type { Dialect } from "../../protocols/streaming/python.ts";
 import { selectMethods } from "../../protocols/streaming/events.ts";
 import type { Filter } from "../../protocols/streaming/schema.ts";
 import { markPauses, Pauses } from "../../protocols/streaming/python.ts";
 import { Sockets } from "../../protocols/streaming/socket.ts";
-import { protocolFraming } from "../../streaming/stream.ts";
+import { protocolFraming } from "../../protocols/streaming/socket.ts";
 
 // The part of a thread's object that is about its questions: links to answer them, and which answer was first.
 

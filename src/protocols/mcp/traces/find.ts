@@ -1,10 +1,7 @@
 /** `find_traces`: by filter or by words. */
 import * as v from "valibot";
-import type { Api } from "./api.ts";
-import { between, describe, Project, Text } from "../../../mcp/traces/fields.ts";
-import { findProjectId } from "../../../mcp/traces/names.ts";
-import { type Figures, formatFigures, joinLines, oneLine } from "../../../mcp/traces/text.ts";
-import { defineTool } from "./tool.ts";
+import { type Api, type Figures, formatFigures, joinLines, oneLine } from "./api.ts";
+import { between, describe, Project as ProjectName, Text, findProjectId, defineTool } from "./tool.ts";
 
 interface Found extends Figures {
   id: string;
@@ -28,7 +25,7 @@ const MOST_WORDS = 8;
 const Time = v.pipe(v.string(), v.maxLength(40));
 
 const Input = v.object({
-  project: v.optional(Project, "default"),
+  project: v.optional(ProjectName, "default"),
   failed: v.optional(describe(v.boolean(), "Only traces that failed."), false),
   words: v.optional(
     describe(
@@ -106,3 +103,62 @@ function show({ items, next_cursor }: Page): string {
   const more = next_cursor ? `\nThere are more: cursor ${next_cursor}` : "";
   return joinLines(lines, "Use a smaller limit.") + more;
 }
+
+// `list_projects`: where traces are.
+
+interface Project {
+  id: string;
+  name: string;
+  last_run_start_time: string | null;
+}
+
+export const listProjects = defineTool({
+  name: "list_projects",
+  title: "List projects",
+  description: "Lists the projects that hold traces, the newest first. Experiments are listed by list_experiments.",
+  cost: "one query of the database.",
+  permissions: ["traces.read"],
+  input: v.object({
+    name_contains: v.optional(describe(Text, "A part of the name.")),
+    limit: v.optional(between(1, 100), 50),
+  }),
+  async run(api, { name_contains, limit }) {
+    const projects = await api.get<Project[]>("/api/v1/sessions", { name_contains, limit, reference_free: "true" });
+    if (projects.length === 0) return "There are no projects.";
+    const lines = projects.map(({ id, name, last_run_start_time: last }) =>
+      [JSON.stringify(name), id, last ? `last run ${last}` : ""].filter(Boolean).join("  "),
+    );
+    return joinLines(lines, "Use name_contains.");
+  },
+});
+
+// `list_datasets`.
+
+interface Dataset {
+  id: string;
+  name: string;
+  description: string | null;
+  example_count?: number;
+  session_count?: number;
+}
+
+export const listDatasets = defineTool({
+  name: "list_datasets",
+  title: "List datasets",
+  description: "Lists datasets with their numbers of examples and experiments.",
+  cost: "one query of the database.",
+  permissions: ["datasets.read"],
+  input: v.object({
+    name_contains: v.optional(describe(Text, "A part of the name.")),
+    limit: v.optional(between(1, 100), 50),
+  }),
+  async run(api, { name_contains, limit }) {
+    const datasets = await api.get<Dataset[]>("/api/v1/datasets", { name_contains, limit });
+    if (datasets.length === 0) return "There are no datasets.";
+    const lines = datasets.map(({ id, name, description, example_count, session_count }) => {
+      const counts = `${example_count ?? "?"} examples, ${session_count ?? "?"} experiments`;
+      return `${JSON.stringify(name)}  ${id}  (${counts})${description ? `  ${oneLine(description, 120)}` : ""}`;
+    });
+    return joinLines(lines, "Use name_contains.");
+  },
+});

@@ -5,6 +5,7 @@ import * as v from "valibot";
 import { Problem } from "../../../lib/problem.ts";
 import type { Permission } from "../../../http/principal.ts";
 import type { Api } from "./api.ts";
+import { isUuid } from "../../../lib/uuid.ts";
 
 export interface TraceTool {
   /** As `tools/list` shows it. */
@@ -62,4 +63,55 @@ function formatIssues(issues: readonly v.BaseIssue<unknown>[]): string {
     .slice(0, 5)
     .map((issue) => `${v.getDotPath(issue) ?? "arguments"}: ${issue.message}`)
     .join("; ");
+}
+
+// Arguments that several tools take.
+
+export const describe = <S extends v.GenericSchema>(schema: S, text: string) => v.pipe(schema, v.description(text));
+
+export const Uuid = v.pipe(v.string(), v.uuid("must be a UUID"));
+export const Text = v.pipe(v.string(), v.minLength(1), v.maxLength(2_000));
+
+/** A whole number within these bounds. */
+export const between = (least: number, most: number) =>
+  v.pipe(v.number(), v.integer(), v.minValue(least), v.maxValue(most));
+
+/** Which part of a long text to read. */
+export const part = {
+  offset: v.optional(describe(between(0, 100_000_000), "The first character to read."), 0),
+  length: v.optional(describe(between(1, 20_000), "The most characters to read."), 8_000),
+};
+
+export const Project = describe(
+  Text,
+  'The project, by name or id. The project of this server\'s own runs is "default" unless the deployment names another.',
+);
+
+// Projects and datasets by their names.
+
+interface Named {
+  id: string;
+  name: string;
+}
+
+/** @throws Problem 404 with names that exist */
+export async function findProjectId(api: Api, given: string): Promise<string> {
+  return findId(api, "/api/v1/sessions", "project", given);
+}
+
+/** @throws Problem 404 with names that exist */
+export async function findDatasetId(api: Api, given: string): Promise<string> {
+  return findId(api, "/api/v1/datasets", "dataset", given);
+}
+
+async function findId(api: Api, path: string, what: string, given: string): Promise<string> {
+  if (isUuid(given)) return given.toLowerCase();
+  const [found] = await api.get<Named[]>(path, { name: given, limit: 1 });
+  if (found) return found.id;
+  const others = await api.get<Named[]>(path, { limit: 20 });
+  const names = others.map(({ name }) => JSON.stringify(name)).join(", ");
+  throw new Problem(
+    404,
+    `There is no ${what} ${JSON.stringify(given)}. ${names ? `There is ${names}.` : "There is none."}`,
+  );
 }
