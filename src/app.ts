@@ -13,7 +13,7 @@ import { auth } from "./access/auth/routes.ts";
 import { budgetRoutes } from "./limits/budgets/routes.ts";
 import type { Config } from "./config.ts";
 import { crons, threadCrons } from "./automation/crons/routes.ts";
-import { deploys } from "./deploys/routes.ts";
+import { deploys } from "./system/deploys/routes.ts";
 import { encryption } from "./access/encryption/routes.ts";
 import { createDoc } from "./http/route.ts";
 import { flowRoutes } from "./limits/flow/routes.ts";

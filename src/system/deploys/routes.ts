@@ -1,14 +1,61 @@
 /** Which threads of a workspace cannot continue on the graphs of another bundle. */
+import { graphs } from "../../deployment.ts";
+import { makeGraph } from "../../agents/graphs/graph.ts";
+import { loadMigrations, loadVersion, type Break, describeBreak, findBreaks } from "../../agents/graphs/continuity.ts";
+import { DescribedGraph, CheckGraphs, CheckPage, type GraphsToCheck } from "./schema.ts";
+import { describeShape, fingerprint, type GraphShape } from "../../runtime/introspect.ts";
 import { listCronThreads } from "../../automation/crons/store.ts";
 import { database } from "../../db/client.ts";
 import { isKeyDestroyed } from "../../access/encryption/ring.ts";
-import { type Break, describeBreak, findBreaks } from "../../agents/graphs/continuity.ts";
 import { forEach } from "../../threads/limits.ts";
 import { threadIds } from "../../threads/search/store.ts";
 import { threadStub } from "../../threads/remote.ts";
 import type { ParkedThread } from "../../threads/types.ts";
-import { describeGraphs, keepShapes, shapeReader } from "../../deploys/graphs.ts";
-import type { CheckGraphs, CheckPage, GraphsToCheck } from "./schema.ts";
+import * as v from "valibot";
+import { Hono } from "hono";
+import { createDoc } from "../../http/route.ts";
+import type { App } from "../../http/context.ts";
+import { body } from "../../http/validate.ts";
+
+// The graphs of this deployment, as another deployment is compared with them.
+
+export async function describeGraphs(env: Env): Promise<Record<string, DescribedGraph>> {
+  const ids = Object.keys(graphs).sort();
+  return Object.fromEntries(await Promise.all(ids.map(async (id) => [id, await describeGraph(id, env)] as const)));
+}
+
+async function describeGraph(id: string, env: Env): Promise<DescribedGraph> {
+  try {
+    const graph = await makeGraph(id, { configurable: {} }, env, "assistants.read");
+    if (!graph) throw new Error(`Graph "${id}" is not deployed here.`);
+    const migrates = (await loadMigrations(id)).map(({ from }) => from);
+    const version = (await loadVersion(id)) ?? null;
+    return { shape: describeShape(graph), fingerprint: fingerprint(graph), version, migrates };
+  } catch (error) {
+    const reason = error instanceof Error ? error.message : String(error);
+    return { shape: null, fingerprint: null, version: null, migrates: [], error: reason };
+  }
+}
+
+const shapeKey = (print: string): string => `graph-shapes/${print}.json`;
+
+/** Keeps the shapes of the graphs by their fingerprints, which checkpoints name. */
+export async function keepShapes(bucket: R2Bucket, described: Record<string, DescribedGraph>): Promise<void> {
+  for (const { shape, fingerprint: print } of Object.values(described))
+    if (print !== null && !(await bucket.head(shapeKey(print))))
+      await bucket.put(shapeKey(print), JSON.stringify(shape));
+}
+
+/** A function that gives the shape of a fingerprint, where it was kept. Each is read once. */
+export function shapeReader(bucket: R2Bucket): (print: string | undefined) => Promise<GraphShape | undefined> {
+  const read = new Map<string, Promise<GraphShape | undefined>>();
+  return async (print) => {
+    if (print === undefined) return undefined;
+    const found = read.get(print) ?? bucket.get(shapeKey(print)).then((kept) => kept?.json<GraphShape>());
+    read.set(print, found);
+    return found;
+  };
+}
 
 /**
  * A page of the threads that are interrupted, have an open run or belong to a cron, in the order of their ids; those of crons are
@@ -72,3 +119,20 @@ function recordCheck(
     page.threads.push({ thread_id: id, graph_id, reasons: found.map(describeBreak), breaks: found });
   }
 }
+
+// `/graphs`: the deployed graphs, and whether the threads of a workspace continue on those of another bundle.
+
+const doc = createDoc("Deploys");
+
+const Graphs = v.object({ graphs: v.record(v.string(), DescribedGraph) });
+
+export const deploys = new Hono<App>()
+  .get("/", doc("The deployed graphs: their shapes, fingerprints and migrations", Graphs), async (c) =>
+    c.json({ graphs: await describeGraphs(c.env) }),
+  )
+  .post(
+    "/check",
+    doc("Which threads cannot continue on other graphs, a page", CheckPage),
+    body(CheckGraphs),
+    async (c) => c.json(await checkThreads(c.env, c.get("principal").workspaceId, c.req.valid("json"))),
+  );
