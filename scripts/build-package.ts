@@ -2,7 +2,7 @@
 import { copyFileSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { build, type BuildOptions } from "esbuild";
-import { platform } from "../src/cli/bundle/platform.ts";
+import { platform } from "../src/cli/bundle/missing.ts";
 
 const ROOT = join(import.meta.dirname, "..");
 const DIST = join(ROOT, "dist");

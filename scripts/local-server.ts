@@ -4,7 +4,7 @@ import { randomInt } from "node:crypto";
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { createServer } from "node:net";
 import { join } from "node:path";
-import { WRANGLER, wranglerEnv } from "../src/cli/dev/wrangler.ts";
+import { WRANGLER_CLI as WRANGLER, wranglerEnv } from "../src/cli/wrangler.ts";
 
 const ROOT = join(import.meta.dirname, "..");
 

@@ -1,5 +1,5 @@
 /** Calls of a deployment's own API, as the command line makes them. */
-import { Fault } from "./fault.ts";
+import { Fault } from "./console.ts";
 
 /** `globalThis.fetch`; tests give another. */
 export type Fetch = typeof globalThis.fetch;

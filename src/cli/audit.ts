@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { parseArgs } from "node:util";
 import type { AuditEntryWire, AuditRoot } from "../access/audit/verify.ts";
 import { type Verified, verifyAudit } from "../access/audit/verify.ts";
-import { Fault } from "./fault.ts";
+import { Fault } from "./console.ts";
 
 export const usage = `weir audit verify <file> [--roots <file or folder>]
 

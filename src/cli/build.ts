@@ -1,11 +1,11 @@
 /** `weir build`: bundles the project into one module, which wrangler then serves or deploys. */
 import { join } from "node:path";
-import { readArguments, ENV } from "./arguments.ts";
+import { readArguments, ENV } from "./console.ts";
 import { type Bundled, bundler } from "./bundle/bundle.ts";
-import { BUNDLE } from "./bundle/files.ts";
+import { BUNDLE } from "./bundle/bundle.ts";
 import { type Generated, generate } from "./project/generate.ts";
-import { writeWhole } from "./write-whole.ts";
-import { findProject, type Project } from "./project.ts";
+import { writeWhole } from "./project/project.ts";
+import { findProject, type Project } from "./project/project.ts";
 import { writeSchemas } from "./schemas.ts";
 
 export const usage = `weir build [dir] [--env <name>]

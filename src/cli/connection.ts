@@ -1,9 +1,9 @@
 /** Which server a command calls, and with which credential. */
 import { readdirSync } from "node:fs";
 import { join } from "node:path";
-import { FIRST_WORKSPACE_ID } from "./deploy/first-key.ts";
+import { FIRST_WORKSPACE_ID } from "./deploy/secrets.ts";
 import { readKnown } from "./deploy/secrets.ts";
-import { Fault } from "./fault.ts";
+import { Fault } from "./console.ts";
 
 /** The options that choose the server and the workspace. */
 export const CONNECTION = { url: { type: "string" }, workspace: { type: "string" } } as const;

@@ -1,12 +1,12 @@
 /** `weir deploy`: from a project to a deployment, in one command that can be repeated. */
-import { readArguments, ENV } from "./arguments.ts";
+import { readArguments, ENV } from "./console.ts";
 import { build } from "./build.ts";
 import type { DeployConfig } from "./deploy/plan.ts";
 import { checkDeploy, refuseToStrand } from "./deploy/check-threads.ts";
 import { release } from "./deploy/release.ts";
 import { checkExports, checkVersions } from "./doctor.ts";
 import { readEnvironment } from "./project/project.ts";
-import { findProject } from "./project.ts";
+import { findProject } from "./project/project.ts";
 
 export const usage = `weir deploy [dir] [--env <name>] [--dry-run] [--check] [--force]
 

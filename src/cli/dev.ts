@@ -1,10 +1,10 @@
 /** `weir dev`: serves a project on this machine and follows its changes. */
 import { rmSync } from "node:fs";
 import { join } from "node:path";
-import { readArguments, ENV } from "./arguments.ts";
-import { Fault } from "./fault.ts";
+import { readArguments, ENV } from "./console.ts";
+import { Fault } from "./console.ts";
 import { Dev } from "./dev/loop.ts";
-import { findProject } from "./project.ts";
+import { findProject } from "./project/project.ts";
 
 export const usage = `weir dev [dir] [--port <port>] [--host <name>]... [--env <name>] [--verbose]
 

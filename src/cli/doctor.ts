@@ -1,13 +1,58 @@
 /** `weir doctor`: checks a project, this machine and the account, and says how to fix each fault. */
-import { readArguments, ENV } from "./arguments.ts";
+import { existsSync, readFileSync } from "node:fs";
+import { join, resolve } from "node:path";
+import { build as bundle } from "esbuild";
+import { namedCode, splitSpec } from "./project/langgraph-json.ts";
+import { type Project, findProject } from "./project/project.ts";
+import { readArguments, ENV, Fault } from "./console.ts";
 import { build } from "./build.ts";
 import { openAccount } from "./deploy/account.ts";
-import { missingExports } from "./exports.ts";
-import { Fault } from "./fault.ts";
 import { generate } from "./project/generate.ts";
-import { findFormerPackage, installedVersion, nodeFault, satisfies } from "./project/package.ts";
-import { FORMER_NAME, NAME, PEERS } from "./package.ts";
-import { findProject, type Project } from "./project.ts";
+import {
+  findFormerPackage,
+  installedVersion,
+  nodeFault,
+  satisfies,
+  FORMER_NAME,
+  NAME,
+  PEERS,
+} from "./project/package.ts";
+
+// Whether the files that langgraph.json names export what it says.
+
+/**
+ * The names that a module exports; undefined when they are known only at run time: `export *`, CommonJS, or a syntax
+ * error.
+ */
+async function readExportNames(file: string): Promise<string[] | undefined> {
+  const source = readFileSync(file, "utf8");
+  if (!/\bexport\b/.test(source) || /\bexport\s*\*/.test(source)) return undefined;
+  const result = await bundle({
+    entryPoints: [file],
+    bundle: false,
+    write: false,
+    metafile: true,
+    format: "esm",
+    outdir: join(file, "..", ".weir"),
+    logLevel: "silent",
+  }).catch(() => undefined);
+  const names = Object.values(result?.metafile.outputs ?? {}).flatMap((output) => output.exports);
+  return names.length > 0 ? names : undefined;
+}
+
+/** A sentence for each export that langgraph.json names and the file does not have, with the names that it has. */
+export async function missingExports({ root, config }: Project): Promise<string[]> {
+  const faults = await Promise.all(
+    namedCode(config).map(async ([key, spec]) => {
+      const { file, name } = splitSpec(spec);
+      const path = resolve(root, file);
+      const names = existsSync(path) ? await readExportNames(path) : undefined;
+      if (!names || names.includes(name)) return [];
+      return [`langgraph.json: "${key}" names the export "${name}" of ${file}, which exports ${names.join(", ")}.`];
+    }),
+  );
+  return faults.flat();
+}
 
 export const usage = `weir doctor [dir] [--env <name>]
 

@@ -1,12 +1,12 @@
 /** `weir eject`: the generated files as the project's own. */
 import { existsSync, mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { readArguments } from "./arguments.ts";
-import { Fault } from "./fault.ts";
+import { readArguments } from "./console.ts";
+import { Fault } from "./console.ts";
 import { generate } from "./project/generate.ts";
-import { findProject } from "./project.ts";
+import { findProject } from "./project/project.ts";
 import { workerSource } from "./project/worker-source.ts";
-import { findWranglerFile } from "./wrangler-file.ts";
+import { findWranglerFile } from "./project/wrangler-config.ts";
 
 export const usage = `weir eject [dir]
 

@@ -1,17 +1,124 @@
 /** `weir eval`: runs an assistant over a dataset, scores what it gives, and compares with an older experiment. */
+import { existsSync, mkdtempSync, rmSync } from "node:fs";
+import { join, resolve } from "node:path";
+import { pathToFileURL } from "node:url";
+import { build } from "esbuild";
+import {
+  type Evaluated,
+  type Evaluator,
+  type Score,
+  isMembers,
+  containsExpected,
+  exactMatch,
+  createJudge,
+  read,
+  type Send,
+} from "../agents/evaluation/evaluators.ts";
+import { Fault, formatJson, readCount, printable } from "./console.ts";
 import { parseArgs } from "node:util";
-import { containsExpected, type Evaluator, exactMatch, createJudge } from "../agents/evaluation/evaluators.ts";
 import { runExperiment } from "../agents/evaluation/experiment.ts";
-import { read, type Send } from "../agents/evaluation/evaluators.ts";
 import { isUuid } from "../lib/uuid.ts";
 import { sendTo } from "./api.ts";
 import { CONNECTION, connectionFor, CREDENTIAL_HELP } from "./connection.ts";
-import { loadEvaluators } from "./eval/load.ts";
-import { type Compared, hasRegressed, formatReport } from "./eval/report.ts";
-import { Fault } from "./fault.ts";
-import { formatJson } from "./console.ts";
-import { readCount } from "./numbers.ts";
-import { printable } from "./printable.ts";
+
+// The evaluators of a module of the project: each function that it exports.
+
+/** `./evals.ts`, or `./evals.ts:correct` for one export. @throws Fault when it has no function */
+export async function loadEvaluators(spec: string): Promise<Evaluator[]> {
+  const [, path = spec, name] = /^(.+?\.[cm]?[jt]sx?)(?::([\w$]+))?$/.exec(spec) ?? [];
+  const file = resolve(path);
+  if (!existsSync(file)) throw new Fault(`There is no file ${file}.`);
+  const exported = Object.entries(await loadModule(file));
+  const chosen = exported.filter(([key, value]) => typeof value === "function" && (name ?? key) === key);
+  if (chosen.length === 0) throw new Fault(`${path} exports no function${name === undefined ? "" : ` "${name}"`}.`);
+  return chosen.map(([key, value]) => toEvaluator(key, value as (given: Evaluated) => unknown));
+}
+
+/** The bundle is beside the source, so that packages are found from there. */
+async function loadModule(file: string): Promise<Record<string, unknown>> {
+  const folder = mkdtempSync(join(file, "..", ".weir-eval-"));
+  try {
+    const outfile = join(folder, "evaluators.mjs");
+    await build({
+      entryPoints: [file],
+      outfile,
+      bundle: true,
+      platform: "node",
+      format: "esm",
+      packages: "external",
+      logLevel: "silent",
+    });
+    return (await import(pathToFileURL(outfile).href)) as Record<string, unknown>;
+  } catch (error) {
+    throw new Fault(`${file} cannot be loaded: ${error instanceof Error ? error.message : String(error)}`, {
+      cause: error,
+    });
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
+}
+
+function toEvaluator(name: string, evaluate: (given: Evaluated) => unknown): Evaluator {
+  return async (given) => {
+    const result: unknown = await evaluate(given);
+    const list: unknown[] = isMembers(result) && Array.isArray(result["results"]) ? result["results"] : [result].flat();
+    return list.flatMap((one) => (one === undefined || one === null ? [] : [toScore(one, name)]));
+  };
+}
+
+/** A number, a boolean, or `{key?, score?, value?, comment?}`, as for LangSmith. @throws Error for anything else */
+function toScore(given: unknown, name: string): Score {
+  if (typeof given === "number" || typeof given === "boolean") return { key: name, score: given };
+  if (!isMembers(given)) throw new Error(`The evaluator ${name} gave neither a score nor an object with one.`);
+  const { key = name, score = null, value = null, comment = null } = given;
+  const isScore = score === null || typeof score === "number" || typeof score === "boolean";
+  const isValue = value === null || typeof value === "string";
+  if (typeof key !== "string" || !isScore || !isValue || (score === null && value === null))
+    throw new Error(`The evaluator ${name} gave no score.`);
+  return { key, score, value, comment: typeof comment === "string" ? comment : null };
+}
+
+// The comparison of an experiment with its baseline, as lines of text.
+
+export interface Compared {
+  id: string;
+  name: string;
+  run_count: number;
+  error_count: number;
+  latency_p50: number | null;
+  total_cost: number;
+  scores: Record<string, number>;
+  improved: Record<string, number>;
+  regressed: Record<string, number>;
+  newly_failed: number;
+}
+
+const BAR = 20;
+
+/** A line for each score. Keys with regressions come first. */
+export function formatReport(now: Compared, before: Compared | undefined): string[] {
+  const keys = Object.keys(now.scores).toSorted((a, b) => (now.regressed[b] ?? 0) - (now.regressed[a] ?? 0));
+  const width = Math.max(8, ...keys.map((key) => key.length));
+  return [
+    `${now.name}: ${now.run_count} runs, ${now.error_count} failed${now.newly_failed > 0 ? `, ${now.newly_failed} of them new` : ""}`,
+    before ? `compared with ${before.name}` : "the first experiment of the dataset",
+    "",
+    ...keys.map((key) => line(key.padEnd(width), key, now, before)),
+  ];
+}
+
+function line(label: string, key: string, now: Compared, before: Compared | undefined): string {
+  const score = now.scores[key] ?? 0;
+  const old = before?.scores[key];
+  const filled = Math.round(Math.min(1, Math.max(0, score)) * BAR);
+  const bar = `${"█".repeat(filled)}${"░".repeat(BAR - filled)}`;
+  const change = old === undefined ? "" : `  ${score >= old ? "+" : "−"}${Math.abs(score - old).toFixed(3)}`;
+  const counts = before ? `  ${now.improved[key] ?? 0} better, ${now.regressed[key] ?? 0} worse` : "";
+  return `  ${label}  ${score.toFixed(3)}  ${bar}${change}${counts}`;
+}
+
+export const hasRegressed = ({ regressed, newly_failed }: Compared): boolean =>
+  newly_failed > 0 || Object.values(regressed).some((count) => count > 0);
 
 export const usage = `weir eval --dataset <name> --assistant <id> [--evaluators <module>] [--judge <assistant> --criteria <text>]
 

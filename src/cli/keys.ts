@@ -2,7 +2,7 @@
 import { parseArgs } from "node:util";
 import { createApi, type Fetch } from "./api.ts";
 import { CONNECTION, connectionFor, CREDENTIAL_HELP } from "./connection.ts";
-import { Fault } from "./fault.ts";
+import { Fault } from "./console.ts";
 
 export const usage = `weir keys create [--name <name>] [--scopes read,write,exports,admin] [--expires <time>]
 weir keys list

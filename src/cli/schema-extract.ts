@@ -1,13 +1,184 @@
 /** JSON Schemas of graphs that are typed only in TypeScript, from the types that the compiler sees. */
+import TJS from "typescript-json-schema";
+import type { ts as TS } from "typescript-json-schema";
 import { existsSync, readFileSync, rmSync } from "node:fs";
 import { join, resolve } from "node:path";
-import TJS from "typescript-json-schema";
-import { writeWhole } from "./write-whole.ts";
+import { writeWhole, posix, type Project } from "./project/project.ts";
 import { splitSpec } from "./project/langgraph-json.ts";
-import { posix } from "./paths.ts";
-import type { Project } from "./project.ts";
-import { type GraphSource, type Kind, KINDS, MESSAGE, typeName, typesSource, withTypes } from "./schemas/source.ts";
-import { subgraphsIn } from "./schemas/subgraphs.ts";
+
+// The graphs that a graph has as nodes, read from the source of its file: their types are not in the type of the graph.
+
+const { ts } = TJS;
+type Node = TS.Node;
+
+/** A node that is a graph: its namespace, such as `outer|inner`, and the variable of the file that holds it. */
+export interface Subgraph {
+  namespace: string;
+  variable: string;
+}
+
+/** `owner`: the variable of the graph that has the node. */
+interface Added {
+  owner: string;
+  node: string;
+  variable: string;
+}
+
+/** The deepest graphs that are found. */
+const MOST_LEVELS = 5;
+
+/** The subgraphs of an exported graph. A node that is a function is among them, since only its type shows what it is. */
+export function subgraphsIn(file: string, text: string, exported: string): Subgraph[] {
+  const { added, mentions } = readSource(file, text);
+  const under = (variable: string, path: string[]): Subgraph[] => {
+    const owners = findReached(variable, mentions);
+    return added
+      .filter(({ owner }) => path.length < MOST_LEVELS && owners.has(owner))
+      .flatMap((one) => {
+        const own = [...path, one.node];
+        return [{ namespace: own.join("|"), variable: one.variable }, ...under(one.variable, own)];
+      });
+  };
+  return under(exported, []);
+}
+
+/** Calls of `addNode`, and for each variable or function those that it mentions outside of its nodes. */
+function readSource(file: string, text: string): { added: Added[]; mentions: Map<string, Set<string>> } {
+  const added: Added[] = [];
+  const mentions = new Map<string, Set<string>>();
+  const mention = (by: string, name: string) => mentions.set(by, (mentions.get(by) ?? new Set()).add(name));
+  const visit = (node: Node, within: string): void => {
+    if (ts.isCallExpression(node) && ts.isPropertyAccessExpression(node.expression)) {
+      const { expression, name } = node.expression;
+      if (name.text === "addNode") {
+        const [called, graph] = node.arguments;
+        const variable = graph && findBase(graph);
+        if (called && ts.isStringLiteralLike(called) && variable !== undefined)
+          added.push({ owner: findBase(expression) ?? within, node: called.text, variable });
+        return visit(expression, within);
+      }
+    }
+    if (ts.isIdentifier(node)) mention(within, node.text);
+    if (ts.isExportSpecifier(node)) mention(node.name.text, (node.propertyName ?? node.name).text);
+    const own = declaredName(node) ?? within;
+    if (own !== within) mention(within, own);
+    ts.forEachChild(node, (child) => visit(child, own));
+  };
+  visit(ts.createSourceFile(file, text, ts.ScriptTarget.Latest, true), "");
+  return { added, mentions };
+}
+
+/** The name under which others use what this node declares. */
+function declaredName(node: Node): string | undefined {
+  if (ts.isExportAssignment(node)) return "default";
+  if (ts.isFunctionDeclaration(node)) return node.name?.text ?? "default";
+  return ts.isVariableDeclaration(node) && ts.isIdentifier(node.name) ? node.name.text : undefined;
+}
+
+/** The variable that an expression begins with: `inner` of `inner.compile()`. */
+function findBase(node: Node): string | undefined {
+  if (ts.isIdentifier(node)) return node.text;
+  const isWrapped =
+    ts.isCallExpression(node) ||
+    ts.isPropertyAccessExpression(node) ||
+    ts.isParenthesizedExpression(node) ||
+    ts.isAwaitExpression(node) ||
+    ts.isAsExpression(node) ||
+    ts.isNonNullExpression(node);
+  return isWrapped ? findBase(node.expression) : undefined;
+}
+
+/** The variable, and all that it mentions, directly or not. */
+function findReached(variable: string, mentions: Map<string, Set<string>>): Set<string> {
+  const found = new Set([variable]);
+  for (const name of found) for (const next of mentions.get(name) ?? []) found.add(next);
+  return found;
+}
+
+// A TypeScript module whose exported types are a project's input, output, state and configuration, plain enough for JSON Schema.
+
+/** A graph's file as an import specifier with its JavaScript ending, its export, and its subgraphs. */
+export interface GraphSource {
+  specifier: string;
+  name: string;
+  subgraphs: Subgraph[];
+}
+
+export const KINDS = ["input", "output", "state", "config"] as const;
+export type Kind = (typeof KINDS)[number];
+
+/** The exported type of a kind of the graph at this place in the list, or of the subgraph at that place in the graph's. */
+export const typeName = (index: number, kind: Kind, subgraph?: number): string =>
+  `${graphName(index, subgraph)}_${kind}`;
+
+const graphName = (index: number, subgraph?: number): string =>
+  subgraph === undefined ? `graph${index}` : `graph${index}_${subgraph}`;
+
+/** The type that a graph's file exports of one of its variables. */
+const typeAlias = (variable: string): string => `weir_type_of_${variable}`;
+
+/** A graph's file, which also exports the types of its subgraphs. */
+export const withTypes = (text: string, variables: Iterable<string>): string =>
+  [text, ...[...variables].map((variable) => `export type ${typeAlias(variable)} = typeof ${variable};`)].join("\n");
+
+/** The member that represents a chat message, because its class has far more members than its JSON. */
+export const MESSAGE = "weir_message";
+
+/**
+ * The types of compiled graphs have other names in each version of LangGraph: `RunInput` and `RunOutput` before 1.0,
+ * `~InputType` and `~OutputType` from then on. A type may contain itself, so `Plain` has a bounded depth.
+ */
+const TYPES = `
+type IsAny<T> = 0 extends 1 & T ? true : false;
+type Message = { content: any; lc_kwargs: any; _getType(): any };
+type PlainMessage = { ${MESSAGE}: true };
+type Less = [never, 0, 1, 2, 3, 4, 5];
+
+export type Plain<T, Depth extends number = 6> =
+  IsAny<T> extends true ? any
+  : [Depth] extends [never] ? any
+  : T extends string | number | boolean | null | undefined | Date ? T
+  : T extends bigint ? string
+  : T extends (...args: any[]) => any ? any
+  : T extends Message ? PlainMessage
+  : "__overwrite__" extends keyof T ? never
+  : T extends readonly (infer Item)[] ? Plain<Item, Less[Depth]>[]
+  : T extends object ? { [Key in keyof T as Key extends string ? Key : never]: Plain<T[Key], Less[Depth]> }
+  : any;
+
+type Compiled<T> = T extends { compile(...args: any[]): infer G } ? G : T extends { graph: infer G } ? G : T;
+type Graph<T> = T extends (...args: any[]) => infer R ? Compiled<Awaited<R>> : Compiled<Awaited<T>>;
+type Update<Channel> = Channel extends { UpdateType: infer U } ? U : Channel extends () => infer Made ? Update<Made> : any;
+type Settings<Spec> = string extends keyof Spec ? never : { [Key in keyof Spec]?: Update<Spec[Key]> };
+
+export type Output<G> = G extends { "~OutputType": infer T } ? Awaited<T> : G extends { RunOutput: infer T } ? Awaited<T> : never;
+export type Input<G> = G extends { "~InputType": infer T } ? T : G extends { RunInput: infer T } ? T : never;
+export type Config<G> = G extends { builder: { _configSchema?: infer Spec } } ? Settings<NonNullable<Spec>> : never;
+export type Of<T> = { graph: Graph<T> };
+`;
+
+/** The module. Its types are named by `typeName`. */
+export function typesSource(graphs: GraphSource[]): string {
+  const lines = graphs.flatMap(({ specifier, name, subgraphs }, i) => [
+    `import type { ${name} as ${graphName(i)} } from ${JSON.stringify(specifier)};`,
+    ...schemaTypes(`typeof ${graphName(i)}`, i),
+    ...subgraphs.flatMap(({ variable }, j) => [
+      `import type { ${typeAlias(variable)} as ${graphName(i, j)} } from ${JSON.stringify(specifier)};`,
+      ...schemaTypes(graphName(i, j), i, j),
+    ]),
+  ]);
+  return `${lines.join("\n")}\n${TYPES}`;
+}
+
+function schemaTypes(type: string, index: number, subgraph?: number): string[] {
+  const of = `Of<${type}>["graph"]`;
+  return [
+    `export type ${typeName(index, "input", subgraph)} = Plain<Input<${of}>>;`,
+    `export type ${typeName(index, "output", subgraph)} = Plain<Output<${of}>>;`,
+    `export type ${typeName(index, "state", subgraph)} = Plain<Output<${of}>>;`,
+    `export type ${typeName(index, "config", subgraph)} = Plain<Config<${of}>>;`,
+  ];
+}
 
 const { ts } = TJS;
 

@@ -1,10 +1,10 @@
 /** `weir schemas`: the JSON Schemas of graphs that are typed only in TypeScript. */
 import { spawn } from "node:child_process";
 import { existsSync, readFileSync } from "node:fs";
-import { readArguments } from "./arguments.ts";
-import { writeWhole } from "./write-whole.ts";
-import { MAIN } from "./package.ts";
-import { findProject, type Project, schemasFile } from "./project.ts";
+import { readArguments } from "./console.ts";
+import { writeWhole } from "./project/project.ts";
+import { MAIN } from "./project/package.ts";
+import { findProject, type Project, schemasFile } from "./project/project.ts";
 
 export const usage = `weir schemas [dir]
 

@@ -1,8 +1,10 @@
 /** Runs Wrangler's own commands as child processes. */
 import { spawn } from "node:child_process";
 import { createRequire } from "node:module";
-import { join } from "node:path";
-import { Fault } from "./fault.ts";
+import { join, dirname } from "node:path";
+import { Fault } from "./console.ts";
+import { tmpdir } from "node:os";
+import { PACKAGE } from "./project/package.ts";
 
 const { resolve } = createRequire(import.meta.url);
 export const WRANGLER = join(resolve("wrangler/package.json"), "..", "bin", "wrangler.js");
@@ -43,3 +45,28 @@ export async function wrangler(args: string[], { cwd, env, onOutput }: WranglerR
   if (code !== 0) throw new Fault(`wrangler ${args.slice(0, 2).join(" ")} failed.\n${all.trim().slice(-4_000)}`);
   return out;
 }
+
+// Wrangler's program, for its work on this machine.
+
+/** Its program. The one in `bin` starts it in a process more. */
+export const WRANGLER_CLI = join(
+  dirname(createRequire(join(PACKAGE, "package.json")).resolve("wrangler/package.json")),
+  "wrangler-dist",
+  "cli.js",
+);
+
+/**
+ * No telemetry, no lookup of where this machine is, and no recording of every call, event and statement,
+ * which takes a third of the server's time and a disk of its own.
+ */
+export const QUIET = {
+  WRANGLER_SEND_METRICS: "false",
+  CLOUDFLARE_CF_FETCH_ENABLED: "false",
+  X_LOCAL_OBSERVABILITY: "false",
+  WRANGLER_WRITE_LOGS: "false",
+};
+
+/** Where Node keeps compiled code by default. Wrangler is a file of 15 MB. */
+const COMPILE_CACHE = join(tmpdir(), "node-compile-cache");
+
+export const wranglerEnv = () => ({ NODE_COMPILE_CACHE: COMPILE_CACHE, ...process.env, ...QUIET, CI: "true" });

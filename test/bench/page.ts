@@ -6,7 +6,7 @@
  */
 import { existsSync } from "node:fs";
 import { join } from "node:path";
-import { PAGE } from "../../src/cli/package.ts";
+import { PAGE } from "../../src/cli/project/package.ts";
 import { launch } from "../support/chromium.ts";
 import { withBenchRoutes } from "../support/server.ts";
 import { load, ms, percentile, table } from "./figures.ts";

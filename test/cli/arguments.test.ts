@@ -1,7 +1,7 @@
 import { spawnSync } from "node:child_process";
 import { join } from "node:path";
 import { expect, it } from "vitest";
-import { readArguments, ENV } from "../../src/cli/arguments.ts";
+import { readArguments, ENV } from "../../src/cli/console.ts";
 
 it("gives the options and the folder, which is this one if left out", () => {
   expect(readArguments(["--env", "staging"], ENV)).toEqual({ values: { env: "staging" }, dir: "." });

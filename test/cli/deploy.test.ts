@@ -2,7 +2,7 @@
 import { existsSync, readdirSync, readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
-import { packagedMigrations } from "../../src/cli/package.ts";
+import { packagedMigrations } from "../../src/cli/project/package.ts";
 import { addressIn, release } from "../../src/cli/deploy/release.ts";
 import { ACCOUNT, type CloudflareApi, startCloudflareApi, TOKEN } from "./support/cloudflare-api.ts";
 import { pickCases } from "../support/thorough.ts";

@@ -1,6 +1,6 @@
 /** Which requests skip the search for a file of the page under `weir dev`. */
 import { expect, it } from "vitest";
-import { skipsAssets } from "../../src/cli/dev/direct.ts";
+import { skipsAssets } from "../../src/cli/dev/forward.ts";
 import type { Translated } from "../../src/cli/dev/config.ts";
 
 const withRules = (user_worker: string[], asset_worker: string[] = []): Translated =>

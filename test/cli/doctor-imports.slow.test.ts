@@ -5,8 +5,8 @@ import { dirname, join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { bundler } from "../../src/cli/bundle/bundle.ts";
 import { generate } from "../../src/cli/project/generate.ts";
-import { NAME } from "../../src/cli/package.ts";
-import { findProject } from "../../src/cli/project.ts";
+import { NAME } from "../../src/cli/project/package.ts";
+import { findProject } from "../../src/cli/project/project.ts";
 
 const ROOT = join(import.meta.dirname, "..", "..");
 

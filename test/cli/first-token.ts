@@ -13,7 +13,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
 import { quietPort } from "../../scripts/local-server.ts";
-import { NAME, VERSION } from "../../src/cli/package.ts";
+import { NAME, VERSION } from "../../src/cli/project/package.ts";
 
 const ROOT = join(import.meta.dirname, "../..");
 const { values } = parseArgs({

@@ -4,9 +4,9 @@ import { join } from "node:path";
 import { afterAll, beforeAll, beforeEach, expect, it } from "vitest";
 import { writeBundle } from "../../src/cli/build.ts";
 import { type Bundled, bundler } from "../../src/cli/bundle/bundle.ts";
-import { keepBundle, readKeptBundle } from "../../src/cli/bundle/kept.ts";
+import { keepBundle, readKeptBundle } from "../../src/cli/bundle/packages.ts";
 import { generate } from "../../src/cli/project/generate.ts";
-import { findProject, type Project } from "../../src/cli/project.ts";
+import { findProject, type Project } from "../../src/cli/project/project.ts";
 import { answering, newProject, type TestProject, writeFiles } from "../support/project.ts";
 
 const FILES = {

@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test, vi } from "vitest";
-import { firstKey, waitUntilOk } from "../../src/cli/deploy/first-key.ts";
+import { firstKey, waitUntilOk } from "../../src/cli/deploy/secrets.ts";
 import { writeKnown } from "../../src/cli/deploy/secrets.ts";
 import { run } from "../../src/cli/keys.ts";
 import { SECRETS, type TestServer } from "../support/server.ts";

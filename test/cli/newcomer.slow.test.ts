@@ -7,7 +7,7 @@ import { join } from "node:path";
 import { Client } from "@langchain/langgraph-sdk";
 import { afterAll, beforeAll, expect, it, vi } from "vitest";
 import { run as deploy } from "../../src/cli/deploy.ts";
-import { NAME } from "../../src/cli/package.ts";
+import { NAME } from "../../src/cli/project/package.ts";
 import { answering, CLI, type RunningDev, startDev, writeFiles } from "../support/project.ts";
 import { ACCOUNT, startCloudflareApi, TOKEN } from "./support/cloudflare-api.ts";
 import { deployedWorkers } from "./support/deployed.ts";

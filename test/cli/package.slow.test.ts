@@ -4,7 +4,7 @@ import { readdirSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { Client } from "@langchain/langgraph-sdk";
 import { afterAll, beforeAll, expect, it } from "vitest";
-import { NAME } from "../../src/cli/package.ts";
+import { NAME } from "../../src/cli/project/package.ts";
 import { createPackedProject } from "../support/packed.ts";
 import { answering, type RunningDev, startDev, writeFiles } from "../support/project.ts";
 

@@ -4,8 +4,8 @@ import { join, resolve } from "node:path";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { buildPage } from "../../scripts/build-page.ts";
 import { generate } from "../../src/cli/project/generate.ts";
-import { PAGE } from "../../src/cli/package.ts";
-import { findProject } from "../../src/cli/project.ts";
+import { PAGE } from "../../src/cli/project/package.ts";
+import { findProject } from "../../src/cli/project/project.ts";
 import { answering, newProject, type RunningDev, startDev, type TestProject } from "../support/project.ts";
 
 let made: TestProject;

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { type Resources, nameResources } from "../../src/cli/resources.ts";
+import { type Resources, nameResources } from "../../src/cli/project/generate.ts";
 
 const kinds = ["databases", "buckets", "queues", "rateLimits"] as const;
 const listNames = (resources: Resources) =>

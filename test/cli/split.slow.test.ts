@@ -2,7 +2,7 @@
 import { statSync } from "node:fs";
 import { Client } from "@langchain/langgraph-sdk";
 import { afterAll, beforeAll, expect, it } from "vitest";
-import { packagesFile } from "../../src/cli/bundle/files.ts";
+import { packagesFile } from "../../src/cli/bundle/bundle.ts";
 import { answering, newProject, type RunningDev, startDev, type TestProject } from "../support/project.ts";
 
 const createPackage = (name: string, code: string, more: object = {}) => ({

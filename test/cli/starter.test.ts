@@ -8,10 +8,10 @@ import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { agent } from "../../examples/starter/src/agent.ts";
 import { chatModel } from "../../examples/starter/src/model.ts";
 import { generate } from "../../src/cli/project/generate.ts";
-import { MODULES, NAME } from "../../src/cli/package.ts";
-import { findProject } from "../../src/cli/project.ts";
-import { nameResources } from "../../src/cli/resources.ts";
-import { readWranglerFile, type WranglerConfig } from "../../src/cli/wrangler-file.ts";
+import { MODULES, NAME } from "../../src/cli/project/package.ts";
+import { findProject } from "../../src/cli/project/project.ts";
+import { nameResources } from "../../src/cli/project/generate.ts";
+import { readWranglerFile, type WranglerConfig } from "../../src/cli/project/wrangler-config.ts";
 import { startFakeOpenAI } from "../support/fake-openai.ts";
 
 const ROOT = join(import.meta.dirname, "../..");

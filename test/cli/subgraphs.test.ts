@@ -1,6 +1,6 @@
 /** The subgraphs that the source of a graph's file names. */
 import { expect, it } from "vitest";
-import { subgraphsIn } from "../../src/cli/schemas/subgraphs.ts";
+import { subgraphsIn } from "../../src/cli/schema-extract.ts";
 
 const findSubgraphs = (text: string, name = "graph") =>
   Object.fromEntries(subgraphsIn("graphs.ts", text, name).map(({ namespace, variable }) => [namespace, variable]));

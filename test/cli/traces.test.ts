@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test, vi } from "vitest";
 import { run } from "../../src/cli/traces.ts";
-import { readCount, readTime } from "../../src/cli/numbers.ts";
+import { readCount, readTime } from "../../src/cli/console.ts";
 import type { TestServer } from "../support/server.ts";
 import { sharedServer } from "../support/shared-server.ts";
 import { runPrinted } from "./support/printed.ts";

@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterEach, beforeEach, expect, it, vi } from "vitest";
-import { Watch } from "../../src/cli/dev/watch.ts";
+import { Watch } from "../../src/cli/dev/builder.ts";
 
 /** Longer than changes are gathered. */
 const QUIET_MS = 400;

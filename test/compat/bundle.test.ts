@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { bundler } from "../../src/cli/bundle/bundle.ts";
 import { tooOld } from "../../src/cli/bundle/langchain.ts";
 import { generate } from "../../src/cli/project/generate.ts";
-import { findProject } from "../../src/cli/project.ts";
+import { findProject } from "../../src/cli/project/project.ts";
 import { answering, newProject, type TestProject } from "../support/project.ts";
 import { pickCases } from "../support/thorough.ts";
 import { itThorough } from "../support/thorough-test.ts";

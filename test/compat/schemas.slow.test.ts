@@ -2,7 +2,7 @@
 import { cpSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { findProject } from "../../src/cli/project.ts";
+import { findProject } from "../../src/cli/project/project.ts";
 import { extractSchemas } from "../../src/cli/schema-extract.ts";
 import { installProject } from "./project.ts";
 

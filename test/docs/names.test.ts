@@ -3,7 +3,7 @@ import { execFileSync } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { NAME, VERSION } from "../../src/cli/package.ts";
+import { NAME, VERSION } from "../../src/cli/project/package.ts";
 import { pickCases } from "../support/thorough.ts";
 
 const ROOT = join(import.meta.dirname, "..", "..");

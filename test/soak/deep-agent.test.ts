@@ -2,7 +2,7 @@
 import { rmSync } from "node:fs";
 import { Client } from "@langchain/langgraph-sdk";
 import { afterAll, beforeAll, expect, it } from "vitest";
-import { NAME } from "../../src/cli/package.ts";
+import { NAME } from "../../src/cli/project/package.ts";
 import { createPackedProject } from "../support/packed.ts";
 import { type RunningDev, startDev, writeFiles } from "../support/project.ts";
 

@@ -3,9 +3,9 @@ import { createHash } from "node:crypto";
 import { cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, renameSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { packagedMigrations } from "../../src/cli/package.ts";
-import { migrate } from "../../src/cli/dev/migrate.ts";
-import { readWranglerFile } from "../../src/cli/wrangler-file.ts";
+import { packagedMigrations } from "../../src/cli/project/package.ts";
+import { migrate } from "../../src/cli/dev/config.ts";
+import { readWranglerFile } from "../../src/cli/project/wrangler-config.ts";
 
 const ROOT = join(import.meta.dirname, "..", "..");
 const KEPT = join(ROOT, ".wrangler", "tests");

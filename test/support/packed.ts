@@ -5,7 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { buildPage } from "../../scripts/build-page.ts";
 import { buildPackage } from "../../scripts/build-package.ts";
-import { NAME } from "../../src/cli/package.ts";
+import { NAME } from "../../src/cli/project/package.ts";
 import { writeFiles } from "./project.ts";
 
 const ROOT = join(import.meta.dirname, "..", "..");

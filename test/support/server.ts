@@ -15,8 +15,8 @@ import {
 import { watchAnswers } from "./answers/origins.ts";
 import type { Crossing } from "./edge-limits/record.ts";
 import { CrossingsWatch, failOn } from "./edge-limits/watch.ts";
-import { migrate } from "../../src/cli/dev/migrate.ts";
-import { QUIET } from "../../src/cli/dev/wrangler.ts";
+import { migrate } from "../../src/cli/dev/config.ts";
+import { QUIET } from "../../src/cli/wrangler.ts";
 import { databaseIn, newState } from "./new-state.ts";
 
 const ROOT = join(import.meta.dirname, "..", "..");

@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { basename, join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { localConfig, quietPort } from "../../scripts/local-server.ts";
-import { migrate } from "../../src/cli/dev/migrate.ts";
+import { migrate } from "../../src/cli/dev/config.ts";
 import { databaseIn } from "../support/new-state.ts";
 import { type Receiver, startReceiver } from "../support/receiver.ts";
 import { startOn, type StateServer } from "../support/server.ts";

@@ -1,9 +1,9 @@
 /** The project's code apart from its packages, so that an edit builds the project's code only. */
 import type { Plugin } from "esbuild";
-import { MODULES } from "../package.ts";
-import type { Project } from "../project.ts";
+import { MODULES } from "../project/package.ts";
+import type { Project } from "../project/project.ts";
 import { type Bundler, bundler } from "./bundle.ts";
-import { PACKAGES } from "./files.ts";
+import { PACKAGES } from "./bundle.ts";
 import { buildPackages, readKeptPackages, type Packaged, type Packages } from "./packages.ts";
 
 /** How the bundle calls the function that loads a package. */

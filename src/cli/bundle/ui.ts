@@ -7,7 +7,7 @@ import { basename, dirname, join, resolve } from "node:path";
 import { pathToFileURL } from "node:url";
 import { build, type BuildFailure, type Loader, type Plugin } from "esbuild";
 import { globalName } from "../../protocols/ui/global-name.ts";
-import type { Project } from "../project.ts";
+import type { Project } from "../project/project.ts";
 
 const ASKED = /\?ui=(.*)$/;
 const NAMESPACE = "weir-ui";

@@ -1,6 +1,6 @@
 /** The Cloudflare account of a deployment, over Cloudflare's REST API. */
 import { wrangler } from "../wrangler.ts";
-import { Fault } from "../fault.ts";
+import { Fault } from "../console.ts";
 
 const DEFAULT_BASE = "https://api.cloudflare.com/client/v4";
 

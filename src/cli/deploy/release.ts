@@ -1,12 +1,12 @@
 /** Deploys a built project to its account: resources, secrets, migrations, the Worker, the first key. */
+import { type Account, openAccount } from "./account.ts";
+import { Fault } from "../console.ts";
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
 import type { Fetch } from "../api.ts";
 import { wrangler } from "../wrangler.ts";
-import { type Account, openAccount } from "./account.ts";
-import { firstKey, waitUntilOk } from "./first-key.ts";
-import { packagedMigrations } from "../package.ts";
-import { pendingMigrations } from "./migrations.ts";
+import { firstKey, waitUntilOk, missingSecrets, OWN_SECRETS, readKnown, secretValues, writeKnown } from "./secrets.ts";
+import { packagedMigrations } from "../project/package.ts";
 import {
   createResource,
   type DeployConfig,
@@ -15,8 +15,37 @@ import {
   resourcesIn,
   withDatabaseIds,
 } from "./plan.ts";
-import { missingSecrets, OWN_SECRETS, readKnown, secretValues, writeKnown } from "./secrets.ts";
-import { Fault } from "../fault.ts";
+
+// D1 migrations of a deployment: which ones the database has, and whether it is newer than this package.
+
+/** The migrations that the database has, as Wrangler records them. */
+async function appliedMigrations(account: Account, databaseId: string): Promise<string[]> {
+  const rows = async (sql: string) => {
+    const answers = await account.call<{ results: { name: string }[] }[]>("POST", `/d1/database/${databaseId}/query`, {
+      sql,
+    });
+    return (answers[0]?.results ?? []).map(({ name }) => name);
+  };
+  const [table] = await rows("SELECT name FROM sqlite_master WHERE type = 'table' AND name = 'd1_migrations'");
+  return table ? rows("SELECT name FROM d1_migrations ORDER BY id") : [];
+}
+
+/**
+ * The migrations that the database lacks.
+ *
+ * @throws Fault when the database has migrations that are unknown to this package: an older Worker must not run on it.
+ */
+export async function pendingMigrations(account: Account, databaseId: string, packaged: string[]): Promise<string[]> {
+  const applied = await appliedMigrations(account, databaseId);
+  const unknown = applied.filter((name) => !packaged.includes(name));
+  if (unknown.length > 0) {
+    throw new Fault(
+      `The database is newer than this version of weir: it has ${unknown.join(", ")}. ` +
+        "Install the version that made it, or a newer one.",
+    );
+  }
+  return packaged.filter((name) => !applied.includes(name));
+}
 
 export interface Release {
   config: DeployConfig;

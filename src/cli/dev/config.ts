@@ -1,16 +1,19 @@
 /** Wrangler's translation of a configuration into Miniflare's options. */
 import { execFile } from "node:child_process";
-import { createHash } from "node:crypto";
+import { createHash, randomBytes } from "node:crypto";
 import { existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { createRequire } from "node:module";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type * as Wrangler from "wrangler";
-import { Fault } from "../fault.ts";
-import { PACKAGE, VERSION } from "../package.ts";
-import type { Project } from "../project.ts";
-import { writeWhole } from "../write-whole.ts";
-import { WRANGLER, wranglerEnv } from "./wrangler.ts";
+import { Fault } from "../console.ts";
+import { PACKAGE, VERSION, MIGRATIONS, packagedMigrations } from "../project/package.ts";
+import { type Project, writeWhole, type Environment } from "../project/project.ts";
+import { WRANGLER_CLI as WRANGLER, wranglerEnv } from "../wrangler.ts";
+import type { Json } from "miniflare";
+import type { Generated } from "../project/generate.ts";
+import type { WranglerConfig } from "../project/wrangler-config.ts";
+import { convert, Log, LogLevel, newMiniflare } from "./modules.ts";
 
 export type Translated = Pick<Wrangler.Unstable_MiniflareWorkerOptions, "workerOptions" | "externalWorkers">;
 
@@ -87,3 +90,137 @@ async function translateRemote(config: string): Promise<Translated> {
 }
 
 let connection: Awaited<ReturnType<typeof Wrangler.maybeStartOrUpdateRemoteProxySession>> = null;
+
+// The configuration for this machine: that of a deployment, with the project's variables and secrets in it.
+
+export interface LocalSecrets {
+  ENCRYPTION_KEY: string;
+  WEIR_ADMIN_KEY: string;
+}
+
+/** The folder of local data. It persists over restarts. */
+export const stateFolder = ({ weirDir }: Project): string => join(weirDir, "state");
+
+/** The secrets of this machine's state: made once. */
+export function localSecrets(project: Project): LocalSecrets {
+  const file = join(stateFolder(project), "secrets.json");
+  if (existsSync(file)) return JSON.parse(readFileSync(file, "utf8")) as LocalSecrets;
+  const made = {
+    ENCRYPTION_KEY: randomBytes(32).toString("base64"),
+    WEIR_ADMIN_KEY: randomBytes(24).toString("base64url"),
+  };
+  writeWhole(file, JSON.stringify(made, null, 2), 0o600);
+  return made;
+}
+
+/** A configuration for this machine. */
+export interface LocalConfig {
+  /** The file of it, for Wrangler. It has no variables. */
+  file: string;
+  /** The name of the Worker, with which the local data of Durable Objects is found. */
+  name: string;
+  variables: Record<string, Json> & LocalSecrets;
+}
+
+/**
+ * Writes `.weir/wrangler.dev.json`: bindings without variables, and without the list of required secrets, which are
+ * variables here.
+ */
+export function localConfig(project: Project, { wrangler }: Generated, { variables }: Environment): LocalConfig {
+  const {
+    secrets: _secrets,
+    vars,
+    r2_buckets = [],
+    ...deployed
+  } = withoutRemote(wrangler) as typeof wrangler & { r2_buckets?: { binding: string }[] };
+  const served = r2_buckets.map((bucket) => (bucket.binding === "EXPORTS_BUCKET" ? { ...bucket, ...S3 } : bucket));
+  const file = join(project.weirDir, "wrangler.dev.json");
+  writeWhole(file, `${JSON.stringify({ ...deployed, r2_buckets: served }, null, 2)}\n`, 0o600);
+  return {
+    file,
+    name: String(wrangler.name),
+    variables: {
+      REQUEST_LOG_RATE: "0",
+      ...(vars as Record<string, Json> | undefined),
+      AUTH: "open",
+      ...localSecrets(project),
+      ...variables,
+    },
+  };
+}
+
+/** Bindings that have no local form: Wrangler requires a login and uses the account, which bills each call. */
+const REMOTE = ["ai", "vectorize"];
+
+/** The configuration without bindings that only the account has, unless they say `"remote": true`. */
+function withoutRemote(wrangler: WranglerConfig): WranglerConfig {
+  const kept = Object.entries(wrangler).flatMap(([key, value]) => {
+    if (!REMOTE.includes(key)) return [[key, value]];
+    const asked = ([value].flat() as { remote?: boolean }[]).filter(({ remote }) => remote);
+    return asked.length > 0 ? [[key, Array.isArray(value) ? asked : asked[0]]] : [];
+  });
+  return Object.fromEntries(kept) as WranglerConfig;
+}
+
+/** The bucket for exports is also served over S3, at `/cdn-cgi/local/r2/s3/<bucket>`, with these keys. */
+const S3 = {
+  local_dev: { experimental_s3_credentials: { accessKeyId: "local", secretAccessKey: "local-secret" } },
+};
+
+// Brings the local database to the newest schema.
+
+/** The table in which Wrangler records migrations, as Wrangler makes it. */
+const RECORD = `CREATE TABLE IF NOT EXISTS "d1_migrations"(
+		id         INTEGER PRIMARY KEY AUTOINCREMENT,
+		name       TEXT UNIQUE,
+		applied_at TIMESTAMP DEFAULT CURRENT_TIMESTAMP NOT NULL
+);`;
+
+/** Where Miniflare keeps local data in the folder that Wrangler calls `--persist-to`. */
+export const dataIn = (persistTo: string): string => join(persistTo, "v3");
+
+/**
+ * Applies the migrations that the database with this local id lacks, in one transaction: a start that is killed leaves no
+ * part of them. A file with the name of the newest migration avoids the check.
+ */
+export async function migrate(id: string, persistTo: string): Promise<void> {
+  const names = packagedMigrations(MIGRATIONS);
+  const newest = names.at(-1) ?? "";
+  const note = join(persistTo, "newest-migration");
+  if (existsSync(note) && readFileSync(note, "utf8") === newest) return;
+  try {
+    // What an attempt has committed is recorded. The connection to workerd can end on a machine under load.
+    await apply(names, id, persistTo).catch(() => apply(names, id, persistTo));
+  } catch (error) {
+    const { message, cause } = error as Error;
+    throw new Fault(`The D1 migrations failed.\n${message}${cause instanceof Error ? `: ${cause.message}` : ""}`);
+  }
+  writeWhole(note, newest);
+}
+
+async function apply(names: string[], id: string, persistTo: string): Promise<void> {
+  const server = newMiniflare({
+    ...convert({ workers: [{ name: "migrations", modules: true, script: "", d1Databases: { DB: id } }] }),
+    cf: false,
+    log: new Log(LogLevel.NONE),
+    resourcePersistencePath: dataIn(persistTo),
+  });
+  try {
+    const db = await server.getD1Database("DB");
+    await db.prepare(RECORD).run();
+    const { results } = await db.prepare("SELECT name FROM d1_migrations").all<{ name: string }>();
+    const applied = new Set(results.map(({ name }) => name));
+    const lacking = names.filter((name) => !applied.has(name));
+    const statements = lacking.flatMap((name) => [
+      ...readStatements(name).map((sql) => db.prepare(sql)),
+      db.prepare("INSERT INTO d1_migrations (name) VALUES (?)").bind(name),
+    ]);
+    if (statements.length > 0) await db.batch(statements);
+  } finally {
+    await server.dispose();
+  }
+}
+
+/** drizzle-kit marks where a statement ends. */
+const readStatements = (name: string): string[] =>
+  readFileSync(join(MIGRATIONS, name), "utf8").split("--> statement-breakpoint");

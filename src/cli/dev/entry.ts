@@ -2,7 +2,7 @@
  * The main module of the Worker under `weir dev`. An edit of the project's code replaces the bundle in the running workerd: runs that
  * are under way end with the code that they began with, and what begins afterwards has the new code.
  */
-import { BUNDLE, PACKAGES } from "../bundle/files.ts";
+import { BUNDLE, PACKAGES } from "../bundle/bundle.ts";
 
 /** The header of a request that replaces the bundle. Its value is the secret, its body the new module. */
 const HEADER = "weir-replace";

@@ -6,11 +6,11 @@
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import { connect } from "node:net";
 import type { Duplex } from "node:stream";
-import { Fault } from "../fault.ts";
-import type { Addressed } from "./direct.ts";
+import { Fault } from "../console.ts";
+import type { Addressed } from "./forward.ts";
 import { forward } from "./forward.ts";
-import { handshakeLines, isKnown, knownHosts, REFUSED } from "./hosts.ts";
-import { DEV_SCRIPT, DEV_SCRIPT_PATH, EVENTS_PATH } from "./overlay.ts";
+import { handshakeLines, isKnown, knownHosts, REFUSED } from "./forward.ts";
+import { DEV_SCRIPT, DEV_SCRIPT_PATH, EVENTS_PATH } from "./forward.ts";
 
 export interface FrontOptions {
   port: number;

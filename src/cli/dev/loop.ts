@@ -1,22 +1,81 @@
 /** The loop of `weir dev`: a change, a build, and the server that serves the last good one. */
-import { basename, join } from "node:path";
-import { type Kept, readKeptBundle } from "../bundle/kept.ts";
-import { localEnvironment } from "../project/project.ts";
-import { Fault } from "../fault.ts";
+import { randomUUID } from "node:crypto";
+import { existsSync, readFileSync } from "node:fs";
+import { join, basename } from "node:path";
+import { Fault } from "../console.ts";
+import { writeWhole, type Project, localEnvironment, findProject } from "../project/project.ts";
+import { stateFolder, type LocalConfig, localConfig, type Translated, translateConfig } from "./config.ts";
+import { type Kept, readKeptBundle } from "../bundle/packages.ts";
 import { generate } from "../project/generate.ts";
-import { findProject, type Project } from "../project.ts";
 import { writeSchemasApart } from "../schemas.ts";
-import { Builder } from "./builder.ts";
-import type { Addressed } from "./direct.ts";
+import { Builder, Watch } from "./builder.ts";
+import type { Addressed } from "./forward.ts";
 import { Front } from "./front.ts";
-import { introduction, localKey } from "./introduce.ts";
-import { sourcePlaces } from "./frames.ts";
-import { type LocalConfig, localConfig, stateFolder } from "./local-config.ts";
-import { stripColors } from "./output.ts";
-import type { Server } from "./server.ts";
-import { type Translated, translateConfig } from "./config.ts";
-import { Watch } from "./watch.ts";
-import { useScript } from "./workerd.ts";
+import { sourcePlaces } from "./modules.ts";
+import { type Server, useScript } from "./server.ts";
+
+// The three lines that `weir dev` prints when it is ready.
+
+/** The workspace that requests without a key act as on this machine: src/auth/principal.ts has it too. */
+export const LOCAL_WORKSPACE_ID = "00000000-0000-4000-8000-000000000001";
+
+/**
+ * The key of the local workspace at `url`, with the `mount_prefix`: made once with the server's admin key, and kept beside the
+ * state, since the server keeps only its hash.
+ */
+export async function localKey(project: Project, url: string, adminKey: string): Promise<string> {
+  const file = join(stateFolder(project), "key");
+  const known = existsSync(file) ? readFileSync(file, "utf8").trim() : undefined;
+  if (known && (await fetch(`${url}/api/v1/api-keys`, { headers: { "x-api-key": known } })).ok) return known;
+  const headers = { "x-api-key": adminKey, "content-type": "application/json" };
+  const post = async (path: string, body: unknown, more = {}) =>
+    fetch(`${url}/api/v1${path}`, { method: "POST", headers: { ...headers, ...more }, body: JSON.stringify(body) });
+  const workspace = await post("/workspaces", { id: LOCAL_WORKSPACE_ID, name: "local" });
+  if (!workspace.ok && workspace.status !== 409) throw await toFault(workspace);
+  const made = await post("/api-keys", { name: "local" }, { "x-tenant-id": LOCAL_WORKSPACE_ID });
+  if (!made.ok) throw await toFault(made);
+  const { key } = await made.json<{ key: string }>();
+  writeWhole(file, `${key}\n`, 0o600);
+  return key;
+}
+
+const toFault = async (answer: Response): Promise<Fault> => {
+  const text = await answer.text();
+  try {
+    return new Fault((JSON.parse(text) as { detail: string }).detail);
+  } catch {
+    return new Fault(text);
+  }
+};
+
+/** The address, the key, and a run to try. */
+export function introduction({ config }: Project, url: string, key: string): string {
+  const graphs = Object.keys(config.graphs);
+  const assistant_id = graphs.includes("agent") ? "agent" : graphs[0];
+  const input = { messages: [{ role: "user", content: "What is 17 * 24, and what time is it in Tokyo?" }] };
+  const run = { assistant_id, if_not_exists: "create", stream_mode: ["messages-tuple"], input };
+  const headers = `-H "content-type: application/json" -H "x-api-key: ${key}"`;
+  return [
+    "",
+    `  Weir listens on  ${url}`,
+    `  Workspace, key   ${LOCAL_WORKSPACE_ID}  ${key}`,
+    `  Try              curl -N ${url}${config.http?.mount_prefix ?? ""}/threads/${randomUUID()}/runs/stream ${headers} -d '${JSON.stringify(run)}'`,
+    "",
+  ].join("\n");
+}
+
+// What the project's own code and Weir log, as a person reads it.
+
+/** The message of a fault that Weir logs as one line of JSON; every other line as it is. */
+export function stripColors(line: string): string {
+  if (!line.startsWith("{")) return line;
+  try {
+    const { level, message } = JSON.parse(line) as { level?: string; message?: string };
+    return level === "error" && typeof message === "string" ? message : line;
+  } catch {
+    return line;
+  }
+}
 
 export interface DevOptions {
   dir: string;
@@ -219,7 +278,7 @@ const settle = <T>(promise: Promise<T>): Promise<() => T> =>
   );
 
 async function migrateBy(translation: Promise<() => Translated>, state: string): Promise<void> {
-  const { migrate } = await import("./migrate.ts");
+  const { migrate } = await import("./config.ts");
   return migrate(databaseName((await translation)()), state);
 }
 

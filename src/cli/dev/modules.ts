@@ -1,13 +1,32 @@
 /** The bundle in `.weir/build` as modules of workerd. */
-import { createReadStream, existsSync, readdirSync, readFileSync } from "node:fs";
-import { join } from "node:path";
+import { createRequire, SourceMap, type SourceMapPayload } from "node:module";
+import { join, relative, resolve } from "node:path";
+import type * as miniflare from "miniflare";
+import type { Request, Response as Answer } from "miniflare";
+import { PACKAGE } from "../project/package.ts";
+import { createReadStream, existsSync, readdirSync, readFileSync, statSync } from "node:fs";
 import { Readable } from "node:stream";
 import { pathToFileURL } from "node:url";
-import type { Request, Response as Answer } from "miniflare";
-import { BUNDLE, PACKAGES, packagesFile } from "../bundle/files.ts";
-import { posix } from "../paths.ts";
-import type { Project } from "../project.ts";
-import { Response } from "./miniflare.ts";
+import { BUNDLE, PACKAGES, packagesFile } from "../bundle/bundle.ts";
+import { posix, type Project } from "../project/project.ts";
+
+// Miniflare in a process that ends itself.
+
+// Node reads a CommonJS file of 6 MB twice more where it is imported.
+const loaded = createRequire(join(PACKAGE, "package.json"))("miniflare") as typeof miniflare;
+
+export const { convertV4MiniflareOptions: convert, Log, LogLevel, Response } = loaded;
+
+const SIGNALS = ["SIGINT", "SIGTERM", "SIGHUP"] as const;
+
+/** A Miniflare. Its first one would end the process at a signal; the command does that, once it has stopped everything. */
+export function newMiniflare(options: miniflare.MiniflareOptions): miniflare.Miniflare {
+  const before = new Set(SIGNALS.flatMap((signal) => process.listeners(signal)));
+  const made = new loaded.Miniflare(options);
+  for (const signal of SIGNALS)
+    for (const listener of process.listeners(signal)) if (!before.has(listener)) process.off(signal, listener);
+  return made;
+}
 
 export interface Module {
   type: "ESModule" | "CompiledWasm" | "Data";
@@ -60,4 +79,55 @@ export function answerModule({ url }: Request, { root, bundle, packages }: Modul
   if (!/^bundle(-\d+)?\.mjs$/.test(name)) return new Response(null, { status: 404 });
   const address = `\n//# sourceURL=${pathToFileURL(join(root, BUNDLE)).href}\n`;
   return new Response(JSON.stringify({ name, esModule: readFileSync(bundle, "utf8") + address }));
+}
+
+// Stack traces of the bundle in terms of the project's sources.
+
+/** Lines before and after the one that is shown. */
+const AROUND = 2;
+const PLACE = /file:\/\/[^\s()]*\/build\/(?:\.\/)?(bundle|packages)\.mjs:(\d+):(\d+)/g;
+
+/** Gives a text with places of the bundle as places of the sources, and the lines around the first of the project's own. */
+export function sourcePlaces(root: string, weirDir: string): (text: string) => string {
+  const known = new Map<string, { time: number; map: SourceMap }>();
+
+  const current = (file: string): SourceMap | undefined => {
+    if (!existsSync(file)) return undefined;
+    const time = statSync(file).mtimeMs;
+    const last = known.get(file);
+    if (last?.time === time) return last.map;
+    const map = new SourceMap(JSON.parse(readFileSync(file, "utf8")) as SourceMapPayload);
+    known.set(file, { time, map });
+    return map;
+  };
+  const maps: Record<string, string> = {
+    bundle: join(weirDir, "worker.js.map"),
+    packages: join(weirDir, "packages", "packages.js.map"),
+  };
+
+  return (text) => {
+    let frame = "";
+    const mapped = text.replace(PLACE, (place, module: string, line: string, column: string) => {
+      const entry = current(maps[module] ?? "")?.findEntry(Number(line) - 1, Number(column) - 1);
+      if (!entry || !("originalSource" in entry)) return place;
+      const source = resolve(weirDir, entry.originalSource);
+      const at = entry.originalLine + 1;
+      if (!frame && !source.includes("node_modules") && !relative(root, source).startsWith(".."))
+        frame = excerpt(source, at);
+      return `${relative(root, source)}:${at}:${entry.originalColumn + 1}`;
+    });
+    return frame ? `${mapped}\n${frame}` : mapped;
+  };
+}
+
+function excerpt(file: string, at: number): string {
+  if (!existsSync(file)) return "";
+  const lines = readFileSync(file, "utf8").split("\n");
+  return lines
+    .slice(Math.max(0, at - 1 - AROUND), at + AROUND)
+    .map((line, index) => {
+      const number = Math.max(1, at - AROUND) + index;
+      return `  ${number === at ? ">" : " "} ${String(number).padStart(4)} | ${line}`;
+    })
+    .join("\n");
 }

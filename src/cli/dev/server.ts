@@ -1,16 +1,65 @@
 /** The project's Worker on Miniflare: one workerd below this process. */
+import { Log, LogLevel, convert, newMiniflare, answerModule, type Module, type Modules } from "./modules.ts";
 import { createHash, randomUUID } from "node:crypto";
-import { readFileSync, statSync } from "node:fs";
+import { readFileSync, statSync, chmodSync } from "node:fs";
 import { join } from "node:path";
 import type { Json, Miniflare, MiniflareOptions } from "miniflare";
-import { Fault } from "../fault.ts";
-import { type Addressed, skipsAssets, SOCKETS } from "./direct.ts";
+import { Fault } from "../console.ts";
+import { type Addressed, skipsAssets, SOCKETS } from "./forward.ts";
 import { DIRECT, isReplaceable, plainEntry, replaceableEntry, replaceBundle } from "./entry.ts";
-import { lastWords, LineLog } from "./lines.ts";
-import { dataIn } from "./migrate.ts";
-import { convert, newMiniflare } from "./miniflare.ts";
-import { answerModule, type Module, type Modules } from "./modules.ts";
-import type { Translated } from "./config.ts";
+import { dataIn, type Translated } from "./config.ts";
+import { createRequire } from "node:module";
+import { PACKAGE } from "../project/package.ts";
+import { writeWhole } from "../project/project.ts";
+
+// What Miniflare says, line by line.
+
+const KEPT = 40;
+
+export class LineLog extends Log {
+  readonly #trace: (line: string) => void;
+  readonly #onLost: (error: Error) => void;
+  #last: string[] = [];
+
+  /** `onLost`: workerd ended, and Miniflare cannot start it again. */
+  constructor(trace: (line: string) => void, onLost: (error: Error) => void) {
+    super(LogLevel.INFO);
+    this.#trace = trace;
+    this.#onLost = onLost;
+  }
+
+  /** Miniflare reports only in its log that workerd cannot be started again. */
+  override error(error: Error): void {
+    super.error(error);
+    if ((error as { code?: unknown }).code === "ERR_RUNTIME_FAILURE") this.#onLost(error);
+  }
+
+  protected override log(message: string): void {
+    for (const line of withoutColours(message).split("\n")) {
+      this.note(line);
+      this.#trace(line);
+    }
+  }
+
+  /** Keeps a line for `last`. */
+  note(line: string): void {
+    if (line.trim() !== "") this.#last = [...this.#last, line].slice(-KEPT);
+  }
+
+  clear(): void {
+    this.#last = [];
+  }
+
+  get last(): string {
+    return this.#last.join("\n");
+  }
+}
+
+/** Why the server did not start: what it printed, or the error where it printed nothing. */
+export const lastWords = (log: LineLog, error: Error): string => log.last.trim() || error.message;
+
+// oxlint-disable-next-line no-control-regex -- the escape character of terminals
+const withoutColours = (text: string): string => text.replace(/\u001b\[[0-9;]*m/g, "");
 
 interface Options {
   /** The folder of the local data. */
@@ -183,4 +232,30 @@ function digestServed({ translated, variables, modules: { exports, isSplit, pack
   );
   for (const { path, contents } of others) hash.update(`\0${path}\0`).update(contents);
   return hash.digest("hex");
+}
+
+// workerd ends with the process that started it, however that ends.
+
+/**
+ * Miniflare starts this in the place of workerd. A process that is killed cannot stop its children, and workerd itself does
+ * not notice. Linux kills it by `setpriv`. Elsewhere a loop beside it looks. The loop has no stream of workerd's, which would
+ * otherwise stay open.
+ */
+const script = (workerd: string) => `#!/bin/sh
+set -- '${workerd.replaceAll("'", `'\\''`)}' "$@"
+if setpriv --pdeathsig KILL true 2>/dev/null; then exec setpriv --pdeathsig KILL "$@"; fi
+node=$PPID
+(while kill -0 $node && kill -0 $$; do sleep 1; done; kill -9 $$) </dev/null >/dev/null 2>&1 3>&- &
+exec "$@"
+`;
+
+/** Has Miniflare start workerd by way of the script. */
+export function useScript(weirDir: string): void {
+  if (process.platform === "win32" || process.env.MINIFLARE_WORKERD_PATH) return;
+  const file = join(weirDir, "workerd.sh");
+  const miniflare = createRequire(createRequire(join(PACKAGE, "package.json")).resolve("miniflare"));
+  const { default: workerd } = miniflare("workerd") as { default: string };
+  writeWhole(file, script(workerd), 0o700);
+  chmodSync(file, 0o700);
+  process.env.MINIFLARE_WORKERD_PATH = file;
 }

@@ -11,7 +11,7 @@ import {
 } from "../../config.ts";
 import { Budgets } from "../../limits/budgets/rule.ts";
 import { FlowRules } from "../../limits/flow/rule.ts";
-import { Fault } from "../fault.ts";
+import { Fault } from "../console.ts";
 
 const Count = v.optional(v.pipe(v.number(), v.integer(), v.minValue(1)));
 

@@ -1,9 +1,45 @@
 /** The variables of a project: `env` of langgraph.json, `.dev.vars`, and on this machine some of the shell's. */
-import { existsSync, readFileSync } from "node:fs";
-import { resolve } from "node:path";
+import { existsSync, readFileSync, mkdirSync, renameSync, writeFileSync } from "node:fs";
+import { dirname, join, resolve, relative, basename } from "node:path";
+import { Fault } from "../console.ts";
+import { type LanggraphConfig, readLanggraphJson } from "./langgraph-json.ts";
 import { parseEnv } from "node:util";
-import { Fault } from "../fault.ts";
-import type { Project } from "../project.ts";
+
+// The user's project: the folder of its langgraph.json.
+
+export interface Project {
+  /** The folder of langgraph.json. Paths in it are relative to this folder. */
+  root: string;
+  config: LanggraphConfig;
+  /** `<root>/.weir`: what Weir generates, and its local state. */
+  weirDir: string;
+  configFile: string;
+  /** Keys of langgraph.json that have no effect, a sentence each. */
+  warnings: string[];
+}
+
+/** The JSON Schemas that were read from the project's types, if they were. */
+export const schemasFile = ({ weirDir }: Project): string => join(weirDir, "schemas.json");
+
+/** The file in this folder or the nearest one above it. */
+function fileAbove(folder: string): string | undefined {
+  const file = join(folder, "langgraph.json");
+  if (existsSync(file)) return file;
+  return dirname(folder) === folder ? undefined : fileAbove(dirname(folder));
+}
+
+/** The project in `dir` or above it. Throws a Fault when there is none, or its langgraph.json is not as it must be. */
+export async function findProject(dir: string): Promise<Project> {
+  const file = fileAbove(resolve(dir));
+  if (!file)
+    throw new Fault(
+      `There is no langgraph.json in ${resolve(dir)} or above it. Create one that names the graphs: ` +
+        '{"graphs": {"agent": "./src/agent.ts:graph"}}. For a new project run: npm create weir my-agent',
+    );
+  const { config, warnings } = readLanggraphJson(readFileSync(file, "utf8"), file);
+  const root = dirname(file);
+  return { root, config, weirDir: join(root, ".weir"), configFile: file, warnings };
+}
 
 type Variables = Record<string, string>;
 
@@ -70,4 +106,21 @@ export function localEnvironment(
     files: [...own.files, devVars],
     warnings: own.warnings,
   };
+}
+
+/** The path of a file as seen from a folder, with slashes, as configuration files and imports have it. */
+export const posix = (from: string, to: string): string => relative(from, to).replaceAll("\\", "/");
+
+// Files that are written as a whole.
+
+/**
+ * Writes the file if its content is new. A reader sees the old content or the new, never a part. The part is written in
+ * `folder`, outside of what wrangler watches.
+ */
+export function writeWhole(file: string, content: string | Uint8Array, mode?: number, folder = dirname(file)): void {
+  if (existsSync(file) && readFileSync(file).equals(Buffer.from(content))) return;
+  mkdirSync(dirname(file), { recursive: true });
+  const part = join(folder, `${basename(file)}.${process.pid}.part`);
+  writeFileSync(part, content, { mode });
+  renameSync(part, file);
 }

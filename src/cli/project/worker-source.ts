@@ -1,11 +1,11 @@
 /** The source of the generated worker. Short and readable: `weir eject` makes it the project's. */
 import { existsSync } from "node:fs";
 import { join, resolve } from "node:path";
-import { Fault } from "../fault.ts";
+import { Fault } from "../console.ts";
 import { splitSpec, type Spec, toServerConfig } from "./langgraph-json.ts";
-import { NAME } from "../package.ts";
-import { posix } from "../paths.ts";
-import { type Project, schemasFile } from "../project.ts";
+import { NAME } from "./package.ts";
+import { posix } from "./project.ts";
+import { type Project, schemasFile } from "./project.ts";
 
 const HEADER = "// Generated from langgraph.json by weir on each build. `weir eject` makes it yours.";
 

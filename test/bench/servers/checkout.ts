@@ -4,7 +4,7 @@ import { cpSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writ
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
-import { wranglerEnv } from "../../../src/cli/dev/wrangler.ts";
+import { wranglerEnv } from "../../../src/cli/wrangler.ts";
 
 const made = new Map<string, Promise<string>>();
 

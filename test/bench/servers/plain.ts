@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { newKey, quietPort } from "../../../scripts/local-server.ts";
-import { QUIET } from "../../../src/cli/dev/wrangler.ts";
+import { QUIET } from "../../../src/cli/wrangler.ts";
 import { SECRETS } from "../../support/server.ts";
 import { isLeast } from "../least.ts";
 import { bundleCheckout, copyEmptyState } from "./checkout.ts";

@@ -3,7 +3,7 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { DeployConfig } from "../../../src/cli/deploy/plan.ts";
-import { nameResources } from "../../../src/cli/resources.ts";
+import { nameResources } from "../../../src/cli/project/generate.ts";
 
 const WORKER = `
 export class Thread { fetch() { return new Response(); } }
