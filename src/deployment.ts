@@ -6,7 +6,6 @@ import type { AppUser } from "./http/principal.ts";
 import type { RunnableConfig } from "@langchain/core/runnables";
 import type { LangGraphRunnableConfig, Pregel } from "@langchain/langgraph";
 import { settings } from "./config.ts";
-import { builtSchemas } from "./agents/graphs/graph.ts";
 
 // An export of one of the project's modules, loaded by the first call that needs it.
 
@@ -170,6 +169,20 @@ export type GraphEntry = Made | Promise<Made> | ((...args: any[]) => Made | Prom
 // The deployed graphs by id, filled by createWeir.
 
 export const graphs: Record<string, GraphEntry | Lazy<GraphEntry>> = {};
+
+/** A JSON Schema as data: nothing checks its keywords. */
+export type JsonSchema = Record<string, unknown>;
+
+/** The schemas of a graph that is typed only in TypeScript, read from its types when the project was built. */
+export type TypedSchemas = Partial<Record<"input" | "output" | "state" | "config", JsonSchema>>;
+
+/** What createWeir takes. Those of subgraphs are by namespace. */
+export interface BuiltSchemas extends TypedSchemas {
+  subgraphs?: Record<string, TypedSchemas>;
+}
+
+/** By graph id, filled by createWeir. */
+export const builtSchemas: Record<string, BuiltSchemas> = {};
 
 // The UI components of the deployment: bundles for browsers by name, filled by createWeir.
 

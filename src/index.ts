@@ -18,8 +18,9 @@ import {
   uis,
   type Custom,
   custom,
+  type BuiltSchemas,
+  builtSchemas,
 } from "./deployment.ts";
-import { type BuiltSchemas, builtSchemas } from "./agents/graphs/graph.ts";
 import { logError } from "./lib/log.ts";
 import { runAll } from "./lib/parallel.ts";
 import { Problem, problemResponse, toProblem } from "./lib/problem.ts";

@@ -180,8 +180,6 @@ function schemaTypes(type: string, index: number, subgraph?: number): string[] {
   ];
 }
 
-const { ts } = TJS;
-
 export type JsonSchema = Record<string, unknown>;
 type Kinds = Partial<Record<Kind, JsonSchema>>;
 /** By graph id; those of its subgraphs by their namespaces. */

@@ -3,15 +3,12 @@ import type { RunnableConfig } from "@langchain/core/runnables";
 import { messagesStateReducer, type Pregel } from "@langchain/langgraph";
 import * as v from "valibot";
 import { createHash } from "node:crypto";
+import type { JsonSchema, TypedSchemas } from "../deployment.ts";
 
 // oxlint-disable-next-line typescript/no-explicit-any -- the state of any graph
 type Graph = Pregel<any, any, any, any, any, any, any, any>;
-type JsonSchema = Record<string, unknown>;
 
 const DRAFT = "http://json-schema.org/draft-07/schema#";
-
-/** Schemas of a graph's types. A kind that they do not declare is absent. */
-export type TypedSchemas = Partial<Record<"input" | "output" | "state" | "config", JsonSchema>>;
 
 const kind = v.nullable(v.record(v.string(), v.unknown()));
 export type GraphSchemas = v.InferOutput<typeof GraphSchemas>;

@@ -7,13 +7,14 @@ import {
   type Access,
   type GraphEntry,
   type ServerRuntime,
+  type BuiltSchemas,
+  builtSchemas,
   graphs,
 } from "../../deployment.ts";
 import {
   type GraphSchemas,
   introspectSchemas as runtimeSchemas,
   subgraphSchemas as runtimeSubgraphs,
-  type TypedSchemas,
 } from "../../runtime/introspect.ts";
 
 // From what a project exports as a graph to a compiled graph that Weir runs.
@@ -108,14 +109,6 @@ function createRuntime(config: Config, access: Access): ServerRuntime {
 }
 
 // JSON Schemas of graphs that are typed only in TypeScript, read from their types when the project was built.
-
-/** What createWeir takes. Those of subgraphs are by namespace. */
-export interface BuiltSchemas extends TypedSchemas {
-  subgraphs?: Record<string, TypedSchemas>;
-}
-
-/** By graph id, filled by createWeir. */
-export const builtSchemas: Record<string, BuiltSchemas> = {};
 
 /** The schemas of a graph: those that it has at run time, else those of its types, else the names of its channels. */
 export async function readSchemas(graphId: string, graph: Graph): Promise<GraphSchemas> {

@@ -28,7 +28,7 @@ const {
   engines: { node: string };
   peerDependencies?: Record<string, string>;
 };
-export { name as NAME, version as VERSION, engines as ENGINES, peerDependencies as PEERS };
+export { name as NAME, version as VERSION, peerDependencies as PEERS };
 
 /** The name of the package in version 1.0.0. On npm it belongs to another project. */
 export const FORMER_NAME = "weir";
@@ -120,6 +120,6 @@ function compareVersions(a: string, b: string): number {
 
 /** What is wrong with the version of Node, and what to do; undefined when Weir runs on it. */
 export const nodeFault = (version: string = process.versions.node): string | undefined =>
-  satisfies(version, ENGINES.node)
+  satisfies(version, engines.node)
     ? undefined
-    : `Weir needs Node ${ENGINES.node}. This is Node ${version}. Install a newer one from https://nodejs.org.`;
+    : `Weir needs Node ${engines.node}. This is Node ${version}. Install a newer one from https://nodejs.org.`;
