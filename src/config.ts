@@ -1,7 +1,5 @@
 /** What of `langgraph.json` the server honours while it runs. */
 import * as v from "valibot";
-import { Budgets } from "./limits/budgets/rule.ts";
-import { FlowRules } from "./limits/flow/rule.ts";
 
 /** `http.cors` of the deployment configuration, in LangGraph's names. */
 export interface CorsSettings {
@@ -88,19 +86,19 @@ export const GraphText = v.strictObject({
   metadata: v.optional(v.record(v.string(), v.unknown())),
 });
 
-const Config = v.strictObject({
+/** The sections that the server itself reads. `flow` and `budgets` are with their nouns (limits), and createWeir reads all of them. */
+export const SECTIONS = {
   graphs: v.optional(v.record(v.string(), GraphText), {}),
   http: v.optional(Http, {}),
   store: v.optional(v.strictObject({ ttl: v.optional(StoreTtl), index: v.optional(Index) })),
   checkpointer: v.optional(v.strictObject({ ttl: v.optional(ThreadTtl) })),
-  flow: v.optional(FlowRules, []),
-  budgets: v.optional(Budgets, []),
-});
-export type Config = v.InferOutput<typeof Config>;
+};
+const Settings = v.strictObject(SECTIONS);
+export type Settings = v.InferOutput<typeof Settings>;
 
 /** Checks a configuration. Throws an error that names each key that is unknown or not as it must be. */
-export function readConfig(value: unknown): Config {
-  const result = v.safeParse(Config, value);
+export function readConfig<Config>(value: unknown, schema: v.GenericSchema<unknown, Config>): Config {
+  const result = v.safeParse(schema, value);
   if (result.success) return result.output;
   throw new Error(`langgraph.json: ${result.issues.map(describeIssue).join("; ")}.`);
 }
@@ -113,8 +111,11 @@ export function describeIssue(issue: v.BaseIssue<unknown>): string {
     : `"${path}": ${issue.message}`;
 }
 
+/** The sections that the server itself reads, with their defaults. */
+export const readSettings = (value: unknown): Settings => readConfig(value, Settings);
+
 /** What this deployment is configured with, filled by createWeir. The Durable Objects read it too. */
-export const settings: Config = readConfig({});
+export const settings: Settings = readSettings({});
 
 // What an agent card may say of a graph: an assistant's `metadata.a2a`, and `a2a` of langgraph.json by graph id.
 

@@ -2,7 +2,10 @@
 import "./runtime/install.ts";
 import { sweepAlerts } from "./automation/alerts/evaluate.ts";
 import { createApp } from "./app.ts";
-import { readConfig, settings } from "./config.ts";
+import * as v from "valibot";
+import { readConfig, SECTIONS, settings } from "./config.ts";
+import { Budgets, deployedBudgets } from "./limits/budgets/rule.ts";
+import { deployedRules, FlowRules } from "./limits/flow/rule.ts";
 import { fireDueCrons } from "./automation/crons/fire.ts";
 import { isFiring, workCrons } from "./automation/crons/fire.ts";
 import { countCalls } from "./db/client.ts";
@@ -29,16 +32,14 @@ import { installLoopback } from "./http/loopback.ts";
 import { sweepRules } from "./automation/rules/work.ts";
 import { isRuleMessage, workRules } from "./automation/rules/work.ts";
 import { installLogger } from "./runtime/install.ts";
-import { Ledger } from "./limits/budgets/ledger.ts";
-import { budgetsWorkspace } from "./limits/budgets/rpc.ts";
-import { findLimiter } from "./limits/flow/rpc.ts";
-import { Limiter } from "./limits/flow/limiter.ts";
-import { answerCall } from "./lib/rpc.ts";
-import { IndexObject } from "./threads/search/object.ts";
+import { LimiterObject } from "./limits/flow/limiter.ts";
+import { threadHooks } from "./protocols/hooks.ts";
+import { ThreadObject } from "./threads/object/thread.ts";
 import { threadStub } from "./threads/remote.ts";
 
 export { redeployed } from "./deployment.ts";
-export { Thread } from "./threads/object/thread.ts";
+export { Ledger } from "./limits/budgets/ledger.ts";
+export { ThreadIndex } from "./threads/search/object.ts";
 export type { EvaluatedRun, Evaluator } from "./deployment.ts";
 export { embeddingsFrom, workersAiEmbeddings } from "./agents/memory/vectors.ts";
 export { TracePartition } from "./traces/partition/object.ts";
@@ -56,6 +57,13 @@ export interface WeirOptions extends Omit<Custom, "app"> {
   config?: unknown;
 }
 
+/** langgraph.json, as far as the server reads it: its own sections, and those of nouns. */
+const Config = v.strictObject({
+  ...SECTIONS,
+  flow: v.optional(FlowRules, []),
+  budgets: v.optional(Budgets, []),
+});
+
 /** An export (`<file>:<export>`) of a module that is loaded by the first call that needs it. */
 export const lazy = <T>(spec: string, load: () => Promise<Record<string, unknown>>): Lazy<T> => new Lazy<T>(spec, load);
 
@@ -64,8 +72,10 @@ export const lazy = <T>(spec: string, load: () => Promise<Record<string, unknown
  * what it registers.
  */
 export function createWeir({ graphs: entries, app, config: given = {}, schemas = {}, ui = {}, ...own }: WeirOptions) {
-  const read = readConfig(given);
+  const { flow, budgets, ...read } = readConfig(given, Config);
   const config = Object.assign(settings, read);
+  deployedRules.splice(0, Infinity, ...flow);
+  deployedBudgets.splice(0, Infinity, ...budgets);
   Object.assign(graphs, entries);
   Object.assign(builtSchemas, schemas);
   Object.assign(uis, ui);
@@ -139,27 +149,17 @@ function removePrefix(request: Request, prefix: string | undefined): Request {
   return new Request(url, request);
 }
 
-// The Durable Object class of a workspace's lists: `threads/search` has its threads, `flow` its limiter, `budgets` its budgets, each in objects of its own.
-// A class more would end `wrangler rollback` to versions without it, and ejected workers would have to export it. Wiring only.
-
-export class ThreadIndex extends IndexObject {
-  readonly #limiter: Limiter | undefined;
-  readonly #ledger: Ledger | undefined;
-
+/** The Durable Object of a thread, with what the protocols have in it. */
+export class Thread extends ThreadObject {
   constructor(ctx: DurableObjectState, env: Env) {
-    super(ctx, env);
-    if (budgetsWorkspace(ctx.id.name) !== undefined) this.#ledger = new Ledger(ctx.storage);
-    const workspaceId = findLimiter(ctx.id.name);
-    if (workspaceId === undefined) return;
-    this.#limiter = new Limiter(ctx, (threadId, ...run) => threadStub(env, workspaceId, threadId).grant(...run));
+    super(ctx, env, threadHooks);
   }
+}
 
-  override async answer(method: string, args: unknown[]): Promise<unknown> {
-    const object = this.#limiter ?? this.#ledger;
-    return object ? answerCall(object, method, args) : super.answer(method, args);
-  }
-
-  override async alarm(): Promise<void> {
-    await this.#limiter?.alarm();
+/** The Durable Object of a workspace's flow control. It calls the threads whose runs get their slots. */
+export class Limiter extends LimiterObject {
+  constructor(ctx: DurableObjectState, env: Env) {
+    const workspaceId = ctx.id.name ?? "";
+    super(ctx, env, (threadId, ...run) => threadStub(env, workspaceId, threadId).grant(...run));
   }
 }

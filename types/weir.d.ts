@@ -55,6 +55,8 @@ export declare function createWeir(options: WeirOptions): {
 /** The Durable Objects, which the Worker exports under these names. */
 // oxlint-disable-next-line typescript/no-explicit-any -- the platform's types are the project's choice
 type DurableObjectClass = new (...args: any[]) => object;
+export declare const Ledger: DurableObjectClass;
+export declare const Limiter: DurableObjectClass;
 export declare const Thread: DurableObjectClass;
 export declare const ThreadIndex: DurableObjectClass;
 export declare const TracePartition: DurableObjectClass;

@@ -8,7 +8,6 @@ import { addressFault } from "../http/addresses.ts";
 import { readWithin } from "../lib/bytes.ts";
 import { logError } from "../lib/log.ts";
 import { callApp, actsFor, type Acting } from "../http/loopback.ts";
-import type { AskedByCall } from "../threads/types.ts";
 
 // Signatures of webhooks: a receiver can check who sent a delivery, when, and that its body is unchanged.
 
@@ -50,7 +49,8 @@ export const REQUEST_TIMEOUT_MS = 20_000;
 /** By kind of an effect that reads the thread when it is carried out: the kind of the call that it becomes. */
 export const CALL_OF: Record<string, string> = { webhook: "webhook-call", "task-hook": "task-call" };
 
-export interface Call {
+/** `Asked`: the questions that the receiver may answer. The sender hands them back with the answer. */
+export interface Call<Asked = unknown> {
   url: string;
   /** A path of the project's own `app`, called in this server in place of the address, and who calls it. */
   own?: { path: string; by: Acting };
@@ -61,8 +61,7 @@ export interface Call {
   body: string;
   /** The member of the body that says when it is sent. Each attempt adds it. */
   stamp?: string;
-  /** The questions that the receiver may answer. */
-  asked?: AskedByCall;
+  asked?: Asked;
 }
 
 /** Bytes of a receiver's answer that are read. A longer one answers nothing. */
@@ -73,9 +72,9 @@ export function packCall({ body, ...head }: Call): string {
   return `${JSON.stringify(head)}\n${body}`;
 }
 
-export function unpackCall(text: string): Call {
+export function unpackCall<Asked = unknown>(text: string): Call<Asked> {
   const end = text.indexOf("\n");
-  return { ...(JSON.parse(text.slice(0, end)) as Omit<Call, "body">), body: text.slice(end + 1) };
+  return { ...(JSON.parse(text.slice(0, end)) as Omit<Call<Asked>, "body">), body: text.slice(end + 1) };
 }
 
 /** Code of the project may continue after the signal. Other calls do not wait for it. */

@@ -6,7 +6,6 @@ import { AsyncLocalStorage } from "node:async_hooks";
 import type { Principal, AppUser } from "./principal.ts";
 import { waitUntil } from "cloudflare:workers";
 import { Problem, problemResponse } from "../lib/problem.ts";
-import type { StoredRun } from "../threads/run.ts";
 
 // Addresses of this server as code within it calls them.
 
@@ -124,7 +123,13 @@ export interface Acting {
   depth?: number;
 }
 
-export function actingRun({ id, request }: Pick<StoredRun, "id" | "request">): Acting {
+/** What is read of a run that calls its own server. */
+interface CallingRun {
+  id: string;
+  request: { configurable?: Record<string, unknown> | undefined; depth?: number | undefined };
+}
+
+export function actingRun({ id, request }: CallingRun): Acting {
   const user = request.configurable?.langgraph_auth_user as AppUser | undefined;
   return { run_id: id, user, depth: request.depth };
 }

@@ -1,7 +1,7 @@
 /** Information about the deployment: `/ok` and `/info` are public, `/metrics` is for a workspace. */
 import * as v from "valibot";
 import { deleteAllAssistants } from "../agents/assistants/store.ts";
-import { deleteAllCrons } from "../automation/crons/store.ts";
+import { deleteAllCrons, deleteCronsOn } from "../automation/crons/store.ts";
 import { database } from "../db/client.ts";
 import { deleteAllItems } from "../agents/memory/store.ts";
 import { deleteThreads } from "../threads/api/delete.ts";
@@ -25,7 +25,7 @@ export const Truncate = v.object({ runs: flag, threads: flag, assistants: flag, 
 /** Runs and checkpoints are stored in their threads: naming them deletes the threads' content too. */
 export async function truncate(env: Env, workspaceId: string, what: v.InferOutput<typeof Truncate>): Promise<void> {
   const db = database(env.DB);
-  if (what.threads || what.runs || what.checkpointer) await deleteThreads(env, workspaceId);
+  if (what.threads || what.runs || what.checkpointer) await deleteThreads(env, workspaceId, deleteCronsOn);
   if (what.threads || what.runs || what.assistants) await deleteAllCrons(db, workspaceId);
   if (what.assistants) await deleteAllAssistants(db, workspaceId);
   if (what.store) await deleteAllItems(db, workspaceId);

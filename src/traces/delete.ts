@@ -17,7 +17,6 @@ import { deleteSharesOfTraces, deleteSharesOfProject } from "./review/share/stor
 import { noteDeletions, findProject, deleteProject } from "./projects/store.ts";
 import { allPlaces, somePartitions } from "./projects/partitions.ts";
 import { ThreadId } from "./query/schema.ts";
-import { deleteRulesOfProject } from "../automation/rules/store.ts";
 import { forgetProjects } from "./projects/resolve.ts";
 
 const doc = createDoc("Traces");
@@ -125,12 +124,21 @@ async function deleteTraces(c: Context<App>, projectId: string, traceIds: string
 
 const PAGE = 100;
 
+/** Ends what stands on a project that is deleted: its rules and alerts. */
+export type OnProjectDeleted = (env: Env, workspaceId: string, projectId: string) => Promise<void>;
+
 /**
  * Deletes the traces of these projects, then the projects. `most` is the number of partitions of one request; each takes an
  * RPC, and a request may make 10,000 calls.
  * @throws Problem 503 when partitions are left. The client sends the same request again.
  */
-export async function destroyProjects(env: Env, workspaceId: string, ids: string[], most = 1_000): Promise<void> {
+export async function destroyProjects(
+  env: Env,
+  workspaceId: string,
+  ids: string[],
+  onDeleted: OnProjectDeleted,
+  most = 1_000,
+): Promise<void> {
   const db = database(env.DB);
   let left = most;
   for (const projectId of ids) {
@@ -139,7 +147,7 @@ export async function destroyProjects(env: Env, workspaceId: string, ids: string
       if (places.length === 0) {
         await deleteSharesOfProject(db, workspaceId, projectId);
         await removeTraceItems(db, workspaceId, projectId);
-        await deleteRulesOfProject(db, workspaceId, projectId);
+        await onDeleted(env, workspaceId, projectId);
         if (await deleteProject(db, workspaceId, projectId)) break;
         continue;
       }

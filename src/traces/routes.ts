@@ -2,7 +2,7 @@
  * Traces: ingest, queries, projects, feedback. Mounted at `/` and at `/api/v1`, because SDKs append their paths to any
  * configured address; the second generation of queries is at `/api/v2`.
  */
-import { Hono, type MiddlewareHandler } from "hono";
+import { Hono } from "hono";
 import type { App } from "../http/context.ts";
 import { comparativeExperiments, compare } from "./review/experiments/routes.ts";
 import { datasetFiles } from "./review/files/routes.ts";
@@ -18,7 +18,7 @@ import { annotationQueues } from "./review/queues/routes.ts";
 import { otlp } from "./ingest/otlp/routes.ts";
 import { projects } from "./projects/routes.ts";
 import { attachments } from "./query/attachments.ts";
-import { runDeletion, runDeletionV2 } from "./delete.ts";
+import { type OnProjectDeleted, runDeletion, runDeletionV2 } from "./delete.ts";
 import { messagesV2, threadMessages, threadStats } from "./query/thread-routes.ts";
 import { runQueries } from "./query/routes.ts";
 import { runQueriesV2 } from "./query/routes-v2.ts";
@@ -26,50 +26,54 @@ import { publicShares, publicSharesV2 } from "./review/share/public-routes.ts";
 import { shares, sharesV2 } from "./review/share/routes.ts";
 import { Problem } from "../lib/problem.ts";
 
-const shared = new Hono<App>()
-  .route("/", threadMessages)
-  .route("/", runQueries)
-  .route("/", runDeletion)
-  .route("/", projects)
-  .route("/", feedbackTokens)
-  .route("/", feedback)
-  .route("/", feedbackConfigs)
-  .route("/", datasetFiles)
-  .route("/", exampleSearch)
-  .route("/", datasets)
-  .route("/", datasetVersionRoutes)
-  .route("/", comparativeExperiments)
-  .route("/", compare)
-  .route("/", experimentRows)
-  .route("/", examples)
-  .route("/", annotationQueues)
-  .route("/", annotationRuns)
-  .route("/", shares)
-  .route("/", publicShares)
-  .route("/", otlp);
+/** The routes that are served both at `/` and below `/api/v1`. */
+const shared = (onProjectDeleted: OnProjectDeleted) =>
+  new Hono<App>()
+    .route("/", threadMessages)
+    .route("/", runQueries)
+    .route("/", runDeletion)
+    .route("/", projects(onProjectDeleted))
+    .route("/", feedbackTokens)
+    .route("/", feedback)
+    .route("/", feedbackConfigs)
+    .route("/", datasetFiles)
+    .route("/", exampleSearch)
+    .route("/", datasets)
+    .route("/", datasetVersionRoutes)
+    .route("/", comparativeExperiments)
+    .route("/", compare)
+    .route("/", experimentRows)
+    .route("/", examples)
+    .route("/", annotationQueues)
+    .route("/", annotationRuns)
+    .route("/", shares)
+    .route("/", publicShares)
+    .route("/", otlp);
 
 /**
  * At the root: it has two paths of the Agent Server's, and passes those requests on, so it is mounted before `/runs`.
  */
-export const rootTraces = new Hono<App>().route("/", rootIngestRoutes()).route("/", shared);
+export const rootTraces = (onProjectDeleted: OnProjectDeleted) =>
+  new Hono<App>().route("/", rootIngestRoutes()).route("/", shared(onProjectDeleted));
 
 /** Everything with a prefix of its own. */
-export const traces = new Hono<App>()
-  .route("/", attachments)
-  .route("/api/v1", ingestRoutes())
-  .route("/api/v1", shared)
-  // The SDKs put `/v1` before a platform path unless their address ends with it.
-  .route("/v1/platform", platformExamples)
-  .route("/api/v1/platform", platformExamples)
-  .route("/v1/platform", annotationItems)
-  .route("/api/v1/platform", annotationItems)
-  .route("/api/v2", runQueriesV2)
-  .route("/api/v2", messagesV2)
-  .route("/api/v2", threadStats)
-  .route("/api/v2", experimentRowsV2)
-  .route("/api/v2", runDeletionV2)
-  .route("/api/v2", sharesV2)
-  .route("/api/v2", publicSharesV2);
+export const traces = (onProjectDeleted: OnProjectDeleted) =>
+  new Hono<App>()
+    .route("/", attachments)
+    .route("/api/v1", ingestRoutes())
+    .route("/api/v1", shared(onProjectDeleted))
+    // The SDKs put `/v1` before a platform path unless their address ends with it.
+    .route("/v1/platform", platformExamples)
+    .route("/api/v1/platform", platformExamples)
+    .route("/v1/platform", annotationItems)
+    .route("/api/v1/platform", annotationItems)
+    .route("/api/v2", runQueriesV2)
+    .route("/api/v2", messagesV2)
+    .route("/api/v2", threadStats)
+    .route("/api/v2", experimentRowsV2)
+    .route("/api/v2", runDeletionV2)
+    .route("/api/v2", sharesV2)
+    .route("/api/v2", publicSharesV2);
 
 // Calls of LangSmith's clients that this server does not serve. docs/experiments.md lists all of their calls.
 
@@ -125,11 +129,11 @@ function findReason(method: string, path: string): string | undefined {
 }
 
 /** Answers these calls with 501. It comes before the routes of traces, which would take a part of such a path for an id. */
-export const refuseUnserved: MiddlewareHandler<App> = async (c, next) => {
+export const unserved = new Hono<App>().use(async (c, next) => {
   const reason = findReason(c.req.method, c.req.path);
   if (reason !== undefined) throw new Problem(501, reason);
   await next();
-};
+});
 
 // The part of `/info` for the tracing SDKs: how to send runs to this server.
 

@@ -2,7 +2,7 @@
 import { runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { afterEach, expect, it, vi } from "vitest";
-import type { Thread } from "../../src/threads/object/thread.ts";
+import type { Thread } from "../../src/index.ts";
 import type { RunRequest } from "../../src/threads/rpc.ts";
 import { waitForEnd, give, type Json, link, listQuestions } from "../answers/ask.ts";
 import { command } from "../streaming/client.ts";

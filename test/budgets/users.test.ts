@@ -1,19 +1,18 @@
 /** A budget of langgraph.json that counts each user's day. */
 import { env } from "cloudflare:workers";
 import { afterAll, beforeAll, expect, it } from "vitest";
-import { settings } from "../../src/config.ts";
+import { deployedBudgets } from "../../src/limits/budgets/rule.ts";
 import { deployUsers, type Json, type User, userCalled } from "../security/users.ts";
 import { calls, TOKENS } from "./spending.ts";
 
 const ada = userCalled(`ada-${crypto.randomUUID()}`);
 const bob = userCalled(`bob-${crypto.randomUUID()}`);
-const before = settings.budgets;
 deployUsers();
 beforeAll(() => {
-  settings.budgets = [{ id: "users", per: "day", key: "user", tokens: 3 * TOKENS, at_limit: "ask" }];
+  deployedBudgets.push({ id: "users", per: "day", key: "user", tokens: 3 * TOKENS, at_limit: "ask" });
 });
 afterAll(() => {
-  settings.budgets = before;
+  deployedBudgets.length = 0;
 });
 
 const talk = async (user: User, name: string, more: Json = { input: { name } }, thread?: string) => {

@@ -2,23 +2,25 @@ import { exports } from "cloudflare:workers";
 import { Hono } from "hono";
 import { describe, expect, it } from "vitest";
 import { createApp } from "../../src/app.ts";
-import { readConfig } from "../../src/config.ts";
+import { readSettings } from "../../src/config.ts";
 import { crossOrigin } from "../../src/http/middleware.ts";
 
 describe("langgraph.json", () => {
   it("with a key that Weir does not know is refused by its name", () => {
-    expect(() => readConfig({ htpp: {} })).toThrow('"htpp" is not a known key');
-    expect(() => readConfig({ http: { disable_a2: true, disable_runs: true } })).toThrow('"http.disable_a2" is not');
-    expect(() => readConfig({ http: { cors: { origins: [] } } })).toThrow('"http.cors.origins" is not');
-    expect(() => readConfig({ http: { disable_a2a: "yes" } })).toThrow('"http.disable_a2a"');
-    expect(() => readConfig({ http: { cors: { allow_credentials: true, allow_origins: ["*"] } } })).toThrow("by name");
+    expect(() => readSettings({ htpp: {} })).toThrow('"htpp" is not a known key');
+    expect(() => readSettings({ http: { disable_a2: true, disable_runs: true } })).toThrow('"http.disable_a2" is not');
+    expect(() => readSettings({ http: { cors: { origins: [] } } })).toThrow('"http.cors.origins" is not');
+    expect(() => readSettings({ http: { disable_a2a: "yes" } })).toThrow('"http.disable_a2a"');
+    expect(() => readSettings({ http: { cors: { allow_credentials: true, allow_origins: ["*"] } } })).toThrow(
+      "by name",
+    );
   });
 });
 
 describe("a switch", () => {
   /** The paths that the app has with this `http` configuration. */
   function pathsWith(http: object): string[] {
-    const app = createApp(readConfig({ http }));
+    const app = createApp(readSettings({ http }));
     return app.routes.filter(({ path }) => !path.endsWith("*")).map(({ method, path }) => `${method} ${path}`);
   }
 

@@ -2,7 +2,7 @@
 import { createExecutionContext } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { afterEach, expect, it } from "vitest";
-import { readConfig, settings } from "../../src/config.ts";
+import { readSettings, settings } from "../../src/config.ts";
 import { readResource } from "../../src/access/oauth/request.ts";
 import { lazy } from "../../src/index.ts";
 import { embeddingsFrom } from "../../src/agents/memory/vectors.ts";
@@ -12,21 +12,21 @@ import { createWeir } from "../../src/index.ts";
 import { newCaller } from "../support/caller.ts";
 
 afterEach(() => {
-  Object.assign(settings, { store: undefined, checkpointer: undefined, ...readConfig({}) });
+  Object.assign(settings, { store: undefined, checkpointer: undefined, ...readSettings({}) });
   custom.auth = undefined;
 });
 
 it("http.configurable_headers says which headers graphs read", () => {
   const headers = new Headers({ "x-user": "1", "my-team": "2", "user-agent": "3", "x-api-key": "secret", accept: "4" });
   const pickHeaders = (configurable_headers?: object) =>
-    headersAsConfigurable(headers, readConfig({ http: { configurable_headers } }).http);
+    headersAsConfigurable(headers, readSettings({ http: { configurable_headers } }).http);
   expect(pickHeaders()).toEqual({ "x-user": "1", "user-agent": "3" });
   expect(pickHeaders({ include: ["MY-*", "accept", "x-api-key"] })).toEqual({ "my-team": "2", accept: "4" });
   expect(pickHeaders({ excludes: ["x-*"] })).toEqual({ "user-agent": "3" });
 });
 
 it("no graph reads the server's own cookies", () => {
-  const { http } = readConfig({ http: { configurable_headers: { include: ["*"] } } });
+  const { http } = readSettings({ http: { configurable_headers: { include: ["*"] } } });
   const cookie = "a=1; __Host-weir_session=weir_session_x; weir_session=y; weir_openid=%7B%7D; mine_weir_b=2";
   expect(headersAsConfigurable(new Headers({ cookie }), http)).toEqual({ cookie: "a=1; mine_weir_b=2" });
 });

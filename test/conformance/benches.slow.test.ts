@@ -130,7 +130,7 @@ it("a run writes the rows and makes the calls that docs/benchmarks.md says", () 
   const columns = (meters: string[]) =>
     [1, 2].map((graph) => meters.map((meter) => counted.find(([name]) => name === meter)?.[graph]).join(", "));
   const findRow = (title: string) => page.find(([name]) => name === title)?.slice(1, 3);
-  const objects = ["Thread", "ThreadIndex", "TracePartition"];
+  const objects = ["Ledger", "Limiter", "Thread", "ThreadIndex", "TracePartition"];
   const rows = columns([...objects.map((name) => `rows written: ${name}`), "D1 rows written"]);
   // A run of over 100 ms, as on a machine that other tests use, is written to the index once more: in two rows.
   expect(findRow("rows written: thread, index, partition, D1")).toEqual(rows.map((cell) => replaceIndex(cell, 7, 5)));

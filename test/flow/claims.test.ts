@@ -44,7 +44,7 @@ it("a claim that is granted at once is written once", async () => {
 it("a claim that is stopped by one that is open is stored as stopped", async () => {
   const runId = crypto.randomUUID();
   const claim = { runId, threadId: crypto.randomUUID(), created: 1, due: 1, priority: 5, needs: [], stopped: true };
-  await runInDurableObject(env.THREAD_INDEX.getByName(`${caller.workspaceId}:flow`), (_, { storage }) => {
+  await runInDurableObject(env.LIMITER.getByName(caller.workspaceId), (_, { storage }) => {
     const tables = new FlowTables(storage);
     tables.write(() => tables.insertClaim(claim));
     expect(tables.claims()).toMatchObject([claim]);

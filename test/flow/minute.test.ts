@@ -26,7 +26,7 @@ const isQueued = ({ position }: { position?: number }) => position !== undefined
 /** A minute passes, and the limiter's alarm comes. */
 async function minute(): Promise<void> {
   jump(60_000);
-  await runDurableObjectAlarm(env.THREAD_INDEX.getByName(`${caller.workspaceId}:flow`));
+  await runDurableObjectAlarm(env.LIMITER.getByName(caller.workspaceId));
 }
 
 it("starts: the next run begins a minute after the first of the last ones", async () => {

@@ -1,8 +1,7 @@
 /** Rules: who may change them, what they may be, where they come from, to which runs they apply, and what they cost. */
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
-import { settings } from "../../src/config.ts";
-import { FlowRules } from "../../src/limits/flow/rule.ts";
-import { Limiter } from "../../src/limits/flow/limiter.ts";
+import { deployedRules, FlowRules } from "../../src/limits/flow/rule.ts";
+import { LimiterObject } from "../../src/limits/flow/limiter.ts";
 import { parse } from "../../src/http/validate.ts";
 import { message1, rpc } from "../a2a/rpc.ts";
 import { command } from "../streaming/client.ts";
@@ -18,7 +17,7 @@ beforeEach(async () => {
   name = crypto.randomUUID();
 });
 afterEach(() => {
-  settings.flow.length = 0;
+  deployedRules.length = 0;
   vi.restoreAllMocks();
 });
 
@@ -27,7 +26,7 @@ const put = async (id: string, rule: unknown) => {
   return { status: response.status, ...(await response.json<{ detail?: string }>()) };
 };
 const listRules = async () => (await caller.fetch("/api/v1/flow/rules")).json();
-const deploy = (rules: unknown) => settings.flow.push(...parse(FlowRules, rules, "flow"));
+const deploy = (rules: unknown) => deployedRules.push(...parse(FlowRules, rules, "flow"));
 
 it("a rule is created, replaced, listed and deleted", async () => {
   expect(await listRules()).toEqual({ rules: [] });
@@ -159,7 +158,7 @@ describe("all ways to start a run claim slots", () => {
 });
 
 it("a run without a rule makes no call of the limiter, and one with a rule makes one before it begins", async () => {
-  const calls = (["rules", "acquire", "release"] as const).map((method) => vi.spyOn(Limiter.prototype, method));
+  const calls = (["rules", "acquire", "release"] as const).map((method) => vi.spyOn(LimiterObject.prototype, method));
   const counts = () => calls.map(({ mock }) => mock.calls.length);
   for (let n = 0; n < 3; n += 1) await untilStatus(caller, await start(caller, name), "success");
   // The rules of the workspace are read once in 30 seconds.

@@ -62,7 +62,7 @@ it("debounce: of runs that follow each other the last one begins, after the time
   const last = await start(caller, name);
   await untilStatus(caller, runs[1]!, "interrupted");
   jump(20_000);
-  const limiter = env.THREAD_INDEX.getByName(`${caller.workspaceId}:flow`);
+  const limiter = env.LIMITER.getByName(caller.workspaceId);
   await runDurableObjectAlarm(limiter);
   expect(await readRun(caller, last)).toMatchObject({ status: "pending", position: 1 });
   jump(11_000);

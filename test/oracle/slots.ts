@@ -20,7 +20,7 @@ export async function limit(caller: Caller, graphId: string): Promise<void> {
  */
 export async function endLimit(caller: Caller, graphId: string): Promise<void> {
   const left = async () => {
-    await runDurableObjectAlarm(env.THREAD_INDEX.getByName(`${caller.workspaceId}:flow`)).catch(() => undefined);
+    await runDurableObjectAlarm(env.LIMITER.getByName(caller.workspaceId)).catch(() => undefined);
     const all = (await uses(caller, 1_000)).filter(({ rule }) => rule === graphId);
     return all.map(({ held, waiting }) => ({ held, waiting }));
   };

@@ -1,6 +1,6 @@
 /** The application as it is without a configuration, with the demo graphs registered. */
 import "../../examples/demo/worker.ts";
 import { createApp } from "../../src/app.ts";
-import { readConfig } from "../../src/config.ts";
+import { readSettings } from "../../src/config.ts";
 
-export const app = createApp(readConfig({}));
+export const app = createApp(readSettings({}));

@@ -5,6 +5,8 @@
  * bytes of an object's database, and `POST /bench/tick` does what the cron trigger does each minute.
  */
 import worker, {
+  Ledger as OwnLedger,
+  Limiter as OwnLimiter,
   Thread as OwnThread,
   ThreadIndex as OwnIndex,
   TracePartition as OwnPartition,
@@ -32,6 +34,18 @@ export class Thread extends OwnThread {
   }
 }
 
+export class Ledger extends OwnLedger {
+  constructor(ctx: DurableObjectState, env: Env) {
+    super(countStorage(ctx, "Ledger"), countBindings(env));
+  }
+}
+
+export class Limiter extends OwnLimiter {
+  constructor(ctx: DurableObjectState, env: Env) {
+    super(countStorage(ctx, "Limiter"), countBindings(env));
+  }
+}
+
 export class ThreadIndex extends OwnIndex {
   constructor(ctx: DurableObjectState, env: Env) {
     super(countStorage(ctx, "ThreadIndex"), countBindings(env));
@@ -49,6 +63,8 @@ export class TracePartition extends OwnPartition {
 }
 
 countMethods(Thread, "Thread");
+countMethods(Ledger, "Ledger");
+countMethods(Limiter, "Limiter");
 countMethods(ThreadIndex, "ThreadIndex");
 countMethods(TracePartition, "TracePartition");
 

@@ -4,6 +4,8 @@ import weir, * as product from "../../examples/demo/worker.ts";
 import { guardHandlers } from "./edge-limits/handlers.ts";
 import { guardObject } from "./edge-limits/objects.ts";
 
+export const Ledger = guardObject(product.Ledger);
+export const Limiter = guardObject(product.Limiter);
 export const Thread = guardObject(product.Thread);
 export const ThreadIndex = guardObject(product.ThreadIndex);
 export const TracePartition = guardObject(product.TracePartition);

@@ -34,6 +34,8 @@ export class Thread extends DurableObject<Env> {
 }
 
 /** wrangler.toml binds these classes. */
+export class Ledger extends DurableObject<Env> {}
+export class Limiter extends DurableObject<Env> {}
 export class ThreadIndex extends DurableObject<Env> {}
 export class TracePartition extends DurableObject<Env> {}
 

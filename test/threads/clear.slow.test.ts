@@ -2,6 +2,7 @@
 import { runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { afterEach, describe, expect, it, vi } from "vitest";
+import { deleteCronsOn } from "../../src/automation/crons/store.ts";
 import { deleteThreads } from "../../src/threads/api/delete.ts";
 import { forEach, MOST_THREADS } from "../../src/threads/limits.ts";
 import { RemoteThread } from "../../src/threads/remote.ts";
@@ -53,7 +54,7 @@ describe("deleting all threads", () => {
     const caller = await newCaller();
     const thread = await newThread(caller);
     await addRows(caller, 150);
-    await deleteThreads(env, caller.workspaceId);
+    await deleteThreads(env, caller.workspaceId, deleteCronsOn);
     expect((await caller.fetch(`/threads/${thread}`)).status).toBe(404);
     expect(await count(caller)).toBe(0);
   });
@@ -88,7 +89,7 @@ describe("deleting all threads", () => {
     const threads = await Promise.all(Array.from({ length: 3 }, () => newThread(caller)));
     await addRows(caller, 120);
     vi.spyOn(RemoteThread.prototype, "remove").mockRejectedValueOnce(new Error("stuck"));
-    await expect(deleteThreads(env, caller.workspaceId)).rejects.toThrow("stuck");
+    await expect(deleteThreads(env, caller.workspaceId, deleteCronsOn)).rejects.toThrow("stuck");
     expect(await count(caller)).toBe(1);
     for (const thread of threads) expect((await caller.fetch(`/threads/${thread}`)).status).toBe(404);
   });

@@ -5,6 +5,7 @@ import { abortAllDurableObjects, runDurableObjectAlarm, runInDurableObject } fro
 import { env } from "cloudflare:workers";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { threadsFor } from "../../src/automation/crons/fire.ts";
+import { deleteCronsOn } from "../../src/automation/crons/store.ts";
 import { deleteThreads } from "../../src/threads/api/delete.ts";
 import { threadStub } from "../../src/threads/remote.ts";
 import { Gather } from "../../src/traces/partition/write/write.ts";
@@ -116,7 +117,7 @@ const WAYS: Record<string, (thread: string) => Promise<unknown>> = {
   "DELETE /threads/{id}": (thread) => caller.fetch(`/threads/${thread}`, { method: "DELETE" }),
   "DELETE /api/threads/{id}": (thread) => caller.fetch(`/api/threads/${thread}`, { method: "DELETE" }),
   "a prune": (thread) => caller.fetch("/threads/prune", { body: { thread_ids: [thread] } }),
-  "a deletion of the workspace's threads": () => deleteThreads(env, caller.workspaceId),
+  "a deletion of the workspace's threads": () => deleteThreads(env, caller.workspaceId, deleteCronsOn),
   "a cron": (thread) => threadsFor(env).remove(caller.workspaceId, thread),
   "its TTL": (thread) => expire(() => getStub(thread), TTL),
 };

@@ -2,7 +2,7 @@
 import { evictDurableObject, runDurableObjectAlarm, runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { expect, it, vi } from "vitest";
-import type { Thread } from "../../src/threads/object/thread.ts";
+import type { Thread } from "../../src/index.ts";
 import { type Caller, newCaller } from "../support/caller.ts";
 import { POLL_MS } from "../support/thorough.ts";
 import { newThread, parseFrames, say } from "./client.ts";

@@ -3,6 +3,7 @@ import { env, runDurableObjectAlarm, runInDurableObject } from "cloudflare:test"
 import { afterEach, beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
 import { database } from "../../src/db/client.ts";
 import type { TracePartition } from "../../src/traces/partition/object.ts";
+import { deleteRulesOfProject } from "../../src/automation/rules/store.ts";
 import { destroyProjects } from "../../src/traces/delete.ts";
 import { announcePartition } from "../../src/traces/projects/partitions.ts";
 import { deleteProject } from "../../src/traces/projects/store.ts";
@@ -239,7 +240,7 @@ it("a project is deleted only when it has no day, and gets none after that", asy
   expect(await announcePartition(db, place)).toBe(true);
   expect(await announcePartition(db, place)).toBe(true);
   expect(await deleteProject(db, workspaceId, id)).toBe(false);
-  await destroyProjects(env, workspaceId, [id]);
+  await destroyProjects(env, workspaceId, [id], deleteRulesOfProject);
   expect((await caller.fetch(`/sessions/${id}`)).status).toBe(404);
   expect(await announcePartition(db, place)).toBe(false);
 });

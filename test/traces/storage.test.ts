@@ -2,6 +2,7 @@
 import { env, runInDurableObject } from "cloudflare:test";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { database } from "../../src/db/client.ts";
+import { deleteRulesOfProject } from "../../src/automation/rules/store.ts";
 import { destroyProjects } from "../../src/traces/delete.ts";
 import type { TracePartition } from "../../src/traces/partition/object.ts";
 import { selectionCondition } from "../../src/traces/partition/read/selection.ts";
@@ -183,7 +184,7 @@ it("a project of many days is deleted by several requests, each of a bounded num
   const left = () =>
     env.DB.prepare("SELECT count(*) AS n FROM trace_partitions WHERE project_id = ?").bind(id).first("n");
   for (const rest of [16, 6]) {
-    await expect(destroyProjects(env, caller.workspaceId, [id], 10)).rejects.toMatchObject({
+    await expect(destroyProjects(env, caller.workspaceId, [id], deleteRulesOfProject, 10)).rejects.toMatchObject({
       status: 503,
       more: { headers: { "retry-after": "1" } },
     });

@@ -4,7 +4,7 @@ import { env } from "cloudflare:workers";
 import { Hono, type MiddlewareHandler } from "hono";
 import { describe, expect, it } from "vitest";
 import { createApp } from "../../src/app.ts";
-import { readConfig } from "../../src/config.ts";
+import { readSettings } from "../../src/config.ts";
 import "../support/app.ts";
 import { noteForApp, noteInner } from "../../src/http/loopback.ts";
 import { custom } from "../../src/deployment.ts";
@@ -18,7 +18,7 @@ const mark: MiddlewareHandler = async (c, next) => {
 
 const served = (app: Hono) => {
   Object.assign(custom, { auth: pack.auth, app });
-  const server = createApp(readConfig({}));
+  const server = createApp(readSettings({}));
   return (method: string, path: string, headers: Record<string, string> = { authorization: "Bearer user-ada" }) => {
     const body = method === "GET" ? undefined : "{}";
     const request = new Request(`https://weir.test${path}`, {
@@ -127,7 +127,7 @@ const newRun = () =>
 
 it("a run that acts for a user does not reach them, either", async () => {
   Object.assign(custom, { auth: pack.auth, app: new Hono().use("/api/*", mark) });
-  const server = createApp(readConfig({}));
+  const server = createApp(readSettings({}));
   const user = { identity: "ada", permissions: ["write"], display_name: "Ada", is_authenticated: true };
   const principal = newRun();
   const call = async (path: string) => {
@@ -143,7 +143,7 @@ it("a call that no rule allows is answered by the app only", async () => {
     auth: pack.auth,
     app: new Hono().use("/unlisted/*", mark).get("/unlisted/own", (c) => c.text("own")),
   });
-  const server = createApp(readConfig({})).get("/unlisted/:id", (c) => c.text("built in"));
+  const server = createApp(readSettings({})).get("/unlisted/:id", (c) => c.text("built in"));
   const headers = { "x-api-key": (await newCaller()).key };
   const call = async (path: string) => {
     const answer = await server.fetch(
@@ -161,7 +161,7 @@ it("a call of a route of the app is answered by no other, also once the app is g
   const principal = newRun();
   for (const app of [undefined, new Hono().use("/threads/*", mark), new Hono().post("/hooks/other", throwError)]) {
     Object.assign(custom, { auth: pack.auth, app });
-    const server = createApp(readConfig({}));
+    const server = createApp(readSettings({}));
     const call = async (isForApp: boolean) => {
       const init = { method: "POST", body: "{}", headers: { "content-type": "application/json" } };
       const request = new Request("http://weir.internal/threads/count", init);

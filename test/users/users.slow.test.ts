@@ -3,7 +3,7 @@ import { env } from "cloudflare:workers";
 import { beforeAll, describe, expect, it } from "vitest";
 import { createApp } from "../../src/app.ts";
 import { app } from "../support/app.ts";
-import { readConfig } from "../../src/config.ts";
+import { readSettings } from "../../src/config.ts";
 import { graphs } from "../../src/deployment.ts";
 import { readConfigurable } from "../../src/threads/api/request.ts";
 import { custom } from "../../src/deployment.ts";
@@ -13,7 +13,7 @@ import * as pack from "./pack.ts";
 Object.assign(custom, { auth: pack.auth, app: pack.app });
 Object.assign(graphs, { echo: pack.whoami });
 // `app` was made before, without an application of the user's.
-const own = createApp(readConfig({}));
+const own = createApp(readSettings({}));
 
 const send = (
   path: string,

@@ -24,14 +24,7 @@ import {
   SearchAssistants,
   UpdateAssistant,
 } from "./schema.ts";
-import {
-  countAssistants,
-  createAssistant,
-  deleteAssistant,
-  deleteAssistantCrons,
-  resolveAssistant,
-  searchAssistants,
-} from "./store.ts";
+import { countAssistants, createAssistant, deleteAssistant, resolveAssistant, searchAssistants } from "./store.ts";
 import { activateVersion, listVersions, updateAssistant } from "./versions.ts";
 
 const doc = createDoc("Assistants");
@@ -42,10 +35,15 @@ function requireGraph(graphId: string | undefined): void {
   throw new Problem(404, `No graph with this id is deployed. Deployed graphs: ${graphIds().join(", ")}.`);
 }
 
-/** Deletes the threads whose last run was the assistant's, as far as the principal may. */
-type DeleteThreads = (env: Env, principal: Principal, assistantId: string) => Promise<void>;
+/** What ends with an assistant. */
+export interface AssistantHooks {
+  /** Deletes the threads whose last run was the assistant's, as far as the principal may. */
+  deleteThreads: (env: Env, principal: Principal, assistantId: string) => Promise<void>;
+  /** Deletes the crons of an assistant that has been deleted. */
+  onDeleted: (env: Env, workspaceId: string, assistantId: string) => Promise<void>;
+}
 
-export const assistants = (deleteThreads: DeleteThreads) =>
+export const assistants = ({ deleteThreads, onDeleted }: AssistantHooks) =>
   new Hono<App>()
     .post("/", doc("Create an assistant", Assistant), body(CreateAssistant), async (c) => {
       const { graph_id, assistant_id: given, if_exists, ...input } = c.req.valid("json");
@@ -128,7 +126,7 @@ export const assistants = (deleteThreads: DeleteThreads) =>
         if (delete_threads) await deleteThreads(c.env, c.get("principal"), id);
         const gone = await deleteAssistant(db, workspaceId, id);
         if (!gone) throw notFound();
-        await deleteAssistantCrons(db, workspaceId, id);
+        await onDeleted(c.env, workspaceId, id);
         return c.body(null, 204);
       },
     )

@@ -21,7 +21,6 @@ import {
 } from "./row.ts";
 import { RowCache } from "../../lib/cache.ts";
 import { contains, inList, bytesColumn, totalBytes } from "../../db/conditions.ts";
-import { crons } from "../../automation/crons/table.ts";
 import { fewerThan } from "../../db/writes.ts";
 import { boundAnswer } from "../../lib/bytes.ts";
 import { Problem } from "../../lib/problem.ts";
@@ -302,8 +301,4 @@ async function insertFirst(db: Database, row: Row): Promise<boolean> {
       .onConflictDoNothing(),
   ]);
   return inserted.length > 0;
-}
-
-export async function deleteAssistantCrons(db: Database, workspaceId: string, assistantId: string): Promise<void> {
-  await db.delete(crons).where(and(eq(crons.workspaceId, workspaceId), eq(crons.assistantId, assistantId)));
 }

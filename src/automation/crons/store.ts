@@ -1,7 +1,7 @@
 import type { Json } from "../../lib/json.ts";
 import { and, asc, count, desc, eq, inArray, isNotNull, lt, lte, type SQL, sql } from "drizzle-orm";
 import { contains, bytesColumn, totalBytes } from "../../db/conditions.ts";
-import type { Database } from "../../db/client.ts";
+import { type Database, database } from "../../db/client.ts";
 import { deleteOverdue, insertBelow } from "../../db/writes.ts";
 import { cronFirings, crons, type FiringState } from "./table.ts";
 import { boundAnswer } from "../../lib/bytes.ts";
@@ -300,10 +300,17 @@ export async function openCrons(env: Env, workspaceId: string, rows: CronRow[]):
   );
 }
 
-// D1: the crons on threads that are deleted.
-
-/** Deletes the crons on threads that are deleted. */
-export async function deleteCronsOn(db: Database, workspaceId: string, threadIds: string[]): Promise<void> {
+/** Deletes the crons on threads that have been deleted. */
+export async function deleteCronsOn(env: Env, workspaceId: string, threadIds: string[]): Promise<void> {
   const gone = sql`${crons.threadId} IN (SELECT value FROM json_each(${JSON.stringify(threadIds)}))`;
-  await db.delete(crons).where(and(eq(crons.workspaceId, workspaceId), gone));
+  await database(env.DB)
+    .delete(crons)
+    .where(and(eq(crons.workspaceId, workspaceId), gone));
+}
+
+/** Deletes the crons of an assistant that has been deleted. */
+export async function deleteCronsOfAssistant(env: Env, workspaceId: string, assistantId: string): Promise<void> {
+  await database(env.DB)
+    .delete(crons)
+    .where(and(eq(crons.workspaceId, workspaceId), eq(crons.assistantId, assistantId)));
 }

@@ -1,6 +1,6 @@
 /** D1: rules, and how far they have come. */
 import { and, asc, desc, eq, gt, gte, lt, lte, sql, inArray } from "drizzle-orm";
-import type { Database } from "../../db/client.ts";
+import { type Database, database } from "../../db/client.ts";
 import { deleteOverdue, insertBelow, deleteAll } from "../../db/writes.ts";
 import { inList } from "../../db/conditions.ts";
 import { ruleBackfillParts, ruleBackfills, ruleFailures, ruleParts, runRules } from "./table.ts";
@@ -283,7 +283,9 @@ export async function deleteRule(db: Database, workspaceId: string, id: string):
   await db.delete(runRules).where(and(eq(runRules.workspaceId, workspaceId), eq(runRules.id, id)));
 }
 
-export async function deleteRulesOfProject(db: Database, workspaceId: string, projectId: string): Promise<void> {
+/** Deletes the rules and the alerts of a project that is deleted. */
+export async function deleteRulesOfProject(env: Env, workspaceId: string, projectId: string): Promise<void> {
+  const db = database(env.DB);
   const rules = await db
     .select({ id: runRules.id })
     .from(runRules)

@@ -53,3 +53,11 @@ export function budgetsFor(deployed: Budget[], own: Budget[], facts: RunFacts): 
 
 /** The UTC day of a time in milliseconds. */
 export const formatDay = (time: number): string => new Date(time).toISOString().slice(0, 10);
+
+/** Why a run or a call stops. */
+export function describeReached({ id, per, key, unit }: RunBudget, spent: number, limit: number): string {
+  const whose = key === "" ? "" : ` of "${key}"`;
+  return `The budget "${id}"${whose} is reached: ${amount(spent, unit)} of ${amount(limit, unit)} a ${per}.`;
+}
+
+const amount = (value: number, unit: Unit): string => (unit === "dollars" ? `$${value}` : `${value} tokens`);

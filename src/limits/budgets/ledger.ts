@@ -2,6 +2,8 @@
  * The ledger of a workspace: its budgets and prices, and what its runs have spent of budgets a day. A run reports its own total, so
  * a report that is repeated, or comes late, changes nothing (docs/budgets.md).
  */
+import { DurableObject } from "cloudflare:workers";
+import { answerCall, type Answering } from "../../lib/rpc.ts";
 import { type Budget, MOST_BUDGETS } from "./rule.ts";
 import { roundCost, type Price } from "../prices/price-list.ts";
 import type { DayUse, Report, BudgetRpc, Standing } from "./rpc.ts";
@@ -150,13 +152,19 @@ const DAY_MS = 86_400_000;
 /** Days for which a run may report what it has spent, and for which sums are kept. */
 const KEPT_DAYS = { shares: 2, sums: 35 };
 
-export class Ledger implements BudgetRpc {
+/** The Durable Object of one workspace's budgets. */
+export class Ledger extends DurableObject<Env> implements BudgetRpc, Answering {
   readonly #tables: BudgetTables;
   /** The last day on which old rows were deleted. */
   #cleaned = "";
 
-  constructor(storage: DurableObjectStorage) {
-    this.#tables = new BudgetTables(storage);
+  constructor(ctx: DurableObjectState, env: Env) {
+    super(ctx, env);
+    this.#tables = new BudgetTables(ctx.storage);
+  }
+
+  async answer(method: string, args: unknown[]): Promise<unknown> {
+    return answerCall(this, method, args);
   }
 
   async read(): Promise<{ budgets: Budget[]; prices: Price[] }> {

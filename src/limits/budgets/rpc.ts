@@ -49,15 +49,8 @@ export interface BudgetRpc {
   uses(day: string, budget: string | undefined, most: number): Promise<DayUse[]>;
 }
 
-/** The name of the object among those of the thread index, whose other names end in a number or in another word. */
-const SUFFIX = ":budgets";
-
-/** The workspace of the object's name; undefined for the name of another object. */
-export const budgetsWorkspace = (name = ""): string | undefined =>
-  name.endsWith(SUFFIX) ? name.slice(0, -SUFFIX.length) : undefined;
-
 export function workspaceBudgets(env: Env, workspaceId: string): BudgetRpc {
-  return retryCalls(() => callObject<BudgetRpc>(objectNamed(env, env.THREAD_INDEX, workspaceId + SUFFIX)));
+  return retryCalls(() => callObject<BudgetRpc>(objectNamed(env, env.LEDGER, workspaceId)));
 }
 
 // The budgets and prices of workspaces that this isolate has read. A run costs no call for them.

@@ -57,6 +57,9 @@ export type Budget = v.InferOutput<typeof Budget>;
 /** Budgets that a workspace, or a langgraph.json, has at most: each run is compared with all. */
 export const MOST_BUDGETS = 100;
 
+/** The budgets of langgraph.json, filled by createWeir. The API reads them and changes none. */
+export const deployedBudgets: Budget[] = [];
+
 export const Budgets = v.pipe(
   v.array(Budget),
   v.maxLength(MOST_BUDGETS, `at most ${MOST_BUDGETS} budgets`),

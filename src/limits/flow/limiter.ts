@@ -2,6 +2,8 @@
  * The limiter of a workspace: the claims of its runs, in its object's storage. A slot is free only when the run's thread has
  * said that the run is over. docs/flow-control.md has the protocol and its proof.
  */
+import { DurableObject } from "cloudflare:workers";
+import { answerCall, type Answering } from "../../lib/rpc.ts";
 import { type Claim, Book, COUNTED_MS, type Place, type PoolUse } from "./book.ts";
 import { type FlowRule, MOST_RULES } from "./rule.ts";
 import { logError } from "../../lib/log.ts";
@@ -10,10 +12,7 @@ import type { Answer, FlowRpc, Grant, NewClaim, Waiting } from "./rpc.ts";
 
 // The tables of a workspace's limiter, in its Durable Object's SQLite, and every statement on them.
 
-/**
- * Applied in order, each once; `flow_versions` has their numbers. The object's class has other objects, whose tables have other
- * names.
- */
+/** Applied in order, each once; `flow_versions` has their numbers. */
 const MIGRATIONS = [
   `CREATE TABLE claims (run_id TEXT PRIMARY KEY, body TEXT NOT NULL, granted INTEGER, ended INTEGER, tokens INTEGER,
      stopped INTEGER) STRICT, WITHOUT ROWID;
@@ -135,7 +134,8 @@ interface Call {
   tries: number;
 }
 
-export class Limiter implements FlowRpc {
+/** The Durable Object of one workspace's slots. */
+export class LimiterObject extends DurableObject<Env> implements FlowRpc, Answering {
   readonly #tables: FlowTables;
   #rules = new Map<string, FlowRule>();
   #book: Book;
@@ -147,12 +147,18 @@ export class Limiter implements FlowRpc {
   #pruneAt: number | undefined;
 
   constructor(
-    private readonly ctx: DurableObjectState,
+    ctx: DurableObjectState,
+    env: Env,
     private readonly grant: Grant,
   ) {
+    super(ctx, env);
     this.#tables = new FlowTables(ctx.storage);
     this.#book = this.#load();
     this.#arm();
+  }
+
+  async answer(method: string, args: unknown[]): Promise<unknown> {
+    return answerCall(this, method, args);
   }
 
   async rules(): Promise<FlowRule[]> {
@@ -238,7 +244,7 @@ export class Limiter implements FlowRpc {
   }
 
   /** Calls the threads that are due, and grants what time has freed. Never throws: the platform gives up an alarm after six times. */
-  async alarm(): Promise<void> {
+  override async alarm(): Promise<void> {
     this.#alarmAt = undefined;
     try {
       const now = Date.now();

@@ -52,15 +52,8 @@ export interface FlowRpc {
  */
 export type Grant = (threadId: string, runId: string, created: number, stopped: boolean) => Promise<boolean>;
 
-/** The name of a workspace's limiter among the objects of the thread index, whose other names end in a number. */
-const SUFFIX = ":flow";
-
-/** The workspace of a limiter's name; undefined for the name of another object. */
-export const findLimiter = (name = ""): string | undefined =>
-  name.endsWith(SUFFIX) ? name.slice(0, -SUFFIX.length) : undefined;
-
 export function flowControl(env: Env, workspaceId: string): FlowRpc {
-  return retryCalls(() => callObject<FlowRpc>(objectNamed(env, env.THREAD_INDEX, workspaceId + SUFFIX)));
+  return retryCalls(() => callObject<FlowRpc>(objectNamed(env, env.LIMITER, workspaceId)));
 }
 
 // The rules of workspaces that this isolate has read. A run costs no call for them, and a rule that changes counts within the age.

@@ -87,6 +87,9 @@ export function mergeRules<Rule extends { id: string }>(deployed: Rule[], own: R
   return [...deployed, ...own.filter(({ id }) => !taken.has(id))];
 }
 
+/** The rules of langgraph.json, filled by createWeir. The API reads them and changes none. */
+export const deployedRules: FlowRule[] = [];
+
 export const FlowRules = v.pipe(
   v.array(FlowRule),
   v.maxLength(MOST_RULES, `at most ${MOST_RULES} rules`),

@@ -4,7 +4,7 @@ import { database } from "../../db/client.ts";
 import { webhookFault } from "../../http/addresses.ts";
 import { serverAddress } from "../../http/context.ts";
 import type { Call as HookCall } from "../../deliveries/send.ts";
-import type { TaskEffect } from "../../threads/runs/outbox.ts";
+import type { OnTask, TaskEffect } from "../../threads/runs/outbox.ts";
 import type { Json } from "../../lib/json.ts";
 import { threadStub } from "../../threads/remote.ts";
 import type { TaskView } from "../../threads/types.ts";
@@ -94,7 +94,7 @@ export async function deletePush(call: Call, given: unknown): Promise<unknown> {
 }
 
 /** Updates the task list when a task's run ends, or gives the call that tells a receiver the task's state. */
-export async function pushTask(env: Env, effect: TaskEffect): Promise<HookCall | undefined> {
+export const pushTask: OnTask = async (env, effect) => {
   const { workspaceId, threadId, task_id, hook } = effect;
   const thread = threadStub(env, workspaceId, threadId);
   const view = await thread.task(task_id);
@@ -112,7 +112,7 @@ export async function pushTask(env: Env, effect: TaskEffect): Promise<HookCall |
   const { address } = receiver;
   if (address !== undefined) await offerLinks({ env, workspaceId, address }, ids.taskId, reducer);
   return notification(effect, receiver, reducer.task());
-}
+};
 
 /** The task has changed again since: a later effect sends its current state. A deleted run is not in the task: none follows. */
 function isOvertaken({ run_id, began }: TaskEffect, { runs }: TaskView, { status }: Task): boolean {
@@ -124,7 +124,7 @@ function isOvertaken({ run_id, began }: TaskEffect, { runs }: TaskView, { status
  * Signed like other webhooks of the workspace, in addition to the receiver's own credentials. Another attempt of the
  * same effect has the same delivery id.
  */
-function notification(effect: TaskEffect, { generation, config }: Hook, task: Task): HookCall {
+function notification(effect: TaskEffect, { generation, config }: Hook, task: Task): HookCall<never> {
   const { url, token, authentication } = config;
   const { scheme, credentials } = authentication ?? {};
   const headers = {

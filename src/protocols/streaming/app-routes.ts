@@ -12,6 +12,7 @@ import { body, param, query } from "../../http/validate.ts";
 import { requireAssistant, openThread } from "../../threads/api/access.ts";
 import { forEach } from "../../threads/limits.ts";
 import { titleIn } from "../../threads/title.ts";
+import { deleteCronsOn } from "../../automation/crons/store.ts";
 import { removeThread } from "../../threads/api/delete.ts";
 import { checkpointAddress } from "../../threads/api/request.ts";
 import type { ThreadRpc } from "../../threads/rpc.ts";
@@ -56,7 +57,7 @@ export const application = new Hono<App>()
     // The result is the same for a missing thread.
     const { thread_id: targetId } = c.req.valid("param");
     if (await openThread(c, targetId).standing()) await audit(c, { action: "thread.deleted", targetId });
-    await removeThread(c.env, c.get("principal").workspaceId, targetId);
+    await removeThread(c.env, c.get("principal").workspaceId, targetId, deleteCronsOn);
     return c.body(null, 204);
   })
   .get(

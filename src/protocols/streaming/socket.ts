@@ -4,7 +4,8 @@
  * positions.
  */
 import { sseFrame } from "../../http/sse.ts";
-import { type Framing, type TailQuery, textLines } from "../../threads/log/events.ts";
+import { type Framing, textLines } from "../../threads/log/events.ts";
+import type { ReadLog } from "../../threads/object/thread.ts";
 import type { ThreadRpc } from "../../threads/rpc.ts";
 import { type Dialect, eventsIn } from "./python.ts";
 import { seqOfEventId, matcher, knownChannel, selectMethods } from "./events.ts";
@@ -99,9 +100,6 @@ const TURNS = new Set(["lifecycle", "input"]);
 /** The most events that are read to count those of a subscription. The protocol leaves the count optional. */
 const MOST_COUNTED = 2_000;
 
-/** Reads a thread's log from within its object. */
-export type ReadLog = (query: TailQuery, framing: Framing) => ReadableStream<Uint8Array>;
-
 /** The tag of the sockets of this protocol. */
 const CLIENT = "client";
 
@@ -114,7 +112,7 @@ export class Sockets {
   constructor(
     private readonly ctx: DurableObjectState,
     private readonly env: Env,
-    private readonly thread: ThreadRpc,
+    protected readonly thread: ThreadRpc,
     private readonly read: ReadLog,
   ) {
     for (const socket of ctx.getWebSockets(CLIENT)) void this.#pump(socket);

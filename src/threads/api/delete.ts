@@ -1,18 +1,24 @@
 /** Deletes threads of a workspace, found by the index. */
 import type { Principal } from "../../http/principal.ts";
-import { database } from "../../db/client.ts";
 import { mayDelete } from "../../access/users/handlers.ts";
 import { threadMetadata } from "./access.ts";
 import { moreRemain, MOST_THREADS, settleEach } from "../limits.ts";
 import type { Json } from "../../lib/json.ts";
-import { deleteCronsOn } from "../../automation/crons/store.ts";
 import { threadStub } from "../remote.ts";
 import { removeRows, threadIds } from "../search/store.ts";
 
 const PAGE = 100;
 
+/** Ends what stands on threads that have been deleted: their crons. */
+export type OnThreadsDeleted = (env: Env, workspaceId: string, threadIds: string[]) => Promise<void>;
+
 /** Deletes those threads of the assistant that the principal may delete. */
-export async function deleteAssistantThreads(env: Env, principal: Principal, assistant_id: string): Promise<void> {
+export async function deleteAssistantThreads(
+  env: Env,
+  principal: Principal,
+  assistant_id: string,
+  onDeleted: OnThreadsDeleted,
+): Promise<void> {
   const { workspaceId, user } = principal;
   const may = async (id: string) => {
     // The index may be behind the thread. A row without a thread is removed.
@@ -20,7 +26,7 @@ export async function deleteAssistantThreads(env: Env, principal: Principal, ass
     return metadata === undefined || mayDelete(principal, id, metadata);
   };
   // Authorization handlers apply to users only. For a key, no thread is read first.
-  await deleteThreads(env, workspaceId, { assistant_id }, user && may);
+  await deleteThreads(env, workspaceId, onDeleted, { assistant_id }, user && may);
 }
 
 /**
@@ -31,6 +37,7 @@ export async function deleteAssistantThreads(env: Env, principal: Principal, ass
 export async function deleteThreads(
   env: Env,
   workspaceId: string,
+  onDeleted: OnThreadsDeleted,
   metadata?: Json,
   may: (id: string) => Promise<boolean> = async () => true,
 ): Promise<void> {
@@ -49,7 +56,7 @@ export async function deleteThreads(
     for (const result of results) if (result.status === "rejected") failed.push(result.reason);
     kept += outcomes.filter((outcome) => outcome === "kept").length;
     const removed = rows.filter((_, place) => outcomes[place] === "removed").map(({ id }) => id);
-    if (removed.length > 0) await deleteCronsOn(database(env.DB), workspaceId, removed);
+    if (removed.length > 0) await onDeleted(env, workspaceId, removed);
     // Rows without a thread. A thread that was made in the meantime has a new row, which stays.
     await removeRows(
       env,
@@ -63,11 +70,16 @@ export async function deleteThreads(
 
 // Deletes a thread with what depends on it.
 
-/** Deletes the thread, its index row and the crons on it. False when there was neither a thread nor a row. */
-export async function removeThread(env: Env, workspaceId: string, threadId: string): Promise<boolean> {
+/** Deletes the thread, its index row and what stands on it. False when there was neither a thread nor a row. */
+export async function removeThread(
+  env: Env,
+  workspaceId: string,
+  threadId: string,
+  onDeleted: OnThreadsDeleted,
+): Promise<boolean> {
   const removed =
     (await threadStub(env, workspaceId, threadId).remove()) || (await removeRow(env, workspaceId, threadId));
-  await deleteCronsOn(database(env.DB), workspaceId, [threadId]);
+  await onDeleted(env, workspaceId, [threadId]);
   return removed;
 }
 

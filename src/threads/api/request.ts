@@ -1,7 +1,9 @@
 /** Converts a client's request for a run to the thread's own form. */
 import { contextWithoutIdentity, withoutIdentity } from "../../access/users/handlers.ts";
 import type { Principal } from "../../http/principal.ts";
-import { settings as deployed } from "../../config.ts";
+import { settings } from "../../config.ts";
+import { deployedBudgets } from "../../limits/budgets/rule.ts";
+import { deployedRules } from "../../limits/flow/rule.ts";
 import { budgetsFor } from "../../limits/budgets/claim.ts";
 import { knownBudgets } from "../../limits/budgets/rpc.ts";
 import { flowFor, modelIn, type RunFacts } from "../../limits/flow/claim.ts";
@@ -33,7 +35,7 @@ const HIDDEN_HEADERS = new Set(["x-api-key", "x-tenant-id", "x-organization-id",
 const SHOWN_HEADERS = ["x-*", "user-agent"];
 
 /** Headers that graphs may read from `configurable`: those that `http.configurable_headers` includes and does not exclude. */
-export function headersAsConfigurable(headers: Headers, http = deployed.http): Json {
+export function headersAsConfigurable(headers: Headers, http = settings.http): Json {
   const { include, includes, exclude, excludes } = http.configurable_headers ?? {};
   const shown = include ?? includes ?? SHOWN_HEADERS;
   const hidden = exclude ?? excludes ?? [];
@@ -105,7 +107,7 @@ export async function runRequest(
   ]);
   const facts = readFacts(by, threadId, assistant, { ...body, metadata });
   const { config, checkpoint, checkpoint_id, feedback_keys, langsmith_tracer } = body;
-  const { configurable: given = {}, ...settings } = dropUndefined(config ?? {}) as { configurable?: Json };
+  const { configurable: given = {}, ...rest } = dropUndefined(config ?? {}) as { configurable?: Json };
   // Some clients name the checkpoint among the configurables. It must count only until the run has one of its own.
   const { checkpoint_id: named, ...others } = withoutIdentity(given);
   // The path selects the thread. A thread id in the checkpoint's address is ignored.
@@ -122,7 +124,7 @@ export async function runRequest(
     assistant: { config: assistant.config, context: assistant.context, metadata: assistant.metadata },
     input: body.input,
     command: body.command,
-    config: config ? { ...settings, configurable: others } : undefined,
+    config: config ? { ...rest, configurable: others } : undefined,
     context: body.context ? contextWithoutIdentity(body.context) : undefined,
     metadata,
     checkpoint: Object.keys(at).length > 0 ? at : undefined,
@@ -142,8 +144,8 @@ export async function runRequest(
     langsmith_tracer: langsmith_tracer ? dropUndefined(langsmith_tracer) : undefined,
     configurable: by.configurable,
     depth: by.principal.depth,
-    flow: flowFor(deployed.flow, rules, facts),
-    budgets: budgetsFor(deployed.budgets, budgets, facts),
+    flow: flowFor(deployedRules, rules, facts),
+    budgets: budgetsFor(deployedBudgets, budgets, facts),
     actor: body.command?.resume === undefined ? undefined : describeActor(by),
   };
 }

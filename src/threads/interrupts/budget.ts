@@ -2,7 +2,7 @@
 import { deriveUuid } from "../../lib/uuid.ts";
 import { isObject } from "../../lib/json.ts";
 import type { Period } from "../../limits/budgets/rule.ts";
-import type { RunBudget, Unit } from "../../limits/budgets/claim.ts";
+import { describeReached, type RunBudget, type Unit } from "../../limits/budgets/claim.ts";
 
 /** The value of the interrupt. */
 export interface BudgetQuestion {
@@ -44,14 +44,6 @@ export function questionFor(budget: RunBudget, spent: number, limit: number, run
   };
   return { id: idFor(value), value };
 }
-
-/** Why the run stops. */
-export function describeReached({ id, per, key, unit }: RunBudget, spent: number, limit: number): string {
-  const whose = key === "" ? "" : ` of "${key}"`;
-  return `The budget "${id}"${whose} is reached: ${amount(spent, unit)} of ${amount(limit, unit)} a ${per}.`;
-}
-
-const amount = (value: number, unit: Unit): string => (unit === "dollars" ? `$${value}` : `${value} tokens`);
 
 /**
  * The question of a budget. Undefined for a question of the graph, for every value that it has: the id is derived from the value,

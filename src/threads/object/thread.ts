@@ -42,92 +42,50 @@ import { tail } from "../log/tail.ts";
 import { type Sleepers, isSleeper, sleepAfter } from "../log/sleepers.ts";
 import { readTitle } from "../title.ts";
 import { cancelTask, setHook, viewTask } from "../runs/tasks.ts";
-import { pushTask } from "../../protocols/a2a/push.ts";
-import type { Dialect } from "../../protocols/streaming/python.ts";
-import { selectMethods } from "../../protocols/streaming/events.ts";
-import type { Filter } from "../../protocols/streaming/schema.ts";
-import { markPauses, Pauses } from "../../protocols/streaming/python.ts";
-import { Sockets } from "../../protocols/streaming/socket.ts";
-import { protocolFraming } from "../../protocols/streaming/socket.ts";
 
-// The part of a thread's object that is about its questions: links to answer them, and which answer was first.
+/** Reads the thread's log from within its object. */
+export type ReadLog = (query: TailQuery, framing: Framing) => ReadableStream<Uint8Array>;
 
-export abstract class Questioned extends Keyed implements LinkRpc {
-  /** What the thread is made of. Throws when it cannot be read. */
-  protected abstract opened(): Parts;
+/** The part of a protocol in a thread's object: its sockets, and streams in its own framing. */
+export interface ThreadProtocol {
+  accept(request: Request): Response;
+  onMessage(socket: WebSocket, message: string | ArrayBuffer): Promise<void>;
+  onClose(socket: WebSocket, code: number): Promise<void>;
+  onError(socket: WebSocket): Promise<void>;
+  /** The events that a filter of the protocol selects, after a sequence number. */
+  stream(filter: object, after: number, dialect: string, read: ReadLog): ReadableStream<Uint8Array>;
+}
 
-  async makeLink(link: NewLink): Promise<AnswerLink> {
-    const { context, runner } = this.opened();
-    return makeLink(context, runner.open, link);
-  }
-
-  async ownLink(interruptId: string, via: Via): Promise<AnswerLink | undefined> {
-    const { context, runner } = this.opened();
-    return ownLink(context, runner.open, interruptId, via);
-  }
-
-  async listLinks(interruptId: string): Promise<Standing[]> {
-    const { context, runner } = this.opened();
-    return listLinks(context, runner.open, interruptId);
-  }
-
-  async removeLink(interruptId: string, linkId: string): Promise<boolean> {
-    return removeLink(this.opened().context, interruptId, linkId);
-  }
-
-  async askedBy(linkId: string): Promise<Standing | undefined> {
-    const { context, runner } = this.opened();
-    return findAsked(context, runner.open, linkId);
-  }
-
-  async answerLink(
-    linkId: string,
-    given: GivenByLink,
-  ): Promise<Standing | { state: "accepted"; run_id: string } | undefined> {
-    const { context, runner } = this.opened();
-    const accepted = { state: "accepted" as const, run_id: given.run_id };
-    if (context.run(given.run_id)) return accepted;
-    const link = findAsked(context, runner.open, linkId)?.link;
-    const { run_id, answer, actor } = given;
-    const resume = link && { [link.interrupt_id]: answer ?? null };
-    const asked = resume && findContinuing(context, { run_id, resume, actor });
-    const request = asked && (await withLimitsNow(context, asked));
-    if (request) await refuseBroken(context, runner, request);
-    // From here on nothing waits, so that no other answer comes in between.
-    const standing = findAsked(context, runner.open, linkId);
-    if (standing?.state !== "waits") return standing;
-    if (!request) return { state: "gone", link: standing.link };
-    runner.create(request);
-    await context.projected();
-    return accepted;
-  }
-
-  async answersTaken(interruptIds: string[]): Promise<Record<string, FirstAnswer>> {
-    const { context } = this.opened();
-    const found = interruptIds.map((id) => [id, firstAnswer(context, id)] as const);
-    return Object.fromEntries(found.flatMap(([id, first]) => (first ? [[id, first] as const] : [])));
-  }
+/** What a thread's object hands upward. A hibernating object needs it before its first message, so it is given at construction. */
+export interface ThreadHooks {
+  /** The call that a change of a task leads to. */
+  onTask: OnTask;
+  /** `read` gives the log to sockets of the object itself. */
+  openProtocol(ctx: DurableObjectState, env: Env, thread: rpc.ThreadRpc, read: ReadLog): ThreadProtocol;
 }
 
 /** Characters of the longest state in the answer to a copy: an RPC message holds at most 32 MiB. */
 const LONG_STATE = 8_000_000;
 
-export class ThreadObject extends Questioned implements rpc.ThreadRpc {
+export class ThreadObject extends Keyed implements rpc.ThreadRpc, LinkRpc {
   /** The error that every call answers when the thread cannot be read. */
   #parts: Parts | Error = new Error("The object has not begun.");
   #copying: Promise<void> | undefined;
+  readonly #protocol: ThreadProtocol;
 
   constructor(
     ctx: DurableObjectState,
     env: Env,
-    private readonly onTask: OnTask,
+    private readonly hooks: ThreadHooks,
   ) {
     super(ctx, env, idsIn(ctx.id).workspaceId);
     this.begin(new Tables(ctx.storage).heldTexts(), () => this.#start());
+    this.#protocol = hooks.openProtocol(ctx, env, this, (query, framing) => this.#read(query, framing, true));
   }
 
   #start(before?: Outbox): void {
-    const { ctx, ring, onTask } = this;
+    const { ctx, ring } = this;
+    const { onTask } = this.hooks;
     this.#parts = readParts(ctx, this.env, { ring, onTask, before });
     if (before || this.#parts instanceof Error) return;
     // A run that was open at a crash resumes immediately, not only when the alarm fires.
@@ -144,6 +102,27 @@ export class ThreadObject extends Questioned implements rpc.ThreadRpc {
     // A run in flight has the texts in its memory.
     if (this.#runner.open.length > 0) this.ctx.abort("A key of the workspace is destroyed.");
     else this.#rebuild();
+  }
+
+  override async fetch(request: Request): Promise<Response> {
+    await this.unlock();
+    const after = sleepAfter(request.url);
+    return after === undefined ? this.#protocol.accept(request) : this.#sleepers.accept(after);
+  }
+
+  override async webSocketMessage(socket: WebSocket, message: string | ArrayBuffer): Promise<void> {
+    await this.unlock();
+    if (!isSleeper(this.ctx, socket)) await this.#protocol.onMessage(socket, message);
+  }
+
+  override async webSocketClose(socket: WebSocket, code: number): Promise<void> {
+    if (isSleeper(this.ctx, socket)) this.#sleepers.onClose(socket);
+    else await this.#protocol.onClose(socket, code);
+  }
+
+  override async webSocketError(socket: WebSocket): Promise<void> {
+    if (isSleeper(this.ctx, socket)) this.#sleepers.onClose(socket);
+    else await this.#protocol.onError(socket);
   }
 
   override async alarm(): Promise<void> {
@@ -193,7 +172,7 @@ export class ThreadObject extends Questioned implements rpc.ThreadRpc {
 
   async remove(): Promise<boolean> {
     if (isKeyDestroyed(this.#parts)) return this.removeIdle();
-    const { context, runner } = this.opened();
+    const { context, runner } = this.#opened();
     if (!context.record) return false;
     // While runs end, others may begin, or another request may delete the thread.
     do await runner.stopAll("interrupt");
@@ -244,7 +223,7 @@ export class ThreadObject extends Questioned implements rpc.ThreadRpc {
     await refuseBroken(this.#context, this.#runner, request);
     const run = this.#runner.create(request, true);
     const after = (run.outcome.first_seq ?? this.#context.eventLog.seq + 1) - 1;
-    return this.read({ ...query, after, runId: run.id });
+    return this.#read({ ...query, after, runId: run.id });
   }
 
   async startAndStream(request: rpc.RunRequest, options: rpc.RunStream) {
@@ -258,7 +237,7 @@ export class ThreadObject extends Questioned implements rpc.ThreadRpc {
 
   async streamThread(modes: string[], after = this.#context.eventLog.visible): Promise<ReadableStream<Uint8Array>> {
     const { query, framing } = threadStream(this.#context.tables, (runId) => this.#context.run(runId), modes, after);
-    return this.read(query, framing);
+    return this.#read(query, framing);
   }
 
   async getRun(runId: string): Promise<types.Run | undefined> {
@@ -324,7 +303,11 @@ export class ThreadObject extends Questioned implements rpc.ThreadRpc {
 
   async follow(query: TailQuery): Promise<ReadableStream<Uint8Array>> {
     if (query.runId !== undefined && !this.#context.run(query.runId)) throw remoteProblem(404, "Run not found.");
-    return this.read(query);
+    return this.#read(query);
+  }
+
+  async streamEvents(filter: object, after: number, dialect: string): Promise<ReadableStream<Uint8Array>> {
+    return this.#protocol.stream(filter, after, dialect, (query, framing) => this.#read(query, framing));
   }
 
   async lastSeq(runId?: string): Promise<number> {
@@ -361,13 +344,65 @@ export class ThreadObject extends Questioned implements rpc.ThreadRpc {
     return written;
   }
 
+  async makeLink(link: NewLink): Promise<AnswerLink> {
+    const { context, runner } = this.#opened();
+    return makeLink(context, runner.open, link);
+  }
+
+  async ownLink(interruptId: string, via: Via): Promise<AnswerLink | undefined> {
+    const { context, runner } = this.#opened();
+    return ownLink(context, runner.open, interruptId, via);
+  }
+
+  async listLinks(interruptId: string): Promise<Standing[]> {
+    const { context, runner } = this.#opened();
+    return listLinks(context, runner.open, interruptId);
+  }
+
+  async removeLink(interruptId: string, linkId: string): Promise<boolean> {
+    return removeLink(this.#opened().context, interruptId, linkId);
+  }
+
+  async askedBy(linkId: string): Promise<Standing | undefined> {
+    const { context, runner } = this.#opened();
+    return findAsked(context, runner.open, linkId);
+  }
+
+  async answerLink(
+    linkId: string,
+    given: GivenByLink,
+  ): Promise<Standing | { state: "accepted"; run_id: string } | undefined> {
+    const { context, runner } = this.#opened();
+    const accepted = { state: "accepted" as const, run_id: given.run_id };
+    if (context.run(given.run_id)) return accepted;
+    const link = findAsked(context, runner.open, linkId)?.link;
+    const { run_id, answer, actor } = given;
+    const resume = link && { [link.interrupt_id]: answer ?? null };
+    const asked = resume && findContinuing(context, { run_id, resume, actor });
+    const request = asked && (await withLimitsNow(context, asked));
+    if (request) await refuseBroken(context, runner, request);
+    // From here on nothing waits, so that no other answer comes in between.
+    const standing = findAsked(context, runner.open, linkId);
+    if (standing?.state !== "waits") return standing;
+    if (!request) return { state: "gone", link: standing.link };
+    runner.create(request);
+    await context.projected();
+    return accepted;
+  }
+
+  async answersTaken(interruptIds: string[]): Promise<Record<string, FirstAnswer>> {
+    const { context } = this.#opened();
+    const found = interruptIds.map((id) => [id, firstAnswer(context, id)] as const);
+    return Object.fromEntries(found.flatMap(([id, first]) => (first ? [[id, first] as const] : [])));
+  }
+
   /** Of the tests and benches: rows written since this object woke, and who reads. */
   async figures(): Promise<{ rowsWritten: number } & ReturnType<Sleepers["figures"]>> {
-    return { rowsWritten: this.#context.tables.rowsWritten, ...this.sleepers.figures() };
+    return { rowsWritten: this.#context.tables.rowsWritten, ...this.#sleepers.figures() };
   }
 
   /** The log's events as bytes in a framing: replayed, then live. `inside`: the reader is in this object. */
-  protected read(query: TailQuery, framing: Framing = asLine, inside = false): ReadableStream<Uint8Array> {
+  #read(query: TailQuery, framing: Framing = asLine, inside = false): ReadableStream<Uint8Array> {
     const { tables, eventLog, values } = this.#context;
     const runner = this.#runner;
     const about = { settled: (id: string) => runner.settled(id), resting: () => runner.resting };
@@ -378,15 +413,15 @@ export class ThreadObject extends Questioned implements rpc.ThreadRpc {
   }
 
   /** Readers that wait while no run is in progress. */
-  protected get sleepers(): Sleepers {
-    return this.opened().sleepers;
+  get #sleepers(): Sleepers {
+    return this.#opened().sleepers;
   }
 
   #openStream(run: StoredRun, options: rpc.RunStream): ReadableStream<Uint8Array> {
     const { tables, eventLog } = this.#context;
     // What this call has appended is not visible yet.
     const { query, framing } = runStream(tables, run, eventLog.seq, options);
-    return this.read(query, framing);
+    return this.#read(query, framing);
   }
 
   /** A thread whose first states cannot be made is not made. */
@@ -415,7 +450,7 @@ export class ThreadObject extends Questioned implements rpc.ThreadRpc {
    * other work runs between the deletion and a new thread with the same id, because it would write into both.
    */
   async #forget(isDue = () => true): Promise<boolean> {
-    const { context, outbox, runner } = this.opened();
+    const { context, outbox, runner } = this.#opened();
     while (runner.open.length === 0 && !outbox.isSealed()) await outbox.seal();
     if (context.gone) return true;
     if (runner.open.length > 0 || !isDue()) return false;
@@ -430,26 +465,26 @@ export class ThreadObject extends Questioned implements rpc.ThreadRpc {
 
   /** Reads all state again, because the state in memory is no longer valid. */
   #rebuild(): void {
-    const { context, outbox } = this.opened();
+    const { context, outbox } = this.#opened();
     context.close();
     this.#start(outbox);
   }
 
-  protected opened(): Parts {
+  #opened(): Parts {
     if (this.#parts instanceof Error) throw this.#parts;
     return this.#parts;
   }
 
   get #context(): ThreadContext {
-    return this.opened().context;
+    return this.#opened().context;
   }
 
   get #outbox(): Outbox {
-    return this.opened().outbox;
+    return this.#opened().outbox;
   }
 
   get #runner(): Runner {
-    return this.opened().runner;
+    return this.#opened().runner;
   }
 
   #existing(): ThreadRecord {
@@ -467,46 +502,5 @@ export class ThreadObject extends Questioned implements rpc.ThreadRpc {
   /** The thread as answers have it, with `values` null when they have more than `mostValues` characters of JSON. */
   #shown(record: ThreadRecord, mostValues = Infinity): types.Thread {
     return toWireThread(record, this.#runner.busy, this.#context.values, mostValues);
-  }
-}
-
-// The Durable Object of a thread, put together: threads/ runs it, streaming/ has its sockets, a2a/ its tasks. Wiring only.
-
-export class Thread extends ThreadObject {
-  private readonly sockets: Sockets;
-  private readonly pauses = new Pauses(() => this.lastSeq());
-
-  constructor(ctx: DurableObjectState, env: Env) {
-    super(ctx, env, pushTask);
-    this.sockets = new Sockets(ctx, env, this, (query, framing) => this.read(query, framing, true));
-  }
-
-  override async fetch(request: Request): Promise<Response> {
-    await this.unlock();
-    const after = sleepAfter(request.url);
-    return after === undefined ? this.sockets.accept(request) : this.sleepers.accept(after);
-  }
-
-  async streamEvents(filter: Filter, after: number, dialect: Dialect): Promise<ReadableStream<Uint8Array>> {
-    const { channels } = filter;
-    const framing = protocolFraming(filter, dialect);
-    const query = { after, methods: selectMethods(channels) };
-    if (dialect !== "python") return this.read(query, framing);
-    return this.pauses.ordered(this.read(query, markPauses(framing, channels)), channels, after);
-  }
-
-  override async webSocketMessage(socket: WebSocket, message: string | ArrayBuffer): Promise<void> {
-    await this.unlock();
-    if (!isSleeper(this.ctx, socket)) await this.sockets.onMessage(socket, message);
-  }
-
-  override async webSocketClose(socket: WebSocket, code: number): Promise<void> {
-    if (isSleeper(this.ctx, socket)) this.sleepers.onClose(socket);
-    else await this.sockets.onClose(socket, code);
-  }
-
-  override async webSocketError(socket: WebSocket): Promise<void> {
-    if (isSleeper(this.ctx, socket)) this.sleepers.onClose(socket);
-    else await this.sockets.onError(socket);
   }
 }

@@ -12,7 +12,8 @@ import { isInFlight } from "./lists.ts";
 import { listAnswered, runThatAsked, checkStrictResume } from "../interrupts/resume.ts";
 import { budgetsFor } from "../../limits/budgets/claim.ts";
 import { knownBudgets } from "../../limits/budgets/rpc.ts";
-import { settings } from "../../config.ts";
+import { deployedBudgets } from "../../limits/budgets/rule.ts";
+import { deployedRules } from "../../limits/flow/rule.ts";
 import { flowFor, modelIn, type RunFacts } from "../../limits/flow/claim.ts";
 import { knownRules } from "../../limits/flow/rpc.ts";
 
@@ -193,8 +194,8 @@ export async function withLimitsNow(
   const facts = collectFacts(threadId, request);
   return {
     ...request,
-    flow: flowFor(settings.flow, rules, facts),
-    budgets: budgetsFor(settings.budgets, budgets, facts),
+    flow: flowFor(deployedRules, rules, facts),
+    budgets: budgetsFor(deployedBudgets, budgets, facts),
   };
 }
 

@@ -36,7 +36,7 @@ export interface TaskEffect {
  * What a change of a task leads to: with a hook, the call of its receiver, unless a later effect overtakes it. Called at
  * least once for each change.
  */
-export type OnTask = (env: Env, effect: TaskEffect) => Promise<Call | undefined>;
+export type OnTask = (env: Env, effect: TaskEffect) => Promise<Call<AskedByCall> | undefined>;
 
 // The webhook of a run.
 
@@ -70,7 +70,7 @@ export function webhookCall(
   run: StoredRun,
   { url, path, delivery = run.id }: Delivery,
   questions?: Questions,
-): Call {
+): Call<AskedByCall> {
   const { error, stopped, updated, values: refs } = run.outcome;
   const head = JSON.stringify({
     ...toWireRun(run, threadId),
@@ -229,7 +229,7 @@ export class Outbox {
     await flowControl(env, workspaceId).release(run_id, created, tokens);
   }
 
-  async #send(call: Call): Promise<void> {
+  async #send(call: Call<AskedByCall>): Promise<void> {
     const { env, workspaceId } = this.context;
     const answer = this.#delivered.delete(call.delivery) ? undefined : await sendOrDrop(env, workspaceId, call);
     if (this.context.gone) this.#delivered.add(call.delivery);
@@ -237,14 +237,14 @@ export class Outbox {
   }
 
   /** The call that the effect leads to. Undefined when it leads to none, or has been carried out. */
-  async #callOf({ kind, body }: OutboxRow): Promise<Call | undefined> {
+  async #callOf({ kind, body }: OutboxRow): Promise<Call<AskedByCall> | undefined> {
     const { env, workspaceId, threadId } = this.context;
     if (kind === "webhook") {
       const delivery = JSON.parse(body) as Delivery;
       const run = this.context.run(delivery.run_id);
       return run && webhookCall(this.context, run, delivery, await this.questions?.askedBy(run));
     }
-    if (kind !== "task" && kind !== "task-hook") return unpackCall(body);
+    if (kind !== "task" && kind !== "task-hook") return unpackCall<AskedByCall>(body);
     const effect = JSON.parse(body) as Pick<TaskEffect, "task_id" | "run_id" | "began" | "hook">;
     return this.onTask(env, { workspaceId, threadId, ...effect });
   }

@@ -2,7 +2,14 @@
  * What a run spends of its budgets. It is kept in the run's row with the events of the model call, so an attempt that follows a
  * crash knows what was paid before. What counts a day is kept by the workspace's ledger (docs/budgets.md).
  */
-import { type RunBudget, type Spent, type Unit, formatDay, WARN_AT } from "../../limits/budgets/claim.ts";
+import {
+  describeReached,
+  type RunBudget,
+  type Spent,
+  type Unit,
+  formatDay,
+  WARN_AT,
+} from "../../limits/budgets/claim.ts";
 import { type Report, workspaceBudgets, type Standing, knownBudgets } from "../../limits/budgets/rpc.ts";
 import type { Json } from "../../lib/json.ts";
 import { readOwnPath } from "../../deliveries/receiver.ts";
@@ -11,7 +18,7 @@ import type { ThreadContext } from "../context.ts";
 import type { StoredRun } from "../run.ts";
 import { type Call, CALL_OF, packCall } from "../../deliveries/send.ts";
 import type { LLMResult } from "@langchain/core/outputs";
-import { questionFor, describeReached } from "../interrupts/budget.ts";
+import { questionFor } from "../interrupts/budget.ts";
 import { logError } from "../../lib/log.ts";
 import type { Decider, Question } from "../../runtime/model-guard.ts";
 import { roundCost } from "../../limits/prices/price-list.ts";

@@ -79,7 +79,7 @@ const LOOK_EVERY = 500;
 /** Rows that one reading takes: a row may have 1 MB. */
 const AT_ONCE = 50;
 
-export class IndexObject extends DurableObject<Env> implements ThreadIndexRpc, Answering {
+export class ThreadIndex extends DurableObject<Env> implements ThreadIndexRpc, Answering {
   readonly #tables: IndexTables;
   readonly #workspaceId: string;
   readonly #shard: number;

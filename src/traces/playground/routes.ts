@@ -3,7 +3,6 @@ import { Hono } from "hono";
 import * as v from "valibot";
 import { audit } from "../../access/audit/record.ts";
 import { limitPaid } from "../../access/auth/limits.ts";
-import type { Budget } from "../../limits/budgets/rule.ts";
 import { createDoc, EVENTS } from "../../http/route.ts";
 import { sseResponse } from "../../http/sse.ts";
 import { Problem } from "../../lib/problem.ts";
@@ -23,30 +22,29 @@ const Models = v.pipe(
   v.title("PlaygroundModels"),
 );
 
-export const playgroundRoutes = (deployed: Budget[]) =>
-  new Hono<App>()
-    .get("/playground/models", doc("List the models that the deployment reaches", Models), (c) =>
-      c.json({ models: knownModels(c.env) }),
-    )
-    .post("/playground/stream", doc("Call a model once, and stream its answer", EVENTS), body(CallBody), async (c) => {
-      const given = c.req.valid("json");
-      const key = c.get("idempotency");
-      if (key?.isRepeat) throw notKept(key);
-      const principal = c.get("principal");
-      const { workspaceId } = principal;
-      const model = reachModel(c.env, given.model);
-      const { call, prompt } = await fillCall(c, given);
-      await limitPaid(c.env, principal);
-      const id = uuidv7();
-      const facts = { runId: id, workspaceId, model: model.name, provider: model.provider };
-      const user = principal.user?.identity;
-      const spending = await Spending.begin(c.env, deployed, { ...facts, user });
-      const detail = { provider: model.provider, model: model.name, ...(prompt && { prompt: prompt.name }) };
-      await audit(c, { action: "playground.called", targetId: id, detail });
-      const more = { ...(prompt && { prompt }), ...(key && { keep: key.keepStream }) };
-      const started = { env: c.env, id, workspaceId, model, call, spending, ...more };
-      return sseResponse(callFrames(started, (work) => c.executionCtx.waitUntil(work)));
-    });
+export const playgroundRoutes = new Hono<App>()
+  .get("/playground/models", doc("List the models that the deployment reaches", Models), (c) =>
+    c.json({ models: knownModels(c.env) }),
+  )
+  .post("/playground/stream", doc("Call a model once, and stream its answer", EVENTS), body(CallBody), async (c) => {
+    const given = c.req.valid("json");
+    const key = c.get("idempotency");
+    if (key?.isRepeat) throw notKept(key);
+    const principal = c.get("principal");
+    const { workspaceId } = principal;
+    const model = reachModel(c.env, given.model);
+    const { call, prompt } = await fillCall(c, given);
+    await limitPaid(c.env, principal);
+    const id = uuidv7();
+    const facts = { runId: id, workspaceId, model: model.name, provider: model.provider };
+    const user = principal.user?.identity;
+    const spending = await Spending.begin(c.env, { ...facts, user });
+    const detail = { provider: model.provider, model: model.name, ...(prompt && { prompt: prompt.name }) };
+    await audit(c, { action: "playground.called", targetId: id, detail });
+    const more = { ...(prompt && { prompt }), ...(key && { keep: key.keepStream }) };
+    const started = { env: c.env, id, workspaceId, model, call, spending, ...more };
+    return sseResponse(callFrames(started, (work) => c.executionCtx.waitUntil(work)));
+  });
 
 /** After the longest call, milliseconds. */
 const SPARE_MS = 60_000;

@@ -1,8 +1,7 @@
 /** Budgets a day and prices, for calls that are no runs of a thread: docs/budgets.md. */
-import type { Budget } from "../../limits/budgets/rule.ts";
-import { budgetsFor, formatDay, type RunBudget } from "../../limits/budgets/claim.ts";
+import { deployedBudgets } from "../../limits/budgets/rule.ts";
+import { budgetsFor, describeReached, formatDay, type RunBudget } from "../../limits/budgets/claim.ts";
 import { knownBudgets } from "../../limits/budgets/rpc.ts";
-import { describeReached } from "../../threads/interrupts/budget.ts";
 import { type Report, type Standing, workspaceBudgets } from "../../limits/budgets/rpc.ts";
 import { logError } from "../../lib/log.ts";
 import { Problem } from "../../lib/problem.ts";
@@ -30,11 +29,11 @@ export class Spending {
   ) {}
 
   /** @throws Problem 402 when a budget a day that counts the call is reached. The call has no thread on which a person approves more. */
-  static async begin(env: Env, deployed: Budget[], facts: CallFacts): Promise<Spending> {
+  static async begin(env: Env, facts: CallFacts): Promise<Spending> {
     const { budgets: own, prices } = await knownBudgets(env, facts.workspaceId);
     const { runId, model, user } = facts;
     const about = { threadId: runId, assistantId: "", graphId: "playground", user, model, metadata: {} };
-    const budgets = (budgetsFor(deployed, own, about) ?? []).filter(({ per }) => per === "day");
+    const budgets = (budgetsFor(deployedBudgets, own, about) ?? []).filter(({ per }) => per === "day");
     const spending = new Spending(env, facts, budgets, prices);
     for (const { budget, spent, extra } of await spending.#report(undefined)) {
       const limit = budget.limit + extra;

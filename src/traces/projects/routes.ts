@@ -24,7 +24,7 @@ import {
   type ProjectRow,
   updateProject,
 } from "./store.ts";
-import { destroyProjects } from "../delete.ts";
+import { destroyProjects, type OnProjectDeleted } from "../delete.ts";
 import { checkExpiry, refuseHeld } from "./retention.ts";
 import { forgetProjects, newProject } from "./resolve.ts";
 import {
@@ -70,105 +70,108 @@ const Project = v.pipe(
   v.title("Project"),
 );
 
-export const projects = new Hono<App>()
-  .post("/sessions", doc("Create a project", Project), body(CreateProject), async (c) => {
-    const { workspaceId } = c.get("principal");
-    const db = database(c.env.DB);
-    const given = c.req.valid("json");
-    const { name, metadata, extra = {}, start_time, end_time } = given;
-    const row = newProject(workspaceId, name, {
-      ...(given.id === undefined ? {} : { id: given.id }),
-      ...(given.trace_tier === undefined ? {} : { traceTier: given.trace_tier }),
-      retentionDays: given.retention_days ?? null,
-      legalHold: given.legal_hold ?? false,
-      ...(start_time === undefined ? {} : { startTime: Math.floor(start_time / 1000) }),
-      description: given.description ?? null,
-      extra: mergeExtra(extra, metadata && { metadata }),
-      referenceDatasetId: given.reference_dataset_id ?? null,
-      defaultDatasetId: given.default_dataset_id ?? null,
-      endTime: end_time === undefined ? null : Math.floor(end_time / 1000),
-    });
-    const made = await insertProject(db, row);
-    if (made) return c.json(await toWire(c, made), 200);
-    const find = async () => {
-      const existing = await findProjectByName(db, workspaceId, name);
-      if (existing && c.req.query("upsert") === "true") return existing;
-      throw new Problem(409, "A project with this name or id exists.");
-    };
-    const changes = {
-      description: given.description ?? undefined,
-      retentionDays: given.retention_days,
-      legalHold: given.legal_hold,
-    };
-    const { id } = await find();
-    await audit(c, { action: "project.updated", targetId: id, detail: auditDetails(given) });
-    return c.json(await toWire(c, await change(c, find, row.extra, changes)));
-  })
-  .get("/sessions", doc("List projects", v.array(Project)), query(ListProjects), async (c) => {
-    const wanted = c.req.valid("query");
-    const rows = await listProjects(database(c.env.DB), c.get("principal").workspaceId, wanted);
-    const named = wanted.name !== undefined;
-    const stats = wanted.include_stats ? { startTime: wanted.stats_start_time, budget: newBudget() } : undefined;
-    const items = await Promise.all(rows.map((row) => (named ? toWireOne : toWire)(c, row, stats)));
-    return c.json(items, 200, { "x-pagination-total": String(wanted.offset + rows.length) });
-  })
-  .get(
-    "/sessions/resolutions",
-    doc("The project that an address names", v.object({ session_id: Id })),
-    query(ResolveProject),
-    async (c) => {
-      const { kind, id = "" } = c.req.valid("query");
-      if (kind !== "EXPERIMENT") throw new Problem(501, "Weir does not serve addresses of agents and evaluators.");
-      const project = isUuid(id)
-        ? await findProject(database(c.env.DB), c.get("principal").workspaceId, id)
-        : undefined;
-      if (!project?.referenceDatasetId) throw new Problem(404, "There is no experiment with this id.");
-      return c.json({ session_id: project.id });
-    },
-  )
-  .get("/sessions/:session_id", doc("Read a project", Project), param(ProjectId), query(ReadProject), async (c) => {
-    const { include_stats, stats_start_time: startTime } = c.req.valid("query");
-    const row = await existingProject(c, c.req.valid("param").session_id);
-    return c.json(await toWireOne(c, row, include_stats ? { startTime, budget: newBudget() } : undefined));
-  })
-  .patch(
-    "/sessions/:session_id",
-    doc("Change a project", Project),
-    param(ProjectId),
-    body(UpdateProject),
-    async (c) => {
+/** `onDeleted` ends what stands on a project that a request deletes. */
+export const projects = (onDeleted: OnProjectDeleted) =>
+  new Hono<App>()
+    .post("/sessions", doc("Create a project", Project), body(CreateProject), async (c) => {
+      const { workspaceId } = c.get("principal");
+      const db = database(c.env.DB);
       const given = c.req.valid("json");
-      const { name, description, extra, default_dataset_id, trace_tier, end_time } = given;
-      const find = () => existingProject(c, c.req.valid("param").session_id);
-      const { id: targetId } = await find();
-      await audit(c, { action: "project.updated", targetId, detail: auditDetails(given) });
-      const changed = await change(c, find, extra, {
-        name,
-        description,
-        defaultDatasetId: default_dataset_id,
-        traceTier: trace_tier,
+      const { name, metadata, extra = {}, start_time, end_time } = given;
+      const row = newProject(workspaceId, name, {
+        ...(given.id === undefined ? {} : { id: given.id }),
+        ...(given.trace_tier === undefined ? {} : { traceTier: given.trace_tier }),
+        retentionDays: given.retention_days ?? null,
+        legalHold: given.legal_hold ?? false,
+        ...(start_time === undefined ? {} : { startTime: Math.floor(start_time / 1000) }),
+        description: given.description ?? null,
+        extra: mergeExtra(extra, metadata && { metadata }),
+        referenceDatasetId: given.reference_dataset_id ?? null,
+        defaultDatasetId: given.default_dataset_id ?? null,
+        endTime: end_time === undefined ? null : Math.floor(end_time / 1000),
+      });
+      const made = await insertProject(db, row);
+      if (made) return c.json(await toWire(c, made), 200);
+      const find = async () => {
+        const existing = await findProjectByName(db, workspaceId, name);
+        if (existing && c.req.query("upsert") === "true") return existing;
+        throw new Problem(409, "A project with this name or id exists.");
+      };
+      const changes = {
+        description: given.description ?? undefined,
         retentionDays: given.retention_days,
         legalHold: given.legal_hold,
-        endTime: end_time === undefined ? undefined : Math.floor(end_time / 1000),
-      });
-      return c.json(await toWire(c, changed));
-    },
-  )
-  .delete("/sessions/:session_id", doc("Delete a project with its traces", Message), param(ProjectId), async (c) => {
-    const { workspaceId, id, name, legalHold } = await existingProject(c, c.req.valid("param").session_id);
-    refuseHeld(legalHold);
-    await audit(c, { action: "project.deleted", targetId: id, detail: { name } });
-    await destroyProjects(c.env, workspaceId, [id]);
-    return c.json({ message: "Project deleted" });
-  })
-  .delete("/sessions", doc("Delete projects with their traces", Message), query(DeleteProjects), async (c) => {
-    const ids = c.req.valid("query").session_ids ?? [];
-    const projects = await Promise.all(ids.map((id) => existingProject(c, id)));
-    for (const { legalHold } of projects) refuseHeld(legalHold);
-    for (const { id, name } of projects) await audit(c, { action: "project.deleted", targetId: id, detail: { name } });
-    await destroyProjects(c.env, c.get("principal").workspaceId, ids);
-    return c.json({ message: "Projects deleted" });
-  });
+      };
+      const { id } = await find();
+      await audit(c, { action: "project.updated", targetId: id, detail: auditDetails(given) });
+      return c.json(await toWire(c, await change(c, find, row.extra, changes)));
+    })
+    .get("/sessions", doc("List projects", v.array(Project)), query(ListProjects), async (c) => {
+      const wanted = c.req.valid("query");
+      const rows = await listProjects(database(c.env.DB), c.get("principal").workspaceId, wanted);
+      const named = wanted.name !== undefined;
+      const stats = wanted.include_stats ? { startTime: wanted.stats_start_time, budget: newBudget() } : undefined;
+      const items = await Promise.all(rows.map((row) => (named ? toWireOne : toWire)(c, row, stats)));
+      return c.json(items, 200, { "x-pagination-total": String(wanted.offset + rows.length) });
+    })
+    .get(
+      "/sessions/resolutions",
+      doc("The project that an address names", v.object({ session_id: Id })),
+      query(ResolveProject),
+      async (c) => {
+        const { kind, id = "" } = c.req.valid("query");
+        if (kind !== "EXPERIMENT") throw new Problem(501, "Weir does not serve addresses of agents and evaluators.");
+        const project = isUuid(id)
+          ? await findProject(database(c.env.DB), c.get("principal").workspaceId, id)
+          : undefined;
+        if (!project?.referenceDatasetId) throw new Problem(404, "There is no experiment with this id.");
+        return c.json({ session_id: project.id });
+      },
+    )
+    .get("/sessions/:session_id", doc("Read a project", Project), param(ProjectId), query(ReadProject), async (c) => {
+      const { include_stats, stats_start_time: startTime } = c.req.valid("query");
+      const row = await existingProject(c, c.req.valid("param").session_id);
+      return c.json(await toWireOne(c, row, include_stats ? { startTime, budget: newBudget() } : undefined));
+    })
+    .patch(
+      "/sessions/:session_id",
+      doc("Change a project", Project),
+      param(ProjectId),
+      body(UpdateProject),
+      async (c) => {
+        const given = c.req.valid("json");
+        const { name, description, extra, default_dataset_id, trace_tier, end_time } = given;
+        const find = () => existingProject(c, c.req.valid("param").session_id);
+        const { id: targetId } = await find();
+        await audit(c, { action: "project.updated", targetId, detail: auditDetails(given) });
+        const changed = await change(c, find, extra, {
+          name,
+          description,
+          defaultDatasetId: default_dataset_id,
+          traceTier: trace_tier,
+          retentionDays: given.retention_days,
+          legalHold: given.legal_hold,
+          endTime: end_time === undefined ? undefined : Math.floor(end_time / 1000),
+        });
+        return c.json(await toWire(c, changed));
+      },
+    )
+    .delete("/sessions/:session_id", doc("Delete a project with its traces", Message), param(ProjectId), async (c) => {
+      const { workspaceId, id, name, legalHold } = await existingProject(c, c.req.valid("param").session_id);
+      refuseHeld(legalHold);
+      await audit(c, { action: "project.deleted", targetId: id, detail: { name } });
+      await destroyProjects(c.env, workspaceId, [id], onDeleted);
+      return c.json({ message: "Project deleted" });
+    })
+    .delete("/sessions", doc("Delete projects with their traces", Message), query(DeleteProjects), async (c) => {
+      const ids = c.req.valid("query").session_ids ?? [];
+      const projects = await Promise.all(ids.map((id) => existingProject(c, id)));
+      for (const { legalHold } of projects) refuseHeld(legalHold);
+      for (const { id, name } of projects)
+        await audit(c, { action: "project.deleted", targetId: id, detail: { name } });
+      await destroyProjects(c.env, c.get("principal").workspaceId, ids, onDeleted);
+      return c.json({ message: "Projects deleted" });
+    });
 
 /** What of a change of a project decides how long traces are kept, and the names of everything that changes. */
 function auditDetails(given: { retention_days?: unknown; legal_hold?: unknown; trace_tier?: unknown }) {

@@ -70,6 +70,8 @@ export function countBindings(env: Env): Env {
   const made: Env = {
     ...env,
     THREAD: objects(env.THREAD, "Thread"),
+    LEDGER: objects(env.LEDGER, "Ledger"),
+    LIMITER: objects(env.LIMITER, "Limiter"),
     THREAD_INDEX: objects(env.THREAD_INDEX, "ThreadIndex"),
     TRACE_PARTITION: objects(env.TRACE_PARTITION, "TracePartition"),
     BLOBS: bucket(env.BLOBS),

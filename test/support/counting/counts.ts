@@ -15,7 +15,7 @@ export type Meter =
   | "queue operations"
   | `${ObjectMeter}: ${ObjectClass}`;
 
-export type ObjectClass = "Thread" | "ThreadIndex" | "TracePartition";
+export type ObjectClass = "Ledger" | "Limiter" | "Thread" | "ThreadIndex" | "TracePartition";
 /** "active" is seconds during which a call, a stream, an alarm or a `waitUntil` of an object is open, summed over objects. */
 export type ObjectMeter = "calls" | "rows read" | "rows written" | "alarms set" | "alarms run" | "active";
 
