@@ -2,6 +2,6 @@ import { defineConfig } from "drizzle-kit";
 
 export default defineConfig({
   dialect: "sqlite",
-  schema: "./src/db/*.ts",
+  schema: "./src/**/table.ts",
   out: "./migrations",
 });

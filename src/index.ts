@@ -33,8 +33,9 @@ import { sweepRules } from "./automation/rules/work.ts";
 import { isRuleMessage, workRules } from "./automation/rules/work.ts";
 import { installLogger } from "./runtime/install.ts";
 import { LimiterObject } from "./limits/flow/limiter.ts";
-import { threadHooks } from "./protocols/hooks.ts";
-import { ThreadObject } from "./threads/object/thread.ts";
+import { pushTask } from "./protocols/a2a/push.ts";
+import { StreamingProtocol } from "./protocols/streaming/socket.ts";
+import { type ThreadHooks, ThreadObject } from "./threads/object/thread.ts";
 import { threadStub } from "./threads/remote.ts";
 
 export { redeployed } from "./deployment.ts";
@@ -149,7 +150,13 @@ function removePrefix(request: Request, prefix: string | undefined): Request {
   return new Request(url, request);
 }
 
-/** The Durable Object of a thread, with what the protocols have in it. */
+/** The part of the protocols in a thread's object: sockets and streams of the streaming protocol, and A2A's tasks. */
+const threadHooks: ThreadHooks = {
+  onTask: pushTask,
+  openProtocol: (...given) => new StreamingProtocol(...given),
+};
+
+/** The Durable Object of a thread. */
 export class Thread extends ThreadObject {
   constructor(ctx: DurableObjectState, env: Env) {
     super(ctx, env, threadHooks);

@@ -1,4 +1,8 @@
-/** Deletes expired rows. */
+/** Deletes expired rows each minute, and on request all rows of a workspace. */
+import * as v from "valibot";
+import { deleteAllAssistants } from "../agents/assistants/store.ts";
+import { deleteAllCrons, deleteCronsOn } from "../automation/crons/store.ts";
+import { deleteThreads } from "../threads/api/delete.ts";
 import { chainAll } from "../access/audit/chain.ts";
 import { storeRoots } from "../access/audit/chain.ts";
 import { forgetAnonymous } from "../access/audit/store.ts";
@@ -8,7 +12,7 @@ import { database } from "../db/client.ts";
 import { runAll } from "../lib/parallel.ts";
 import { deleteOldKeys } from "../access/idempotency/store.ts";
 import { deleteOldInvitations } from "../access/members/store.ts";
-import { deleteExpired } from "../agents/memory/store.ts";
+import { deleteAllItems, deleteExpired } from "../agents/memory/store.ts";
 import { forgetExpired } from "../access/oauth/store.ts";
 import { deleteExpiredTokens } from "../traces/review/feedback/store.ts";
 import { deleteExpiredSecrets } from "../deliveries/store.ts";
@@ -41,4 +45,18 @@ export async function housekeeping(env: Env, now: number): Promise<void> {
       "deleting audit entries": () => forgetAnonymous(db, now - ANONYMOUS_DAYS * 24 * 60 * MINUTE_MS),
     }),
   });
+}
+
+// `POST /internal/truncate`: deletes the named kinds of data from the caller's workspace. For tests on localhost only.
+
+const flag = v.optional(v.boolean(), false);
+export const Truncate = v.object({ runs: flag, threads: flag, assistants: flag, checkpointer: flag, store: flag });
+
+/** Runs and checkpoints are stored in their threads: naming them deletes the threads' content too. */
+export async function truncate(env: Env, workspaceId: string, what: v.InferOutput<typeof Truncate>): Promise<void> {
+  const db = database(env.DB);
+  if (what.threads || what.runs || what.checkpointer) await deleteThreads(env, workspaceId, deleteCronsOn);
+  if (what.threads || what.runs || what.assistants) await deleteAllCrons(db, workspaceId);
+  if (what.assistants) await deleteAllAssistants(db, workspaceId);
+  if (what.store) await deleteAllItems(db, workspaceId);
 }

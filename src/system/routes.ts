@@ -1,10 +1,5 @@
 /** Information about the deployment: `/ok` and `/info` are public, `/metrics` is for a workspace. */
 import * as v from "valibot";
-import { deleteAllAssistants } from "../agents/assistants/store.ts";
-import { deleteAllCrons, deleteCronsOn } from "../automation/crons/store.ts";
-import { database } from "../db/client.ts";
-import { deleteAllItems } from "../agents/memory/store.ts";
-import { deleteThreads } from "../threads/api/delete.ts";
 import { Hono } from "hono";
 import { audit } from "../access/audit/record.ts";
 import { isOpen } from "../access/auth/authenticate.ts";
@@ -14,22 +9,9 @@ import type { App } from "../http/context.ts";
 import { Problem } from "../lib/problem.ts";
 import { body, query } from "../http/validate.ts";
 import { createMeaning } from "../agents/memory/vectors.ts";
+import { Truncate, truncate } from "./housekeeping.ts";
 import { Info, info } from "./info.ts";
 import { measure, Metric, prometheus, Usage, usage, UsageQuery } from "./metrics.ts";
-
-// `POST /internal/truncate`: deletes the named kinds of data from the caller's workspace. For tests on localhost only.
-
-const flag = v.optional(v.boolean(), false);
-export const Truncate = v.object({ runs: flag, threads: flag, assistants: flag, checkpointer: flag, store: flag });
-
-/** Runs and checkpoints are stored in their threads: naming them deletes the threads' content too. */
-export async function truncate(env: Env, workspaceId: string, what: v.InferOutput<typeof Truncate>): Promise<void> {
-  const db = database(env.DB);
-  if (what.threads || what.runs || what.checkpointer) await deleteThreads(env, workspaceId, deleteCronsOn);
-  if (what.threads || what.runs || what.assistants) await deleteAllCrons(db, workspaceId);
-  if (what.assistants) await deleteAllAssistants(db, workspaceId);
-  if (what.store) await deleteAllItems(db, workspaceId);
-}
 
 const doc = createDoc("System");
 const Done = v.object({ ok: v.boolean() });

@@ -5,9 +5,9 @@
  */
 import { sseFrame } from "../../http/sse.ts";
 import { type Framing, textLines } from "../../threads/log/events.ts";
-import type { ReadLog } from "../../threads/object/thread.ts";
+import type { ReadLog, ThreadProtocol } from "../../threads/object/thread.ts";
 import type { ThreadRpc } from "../../threads/rpc.ts";
-import { type Dialect, eventsIn } from "./python.ts";
+import { type Dialect, eventsIn, markPauses, Pauses } from "./python.ts";
 import { seqOfEventId, matcher, knownChannel, selectMethods } from "./events.ts";
 import { Filter, Command, Unsubscribe } from "./schema.ts";
 import { type Presented, stillHolds } from "../../access/auth/credentials.ts";
@@ -103,19 +103,31 @@ const MOST_COUNTED = 2_000;
 /** The tag of the sockets of this protocol. */
 const CLIENT = "client";
 
-/** The sockets of one thread, in its object. */
-export class Sockets {
+/** The protocol in the object of one thread: its sockets, and streams over SSE. */
+export class StreamingProtocol implements ThreadProtocol {
   #pumps = new Map<WebSocket, Pump>();
   /** The latest call of `#pumpSoon` for each socket that waits. */
   #turns = new Map<WebSocket, object>();
+  /** The order of pauses over all streams of the Python SDK. */
+  readonly #pauses: Pauses;
 
   constructor(
     private readonly ctx: DurableObjectState,
     private readonly env: Env,
-    protected readonly thread: ThreadRpc,
+    private readonly thread: ThreadRpc,
     private readonly read: ReadLog,
   ) {
+    this.#pauses = new Pauses(() => thread.lastSeq());
     for (const socket of ctx.getWebSockets(CLIENT)) void this.#pump(socket);
+  }
+
+  /** SSE frames of what the filter selects after a sequence number: replayed, then live. */
+  stream(filter: Filter, after: number, dialect: Dialect, read: ReadLog): ReadableStream<Uint8Array> {
+    const { channels } = filter;
+    const framing = protocolFraming(filter, dialect);
+    const query = { after, methods: selectMethods(channels) };
+    if (dialect !== "python") return read(query, framing);
+    return this.#pauses.ordered(read(query, markPauses(framing, channels)), channels, after);
   }
 
   accept(request: Request): Response {

@@ -4,7 +4,7 @@ import { AnyObject, Time, Message } from "../../../http/shapes.ts";
 import { Hono } from "hono";
 import { audit } from "../../../access/audit/record.ts";
 import { database } from "../../../db/client.ts";
-import type { FeedbackConfig } from "../../projects/table.ts";
+import type { FeedbackConfig } from "./table.ts";
 import { NOTHING, createDoc } from "../../../http/route.ts";
 import { Problem } from "../../../lib/problem.ts";
 import type { App } from "../../../http/context.ts";

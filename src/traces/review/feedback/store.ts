@@ -3,7 +3,7 @@ import { and, asc, eq, gt, lte, sql, desc, gte, isNotNull, isNull } from "drizzl
 import { inList } from "../../../db/conditions.ts";
 import type { Database } from "../../../db/client.ts";
 import { deleteOverdue, CHANGED, nextTime, untilUnchanged, deleteAll } from "../../../db/writes.ts";
-import { feedbackConfigs, feedbackTokens, feedbackPlaces } from "../../projects/table.ts";
+import { feedbackConfigs, feedbackTokens, feedbackPlaces } from "./table.ts";
 import type { Place } from "../../types.ts";
 
 export type TokenRow = typeof feedbackTokens.$inferSelect;

@@ -1,6 +1,6 @@
 /** Presigned links for feedback: made and listed with a key, used without one. */
 import { html } from "hono/html";
-import type { FeedbackConfig } from "../../projects/table.ts";
+import type { FeedbackConfig } from "./table.ts";
 import { type Html, htmlPage } from "../../../http/html.ts";
 import type { TokenRow } from "./store.ts";
 import * as v from "valibot";

@@ -7,7 +7,7 @@ import { Time } from "../../../http/shapes.ts";
 import { openSecret, sealSecret } from "../../../access/encryption/keys.ts";
 import { sha256 } from "../../../lib/crypto.ts";
 import { database } from "../../../db/client.ts";
-import type { FeedbackConfig } from "../../projects/table.ts";
+import type { FeedbackConfig } from "./table.ts";
 import { Problem } from "../../../lib/problem.ts";
 import { createFeedback } from "./create.ts";
 import { type CreateToken, type Given } from "./schema.ts";

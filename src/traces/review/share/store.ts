@@ -2,7 +2,7 @@
 import { and, eq, gt, isNotNull, isNull, lte, or } from "drizzle-orm";
 import { inList } from "../../../db/conditions.ts";
 import { type Database, database } from "../../../db/client.ts";
-import { shares } from "../datasets/table.ts";
+import { shares } from "./table.ts";
 import * as v from "valibot";
 import { Id, Time } from "../../../http/shapes.ts";
 import { openSecret, sealSecret } from "../../../access/encryption/keys.ts";
