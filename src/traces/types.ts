@@ -315,3 +315,6 @@ export interface PartitionIdentity extends Place {
   workspaceId: string;
   traceTier: TraceTier;
 }
+
+/** The name of the project of runs that name none. */
+export const DEFAULT_PROJECT = "default";
