@@ -1,6 +1,6 @@
 /** The thread's own record, and how it reads on the wire. */
 import { settings } from "../config.ts";
-import type { Spent } from "../limits/budgets/claim.ts";
+import type { Spent } from "../limits/budgets/rpc.ts";
 import { FORMATS } from "../lib/object-tables.ts";
 import type { Json } from "../lib/json.ts";
 import type { Interrupts, RunError, Standing, Thread, ThreadStatus, Ttl } from "./types.ts";

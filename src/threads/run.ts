@@ -1,5 +1,5 @@
 /** Runs as rows: their states, and how they read on the wire. */
-import type { Spent } from "../limits/budgets/claim.ts";
+import type { Spent } from "../limits/budgets/rpc.ts";
 import { remoteProblem } from "../lib/problem.ts";
 import type { Json } from "../lib/json.ts";
 import { readOwnPath } from "../deliveries/receiver.ts";

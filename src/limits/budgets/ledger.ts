@@ -7,7 +7,7 @@ import { answerCall, type Answering } from "../../lib/rpc.ts";
 import { type Budget, MOST_BUDGETS } from "./rule.ts";
 import { roundCost, type Price } from "../prices/price-list.ts";
 import type { DayUse, Report, BudgetRpc, Standing } from "./rpc.ts";
-import { formatDay, WARN_AT } from "./claim.ts";
+import { formatDay, WARN_AT } from "./rpc.ts";
 
 // The tables of a workspace's budgets, in their Durable Object's SQLite, and every statement on them.
 

@@ -4,7 +4,7 @@ import type { Principal } from "../../http/principal.ts";
 import { settings } from "../../config.ts";
 import { deployedBudgets } from "../../limits/budgets/rule.ts";
 import { deployedRules } from "../../limits/flow/rule.ts";
-import { budgetsFor } from "../../limits/budgets/claim.ts";
+import { budgetsFor } from "../../limits/budgets/rpc.ts";
 import { knownBudgets } from "../../limits/budgets/rpc.ts";
 import { flowFor, modelIn, type RunFacts } from "../../limits/flow/claim.ts";
 import { knownRules } from "../../limits/flow/rpc.ts";

@@ -2,7 +2,7 @@
 import { deriveUuid } from "../../lib/uuid.ts";
 import { isObject } from "../../lib/json.ts";
 import type { Period } from "../../limits/budgets/rule.ts";
-import { describeReached, type RunBudget, type Unit } from "../../limits/budgets/claim.ts";
+import { describeReached, type RunBudget, type Unit } from "../../limits/budgets/rpc.ts";
 
 /** The value of the interrupt. */
 export interface BudgetQuestion {

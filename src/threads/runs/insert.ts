@@ -10,7 +10,7 @@ import type { RunRequest } from "../rpc.ts";
 import { isOpen, storedRun, type StoredRun, findTask, type Outcome, type Refusal } from "../run.ts";
 import { isInFlight } from "./lists.ts";
 import { listAnswered, runThatAsked, checkStrictResume } from "../interrupts/resume.ts";
-import { budgetsFor } from "../../limits/budgets/claim.ts";
+import { budgetsFor } from "../../limits/budgets/rpc.ts";
 import { knownBudgets } from "../../limits/budgets/rpc.ts";
 import { deployedBudgets } from "../../limits/budgets/rule.ts";
 import { deployedRules } from "../../limits/flow/rule.ts";

@@ -9,7 +9,7 @@ import {
   type Unit,
   formatDay,
   WARN_AT,
-} from "../../limits/budgets/claim.ts";
+} from "../../limits/budgets/rpc.ts";
 import { type Report, workspaceBudgets, type Standing, knownBudgets } from "../../limits/budgets/rpc.ts";
 import type { Json } from "../../lib/json.ts";
 import { readOwnPath } from "../../deliveries/receiver.ts";

@@ -1,6 +1,6 @@
 /** Budgets a day and prices, for calls that are no runs of a thread: docs/budgets.md. */
 import { deployedBudgets } from "../../limits/budgets/rule.ts";
-import { budgetsFor, describeReached, formatDay, type RunBudget } from "../../limits/budgets/claim.ts";
+import { budgetsFor, describeReached, formatDay, type RunBudget } from "../../limits/budgets/rpc.ts";
 import { knownBudgets } from "../../limits/budgets/rpc.ts";
 import { type Report, type Standing, workspaceBudgets } from "../../limits/budgets/rpc.ts";
 import { logError } from "../../lib/log.ts";
