@@ -30,11 +30,15 @@ const pick = (names: string[]) =>
 const ALONE = [
   "test/chaos/chaos.test.ts",
   "test/security/a-burst-does-not-delay-others.test.ts",
-  "test/{exports/lease,http/sse,loopback/loopback,oauth/cleanup,threads/own-webhook,threads/resume,users/users}.slow.test.ts",
+  "test/access/{oauth/cleanup,users/users}.slow.test.ts",
+  "test/deliveries/own-app.slow.test.ts",
+  "test/exports/ledger/lease.slow.test.ts",
+  "test/http/{loopback,sse}.slow.test.ts",
+  "test/threads/resume.slow.test.ts",
   // Its applications would answer what other tests ask of the server itself.
-  "test/config/settings.slow.test.ts",
+  "test/config.slow.test.ts",
   // The minute of other tests chains entries too.
-  "test/audit/chain.slow.test.ts",
+  "test/access/audit/chain.slow.test.ts",
 ];
 
 const ORACLE = "test/oracle/**/*.test.ts";

@@ -51,9 +51,9 @@ const ENTRIES: Entry[] = [
   {
     client: "agent-protocol's `streaming/protocol.cddl`",
     files: [
-      "test/streaming/protocol.slow.test.ts",
-      "test/streaming/socket.test.ts",
-      "test/streaming/application.slow.test.ts",
+      "test/protocols/streaming/protocol.slow.test.ts",
+      "test/protocols/streaming/socket.test.ts",
+      "test/protocols/streaming/application.slow.test.ts",
     ],
     note: "Each event that a case reads is checked; what differs is in compatibility.md.",
   },
@@ -61,13 +61,13 @@ const ENTRIES: Entry[] = [
   {
     client: "MCP SDK, second generation",
     dependency: "@modelcontextprotocol/client",
-    files: ["test/mcp/versions.test.ts"],
+    files: ["test/protocols/mcp/versions.test.ts"],
     note: "Protocol version 2026-07-28 and the versions before it.",
   },
   {
     client: "MCP SDK, first generation",
     dependency: "@modelcontextprotocol/sdk",
-    files: ["test/mcp/tools.test.ts", "test/conformance/mcp-oauth.test.ts"],
+    files: ["test/protocols/mcp/tools.test.ts", "test/conformance/mcp-oauth.test.ts"],
   },
   {
     client: "MCP conformance suite",

@@ -13,7 +13,7 @@ import {
   request,
   type Tokens,
   withToken,
-} from "../oauth/person.ts";
+} from "../access/oauth/person.ts";
 import { makeRuns } from "../support/runs.ts";
 import { pause } from "../support/aborts.ts";
 import { jumps } from "../support/clock.ts";

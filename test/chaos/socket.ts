@@ -1,6 +1,6 @@
 /** A WebSocket client that connects again when its connection closes, as browsers' clients do. */
 import type { Caller } from "../support/caller.ts";
-import { ALL, type Event } from "../streaming/client.ts";
+import { ALL, type Event } from "../protocols/streaming/client.ts";
 
 /**
  * All events of the thread until one of which `until` holds. After a disconnect it requests the events after the last

@@ -5,7 +5,7 @@ import { pause } from "../support/aborts.ts";
 import { type Caller, newCaller } from "../support/caller.ts";
 import { injected } from "../support/failing-storage.ts";
 import { type Random, createRandom } from "../support/random.ts";
-import { putRule, uses } from "../flow/put-rule.ts";
+import { putRule, uses } from "../limits/flow/put-rule.ts";
 import { get } from "../threads/client.ts";
 
 export interface Client extends Caller {

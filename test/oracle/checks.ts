@@ -1,5 +1,5 @@
 /** What is checked when a case is at rest: searches, streams, effects, storage. */
-import type { Event } from "../streaming/client.ts";
+import type { Event } from "../protocols/streaming/client.ts";
 import * as gates from "./gates.ts";
 import { joinSaid } from "./model-graph.ts";
 import { pause } from "./patience.ts";

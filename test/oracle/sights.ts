@@ -1,7 +1,7 @@
 /** What is visible of a case's thread over HTTP, in the words of the model. */
 import { runInDurableObject } from "cloudflare:test";
 import type { ThreadRpc } from "../../src/threads/rpc.ts";
-import type { Event } from "../streaming/client.ts";
+import type { Event } from "../protocols/streaming/client.ts";
 import { sseEvents, type SseEvent } from "../support/sse.ts";
 import { Connection } from "./connection.ts";
 import { limitTime } from "./patience.ts";

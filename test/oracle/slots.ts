@@ -3,7 +3,7 @@ import { runDurableObjectAlarm } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { expect } from "vitest";
 import { flowControl } from "../../src/limits/flow/rpc.ts";
-import { putRule, uses } from "../flow/put-rule.ts";
+import { putRule, uses } from "../limits/flow/put-rule.ts";
 import type { Caller } from "../support/caller.ts";
 
 /** A batch, and the copies of a thread, have runs of one case at the same time. */

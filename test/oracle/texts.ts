@@ -1,5 +1,5 @@
 /** What a reader has of each message, added up as clients do, from either stream. */
-import type { Event } from "../streaming/client.ts";
+import type { Event } from "../protocols/streaming/client.ts";
 import type { SseEvent } from "../support/sse.ts";
 
 type Json = Record<string, unknown>;

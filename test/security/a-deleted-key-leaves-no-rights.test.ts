@@ -2,7 +2,7 @@
 import { env } from "cloudflare:workers";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { forgetCredentials } from "../../src/access/auth/store.ts";
-import { Browser, readError, newClient, newTokens, refresh, request, withToken } from "../oauth/person.ts";
+import { Browser, readError, newClient, newTokens, refresh, request, withToken } from "../access/oauth/person.ts";
 import { ADMIN_KEY, type Caller, newCaller, send } from "../support/caller.ts";
 
 interface Made {

@@ -14,7 +14,7 @@ import {
   refresh,
   request,
   withToken,
-} from "../oauth/person.ts";
+} from "../access/oauth/person.ts";
 import { ADMIN_KEY, type Caller, newCaller, send } from "../support/caller.ts";
 
 interface Key {

@@ -3,7 +3,7 @@ import { env } from "cloudflare:workers";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { forgetCredentials } from "../../src/access/auth/store.ts";
 import { housekeeping } from "../../src/system/housekeeping.ts";
-import { Browser, newClient, newTokens, post, request } from "../oauth/person.ts";
+import { Browser, newClient, newTokens, post, request } from "../access/oauth/person.ts";
 import { ADMIN_KEY, type Caller, newCaller, send } from "../support/caller.ts";
 
 let caller: Caller;

@@ -3,7 +3,7 @@ import { beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { ROLES } from "../../src/access/auth/roles.ts";
 import { permissionsOfRule, ruleFor, scopeOfRule } from "../../src/http/route.ts";
 import { PERMISSIONS } from "../../src/http/principal.ts";
-import { newTokens, withToken } from "../oauth/person.ts";
+import { newTokens, withToken } from "../access/oauth/person.ts";
 import { type Caller, newCaller, send } from "../support/caller.ts";
 import { signIn } from "../support/sessions.ts";
 import { firstText } from "./first-text.ts";

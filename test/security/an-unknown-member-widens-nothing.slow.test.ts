@@ -3,7 +3,7 @@
  * If a query, a deletion or an export ignored it, a mistyped condition would read or delete more than was meant.
  */
 import { beforeAll, describe, expect, it } from "vitest";
-import { newTokens } from "../oauth/person.ts";
+import { newTokens } from "../access/oauth/person.ts";
 import { type Caller, newCaller } from "../support/caller.ts";
 import { seeded } from "../support/random.ts";
 import { chooseAmount } from "../support/thorough.ts";

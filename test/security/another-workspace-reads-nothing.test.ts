@@ -4,7 +4,7 @@
  */
 import { beforeAll, describe, expect, it } from "vitest";
 import { uis } from "../../src/deployment.ts";
-import { newTokens } from "../oauth/person.ts";
+import { newTokens } from "../access/oauth/person.ts";
 import { type Caller, newCaller, send } from "../support/caller.ts";
 import { signIn } from "../support/sessions.ts";
 import { buildCall } from "./route-calls.ts";

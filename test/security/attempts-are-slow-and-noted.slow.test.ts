@@ -2,7 +2,7 @@
 import { describe, expect, it, vi } from "vitest";
 import { callerAddress, toNetwork } from "../../src/http/context.ts";
 import { limitAddress } from "../../src/access/auth/limits.ts";
-import { Browser, newClient, ORIGIN, post, request } from "../oauth/person.ts";
+import { Browser, newClient, ORIGIN, post, request } from "../access/oauth/person.ts";
 import { ADMIN_KEY, type Caller, newCaller, send, reach } from "../support/caller.ts";
 
 interface Entry {

@@ -1,7 +1,7 @@
 /** Each mutating route leaves an entry in the audit trail, or audited.ts says why not. */
 import { env } from "cloudflare:workers";
 import { beforeAll, describe, expect, it } from "vitest";
-import { CALLBACK, newTokens } from "../oauth/person.ts";
+import { CALLBACK, newTokens } from "../access/oauth/person.ts";
 import { ADMIN_KEY, type Caller, newCaller, send } from "../support/caller.ts";
 import { signIn } from "../support/sessions.ts";
 import { AUDITED } from "./audited.ts";

@@ -5,7 +5,7 @@ import { beforeAll, describe, expect, it } from "vitest";
 import { A2A_METHODS } from "../../src/protocols/a2a/routes.ts";
 import { sha256 } from "../../src/lib/crypto.ts";
 import { COMMAND_NAMES } from "../../src/protocols/streaming/commands.ts";
-import { newTokens, post } from "../oauth/person.ts";
+import { newTokens, post } from "../access/oauth/person.ts";
 import { type Caller, newCaller, send } from "../support/caller.ts";
 import { firstText } from "./first-text.ts";
 import { A2A_PARAMS, COMMAND_PARAMS, MCP_PARAMS, methodCalls } from "./methods.ts";

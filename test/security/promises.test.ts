@@ -2,9 +2,9 @@
 import { expect, it } from "vitest";
 import document from "../../docs/security.md?raw";
 
-const FILES = Object.keys(
-  import.meta.glob("../{answers,audit,browser,cli,docs,fuzz,members,oauth,security,traces}/*.test.ts"),
-).map((path) => path.replace(/^\.\.?\//, path.startsWith("./") ? "security/" : ""));
+const FILES = Object.keys(import.meta.glob("../**/*.test.ts")).map((path) =>
+  path.replace(/^\.\.?\//, path.startsWith("./") ? "security/" : ""),
+);
 const LINKED = [...document.matchAll(/\]\(\.\.\/test\/([^)]+\.test\.ts)\)/g)].map(([, path]) => path);
 
 it("each promise has a test that exists", () => {

@@ -4,7 +4,7 @@ import { beforeAll, describe, expect, it } from "vitest";
 import { app } from "../support/app.ts";
 import { type Scope, SCOPES } from "../../src/http/principal.ts";
 import { sha256 } from "../../src/lib/crypto.ts";
-import { newTokens, post } from "../oauth/person.ts";
+import { newTokens, post } from "../access/oauth/person.ts";
 import { ADMIN_KEY, type Caller, newCaller, send } from "../support/caller.ts";
 import { ALL } from "../support/thorough.ts";
 import { ROUTES } from "./routes.ts";

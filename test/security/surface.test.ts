@@ -5,7 +5,7 @@ import { describe, expect, it, vi } from "vitest";
 import { forgetCredentials } from "../../src/access/auth/store.ts";
 import { app } from "../support/app.ts";
 import { ruleFor } from "../../src/http/route.ts";
-import { newTokens } from "../oauth/person.ts";
+import { newTokens } from "../access/oauth/person.ts";
 import { newCaller, send } from "../support/caller.ts";
 
 /** One call with other bindings than the tests' own. */

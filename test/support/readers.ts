@@ -1,5 +1,5 @@
 /** Clients that read a thread's events, lose their connection at any moment, and continue after the last event they had. */
-import type { Event } from "../streaming/client.ts";
+import type { Event } from "../protocols/streaming/client.ts";
 import { sseEvents } from "./sse.ts";
 
 const CHANNELS = ["lifecycle", "messages"];

@@ -186,7 +186,7 @@ const MOST_SLICE = 240_000;
 /**
  * workerd's zstdCompressSync throws "Unexpected end of file" when the result passes about 40 KB. A page may hold several
  * frames one after the other, so a page is cut into slices whose size follows what went through.
- * test/exports/zstd.test.ts fails when this is no longer needed.
+ * test/exports/parquet/zstd.test.ts fails when this is no longer needed.
  */
 export function zstd(bytes: Uint8Array): Uint8Array {
   const frames: Uint8Array[] = [];
