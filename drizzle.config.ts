@@ -1,7 +1,7 @@
-import { defineConfig } from "drizzle-kit";
+import type { Config } from "drizzle-kit";
 
-export default defineConfig({
+export default {
   dialect: "sqlite",
   schema: "./src/**/table.ts",
   out: "./migrations",
-});
+} satisfies Config;

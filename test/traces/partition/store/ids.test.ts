@@ -1,4 +1,4 @@
-/** Runs that are found by the time in their ids, without an entry in the index of ids (run-ids.ts). */
+/** Runs that are found by the time in their ids, without an entry in the index of ids (partition/store/ids.ts). */
 import { env, runInDurableObject } from "cloudflare:test";
 import { describe, expect, it } from "vitest";
 import { segment } from "../../../../src/traces/time.ts";

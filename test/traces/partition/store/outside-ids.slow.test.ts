@@ -1,4 +1,4 @@
-/** Runs with ids of all kinds, as programs outside send them, against a list of what was sent (run-ids.ts). */
+/** Runs with ids of all kinds, as programs outside send them, against a list of what was sent. */
 import { env, runInDurableObject } from "cloudflare:test";
 import { expect, it } from "vitest";
 import { segment } from "../../../../src/traces/time.ts";

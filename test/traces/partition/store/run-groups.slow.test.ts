@@ -1,4 +1,4 @@
-/** The runs of traces and the runs that have changed, found by indexes that have only some runs (partition/run-groups.ts). */
+/** The runs of traces and the runs that have changed, found by indexes that have only some runs (partition/store/ids.ts). */
 import { env, runInDurableObject } from "cloudflare:test";
 import { expect, it } from "vitest";
 import { firstInsertedAfter, lastChange } from "../../../../src/traces/partition/store/changes.ts";
