@@ -34,7 +34,7 @@ export function prices(): string {
   return `# Prices of models
 
 What a model call costs, for [traces](traces.md) and [budgets](budgets.md). US dollars for a million tokens, as the providers published them until ${PRICES_DATE}:
-${sources.join(", ")}. This page is made from [price-list.ts](../src/traces/usage/price-list.ts) by \`node scripts/prices.ts\`.
+${sources.join(", ")}. This page is made from [price-list.ts](../src/limits/prices/price-list.ts) by \`node scripts/prices.ts\`.
 
 The first row that matches counts. \`Provider\` is LangChain's \`ls_provider\`. \`Model\` is a regular expression for the whole of \`ls_model_name\`.
 
